@@ -45,8 +45,8 @@ impl InMemoryShard {
     ) -> Outcome<()> {
         let mut answers = Vec::with_capacity(GROUP);
         for request in requests {
-            let held = self.shard.submit(&self.workspace, request, agent);
-            answers.push(held.map_err(|_| "the workspace is in memory")?.decided());
+            let admission = self.shard.submit(&self.workspace, request, agent);
+            answers.push(admission.answer().ok_or("the workspace is in memory")?);
             if answers.len() == GROUP {
                 let durable = self.flush()?;
                 answers.drain(..).try_for_each(|held| hear(held.open(durable)))?;

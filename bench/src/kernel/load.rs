@@ -32,8 +32,8 @@ pub(crate) fn bytes_per_set() -> Outcome<usize> {
     let workspace = WorkspaceName::parse(WORKSPACE)?;
     shard.load(&workspace)?;
     let command = baton_core::Command::from(set(&NamespaceName::shared(), &key(1), &value(1))?);
-    let held = shard.submit(&workspace, Request::from(command), &AgentId::parse(AGENT)?);
-    let _answer = held.map_err(|_| "a workspace that was loaded is there")?;
+    let admission = shard.submit(&workspace, Request::from(command), &AgentId::parse(AGENT)?);
+    let _answer = admission.answer().ok_or("the workspace is in memory")?;
     shard.flush();
     let records = log.read(log.start(), 1)?;
     Ok(records.first().ok_or("a set is written")?.body.len())

@@ -40,7 +40,7 @@ impl AtomicFile {
     /// Verifies the file, and gives it its final name if it is valid.
     pub(crate) fn finish<T>(
         self,
-        verify: impl FnOnce(File) -> Result<T, baton::Error>,
+        verify: impl FnOnce(File) -> Result<T, baton::error::Error>,
     ) -> Result<T, Failure> {
         let failed = |error: std::io::Error| unwritable(&self.path, error);
         let open = || File::open(&self.partial).map_err(failed);

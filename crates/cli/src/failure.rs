@@ -10,18 +10,15 @@
 //! 2. In the JSON formats an error is one object on one line: `{"error":{…}}`, as on the wire.
 //! 3. A closed stdout pipe is not an error: the reader has what it wanted.
 
-use std::borrow::Cow;
 use std::io;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use baton_client::Lost;
-use baton_core::json::JsonError;
 use baton_core::wire::{self, OPERATIONS, Problem};
 use baton_core::{Entry, Json, Kind, Reply};
 use serde_json::json;
-use thiserror::Error;
 
+pub(crate) use crate::fault::Fault;
 use crate::output::{self, Mode};
 
 const EXIT_OTHER: u8 = 1;
@@ -45,136 +42,6 @@ pub(crate) enum Failure {
     ClosedPipe,
 }
 
-/// Errors on the client side.
-#[derive(Debug, Error)]
-pub(crate) enum Fault {
-    #[error("{reason}")]
-    Usage { reason: String },
-    /// Rejected by the argument parser; `command` is the part that was recognised.
-    #[error("{reason}")]
-    Arguments { reason: String, command: String },
-    #[error("{given} is not valid JSON: {reason}")]
-    NotJson { given: String, reason: JsonError, has_string_option: bool },
-    #[error("{given} does not have the expected structure: {reason}")]
-    Misshapen { given: String, reason: JsonError },
-    #[error("cannot read {given}: {reason}")]
-    Unreadable { given: String, reason: String },
-    #[error("cannot write {given}: {reason}")]
-    Unwritable { given: String, reason: String },
-    #[error("{given} is larger than {bytes_max} bytes")]
-    TooLong { given: String, bytes_max: u64 },
-    #[error("invalid configuration in `{}`: {reason}", path.display())]
-    Settings { path: PathBuf, reason: String },
-    #[error("{what}, and this cannot be undone")]
-    Unconfirmed { what: String },
-    #[error("the value of `{key}` is not a string")]
-    NotString { key: String },
-    #[error("{what}")]
-    NothingInTime { what: String },
-    #[error("{count} of the keys that others depend on are broken")]
-    Broken { count: usize },
-    #[error("{count} checks failed")]
-    Unwell { count: usize },
-    #[error("lost {what}: {reason}")]
-    Lost { what: String, reason: String },
-    #[error("cannot run `{program}`: {reason}")]
-    NoProgram { program: String, reason: String },
-    #[cfg(not(feature = "otel"))]
-    #[error("this build does not include {what} (feature `{feature}`)")]
-    NotBuilt { what: &'static str, feature: &'static str },
-    #[error("system error: {reason}")]
-    System { reason: String },
-}
-
-impl Fault {
-    fn code(&self) -> &'static str {
-        match self {
-            Self::Usage { .. } | Self::Arguments { .. } => "cli.usage",
-            Self::NotJson { .. } => "cli.not_json",
-            Self::Misshapen { .. } => "cli.misshapen",
-            Self::Unreadable { .. } | Self::Unwritable { .. } => "cli.unreadable",
-            Self::TooLong { .. } => "cli.too_long",
-            Self::Settings { .. } => "cli.settings",
-            Self::Unconfirmed { .. } => "cli.unconfirmed",
-            Self::NotString { .. } => "cli.not_string",
-            Self::NothingInTime { .. } => "cli.nothing_in_time",
-            Self::Broken { .. } => "cli.broken_contracts",
-            Self::Unwell { .. } => "cli.unwell",
-            Self::Lost { .. } => "cli.lost",
-            Self::NoProgram { .. } => "cli.no_program",
-            #[cfg(not(feature = "otel"))]
-            Self::NotBuilt { .. } => "cli.not_built",
-            Self::System { .. } => "cli.system",
-        }
-    }
-
-    fn kind(&self) -> Kind {
-        match self {
-            Self::Usage { .. }
-            | Self::Arguments { .. }
-            | Self::NotJson { .. }
-            | Self::Misshapen { .. }
-            | Self::Unreadable { .. }
-            | Self::Unwritable { .. }
-            | Self::Settings { .. }
-            | Self::Unconfirmed { .. }
-            | Self::NotString { .. }
-            | Self::NoProgram { .. } => Kind::Invalid,
-            #[cfg(not(feature = "otel"))]
-            Self::NotBuilt { .. } => Kind::Invalid,
-            Self::TooLong { .. } => Kind::TooLarge,
-            Self::Broken { .. } => Kind::Conflict,
-            Self::Lost { .. } => Kind::Stale,
-            Self::Unwell { .. } | Self::NothingInTime { .. } | Self::System { .. } => {
-                Kind::Unavailable
-            }
-        }
-    }
-
-    fn hint(&self) -> Cow<'static, str> {
-        Cow::Borrowed(match self {
-            Self::Arguments { reason, command } => return usage_hint(reason, command).into(),
-            Self::Usage { .. } => "see `baton help`, or use `--help` after the command",
-            Self::NotJson { has_string_option: true, .. } => {
-                "write text as a JSON string, '\"text\"', or use --string"
-            }
-            Self::NotJson { .. } => "write text as a JSON string: '\"text\"'",
-            Self::Misshapen { .. } => "correct the value; `baton openapi` describes the structures",
-            Self::Unreadable { .. } => "check that the file exists and is readable",
-            Self::Unwritable { .. } => "check that the folder exists and is writable",
-            Self::TooLong { .. } => "split it into several requests",
-            Self::Settings { .. } => "correct the file, then run `baton config check`",
-            Self::Unconfirmed { .. } => "to proceed, repeat the command with --yes",
-            Self::NotString { .. } => "omit --string to print the value as JSON",
-            Self::NothingInTime { .. } => "try again later, or wait longer with --wait",
-            Self::Broken { .. } => "restore the keys, or update the agents that depend on them",
-            Self::Unwell { .. } => "follow the suggestion after each failed check",
-            Self::Lost { .. } => "the work is unfinished: check its state, then start again",
-            #[cfg(not(feature = "otel"))]
-            Self::NotBuilt { .. } => {
-                "build it with `cargo build --release -p baton-cli --features otel`"
-            }
-            Self::NoProgram { .. } => "check that the program exists and is executable",
-            Self::System { .. } => "resolve the reported problem, then retry",
-        })
-    }
-}
-
-/// Where to find the usage. Arguments that look like parts of JSON were not quoted.
-fn usage_hint(reason: &str, command: &str) -> String {
-    let quoted = reason.split('\'').nth(1).unwrap_or_default();
-    let looks_like_json = quoted.contains(['{', '}', '[', ']', '"', ':']);
-    let quotes = if reason.starts_with("unexpected argument") && looks_like_json {
-        "put JSON in single quotes; "
-    } else {
-        ""
-    };
-    if command.is_empty() {
-        return format!("{quotes}see `baton help`, or use `--help` after the command");
-    }
-    format!("{quotes}see `baton help {command}`")
-}
-
 impl Failure {
     fn of(problem: Problem) -> Self {
         let exit = exit_code(problem.kind);
@@ -187,7 +54,7 @@ impl Failure {
     }
 
     /// The lock, permit or lease was lost, and the program was terminated.
-    pub(crate) fn lost(what: &str, lost: Lost<baton_client::Error>) -> Self {
+    pub(crate) fn lost(what: &str, lost: Lost) -> Self {
         match lost {
             Lost::Refused(error) => error.into(),
             silent @ Lost::Silent { .. } => {
@@ -199,7 +66,7 @@ impl Failure {
 
     /// The server sent an unexpected reply.
     pub(crate) fn odd(reply: &Reply) -> Self {
-        <baton_client::Error as baton_handle::Failure>::odd(reply).into()
+        baton_client::Error::unexpected(reply).into()
     }
 
     /// Reports the error and returns the exit code. `name` is the command that failed.
@@ -286,7 +153,28 @@ fn short(text: &str) -> String {
 }
 
 fn problem(fault: &Fault) -> Problem {
-    Problem::new(fault.code(), fault.kind(), fault, &fault.hint(), &json!({}))
+    let (code, kind) = (fault.code(), fault.kind());
+    match fault {
+        Fault::Arguments { reason, command } => {
+            Problem::new(code, kind, fault, &usage_hint(reason, command), &json!({}))
+        }
+        _ => Problem::new(code, kind, fault, fault.hint(), &json!({})),
+    }
+}
+
+/// Where to find the usage. Arguments that look like parts of JSON were not quoted.
+fn usage_hint(reason: &str, command: &str) -> String {
+    let quoted = reason.split('\'').nth(1).unwrap_or_default();
+    let looks_like_json = quoted.contains(['{', '}', '[', ']', '"', ':']);
+    let quotes = if reason.starts_with("unexpected argument") && looks_like_json {
+        "put JSON in single quotes; "
+    } else {
+        ""
+    };
+    if command.is_empty() {
+        return format!("{quotes}see `baton help`, or use `--help` after the command");
+    }
+    format!("{quotes}see `baton help {command}`")
 }
 
 impl Failure {
@@ -324,24 +212,19 @@ impl From<io::Error> for Failure {
 impl From<baton_client::Error> for Failure {
     fn from(error: baton_client::Error) -> Self {
         let is_unknown = error.is_unknown();
-        let problem = match error {
-            baton_client::Error::Refused(problem) => *problem,
-            baton_client::Error::Rejected(rejection) => Problem::from(&rejection),
-            other => Problem::new(other.code(), other.kind(), &other, other.hint(), &json!({})),
-        };
-        Self::uncertain(problem, is_unknown)
+        Self::uncertain(Problem::from(&error), is_unknown)
     }
 }
 
-impl From<baton::Error> for Failure {
-    fn from(error: baton::Error) -> Self {
+impl From<baton::error::Error> for Failure {
+    fn from(error: baton::error::Error) -> Self {
         Self::uncertain(Problem::from(&error), error.is_unknown())
     }
 }
 
 impl From<baton_log::OpenError> for Failure {
     fn from(error: baton_log::OpenError) -> Self {
-        baton::Error::from(error).into()
+        baton::error::Error::from(error).into()
     }
 }
 

@@ -2,25 +2,79 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
+use std::pin::Pin;
 use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
 
-use baton_client::Setback;
+use baton_client::{Setback, Workspace};
 use baton_core::{Traceparent, limits};
+use clap::Args;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::sync::oneshot;
 
 use crate::context::Context;
 use crate::failure::{Failure, Fault};
 use crate::output::{self, Output};
-use crate::supervised::exit_code;
+use crate::supervised::{StopSignals, exit_code};
 use crate::trace;
 
 /// Lines of stderr that become the error of a failed attempt.
 const STDERR_LINES: usize = 20;
 /// Maximum size of these lines.
 const STDERR_BYTES: usize = 4 << 10;
+
+/// Arguments of the commands that run a program for each task or message.
+#[derive(Args)]
+pub(crate) struct HandlerArguments {
+    /// How many programs to run concurrently
+    #[arg(long, value_name = "COUNT", default_value_t = 1)]
+    concurrency: usize,
+    /// Program and arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    program: Vec<OsString>,
+}
+
+/// What a worker or a service needs to start.
+pub(crate) struct Start {
+    pub(crate) workspace: Workspace,
+    pub(crate) concurrency: usize,
+    pub(crate) program: Arc<HandlerProgram>,
+    /// Completes when nothing new may be started.
+    pub(crate) stop: Pin<Box<dyn Future<Output = ()>>>,
+}
+
+impl HandlerArguments {
+    /// Runs a worker or a service. The first signal finishes the items in progress; the second
+    /// exits immediately.
+    pub(crate) async fn run<T, F: Future<Output = Result<T, baton_client::Error>>>(
+        self,
+        context: &Context,
+        output: &Output,
+        items: &str,
+        start: impl FnOnce(Start) -> F,
+    ) -> Result<T, Failure> {
+        let mut signals = StopSignals::listen()?;
+        let workspace = context.workplace().await?;
+        let program = Arc::new(HandlerProgram::new(self.program, context, output)?);
+        let (stopping, stop) = oneshot::channel::<()>();
+        // A dropped sender also means stop.
+        let stop = Box::pin(async { drop(stop.await) });
+        let running = start(Start { workspace, concurrency: self.concurrency, program, stop });
+        tokio::select! {
+            ended = running => Ok(ended?),
+            () = async {
+                signals.next().await;
+                let _ = stopping.send(());
+                let what = format!("finishing {items} in progress; press ctrl-c again to exit now");
+                output.note(&what);
+                signals.next().await;
+            } => Err(Failure::Interrupted),
+        }
+    }
+}
 
 /// A program that is run for each task or message.
 pub(crate) struct HandlerProgram {

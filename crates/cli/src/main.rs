@@ -23,6 +23,7 @@ mod context;
 #[cfg(test)]
 mod examples;
 mod failure;
+mod fault;
 mod handler_program;
 mod input;
 mod output;

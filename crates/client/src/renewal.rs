@@ -1,50 +1,50 @@
-//! Keeping what ends by itself unless it is renewed: a lock, a permit, a lease, a session.
+//! Renewal of what has a time to live: a lock, a permit, a lease, a session.
 
 use std::time::Duration;
 
 use baton_core::Kind;
-use baton_handle::Failure;
-use thiserror::Error;
 use tokio::time::{Instant, sleep, timeout_at};
 
-/// Renews in a third of the time that each renewal lasts. Two may go wrong before it is too late.
+use crate::Error;
+
+/// Renews three times per time to live, so that two renewals may fail.
 const RENEWALS_PER_TTL: u32 = 3;
 
-/// Why something could not be kept.
-#[derive(Debug, Error)]
-pub enum Lost<E> {
-    /// The server says so.
+/// Why it was lost.
+#[derive(Debug, thiserror::Error)]
+pub enum Lost {
+    /// The renewal was refused.
     #[error(transparent)]
-    Refused(E),
-    /// No renewal has worked for as long as one lasts, so somebody else may have it by now.
+    Refused(Error),
+    /// No renewal has succeeded for the whole time to live, so another agent may hold it by now.
     #[error("it could not be renewed within {} ms{}", ttl.as_millis(), because(last.as_ref()))]
     Silent {
-        /// How long one lasts.
+        /// The time to live.
         ttl: Duration,
-        /// What went wrong last, if there was an answer.
-        last: Option<E>,
+        /// The last error, if there was an answer.
+        last: Option<Error>,
     },
 }
 
-fn because(last: Option<&impl std::fmt::Display>) -> String {
+fn because(last: Option<&Error>) -> String {
     last.map(|error| format!(": {error}")).unwrap_or_default()
 }
 
-/// Renews for as long as this is awaited, and ends when it is lost.
+/// Renews something with a time to live for as long as this is awaited, and returns when it is
+/// lost.
 ///
-/// Whatever goes wrong without saying that it is lost, such as a broken connection, is tried again
-/// until it is too late.
-pub async fn keep<E, F>(ttl: Duration, mut renew: impl FnMut() -> F) -> Lost<E>
+/// Errors that do not mean that it is lost, such as a broken connection, are retried until the time
+/// to live is over.
+pub async fn keep<F>(ttl: Duration, mut renew: impl FnMut() -> F) -> Lost
 where
-    E: Failure,
-    F: Future<Output = Result<(), E>>,
+    F: Future<Output = Result<(), Error>>,
 {
     let pause = ttl / RENEWALS_PER_TTL;
     let mut kept_until = Instant::now() + ttl;
     let mut last = None;
     loop {
         sleep(pause).await;
-        // Counted from before it is sent: the server cannot have renewed it any earlier.
+        // Counted from before it is sent: the server cannot have renewed it earlier.
         let begun = Instant::now();
         match timeout_at(kept_until, renew()).await {
             Ok(Ok(())) => (kept_until, last) = (begun + ttl, None),
@@ -58,7 +58,7 @@ where
     }
 }
 
-/// Whether it is no use to try again.
+/// Whether a retry would fail again.
 fn is_final(kind: Kind) -> bool {
     match kind {
         Kind::Invalid | Kind::NotFound | Kind::Conflict | Kind::Stale | Kind::Denied => true,
@@ -73,7 +73,6 @@ mod tests {
     use baton_core::Rejection;
 
     use super::*;
-    use crate::Error;
 
     const TTL: Duration = Duration::from_secs(30);
 

@@ -1,128 +1,116 @@
-//! Serving: receives what comes to an agent, and answers the requests among it.
+//! A service: receives the messages of an agent and answers the requests among them.
 //!
 //! ```text
 //!   session ──▶ handlers registered ──▶ receive ──▶ handler ─▶ a result ─▶ reply, or ack
-//!     ▲  │                                ▲  ▲         └─────▶ an error ─▶ told as the answer
-//!     │  └ a heartbeat, beside it         │  └──────────────── next
-//!     └── the session is lost: all of it begins again
+//!     ▲  │                                ▲  ▲         └─────▶ an error ─▶ sent as the reply
+//!     │  └ a heartbeat, in parallel       │  └──────────────── next
+//!     └── the session is lost: everything starts again
 //! ```
 //!
-//! 1. A request is answered with what its handler came to, a panic too. A message that is no
-//!    request is acknowledged if its handler came to something, and comes again if not.
-//! 2. Handlers run only while the session lasts: when that is lost, they are dropped at their next
-//!    `await`, because their requests are another's by then.
-//! 3. When told to stop, nothing new is received, what was begun is finished, and the session ends.
-//! 4. That the server cannot be reached is no reason to end.
+//! 1. A request is answered with the result of its handler, even if that is a panic. A message that
+//!    is not a request is acknowledged if its handler succeeds, and delivered again if not.
+//! 2. Handlers run only during the session. When it is lost, they are dropped at their next
+//!    `await`, because their requests go to other agents.
+//! 3. After the stop signal nothing new is received, the messages that were started are finished,
+//!    and the session ends.
+//! 4. If the server cannot be reached, the service tries again.
 //!
-//! It works over every carrier, as [`Worker`](crate::Worker) does.
+//! A service works with every carrier, as a [`Worker`](crate::Worker) does.
 //!
-//! Deliberately absent: a mailbox of its own. Whoever serves receives all the mail of its agent.
+//! Deliberately absent: a mailbox of its own. A service receives all messages of its agent.
 
-use std::future::IntoFuture;
 use std::sync::Arc;
 use std::time::Duration;
 
 use baton_core::message::Message;
-use baton_handle::{Carrier, Failure, Workspace};
 use serde::Serialize;
 use tokio::sync::watch;
-use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use crate::renewal::keep;
-use crate::worker::{Setback, is_hopeless, panicked, stopped};
+use crate::slots::{Counts, Jobs, PAUSE, Setback, WAIT_MS, handle, is_final, run_slots, stopped};
+use crate::{Error, Workspace};
 
-/// How long one call waits for mail before the next one does.
-const WAIT_MS: u64 = 30_000;
-/// After how long mail that is not acknowledged comes again: model calls take minutes.
+/// After how long a message that is not acknowledged is delivered again: model calls take minutes.
 const REDELIVER_MS: u64 = 600_000;
-/// The pause after something that could not be done.
-const PAUSE: Duration = Duration::from_secs(1);
 
-/// Who serves, before it is run.
+/// The settings of a service.
 #[derive(Clone, Debug)]
-pub struct Service<C> {
-    workspace: Workspace<C>,
+pub struct Service {
+    workspace: Workspace,
     handlers: Vec<String>,
     capabilities: Vec<String>,
     concurrency: usize,
     ttl_ms: u64,
 }
 
-/// What was served, in the end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What a service did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Served {
     /// Requests that were answered, and messages that were acknowledged.
     pub answered: u64,
-    /// Requests that were answered with an error, and messages that will come again.
+    /// Requests that were answered with an error, and messages that will be delivered again.
     pub failed: u64,
-    /// Requests for whose answer nobody waited any more.
+    /// Requests whose reply nobody waited for any more.
     pub lost: u64,
 }
 
-impl Served {
-    fn add(&mut self, part: Self) {
-        self.answered += part.answered;
-        self.failed += part.failed;
-        self.lost += part.lost;
-    }
-}
-
-impl<C: Carrier> Service<C> {
-    /// Whoever acts here serves what comes to it, one at a time.
-    pub fn new(workspace: Workspace<C>) -> Self {
+impl Service {
+    /// A service of the acting agent that handles one message at a time.
+    pub fn new(workspace: Workspace) -> Self {
         let (handlers, capabilities) = (Vec::new(), Vec::new());
         Self { workspace, handlers, capabilities, concurrency: 1, ttl_ms: 30_000 }
     }
 
-    /// Requests to this handler, too.
+    /// Also serves requests to this handler; repeatable.
     #[must_use]
     pub fn handler(mut self, name: &str) -> Self {
         self.handlers.push(name.to_owned());
         self
     }
 
-    /// Something that the agent can do.
+    /// Adds a capability of the agent.
     #[must_use]
     pub fn capability(mut self, name: &str) -> Self {
         self.capabilities.push(name.to_owned());
         self
     }
 
-    /// How many handlers run at a time; at most as many as one agent may have calls that wait.
+    /// Sets how many messages are handled at the same time; at most as many as one agent may have
+    /// calls that wait.
     #[must_use]
     pub fn concurrency(self, count: usize) -> Self {
         let max = baton_core::limits::RECEIVES_PER_AGENT_MAX;
         Self { concurrency: count.clamp(1, max), ..self }
     }
 
-    /// How long the session lasts without a sign of life, and so how long it takes until others
-    /// notice that this is gone.
+    /// Sets how long the session lasts without a heartbeat, and so how soon other agents notice
+    /// that this one is gone.
     #[must_use]
     pub fn ttl_ms(self, milliseconds: u64) -> Self {
         Self { ttl_ms: milliseconds, ..self }
     }
 
-    /// Serves until told to stop, and then until what was begun is finished.
+    /// Serves until `stop`, and then until the messages that were started are finished.
     ///
-    /// It fails only if it makes no sense: a name is not valid, or it is not allowed.
+    /// It fails only if registration is refused: a name is not valid, or it is not permitted.
     pub async fn run<F, R>(
         self,
         handler: impl Fn(Message) -> F + Send + Sync + 'static,
         stop: impl Future<Output = ()>,
-    ) -> Result<Served, C::Error>
+    ) -> Result<Served, Error>
     where
         F: Future<Output = Result<R, Setback>> + Send + 'static,
         R: Serialize + Send + 'static,
     {
         let (stop_sender, stop_receiver) = watch::channel(false);
-        let handler = Arc::new(handler);
+        let mail = Mail { workspace: self.workspace.clone(), handler: Arc::new(handler) };
         let serving = async {
-            let mut served = Served::default();
+            let mut counts = Counts::default();
             loop {
-                match self.session(&handler, &stop_receiver, &mut served).await {
-                    Err(error) if is_hopeless(error.kind()) => return Err(error),
-                    Ok(()) | Err(_) if *stop_receiver.borrow() => return Ok(served),
+                match self.session(&mail, stop_receiver.clone(), &mut counts).await {
+                    Err(error) if is_final(error.kind()) => return Err(error),
+                    Ok(()) | Err(_) if *stop_receiver.borrow() => return Ok(counts),
                     Ok(()) | Err(_) => sleep(PAUSE).await,
                 }
             }
@@ -131,44 +119,34 @@ impl<C: Carrier> Service<C> {
         loop {
             tokio::select! {
                 () = &mut stop, if !*stop_sender.borrow() => drop(stop_sender.send(true)),
-                served = &mut serving => return served,
+                served = &mut serving => {
+                    let Counts { done, failed, lost } = served?;
+                    return Ok(Served { answered: done, failed, lost });
+                }
             }
         }
     }
 
-    /// One session, until it is lost or there is nothing more to do in it.
-    async fn session<F, R>(
+    /// One session, until it is lost or the service stops.
+    async fn session(
         &self,
-        handler: &Arc<impl Fn(Message) -> F + Send + Sync + 'static>,
-        stop: &watch::Receiver<bool>,
-        served: &mut Served,
-    ) -> Result<(), C::Error>
-    where
-        F: Future<Output = Result<R, Setback>> + Send + 'static,
-        R: Serialize + Send + 'static,
-    {
+        mail: &impl Jobs,
+        mut stop: watch::Receiver<bool>,
+        counts: &mut Counts,
+    ) -> Result<(), Error> {
         let agents = self.workspace.agents();
         let registration = agents.register().ttl_ms(self.ttl_ms);
-        let able = self.capabilities.iter();
-        let registration = able.fold(registration, |it, name| it.capability(name));
+        let capabilities = self.capabilities.iter();
+        let registration = capabilities.fold(registration, |it, name| it.capability(name));
         let token = registration.await?.token;
         for name in &self.handlers {
             self.workspace.messages().handle(name).await?;
         }
-        let mut slots = JoinSet::new();
-        for _ in 0..self.concurrency {
-            let (workspace, stop) = (self.workspace.clone(), stop.clone());
-            slots.spawn(ServiceSlot { workspace, stop }.serve(Arc::clone(handler)));
-        }
-        let ended = async {
-            while let Some(part) = slots.join_next().await {
-                served.add(part.unwrap_or_default());
-            }
-        };
         let beat = || async { agents.heartbeat(token).await.map(drop) };
         tokio::select! {
-            () = ended => {
-                // It ends by itself, too, only later.
+            // If receiving is refused, the session is over: the next one registers again.
+            _ = run_slots(mail, self.concurrency, stopped(&mut stop), counts) => {
+                // Without this the session ends when its time to live is over.
                 let _ = agents.leave(token).await;
             }
             _ = keep(Duration::from_millis(self.ttl_ms), beat) => {}
@@ -177,71 +155,52 @@ impl<C: Carrier> Service<C> {
     }
 }
 
-/// One of the places at which is served.
-struct ServiceSlot<C> {
-    workspace: Workspace<C>,
-    stop: watch::Receiver<bool>,
+/// Messages as the jobs of a slot.
+struct Mail<H> {
+    workspace: Workspace,
+    handler: Arc<H>,
 }
 
-impl<C: Carrier> ServiceSlot<C> {
-    async fn serve<F, R>(
-        mut self,
-        handler: Arc<impl Fn(Message) -> F + Send + Sync + 'static>,
-    ) -> Served
-    where
-        F: Future<Output = Result<R, Setback>> + Send + 'static,
-        R: Serialize + Send + 'static,
-    {
-        let mut served = Served::default();
-        while let Some(message) = self.receive().await {
-            let mut handlers = JoinSet::new();
-            handlers.spawn(handler(message.clone()));
-            // A set that is dropped ends what is in it.
-            let result = match handlers.join_next().await {
-                Some(Ok(Ok(result))) => serde_json::to_value(result).map_err(Setback::from),
-                Some(Ok(Err(setback))) => Err(setback),
-                Some(Err(error)) => Err(panicked(error)),
-                None => Err(Setback::new("the handler is gone")),
-            };
-            let messages = self.workspace.messages();
-            let id = message.id.as_str();
-            let is_well = result.is_ok();
-            let answered = match (message.request.is_some(), result) {
-                (true, Ok(result)) => messages.reply(id, result).await.map(drop),
-                (true, Err(setback)) => messages.fail(id, setback.into_error()).await.map(drop),
-                (false, Ok(_)) => messages.ack(id).await,
-                (false, Err(_)) => Ok(()),
-            };
-            match (answered, is_well) {
-                (Ok(()), true) => served.answered += 1,
-                (Ok(()), false) => served.failed += 1,
-                (Err(_), _) => served.lost += 1,
-            }
-        }
-        served
+impl<H> Clone for Mail<H> {
+    fn clone(&self) -> Self {
+        Self { workspace: self.workspace.clone(), handler: Arc::clone(&self.handler) }
+    }
+}
+
+impl<H, F, R> Jobs for Mail<H>
+where
+    H: Fn(Message) -> F + Send + Sync + 'static,
+    F: Future<Output = Result<R, Setback>> + Send + 'static,
+    R: Serialize + Send + 'static,
+{
+    type Job = Message;
+
+    async fn next(&self) -> Result<Option<Message>, Error> {
+        let messages = self.workspace.messages();
+        let receiving = messages.receive().wait_ms(WAIT_MS).limit(1).redeliver_ms(REDELIVER_MS);
+        Ok(receiving.await?.into_iter().next())
     }
 
-    /// The next message; none when told to stop, or when the session is over.
-    async fn receive(&mut self) -> Option<Message> {
-        loop {
-            if *self.stop.borrow() {
-                return None;
-            }
-            let (messages, mut stop) = (self.workspace.messages(), self.stop.clone());
-            let receiving = messages.receive().wait_ms(WAIT_MS).limit(1);
-            let receiving = receiving.redeliver_ms(REDELIVER_MS);
-            tokio::select! {
-                received = receiving.into_future() => match received {
-                    Ok(received) => {
-                        if let Some(message) = received.into_iter().next() {
-                            return Some(message);
-                        }
-                    }
-                    Err(error) if is_hopeless(error.kind()) => return None,
-                    Err(_) => sleep(PAUSE).await,
-                },
-                () = stopped(&mut stop) => return None,
-            }
+    async fn run(
+        &self,
+        message: Message,
+        _stop: &watch::Receiver<bool>,
+        counts: &mut Counts,
+    ) -> Option<Message> {
+        let result = handle((self.handler)(message.clone())).await;
+        let (messages, id) = (self.workspace.messages(), message.id.as_str());
+        let is_done = result.is_ok();
+        let answered = match (message.request.is_some(), result) {
+            (true, Ok(result)) => messages.reply(id, result).await.map(drop),
+            (true, Err(setback)) => messages.fail(id, setback.into_error()).await.map(drop),
+            (false, Ok(_)) => messages.ack(id).await,
+            (false, Err(_)) => Ok(()),
+        };
+        match (answered, is_done) {
+            (Ok(()), true) => counts.done += 1,
+            (Ok(()), false) => counts.failed += 1,
+            (Err(_), _) => counts.lost += 1,
         }
+        None
     }
 }

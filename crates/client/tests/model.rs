@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use baton::clock::SystemClock;
 use baton::log::MemoryLog;
+use baton_client::Workspace;
 use baton_client::core::task::{Status, Task};
 use baton_client::model::{Endpoint, ModelError, RunError, run_with_context};
-use baton_handle::Workspace;
 use baton_server::Identity;
 use baton_tls::{Accepted, Stream};
 use serde_json::{Value, json};
@@ -65,7 +65,7 @@ async fn endpoint_of(
 }
 
 /// A task that was claimed.
-async fn claimed() -> (Workspace<baton::Baton>, Task) {
+async fn claimed() -> (Workspace, Task) {
     let options = baton::Options::default();
     let baton = baton::Baton::on(MemoryLog::default(), SystemClock::default(), options).unwrap();
     let lab = baton.workspace("lab").unwrap().as_agent("ada").unwrap();

@@ -19,8 +19,7 @@ use baton_client::core::{
     Json, Key, NamespaceName, Pattern, Precondition, Revision, Rules, TaskId, Timestamp, Token,
     Version, checkpoint, pipeline,
 };
-use baton_client::{Client, Item, Options};
-use baton_handle::{Carrier, Failure, Workspace};
+use baton_client::{Client, Error, Item, Options, Workspace};
 use baton_server::{Server, Settings};
 use serde_json::json;
 use tokio::io::copy_bidirectional;
@@ -75,7 +74,7 @@ async fn client(address: SocketAddr) -> Client {
 struct Transcript(Vec<String>);
 
 impl Transcript {
-    fn add<T: Debug, E: Failure>(&mut self, answer: Result<T, E>) {
+    fn add<T: Debug>(&mut self, answer: Result<T, Error>) {
         self.0.push(match answer {
             Ok(answer) => format!("{answer:?}"),
             Err(error) => {
@@ -86,7 +85,7 @@ impl Transcript {
     }
 }
 
-async fn state_story<C: Carrier>(ada: &Workspace<C>, told: &mut Transcript) {
+async fn state_story(ada: &Workspace, told: &mut Transcript) {
     let shared = ada.state("shared");
     told.add(shared.set("plan", json!({"step": 1})).await);
     told.add(shared.set("plan", json!({"step": 2})).expected_version(1).await);
@@ -114,7 +113,7 @@ async fn state_story<C: Carrier>(ada: &Workspace<C>, told: &mut Transcript) {
     let first = Entries { limit: Some(2), ..Entries::all(NamespaceName::shared()) };
     let page = shared.list(first.clone()).await.unwrap();
     told.add(shared.list(Entries { cursor: page.cursor.clone(), ..first }).await);
-    told.add::<_, C::Error>(Ok(page));
+    told.add(Ok(page));
     told.add(shared.matching("p*").await);
     told.add(shared.snapshot(Snapshot::default()).await);
     told.add(shared.history(History { limit: Some(3), ..History::default() }).await);
@@ -123,7 +122,7 @@ async fn state_story<C: Carrier>(ada: &Workspace<C>, told: &mut Transcript) {
     told.add(ada.revision().await);
 }
 
-async fn other_stories<C: Carrier>(ada: &Workspace<C>, told: &mut Transcript) {
+async fn other_stories(ada: &Workspace, told: &mut Transcript) {
     let namespaces = ada.namespaces();
     told.add(
         namespaces.create("notes").rules(Rules { append_only: true, ..Rules::default() }).await,
@@ -143,7 +142,7 @@ async fn other_stories<C: Carrier>(ada: &Workspace<C>, told: &mut Transcript) {
     let register = agents.register().capability("search").metadata(metadata).ttl_ms(9_000);
     let session = register.await.unwrap();
     let token = session.token;
-    told.add::<_, C::Error>(Ok(session));
+    told.add(Ok(session));
     told.add(ada.state("shared").set("leader", "ada").ephemeral().await);
     told.add(agents.heartbeat(token).await);
     told.add(agents.get("ada").await);
@@ -166,7 +165,7 @@ async fn other_stories<C: Carrier>(ada: &Workspace<C>, told: &mut Transcript) {
     told.add(ada.ask(baton_client::core::workspace::Query::Get).await);
 }
 
-async fn lock_story<C: Carrier>(ada: &Workspace<C>, told: &mut Transcript) {
+async fn lock_story(ada: &Workspace, told: &mut Transcript) {
     let bob = ada.as_agent("bob").unwrap();
     let locks = ada.locks();
     let hold = locks.acquire("door").ttl_ms(60_000).await.unwrap().unwrap();
@@ -219,7 +218,7 @@ async fn lock_story<C: Carrier>(ada: &Workspace<C>, told: &mut Transcript) {
     told.add(start.arrive("", 2).await);
 }
 
-async fn task_story<C: Carrier>(ada: &Workspace<C>, told: &mut Transcript) {
+async fn task_story(ada: &Workspace, told: &mut Transcript) {
     let bob = ada.as_agent("bob").unwrap().tasks();
     let tasks = ada.tasks();
     let create = || tasks.create("review").description("look at it").definition(json!({"n": 1}));
@@ -244,7 +243,7 @@ async fn task_story<C: Carrier>(ada: &Workspace<C>, told: &mut Transcript) {
     told.add(tasks.why(id).await);
     let next = Next { capabilities: Some(["rust".to_owned()].into()), ..Next::default() };
     let done = bob.complete(id, token).result(json!(7)).artifacts(json!([])).then_claim(next).await;
-    told.add::<_, C::Error>(Ok(done.as_ref().unwrap().clone()));
+    told.add(Ok(done.as_ref().unwrap().clone()));
     let next = done.unwrap().next.unwrap();
     let token = next.lease.as_ref().unwrap().token;
     told.add(bob.release(next.id.as_str(), token, Some("tired")).await);
@@ -284,7 +283,7 @@ async fn task_story<C: Carrier>(ada: &Workspace<C>, told: &mut Transcript) {
     told.add(joins.get("all").await);
 }
 
-async fn checkpoint_story<C: Carrier>(ada: &Workspace<C>, told: &mut Transcript) {
+async fn checkpoint_story(ada: &Workspace, told: &mut Transcript) {
     let checkpoints = ada.checkpoints();
     told.add(checkpoints.latest("thread").await);
     told.add(checkpoints.save("thread", json!({"step": 1})).label("one").await);
@@ -307,7 +306,7 @@ async fn checkpoint_story<C: Carrier>(ada: &Workspace<C>, told: &mut Transcript)
     told.add(ada.under(Token(99)).checkpoints().save("thread", 3).await);
 }
 
-async fn pipeline_story<C: Carrier>(ada: &Workspace<C>, told: &mut Transcript) {
+async fn pipeline_story(ada: &Workspace, told: &mut Transcript) {
     let json = |text: &str| Json::parse(text).unwrap();
     let (pipelines, bob) = (ada.pipelines(), ada.as_agent("bob").unwrap().pipelines());
     told.add(pipelines.create("p").stage_for("a", "bob").stage("b").input(json("1")).await);
@@ -332,8 +331,8 @@ async fn pipeline_story<C: Carrier>(ada: &Workspace<C>, told: &mut Transcript) {
     told.add(pipelines.list(pipeline::List { limit: Some(1), ..Default::default() }).await);
 }
 
-async fn whole_story<C: Carrier>(carrier: C) -> Vec<String> {
-    let ada = Workspace::new(carrier, "lab").unwrap().as_agent("ada").unwrap();
+async fn whole_story(lab: Workspace) -> Vec<String> {
+    let ada = lab.as_agent("ada").unwrap();
     let mut told = Transcript::default();
     state_story(&ada, &mut told).await;
     other_stories(&ada, &mut told).await;
@@ -346,10 +345,10 @@ async fn whole_story<C: Carrier>(carrier: C) -> Vec<String> {
 
 #[tokio::test]
 async fn a_program_sees_through_a_server_what_it_sees_embedded() {
-    let embedded = whole_story(in_memory()).await;
+    let embedded = whole_story(in_memory().workspace("lab").unwrap()).await;
     let running = Running::start(in_memory(), anywhere()).await;
     let client = client(running.address).await;
-    let served = whole_story(client.clone()).await;
+    let served = whole_story(client.workspace("lab").unwrap()).await;
     for (served, embedded) in served.iter().zip(&embedded) {
         assert_eq!(served, embedded);
     }

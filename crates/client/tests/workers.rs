@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use baton::clock::SystemClock;
 use baton::log::MemoryLog;
+use baton_client::Workspace;
 use baton_client::core::task::{List, Status, Task};
 use baton_client::{Job, Setback, Worked, Worker, Workplace};
-use baton_handle::{Carrier, Workspace};
 use baton_server::{Server, Settings};
 use serde_json::json;
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -20,23 +20,23 @@ fn in_memory() -> baton::Baton {
     baton::Baton::on(MemoryLog::default(), SystemClock::default(), options).unwrap()
 }
 
-fn embedded() -> Workspace<baton::Baton> {
+fn embedded() -> Workspace {
     in_memory().workspace("lab").unwrap().as_agent("ada").unwrap()
 }
 
-async fn finished<C: Carrier>(lab: &Workspace<C>) -> usize {
+async fn finished(lab: &Workspace) -> usize {
     let tasks = lab.tasks().list(List::default()).await.unwrap();
     tasks.iter().filter(|task| task.status.is_finished()).count()
 }
 
 /// Waits until so many tasks are finished.
-async fn until_finished<C: Carrier>(lab: &Workspace<C>, count: usize) {
+async fn until_finished(lab: &Workspace, count: usize) {
     while finished(lab).await < count {
         tokio::task::yield_now().await;
     }
 }
 
-async fn works_through<C: Carrier>(lab: Workspace<C>) {
+async fn works_through(lab: Workspace) {
     const COUNT: usize = 50;
     for number in 0..COUNT {
         lab.tasks().create("square").definition(number).await.unwrap();
@@ -46,7 +46,7 @@ async fn works_through<C: Carrier>(lab: Workspace<C>) {
     let seen = Arc::clone(&busy);
     let worker = lab.as_agent("bob").unwrap().worker(&["square"]).concurrency(4);
     let worked = worker.run(
-        move |job: Job<C>| {
+        move |job: Job| {
             let (now, most) = (seen.0.fetch_add(1, Ordering::SeqCst) + 1, Arc::clone(&seen));
             most.1.fetch_max(now, Ordering::SeqCst);
             async move {
@@ -118,7 +118,7 @@ async fn a_handler_is_dropped_when_its_lease_is_lost() {
     let (stop, stopped) = oneshot::channel::<()>();
     let worker = Worker::new(lab.as_agent("bob").unwrap()).lease_ms(300);
     let working = tokio::spawn(worker.run(
-        move |_: Job<baton::Baton>| {
+        move |_: Job| {
             let dropped = Dropped(tell.clone());
             let _ = tell.send("begun");
             async move {
@@ -156,7 +156,7 @@ async fn when_told_to_stop_what_was_begun_is_finished_and_nothing_is_claimed() {
     let (stop, stopped) = oneshot::channel::<()>();
     let hands = (Arc::clone(&begun), Arc::clone(&go_on));
     let working = tokio::spawn(Worker::new(lab.clone()).run(
-        move |_: Job<baton::Baton>| {
+        move |_: Job| {
             let (begun, go_on) = hands.clone();
             async move {
                 begun.notify_one();
@@ -182,7 +182,7 @@ async fn when_told_to_stop_what_was_begun_is_finished_and_nothing_is_claimed() {
 
 #[tokio::test]
 async fn a_worker_that_makes_no_sense_says_so() {
-    let handler = |_: Job<baton::Baton>| async { Ok(()) };
+    let handler = |_: Job| async { Ok(()) };
     let worker = Worker::new(embedded()).of_type("no such type");
     let error = worker.run(handler, std::future::pending()).await.unwrap_err();
     assert_eq!(error.code(), "request.bad_name");

@@ -16,6 +16,7 @@
 use crate::agent;
 use crate::handoff::{self, List};
 use crate::message;
+use crate::primitive::Table;
 use crate::space::Space;
 
 /// What is counted under one name.
@@ -163,7 +164,7 @@ impl Space {
             ("barrier", self.barrier.waits().len()),
             ("join", self.join.waits().len()),
             ("handoff", self.handoff.waits().len()),
-            ("message", self.message.waits().count()),
+            ("message", self.message.wait_ids().count()),
         ] {
             record(&WAITING, kind, count as u64);
         }

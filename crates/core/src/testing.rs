@@ -371,39 +371,7 @@ impl World {
                 format!("refused {} {index}", rejection.code())
             }
             Rejection::TooLarge { what, .. } => format!("refused {} {what}", rejection.code()),
-            Rejection::State(_)
-            | Rejection::Namespace(_)
-            | Rejection::Agent(_)
-            | Rejection::Message(_)
-            | Rejection::Topic(_)
-            | Rejection::Stream(_)
-            | Rejection::Rule(_)
-            | Rejection::UserEvent(_)
-            | Rejection::Reaction(_)
-            | Rejection::Contract(_)
-            | Rejection::Context(_)
-            | Rejection::Lock(_)
-            | Rejection::Semaphore(_)
-            | Rejection::Barrier(_)
-            | Rejection::Join(_)
-            | Rejection::Checkpoint(_)
-            | Rejection::Artifact(_)
-            | Rejection::Secret(_)
-            | Rejection::Handoff(_)
-            | Rejection::Task(_)
-            | Rejection::Pipeline(_)
-            | Rejection::Workspace(_)
-            | Rejection::StaleToken { .. }
-            | Rejection::CannotWait {}
-            | Rejection::EmptyTransaction {}
-            | Rejection::TooManyEntries { .. }
-            | Rejection::TooManyBytes { .. }
-            | Rejection::PolicyRounds { .. }
-            | Rejection::KeyReused { .. }
-            | Rejection::Name(_)
-            | Rejection::Json(_)
-            | Rejection::Pattern(_)
-            | Rejection::SchemaText(_) => format!("refused {}", rejection.code()),
+            _ => format!("refused {}", rejection.code()),
         }
     }
 

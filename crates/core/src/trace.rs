@@ -12,7 +12,6 @@ use serde::{Deserialize, Deserializer};
 
 use crate::command::{Command, Mutation};
 pub use crate::names::Traceparent;
-use crate::{handoff, message, pipeline, task, topic};
 
 /// Where the trace stands in the text, and where the parent does.
 const TRACE: std::ops::Range<usize> = 3..35;
@@ -77,44 +76,11 @@ pub(crate) fn kept<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Tracepar
     Ok(text.and_then(|text| Traceparent::parse(&text).ok()))
 }
 
-/// Where a command says which trace it is a part of, if it can say so.
-fn traceparent_slot(command: &mut Command) -> Option<&mut Option<Traceparent>> {
-    match command {
-        Command::Task(task::Command::Create(create)) => Some(&mut create.traceparent),
-        Command::Message(message::Command::Send(send)) => Some(&mut send.traceparent),
-        Command::Message(message::Command::Request(request)) => Some(&mut request.traceparent),
-        Command::Topic(topic::Command::Publish { traceparent, .. }) => Some(traceparent),
-        Command::Handoff(handoff::Command::Offer(offer) | handoff::Command::Execute(offer)) => {
-            Some(&mut offer.traceparent)
-        }
-        Command::Pipeline(pipeline::Command::Create(create)) => Some(&mut create.traceparent),
-        Command::Task(_)
-        | Command::Message(_)
-        | Command::Handoff(_)
-        | Command::Pipeline(_)
-        | Command::State(_)
-        | Command::Namespace(_)
-        | Command::Agent(_)
-        | Command::Stream(_)
-        | Command::Rule(_)
-        | Command::UserEvent(_)
-        | Command::Reaction(_)
-        | Command::Lock(_)
-        | Command::Semaphore(_)
-        | Command::Barrier(_)
-        | Command::Join(_)
-        | Command::Checkpoint(_)
-        | Command::Artifact(_)
-        | Command::Secret(_)
-        | Command::Workspace(_) => None,
-    }
-}
-
 impl Command {
     /// The same, as a part of a trace unless it says of which.
     #[must_use]
     pub fn traced(mut self, traceparent: &Traceparent) -> Self {
-        if let Some(slot) = traceparent_slot(&mut self) {
+        if let Some(slot) = self.traceparent() {
             slot.get_or_insert_with(|| traceparent.clone());
         }
         self
@@ -133,7 +99,7 @@ impl Mutation {
     /// The same, as a part of a trace wherever it does not say of which.
     #[must_use]
     pub fn traced(mut self, traceparent: &Traceparent) -> Self {
-        for slot in self.commands().iter_mut().filter_map(traceparent_slot) {
+        for slot in self.commands().iter_mut().filter_map(Command::traceparent) {
             slot.get_or_insert_with(|| traceparent.clone());
         }
         self
@@ -143,9 +109,10 @@ impl Mutation {
     /// another span meanwhile.
     pub(crate) fn untraced<T>(&mut self, look: impl FnOnce(&Self) -> T) -> T {
         let taken: Vec<_> =
-            self.commands().iter_mut().filter_map(traceparent_slot).map(Option::take).collect();
+            self.commands().iter_mut().filter_map(Command::traceparent).map(Option::take).collect();
         let seen = look(self);
-        for (slot, taken) in self.commands().iter_mut().filter_map(traceparent_slot).zip(taken) {
+        for (slot, taken) in self.commands().iter_mut().filter_map(Command::traceparent).zip(taken)
+        {
             *slot = taken;
         }
         seen
@@ -157,6 +124,7 @@ mod tests {
     use super::*;
     use crate::names::TaskType;
     use crate::space::receipt::digest;
+    use crate::task;
 
     const GOOD: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 

@@ -17,6 +17,8 @@
 
 #[path = "golden_events/talk.rs"]
 mod talk;
+#[path = "golden_events/tasks.rs"]
+mod tasks;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -32,8 +34,7 @@ use baton_core::schema::Schema;
 use baton_core::space::receipt::Receipt;
 use baton_core::state::merge::Merge;
 use baton_core::state::{self, Operation, Removal, Source};
-use baton_core::task::Returns;
-use baton_core::task::{Cause, Outcome};
+use baton_core::task::Outcome;
 use baton_core::waiting::wait::{Keyed, Left};
 use baton_core::{
     AgentId, ArtifactId, Batch, CheckpointId, CheckpointLabel, Event, GroupName, HandoffId,
@@ -161,6 +162,7 @@ fn task_variant(event: &task::Event) -> &'static str {
             Outcome::Reassigned { .. } => "task failed, for another",
         },
         task::Event::Cancelled { .. } => "task cancelled",
+        task::Event::Retried { .. } => "task retried",
         task::Event::Reviewed { .. } => "task reviewed",
     }
 }
@@ -400,7 +402,7 @@ fn examples() -> Vec<(&'static str, Event)> {
     .chain(contents::artifacts())
     .chain(contents::secrets())
     .chain(handoffs())
-    .chain(tasks())
+    .chain(tasks::tasks())
     .chain(pipelines())
     .collect()
 }
@@ -445,163 +447,6 @@ fn handoff_rules() -> Vec<(&'static str, Event)> {
 
 fn task() -> TaskId {
     TaskId::parse("t-0000000042").unwrap()
-}
-
-fn created_with_nothing() -> task::Created {
-    task::Created {
-        task: task(),
-        task_type: TaskType::parse("review").unwrap(),
-        ready: true,
-        description: None,
-        definition: None,
-        assigned_agent: None,
-        capabilities: BTreeSet::new(),
-        priority: 0,
-        group: None,
-        parent: None,
-        depends_on: Vec::new(),
-        not_before: None,
-        deadline: None,
-        max_retries: None,
-        backoff: None,
-        on_exhausted: None,
-        schema_version: None,
-        metadata: None,
-        traceparent: None,
-    }
-}
-
-fn created_with_everything() -> task::Created {
-    let moment = Some(Timestamp(1_794_700_800_123));
-    let other = |name| TaskId::parse(name).unwrap();
-    task::Created {
-        ready: false,
-        description: Some("Read it twice.".to_owned()),
-        definition: Some(json(r#"{"file":"a.rs"}"#)),
-        assigned_agent: Some(ada()),
-        capabilities: ["rust".to_owned(), "write".to_owned()].into(),
-        priority: -7,
-        group: Some(GroupName::parse("release").unwrap()),
-        parent: Some(other("t-0000000040")),
-        depends_on: vec![other("t-0000000041"), other("build")],
-        not_before: moment,
-        deadline: moment,
-        max_retries: Some(5),
-        backoff: Some(task::Backoff::default()),
-        on_exhausted: Some(task::OnExhausted::Agent(ada())),
-        schema_version: Some(json("2")),
-        metadata: Some(json(r#"{"model":"m"}"#)),
-        ..created_with_nothing()
-    }
-}
-
-fn task_failures() -> Vec<(&'static str, task::Event)> {
-    let error = || json(r#"{"code":"E1"}"#);
-    let failed =
-        |cause, outcome| task::Event::Failed { task: task(), error: error(), cause, outcome };
-    let not_before = Some(Timestamp(1_794_700_800_123));
-    vec![
-        ("task.failed", failed(Cause::Reported, Outcome::Retry { not_before })),
-        (
-            "task.failed with the lease over",
-            failed(Cause::LeaseExpired, Outcome::Retry { not_before: None }),
-        ),
-        ("task.failed with the agent gone", failed(Cause::AgentGone, Outcome::Review)),
-        ("task.failed with the deadline past", failed(Cause::Deadline, Outcome::Failed)),
-        (
-            "task.failed with another to try",
-            failed(Cause::Reported, Outcome::Reassigned { to: ada() }),
-        ),
-    ]
-}
-
-fn tasks_that_change_hands() -> Vec<(&'static str, task::Event)> {
-    let (token, lease_ms, until) = (Token(300), 300_000, Timestamp(1_794_700_800_123));
-    vec![
-        ("task.offered", task::Event::Offered { task: task(), handoff: handoff_id() }),
-        ("task.taken_back", task::Event::TakenBack { task: task(), handoff: handoff_id() }),
-        (
-            "task.handed_over",
-            task::Event::HandedOver {
-                task: task(),
-                handoff: handoff_id(),
-                holder: ada(),
-                token,
-                lease_ms,
-            },
-        ),
-        (
-            "task.handed_off",
-            task::Event::HandedOff {
-                task: task(),
-                handoff: handoff_id(),
-                to: ada(),
-                returns: Returns { to: Some(ada()), at: until, within_ms: 60_000 },
-            },
-        ),
-    ]
-}
-
-fn tasks() -> Vec<(&'static str, Event)> {
-    let (token, wait, lease_ms) = (Token(300), WaitId(70_000), 300_000);
-    let until = Timestamp(1_794_700_800_123);
-    let claimed =
-        |wait| task::Event::Claimed { task: task(), holder: ada(), token, lease_ms, wait };
-    let queued = |types, capabilities, task| task::Event::Queued {
-        wait,
-        claimant: ada(),
-        until,
-        types,
-        capabilities,
-        task,
-        lease_ms,
-    };
-    let types = BTreeSet::from([TaskType::parse("review").unwrap()]);
-    let reviewed =
-        |verdict| task::Event::Reviewed { task: task(), verdict, note: None, result: None };
-    let said = || Some("because".to_owned());
-    let events = vec![
-        ("task.created", task::Event::Created(Box::new(created_with_nothing()))),
-        ("task.created with everything", task::Event::Created(Box::new(created_with_everything()))),
-        ("task.created with a trace", talk::traced_task(created_with_nothing())),
-        ("task.claimed", claimed(None)),
-        ("task.claimed with a wait before it", claimed(Some(wait))),
-        ("task.queued", queued(None, BTreeSet::new(), None)),
-        (
-            "task.queued with everything",
-            queued(Some(types), ["rust".to_owned()].into(), Some(task())),
-        ),
-        ("task.gave_up", task::Event::GaveUp { wait, claimant: ada(), left: Left::Timeout }),
-        ("task.renewed", task::Event::Renewed { task: task(), lease_ms }),
-        ("task.progressed", task::Event::Progressed { task: task(), fraction: 0.25, note: said() }),
-        (
-            "task.updated",
-            task::Event::Updated {
-                task: task(),
-                description: said(),
-                definition: Some(json("1")),
-                metadata: Some(json("{}")),
-                result: Some(json("[2]")),
-                priority: Some(7),
-            },
-        ),
-        ("task.released", task::Event::Released { task: task(), reason: said() }),
-        ("task.ready", task::Event::Ready { task: task() }),
-        (
-            "task.completed",
-            task::Event::Completed {
-                task: task(),
-                result: Some(json("null")),
-                artifacts: Some(json("[]")),
-            },
-        ),
-        ("task.cancelled", task::Event::Cancelled { task: task(), reason: None }),
-        ("task.reviewed", reviewed(task::Verdict::Retry)),
-        ("task.reviewed with the work done", reviewed(task::Verdict::Complete)),
-        ("task.reviewed with the work failed", reviewed(task::Verdict::Fail)),
-    ];
-    let events = events.into_iter().chain(tasks_that_change_hands()).chain(task_failures());
-    events.map(|(name, event)| (name, Event::Task(event))).collect()
 }
 
 fn handoff_id() -> HandoffId {

@@ -8,7 +8,7 @@ use baton_core::Timestamp;
 
 /// Says what time it is.
 pub trait Clock: Send + Sync + 'static {
-    /// Now. Never earlier than what it said before.
+    /// The current time. Never earlier than a time it returned before.
     fn now(&self) -> Timestamp;
 }
 
@@ -42,7 +42,7 @@ fn milliseconds(duration: Duration) -> u64 {
 pub struct ManualClock(Arc<AtomicU64>);
 
 impl ManualClock {
-    /// A clock that stands at this moment.
+    /// A clock that is stopped at this time.
     pub fn at(moment: Timestamp) -> Self {
         Self(Arc::new(AtomicU64::new(moment.0)))
     }

@@ -1,7 +1,7 @@
-//! Batches as bytes: what stands in a record of the log and in a run of history.
+//! Batches as bytes, as in a record of the log and in a run of history.
 //!
 //! A frame is self-contained, so that one batch can be read and trusted without the record around
-//! it, and so that opening a log need not decode what it only has to find again.
+//! it, and so that opening a log need not decode what it only has to locate.
 //!
 //! | bytes | field | |
 //! |---|---|---|
@@ -11,14 +11,14 @@
 //! | 2 | schema version | raised when old programs could misread |
 //! | 8 | revision | |
 //! | 8 | time | milliseconds since 1970 |
-//! | 8 | deadline | when time next causes something in the workspace; 0 if never |
+//! | 8 | deadline | the next deadline in the workspace; 0 if there is none |
 //! | 1 | length of the workspace's name | |
 //! | n | workspace | |
 //! | rest | `{agent, events}` | |
 //!
 //! New fields of events come with defaults and old ones never change their meaning, so the schema
 //! version stays until something is added that an old program must not ignore. A frame that is
-//! newer than the program is refused, not guessed.
+//! newer than the program is rejected.
 
 use baton_core::{AgentId, Batch, Entry, Event, Revision, Timestamp, WorkspaceName, messagepack};
 use serde::Deserialize;
@@ -35,7 +35,7 @@ const CODEC: u8 = 1;
 pub const SCHEMA: u16 = 1;
 /// Length and checksum.
 const PREFIX: usize = 8;
-/// What stands before the workspace's name.
+/// The header before the workspace's name.
 const FIXED: usize = 28;
 
 /// Why bytes are not a batch.
@@ -65,8 +65,8 @@ struct BodyIn {
     events: Vec<Event>,
 }
 
-/// The same body, for those who only ask which entries it is about. Fits a body whose events are
-/// all of shared state, which nearly all are; `subjects` is tested to answer as a decoded batch.
+/// The same body, reduced to the entries it is about. It fits a body whose events all concern
+/// shared state, which is the usual case; a test compares `subjects` with a decoded batch.
 #[derive(Deserialize)]
 struct Touching<'a> {
     #[serde(borrow)]
@@ -111,7 +111,7 @@ pub struct Outline<'a> {
 }
 
 /// Appends a batch to a group. The deadline tells a program that opens the log when it must load
-/// the workspace although nobody asks for it.
+/// the workspace even without a request.
 pub fn encode(
     group: &mut Vec<u8>,
     workspace: &WorkspaceName,
@@ -123,7 +123,7 @@ pub fn encode(
     });
 }
 
-/// Appends a batch whose one event is that an entry was set, and that does not end by itself.
+/// Appends a batch whose only event is that an entry without an expiry was set.
 pub fn encode_set(
     group: &mut Vec<u8>,
     workspace: &WorkspaceName,
@@ -216,9 +216,8 @@ pub fn decode(bytes: &[u8]) -> Result<Batch, CodecError> {
     Ok(Batch { revision: outline.revision, time: outline.time, agent, events })
 }
 
-/// Tells the subjects of the events in the frame at the beginning of these bytes, in order, and
-/// answers with what the frame is. Many times as quick as decoding it, since nothing of a value has
-/// to be looked at.
+/// Returns the subjects of the events in the frame at the beginning of these bytes, in order, and
+/// the header of the frame. Many times faster than decoding, since values are skipped.
 pub fn subjects(bytes: &[u8], mut tell: impl FnMut(&[&str])) -> Result<Outline<'_>, CodecError> {
     let (outline, body) = open(bytes)?;
     if let Some((namespace, key)) = body_reader::only_set_key(body) {

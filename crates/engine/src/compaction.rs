@@ -1,17 +1,17 @@
-//! Compaction: what the engine does in the background so that the log stays short, loading stays
-//! quick, and the past is kept for as long as asked.
+//! Compaction: background work that keeps the log short and loading fast, and applies the retention
+//! of the history.
 //!
 //! ```text
-//!   archive   tail ──▶ run          then the log may forget it
-//!   snapshot  space ──▶ blob        then loading need not replay
-//!   sweep     blobs ──▶ nothing     where no record has them
-//!   fold      base + run ──▶ base   then the past before it is gone
-//!   evict     space ──▶ nothing     it is all on disk
+//!   archive   tail ──▶ run          then the log may be truncated
+//!   snapshot  space ──▶ blob        then loading replays less
+//!   sweep     blobs ──▶ nothing     those without a record
+//!   fold      base + run ──▶ base   then the older history is gone
+//!   evict     space ──▶ nothing     everything is on disk
 //! ```
 //!
 //! Each is one step for one workspace. Everything that is written is complete before anything
 //! refers to it, and only then is what it replaces removed, so a crash between any two of them
-//! leaves at worst a blob that nobody needs.
+//! leaves at worst an unused blob.
 
 use std::sync::Arc;
 
@@ -31,12 +31,13 @@ use crate::snapshot::{Snapshot, SnapshotWriter};
 const MERGE_FACTOR: u64 = 2;
 /// Most batches in one run.
 const RUN_BATCHES_MAX: usize = 100_000;
-/// While many batches come, the tail may grow so many times as long: archiving takes a part of the
-/// processor and of the disk that whoever writes needs more.
+/// While many batches arrive, the tail may grow to this multiple of its limit: archiving takes
+/// processor and disk time that writers need more.
 const BUSY_FACTOR: usize = 4;
 /// Many is this part of a tail that is long enough to be archived, between one look and the next.
 const BUSY_PART: u64 = 16;
-/// A workspace's state is worth a snapshot when its log since the last is a third of its size.
+/// A snapshot is written when the log since the last one reaches a third of the size of the
+/// workspace.
 const SNAPSHOT_PART: u64 = 3;
 
 /// What to do next.
@@ -46,7 +47,7 @@ pub enum CompactionJob {
     Archive(WorkspaceName),
     /// Write a snapshot.
     Snapshot(WorkspaceName),
-    /// Forget what retention no longer asks for.
+    /// Remove what retention no longer covers.
     Fold(WorkspaceName),
     /// Remove blobs that no record has.
     Sweep(WorkspaceName),
@@ -63,8 +64,8 @@ impl<L: Log> Shard<L> {
         }
     }
 
-    /// Does what is worth doing, one workspace after another, until told to stop. What fails for
-    /// one workspace does not keep the others from their turn.
+    /// Does all compaction jobs that are due, one workspace after another, until it is stopped. A
+    /// failure in one workspace does not affect the others.
     pub fn compact_all(&self, stop: impl Fn() -> bool) {
         self.evict_past_spaces();
         let mut names = self.machine().residents();
@@ -129,7 +130,7 @@ impl<L: Log> Shard<L> {
         self.machine().oldest_need().map(|(_, workspace)| CompactionJob::Archive(workspace))
     }
 
-    /// What is worth doing for a workspace in memory.
+    /// The next job for a workspace in memory.
     fn job_of(&self, workspace: &WorkspaceName) -> Option<CompactionJob> {
         let now = self.clock.now();
         let mut machine = self.machine();
@@ -221,7 +222,7 @@ impl<L: Log> Shard<L> {
             let same = |(one, other): (&Arc<Run>, &Arc<Run>)| Arc::ptr_eq(one, other);
             let unchanged = kept.is_some_and(|kept| runs[kept..].iter().zip(&replaced).all(same));
             if !unchanged || resident.history.tail.first() != first {
-                // It was loaded anew meanwhile, and found the run on disk.
+                // It was loaded again in the meantime, and found the run on disk.
                 return Ok(());
             }
             resident.history.archive(replaced.len(), run);
@@ -233,8 +234,8 @@ impl<L: Log> Shard<L> {
         self.truncate()
     }
 
-    /// Begins a file. If there is one of its name, an attempt that failed has left it behind, and
-    /// nobody refers to it.
+    /// Creates a file. If one of this name exists, a failed attempt left it behind, and nothing
+    /// refers to it.
     fn new_blob(
         &self,
         workspace: &WorkspaceName,
@@ -264,14 +265,14 @@ impl<L: Log> Shard<L> {
         replaced
     }
 
-    /// Lets the log forget what nobody needs.
+    /// Truncates the part of the log that is no longer needed.
     fn truncate(&self) -> Result<(), Error> {
         if self.backups.are_taken() {
             return Ok(());
         }
         let before = {
             let machine = self.machine();
-            // A group in flight has a place but no tail yet; it lies at the machine's tail.
+            // A group in flight has a position but no tail yet; it is at the machine's tail.
             machine.oldest_need().map_or(machine.tail(), |(position, _)| position)
         };
         #[cfg(feature = "planted")]
@@ -283,7 +284,7 @@ impl<L: Log> Shard<L> {
         self.log.truncate(before).map_err(|error| Error::Storage { what: error.to_string() })
     }
 
-    /// Writes a snapshot of a workspace while it goes on changing.
+    /// Writes a snapshot of a workspace while the workspace changes.
     pub fn snapshot(&self, workspace: &WorkspaceName) -> Result<(), Error> {
         self.with_files_locked(workspace, || {
             let Some(mut capture) = self.begin_snapshot(workspace)? else { return Ok(()) };
@@ -332,7 +333,7 @@ impl<L: Log> Shard<L> {
         }
     }
 
-    /// Goes on with a picture; true when it is complete or was given up because the workspace was
+    /// Continues a snapshot; true when it is complete or was cancelled because the workspace was
     /// dropped from memory.
     pub fn continue_snapshot(&self, capture: &mut Capture) -> Result<bool, Error> {
         let step = self.capture_some(capture);
@@ -374,7 +375,7 @@ impl<L: Log> Shard<L> {
         loop {
             match self.watermark().group_status(group) {
                 Some(status) => {
-                    // Nobody else sends the deferred wake-ups of callers in this group.
+                    // No other thread sends the deferred wake-ups of callers in this group.
                     self.watermark().wake_deferred();
                     return status.is_ok();
                 }
@@ -428,7 +429,8 @@ impl<L: Log> Shard<L> {
             }
             (history.base.clone(), Arc::clone(run), group)
         };
-        // The floor may rest on a change that is not durable yet; history is forgotten for good.
+        // The floor may depend on a change that is not durable yet; removing history cannot be
+        // undone.
         if !self.block_until_durable(group) {
             return Ok(());
         }
@@ -464,7 +466,7 @@ impl<L: Log> Shard<L> {
 }
 
 impl<L: Log> Shard<L> {
-    /// Writes a space that nobody changes meanwhile.
+    /// Writes a space that does not change in the meantime.
     pub(crate) fn write_space(
         &self,
         workspace: &WorkspaceName,
@@ -498,7 +500,7 @@ pub struct Capture {
     writer: Option<SnapshotWriter>,
 }
 
-/// The past before this revision is no longer asked for.
+/// The history before this revision is no longer kept.
 fn raise_floor(resident: &mut Resident, now: Timestamp) {
     let retention = resident.space.workspace.retention();
     let by_count = resident.space.revision().0.saturating_sub(retention.history_count);

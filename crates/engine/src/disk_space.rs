@@ -1,17 +1,17 @@
-//! Whether there is room to write: a disk that is nearly full is for reading only.
+//! The guard against a full disk: a disk that is nearly full is read-only.
 //!
 //! ```text
-//!   free < min            every write of a caller is refused, with a code that says why
-//!   free >= min + min/4   writes are taken again; nobody has to do anything
+//!   free < min            every write of a caller is refused with `engine.disk_low`
+//!   free >= min + min/4   writes are accepted again automatically
 //! ```
 //!
-//! A write that finds the disk full throws away all that is in memory, so that what was not written
-//! is not seen. To stop before that keeps reads and watches going at their usual speed, and leaves
-//! room for what the engine has to write by itself: what time causes, archives and snapshots.
+//! A write that finds the disk full discards the memory, so that nothing unwritten is visible.
+//! Stopping earlier keeps reads and watches at their usual speed, and leaves space for the engine's
+//! own writes: expiries, archives and snapshots.
 //!
-//! 1. What was acknowledged stays so, and what is refused was not written.
-//! 2. Questions, watches and the past are answered as ever.
-//! 3. It is looked at whenever the engine looks after its files, and never on the way of a write.
+//! 1. Acknowledged writes are unaffected, and refused writes had no effect.
+//! 2. Queries, watches and history work as usual.
+//! 3. The free space is read during compaction, never during a write.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -23,7 +23,7 @@ use crate::shard::Shard;
 /// Says that there is room.
 const ENOUGH: u64 = u64::MAX;
 
-/// What was seen when the disk was last looked at: how much is free if that is too little.
+/// The last reading of the free space, if it is too low.
 pub(crate) struct DiskSpace(AtomicU64);
 
 impl Default for DiskSpace {

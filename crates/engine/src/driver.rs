@@ -1,18 +1,17 @@
-//! Drives an embedded engine: its callers do, and a few threads behind them.
+//! Drives an embedded engine, from its callers and a few threads.
 //!
 //! ```text
 //!   caller ── submit ── yields once, so that others join the group ──┐
 //!                                                                    ▼
-//!                 small group, quick disk: the caller writes it itself, no thread is woken
+//!                 small group, fast disk: the caller writes it, no thread is woken
 //!                 otherwise: the sync thread writes it, one wake-up out and one back a group
 //! ```
 //!
-//! The threads: `baton-sync` writes large groups and lets time cause what is due; `baton-keep`
-//! archives, snapshots and evicts; two `baton-load` put workspaces into memory.
+//! The threads: `baton-sync` writes large groups and executes what is due; `baton-keep` archives,
+//! snapshots and evicts; two `baton-load` load workspaces.
 //!
-//! Whoever has submitted something must not forget it: a group that was gathered is written even
-//! if every caller that waits for it is dropped. So a waiting caller that goes away wakes the
-//! sync thread.
+//! An open group is written even if every caller that waits for it is dropped: dropping a waiting
+//! caller wakes the sync thread.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -24,12 +23,13 @@ use std::task::{Context, Poll};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use baton_core::{AgentId, Answer, FastSet, Rejection, Request, WorkspaceName};
+use baton_core::{AgentId, FastSet, Request, WorkspaceName};
 use baton_log::Log;
 
+use crate::admission::{Admission, HeldAnswer, RetryAfter};
 use crate::clock::Clock;
 use crate::error::Error;
-use crate::machine::{Absent, Held, Taken};
+use crate::machine::Queued;
 use crate::oneshot::Oneshot;
 use crate::options::Options;
 use crate::shard::{Flushed, Shard};
@@ -55,12 +55,12 @@ pub(crate) struct Driver {
     compaction: Wakeup,
     loads: LoadQueue,
     write_nanoseconds: AtomicU64,
-    /// How many are writing, or about to find that they need not. Each of them looks afterwards
-    /// for what was gathered meanwhile, so nobody else has to.
+    /// The number of threads that write or are about to. Each of them checks afterwards whether
+    /// more was submitted in the meantime, so no other thread has to.
     writing: AtomicUsize,
 }
 
-/// Somebody writes. Ends even by a panic: others would wait for it for ever.
+/// A thread writes. It ends even by a panic: other threads would wait for it forever.
 struct Writing<'a>(&'a AtomicUsize);
 
 impl<'a> Writing<'a> {
@@ -107,7 +107,7 @@ impl Wakeup {
         self.changed.notify_all();
     }
 
-    /// Waits until it is notified or the time is over; false when the thread shall stop.
+    /// Waits until it is notified or the time has passed; false when the thread must stop.
     fn wait(&self, longest: Duration) -> bool {
         let mut state = self.lock();
         if !state.notified && !state.stop {
@@ -120,7 +120,7 @@ impl Wakeup {
     }
 }
 
-/// Workspaces that shall be loaded.
+/// Workspaces to load.
 #[derive(Default)]
 struct LoadQueue {
     state: Mutex<LoadQueueState>,
@@ -133,24 +133,12 @@ struct LoadQueueState {
     stop: bool,
 }
 
-/// What shall be done off the callers' threads.
+/// Work that is done off the callers' threads.
 enum LoadJob {
     /// Put a workspace into memory.
     Load(WorkspaceName),
-    /// Archive its tail, because somebody asks about the past.
+    /// Archive its tail, because of a query about the past.
     Archive(WorkspaceName),
-}
-
-/// What became of a request.
-pub enum Submitted {
-    /// It was decided.
-    Held(Held<Result<Answer, Rejection>>),
-    /// It waits for what others do.
-    Waits(Waiting),
-    /// The workspace must be loaded first.
-    Absent(Request),
-    /// The group is full; wait for it.
-    Crowded(Request, u64),
 }
 
 impl Driver {
@@ -216,8 +204,8 @@ impl Driver {
         self.writing.load(Ordering::SeqCst) > 0
     }
 
-    /// Writes what was gathered. The caller looks afterwards whether more was gathered, since
-    /// others leave that to whoever writes.
+    /// Writes the open group. The caller checks afterwards whether more was submitted, since other
+    /// threads rely on the writer for that.
     fn write(&self) -> Flushed {
         let flushed = {
             let _until_it_is_done = Writing::begin(&self.writing);
@@ -233,13 +221,13 @@ impl Driver {
         flushed
     }
 
-    /// Writes whatever was gathered, until nothing is left.
+    /// Writes groups until nothing is left.
     fn write_all(&self) {
         while self.write() != Flushed::Nothing {}
     }
 
     fn compaction_loop(&self) {
-        // What cannot be done now, for want of space perhaps, is tried again next time.
+        // A job that fails, for example because the disk is full, is retried next time.
         let compact = || self.shard.compact_all(|| self.compaction.lock().stop);
         while self.compaction.wait(self.shard.options.compaction_interval) {
             self.shard.refresh_disk_space();
@@ -273,7 +261,7 @@ impl Driver {
                 }
             };
             drop(state);
-            // Whoever waits must be answered even if an assertion fails on what was stored.
+            // Waiting callers must be answered even if an assertion fails on stored data.
             let outcome = catch_unwind(AssertUnwindSafe(|| match job {
                 LoadJob::Load(workspace) => self.shard.load(&workspace),
                 LoadJob::Archive(workspace) => self.shard.archive(&workspace),
@@ -327,7 +315,7 @@ impl Driver {
         WaitDurable { driver: self, group, state: WaitState::Fresh }
     }
 
-    /// Why nothing may be written now, if so: whichever way a write comes.
+    /// Why nothing can be written now, if so, on every path of a write.
     fn check_writable(&self) -> Result<(), Error> {
         match self.shard.watermark().stopped() {
             Some(stopped) => Err(stopped),
@@ -341,15 +329,15 @@ impl Driver {
         workspace: &WorkspaceName,
         request: Request,
         agent: &AgentId,
-    ) -> Result<Submitted, Error> {
+    ) -> Result<Admission<Waiting, Request>, Error> {
         self.check_writable()?;
         let now = self.shard.clock.now();
         let mut machine = self.shard.machine();
         if machine.open_group_size().1 >= self.shard.options.group_bytes_max {
-            return Ok(Submitted::Crowded(request, machine.open_group()));
+            return Ok(Admission::Retry(request, RetryAfter::Durable(machine.open_group())));
         }
-        let submitted = machine.submit(workspace, request, agent, now);
-        if let Ok(Taken::Waits { is_urgent: false, .. }) = &submitted {
+        let admission = machine.submit(workspace, request, agent, now);
+        if let Admission::Wait(Queued { is_urgent: false, .. }) = &admission {
             machine.defer_write(now);
         }
         let (needs_wakeup, live_wakers) = (machine.needs_wakeup(), machine.take_live_wakers());
@@ -358,14 +346,22 @@ impl Driver {
         if needs_wakeup {
             self.sync.notify();
         }
-        Ok(match submitted {
-            Ok(Taken::Decided(held)) => Submitted::Held(held),
-            Ok(Taken::Waits { waiter, group, is_urgent }) => {
-                let awaited = if is_urgent { group } else { 0 };
-                Submitted::Waits(Waiting::new(Arc::clone(self), waiter, awaited))
-            }
-            Err(Absent(request)) => Submitted::Absent(request),
-        })
+        Ok(admission.map_wait(|Queued { waiter, group, is_urgent }| {
+            let awaited = if is_urgent { group } else { 0 };
+            Waiting::new(Arc::clone(self), waiter, awaited)
+        }))
+    }
+
+    /// Waits until a call that was not accepted can be submitted again.
+    pub(crate) async fn wait_for_retry(
+        &self,
+        workspace: &WorkspaceName,
+        after: RetryAfter,
+    ) -> Result<(), Error> {
+        match after {
+            RetryAfter::Load => self.ensure_loaded(workspace).await,
+            RetryAfter::Durable(group) => self.wait_durable(group).await.map(drop),
+        }
     }
 
     /// Sets an entry at once, if that is plain: see [`Machine::fast_set`].
@@ -376,7 +372,7 @@ impl Driver {
         workspace: &WorkspaceName,
         set: &FastSet<'_>,
         agent: &AgentId,
-    ) -> Option<Held<Result<Answer, Rejection>>> {
+    ) -> Option<HeldAnswer> {
         self.check_writable().ok()?;
         let now = self.shard.clock.now();
         let mut machine = self.shard.machine();
@@ -389,12 +385,12 @@ impl Driver {
     /// The caller of a waiting call is gone.
     pub(crate) fn give_up(&self, waiter: &Arc<Waiter>) {
         self.shard.machine().give_up(waiter, self.shard.clock.now());
-        // What that leads to is written by somebody, though nobody waits for it.
+        // The resulting commit has to be written, although no caller waits for it.
         self.sync.notify();
     }
 
-    /// Sees to the gathered group: writes it here if it is small and the disk quick, else wakes
-    /// the sync thread. Whether others were answered by that who had waited longer.
+    /// Handles the open group: writes it here if it is small and the disk is fast, else wakes the
+    /// sync thread. Returns whether that answered callers that had waited longer.
     fn lead_commit(&self) -> bool {
         let options = &self.shard.options;
         if self.sync.notified.load(Ordering::SeqCst) {
@@ -404,7 +400,7 @@ impl Driver {
             let machine = self.shard.machine();
             if machine.has_group_in_flight() {
                 if !self.is_writing() {
-                    // Somebody else writes it, for reasons of their own, and will not look.
+                    // Another thread writes it, for another reason, and will not check for more.
                     self.sync.notify();
                 }
                 return false;
@@ -423,7 +419,7 @@ impl Driver {
         let flushed = self.write();
         self.shard.watermark().wake_deferred();
         if self.shard.machine().open_group_size().0 > 0 {
-            // Not one of those who gathered it: a future may be held and not polled for long.
+            // Left to the sync thread, not to a caller: a future may not be polled for a long time.
             self.sync.notify();
         }
         matches!(flushed, Flushed::Durable { ends_waits: true, .. })
@@ -438,7 +434,7 @@ fn spawn(
     let driver = Arc::clone(driver);
     let job = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
         if catch_unwind(AssertUnwindSafe(|| body(&driver))).is_err() {
-            // Nobody may wait for a thread that is no more.
+            // No caller may wait for a thread that has ended.
             driver.shard.watermark().stop("an assertion failed; the log is intact");
             driver.shard.watermark().close();
         }
@@ -453,7 +449,7 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// Writes what was gathered, then ends the threads.
+    /// Writes the open group, then ends the threads.
     pub(crate) fn stop(&self) {
         let driver = &self.driver;
         driver.compaction.stop();
@@ -465,7 +461,7 @@ impl Threads {
         driver.loads.changed.notify_all();
         let jobs = std::mem::take(&mut *self.jobs.lock().unwrap_or_else(PoisonError::into_inner));
         for job in jobs {
-            // A thread that panicked has already said so; the others must still be waited for.
+            // A thread that panicked has already reported it; the others must still be joined.
             let _ = job.join();
         }
         driver.shard.watermark().close();
@@ -513,7 +509,7 @@ impl Future for WaitDurable<'_> {
                 }
                 WaitState::Waiting => {
                     if self.driver.lead_commit() {
-                        // A lock that was let go of is worth more to whoever gets it.
+                        // A released lock is more urgent for its next holder.
                         context.waker().wake_by_ref();
                         return Poll::Pending;
                     }
@@ -526,8 +522,8 @@ impl Future for WaitDurable<'_> {
             status = watermark.group_status_or_wait(self.group, context.waker());
         }
         if status.is_none() && !self.driver.is_writing() {
-            // A group that was in flight may have landed before we were on the list. If one still
-            // is, whoever writes it will find what was gathered, and us.
+            // A group that was in flight may have completed before this waker was registered. If
+            // one is still in flight, its writer will find the open group and this waker.
             self.driver.lead_commit();
             status = watermark.group_status(self.group);
         }
@@ -546,8 +542,8 @@ impl Drop for WaitDurable<'_> {
     fn drop(&mut self) {
         match self.state {
             WaitState::Done => {}
-            // What was submitted is written even if nobody waits for it any more, and whoever
-            // relied on this one for its wake-up is woken all the same.
+            // A submitted call is written even if its caller has gone, and callers that relied on
+            // this one for their wake-up are still woken.
             WaitState::Fresh | WaitState::Waiting => {
                 if self.group > 0 {
                     self.driver.sync.notify();

@@ -30,7 +30,7 @@ struct Inner {
 #[derive(Default)]
 pub struct DurableWatermark {
     inner: Mutex<Inner>,
-    // Copies for those who only look. `is_degraded` is set before `upto` passes a lost group.
+    // Copies for readers without the lock. `is_degraded` is set before `upto` passes a lost group.
     upto: AtomicU64,
     is_degraded: AtomicBool,
     any_deferred: AtomicBool,
@@ -56,7 +56,8 @@ impl DurableWatermark {
             inner.stopped = Some(Error::Stopped { reason: reason.clone() });
         }
         inner.upto = inner.upto.max(*groups.end());
-        // A disk that stays full loses group after group for the same reason: one range tells it.
+        // A disk that stays full loses group after group for the same reason: one range represents
+        // them.
         match inner.lost.last_mut() {
             Some((before, reason)) if *reason == error && before.end() + 1 == *groups.start() => {
                 *before = *before.start()..=*groups.end();
@@ -116,7 +117,8 @@ impl DurableWatermark {
 
     /// Sends the deferred wake-ups. Every caller that finds its group durable calls this.
     pub fn wake_deferred(&self) {
-        // Everyone whose group has landed comes by here, and nearly all of them for nothing.
+        // Every caller whose group is durable passes here, and nearly all of them have nothing to
+        // wake.
         if self.has_deferred_wakes() && self.any_deferred.swap(false, Ordering::SeqCst) {
             let deferred = std::mem::take(&mut self.lock().deferred);
             deferred.into_iter().for_each(Waker::wake);

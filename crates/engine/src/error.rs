@@ -1,9 +1,9 @@
-//! What can go wrong besides a refusal, and what that says about the request.
+//! Errors besides rejections, and what each means for the request.
 
 use baton_core::history::Origin;
 use baton_core::names::NameError;
 use baton_core::wire::Problem;
-use baton_core::{Kind, Rejection, Revision, Timestamp, WorkspaceName};
+use baton_core::{Rejection, Revision, Timestamp, WorkspaceName};
 use baton_log::{BlobError, OpenError, ReadError};
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -13,281 +13,339 @@ use crate::history::run::RunError;
 use crate::snapshot::SnapshotError;
 use crate::sorted_table::SortedTableError;
 
-/// Why a call did not give what was asked for.
-#[derive(Clone, Debug, PartialEq, Error)]
-pub enum Error {
-    /// The rules said no. Nothing was written.
-    #[error(transparent)]
-    Rejected(#[from] Rejection),
-    /// The past that was asked for is no longer kept.
-    #[error("revision {asked} of workspace `{workspace}` is gone; the oldest kept is {oldest}")]
-    Gone {
-        /// Where.
-        workspace: WorkspaceName,
-        /// What was asked for.
-        asked: Revision,
-        /// What there is.
-        oldest: Revision,
-        /// Where the workspace came from, if it was not empty when it began.
-        origin: Option<Box<Origin>>,
-    },
-    /// The time that was asked for lies before what is kept.
-    #[error("{asked} in workspace `{workspace}` is gone; the oldest revision is from {oldest}")]
-    TimeGone {
-        /// Where.
-        workspace: WorkspaceName,
-        /// What was asked for.
-        asked: Timestamp,
-        /// When the oldest revision was made that there is.
-        oldest: Timestamp,
-        /// Where the workspace came from, if it was not empty when it began.
-        origin: Option<Box<Origin>>,
-    },
-    /// Building the past again would take too long.
-    #[error(
-        "revision {asked} of workspace `{workspace}` is {replayed} batches from the nearest \
-             picture, at most {max} are replayed"
-    )]
-    TooFar {
-        /// Where.
-        workspace: WorkspaceName,
-        /// What was asked for.
-        asked: Revision,
-        /// How many batches lie between.
-        replayed: u64,
-        /// The limit.
-        max: u64,
-    },
-    /// The revision has not happened yet.
-    #[error("revision {asked} of workspace `{workspace}` does not exist; the newest is {newest}")]
-    NotYet {
-        /// Where.
-        workspace: WorkspaceName,
-        /// What was asked for.
-        asked: Revision,
-        /// What there is.
-        newest: Revision,
-    },
-    /// A watcher took too long, and events were waiting for it up to the limit.
-    #[error("the watch fell behind; resume from revision {resume_from}")]
-    Lagged {
-        /// The first revision that was not delivered.
-        resume_from: Revision,
-    },
-    /// The workspace was dropped from memory after a failed write, or the engine was closed.
-    #[error("the watch was interrupted; resume from revision {resume_from}")]
-    Interrupted {
-        /// The first revision that was not delivered.
-        resume_from: Revision,
-    },
-    /// A watch would have to begin with more entries than fit into one answer.
-    #[error("the snapshot to begin with has more than {max} entries")]
-    SnapshotTooLarge {
-        /// The limit.
-        max: usize,
-    },
-    /// More differences than fit into one answer.
-    #[error("revisions {from} and {to} differ in more than {max} keys")]
-    DiffTooLarge {
-        /// The earlier revision.
-        from: Revision,
-        /// The later revision.
-        to: Revision,
-        /// The limit.
-        max: usize,
-    },
-    /// There is no space on the disk. Nothing was written.
-    #[error("no space is left for the log; nothing was written")]
-    Full,
-    /// The disk is nearly full, and for reading only until it is not. Nothing was written.
-    #[error("the disk is nearly full: {free} bytes are free, {min} are kept free")]
-    DiskLow {
-        /// How many bytes are free.
-        free: u64,
-        /// How many shall be.
-        min: u64,
-    },
-    /// Writing failed. Whether the request was carried out is unknown until the log is opened
-    /// again.
-    #[error("writing to the log failed, the outcome is unknown: {reason}")]
-    Unknown {
-        /// What the log said.
-        reason: String,
-    },
-    /// The engine has stopped after a failed write. Nothing was written.
-    #[error("the engine has stopped after a failed write: {reason}")]
-    Stopped {
-        /// What the log said then.
-        reason: String,
-    },
-    /// The engine was closed. Nothing was written.
-    #[error("the engine is closed")]
-    Closed,
-    /// Stored data is damaged.
-    #[error("stored data is damaged: {what}")]
-    Corrupt {
-        /// What does not fit, and where.
-        what: String,
-    },
-    /// Stored data was written by a newer program.
-    #[error("stored data was written by a newer program: {what}")]
-    Newer {
-        /// What is newer.
-        what: String,
-    },
-    /// What shall be imported was written by a newer program.
-    #[error("the export has format {format}, the newest that is known is {known}")]
-    ImportNewer {
-        /// Its format.
-        format: u16,
-        /// The newest that is known.
-        known: u16,
-    },
-    /// What shall be imported is not what was exported.
-    #[error("the export is damaged: {what}")]
-    ImportDamaged {
-        /// What is wrong with it.
-        what: String,
-    },
-    /// The backup was taken by a newer program.
-    #[error("the backup has format {format}, the newest that is known is {known}")]
-    BackupNewer {
-        /// Its format.
-        format: u16,
-        /// The newest that is known.
-        known: u16,
-    },
-    /// The backup is not what was written.
-    #[error("the backup is damaged: {what}")]
-    BackupDamaged {
-        /// What is wrong with it.
-        what: String,
-    },
-    /// Something is where a backup shall be restored to.
-    #[error("`{place}` is not empty")]
-    RestoreTaken {
-        /// Where.
-        place: String,
-    },
-    /// The storage did not answer.
-    #[error("the storage failed: {what}")]
-    Storage {
-        /// What it said.
-        what: String,
-    },
-    /// Artifacts are elsewhere, and that cannot be reached now. Nothing was recorded.
-    #[error("the store of artifacts cannot be reached: {reason}")]
-    StoreUnavailable {
-        /// What it, or the network, said.
-        reason: String,
-    },
-    /// The folder could not be opened.
-    #[error(transparent)]
-    Open(#[from] OpenError),
+baton_core::refusals! {
+    /// Why a call failed.
+    #[derive(Clone, Debug, PartialEq, Error)]
+    pub enum Error {
+        /// The requested revision is no longer kept.
+        #[error("revision {asked} of workspace `{workspace}` is gone; the oldest kept is {oldest}")]
+        Gone {
+            /// Where.
+            workspace: WorkspaceName,
+            /// The requested revision.
+            asked: Revision,
+            /// What there is.
+            oldest: Revision,
+            /// The origin of the workspace, if it was forked or imported.
+            origin: Option<Box<Origin>>,
+        } => {
+            code: "history.gone",
+            kind: NotFound,
+            hint: "start from the oldest revision, or read the present",
+            hint_if: { origin: Some(_) } => "use the workspace that this one came from, or start \
+                from the oldest revision",
+            cause: "It is older than the retention of the workspace, `history_count` or \
+                `history_age_ms`.",
+            remedy: "Continue from the oldest revision in the response, or read the present. If \
+                the workspace was forked or imported, the response contains its `origin`, which \
+                may still have the earlier history.",
+        }
+        /// The requested time is before the kept history.
+        #[error("{asked} in workspace `{workspace}` is gone; the oldest revision is from {oldest}")]
+        TimeGone {
+            /// Where.
+            workspace: WorkspaceName,
+            /// The requested time.
+            asked: Timestamp,
+            /// When the oldest revision was made that there is.
+            oldest: Timestamp,
+            /// The origin of the workspace, if it was forked or imported.
+            origin: Option<Box<Origin>>,
+        } => {
+            code: "history.time_gone",
+            kind: NotFound,
+            hint: "start from the oldest revision, or read the present",
+            hint_if: { origin: Some(_) } => "use the workspace that this one came from, or start \
+                from the oldest revision",
+            cause: "The oldest kept revision is newer.",
+            remedy: "Use the time in the response or a later one. If the workspace was forked or \
+                imported, the response contains its `origin`, which may still have the earlier \
+                history.",
+        }
+        /// Reconstructing the past state would take too long.
+        #[error(
+            "revision {asked} of workspace `{workspace}` is {replayed} batches from the nearest \
+                 picture, at most {max} are replayed"
+        )]
+        TooFar {
+            /// Where.
+            workspace: WorkspaceName,
+            /// The requested revision.
+            asked: Revision,
+            /// How many batches lie between.
+            replayed: u64,
+            /// The limit.
+            max: u64,
+        } => {
+            code: "history.too_far",
+            kind: TooLarge,
+            hint: "read entries with state.get, which needs no replay",
+            cause: "More batches than the engine's `past_batches_max` lie between the revision and \
+                the nearest earlier snapshot.",
+            remedy: "Read entries with `state.get`, `state.list` or `state.history`, which use an \
+                index and need no replay; or choose a later revision.",
+        }
+        /// The requested revision does not exist yet.
+        #[error(
+            "revision {asked} of workspace `{workspace}` does not exist; the newest is {newest}"
+        )]
+        NotYet {
+            /// Where.
+            workspace: WorkspaceName,
+            /// The requested revision.
+            asked: Revision,
+            /// What there is.
+            newest: Revision,
+        } => {
+            code: "history.not_yet",
+            kind: Invalid,
+            hint: "read the present to learn the newest revision",
+            cause: "It is larger than the newest one, for example because it belongs to another \
+                workspace.",
+        }
+        /// The watcher fell too far behind.
+        #[error("the watch fell behind; resume from revision {resume_from}")]
+        Lagged {
+            /// The first revision that was not delivered.
+            resume_from: Revision,
+        } => {
+            code: "watch.lagged",
+            kind: Exhausted,
+            hint: "watch again from that revision",
+            cause: "It reads more slowly than the workspace changes, and its queue of events \
+                reached the limit.",
+            remedy: "Watch again from `resume_from`; nothing is lost. Watch a narrower pattern, or \
+                read faster.",
+        }
+        /// The watch was interrupted.
+        #[error("the watch was interrupted; resume from revision {resume_from}")]
+        Interrupted {
+            /// The first revision that was not delivered.
+            resume_from: Revision,
+        } => {
+            code: "watch.interrupted",
+            kind: Unavailable,
+            hint: "watch again from that revision",
+            cause: "The workspace was unloaded after a failed write, or the engine was closed.",
+            remedy: "Watch again from `resume_from`; nothing is lost.",
+        }
+        /// The initial snapshot of the watch is too large.
+        #[error("the snapshot to begin with has more than {max} entries")]
+        SnapshotTooLarge {
+            /// The limit.
+            max: usize,
+        } => {
+            code: "watch.snapshot_too_large",
+            kind: TooLarge,
+            hint: "watch a narrower pattern, or page with state.snapshot",
+            cause: "Its pattern matches more than 10000 entries.",
+            remedy: "Watch a narrower pattern, or page with `state.snapshot` and watch from its \
+                revision.",
+        }
+        /// The two revisions differ in too many keys.
+        #[error("revisions {from} and {to} differ in more than {max} keys")]
+        DiffTooLarge {
+            /// The earlier revision.
+            from: Revision,
+            /// The later revision.
+            to: Revision,
+            /// The limit.
+            max: usize,
+        } => {
+            code: "history.diff_too_large",
+            kind: TooLarge,
+            hint: "name a namespace, or compare revisions that are closer together",
+            cause: "More than 10000 keys differ.",
+        }
+        /// There is no space left for the log.
+        #[error("no space is left for the log; nothing was written")]
+        Full => {
+            code: "engine.full",
+            kind: Unavailable,
+            hint: "free space on the disk, then retry",
+            cause: "The disk or its quota is full. Nothing was written.",
+            remedy: "Free some space, then retry.",
+        }
+        /// The disk is nearly full: the server is read-only until space is freed.
+        #[error("the disk is nearly full: {free} bytes are free, {min} are kept free")]
+        DiskLow {
+            /// How many bytes are free.
+            free: u64,
+            /// How many must be free.
+            min: u64,
+        } => {
+            code: "engine.disk_low",
+            kind: Exhausted,
+            hint: "free space on the disk; reads still work, and writes resume automatically",
+            cause: "Fewer than `min` bytes are `free` on the disk with the data. Nothing was \
+                written. Reads, watches and queries about the past still work.",
+            remedy: "Free disk space, or move the data to a larger disk. Writes resume \
+                automatically once `min` plus a quarter is free.",
+        }
+        /// A write failed, and it is unknown whether the request was executed.
+        #[error("writing to the log failed, the outcome is unknown: {reason}")]
+        Unknown {
+            /// The log's error.
+            reason: String,
+        } => {
+            code: "engine.unknown_outcome",
+            kind: Unavailable,
+            hint: "open the data again, then retry with the same idempotency key",
+            cause: "The disk failed while the request was being written.",
+            remedy: "Open the data again, then retry with the same idempotency key: the request is \
+                executed at most once.",
+        }
+        /// The engine has stopped after a failed write.
+        #[error("the engine has stopped after a failed write: {reason}")]
+        Stopped {
+            /// The log's error at that time.
+            reason: String,
+        } => {
+            code: "engine.stopped",
+            kind: Unavailable,
+            hint: "check the disk, then open the data again",
+            cause: "An earlier write failed; continuing could contradict the data on disk. Nothing \
+                was written.",
+        }
+        /// The engine is closed.
+        #[error("the engine is closed")]
+        Closed => {
+            code: "engine.closed",
+            kind: Unavailable,
+            hint: "open the data again",
+            cause: "It was shut down. Nothing was written.",
+        }
+        /// Stored data is damaged.
+        #[error("stored data is damaged: {what}")]
+        Corrupt {
+            /// What does not fit, and where.
+            what: String,
+        } => {
+            code: "engine.corrupt",
+            kind: Unavailable,
+            hint: "keep a copy of the folder, then run `baton log verify`",
+            cause: "A checksum or a length does not match; the detail says where.",
+        }
+        /// Stored data was written by a newer version.
+        #[error("stored data was written by a newer program: {what}")]
+        Newer {
+            /// What is newer.
+            what: String,
+        } => {
+            code: "engine.newer",
+            kind: Unavailable,
+            hint: "use the version that wrote the data, or a later one",
+            cause: "The data has a format that this version does not know.",
+            remedy: "Use the version that wrote it, or a later one.",
+        }
+        /// The export was written by a newer version.
+        #[error("the export has format {format}, the newest that is known is {known}")]
+        ImportNewer {
+            /// Its format.
+            format: u16,
+            /// The newest that is known.
+            known: u16,
+        } => {
+            code: "import.newer",
+            kind: Invalid,
+            hint: "import it with the version that wrote it, or a later one",
+            cause: "The export has a `format` that only newer versions know; `known` is the newest \
+                format of this version.",
+            remedy: "Import it with that version or a later one. Nothing was written.",
+        }
+        /// The export is damaged.
+        #[error("the export is damaged: {what}")]
+        ImportDamaged {
+            /// What is wrong with it.
+            what: String,
+        } => {
+            code: "import.damaged",
+            kind: Invalid,
+            hint: "export it again, or use another copy",
+            cause: "The data is not an export of a workspace, is truncated, or was altered. The \
+                fact `what` says how this was detected.",
+            remedy: "Use another copy, or export again. Nothing was written.",
+        }
+        /// The backup was made by a newer version.
+        #[error("the backup has format {format}, the newest that is known is {known}")]
+        BackupNewer {
+            /// Its format.
+            format: u16,
+            /// The newest that is known.
+            known: u16,
+        } => {
+            code: "backup.newer",
+            kind: Invalid,
+            hint: "restore it with the version that made it, or a later one, then upgrade",
+            cause: "It has a `format` that only newer versions know; `known` is the newest format \
+                of this version.",
+            remedy: "Restore it with the version that made it, or a later one. Nothing was \
+                restored.",
+        }
+        /// The backup is damaged.
+        #[error("the backup is damaged: {what}")]
+        BackupDamaged {
+            /// What is wrong with it.
+            what: String,
+        } => {
+            code: "backup.damaged",
+            kind: Invalid,
+            hint: "use another copy; nothing was restored",
+            cause: "It is not a backup, is truncated, or was altered; or a workspace in it cannot \
+                be loaded. The fact `what` says how this was detected.",
+            remedy: "Use another copy. Nothing was restored, and nothing is left behind.",
+        }
+        /// The target of the restore is not empty.
+        #[error("`{place}` is not empty")]
+        RestoreTaken {
+            /// Where.
+            place: String,
+        } => {
+            code: "restore.not_empty",
+            kind: Conflict,
+            hint: "name a folder that is empty or does not exist",
+            cause: "The folder is not empty, or an interrupted restore has left `FOLDER.restoring` \
+                beside it; the fact `place` names it.",
+            remedy: "Name a folder that is empty or does not exist; remove what the interrupted \
+                restore left.",
+        }
+        /// The storage failed.
+        #[error("the storage failed: {what}")]
+        Storage {
+            /// The storage's error.
+            what: String,
+        } => {
+            code: "engine.storage",
+            kind: Unavailable,
+            hint: "check the disk, then retry",
+            cause: "Reading or writing a file failed; the detail contains the system's error.",
+            remedy: "Check the disk and its permissions, then retry.",
+        }
+        /// The bucket that stores artifacts cannot be reached.
+        #[error("the store of artifacts cannot be reached: {reason}")]
+        StoreUnavailable {
+            /// The error of the store or of the network.
+            reason: String,
+        } => {
+            code: "artifact.store_unavailable",
+            kind: Unavailable,
+            hint: "retry; if it persists, check the bucket and the network",
+            cause: "The server stores artifacts in a bucket (`baton serve --artifacts s3://…`), \
+                and the bucket or the network did not respond, or refused the request. Nothing was \
+                recorded; everything except artifact content keeps working.",
+            remedy: "Retry: uploading the same content twice is harmless. If it persists, check \
+                the bucket, its keys and the network; the detail contains their error.",
+        }
+    }
+    transparent {
+        /// The rules rejected the request. Nothing was written.
+        Rejected(Rejection),
+        /// The folder could not be opened.
+        Open(OpenError) as Unavailable,
+    }
 }
 
 impl Error {
-    /// Stable across releases; documented in `docs/errors.md`.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::Rejected(rejection) => rejection.code(),
-            Self::Gone { .. } => "history.gone",
-            Self::TimeGone { .. } => "history.time_gone",
-            Self::TooFar { .. } => "history.too_far",
-            Self::NotYet { .. } => "history.not_yet",
-            Self::Lagged { .. } => "watch.lagged",
-            Self::Interrupted { .. } => "watch.interrupted",
-            Self::SnapshotTooLarge { .. } => "watch.snapshot_too_large",
-            Self::DiffTooLarge { .. } => "history.diff_too_large",
-            Self::Full => "engine.full",
-            Self::DiskLow { .. } => "engine.disk_low",
-            Self::Unknown { .. } => "engine.unknown_outcome",
-            Self::Stopped { .. } => "engine.stopped",
-            Self::Closed => "engine.closed",
-            Self::Corrupt { .. } => "engine.corrupt",
-            Self::Newer { .. } => "engine.newer",
-            Self::ImportNewer { .. } => "import.newer",
-            Self::ImportDamaged { .. } => "import.damaged",
-            Self::BackupNewer { .. } => "backup.newer",
-            Self::BackupDamaged { .. } => "backup.damaged",
-            Self::RestoreTaken { .. } => "restore.not_empty",
-            Self::Storage { .. } => "engine.storage",
-            Self::StoreUnavailable { .. } => "artifact.store_unavailable",
-            Self::Open(error) => error.code(),
-        }
-    }
-
-    /// What the caller should do about it.
-    pub fn kind(&self) -> Kind {
-        match self {
-            Self::Rejected(rejection) => rejection.kind(),
-            Self::Gone { .. } | Self::TimeGone { .. } => Kind::NotFound,
-            Self::NotYet { .. }
-            | Self::ImportNewer { .. }
-            | Self::ImportDamaged { .. }
-            | Self::BackupNewer { .. }
-            | Self::BackupDamaged { .. } => Kind::Invalid,
-            Self::RestoreTaken { .. } => Kind::Conflict,
-            Self::Lagged { .. } | Self::DiskLow { .. } => Kind::Exhausted,
-            Self::SnapshotTooLarge { .. } | Self::DiffTooLarge { .. } | Self::TooFar { .. } => {
-                Kind::TooLarge
-            }
-            Self::Interrupted { .. }
-            | Self::Full
-            | Self::Unknown { .. }
-            | Self::Stopped { .. }
-            | Self::Closed
-            | Self::Corrupt { .. }
-            | Self::Newer { .. }
-            | Self::Storage { .. }
-            | Self::StoreUnavailable { .. }
-            | Self::Open(_) => Kind::Unavailable,
-        }
-    }
-
-    /// What to do next, as a sentence.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::Rejected(rejection) => rejection.hint(),
-            Self::Gone { origin: Some(_), .. } | Self::TimeGone { origin: Some(_), .. } => {
-                "use the workspace that this one came from, or start from the oldest revision"
-            }
-            Self::Gone { .. } | Self::TimeGone { .. } => {
-                "start from the oldest revision, or read the present"
-            }
-            Self::TooFar { .. } => "read entries with state.get, which needs no replay",
-            Self::NotYet { .. } => "read the present to learn the newest revision",
-            Self::Lagged { .. } | Self::Interrupted { .. } => "watch again from that revision",
-            Self::SnapshotTooLarge { .. } => {
-                "watch a narrower pattern, or page with state.snapshot"
-            }
-            Self::DiffTooLarge { .. } => {
-                "name a namespace, or compare revisions that are closer together"
-            }
-            Self::Full => "free space on the disk, then retry",
-            Self::DiskLow { .. } => {
-                "free space on the disk; reads still work, and writes resume automatically"
-            }
-            Self::Unknown { .. } => "open the data again, then retry with the same idempotency key",
-            Self::Stopped { .. } => "check the disk, then open the data again",
-            Self::Closed => "open the data again",
-            Self::Corrupt { .. } => "keep a copy of the folder, then run `baton log verify`",
-            Self::Newer { .. } => "use the version that wrote the data, or a later one",
-            Self::ImportNewer { .. } => "import it with the version that wrote it, or a later one",
-            Self::ImportDamaged { .. } => "export it again, or use another copy",
-            Self::BackupNewer { .. } => {
-                "restore it with the version that made it, or a later one, then upgrade"
-            }
-            Self::BackupDamaged { .. } => "use another copy; nothing was restored",
-            Self::RestoreTaken { .. } => "name a folder that is empty or does not exist",
-            Self::Storage { .. } => "check the disk, then retry",
-            Self::StoreUnavailable { .. } => {
-                "retry; if it persists, check the bucket and the network"
-            }
-            Self::Open(error) => error.hint(),
-        }
-    }
-
     /// Whether the request may have been carried out although it failed. Everything else that
     /// fails was not.
     pub fn is_unknown(&self) -> bool {

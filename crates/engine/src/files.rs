@@ -2,19 +2,19 @@
 //!
 //! | name | what it is |
 //! |---|---|
-//! | `workspaces/NAME/snapshot-REVISION-DEADLINE` | the workspace, and when it next has to wake |
-//! | `workspaces/NAME/base-REVISION` | what the forgotten revisions added up to |
+//! | `workspaces/NAME/snapshot-REVISION-DEADLINE` | the workspace, and its next deadline |
+//! | `workspaces/NAME/base-REVISION` | the state after the revisions that are no longer kept |
 //! | `workspaces/NAME/run-FIRST-LAST` | archived batches |
 //!
 //! Numbers have twenty digits, so that names sort as numbers do. A capital letter in a name is
-//! written as `%` and the small one, because some file systems do not tell them apart.
+//! written as `%` and the small one, because some file systems are case-insensitive.
 
 use baton_core::{Timestamp, WorkspaceName};
 
 /// One blob of a workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum File {
-    /// What the forgotten revisions added up to.
+    /// The state after the revisions that are no longer kept.
     Base {
         /// The newest of them.
         revision: u64,
@@ -35,7 +35,7 @@ pub enum File {
     },
 }
 
-/// What all blobs of all workspaces begin with.
+/// The common prefix of the blobs of all workspaces.
 pub const ROOT: &str = "workspaces/";
 
 /// What all blobs of a workspace begin with.
@@ -151,7 +151,7 @@ fn runs_between(base: u64, last: u64, runs: &[(u64, u64)]) -> Option<Vec<(u64, u
     })
 }
 
-/// When a snapshot says that time next causes something.
+/// The next deadline in a snapshot's name.
 pub fn deadline_of(moment: Option<Timestamp>) -> u64 {
     moment.map_or(0, |moment| moment.0)
 }

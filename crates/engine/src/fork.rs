@@ -1,16 +1,16 @@
-//! Workspaces that begin with the content of another, and which there are.
+//! Workspaces that start with the content of another one, and the list of workspaces.
 //!
 //! ```text
 //!   origin at R ──rebuilt──▶ space ──found──▶ nothing is held ──write──▶ base of the new one
 //! ```
 //!
-//! The new workspace is one blob, which exists wholly or not at all; when it does, so does the
-//! workspace. It keeps nothing of the origin but its content, and counts revisions on from there,
-//! so that what is known about its entries stays true.
+//! The new workspace is one blob, which exists completely or not at all; with it, the workspace
+//! exists. It keeps only the content of the origin, and its revisions continue from there, so that
+//! known versions of entries stay valid.
 //!
-//! 1. Whoever is killed in the middle leaves nothing behind that is a workspace.
-//! 2. What there is of that name already is left alone.
-//! 3. Nothing that happens to the origin afterwards, losing its past included, reaches the new one.
+//! 1. A process that is killed in the middle leaves no workspace behind.
+//! 2. An existing workspace of that name is not changed.
+//! 3. Later changes to the origin, including the loss of its history, do not affect the new one.
 
 use std::collections::BTreeMap;
 
@@ -39,8 +39,8 @@ impl<L: Log> Past<'_, L> {
 }
 
 impl<L: Log> Shard<L> {
-    /// Makes a workspace of the content of another. Whoever repeats the request while nobody has
-    /// touched the new workspace is answered as before.
+    /// Creates a workspace from the content of another one. A repeated request gets the same
+    /// answer, as long as the new workspace is unused.
     pub(crate) fn create_from(
         &self,
         to: &WorkspaceName,
@@ -80,10 +80,10 @@ impl<L: Log> Shard<L> {
         }
         match origin.manner {
             Manner::Fork => self.copy_blobs(&origin.workspace, to, space)?,
-            // Its contents came with it.
+            // Its contents were copied with it.
             Manner::Import => {}
         }
-        // From here on nobody can use it: it is not in memory, and loading waits for its turn.
+        // From here on it cannot be used: it is not in memory, and loading waits for the file lock.
         let Some(mut watchers) = self.machine().take_if_empty(to) else { return Ok(false) };
         let written = self.write_space(to, File::Base { revision: space.revision().0 }, space);
         let resume_from = if written.is_ok() { space.revision() } else { Revision(0) };
@@ -95,7 +95,7 @@ impl<L: Log> Shard<L> {
         Ok(true)
     }
 
-    /// Where a workspace came from, and the revision it is at.
+    /// The origin of a workspace, and its revision.
     fn origin_of(&self, workspace: &WorkspaceName) -> Result<Option<(Origin, Revision)>, Error> {
         self.load(workspace)?;
         let mut machine = self.machine();

@@ -1,4 +1,4 @@
-//! Baton: where a fleet of AI agents works together. This crate is the engine, to be embedded.
+//! Baton coordinates AI agents that work together. This crate is its embeddable engine.
 //!
 //! A folder holds workspaces; a workspace is one ordered history of shared, versioned state,
 //! namespaces and agents. What was acknowledged is durable; everyone sees changes in the same
@@ -17,13 +17,13 @@
 //! let first = plan.set("plan", serde_json::json!({"step": 1})).await?;
 //! assert_eq!(first.version().0, 1);
 //!
-//! // Whoever comes second learns what the winner wrote, and nothing is overwritten.
+//! // The second writer gets the winner's entry, and nothing is overwritten.
 //! let bob = baton.workspace("research")?.as_agent("bob")?;
 //! bob.state("shared").set("plan", serde_json::json!({"step": 2})).expected_version(1).await?;
 //! let late = plan.set("plan", serde_json::json!({"step": 9})).expected_version(1).await;
 //! assert_eq!(late.unwrap_err().code(), "state.version_conflict");
 //!
-//! // Nothing is forgotten: read as it was, or watch from the beginning.
+//! // The history is kept: read an old value, or watch from the beginning.
 //! let before = plan.get_at("plan", first.revision()).await?;
 //! assert_eq!(before.value(), br#"{"step":1}"#);
 //! let mut watch = ada.watch("state/shared/**").from(1).await?;
@@ -37,10 +37,11 @@
 //!
 //! # Inside
 //!
-//! [`machine`] decides without I/O; [`shard`] puts a log under it; the driver turns it from the
-//! callers' futures and a few threads. [`history`], [`snapshot`] and [`sorted_table`] are the past
-//! and its files; [`compaction`] looks after them.
+//! [`machine`] decides without I/O; [`shard`] puts a log under it; the driver runs it from the
+//! callers' futures and a few threads. [`history`], [`snapshot`] and [`sorted_table`] are the
+//! history and its files; [`compaction`] maintains them.
 
+pub mod admission;
 pub mod backup;
 pub mod blobs;
 pub mod clock;
@@ -69,19 +70,19 @@ pub mod verify;
 pub mod waiter;
 pub mod watch;
 
+pub use admission::{Admission, HeldAnswer, RetryAfter};
+pub use baton_client::{
+    Accepted, Acquiring, AcquiringPermit, AddingReaction, AddingRule, Agents, Arriving, Artifacts,
+    AskingHistory, Barriers, BuildingContext, Caller, Carrier, Check, Checkpoints, Claiming,
+    Completing, Contracts, CreateNamespace, CreatePipeline, CreateStream, Creating, Done, Error,
+    Events, Failing, Handled, HandlerFailed, Handling, HandoffRules, Handoffs, Happened, Held,
+    Hiding, Item, Joining, Joins, Locks, Messages, Namespaces, Offering, Patching, Pipelines,
+    PutOptions, Putting, Reactions, Reading, ReadingFrames, Receiving, Registration, Requesting,
+    Retrying, Reviewing, Saving, SecretOptions, Secrets, Semaphores, Sending, Session, Setting,
+    State, StoredArtifact, Streams, Tasks, Topics, Transaction, Watch, Watching, Workspace, since,
+};
 pub use baton_core as core;
 pub use baton_log as log;
-pub use driver::Submitted;
-pub use error::Error;
-pub use handle::{
-    Acquiring, AcquiringPermit, AddingReaction, AddingRule, Agents, Arriving, ArtifactReader,
-    Artifacts, AskingHistory, Barriers, Baton, BuildingContext, ChangeFeedPage, Checkpoints,
-    Claiming, Completing, Contracts, CreateNamespace, CreatePipeline, CreateStream, Creating,
-    Events, Failing, Handling, HandoffRules, Handoffs, Hiding, Item, Joining, Joins, Locks,
-    Messages, Namespaces, Offering, Patching, Pipelines, Putting, Reactions, Reading,
-    ReadingFrames, Receiving, Registration, Requesting, Reviewing, Saving, Secrets, Semaphores,
-    Sending, Session, Setting, State, Streams, Tasks, Topics, Transaction, Watch, Watching,
-    Workspace, open, open_with,
-};
+pub use handle::{Baton, ChangeFeedPage, EngineWatch, open, open_with};
 pub use options::{Extents, Options};
 pub use waiter::Waiting;

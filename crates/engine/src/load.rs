@@ -21,8 +21,8 @@ const BATCHES_AT_ONCE: u64 = 16_384;
 const READ_BYTES: usize = 4 << 20;
 /// Below this many batches a second thread costs more than it brings.
 const BATCHES_WORTH_A_THREAD: u64 = 8_192;
-/// Batches that are handed from the thread that decodes to the one that applies, at a time, and
-/// how often before the first waits for the second.
+/// The number of batches that the decoding thread passes to the applying thread at a time, and how
+/// many such portions may be queued.
 const BATCHES_HANDED_OVER: usize = 512;
 const HANDED_OVER_MAX: usize = 8;
 
@@ -57,7 +57,7 @@ impl<L: Log> Shard<L> {
         let next = self.machine().tail_of(workspace).map_or(archived.next(), |tail| tail.next());
         let bytes = self.replay(workspace, &mut space, &history, next)?;
         if space.revision().next() != next {
-            // Whoever took the snapshot had seen it durable: the log has lost it since.
+            // It was durable when the snapshot was taken: the log has lost it since.
             let what = format!(
                 "a snapshot of workspace `{workspace}` shows revision {}, but the log goes on with \
                  {next}",
@@ -140,8 +140,7 @@ impl<L: Log> Shard<L> {
         self.log.open_blob(&name)?.ok_or_else(missing)
     }
 
-    /// Applies what came after the snapshot and before `next`, and answers with how many bytes
-    /// that was.
+    /// Applies the batches after the snapshot and before `next`, and returns their size in bytes.
     fn replay(
         &self,
         workspace: &WorkspaceName,
@@ -158,7 +157,7 @@ impl<L: Log> Shard<L> {
         std::thread::scope(|scope| {
             let decoding = scope.spawn(move || {
                 let mut batches = Vec::with_capacity(BATCHES_HANDED_OVER);
-                // Whoever applies has found something wrong if it takes no more, and says so.
+                // If the receiver has gone, it has found an error and reports it.
                 let gone = |_| Error::Closed;
                 let bytes = self.decode_from(workspace, history, from, |batch| {
                     batches.push(batch);
@@ -227,7 +226,7 @@ impl<L: Log> Shard<L> {
         visit: &mut impl FnMut(&[u8]) -> bool,
     ) -> Result<bool, Error> {
         let Some((first, last)) = locations.first().zip(locations.last()) else { return Ok(true) };
-        // Where a workspace has most of the log to itself, large reads are quicker.
+        // If a workspace has most of the log, large reads are faster.
         let span = last.record.0 - first.record.0;
         let dense = span <= 2_048 * locations.len() as u64;
         if dense {
@@ -278,7 +277,7 @@ impl<L: Log> Shard<L> {
         let Some(last) = locations.last() else { return Ok(true) };
         let mut locations = locations.iter().peekable();
         while let Some(first) = locations.peek() {
-            // No further than what is asked for: the next call would read the rest again.
+            // No further than requested: the next call would read the rest again.
             let span = usize::try_from(last.record.0 - first.record.0).unwrap_or(usize::MAX);
             let records = self.log.read(first.record, span.min(READ_BYTES))?;
             for record in &records {

@@ -1,5 +1,5 @@
-//! The engine without its I/O: decides and evolves at once, and lets nobody see an answer before
-//! what it depends on is durable.
+//! The engine without its I/O: it decides and evolves at once, and holds every answer until what it
+//! depends on is durable.
 //!
 //! ```text
 //!   submit ──▶ Space::commit ──▶ open group ──take_group──▶ in flight ──confirm──▶ durable
@@ -7,21 +7,21 @@
 //!      └── Held answer: opens when its group is durable         └──abandon──▶ spaces dropped
 //! ```
 //!
-//! The driver is outside: the embedded engine's callers and its threads, the
-//! simulator by hand. Duties of a driver:
+//! The driver is outside: the callers and threads of the embedded engine, or the simulator. Duties
+//! of a driver:
 //!
 //! 1. [`Machine::take_group`] gives the bytes to append; only one group is in flight.
 //! 2. When they are durable, call [`Machine::confirm`] with the record's position; when they
-//!    surely are not, or it is unknown, call [`Machine::abandon`].
+//!    certainly are not, or it is unknown, call [`Machine::abandon`].
 //! 3. Open a [`Held`] only when [`Machine::durable`] has reached what it depends on.
-//! 4. A workspace that is not resident must be loaded and installed before it can be asked.
+//! 4. A workspace that is not resident must be loaded and installed before it can be queried.
 //!
 //! Invariants:
 //!
 //! 1. A batch is durable only if all batches of its workspace before it are.
-//! 2. A tail holds durable batches only, so nobody reads from the log what may yet be lost.
-//! 3. What is told without being written down is told after all that happened before it, once that
-//!    is durable: it waits for a group, and never makes one.
+//! 2. A tail holds durable batches only, so no reader of the log sees what could still be lost.
+//! 3. A live event, which is not written, is delivered after everything before it is durable: it
+//!    waits for a group, and never causes one.
 
 mod deadlines;
 mod fast_path;
@@ -38,6 +38,7 @@ use baton_core::{
 };
 use baton_log::Position;
 
+use crate::admission::{Admission, RetryAfter};
 use crate::error::Error;
 use crate::history::{History, LogLocation, Tail};
 use crate::waiter::Waiter;
@@ -70,44 +71,16 @@ impl<T> Held<T> {
     }
 }
 
-/// What became of a request.
-#[must_use]
-pub enum Taken {
-    /// It was decided.
-    Decided(Held<Result<Answer, Rejection>>),
-    /// It waits.
-    Waits {
-        /// Whoever asked.
-        waiter: Arc<Waiter>,
-        /// Others may see that it waits once this group is durable.
-        group: u64,
-        /// Whether somebody else is told something by that group. If not, it may be written with
-        /// whatever comes next: see [`Machine::defer_write`].
-        is_urgent: bool,
-    },
+/// A request that waits in its workspace.
+pub struct Queued {
+    /// Its caller.
+    pub waiter: Arc<Waiter>,
+    /// The group that makes the wait durable.
+    pub group: u64,
+    /// Whether that group also answers or notifies another caller. If not, it may be written
+    /// together with the next one: see [`Machine::defer_write`].
+    pub is_urgent: bool,
 }
-
-impl Taken {
-    /// What was decided, for those who did not ask to wait.
-    pub fn decided(self) -> Held<Result<Answer, Rejection>> {
-        match self {
-            Self::Decided(held) => held,
-            Self::Waits { .. } => panic!("nobody asked to wait"),
-        }
-    }
-}
-
-/// What became of a question.
-pub enum Asked {
-    /// The answer, once it is durable.
-    Present(Held<Result<Answer, Rejection>>),
-    /// It is about the past; as of this revision, once it is durable.
-    Past(Held<Revision>),
-}
-
-/// The workspace is not in memory; load it and ask again.
-#[derive(Debug)]
-pub struct Absent<T>(pub T);
 
 /// A workspace in memory.
 pub struct Resident {
@@ -121,21 +94,21 @@ pub struct Resident {
     waiters: BTreeMap<WaitId, Arc<Waiter>>,
     /// When it was last used.
     pub used_at: Timestamp,
-    /// It was read since it was last looked at: to look at the clock costs as much as to read.
+    /// It was read since the last check: reading the clock costs as much as the read itself.
     pub is_read: bool,
     /// The revision of its newest snapshot on disk.
     pub snapshot: Revision,
     /// Log bytes since then.
     pub bytes_since_snapshot: u64,
-    /// How many contents had gone when its blobs were last looked through.
+    /// How many contents had been removed at the last sweep of its blobs.
     pub swept: Option<u64>,
-    /// The revision that its tail had come to when it was last looked at.
+    /// The revision of its tail at the last check.
     pub looked_at: Revision,
     /// Whether it had grown much by then, since the look before.
     pub is_busy: bool,
     /// Tells this stay in memory from an earlier one of the same workspace.
     pub stay: u64,
-    /// Whoever holds a copy keeps the workspace in memory.
+    /// A clone of this keeps the workspace in memory.
     pub reading: Arc<()>,
     deadline: Option<Timestamp>,
     // The last two groups that changed it, each with the revision before. Two suffice: one group
@@ -152,7 +125,7 @@ struct Mark {
     before: Revision,
 }
 
-/// Many workspaces, and the group that is being gathered.
+/// Many workspaces, and the open group.
 pub struct Machine {
     residents: hashbrown::HashMap<WorkspaceName, Box<Resident>>,
     /// Tails of workspaces that are not in memory.
@@ -166,18 +139,18 @@ pub struct Machine {
     durable: u64,
     tail: Position,
     stays: u64,
-    /// Since when there has been somebody to hear a heartbeat.
+    /// Since when heartbeats can be received.
     served_since: Timestamp,
-    /// Who has been told something that is not written down, and must be woken.
+    /// Watchers that received a live event and must be woken.
     live_wakers: Wakers,
-    /// When the driver will look again by itself; none if it will not.
+    /// When the driver will wake up; none if it will not.
     alarm: Option<Timestamp>,
-    /// By when what was left is to be written, even if nothing comes after it.
+    /// When deferred writes must be written, even if nothing follows them.
     deferred_until: Option<Timestamp>,
 }
 
 impl Machine {
-    /// A machine whose log goes on at this position, and that serves from this moment on.
+    /// A machine whose log continues at this position, and that serves from this time on.
     pub fn new(tail: Position, tails: HashMap<WorkspaceName, Tail>, now: Timestamp) -> Self {
         Self {
             residents: hashbrown::HashMap::new(),
@@ -204,23 +177,23 @@ impl Machine {
         request: Request,
         agent: &AgentId,
         now: Timestamp,
-    ) -> Result<Taken, Absent<Request>> {
+    ) -> Admission<Queued, Request> {
         if let Some(set) = FastSet::of(&request)
             && let Some(held) = self.fast_set(workspace, &set, agent, now)
         {
-            return Ok(Taken::Decided(held));
+            return Admission::Answer(held);
         }
         let Some(resident) = self.residents.get_mut(workspace) else {
-            return Err(Absent(request));
+            return Admission::Retry(request, RetryAfter::Load);
         };
         resident.used_at = now;
         let before = resident.space.revision();
         let committed = match resident.space.commit(request, agent, now) {
             Ok(committed) => committed,
-            // It was decided against what may yet be lost, so it waits like any other answer.
+            // It was decided against what could still be lost, so it waits like any other answer.
             Err(rejection) => {
                 let group = resident.undurable(before, self.durable);
-                return Ok(Taken::Decided(Held::new(Err(rejection), group)));
+                return Admission::Answer(Held::new(Err(rejection), group));
             }
         };
         let is_watched = !resident.watchers.is_empty();
@@ -238,7 +211,7 @@ impl Machine {
                     None => watchers.deliver(&Notices::of(&live), live_wakers),
                 }
             }
-            return Ok(resident.taken(workspace, committed.outcome, group, false));
+            return resident.admission(workspace, committed.outcome, group, false);
         };
         resident.enter(&mut self.open, workspace, before);
         let deadline = resident.space.next_deadline();
@@ -256,20 +229,20 @@ impl Machine {
         #[cfg(feature = "planted")]
         let group =
             if baton_core::planted::is("machine.answer_before_durable") { 0 } else { group };
-        // Whoever waits is registered first: a reaction may have ended the wait already.
+        // The waiter is registered first: a reaction may have ended the wait already.
         let is_urgent = is_watched || !committed.ended.is_empty();
-        let taken = resident.taken(workspace, committed.outcome, group, is_urgent);
+        let admission = resident.admission(workspace, committed.outcome, group, is_urgent);
         for Ended { wait, reply, .. } in committed.ended {
-            // Whoever is not on the list is gone.
+            // A caller that is not registered has gone.
             if let Some(waiter) = resident.waiters.remove(&wait) {
                 let answer = reply.map(|reply| Answer { revision, reply });
                 self.open.ended.push((waiter, Ok(answer)));
             }
         }
-        Ok(taken)
+        admission
     }
 
-    /// Who must be woken, once no lock is held, because of what was told and not written down.
+    /// Watchers of live events, to be woken once no lock is held.
     pub fn take_live_wakers(&mut self) -> Wakers {
         std::mem::take(&mut self.live_wakers)
     }
@@ -278,7 +251,7 @@ impl Machine {
     pub fn give_up(&mut self, waiter: &Arc<Waiter>, now: Timestamp) {
         let Some(resident) = self.residents.get_mut(&waiter.workspace) else { return };
         let is_registered = |there: &Arc<Waiter>| Arc::ptr_eq(there, waiter);
-        // Another caller may have taken its place, or the answer is on its way.
+        // Another caller may have replaced it, or the answer is in flight.
         if !resident.waiters.get(&waiter.wait).is_some_and(is_registered) {
             return;
         }
@@ -288,12 +261,12 @@ impl Machine {
             return;
         }
         if let Some(command) = resident.space.give_up(waiter.wait) {
-            let taken = self.submit(&waiter.workspace, command.into(), &AgentId::engine(), now);
-            assert!(taken.is_ok(), "the workspace is in memory");
+            let admission = self.submit(&waiter.workspace, command.into(), &AgentId::engine(), now);
+            assert!(!admission.is_retry(), "the workspace is in memory");
         }
     }
 
-    /// Nobody waits in a workspace that was just loaded: callers do not survive the process.
+    /// A workspace that was just loaded has no waiters: callers do not survive the process.
     fn cancel_orphaned_waits(&mut self, workspace: &WorkspaceName, now: Timestamp) {
         let Some(resident) = self.residents.get(workspace) else { return };
         #[cfg(feature = "planted")]
@@ -306,36 +279,40 @@ impl Machine {
             let mutation =
                 Mutation::Transaction { require: Vec::new(), commands: commands.to_vec() };
             let request = Request { mutation, idempotency_key: None };
-            let taken = self.submit(workspace, request, &AgentId::engine(), now);
-            assert!(taken.is_ok(), "the workspace is in memory");
+            let admission = self.submit(workspace, request, &AgentId::engine(), now);
+            assert!(!admission.is_retry(), "the workspace is in memory");
         }
     }
 
-    /// Lets go of everyone who waits; the driver tells them why.
+    /// Removes all waiters; the driver answers them.
     pub fn take_waiters(&mut self) -> Vec<Arc<Waiter>> {
         let residents = self.residents.values_mut();
         let waiting = residents.flat_map(|there| std::mem::take(&mut there.waiters).into_values());
         waiting.collect()
     }
 
-    /// Answers a question, or says that it is about the past.
+    /// Answers a query. One about the past is to be answered from the history, as of the revision
+    /// that is returned.
     pub fn ask(
         &mut self,
         workspace: &WorkspaceName,
         query: &Query,
         now: Timestamp,
-    ) -> Result<Asked, Absent<()>> {
+    ) -> Admission<Held<Revision>, ()> {
         let durable = self.durable;
-        let resident = self.residents.get_mut(workspace).ok_or(Absent(()))?;
+        let Some(resident) = self.residents.get_mut(workspace) else {
+            return Admission::Retry((), RetryAfter::Load);
+        };
         resident.used_at = now;
         let revision = resident.space.revision();
         let Some(reply) = resident.space.query(query) else {
-            return Ok(Asked::Past(Held::new(revision, resident.undurable(revision, durable))));
+            let present = Held::new(revision, resident.undurable(revision, durable));
+            return Admission::Wait(present);
         };
         let touched = match (query, &reply) {
             (_, Ok(Reply::State(state::Reply::Entry(entry)))) => entry.revision(),
-            // That a key is absent rests on the last removal; that its namespace is there, on the
-            // revision that made that one what it is.
+            // The absence of a key depends on the last removal, the existence of its namespace on
+            // the revision that last changed the namespace.
             (
                 Query::State(state::Query::Get(get)),
                 Err(Rejection::State(state::Rejection::NotFound { .. })),
@@ -346,20 +323,20 @@ impl Machine {
             }
             (_, Ok(_) | Err(_)) => revision,
         };
-        Ok(Asked::Present(resident.seen(reply, touched, durable)))
+        Admission::Answer(resident.seen(reply, touched, durable))
     }
 
-    /// Whether the group that is being gathered has anything in it, and how much.
+    /// The number of batches in the open group, and their size.
     pub fn open_group_size(&self) -> (usize, usize) {
         (self.open.batches.len(), self.open.bytes.len())
     }
 
-    /// The number of the group that is being gathered.
+    /// The number of the open group.
     pub fn open_group(&self) -> u64 {
         self.open.number
     }
 
-    /// Whether a group is on its way to the log.
+    /// Whether a group is being written to the log.
     pub fn has_group_in_flight(&self) -> bool {
         self.in_flight.is_some()
     }
@@ -377,7 +354,7 @@ impl Machine {
     }
 
     /// The group in flight is durable: its record began at the position it was given, and the log
-    /// goes on at `tail`. Takes back the buffer, and answers with who must be woken.
+    /// continues at `tail`. Takes back the buffer, and returns who must be woken.
     pub fn confirm(&mut self, tail: Position, buffer: Vec<u8>) -> Wakers {
         let mut group = self.in_flight.take().expect("a group was in flight");
         let record = std::mem::replace(&mut self.tail, tail);
@@ -408,8 +385,8 @@ impl Machine {
         wakers
     }
 
-    /// What is not durable is lost, or its fate is unknown: forgets everything in memory, so that
-    /// it is loaded again from the log. Answers with the groups that are lost.
+    /// What is not durable is lost, or its outcome is unknown: discards everything in memory, so
+    /// that it is loaded again from the log. Returns the groups that are lost.
     pub fn abandon(
         &mut self,
         now: Timestamp,
@@ -442,7 +419,7 @@ impl Machine {
         self.durable
     }
 
-    /// Where the log goes on.
+    /// Where the log continues.
     pub fn tail(&self) -> Position {
         self.tail
     }
@@ -474,7 +451,7 @@ impl Machine {
             // The clock was set back; the space counts from its own time.
             space.wake(now);
         } else {
-            // That it was not in memory is no excuse: whoever had spoken would have woken it.
+            // A workspace that was not in memory has missed no heartbeat: one would have loaded it.
             space.served_since(self.served_since);
         }
         self.stays += 1;
@@ -505,8 +482,8 @@ impl Machine {
         self.cancel_orphaned_waits(workspace, now);
     }
 
-    /// Drops a workspace from memory if all of it is durable and nobody watches or reads its past.
-    /// Its deadline is remembered.
+    /// Drops a workspace from memory if all of it is durable and it has no watchers, waiters or
+    /// readers. Its deadline is kept.
     pub fn evict(&mut self, workspace: &WorkspaceName) -> bool {
         let durable = self.durable;
         let Some(resident) = self.residents.get(workspace) else { return false };
@@ -522,8 +499,8 @@ impl Machine {
         true
     }
 
-    /// Takes a workspace out of memory in which nothing has ever happened, with those who watch for
-    /// the first thing that does; none if something has.
+    /// Removes a workspace without any commit from memory, and returns its watchers; none if it has
+    /// commits.
     pub fn take_if_empty(&mut self, workspace: &WorkspaceName) -> Option<Watchers> {
         if self.tails.get(workspace).is_some_and(|tail| !tail.is_empty()) {
             return None;
@@ -548,7 +525,7 @@ impl Machine {
         calling.map(|(workspace, _)| workspace.clone()).collect()
     }
 
-    /// The oldest record that somebody still needs, and who.
+    /// The oldest record that is still needed, and the workspace that needs it.
     pub fn oldest_need(&self) -> Option<(Position, WorkspaceName)> {
         let residents = self.residents.iter().map(|(name, there)| (&there.history.tail, name));
         let sleeping = self.tails.iter().map(|(name, tail)| (tail, name));

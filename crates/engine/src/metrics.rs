@@ -1,8 +1,8 @@
-//! What the engine counts about itself, for whoever watches over it.
+//! Metrics of the engine, for operators.
 //!
-//! 1. Counting never holds up a write for longer than it takes to look at one workspace: the
-//!    machine is let go of between two of them, so that the sum is of about one moment.
-//! 2. Only workspaces in memory are counted: what is on disk alone is at rest.
+//! 1. Counting never delays a write for longer than it takes to count one workspace: the lock is
+//!    released between two of them, so the sum is not of exactly one moment.
+//! 2. Only workspaces in memory are counted.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -71,12 +71,13 @@ pub struct MetricsSnapshot {
 }
 
 impl<L: Log> Shard<L> {
-    /// Counts everything. It looks at every workspace in memory: call it where nobody is held up.
+    /// Counts everything. It visits every workspace in memory: call it where blocking is allowed.
     pub fn metrics(&self) -> MetricsSnapshot {
         let metrics = &self.metrics;
         let snapshot_at = metrics.snapshot_at_ms.load(Ordering::Relaxed);
         let mut snapshot = MetricsSnapshot {
-            // Of an empty workspace, so that every line is there from the beginning.
+            // Starts with those of an empty workspace, so that every line exists from the
+            // beginning.
             lines: baton_core::Space::default().gauges(),
             log_bytes: self.log.tail().0.saturating_sub(self.log.start().0),
             free_bytes: self.log.free_bytes(),

@@ -5,7 +5,7 @@ use std::task::{Context, Poll, Waker};
 
 use crate::error::Error;
 
-/// One answer that is on its way.
+/// One future answer.
 pub(crate) struct Oneshot<T>(Mutex<State<T>>);
 
 struct State<T> {
@@ -57,7 +57,7 @@ impl<T> Oneshot<T> {
     }
 }
 
-/// Does work that takes its time on a thread of its own, so that no executor is held up.
+/// Does slow work on a new thread, so that no executor is blocked.
 pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Error> {

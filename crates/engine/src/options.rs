@@ -7,7 +7,7 @@ use std::time::Duration;
 use baton_core::access::CLOSED;
 use baton_core::{StorageQuota, WorkspaceName};
 
-/// How much workspaces may hold. As much as they like, unless somebody says otherwise.
+/// How much workspaces may store; unlimited by default.
 #[derive(Clone, Debug, Default)]
 pub struct Extents {
     /// Every workspace that is not named.
@@ -17,7 +17,7 @@ pub struct Extents {
 }
 
 impl Extents {
-    /// How much one may hold. The one in which tokens are kept is nobody's to fill.
+    /// How much one workspace may store. The one that stores tokens has no limit.
     pub(crate) fn of(&self, workspace: &WorkspaceName) -> Option<StorageQuota> {
         if workspace.as_str() == CLOSED {
             return None;
@@ -29,15 +29,15 @@ impl Extents {
 /// Settings, each with a default that suits a laptop and a small server.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Groups up to this many batches are written by whoever asked, without waking a thread.
+    /// Groups up to this many batches are written by a caller, without waking a thread.
     pub inline_batches_max: usize,
     /// And up to this many bytes.
     pub inline_bytes_max: usize,
     /// And only while a write takes at most this long; a slow disk must not hold up an executor.
     pub inline_write_max: Duration,
-    /// Bytes gathered in one group before callers wait for it. It must fit into a log record.
+    /// Bytes in one group before callers wait for it. It must fit into a log record.
     pub group_bytes_max: usize,
-    /// Events waiting for one watcher before it is told that it fell behind.
+    /// Events that are queued for one watcher before it fails with `watch.lagged`.
     pub watch_queue_max: usize,
     /// Entries that a watch may begin with.
     pub watch_snapshot_max: usize,
@@ -50,8 +50,8 @@ pub struct Options {
     pub log_bytes_max: u64,
     /// Largest run of archived batches, in bytes.
     pub run_bytes_max: u64,
-    /// Log bytes since the last snapshot before another is worth its while. Large workspaces wait
-    /// until a third of their size has changed.
+    /// Log bytes since the last snapshot before another one is written. Large workspaces wait until
+    /// a third of their size has changed.
     pub snapshot_bytes_min: u64,
     /// Entries captured between two groups while a snapshot is taken.
     pub snapshot_chunk: usize,
@@ -65,7 +65,7 @@ pub struct Options {
     pub extents: Extents,
     /// How long a workspace is unused before it is archived, snapshotted and dropped from memory.
     pub idle: Duration,
-    /// How often the engine looks after such things.
+    /// How often compaction runs.
     pub compaction_interval: Duration,
 }
 

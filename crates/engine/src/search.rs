@@ -1,18 +1,18 @@
-//! Search: indexes beside the spaces, made when somebody first searches.
+//! Search: indexes beside the spaces, built at the first search.
 //!
 //! ```text
-//!   first search   the space as it is durable + the last events ──▶ index
+//!   first search   the durable space + the last events ──▶ index
 //!   later          batches since then ──▶ index ──▶ results
 //! ```
 //!
-//! An index holds durable batches only, and is brought up to date before each search, off the
-//! machine's lock: nobody who writes pays for it, nobody who does not search pays for it, and
-//! nobody who searches sees what may yet be lost.
+//! An index holds durable batches only, and is brought up to date before each search, without the
+//! machine's lock: neither writes nor workspaces without searches pay for it, and no search sees
+//! what could still be lost.
 //!
-//! 1. At most [`INDEXES_MAX`] workspaces have an index, of together about
-//!    [`INDEXES_BYTES_MAX`], each until nobody has searched it for [`INDEX_IDLE_MS`].
-//! 2. A search is answered as of a revision that is durable, which the answer tells.
-//! 3. What a space has forgotten by itself, which no event tells, is not found.
+//! 1. At most [`INDEXES_MAX`] workspaces have an index, of together about [`INDEXES_BYTES_MAX`],
+//!    each until it was not searched for [`INDEX_IDLE_MS`].
+//! 2. A search is answered as of a durable revision, which the answer contains.
+//! 3. What a space has pruned without an event is not found.
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,7 +29,7 @@ use crate::history::past::{Past, left};
 const INDEXES_MAX: usize = 8;
 /// About how many bytes the indexes of a shard take together, unless one alone takes more.
 const INDEXES_BYTES_MAX: usize = 2 << 30;
-/// How long an index is kept when nobody searches.
+/// How long an index is kept without a search.
 const INDEX_IDLE_MS: u64 = 600_000;
 /// How much of the past is read at a time while an index catches up.
 const CATCH_UP_BYTES: usize = 1 << 20;
@@ -37,7 +37,7 @@ const CATCH_UP_BYTES: usize = 1 << 20;
 /// The index of one workspace, once there is one.
 type Shared = Arc<Mutex<Option<Index>>>;
 
-/// An index and who it belongs to.
+/// An index and its workspace.
 struct CachedIndex {
     workspace: WorkspaceName,
     index: Shared,
@@ -83,7 +83,7 @@ impl Indexes {
         }
     }
 
-    /// Lets go of those that nobody has searched for a while.
+    /// Drops those that were not searched for a while.
     pub(crate) fn forget(&self, now: Timestamp) {
         self.all().retain(|cached| now.since(cached.used_at) < INDEX_IDLE_MS);
     }
@@ -114,7 +114,7 @@ impl<L: Log> Past<'_, L> {
             *slot = None;
             slot
         });
-        // What was forgotten before the index heard of it cannot be caught up with.
+        // What was pruned before the index saw it cannot be updated incrementally.
         let mut index = match slot.take() {
             Some(index) if index.revision() >= self.floor() && !index.is_outworn() => index,
             Some(_) | None => self.index()?,
@@ -133,7 +133,7 @@ impl<L: Log> Past<'_, L> {
         Ok((revision, results.map_err(|wrong| refused(wrong.into()))?))
     }
 
-    /// Whether the space still has what is over.
+    /// Whether the space still contains an object that has ended.
     fn still_has(&self, kind: Kind, identity: &str, has_left: &Cell<bool>) -> bool {
         let mut machine = self.shard().machine();
         let Some(resident) = machine.resident(self.workspace()) else {

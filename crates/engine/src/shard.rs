@@ -10,6 +10,7 @@ use std::time::Duration;
 use baton_core::{AgentId, Entry, Pattern, Query, Request, Revision, Timestamp, WorkspaceName};
 use baton_log::{AppendError, Log, Position, ReadError};
 
+use crate::admission::Admission;
 use crate::backup::Backups;
 use crate::blobs::PendingBlobs;
 use crate::clock::{Clock, Stopwatch};
@@ -20,7 +21,7 @@ use crate::error::Error;
 use crate::files::{self, File};
 use crate::history::past::spaces::PastSpaceCache;
 use crate::history::{BatchLocation, LogLocation, Tail};
-use crate::machine::{Absent, Asked, Held, Machine, Taken};
+use crate::machine::{Held, Machine, Queued};
 use crate::metrics::Metrics;
 use crate::options::Options;
 use crate::search::Indexes;
@@ -31,9 +32,10 @@ mod tests;
 
 /// How much of the log is read at once when it is opened.
 const READ_BYTES: usize = 4 << 20;
-/// How often a batch is looked for again when it moves from the log into a run meanwhile.
+/// How often a batch is looked up again when it moves from the log into a run in the meantime.
 const LOOKS: usize = 8;
-/// How often in a row time may cause what makes more due at once, before others have their turn.
+/// How many rounds of due commands that make more commands due are executed in a row, before other
+/// work continues.
 const EXPIRY_ROUNDS: usize = 8;
 
 /// A moment that has passed wherever there is a clock.
@@ -60,7 +62,7 @@ pub struct Shard<L> {
     pub(crate) metrics: Metrics,
 }
 
-/// Workspaces whose files somebody is working on, and how to wait for that.
+/// Workspaces whose files are in use, and a way to wait for that.
 #[derive(Default)]
 struct FileLocks {
     names: Mutex<BTreeSet<WorkspaceName>>,
@@ -70,7 +72,7 @@ struct FileLocks {
 /// What became of a flush.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Flushed {
-    /// There was nothing to write, or a group is on its way already.
+    /// There was nothing to write, or a group is in flight already.
     Nothing,
     /// A group is durable.
     Durable {
@@ -79,7 +81,7 @@ pub enum Flushed {
         /// Calls that had waited are answered by it.
         ends_waits: bool,
     },
-    /// The group was not written, and all that is not durable is forgotten.
+    /// The group was not written, and everything that is not durable was discarded.
     Lost,
 }
 
@@ -103,7 +105,7 @@ impl<L: Log> Shard<L> {
         let (tails, deadlines) = find_tails(&log)?;
         let mut machine = Machine::new(log.tail(), tails, clock.now());
         find_deadlines(&log, &mut machine)?;
-        // What the log says is newer than what a snapshot says.
+        // Deadlines in the log are newer than those of snapshots.
         for (workspace, deadline) in deadlines {
             machine.remember_deadline(workspace, deadline);
         }
@@ -142,7 +144,7 @@ impl<L: Log> Shard<L> {
         &self.watermark
     }
 
-    /// Runs something while nobody else loads the same workspace or writes its files.
+    /// Runs something while no other thread loads the same workspace or writes its files.
     pub(crate) fn with_files_locked<T>(
         &self,
         workspace: &WorkspaceName,
@@ -164,23 +166,24 @@ impl<L: Log> Shard<L> {
         workspace: &WorkspaceName,
         request: Request,
         agent: &AgentId,
-    ) -> Result<Taken, Absent<Request>> {
+    ) -> Admission<Queued, Request> {
         let now = self.clock.now();
         let mut machine = self.machine();
-        let taken = machine.submit(workspace, request, agent, now);
+        let admission = machine.submit(workspace, request, agent, now);
         let live_wakers = machine.take_live_wakers();
         drop(machine);
         live_wakers.wake();
-        taken
+        admission
     }
 
-    /// Answers a question about the present, or says that it is about the past.
-    pub fn ask(&self, workspace: &WorkspaceName, query: &Query) -> Result<Asked, Absent<()>> {
+    /// Answers a query about the present. One about the past waits, as of the revision that is
+    /// returned.
+    pub fn ask(&self, workspace: &WorkspaceName, query: &Query) -> Admission<Held<Revision>, ()> {
         let now = self.clock.now();
         self.machine().ask(workspace, query, now)
     }
 
-    /// Writes what was gathered and makes it durable.
+    /// Writes the open group and makes it durable.
     pub fn flush(&self) -> Flushed {
         let Some((position, bytes)) = self.machine().take_group() else { return Flushed::Nothing };
         let watch = Stopwatch::start();
@@ -191,7 +194,7 @@ impl<L: Log> Shard<L> {
                 let durable = machine.durable();
                 drop(machine);
                 let ends_waits = !wakers.waiters.is_empty();
-                // Whoever gets a lock first, and whoever let go of it after that.
+                // The next holder of a lock is answered before the one that released it.
                 let others = wakers.answer();
                 self.watermark.advance(durable);
                 self.watermark.wake(others);
@@ -209,9 +212,8 @@ impl<L: Log> Shard<L> {
         Flushed::Lost
     }
 
-    /// Lets time cause what is due, and what becomes due by that: nobody sees a moment at which a
-    /// lease is over and its task not yet to be had. Answers with the workspaces that must be
-    /// loaded for that.
+    /// Executes what is due, and what becomes due by that, so that no caller sees an expired lease
+    /// whose task is not available yet. Returns the workspaces that must be loaded for it.
     pub fn expire(&self) -> Vec<WorkspaceName> {
         let now = self.clock.now();
         let mut machine = self.machine();
@@ -221,7 +223,7 @@ impl<L: Log> Shard<L> {
             if due.is_empty() {
                 break;
             }
-            absent.extend(due.into_iter().filter(|name| machine.expire(name, now).is_err()));
+            absent.extend(due.into_iter().filter(|name| !machine.expire(name, now)));
         }
         absent
     }
@@ -231,27 +233,28 @@ impl<L: Log> Shard<L> {
         self.machine().resident(workspace).is_some()
     }
 
-    /// Begins to watch. What is committed from now on arrives in the queue; the watch may speak
-    /// of the given revision, and of what the queue holds, once it is durable.
+    /// Begins to watch; none if the workspace is not in memory. What is committed from now on
+    /// arrives in the queue; the revision and the content of the queue may be shown once they are
+    /// durable.
     pub fn watch(
         &self,
         workspace: &WorkspaceName,
-        filter: Filter,
-    ) -> Result<Held<(Arc<Queue>, Revision)>, Absent<Filter>> {
+        filter: &Filter,
+    ) -> Option<Held<(Arc<Queue>, Revision)>> {
         let now = self.clock.now();
         let mut machine = self.machine();
         let durable = machine.durable();
-        let Some(resident) = machine.resident(workspace) else { return Err(Absent(filter)) };
+        let resident = machine.resident(workspace)?;
         resident.used_at = now;
         resident.watchers.sweep();
-        let queue = Queue::new(filter, self.options.watch_queue_max);
+        let queue = Queue::new(filter.clone(), self.options.watch_queue_max);
         resident.watchers.add(Arc::clone(&queue));
         let revision = resident.space.revision();
         let group = resident.undurable(revision, durable);
-        Ok(Held::new((queue, revision), group))
+        Some(Held::new((queue, revision), group))
     }
 
-    /// Tells everyone who waits that there is nothing to wait for any more.
+    /// Ends all waiting calls because the engine is closed.
     pub fn close_waiters(&self) {
         let waiters = self.machine().take_waiters();
         for waiter in waiters {
@@ -259,7 +262,7 @@ impl<L: Log> Shard<L> {
         }
     }
 
-    /// Tells everyone who watches where to resume.
+    /// Ends all watches with the revision to resume from.
     pub fn close_watches(&self) {
         let mut machine = self.machine();
         let mut wakers = Wakers::default();
@@ -321,7 +324,7 @@ impl<L: Log> Shard<L> {
                 BatchLocation::Run(run) => return Ok(run.batch(revision.0)?),
                 BatchLocation::Log(location) => match self.read_location(location)? {
                     Some(frame) if is_about(&frame, workspace, revision) => return Ok(frame),
-                    // It was archived, and the log has let go of it, since we looked.
+                    // It was archived and the log was truncated since the look-up.
                     Some(_) | None => {}
                 },
                 BatchLocation::Missing => {
@@ -333,7 +336,7 @@ impl<L: Log> Shard<L> {
         Err(Error::Storage { what: format!("batch {revision} of `{workspace}` cannot be found") })
     }
 
-    /// The frame at a place in the log; none if the log has let go of it.
+    /// The frame at a location in the log; none if the log was truncated there.
     pub(crate) fn read_location(&self, location: LogLocation) -> Result<Option<Vec<u8>>, Error> {
         let mut prefix = [0; 8];
         let read = |offset: u32, buffer: &mut [u8]| match self.log.read_part(

@@ -1,10 +1,10 @@
 //! Snapshots: a workspace at one revision, as an immutable blob.
 //!
-//! A snapshot is a [sorted table](crate::sorted_table): one entry for the head, which is
-//! everything but what there may be millions of, one for every entry of shared state under its
-//! namespace and key, one for every task and every hand-off, and one for every part of checkpoints:
-//! a chunk that many of them share stands there once. So it can be loaded whole, by two threads at
-//! once, and asked for one entry without loading it.
+//! A snapshot is a [sorted table](crate::sorted_table): one entry for the head, which contains
+//! everything that is not numerous, one for every entry of shared state under its namespace and
+//! key, one for every task and every hand-off, and one for every part of checkpoints: a chunk that
+//! many of them share is stored once. So it can be loaded completely, by two threads at once, and
+//! one entry can be read without loading it.
 //!
 //! | key | value |
 //! |---|---|

@@ -24,15 +24,15 @@
 //! Invariants:
 //!
 //! 1. Keys ascend strictly, within a page and from page to page.
-//! 2. A page holds at most [`PAGE_BYTES_MAX`] bytes, or exactly one entry. An entry that is
-//!    larger than a page is thus a page of its own rather than a refusal.
-//! 3. Header, pages, directory and footer tile the section without a gap. The footer says where
-//!    the directory lies, so a section cut short never ends in something that passes for a footer,
-//!    not even where a value holds a map of its own.
-//! 4. Every byte is under a checksum, and the directory repeats each page's: a sound page in the
-//!    wrong place is damage too. A reader answers with what was written or with an error.
-//! 5. The header keeps its shape in every version to come. A newer format is therefore told apart
-//!    from damage and refused by its number.
+//! 2. A page holds at most [`PAGE_BYTES_MAX`] bytes, or exactly one entry. An entry that is larger
+//!    than a page thus gets a separate page instead of an error.
+//! 3. Header, pages, directory and footer tile the section without a gap. The footer contains the
+//!    offset of the directory, so a truncated section never ends in something that passes for a
+//!    footer, not even where a value contains another map.
+//! 4. Every byte is under a checksum, and the directory repeats each page's: an intact page in the
+//!    wrong place is damage too. A reader returns what was written or an error.
+//! 5. The header has the same form in every version. A newer format can therefore be distinguished
+//!    from damage, and is rejected by its number.
 //!
 //! Deliberately absent: compression, since loading is bound by the reader's allocations and not by
 //! the disk; prefix-coded keys, since a borrowed key must be one slice; a cache, since the page
@@ -65,48 +65,58 @@ pub const KEY_BYTES_MAX: usize = u16::MAX as usize;
 /// Far above what the rules allow for a value; it keeps the length of a page within its `u32`.
 pub const VALUE_BYTES_MAX: usize = 1 << 30;
 
-/// Why a map of pages could not be written or read.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum SortedTableError {
-    /// The map was written by a later program. Nothing is wrong with it.
-    #[error("frames have format version {found}, this program reads up to {supported}")]
-    Newer {
-        /// The version in the header.
-        found: u16,
-        /// The newest version this program reads.
-        supported: u16,
-    },
-    /// The bytes are not what was written.
-    #[error("{what} at offset {offset} is damaged")]
-    Corrupt {
-        /// The part that did not check out.
-        what: &'static str,
-        /// Where that part begins, counted from the start of the blob.
-        offset: u64,
-    },
-    /// A key or a value exceeds its limit. Nothing was written of it.
-    #[error("{what} has {bytes} bytes, at most {bytes_max} are possible")]
-    TooLarge {
-        /// The part that is too large.
-        what: &'static str,
-        /// Its size.
-        bytes: u64,
-        /// The limit.
-        bytes_max: u64,
-    },
-    /// The blob below could not be read or written.
-    #[error(transparent)]
-    Blob(#[from] BlobError),
-}
-
-impl SortedTableError {
-    /// Stable across releases.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::Newer { .. } => "frames.newer",
-            Self::Corrupt { .. } => "frames.corrupt",
-            Self::TooLarge { .. } => "frames.too_large",
-            Self::Blob(_) => "frames.blob",
+baton_core::refusals! {
+    /// Why a map of pages could not be written or read.
+    #[derive(Clone, Debug, PartialEq, Eq, Error)]
+    pub enum SortedTableError {
+        /// A map of frames was written by a newer version.
+        #[error("frames have format version {found}, this program reads up to {supported}")]
+        Newer {
+            /// The version in the header.
+            found: u16,
+            /// The newest version this program reads.
+            supported: u16,
+        } => {
+            code: "frames.newer",
+            kind: Unavailable,
+            hint: "use the version that wrote it, or a later one",
+            cause: "It has a format that this version does not know.",
+        }
+        /// A map of frames is damaged.
+        #[error("{what} at offset {offset} is damaged")]
+        Corrupt {
+            /// The part that did not check out.
+            what: &'static str,
+            /// Where that part begins, counted from the start of the blob.
+            offset: u64,
+        } => {
+            code: "frames.corrupt",
+            kind: Unavailable,
+            hint: "keep a copy of the folder, then run `baton log verify`",
+            cause: "A checksum or a length does not match.",
+        }
+        /// A key or value is too large for a map of frames.
+        #[error("{what} has {bytes} bytes, at most {bytes_max} are possible")]
+        TooLarge {
+            /// The part that is too large.
+            what: &'static str,
+            /// Its size.
+            bytes: u64,
+            /// The limit.
+            bytes_max: u64,
+        } => {
+            code: "frames.too_large",
+            kind: Unavailable,
+            hint: "report it, with the detail",
+            cause: "It exceeds what the rules allow, which indicates a bug.",
+        }
+        /// The blob below a map of frames failed.
+        #[error(transparent)]
+        Blob(#[from] BlobError) => {
+            code: "frames.blob",
+            kind: Unavailable,
+            hint: "check the disk, then retry",
+            cause: "The storage did not respond.",
         }
     }
 }

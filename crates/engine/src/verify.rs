@@ -1,7 +1,7 @@
-//! Reading everything that a folder holds, to know whether it could be read when it is needed.
+//! Reading everything in a folder, to verify that it can be read when it is needed.
 //!
-//! Nothing is loaded to stay and nothing is removed, not even what a crash has left behind: whoever
-//! looks for damage must not be the one who does some.
+//! Nothing stays in memory and nothing is removed, not even what a crash left behind: a search for
+//! damage must not change anything.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -78,7 +78,7 @@ impl<L: Log> Shard<L> {
         Ok(())
     }
 
-    /// Reads a file to its end; answers with the time of the newest change in it.
+    /// Reads a file to its end; returns the time of its newest change.
     fn verify_file(&self, workspace: &WorkspaceName, file: File) -> Result<Timestamp, Error> {
         let blob = self.blob(workspace, file)?;
         match file {

@@ -3,14 +3,14 @@
 //! ```text
 //!   submit ──▶ queued in the space, registered here ──▶ a later commit ends it
 //!                    │                                        │ durable
-//!                    └── its caller goes away: given up       └──▶ answered
+//!                    └── its caller has gone: cancelled       └──▶ answered
 //! ```
 //!
 //! Invariants:
 //!
-//! 1. A call is registered in the same moment as it is queued, so nothing falls between.
-//! 2. Whoever is answered is answered once, and only with what is durable.
-//! 3. A caller that goes away leaves no wait behind, and nothing is granted to it afterwards.
+//! 1. A call is registered and queued under the same lock, so no answer is missed.
+//! 2. A call is answered once, and only with what is durable.
+//! 3. A caller that has gone leaves no wait behind, and nothing is granted to it afterwards.
 
 use std::sync::Arc;
 
@@ -25,9 +25,9 @@ pub type WaitResult = Result<Result<Answer, Rejection>, Error>;
 
 /// A call that waits, as the machine knows it.
 pub struct Waiter {
-    /// In which workspace.
+    /// Its workspace.
     pub workspace: WorkspaceName,
-    /// Which of the waits there.
+    /// Its wait in the workspace.
     pub wait: WaitId,
     oneshot: Arc<Oneshot<WaitResult>>,
 }
@@ -63,7 +63,7 @@ impl Waiting {
 
     /// Waits for the answer.
     pub async fn answer(mut self) -> Result<Answer, Error> {
-        // Somebody has to see to it that the others learn of this call.
+        // The commit that queued this call has to be flushed.
         self.driver.wait_durable(self.group).await?;
         let result = self.waiter.oneshot.answer().await;
         self.is_over = true;

@@ -3,12 +3,12 @@
 //! ```text
 //!   confirm ──▶ Watchers::deliver ──▶ queue of each watcher it concerns ──▶ Watch::next
 //!                                          │ full
-//!                                          └──▶ lagged: told the revision to resume from
+//!                                          └──▶ lagged: gets the revision to resume from
 //! ```
 //!
-//! An event becomes one [`Notice`], shared by all who get it; its JSON form is made once, when
-//! somebody first asks. Queues are bounded: a watcher that falls behind is dropped from the
-//! list at once, keeps what it had, and is then told where to resume.
+//! An event becomes one [`Notice`], shared by all its receivers; its JSON form is encoded once, at
+//! the first use. Queues are bounded: a watcher that falls behind is removed from the list at once,
+//! keeps what is queued, and then gets the revision to resume from.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -34,7 +34,7 @@ impl Notices {
     }
 }
 
-/// What a watcher wants to see.
+/// The filter of a watch.
 #[derive(Clone, Debug)]
 pub struct Filter {
     /// Which subjects.
@@ -54,12 +54,12 @@ impl Filter {
 #[derive(Default)]
 pub struct Wakers {
     wakers: Vec<Waker>,
-    /// Calls that wait no longer, and what to tell them.
+    /// Waiting calls that ended, and their results.
     pub(crate) waiters: Vec<(Arc<Waiter>, WaitResult)>,
 }
 
 impl Wakers {
-    /// Answers the calls; whoever is left must be woken.
+    /// Answers the calls; returns the remaining wakers.
     pub fn answer(self) -> Vec<Waker> {
         self.waiters.into_iter().for_each(|(waiter, result)| waiter.complete(result));
         self.wakers
@@ -75,14 +75,14 @@ impl Wakers {
 pub enum Arrival {
     /// An event.
     Notice(Arc<Notice>),
-    /// The queue ran over, or the engine let go of the workspace: resume from this revision on.
+    /// The queue overflowed, or the engine unloaded the workspace: resume from this revision.
     Ended(Ended),
 }
 
 /// How a watch ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// The first revision that was not delivered whole.
+    /// The first revision that was not delivered completely.
     pub resume_from: Revision,
     /// Whether it was because the watcher fell behind.
     pub lagged: bool,
@@ -109,7 +109,7 @@ impl Queue {
         Arc::new(Self { filter, capacity, inner: Mutex::default() })
     }
 
-    /// What the watcher wants to see.
+    /// The filter of the watch.
     pub fn filter(&self) -> &Filter {
         &self.filter
     }
@@ -171,7 +171,8 @@ impl Queue {
         if inner.notices.len() <= self.capacity || before == 0 {
             return true;
         }
-        // A commit is delivered whole or not at all, so that a revision is a place to resume.
+        // A commit is delivered completely or not at all, so that a watch can resume at any
+        // revision.
         inner.notices.truncate(before);
         let resume_from = notices.0[0].resume_from();
         #[cfg(feature = "planted")]
@@ -191,12 +192,12 @@ impl Queue {
     }
 }
 
-/// Everyone who watches one workspace.
+/// All watchers of one workspace.
 #[derive(Default)]
 pub struct Watchers(Vec<Arc<Queue>>);
 
 impl Watchers {
-    /// Whether nobody watches. Queues whose watcher is gone count until the next event.
+    /// Whether there are no watchers. Queues whose watcher has gone count until the next event.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -216,7 +217,7 @@ impl Watchers {
         self.0.push(queue);
     }
 
-    /// Gives a commit to everyone whom it concerns.
+    /// Delivers a commit to every watcher it concerns.
     pub fn deliver(&mut self, notices: &Notices, wakers: &mut Wakers) {
         #[cfg(feature = "planted")]
         if baton_core::planted::is("watch.skip_some")

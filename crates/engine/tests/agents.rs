@@ -11,7 +11,8 @@ use crate::harness::{
     tick, value, workspace,
 };
 
-/// Silence after which an agent that asked for a second is surely lost: an unwritten quarter more.
+/// Silence after which an agent with a session of one second is certainly lost: the grace of a
+/// quarter is included.
 const SILENCE_MS: u64 = 1_250;
 
 #[tokio::test]
@@ -147,7 +148,7 @@ async fn nobody_is_called_lost_for_a_silence_without_a_server() {
     assert_eq!(ada.state("shared").get("presence").await.unwrap_err().code(), "state.not_found");
 }
 
-/// Opening the data again must wake a workspace that nobody asks for, when somebody in it is due.
+/// Opening the data again must load a workspace with a due deadline, without a request.
 #[tokio::test]
 async fn silence_is_noticed_although_nobody_uses_the_workspace_after_reopening() {
     for compacted in [false, true] {
@@ -173,7 +174,8 @@ async fn silence_is_noticed_although_nobody_uses_the_workspace_after_reopening()
     }
 }
 
-/// A workspace that leaves memory between two heartbeats must not give its agents time for ever.
+/// A workspace that leaves memory between two heartbeats must not extend the sessions of its agents
+/// forever.
 #[tokio::test]
 async fn silence_is_noticed_although_the_workspace_left_memory() {
     let (baton, _, clock) = in_memory_with(forgetful());
@@ -182,7 +184,7 @@ async fn silence_is_noticed_although_the_workspace_left_memory() {
     ada.state("shared").set("presence", 1).ephemeral().await.unwrap();
     eventually("it has left memory", async || baton.resident_workspaces() == 0).await;
     let mut waited_ms = 0;
-    // Ten times as long as it takes, in small steps, and nobody asks for the workspace.
+    // Ten times as long as necessary, in small steps, without a request to the workspace.
     while waited_ms < 750_000 {
         clock.advance(5_000);
         waited_ms += 5_000;
@@ -207,7 +209,7 @@ async fn an_entry_ends_in_time_although_the_workspace_left_memory() {
     eventually("it has left memory", async || baton.resident_workspaces() == 0).await;
     drop(ada);
     baton.close().await;
-    // The time was over while nobody served; it ends when somebody does, without being asked.
+    // The time was over while no engine ran; the session ends when one does, without a request.
     clock.advance(20_000);
     let baton = on_memory(&log, &clock, Options { ..calm() });
     let ada = workspace(&baton);

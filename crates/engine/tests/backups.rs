@@ -8,21 +8,22 @@ use std::sync::{Arc, Mutex};
 
 use baton::core::Kind;
 use baton::core::task::List;
+use baton::error::Error as EngineError;
 use baton::log::{FileLog, Log, MemoryLog, Options as FileOptions};
-use baton::{Baton, Error, Workspace, backup};
+use baton::{Baton, Workspace, backup};
 use serde_json::json;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::harness::{everything, folder, in_memory, on_small_segments, open, restless};
 use crate::time_travel::{live, named};
 
-/// Names that differ in what a file system may not tell apart.
+/// Names that some file systems do not distinguish.
 const WORKSPACES: [&str; 3] = ["research", "Research", "team-7.b"];
 
 /// Pieces that are written before the first workspace has its turn.
 const HEAD_PIECES: u64 = 4;
 
-/// Who is asked to work, and who says that it is done.
+/// Channels that request work, and report that it is done.
 type Interlude = (UnboundedSender<()>, Receiver<()>);
 
 /// Somewhere to write to, which lets others work between two pieces.
@@ -48,7 +49,7 @@ impl Write for Kept {
 }
 
 impl Kept {
-    /// One that asks before it goes on, and where that is heard and answered.
+    /// A log that asks before it continues, and the other end that answers.
     fn with_interludes() -> (Self, UnboundedReceiver<()>, Sender<()>) {
         let ((ask, asked), (answer, done)) = (unbounded_channel(), channel());
         let interlude = Arc::new(Mutex::new(Some((ask, done))));
@@ -67,7 +68,7 @@ async fn backed_up(baton: &Baton) -> Vec<u8> {
     kept.bytes()
 }
 
-fn restored(bytes: &[u8], folder: &Path) -> Result<backup::Summary, Error> {
+fn restored(bytes: &[u8], folder: &Path) -> Result<backup::Summary, EngineError> {
     backup::restore_to(bytes, folder)
 }
 
@@ -83,7 +84,7 @@ async fn lived_in(baton: &Baton) {
     }
 }
 
-/// What somebody does while a backup is taken.
+/// Writes during a backup.
 async fn work(baton: &Baton, round: u64) {
     for name in WORKSPACES {
         let ada = named(baton, name);
@@ -146,8 +147,8 @@ async fn a_backup_under_load_is_every_workspace_at_its_revision() {
         let early = other.state("shared").get_at("plan", baton::core::Revision(1)).await.unwrap();
         assert_eq!(early.value(), br#"{"round":0}"#);
     }
-    // What the first one by name had when its turn came is there, although the origin has let go of
-    // it before its bytes were read.
+    // The content that the first workspace had at its revision is included, although the origin
+    // removed it before its bytes were read.
     let first = named(&restored, "Research");
     assert_eq!(first.artifacts().list().await.unwrap().len(), 1);
     let bytes = first.artifacts().read(artifact.as_str()).await.unwrap().rest().await.unwrap();

@@ -1,8 +1,8 @@
 //! Bad input: each is refused with a stable code, facts and a hint; nothing is written, and the
 //! next call works.
 //!
-//! One table. A row says what is done wrong, the code it is refused with, and a word of the
-//! message that proves that it names the facts.
+//! One table. A row contains the bad call, the code it is refused with, and a word of the message
+//! that proves that it names the facts.
 
 mod requests;
 

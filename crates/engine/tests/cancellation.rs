@@ -1,5 +1,5 @@
-//! Futures that are dropped, or held and not polled, harm nobody: what was decided is written, what
-//! was not is not, and everyone else is answered.
+//! Futures that are dropped, or held and not polled, harm no other caller: what was decided is
+//! written, what was not is not, and every other caller is answered.
 
 use std::future::{Future, IntoFuture};
 use std::pin::{Pin, pin};
@@ -20,7 +20,7 @@ use crate::harness::{
     value, workspace,
 };
 
-/// Polls so many times, and then no more. Whether it was done by then.
+/// Polls this many times. Returns whether it completed.
 fn poll_times<F: Future>(mut future: Pin<&mut F>, times: usize) -> Option<F::Output> {
     let mut context = Context::from_waker(Waker::noop());
     for _ in 0..times {
@@ -31,7 +31,7 @@ fn poll_times<F: Future>(mut future: Pin<&mut F>, times: usize) -> Option<F::Out
     None
 }
 
-/// Small groups are written by whoever asks, or always by the thread.
+/// Small groups are written by a caller, or always by the thread.
 fn ways() -> [Options; 2] {
     [calm(), Options { inline_batches_max: 0, ..calm() }]
 }
@@ -109,7 +109,7 @@ async fn what_was_begun_reaches_the_log_without_another_call() {
     }
 }
 
-/// A task may hold a write that it began and wait for something else. Everyone else goes on.
+/// A task may hold a write that it began and wait for something else. Other callers continue.
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
 async fn a_future_that_is_held_and_not_polled_holds_nobody_up() {
     for options in ways() {
@@ -198,7 +198,7 @@ async fn reads_and_watches_that_are_dropped_leave_nothing_behind() {
     assert_eq!(workspace(&baton).revision().await.unwrap(), Revision(5));
 }
 
-/// Closing while callers wait: each is answered, and what was answered with success is there.
+/// Closing while callers wait: each is answered, and every acknowledged write exists.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn closing_answers_everyone() {
     let folder = folder();
@@ -274,8 +274,8 @@ async fn answered<F: Future>(mut future: Pin<&mut F>, wakes: &Arc<WakeCount>) ->
     output.expect("it was waited for")
 }
 
-/// While a group is written, others gather the next. Whoever is to write that may have other
-/// things to do; those who joined it must not wait for that.
+/// While a group is written, callers join the next one. Its writer may be busy with other things;
+/// the callers that joined must not wait for that.
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
 async fn whoever_joined_a_group_does_not_depend_on_one_that_is_not_polled() {
     let log = GatedLog::default();

@@ -106,7 +106,7 @@ async fn states_survive_whatever_the_engine_does_in_the_background() {
     baton.close().await;
 }
 
-/// Whoever lost the lease saves nothing, also if it was lost while there was no server.
+/// An agent that lost its lease cannot save, even if the lease was lost while no server ran.
 #[tokio::test]
 async fn a_lease_that_is_over_saves_nothing() {
     let (baton, log, clock) = in_memory_with(calm());

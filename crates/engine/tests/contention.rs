@@ -1,8 +1,9 @@
-//! Many callers on several threads want the same locks and the same tasks, and every answer they
-//! get is explained by one order of all calls.
+//! Many callers on several threads compete for the same locks and tasks, and all answers are
+//! explained by one order of all calls.
 //!
-//! A few thousand calls run always; `BATON_CALLS` asks for more, a hundred thousand for example.
-//! Histories are cut into things of at most a thousand calls, since nobody can check longer ones.
+//! A few thousand calls run by default; `BATON_CALLS` sets another number, such as a hundred
+//! thousand. Histories are split into objects of at most a thousand calls, since longer ones cannot
+//! be checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use baton::{Baton, Error, Workspace};
 use crate::harness::{in_memory, workspace};
 use crate::linearizability::{Answered, Model, Recorder, is_linearizable};
 
-/// Calls if nobody asks for more.
+/// Calls by default.
 const CALLS: u64 = 5_000;
 /// Calls about one thing at most.
 const CALLS_PER_THING: u64 = 1_000;
@@ -40,7 +41,7 @@ fn is_stale(error: &Error) -> bool {
     error.kind() == Kind::Stale || error.code() == "task.finished"
 }
 
-/// A lock: who has it under which token, and the last token given.
+/// A lock: its holder and token, and the last issued token.
 struct Lock;
 
 #[derive(Clone, Debug)]
@@ -70,8 +71,8 @@ impl Model for Lock {
     }
 }
 
-/// One caller's calls about one lock. It goes on with tokens that it has given back, as a caller
-/// does that was away for too long.
+/// One caller's calls about one lock. It keeps using released tokens, as a caller does that was
+/// paused for too long.
 async fn contend(agent: Workspace, name: String, recorder: Arc<Recorder<LockCall>>, rounds: u64) {
     let lock = LockName::parse(&name).unwrap();
     let mut old = None;
@@ -147,7 +148,7 @@ async fn contended_locks_are_linearizable() {
     }
 }
 
-/// A task: whether it is there, who has it, whether it is done, and the last token given.
+/// A task: whether it exists, its holder, whether it is done, and the last issued token.
 struct Work;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -235,8 +236,8 @@ async fn complete(
     }
 }
 
-/// Works until all is done: claims, gives some back and goes on with them nevertheless, completes
-/// the others.
+/// Works until all tasks are done: claims them, releases some and uses their tokens nevertheless,
+/// completes the others.
 async fn work(agent: Workspace, works: Arc<Works>, done: Arc<AtomicU64>, all: u64) {
     let mut seen = 0_u64;
     let mut next = None;

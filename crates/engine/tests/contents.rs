@@ -1,5 +1,5 @@
-//! Artifacts come back byte for byte, stay while something names them, leave nothing behind; and
-//! secrets stand nowhere but in their one blob.
+//! Artifacts are read back byte for byte, stay while they are referenced, and leave nothing behind;
+//! secrets are in one blob and nowhere else.
 
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +9,7 @@ use baton::core::state::History;
 use baton::log::Log;
 use baton::log::faulty::{FaultyDisk, Operation};
 use baton::{Baton, Error, Item, Options};
-use baton_handle::{Caller, PutOptions};
+use baton::{Caller, PutOptions};
 use serde_json::json;
 
 use crate::harness::{
@@ -148,7 +148,7 @@ async fn a_sweep_leaves_alone_what_is_about_to_be_recorded() {
     let mut upload = baton.upload(&caller(&baton)).unwrap();
     upload.write(b"slowly").unwrap();
     let stored = upload.commit().unwrap();
-    // A removal makes the engine sweep, while the record is still on its way.
+    // A removal makes the engine sweep, while the record is still in flight.
     let other = ada.artifacts().put(&b"other"[..]).await.unwrap().artifact.artifact;
     ada.artifacts().delete(other.as_str()).await.unwrap();
     eventually("the other one is swept", async || {
@@ -265,7 +265,7 @@ async fn a_damaged_blob_is_refused_by_name_and_block() {
     assert_eq!(gone.code(), "engine.corrupt");
 }
 
-/// The value is told to whoever asks for it, and stands in one blob; everything else has the
+/// The value is returned to callers that reveal it, and is in one blob; everything else has the
 /// reference.
 #[tokio::test]
 async fn a_secret_stands_in_one_blob_and_nowhere_else() {

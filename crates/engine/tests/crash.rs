@@ -2,23 +2,23 @@
 //!
 //! ```text
 //!   child:   open, then four writers at once:   op 7 ── durable ──▶ prints "ack 2 7 5113"
-//!   parent:  reads so many acks, spins a little, SIGKILL, reads what was still in the pipe,
+//!   parent:  reads some acks, spins a little, SIGKILL, reads what was still in the pipe,
 //!            opens the folder itself, checks, closes, starts the next child where this one ended
 //! ```
 //!
 //! Each writer owns its keys and carries out a fixed sequence of operations, one after the other:
 //! what its keys look like after `n` of them is computed here. So after a kill they must look as
-//! they do after the acknowledged ones, or after one more: the one that was on its way.
+//! they do after the acknowledged ones, or after one more: the one that was in flight.
 //!
 //! Checked after every kill:
 //!
-//! 1. Nothing that was acknowledged is missing, and it is at the revision that was told.
-//! 2. What was on its way is there as a whole or not at all.
+//! 1. No acknowledged operation is missing, and it is at the acknowledged revision.
+//! 2. The operation in flight exists completely or not at all.
 //! 3. Revisions are dense: there are as many as there were operations.
 //!
 //! The settings are small, so that segments rotate, runs are archived and merged, snapshots are
-//! written and idle workspaces leave memory all the time. `BATON_CRASH_CYCLES` asks for more than
-//! the usual number of kills, `BATON_CRASH_SEED` for other moments.
+//! written and idle workspaces leave memory all the time. `BATON_CRASH_CYCLES` sets the number of
+//! kills, `BATON_CRASH_SEED` their moments.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -127,7 +127,7 @@ async fn carry_out(workspace: &Workspace, writer: usize, number: u64) -> Revisio
     outcome.expect("a healthy folder takes every write")
 }
 
-/// The child. It does nothing unless the parent has told it where to write.
+/// The child. It does nothing unless the parent named a folder.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn child_that_writes_until_it_is_killed() {
     let Ok(folder) = env::var(FOLDER) else { return };
@@ -142,7 +142,8 @@ async fn child_that_writes_until_it_is_killed() {
                 let line = format!("\nack {writer} {number} {revision}\n");
                 std::io::stdout().lock().write_all(line.as_bytes()).expect("the parent listens");
                 if writer == 3 {
-                    // The others write some hundreds meanwhile, and this workspace leaves memory.
+                    // The others write some hundreds in the meantime, and this workspace leaves
+                    // memory.
                     for _ in 0..2_000 {
                         tokio::task::yield_now().await;
                     }
@@ -199,7 +200,7 @@ fn run_and_kill(folder: &Path, counts: [u64; WRITERS], acks_min: u64, spins: u64
     }
     child.kill().expect("it can be killed");
     child.wait().expect("it can be waited for");
-    // What it had said before it died was said.
+    // What it printed before it was killed counts.
     loop {
         line.clear();
         if pipe.read_line(&mut line).expect("the pipe can be read") == 0 {
@@ -246,7 +247,7 @@ async fn check_state(baton: &Baton, acknowledged: [u64; WRITERS]) -> [u64; WRITE
     counts
 }
 
-/// Checks that what was acknowledged happened at the revision that was told.
+/// Checks that acknowledged operations happened at the acknowledged revisions.
 async fn check_acks(baton: &Baton, acks: &[Ack]) {
     for ack in acks {
         let shared = workspace_of(baton, ack.writer).state("shared");

@@ -1,13 +1,15 @@
-//! Durability: what was acknowledged stays, what failed says so, and the next call works.
+//! Durability: acknowledged writes stay, failures are reported, and the next call works.
 //!
 //! The disks here fail on purpose: power cuts in the middle of any operation, syncs that fail, and
-//! no space. What is checked is always the same: acknowledged is there, refused is not, unknown is
-//! there as a whole or not at all. `BATON_POWER_CUT_SEEDS` asks for more power cuts than usual.
+//! no space. The check is always the same: acknowledged writes exist, refused ones do not, and
+//! unknown ones exist completely or not at all. `BATON_POWER_CUT_SEEDS` sets the number of power
+//! cuts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use baton::core::Revision;
+use baton::error::Error as EngineError;
 use baton::log::faulty::{FaultyDisk, Operation};
 use baton::{Baton, Error, Item, Options, Workspace};
 use rand::rngs::StdRng;
@@ -137,7 +139,7 @@ async fn a_failed_sync_stops_the_engine_and_opening_it_again_decides() {
         let begun = workspace(&baton).watch("**").await.map(|_| ()).unwrap_err();
         assert_eq!(begun.code(), "engine.stopped");
         let told = watch.next().await.unwrap().unwrap_err();
-        assert_eq!(told, Error::Interrupted { resume_from: Revision(2) });
+        assert_eq!(told, EngineError::Interrupted { resume_from: Revision(2) }.into());
         drop(watch);
         baton.close().await;
         disk.crash(seed);
@@ -164,7 +166,7 @@ async fn fill(ada: &Workspace, disk: &FaultyDisk) -> u64 {
             .await
         {
             Ok(_) => {}
-            Err(Error::Full) => return number,
+            Err(error) if error.code() == "engine.full" => return number,
             Err(error) => panic!("{error:?}"),
         }
     }
@@ -187,9 +189,10 @@ async fn a_full_disk_refuses_writes_answers_reads_and_recovers() {
         assert_eq!(value(&ada.state("shared").get("kept").await.unwrap()), json!(round));
         let first = ada.state("shared").get_at("kept", Revision(1)).await.unwrap();
         assert_eq!(value(&first), json!(1));
-        // Whoever watched must resume, since what it was about to be told is lost.
+        // Watchers must resume, since pending events are lost.
         let told = watch.next().await.unwrap().unwrap_err();
-        let Error::Interrupted { resume_from } = told else { panic!("{told:?}") };
+        assert_eq!(told.code(), "watch.interrupted");
+        let resume_from = told.resume_from().expect("it says where to resume");
         watch = ada.watch("state/shared/kept").from(resume_from).await.unwrap();
 
         disk.set_capacity(None);
@@ -221,7 +224,7 @@ async fn a_full_disk_refuses_everyone_in_the_group_and_loses_nobody() {
         for job in jobs {
             match job.await.unwrap() {
                 Ok(_) => acknowledged += 1,
-                Err(error) => assert_eq!(error, Error::Full),
+                Err(error) => assert_eq!(error, EngineError::Full.into()),
             }
         }
         disk.set_capacity(None);
@@ -343,7 +346,7 @@ async fn an_engine_serves_several_runtimes_at_once() {
     assert_eq!(value(&shared(&baton).get("counter").await.unwrap()), json!(150));
 }
 
-/// A read never shows what may yet be lost: of two groups, the one on its way decides.
+/// A read never shows what could still be lost: of two groups, the one in flight decides.
 #[tokio::test]
 async fn nobody_sees_what_is_not_durable() {
     let disk = FaultyDisk::new(4);

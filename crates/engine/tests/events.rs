@@ -39,7 +39,7 @@ async fn a_handler_that_fails_or_panics_stops_no_other() {
     assert_eq!(bad.code(), "request.bad_pattern");
 }
 
-/// What was told while it happened is what history tells, wherever the batches have moved to.
+/// Watched events are equal to those in the history, wherever the batches have moved to.
 #[tokio::test]
 async fn history_is_what_happened_in_pages_of_any_size() {
     let (baton, _, clock) = in_memory_with(restless());

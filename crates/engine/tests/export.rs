@@ -60,7 +60,7 @@ async fn answers(workspace: &Workspace) -> Vec<Result<Reply, Error>> {
     answers
 }
 
-/// A workspace in which there is something of every kind, and somebody holds something.
+/// A workspace with an object of every kind, and with leases.
 async fn lived_in(baton: &Baton) -> Workspace {
     let ada = workspace(baton);
     for round in 0..5 {
@@ -100,7 +100,7 @@ async fn an_import_is_what_a_fork_is() {
         everything(&there, None, 100).await.unwrap(),
         everything(&copy, None, 100).await.unwrap()
     );
-    // Nobody holds anything, and the bytes are there.
+    // Nothing is held, and the bytes exist.
     assert!(there.locks().get("door").await.unwrap().hold.is_none());
     for artifact in ada.artifacts().list().await.unwrap() {
         let id = artifact.artifact.as_str();
@@ -108,7 +108,7 @@ async fn an_import_is_what_a_fork_is() {
         let carried = there.artifacts().read(id).await.unwrap().rest().await;
         assert_eq!(here.unwrap(), carried.unwrap());
     }
-    // It goes on from there, and what is exported of it can be imported again.
+    // It can be used and exported again, and that export can be imported.
     there.state("shared").set("plan", json!("mine")).await.unwrap();
     let again = exported(&there).await;
     import(&baton, "back", again).await.unwrap();
@@ -145,7 +145,7 @@ async fn no_secret_leaves_with_an_export() {
     assert!(copy.secrets().list().await.unwrap().is_empty());
     let error = copy.secrets().reveal(secret.secret.as_str()).await.unwrap_err();
     assert_eq!(error.code(), "secret.not_found");
-    // The reference stands where it stood, and here the value is still had.
+    // The reference is unchanged, and in the origin the value still exists.
     assert_eq!(everything(&copy, None, 10).await.unwrap().len(), 1);
     assert_eq!(ada.secrets().reveal(secret.secret.as_str()).await.unwrap(), b"hunter2-hunter2");
 }

@@ -1,5 +1,5 @@
 //! A log in memory whose appends wait at a gate, so that a test decides what happens while a group
-//! is on its way.
+//! is in flight.
 
 use std::sync::{Arc, Condvar, Mutex};
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use baton::clock::{ManualClock, SystemClock};
 use baton::core::state::{Command, List, Page, Query, Reply as StateReply, Set, Snapshot};
 use baton::core::{Entry, Json, Key, NamespaceName, Reply, Revision, Timestamp};
+use baton::error::Error as EngineError;
 use baton::log::faulty::FaultyDisk;
 use baton::log::{FileLog, MemoryLog, Options as FileOptions, Prepare};
 use baton::{Baton, Error, Item, Options, State, Watch, Workspace};
@@ -72,7 +73,7 @@ pub(crate) fn restless() -> Options {
     }
 }
 
-/// Settings under which the engine does nothing by itself, so that a test decides when.
+/// Settings without background work, so that a test decides when it happens.
 pub(crate) fn calm() -> Options {
     Options { compaction_interval: Duration::from_hours(1), ..Options::default() }
 }
@@ -91,7 +92,7 @@ pub(crate) const FAULTY_FOLDER: &str = "/baton";
 
 /// An engine on a disk that can fail. Segments are small and prepared inline, so that the order of
 /// operations is the same every time.
-pub(crate) fn on_disk(disk: &FaultyDisk, options: Options) -> Result<Baton, Error> {
+pub(crate) fn on_disk(disk: &FaultyDisk, options: Options) -> Result<Baton, EngineError> {
     on_disk_with(disk, 256 << 10, options)
 }
 
@@ -100,14 +101,14 @@ pub(crate) fn on_disk_with(
     disk: &FaultyDisk,
     segment_bytes: u64,
     options: Options,
-) -> Result<Baton, Error> {
+) -> Result<Baton, EngineError> {
     let file =
         FileOptions { segment_bytes, prepare: Prepare::Inline, ..FileOptions::new(FAULTY_FOLDER) };
     Baton::on(FileLog::open_on(disk.clone(), file)?, SystemClock::default(), options)
 }
 
 /// An engine on a folder, with small segments and small settings.
-pub(crate) fn on_small_segments(folder: &Path, options: Options) -> Result<Baton, Error> {
+pub(crate) fn on_small_segments(folder: &Path, options: Options) -> Result<Baton, EngineError> {
     let file = FileOptions { segment_bytes: 64 << 10, ..FileOptions::new(folder) };
     Baton::on(FileLog::open(file)?, SystemClock::default(), options)
 }
@@ -211,8 +212,8 @@ pub(crate) async fn next_event(watch: &mut Watch) -> (u64, String, String) {
     }
 }
 
-/// Makes the engine look at its clock. It does so whenever it has loaded a workspace, so one that
-/// nobody has used before is asked for.
+/// Makes the engine read its clock. It does so whenever it has loaded a workspace, so an unused one
+/// is requested.
 pub(crate) async fn tick(baton: &Baton) {
     static TICKS: AtomicU64 = AtomicU64::new(0);
     let name = format!("tick-{}", TICKS.fetch_add(1, Ordering::Relaxed));

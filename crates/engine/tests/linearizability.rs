@@ -1,12 +1,12 @@
-//! A checker of histories: is there an order of all calls, each at some moment between its
-//! beginning and its end, in which every answer is right?
+//! A checker of histories: is there an order of all calls, each at some moment between its start
+//! and its end, in which every answer is right?
 //!
 //! The search is that of Wing and Gong, with Lowe's memory of what was tried before: it takes the
-//! calls that could come first one by one, goes back when none fits, and never tries the same set
-//! of calls in the same state twice. Calls about different things are checked apart: a history is
-//! linearizable if that of each thing is.
+//! calls that could come first one by one, backtracks when none fits, and never tries the same set
+//! of calls in the same state twice. Calls about different objects are checked separately: a
+//! history is linearizable if that of each object is.
 //!
-//! Deliberately absent: calls without an answer. Whoever records a history here waits for all.
+//! Deliberately absent: calls without an answer. The recorder waits for all of them.
 
 use std::collections::HashSet;
 use std::fmt::Debug;
@@ -14,7 +14,7 @@ use std::hash::Hash;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What one thing does when nobody else is there.
+/// The sequential behaviour of one object.
 pub(crate) trait Model {
     /// What the thing can be.
     type State: Clone + Eq + Hash + Default;
@@ -197,7 +197,7 @@ fn what_cannot_be_explained_is_refused() {
     assert!(!register(&[(1, 2, Read(7))]), "nobody has written it");
     assert!(!register(&[(1, 2, Write(7)), (3, 4, Read(0))]), "it was written before");
     assert!(!register(&[(1, 2, Write(7)), (3, 4, Write(5)), (5, 6, Read(7))]), "it is older");
-    // Once one has seen the new value, nobody may see the old one any more.
+    // Once one reader has seen the new value, no reader may see the old one.
     assert!(!register(&[(1, 10, Write(7)), (2, 3, Read(7)), (4, 5, Read(0))]));
     let both = [(1, 10, Write(7)), (2, 11, Write(5)), (3, 4, Read(5)), (5, 6, Read(7))];
     let again = [both.as_slice(), &[(7, 8, Read(5))]].concat();

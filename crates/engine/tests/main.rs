@@ -3,31 +3,31 @@
 //! | file | promises |
 //! |---|---|
 //! | `state` | entries, conditions, rules, merges, history, writers in contention |
-//! | `past` | what was recorded while writing can be read later, wherever it has moved to |
-//! | `time_travel` | every question about the past, differences, forks, reasons |
-//! | `export` | a workspace as one file comes back whole, or not at all |
-//! | `search` | what is found, by an index that goes along or is made anew |
+//! | `past` | the recorded history can be read later, wherever it has moved to |
+//! | `time_travel` | every query about the past, differences, forks, causes |
+//! | `export` | a workspace as one file is imported completely or not at all |
+//! | `search` | results, with an updated index and with a new one |
 //! | `watch` | every event in order, without gap or duplicate |
-//! | `events` | handlers that fail alone, and what history tells of everything |
+//! | `events` | handlers that fail separately, and the history of all events |
 //! | `agents` | sessions, silence, what an agent leaves behind |
 //! | `waits` | calls that wait are answered once, in order, and leave nothing behind |
-//! | `contention` | locks and tasks that many callers want at once, checked for linearizability |
-//! | `linearizability` | the checker of histories, which must refuse bad ones |
-//! | `sessions` | scopes of names, and variables that go along with a hand-off and come back |
-//! | `checkpoints` | states come back byte for byte, and are on disk once |
-//! | `contents` | bytes come back, stay while they are named, leave nothing; secrets stay secret |
+//! | `contention` | locks and tasks under contention, checked for linearizability |
+//! | `linearizability` | the checker of histories, which must reject bad ones |
+//! | `sessions` | scopes of names, and variables that move with a hand-off and back |
+//! | `checkpoints` | states are restored byte for byte, and stored once |
+//! | `contents` | bytes are read back and stay while referenced; secrets stay secret |
 //! | `transactions` | all or nothing, and once |
-//! | `durability` | what was acknowledged stays, what failed says so |
+//! | `durability` | acknowledged writes stay, failures are reported |
 //! | `damage` | damaged, newer and occupied data is refused by name |
-//! | `cancellation` | futures dropped, or held and not polled, harm nobody |
+//! | `cancellation` | futures dropped, or held and not polled, harm no other caller |
 //! | `scale` | many workspaces, large ones, large groups |
 //! | `bad_input` | every refusal has a code, facts and a hint, and changes nothing |
-//! | `messages` | what is only told, requests, mail |
+//! | `messages` | live messages, requests, mail |
 //! | `crash` | a process killed at any moment has lost nothing that it acknowledged |
 //!
-//! They are one program, because linking it once is quicker than linking twelve. No test sleeps or
-//! measures time: where something happens behind a caller's back, [`harness::eventually`] looks
-//! until it has happened.
+//! They are one program, because linking it once is faster than linking twelve. No test sleeps or
+//! measures time: where something happens in the background, [`harness::eventually`] polls until it
+//! has happened.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed, and this says where")]
 

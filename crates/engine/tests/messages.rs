@@ -1,5 +1,5 @@
-//! Messages: what is only told comes in its place and leaves no trace; requests find their answers
-//! whatever becomes of the callers.
+//! Messages: live messages are delivered in order and leave no trace; requests get their answers
+//! whatever happens to the callers.
 
 use baton::core::{Kind, Revision};
 use baton::{Item, Watch};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{calm, eventually, in_memory, in_memory_with, on_memory, workspace};
 
-/// What the next event of a watch says: its revision, its body, and whether it was only told.
+/// The next event of a watch: its revision, its body, and whether it was live.
 async fn heard(watch: &mut Watch) -> (u64, Value, bool) {
     let Some(Ok(Item::Event(notice))) = watch.next().await else { panic!("an event was due") };
     let told: Value = serde_json::from_slice(&notice.json()).unwrap();
@@ -72,7 +72,7 @@ async fn a_requester_that_went_away_finds_its_place_and_its_answer() {
     {
         let asking = keyed.messages().request_handler("sum", [1, 2]).timeout_ms(600_000);
         let mut asking = std::pin::pin!(asking.into_future());
-        // It is handed in and waits; then its caller is gone.
+        // It is submitted and waits; then its caller has gone.
         tokio::select! {
             biased;
             _ = &mut asking => panic!("nobody has answered"),

@@ -1,14 +1,15 @@
-//! The past: what was recorded while writing is what can be read later, wherever it has moved to.
+//! The history: what was recorded while writing can be read later, wherever it has moved to.
 //!
-//! [`Chronicle`] writes at random into a few namespaces, deletes and recreates them, and remembers
-//! every revision as it was. Then the engine is asked for all of them: from the log, from archived
-//! runs, after a snapshot, after it was opened again, after the workspace left memory, and while
-//! the past is being moved.
+//! [`Chronicle`] writes at random into a few namespaces, deletes and recreates them, and records
+//! every revision. Then all of them are read from the engine: from the log, from archived runs,
+//! after a snapshot, after it was opened again, after the workspace left memory, and while the
+//! history is being moved.
 
 use std::collections::BTreeMap;
 
 use baton::core::state::{Change, Command, Delete, Diff, History, Query, Reply as StateReply, Set};
-use baton::core::{Entry, Kind, Reply, Revision, Rules, namespace as spaces, task};
+use baton::core::{Entry, Json, Kind, Reply, Revision, Rules, namespace as spaces, task};
+use baton::error::Error as EngineError;
 use baton::{Baton, Error, Options, Workspace};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -28,7 +29,7 @@ struct Moment {
     entries: BTreeMap<Place, (Value, u64)>,
 }
 
-/// A change as history tells it: revision, place, value before and after.
+/// A change in the history: revision, entry, value before and after.
 type Told = (u64, Place, Option<Value>, Option<Value>);
 
 /// A workspace that remembers everything that was done to it.
@@ -61,7 +62,7 @@ impl Chronicle {
         Memory(self.chance, self.moments, self.told)
     }
 
-    /// The same story, told to an engine that was opened later.
+    /// The same history, checked against an engine that was opened later.
     fn again(baton: &Baton, Memory(chance, moments, told): Memory) -> Self {
         Self { workspace: workspace(baton), chance, moments, told }
     }
@@ -219,7 +220,7 @@ impl Chronicle {
         };
         let found = all_changes(&self.workspace, &of_key, 1).await;
         let place = (name.to_owned(), wanted.to_owned());
-        // When the namespace goes, so does the key, and its history says so.
+        // When the namespace is deleted, so is the key, and its history shows it.
         let of_key = kept().filter(|((_, there, ..), _)| *there == place);
         let expected: Vec<Told> = of_key.map(|(told, _)| told.clone()).collect();
         assert_eq!(found, expected);
@@ -247,7 +248,7 @@ fn place(change: &Change) -> Place {
 }
 
 fn values(change: &Change) -> (Option<Value>, Option<Value>) {
-    let read = |json: &Option<baton::core::Json>| json.as_ref().map(baton::core::Json::to_value);
+    let read = |json: &Option<Json>| json.as_ref().map(Json::to_value);
     (read(&change.old_value), read(&change.new_value))
 }
 
@@ -342,7 +343,7 @@ async fn the_past_survives_on_disk_with_everything_moving() {
     Chronicle::again(&baton, memory).check(0).await;
 }
 
-/// Readers ask for the past while archiving moves it from the log into runs and merges them.
+/// Readers query the past while archiving moves it from the log into runs and merges them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
 async fn readers_of_the_past_do_not_notice_that_it_is_moved() {
     let (baton, _, _) = in_memory_with(restless());
@@ -371,8 +372,8 @@ async fn readers_of_the_past_do_not_notice_that_it_is_moved() {
     story.check(0).await;
 }
 
-/// Just after opening, the engine has not yet looked into what the log holds. Whoever asks first
-/// looks, and meanwhile the log may let go of it.
+/// Just after opening, the engine has not read the content of the log yet. The first query reads
+/// it, while the log may be truncated.
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
 async fn the_first_readers_after_opening_do_not_notice_that_the_past_is_moved() {
     let folder = folder();
@@ -397,7 +398,7 @@ async fn the_first_readers_after_opening_do_not_notice_that_the_past_is_moved() 
             reader.await.unwrap();
         }
         drop((ada, baton));
-        // The log is left with batches that nobody has looked into.
+        // The log is left with batches that were not read yet.
         let baton = on_small_segments(folder.path(), calm()).unwrap();
         let state = workspace(&baton).state("shared");
         for number in round * 40 + 1..=round * 40 + 40 {
@@ -408,9 +409,10 @@ async fn the_first_readers_after_opening_do_not_notice_that_the_past_is_moved() 
 }
 
 fn assert_gone(error: &Error, expected_oldest: Option<u64>) -> u64 {
-    let Error::Gone { workspace, asked, oldest, .. } = error else { panic!("not gone: {error:?}") };
     assert_eq!((error.code(), error.kind()), ("history.gone", Kind::NotFound));
-    assert_eq!(workspace.as_str(), "research");
+    assert_eq!(error.fact("workspace"), Some(Json::of(&"research").unwrap()));
+    let [asked, oldest]: [Revision; 2] =
+        ["asked", "oldest"].map(|name| error.fact(name).expect(name).to().unwrap());
     assert!(asked < oldest);
     assert!(expected_oldest.is_none_or(|expected| expected == oldest.0), "{error}");
     oldest.0
@@ -496,12 +498,13 @@ async fn what_has_not_happened_is_refused_by_number() {
         state.diff(Revision(0), Revision(6)).await.map(|_| ()).unwrap_err(),
         everything(&story.workspace, Some(Revision(6)), 5).await.map(|_| ()).unwrap_err(),
     ] {
-        let Error::NotYet { asked, newest, .. } = error else { panic!("{error:?}") };
-        assert_eq!((asked, newest), (Revision(6), Revision(5)));
+        let workspace = story.workspace.name().clone();
+        let not_yet = EngineError::NotYet { workspace, asked: Revision(6), newest: Revision(5) };
+        assert_eq!(error, not_yet.into());
     }
 }
 
-/// What happened to a task can be told, page by page, wherever it has moved to.
+/// The history of a task can be read page by page, wherever it has moved to.
 #[tokio::test]
 async fn the_history_of_a_task_is_told_newest_first() {
     let (baton, _log, _clock) = in_memory_with(restless());
@@ -514,7 +517,7 @@ async fn the_history_of_a_task_is_told_newest_first() {
     let Reply::Task(task::Reply::Claimed(Some(claimed))) = claim.reply else { panic!("a task") };
     let token = claimed.lease.expect("it was claimed").token;
     for number in 0..200 {
-        // Others go on meanwhile, so that the past is archived.
+        // Other writes continue, so that the history is archived.
         shared(&baton).set("other", number).await.unwrap();
         let fields = json!({"task": "t", "token": token, "fraction": f64::from(number) / 200.0});
         ada.execute(command("progress", fields)).await.unwrap();

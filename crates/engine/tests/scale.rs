@@ -178,7 +178,7 @@ async fn a_large_workspace_is_snapshotted_while_writers_go_on() {
     assert_eq!(everything(&workspace(&baton), None, 10_000).await.unwrap(), expected);
 }
 
-/// Many may ask for the same snapshot at once, while the engine takes one of its own.
+/// Many callers may request the same snapshot at once, while the engine takes another.
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
 async fn snapshots_taken_at_the_same_time_do_not_disturb_each_other() {
     let folder = folder();
@@ -289,7 +289,7 @@ async fn thousands_expire_at_once_in_several_commits() {
     assert_eq!(ada.revision().await.unwrap(), Revision(before.0 + 5));
 }
 
-/// An agent dies with as much as it may hold, and its state is handed over whole.
+/// An agent is lost with as much as it may hold, and its state is handed over completely.
 #[tokio::test]
 async fn an_agent_with_all_it_may_hold_lets_go_at_once() {
     let (baton, _, clock) = in_memory_with(calm());
@@ -339,7 +339,7 @@ async fn an_agent_with_all_it_may_hold_lets_go_at_once() {
     assert!(ada.state("shared").get("0:0").await.unwrap().updated_at() > BEGINNING);
 }
 
-/// A log that is shared by many must not be kept long by one that nobody uses.
+/// A log that many workspaces share must not be kept long by an unused one.
 #[tokio::test]
 async fn one_sleeping_workspace_does_not_keep_the_log_long() {
     let folder = folder();

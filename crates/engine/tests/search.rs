@@ -19,7 +19,7 @@ async fn found(workspace: &Workspace, query: &str) -> Vec<String> {
     results.found.into_iter().map(|found| found.subject).collect()
 }
 
-/// What everybody looks for.
+/// The word that all searches look for.
 const QUERIES: [&str; 8] = [
     "kind:task",
     "status:completed",
@@ -68,7 +68,7 @@ async fn an_index_goes_along_and_is_the_same_after_opening_again() {
     assert_eq!(before[0].len(), 40);
     assert_eq!(before[1].len(), 20);
     assert_eq!(before[3].len(), 20);
-    // A task, whose description says so, and the message whose body does.
+    // A task with the word in its description, and a message with it in its body.
     assert_eq!(before[4].len(), 2);
     baton.close().await;
     let baton = on_memory(&log, &clock, calm());
@@ -100,7 +100,7 @@ async fn searching_while_others_write_finds_what_was_acknowledged() {
         for number in 0..60_u64 {
             let key = format!("{name}/{number}");
             agent.state("shared").set(&key, json!(number)).await.unwrap();
-            // What this writer was told is there is found by whoever searches after that.
+            // An acknowledged write is found by every later search.
             let there = found(&agent, &format!("kind:key key:{name}/*")).await;
             assert_eq!(there.len() as u64, number + 1, "{name}");
         }

@@ -226,9 +226,9 @@ async fn rules_hold_for_a_namespace_and_for_some_of_its_keys() {
 
     let warned = notes.set("first", json!({"deep": {"er": 1}})).await.unwrap();
     assert_eq!(warned.warnings()[0].code, "state.nested_value");
-    let code = |error: Error| error.code();
-    assert_eq!(notes.set("first", 2).await.map_err(code), Err("state.append_only"));
-    assert_eq!(notes.delete("first").await.map_err(code), Err("state.append_only"));
+    let code = |error: Error| error.code().to_owned();
+    assert_eq!(notes.set("first", 2).await.map_err(code), Err("state.append_only".to_owned()));
+    assert_eq!(notes.delete("first").await.map_err(code), Err("state.append_only".to_owned()));
     notes.set("list", json!([1])).await.unwrap();
     let grown = notes.append("list", json!([2, 3])).await.unwrap();
     assert_eq!(value(&grown), json!([1, 2, 3]));

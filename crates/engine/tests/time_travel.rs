@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use baton::core::history::{At, Change, Manner};
+use baton::core::history::{At, Change, Manner, Origin};
 use baton::core::state::{Command as StateCommand, Transfer};
 use baton::core::workspace::{Command, Diff};
 use baton::core::{Kind, Query, Reply, Revision, TaskId, Timestamp, task};
+use baton::error::Error as EngineError;
 use baton::log::faulty::FaultyDisk;
-use baton::{Baton, Error, Options, Workspace};
+use baton::{Baton, Options, Workspace};
 use serde_json::json;
 
 use crate::harness::{
@@ -177,7 +178,7 @@ async fn differences_tell_what_began_changed_and_ended() {
         }
         for limit in [1, 2, 100] {
             let mut told = Vec::new();
-            let mut diff = Diff { limit: Some(limit), ..baton_handle::since(from) };
+            let mut diff = Diff { limit: Some(limit), ..baton::since(from) };
             loop {
                 let page = ada.differences(diff.clone()).await.unwrap();
                 assert_eq!(page.from, from);
@@ -195,11 +196,11 @@ async fn differences_tell_what_began_changed_and_ended() {
             assert_eq!(told, expected, "in pages of {limit}");
         }
     }
-    let by_time = ada.differences(baton_handle::since(BEGINNING)).await.unwrap();
+    let by_time = ada.differences(baton::since(BEGINNING)).await.unwrap();
     assert_eq!((by_time.from, by_time.differences.len()), (from, 7));
-    let diff = Diff { cursor: Some("nonsense".to_owned()), ..baton_handle::since(from) };
+    let diff = Diff { cursor: Some("nonsense".to_owned()), ..baton::since(from) };
     assert_eq!(ada.differences(diff).await.unwrap_err().code(), "workspace.bad_field");
-    let diff = Diff { to: Some(At::Revision(Revision(1))), ..baton_handle::since(from) };
+    let diff = Diff { to: Some(At::Revision(Revision(1))), ..baton::since(from) };
     assert_eq!(ada.differences(diff).await.unwrap_err().code(), "workspace.out_of_range");
 }
 
@@ -220,7 +221,7 @@ async fn a_fork_is_what_its_origin_was_and_goes_its_own_way() {
     assert_eq!(forked.origin.workspace.as_str(), "research");
     let copy = named(&baton, "copy");
     assert_eq!(everything(&copy, None, 100).await.unwrap(), then);
-    // Nobody holds there what is held here, and here it still is.
+    // Leases of the origin do not exist in the fork, and are unchanged in the origin.
     let there = copy.tasks().get(task.id.as_str()).await.unwrap();
     assert_eq!((there.status, there.lease), (task::Status::Pending, None));
     assert!(copy.locks().get("door").await.unwrap().hold.is_none());
@@ -235,10 +236,12 @@ async fn a_fork_is_what_its_origin_was_and_goes_its_own_way() {
     assert_eq!(value(&ada.state("shared").get("plan").await.unwrap()), json!(2));
     assert_eq!(value(&copy.state("shared").get("plan").await.unwrap()), json!(7));
     assert_eq!(copy.state("shared").get("other").await.unwrap_err().code(), "state.not_found");
-    // Its past begins with it, and says where it came from.
+    // Its history begins with the fork, and names the origin.
     let error = copy.at(Revision(1)).revision().await.unwrap_err();
-    let Error::Gone { oldest, origin, .. } = &error else { panic!("{error:?}") };
-    assert_eq!((oldest, origin.as_deref()), (&forked.revision, Some(&forked.origin)));
+    assert_eq!(error.code(), "history.gone");
+    let (oldest, origin) = (error.fact("oldest").unwrap(), error.fact("origin").unwrap());
+    assert_eq!(oldest.to::<Revision>().unwrap(), forked.revision);
+    assert_eq!(origin.to::<Origin>().unwrap(), forked.origin);
     let began = copy.at(forked.revision).state("shared").get("plan").await.unwrap();
     assert_eq!(value(&began), json!(1));
     let (listed, _) = ada.workspaces(None, None).await.unwrap();
@@ -257,12 +260,13 @@ async fn a_fork_overwrites_nothing_and_can_be_repeated() {
     assert_eq!((error.code(), error.kind()), ("workspace.exists", Kind::Conflict));
     assert_eq!(ada.fork("research").await.unwrap_err().code(), "workspace.exists");
     assert!(ada.fork("not a name").await.is_err());
-    // Somebody watches for what begins.
+    // A watch waits for the first event.
     let copy = named(&baton, "copy");
     let mut watch = copy.watch("**").await.unwrap();
     let first = ada.at(at).fork("copy").await.unwrap();
-    let Some(Err(Error::Interrupted { resume_from })) = watch.next().await else { panic!() };
-    assert_eq!(resume_from, first.revision.next());
+    let interrupted = watch.next().await.unwrap().unwrap_err();
+    let resume_from = first.revision.next();
+    assert_eq!(interrupted, EngineError::Interrupted { resume_from }.into());
     let mut watch = copy.watch("**").from(resume_from.0).await.unwrap();
     assert_eq!(ada.at(at).fork("copy").await.unwrap(), first);
     copy.state("shared").set("plan", json!(2)).await.unwrap();

@@ -1,5 +1,5 @@
-//! Calls that wait: answered once, in order of arrival, by what others do; and whoever goes away
-//! leaves nothing behind.
+//! Calls that wait: answered once, in order of arrival, by the commits of others; and a caller that
+//! has gone leaves nothing behind.
 
 use std::future::Future;
 use std::pin::pin;
@@ -7,6 +7,7 @@ use std::task::{Context, Poll, Waker};
 
 use baton::core::lock::{Acquire, Command, Hold, Lock, Query, Reply as LockReply};
 use baton::core::{Kind, LockName, Reply, Token};
+use baton::error::Error as EngineError;
 use baton::log::Log;
 use baton::log::faulty::FaultyDisk;
 use baton::{Baton, Error, Workspace};
@@ -51,7 +52,7 @@ async fn line(workspace: &Workspace) -> Vec<String> {
     look(workspace).await.waiters.iter().map(|wait| wait.agent.to_string()).collect()
 }
 
-/// Begins to wait, and is in line when this is over.
+/// Starts to wait; the call is queued when this returns.
 async fn begin(baton: &Baton, name: &str, wait_ms: u64) -> Call {
     let waiting = agent(baton, name);
     let caller = waiting.clone();
@@ -101,7 +102,7 @@ async fn whoever_gets_a_lock_learns_of_it_before_whoever_let_go() {
     assert!(call.is_finished(), "it was kept waiting by somebody who is in no hurry");
 }
 
-/// Nobody is told anything by it, so nobody writes it at once.
+/// No other caller is notified by it, so it is not written at once.
 #[tokio::test]
 async fn a_call_that_waits_is_written_down_though_nothing_comes_after_it() {
     let (baton, log, _clock) = in_memory();
@@ -179,7 +180,7 @@ async fn nobody_waits_after_a_restart_and_holds_stay() {
     let call = begin(&baton, "bob", 60_000).await;
     drop(ada);
     baton.close().await;
-    assert_eq!(call.await.unwrap().unwrap_err(), Error::Closed);
+    assert_eq!(call.await.unwrap().unwrap_err(), EngineError::Closed.into());
 
     let baton = open(folder.path()).await;
     let ada = workspace(&baton);
@@ -199,7 +200,7 @@ async fn a_workspace_in_which_somebody_waits_stays_in_memory() {
     let call = begin(&baton, "bob", 60_000).await;
     let other = baton.workspace("other").unwrap();
     for _ in 0..50 {
-        // Whatever else is not in use leaves memory meanwhile.
+        // Unused workspaces leave memory in the meantime.
         other.state("shared").set("a", 1).await.unwrap();
         tick(&baton).await;
     }
@@ -246,10 +247,10 @@ async fn a_failed_write_is_told_to_whoever_waits_and_leaves_no_ghost() {
     loop {
         match shared(&baton).set("large", large.clone()).await {
             Ok(_) => {}
-            Err(error) => break assert_eq!(error, Error::Full),
+            Err(error) => break assert_eq!(error, EngineError::Full.into()),
         }
     }
-    assert_eq!(call.await.unwrap().unwrap_err(), Error::Full);
+    assert_eq!(call.await.unwrap().unwrap_err(), EngineError::Full.into());
     disk.set_capacity(None);
     eventually("nobody waits", async || line(&ada).await.is_empty()).await;
     release(&ada, held.token).await.unwrap();

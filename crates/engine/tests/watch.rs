@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use baton::core::{Event, Revision};
+use baton::error::Error as EngineError;
 use baton::{Baton, Error, Item, Options, Watch, Workspace};
 use serde_json::{Value, json};
 
@@ -28,7 +29,7 @@ async fn revisions(watch: &mut Watch, count: usize) -> Vec<u64> {
     revisions
 }
 
-/// Whether nothing is there to be delivered right now.
+/// Whether there is nothing to deliver right now.
 async fn is_quiet(watch: &mut Watch) -> bool {
     let mut next = std::pin::pin!(watch.next());
     std::future::poll_fn(|context| std::task::Poll::Ready(next.as_mut().poll(context).is_pending()))
@@ -95,7 +96,7 @@ async fn patterns_and_kinds_decide_what_arrives() {
     ada.namespaces().create("notes").await.unwrap();
     ada.state("notes").set("a", 1).await.unwrap();
     ada.namespaces().delete("notes").await.unwrap();
-    // A receipt is bookkeeping; nobody is told.
+    // A receipt is internal; watchers do not see it.
     ada.once("key").unwrap().state("shared").set("end", 1).await.unwrap();
 
     let set = |revision, key: &str| (revision, "state.set".to_owned(), format!("state/{key}"));
@@ -107,7 +108,7 @@ async fn patterns_and_kinds_decide_what_arrives() {
     );
     assert_eq!(next_event(&mut agents).await, (3, "agent.joined".into(), "agents/ada".into()));
     assert_eq!(next_event(&mut one).await, set(7, "notes/a"));
-    // Its entries go with the namespace, so whoever watches one of them learns of it.
+    // Its entries are deleted with the namespace, so watchers of one of them are notified.
     assert_eq!(
         next_event(&mut one).await,
         (8, "namespace.deleted".into(), "namespaces/notes".into())
@@ -226,8 +227,10 @@ async fn a_watcher_that_falls_behind_is_told_where_to_resume() {
         match slow.next().await.unwrap() {
             Ok(Item::Event(notice)) => seen.push(notice.revision().0),
             Ok(item) => panic!("{item:?}"),
-            Err(Error::Lagged { resume_from }) => break resume_from,
-            Err(error) => panic!("{error:?}"),
+            Err(error) => {
+                assert_eq!(error.code(), "watch.lagged");
+                break error.resume_from().expect("it says where to resume");
+            }
         }
     };
     assert_eq!(seen, (1..=10).collect::<Vec<_>>(), "what had arrived is delivered");
@@ -267,7 +270,10 @@ async fn closing_tells_every_watcher_where_to_resume() {
     tokio::task::yield_now().await;
     baton.close().await;
     let (ended, over) = waiting.await.unwrap();
-    let interrupted = |resume_from| Error::Interrupted { resume_from: Revision(resume_from) };
+    let interrupted = |resume_from| {
+        let resume_from = Revision(resume_from);
+        Error::from(EngineError::Interrupted { resume_from })
+    };
     assert_eq!(ended.unwrap().unwrap_err(), interrupted(4));
     assert!(over);
     assert_eq!(revisions(&mut past, 2).await, [2, 3], "what happened before is still delivered");
@@ -291,7 +297,7 @@ async fn take(watch: &mut Watch, count: usize, seen: &mut Vec<Seen>) {
     }
 }
 
-/// Watches, drops the watch after `cut` events, resumes, and answers with all that was seen.
+/// Watches, drops the watch after `cut` events, resumes, and returns everything that was seen.
 async fn cut_at(baton: &Baton, cut: usize, past: bool, all: &[Seen]) -> Vec<Seen> {
     let ada = workspace(baton);
     let last = ada.revision().await.unwrap().0;
@@ -358,7 +364,7 @@ async fn a_snapshot_too_large_to_begin_with_is_refused_and_leaves_nothing_behind
     let ada = workspace(&baton);
     write(&ada, 10).await;
     let refused = ada.watch("state/**").with_snapshot().await.map(|_| ()).unwrap_err();
-    assert_eq!(refused, Error::SnapshotTooLarge { max: 5 });
+    assert_eq!(refused, EngineError::SnapshotTooLarge { max: 5 }.into());
     let mut narrow = ada.watch("state/shared/key:1").with_snapshot().await.unwrap();
     let Some(Ok(Item::Snapshot { entries, .. })) = narrow.next().await else {
         panic!("a snapshot")

@@ -137,7 +137,7 @@ pub fn a_stale_writer_is_fenced(open: Open) {
     log.append(tail, b"second").expect("a refusal does no harm");
 }
 
-/// Law 1: what was acknowledged is there after the log was closed and opened.
+/// Law 1: acknowledged records exist after the log was closed and opened.
 pub fn acknowledged_records_survive_reopening(open: Open) {
     let mut bodies = Vec::new();
     let mut start = None;
@@ -153,7 +153,7 @@ pub fn acknowledged_records_survive_reopening(open: Open) {
     check_contents(&*open(), start.expect("the rounds began"), &bodies);
 }
 
-/// Law 3: bodies come back whole, around every block boundary and when there is none.
+/// Law 3: bodies are read back completely, around every block boundary and without one.
 pub fn bodies_of_every_size_come_back(open: Open) {
     let sizes = [0, 1, 2, 511, 512, 513, 4000, 4050, 4075, 4076, 4077, 4095, 4096, 4097, 9000];
     let bodies: Vec<_> =
@@ -166,7 +166,7 @@ pub fn bodies_of_every_size_come_back(open: Open) {
     check_contents(&*open(), start, &bodies);
 }
 
-/// Law 2: a refusal for size says the limit and changes nothing; the limit itself is allowed.
+/// Law 2: a rejection for size names the limit and changes nothing; the limit itself is allowed.
 pub fn a_record_that_is_too_large_is_refused(open: Open) {
     let log = open();
     let tail = log.tail();
@@ -260,7 +260,7 @@ pub fn truncation_keeps_what_is_needed(open: Open) {
     assert_eq!(log.truncate(before), Err(TruncateError::BeyondTail { before, tail }));
 }
 
-/// Laws 5 and 8: after a truncation and a new start the positions go on.
+/// Laws 5 and 8: after a truncation and a restart the positions continue.
 pub fn truncation_survives_reopening(open: Open) {
     let mut bodies = Vec::new();
     let mut positions = Vec::new();
@@ -443,7 +443,7 @@ pub fn blobs_survive_reopening(open: Open) {
     assert_eq!(get_blob(&*log, "w/x/snapshot-1"), Some(b"one".to_vec()));
 }
 
-/// Law 9: a deleted blob is gone for good, but not for those who have it open.
+/// Law 9: a deleted blob is gone, except for readers that have it open.
 pub fn deleted_blobs_are_gone(open: Open) {
     let log = open();
     put_blob(&*log, "a/b", &[b"bytes"]);

@@ -39,22 +39,22 @@ pub struct Record {
 ///
 /// The laws, each checked by a function of the `conformance` module:
 ///
-/// 1. **Durable.** What `append` answered with `Ok` survives a crash of the process and a power
+/// 1. **Durable.** What `append` acknowledged with `Ok` survives a crash of the process and a power
 ///    cut. It is read back byte for byte, or not at all and with an error.
 /// 2. **Fenced.** An append succeeds only if `expected` is the tail, so of two writers that read
 ///    the same tail one is refused. A refused append changes nothing.
-/// 3. **Whole.** A record is there entirely or not at all, whatever happened while it was written.
+/// 3. **Whole.** A record exists completely or not at all, whatever happened while it was written.
 /// 4. **Ordered.** Records are read in the order of their appends; `next` of one is `position` of
 ///    the following; the last `next` is the tail.
 /// 5. **Growing.** A position is never given to two records that were both acknowledged.
 /// 6. **Fail-stop.** After [`AppendError::Failed`] the outcome of that append is unknown and every
-///    later append fails too, until the log is opened again. Reads go on. Opening it again decides
-///    whether the record is there, once and for all.
+///    later append fails too, until the log is opened again. Reads still work. Opening it again
+///    decides for good whether the record exists.
 /// 7. **Full is healthy.** [`AppendError::Full`] wrote nothing, and a later append may succeed.
-/// 8. **Truncated for good.** Records before [`start`](Log::start) are gone and answer
-///    [`ReadError::Truncated`]; records at or after the position given to
+/// 8. **Truncated for good.** Records before [`start`](Log::start) are gone, and reading them fails
+///    with [`ReadError::Truncated`]; records at or after the position given to
 ///    [`truncate`](Log::truncate) stay; the tail does not move.
-/// 9. **Blobs are atomic.** A blob is there with all its bytes after a successful commit, and never
+/// 9. **Blobs are atomic.** A blob exists with all its bytes after a successful commit, and never
 ///    in part; one that was not committed does not exist. Bytes of a blob never change.
 ///
 /// All methods may be called from many threads. Reads do not wait for a running append.
@@ -105,7 +105,7 @@ pub trait Log: Send + Sync + 'static {
     /// it may be there, be gone, or come back with the next start.
     fn delete_blob(&self, name: &str) -> Result<(), BlobError>;
 
-    /// What this log is and how it makes records durable, for the operator, said at start.
+    /// Describes this log and how it makes records durable; shown to the operator at start.
     fn description(&self) -> String;
 
     /// How many bytes may still be written where it is kept, if that is known.
@@ -141,7 +141,7 @@ pub trait Blob: Send + Sync {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), BlobError>;
 }
 
-/// A shared log is a log, so that an engine and those who watch over it can hold the same one.
+/// A shared log is a log, so that an engine and its observers can hold the same one.
 impl<T: Log + ?Sized> Log for Arc<T> {
     fn start(&self) -> Position {
         (**self).start()

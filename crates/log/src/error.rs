@@ -1,254 +1,277 @@
-//! What can go wrong with a log. Every error has a stable code and says whether anything changed.
+//! Errors of a log. Each has a stable code and documents whether anything changed.
 
 use std::path::PathBuf;
 
 use thiserror::Error;
 
 use crate::contract::Position;
+use crate::refusals::refusals;
 
-/// Why a record was not appended, or why that is not known.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum AppendError {
-    /// Another writer was faster. Nothing was written; stop and read what it wrote.
-    #[error("the log goes on at position {tail}, not at {expected}: another writer appended")]
-    Fenced {
-        /// The tail as the caller knew it.
-        expected: Position,
-        /// The tail as it is.
-        tail: Position,
-    },
-    /// The record can never be appended to this log. Nothing was written.
-    #[error("a record of {bytes} bytes exceeds the limit of {bytes_max} bytes")]
-    TooLarge {
-        /// The size of the body.
-        bytes: usize,
-        /// The largest body this log takes.
-        bytes_max: usize,
-    },
-    /// There is no space left. Nothing was written, the log is healthy, later appends may work.
-    #[error("no space is left for the log")]
-    Full,
-    /// A write or sync failed. Whether this record is durable is unknown, and every append fails
-    /// from now on until the log is opened again.
-    #[error("the log failed and takes no more records until it is opened again: {0}")]
-    Failed(String),
-}
-
-impl AppendError {
-    /// Stable across releases.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::Fenced { .. } => "log.fenced",
-            Self::TooLarge { .. } => "log.too_large",
-            Self::Full => "log.full",
-            Self::Failed(_) => "log.failed",
+refusals! {
+    /// Why a record was not appended, or why that is not known.
+    #[derive(Clone, Debug, PartialEq, Eq, Error)]
+    pub enum AppendError {
+        /// Another writer has written to the log.
+        #[error("the log goes on at position {tail}, not at {expected}: another writer appended")]
+        Fenced {
+            /// The tail as the caller knew it.
+            expected: Position,
+            /// The tail as it is.
+            tail: Position,
+        } => {
+            code: "log.fenced",
+            hint: "stop one of the two writers, then read what the other wrote",
+            cause: "The log continues elsewhere than this writer expected: two programs write to \
+                it. Nothing was written.",
+            remedy: "Stop one of the two; then read what the other wrote.",
+        }
+        /// The record is too large for the log.
+        #[error("a record of {bytes} bytes exceeds the limit of {bytes_max} bytes")]
+        TooLarge {
+            /// The size of the body.
+            bytes: usize,
+            /// The largest body this log takes.
+            bytes_max: usize,
+        } => {
+            code: "log.too_large",
+            hint: "write less at once",
+            cause: "A record is limited to 16 MiB. Nothing was written.",
+        }
+        /// There is no space left for the log or a blob.
+        #[error("no space is left for the log")]
+        Full => {
+            code: "log.full",
+            hint: "free some space, then retry",
+            cause: "The disk or its quota is full. Nothing was written, and the log is intact.",
+        }
+        /// The storage failed.
+        #[error("the log failed and takes no more records until it is opened again: {0}")]
+        Failed(String) => {
+            code: "log.failed",
+            hint: "check the disk, then open the log again",
+            cause: "A read, write or sync failed. After a failed write or sync the log accepts no \
+                more records, and it is unknown whether the last one is durable.",
         }
     }
 }
 
-/// Why records could not be read.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum ReadError {
-    /// The record is no longer held.
-    #[error("position {position} was truncated, the log starts at {start}")]
-    Truncated {
-        /// The position that was asked for.
-        position: Position,
-        /// The oldest position still held.
-        start: Position,
-    },
-    /// There is no such record yet, or the part reaches beyond the last one.
-    #[error("position {position} is beyond the tail at {tail}")]
-    BeyondTail {
-        /// The position that was asked for.
-        position: Position,
-        /// Where the next record will begin.
-        tail: Position,
-    },
-    /// What is stored is not what was appended, or `position` is not the beginning of a record.
-    #[error("the record at position {position} is damaged: {reason}")]
-    Corrupt {
-        /// The position of the record.
-        position: Position,
-        /// What does not fit, and where.
-        reason: String,
-    },
-    /// The storage did not answer.
-    #[error("the log could not be read: {0}")]
-    Failed(String),
-}
-
-impl ReadError {
-    /// Stable across releases.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::Truncated { .. } => "log.truncated",
-            Self::BeyondTail { .. } => "log.beyond_tail",
-            Self::Corrupt { .. } => "log.corrupt",
-            Self::Failed(_) => "log.failed",
+refusals! {
+    /// Why records could not be read.
+    #[derive(Clone, Debug, PartialEq, Eq, Error)]
+    pub enum ReadError {
+        /// The record is no longer kept.
+        #[error("position {position} was truncated, the log starts at {start}")]
+        Truncated {
+            /// The requested position.
+            position: Position,
+            /// The oldest position still held.
+            start: Position,
+        } => {
+            code: "log.truncated",
+            hint: "read from the start of the log",
+            cause: "It was truncated because it was no longer needed.",
+        }
+        /// The record does not exist yet.
+        #[error("position {position} is beyond the tail at {tail}")]
+        BeyondTail {
+            /// The requested position.
+            position: Position,
+            /// Where the next record will begin.
+            tail: Position,
+        } => {
+            code: "log.beyond_tail",
+            hint: "read up to the tail",
+            cause: "The position is beyond the end of the log.",
+        }
+        /// The stored bytes are not the appended ones, or `position` is not the beginning of a
+        /// record.
+        #[error("the record at position {position} is damaged: {reason}")]
+        Corrupt {
+            /// The position of the record.
+            position: Position,
+            /// What does not fit, and where.
+            reason: String,
+        } => {
+            code: "log.corrupt",
+            hint: "keep a copy of the folder, then run `baton log verify`",
+        }
+        /// The storage failed.
+        #[error("the log could not be read: {0}")]
+        Failed(String) => {
+            code: "log.failed",
+            hint: "check the disk, then open the log again",
         }
     }
 }
 
-/// Why records could not be let go.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum TruncateError {
-    /// Records that do not exist yet cannot be unneeded. Nothing changed.
-    #[error("cannot truncate before position {before}, the tail is at {tail}")]
-    BeyondTail {
-        /// The position that was given.
-        before: Position,
-        /// Where the next record will begin.
-        tail: Position,
-    },
-    /// The storage failed. Some records may be gone, none that is needed; appends fail from now on
-    /// until the log is opened again.
-    #[error("the log could not be truncated and takes no more records: {0}")]
-    Failed(String),
-}
-
-impl TruncateError {
-    /// Stable across releases.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::BeyondTail { .. } => "log.beyond_tail",
-            Self::Failed(_) => "log.failed",
+refusals! {
+    /// Why records could not be truncated.
+    #[derive(Clone, Debug, PartialEq, Eq, Error)]
+    pub enum TruncateError {
+        /// The position is beyond the end of the log. Nothing changed.
+        #[error("cannot truncate before position {before}, the tail is at {tail}")]
+        BeyondTail {
+            /// The position that was given.
+            before: Position,
+            /// Where the next record will begin.
+            tail: Position,
+        } => {
+            code: "log.beyond_tail",
+            hint: "read up to the tail",
+        }
+        /// The storage failed. Some records may be removed, but none that is needed; appends fail
+        /// from now on until the log is opened again.
+        #[error("the log could not be truncated and takes no more records: {0}")]
+        Failed(String) => {
+            code: "log.failed",
+            hint: "check the disk, then open the log again",
         }
     }
 }
 
-/// Why a blob could not be written, read, listed or deleted.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum BlobError {
-    /// The name can never be that of a blob.
-    #[error("`{name}` is not a blob name: {reason}")]
-    Name {
-        /// The name as it was given.
-        name: String,
-        /// The rule it breaks.
-        reason: &'static str,
-    },
-    /// Blobs are immutable, and this one exists or is being written.
-    #[error("blob `{name}` exists")]
-    Exists {
-        /// The name of the blob.
-        name: String,
-    },
-    /// The read reaches beyond the end.
-    #[error("bytes {offset} to {end} are beyond the end of a blob of {length} bytes")]
-    OutOfRange {
-        /// The first byte that was asked for.
-        offset: u64,
-        /// The byte after the last one that was asked for.
-        end: u64,
-        /// How many bytes the blob has.
-        length: u64,
-    },
-    /// There is no space left. The blob does not exist.
-    #[error("no space is left for the blob")]
-    Full,
-    /// The storage failed.
-    #[error("the blob could not be kept or read: {0}")]
-    Failed(String),
-    /// The blobs are elsewhere, and that cannot be reached now. What was asked for may or may not
-    /// have been done, but never in part; it can be asked for again.
-    #[error("the store of artifacts cannot be reached: {0}")]
-    Unreachable(String),
-}
-
-impl BlobError {
-    /// Stable across releases.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::Name { .. } => "log.blob_name",
-            Self::Exists { .. } => "log.blob_exists",
-            Self::OutOfRange { .. } => "log.blob_out_of_range",
-            Self::Full => "log.full",
-            Self::Failed(_) => "log.failed",
-            Self::Unreachable(_) => "artifact.store_unavailable",
+refusals! {
+    /// Why a blob could not be written, read, listed or deleted.
+    #[derive(Clone, Debug, PartialEq, Eq, Error)]
+    pub enum BlobError {
+        /// The blob name is invalid.
+        #[error("`{name}` is not a blob name: {reason}")]
+        Name {
+            /// The name as it was given.
+            name: String,
+            /// The rule it breaks.
+            reason: &'static str,
+        } => {
+            code: "log.blob_name",
+            hint: "choose another name",
+            cause: "It violates the rule in the detail.",
+        }
+        /// A blob with this name already exists.
+        #[error("blob `{name}` exists")]
+        Exists {
+            /// The name of the blob.
+            name: String,
+        } => {
+            code: "log.blob_exists",
+            hint: "choose another name",
+            cause: "Blobs are immutable; this one exists or is being written.",
+        }
+        /// The read extends beyond the end of the blob.
+        #[error("bytes {offset} to {end} are beyond the end of a blob of {length} bytes")]
+        OutOfRange {
+            /// The first requested byte.
+            offset: u64,
+            /// The byte after the last requested one.
+            end: u64,
+            /// How many bytes the blob has.
+            length: u64,
+        } => {
+            code: "log.blob_out_of_range",
+            hint: "read within its length",
+            cause: "The requested part does not exist.",
+        }
+        /// There is no space left. The blob does not exist.
+        #[error("no space is left for the blob")]
+        Full => {
+            code: "log.full",
+            hint: "free some space, then retry",
+        }
+        /// The storage failed.
+        #[error("the blob could not be kept or read: {0}")]
+        Failed(String) => {
+            code: "log.failed",
+            hint: "check the disk, then open the log again",
+        }
+        /// The store of blobs is remote and cannot be reached. The operation was done completely or
+        /// not at all; it can be repeated.
+        #[error("the store of artifacts cannot be reached: {0}")]
+        Unreachable(String) => {
+            code: "artifact.store_unavailable",
+            hint: "retry; if it persists, check the bucket and the network",
         }
     }
 }
 
-/// Why a log could not be opened, verified or repaired.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum OpenError {
-    /// Another process, or another part of this one, has the log open.
-    #[error("`{}` is in use by {holder}", folder.display())]
-    InUse {
-        /// The folder of the log.
-        folder: PathBuf,
-        /// Who has it, as far as it is known.
-        holder: String,
-    },
-    /// The log was written by a newer Baton. It is refused, not guessed at.
-    #[error("the log has format {found}, this program reads formats up to {supported}")]
-    Newer {
-        /// The format of the log.
-        found: u32,
-        /// The newest format this program knows.
-        supported: u32,
-    },
-    /// Acknowledged records are damaged or missing. Nothing was changed.
-    #[error(
-        "`{}` is damaged at byte {offset}: {reason}; `baton log repair` cuts the log there and \
-         keeps what is cut off",
-        file.display()
-    )]
-    Corrupt {
-        /// The damaged file.
-        file: PathBuf,
-        /// The byte in it where the damage begins.
-        offset: u64,
-        /// What does not fit.
-        reason: String,
-    },
-    /// The options contradict each other or the limits.
-    #[error("the log cannot be opened so: {reason}")]
-    Options {
-        /// The rule they break.
-        reason: String,
-    },
-    /// There is no space left for the first segment.
-    #[error("no space is left for the log in `{}`", folder.display())]
-    Full {
-        /// The folder of the log.
-        folder: PathBuf,
-    },
-    /// The storage did not answer.
-    #[error("`{}` could not be opened: {reason}", path.display())]
-    Failed {
-        /// What was being read or written.
-        path: PathBuf,
-        /// What the system said.
-        reason: String,
-    },
-}
-
-impl OpenError {
-    /// Stable across releases.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::InUse { .. } => "log.in_use",
-            Self::Newer { .. } => "log.newer",
-            Self::Corrupt { .. } => "log.corrupt",
-            Self::Options { .. } => "log.options",
-            Self::Full { .. } => "log.full",
-            Self::Failed { .. } => "log.failed",
+refusals! {
+    /// Why a log could not be opened, verified or repaired.
+    #[derive(Clone, Debug, PartialEq, Eq, Error)]
+    pub enum OpenError {
+        /// The log is already open.
+        #[error("`{}` is in use by {holder}", folder.display())]
+        InUse {
+            /// The folder of the log.
+            folder: PathBuf,
+            /// The process that holds it, as far as it is known.
+            holder: String,
+        } => {
+            code: "log.in_use",
+            hint: "stop the program that uses the folder, or name another one",
+            cause: "Another process, or another part of this one, holds its lock.",
+            remedy: "Close it there first.",
         }
-    }
-
-    /// What to do next, as a sentence.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::InUse { .. } => "stop the program that uses the folder, or name another one",
-            Self::Newer { .. } => "use the version that wrote the data, or a later one",
-            Self::Corrupt { .. } => {
-                "keep a copy of the folder, then see `baton log verify` and `baton log repair`"
-            }
-            Self::Options { .. } => "correct the options as the detail says",
-            Self::Full { .. } => "free space on the disk, then retry",
-            Self::Failed { .. } => "check that the folder exists and is accessible, then retry",
+        /// The log was written by a newer version.
+        #[error("the log has format {found}, this program reads formats up to {supported}")]
+        Newer {
+            /// The format of the log.
+            found: u32,
+            /// The newest format this program knows.
+            supported: u32,
+        } => {
+            code: "log.newer",
+            hint: "use the version that wrote the data, or a later one",
+            cause: "It has a format that this version does not know, and does not guess.",
+            remedy: "Use the version that wrote it, or a later one.",
+        }
+        /// Acknowledged records are damaged or missing.
+        #[error(
+            "`{}` is damaged at byte {offset}: {reason}; `baton log repair` cuts the log there and \
+             keeps what is cut off",
+            file.display()
+        )]
+        Corrupt {
+            /// The damaged file.
+            file: PathBuf,
+            /// The byte in it where the damage begins.
+            offset: u64,
+            /// What does not fit.
+            reason: String,
+        } => {
+            code: "log.corrupt",
+            hint: "keep a copy of the folder, then see `baton log verify` and `baton log repair`",
+            cause: "A checksum or a length does not match; the detail names the file and the byte. \
+                Nothing was changed.",
+            remedy: "Keep a copy of the folder; `baton log repair` truncates the log there and \
+                saves the removed part.",
+        }
+        /// The log cannot be opened with these options.
+        #[error("the log cannot be opened so: {reason}")]
+        Options {
+            /// The rule they break.
+            reason: String,
+        } => {
+            code: "log.options",
+            hint: "correct the options as the detail says",
+            cause: "They contradict each other or the limits.",
+            remedy: "Correct what the detail names.",
+        }
+        /// There is no space left for the first segment.
+        #[error("no space is left for the log in `{}`", folder.display())]
+        Full {
+            /// The folder of the log.
+            folder: PathBuf,
+        } => {
+            code: "log.full",
+            hint: "free space on the disk, then retry",
+        }
+        /// The storage failed.
+        #[error("`{}` could not be opened: {reason}", path.display())]
+        Failed {
+            /// What was being read or written.
+            path: PathBuf,
+            /// The system's error.
+            reason: String,
+        } => {
+            code: "log.failed",
+            hint: "check that the folder exists and is accessible, then retry",
         }
     }
 }

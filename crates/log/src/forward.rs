@@ -1,4 +1,4 @@
-//! Logs that stand before another one and look only at what is appended.
+//! Logs that wrap another one and observe only what is appended.
 
 /// The part of [`Log`](crate::Log) that such a log passes on as it is, to the field that is named.
 #[macro_export]

@@ -23,7 +23,7 @@
 //! | [`planted`] | known bugs that tests switch on to prove that they would be found |
 //!
 //! Deliberately absent: any idea of what a record means. The log does not know workspaces, events
-//! or snapshots; it keeps bytes, in order, and says so when it cannot.
+//! or snapshots; it stores bytes in order, and fails with an error when it cannot.
 
 pub mod disk;
 pub mod faulty;
@@ -38,8 +38,10 @@ mod contract;
 mod error;
 mod forward;
 mod memory;
+mod refusals;
 
 pub use contract::{Blob, BlobWriter, Log, Position, RECORD_BYTES_MAX, Record};
 pub use error::{AppendError, BlobError, OpenError, ReadError, TruncateError};
 pub use file::{Damage, FileLog, Options, Prepare, Report, SyncMethod, repair, verify, visit};
 pub use memory::MemoryLog;
+pub use refusals::Refusal;

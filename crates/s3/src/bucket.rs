@@ -1,7 +1,7 @@
-//! The bucket, and the thread on which the network is waited for.
+//! The bucket, and the thread that waits for the network.
 //!
-//! Whoever calls is not necessarily a thread that may block in somebody else's executor, so nothing
-//! here enters one: work is handed to a runtime of its own, and its outcome comes back through a
+//! The caller may be a thread of an executor, which must not block inside another one, so nothing
+//! here enters an executor: work is sent to a separate runtime, and its result comes back through a
 //! channel.
 
 use std::future::Future;
@@ -42,13 +42,13 @@ impl StoreClient {
     ) -> Result<T, BlobError> {
         let (sender, receiver) = mpsc::sync_channel(1);
         self.handle.spawn(async move {
-            // Whoever asked waits below; if it is gone, nobody wants to know.
+            // The caller waits below; if it has gone, the result is dropped.
             drop(sender.send(work.await));
         });
         receiver.recv().map_err(|_| BlobError::Unreachable("the server is ending".to_owned()))
     }
 
-    /// Does work that nobody waits for.
+    /// Starts work whose result is not awaited.
     pub(crate) fn later(&self, work: impl Future<Output = ()> + Send + 'static) {
         drop(self.handle.spawn(work));
     }
@@ -73,7 +73,7 @@ impl Bucket {
         Ok(Self { client, prefix: location.prefix.clone(), description, runtime: Some(runtime) })
     }
 
-    /// Whether the bucket is there and may be used, found out by listing it.
+    /// Checks that the bucket exists and can be used, by listing it.
     pub fn check_access(&self) -> Result<(), BlobError> {
         let (store, prefix) = (Arc::clone(&self.client.store), self.path("")?);
         let looked =
@@ -134,14 +134,14 @@ impl Bucket {
 
 impl Drop for Bucket {
     fn drop(&mut self) {
-        // Whoever drops it may be an executor's thread, which must not wait for another.
+        // It may be dropped on a thread of an executor, which must not wait for another one.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
     }
 }
 
-/// What the network did, as those know it who asked.
+/// An error of the network, in terms of the log.
 pub(crate) fn unreachable_error(error: &StoreError) -> BlobError {
     // The sources say what happened, the outermost only to which object.
     let mut text = error.to_string();

@@ -11,14 +11,14 @@ use thiserror::Error;
 const CONNECT: Duration = Duration::from_secs(5);
 /// How long one request may take: a part of 8 MiB over a slow line.
 const REQUEST: Duration = Duration::from_mins(1);
-/// How long a request is tried again before whoever waits for it is told.
+/// How long a request is retried before it fails.
 const RETRY: Duration = Duration::from_secs(10);
 /// How often.
 const RETRIES: usize = 3;
-/// Where buckets are when nobody says so; those that are not of Amazon do not care.
+/// The region if none is given; only Amazon's buckets need the right one.
 const REGION: &str = "us-east-1";
 
-/// An address of a bucket that makes no sense.
+/// An invalid address of a bucket.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LocationError {
     /// It is an address of something else.
@@ -27,7 +27,7 @@ pub enum LocationError {
         /// What was given.
         given: String,
     },
-    /// It asks for something that there is not.
+    /// An unknown parameter.
     #[error("`{name}` means nothing here, only `endpoint` and `region` do")]
     Unknown {
         /// The name of the parameter.

@@ -9,8 +9,8 @@ use object_store::path::Path;
 
 use crate::bucket::{StoreClient, unreachable_error};
 
-/// How much is asked for at a time. The engine reads blocks of 256 KiB one after another, and a
-/// request for each of them would take most of the time.
+/// How much is requested at a time. The engine reads blocks of 256 KiB in sequence, and a request
+/// for each of them would take most of the time.
 pub(crate) const WINDOW_BYTES: u64 = 4 << 20;
 
 /// An object that was there when it was opened.

@@ -1,4 +1,4 @@
-//! An object on its way into the bucket.
+//! An object that is being uploaded.
 
 use std::sync::Arc;
 

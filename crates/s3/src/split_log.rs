@@ -1,4 +1,4 @@
-//! A log whose blobs stand in two places.
+//! A log whose blobs are in two places.
 
 use std::sync::Arc;
 

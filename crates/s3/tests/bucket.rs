@@ -1,4 +1,5 @@
-//! The bucket against a server that speaks S3, which `scripts/s3` starts; alone, these say nothing.
+//! The bucket against an S3 server, which `scripts/s3` starts; without one these tests check
+//! nothing.
 
 use std::sync::Arc;
 
@@ -6,7 +7,7 @@ use baton::Options;
 use baton::blobs::{BlobKind, StoredBlob};
 use baton::clock::ManualClock;
 use baton::error::Error;
-use baton::machine::{Held, Taken};
+use baton::machine::Held;
 use baton::shard::Shard;
 use baton_core::artifact::Command as ArtifactCommand;
 use baton_core::kind::Kind;
@@ -19,7 +20,7 @@ use baton_s3::{Bucket, S3Location, SplitLog};
 /// A little more than two parts of an upload, and no multiple of a block.
 const LARGE: usize = (17 << 20) + 12_345;
 
-/// The bucket, with a prefix of its own for each test; none if nobody has started a server.
+/// The bucket, with a separate prefix for each test; none if no server was started.
 fn location(test: &str) -> Option<S3Location> {
     let address = std::env::var("BATON_S3").ok()?;
     let mut location = S3Location::parse(&address).expect("the script gives a good address");
@@ -53,8 +54,8 @@ fn upload(shard: &Data, number: u128, bytes: &[u8]) -> Result<StoredBlob, Error>
 
 fn carry_out(shard: &Data, command: impl Into<Command>) -> Result<Answer, Rejection> {
     let agent = AgentId::parse("ada").expect("a good name");
-    let taken = shard.submit(&workspace(), command.into().into(), &agent);
-    let Ok(Taken::Decided(held)) = taken else { panic!("it is decided at once") };
+    let admission = shard.submit(&workspace(), command.into().into(), &agent);
+    let held = admission.answer().expect("it is decided at once");
     shard.flush();
     opened(shard, held)
 }
@@ -77,7 +78,7 @@ fn some_bytes(count: usize) -> Vec<u8> {
     (0..count).map(|at| (at / 7 + at / 250_000).to_le_bytes()[0]).collect()
 }
 
-/// What is there, as somebody else sees it.
+/// The objects in the bucket, seen through another client.
 fn names(location: &S3Location) -> Vec<String> {
     let bucket = Bucket::open(location).expect("a good place");
     let log = SplitLog::new(Arc::new(MemoryLog::default()), bucket);
@@ -93,7 +94,7 @@ fn what_goes_there_comes_back() {
         let shard = open(&log, &location);
         put(&shard, number, bytes);
         let blob = BlobPlace::of_number(number);
-        // Somebody who has just begun reads it, and reads parts of it.
+        // A second instance reads it, completely and in parts.
         let shard = open(&log, &location);
         let content = shard.content(&workspace(), BlobKind::Artifacts, &blob).expect("it is there");
         assert_eq!(content.len(), bytes.len() as u64);
@@ -163,7 +164,8 @@ fn a_bucket_that_is_not_there_is_said_to_be_so() {
     assert!(error.to_string().contains("NoSuchBucket"), "{error}");
 }
 
-/// Nobody listens at this port. It needs no server, but keys: who has none asks the network.
+/// Nothing listens at this port. The test needs no server, but it needs keys: without them the
+/// client would look for some in the network.
 #[test]
 fn when_the_bucket_is_away_everything_else_works_on() {
     if location("away").is_none() {
@@ -179,7 +181,7 @@ fn when_the_bucket_is_away_everything_else_works_on() {
     // Nothing was recorded, and what has nothing to do with artifacts is as it was.
     let list = baton_core::artifact::Query::List(baton_core::artifact::List::default());
     let asked = shard.ask(&workspace(), &list.into());
-    let Ok(baton::machine::Asked::Present(held)) = asked else { panic!("it is in memory") };
+    let held = asked.answer().expect("it is in memory");
     let answer = opened(&shard, held).expect("it can be asked");
     assert_eq!(answer.revision.0, 0);
     let name = "notes".try_into().expect("a good name");

@@ -6,7 +6,8 @@
 //!     │                    ├─▶ engine on a log in files, opened anew before every step
 //!     └ script ─▶ run ─────┼─▶ HTTP, one command a request, or a list of one
 //!                          ├─▶ WebSocket, baton.v1.json
-//!                          └─▶ WebSocket, baton.v1.msgpack
+//!                          ├─▶ WebSocket, baton.v1.msgpack
+//!                          └─▶ a client library in another language
 //! ```
 //!
 //! [`script`] reads a file into steps; [`run()`] says each of them on a [`Backend`] and compares
@@ -30,3 +31,22 @@ pub mod script;
 
 pub use run::{Backend, run};
 pub use script::Script;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Reads every scenario of a folder, in the order of their names.
+pub fn scripts(folder: &Path) -> Vec<Script> {
+    let listed = fs::read_dir(folder).expect("the scenarios are there");
+    let mut paths: Vec<PathBuf> = listed.map(|file| file.expect("it is there").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "txt"));
+    paths.sort();
+    assert!(!paths.is_empty(), "there are scenarios");
+    let parse = |path: &PathBuf| {
+        let text = fs::read_to_string(path).expect("it is text");
+        let name = path.file_name().expect("it is a file").to_string_lossy();
+        let name = format!("spec/scenarios/{name}");
+        Script::parse(&name, &text).unwrap_or_else(|error| panic!("{error}"))
+    };
+    paths.iter().map(parse).collect()
+}

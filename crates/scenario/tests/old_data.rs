@@ -12,12 +12,12 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use baton::Caller;
 use baton::clock::ManualClock;
 use baton::log::{FileLog, Options as FileOptions};
 use baton::{Baton, Item, Options};
 use baton_core::wire::{Call, Frame, Watch as Wanted, write_answer};
 use baton_core::{AgentId, Pattern, Revision, WorkspaceName};
-use baton_handle::{Caller, Carrier};
 use baton_scenario::backends::BEGINNING;
 use serde_json::{Value, json};
 

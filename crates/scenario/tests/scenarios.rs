@@ -1,35 +1,19 @@
 //! Every scenario on every backend.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use baton_scenario::backends::{
     BodyForm, CoreBackend, EngineBackend, HttpBackend, Storage, SubProtocol, WebSocketBackend,
 };
-use baton_scenario::{Backend, Script, run};
+use baton_scenario::{Backend, Script, run, scripts};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/scenarios")
 }
 
-fn scripts() -> Vec<Script> {
-    let listed = fs::read_dir(folder()).expect("the scenarios are there");
-    let mut paths: Vec<PathBuf> = listed.map(|file| file.expect("it is there").path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "txt"));
-    paths.sort();
-    assert!(!paths.is_empty(), "there are scenarios");
-    let parse = |path: &PathBuf| {
-        let text = fs::read_to_string(path).expect("it is text");
-        let name = path.file_name().expect("it is a file").to_string_lossy();
-        let name = format!("spec/scenarios/{name}");
-        Script::parse(&name, &text).unwrap_or_else(|error| panic!("{error}"))
-    };
-    paths.iter().map(parse).collect()
-}
-
 /// Runs all of them, each on a backend of its own, and tells all that failed.
 fn run_all<S: Backend>(backend: impl Fn() -> S) {
-    let failed: Vec<String> = scripts()
+    let failed: Vec<String> = scripts(&folder())
         .iter()
         .flat_map(|script| run(script, &mut backend()))
         .map(|failed| failed.to_string())

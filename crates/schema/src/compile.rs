@@ -1,11 +1,11 @@
 //! From a schema as a tree to its parts and their keywords.
 //!
 //! Each part is compiled once, however many references name it, and none is compiled inside
-//! another: what is still to do is a list.
+//! another: pending work is kept in a list.
 //!
 //! A reference may lead to a place that no draft calls a schema, and that the meta-schema therefore
-//! says nothing about. There an operand of the wrong type is as if it were absent: schemas of that
-//! kind may be in logs, and what was accepted once must be accepted when a log is read again.
+//! does not cover. There an operand of the wrong type is ignored: such schemas may be in logs, and
+//! a schema that was accepted once must be accepted when the log is replayed.
 
 use std::collections::BTreeMap;
 

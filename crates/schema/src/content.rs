@@ -40,7 +40,7 @@ impl Encoding {
         }
     }
 
-    /// What a character stands for.
+    /// The value of a character.
     fn digit(self, byte: u8) -> Option<u32> {
         let digit = match (self, byte) {
             (Encoding::Base64 | Encoding::Base64Url | Encoding::Base32, b'A'..=b'Z') => byte - b'A',
@@ -59,7 +59,7 @@ impl Encoding {
         Some(u32::from(digit))
     }
 
-    /// The bytes that a text stands for, if it is padded and leaves no bits over.
+    /// The bytes that a text encodes, if it is padded and has no unused bits.
     pub(crate) fn decode(self, text: &str) -> Option<Vec<u8>> {
         let (bits, group, paddings): (u32, usize, &[usize]) = match self {
             Encoding::Base64 | Encoding::Base64Url => (6, 4, &[0, 1, 2]),

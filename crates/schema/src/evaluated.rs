@@ -1,7 +1,7 @@
-//! Which fields and elements of a value some keyword has looked at.
+//! Which fields and elements of a value were evaluated by some keyword.
 //!
-//! It is a log: a branch that fails is undone by cutting off what it wrote, so that keeping it
-//! costs no more than writing it.
+//! It is a journal: a branch that fails is undone by truncating what it wrote, so undoing costs no
+//! more than writing.
 
 /// What was looked at so far, if anybody wants to know.
 #[derive(Default)]

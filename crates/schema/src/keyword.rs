@@ -21,9 +21,9 @@ pub(crate) enum Node {
     Scope(Vec<Keyword>),
 }
 
-/// A keyword with its operand. They are tried in the order in which they stand here: first what
-/// looks at the value alone, then what looks inside, then what applies other parts to the same
-/// value, and last what depends on all of that.
+/// A keyword with its operand. Keywords are tried in the order of these variants: first those that
+/// look at the value alone, then those that look inside it, then those that apply other parts to
+/// the same value, and last those that depend on all the others.
 pub(crate) enum Keyword {
     /// `type`
     Type(Types),

@@ -59,7 +59,7 @@ fn string_failed<'a>(keyword: &'a Keyword, text: &str) -> Option<Reason<'a>> {
     (!satisfied).then_some(reason)
 }
 
-/// How the number of characters compares, counting no more than the limit needs.
+/// Compares the number of characters with a limit, and counts no further than necessary.
 fn length(text: &str, limit: u64) -> Ordering {
     let counted = usize::try_from(limit).unwrap_or(usize::MAX).saturating_add(1);
     (text.chars().take(counted).count() as u64).cmp(&limit)
@@ -115,7 +115,7 @@ impl Multiple {
     }
 
     /// Whether a number is a multiple, in decimal arithmetic over the digits as they are written:
-    /// 0.3 is a multiple of 0.1 although no two doubles say so.
+    /// 0.3 is a multiple of 0.1, although the doubles are not.
     fn divides(&self, number: &Number) -> bool {
         let (value, divisor) = (Decimal::of(number), self.decimal);
         if value.digits == 0 || divisor.digits == 0 {

@@ -1,4 +1,4 @@
-//! A validator for JSON Schema that can run on schemas and values from strangers.
+//! A validator for JSON Schema that is safe for untrusted schemas and values.
 //!
 //! ```text
 //!   Value ──compile──▶ Validator ──check_effort(value)──▶ ──check(value)──▶ fine, or the first
@@ -26,8 +26,8 @@
 //! 4. The same schema and value give the same violation: keywords are tried in the order of
 //!    `keyword::Keyword`, fields in the order of the map, elements by position.
 //!
-//! `format`, `contentEncoding` and `contentMediaType` are assertions in drafts 6 and 7, as the
-//! library did that was used before, and comments in the later ones.
+//! `format`, `contentEncoding` and `contentMediaType` are assertions in drafts 6 and 7, as in the
+//! library that was used before, and annotations in the later ones.
 //!
 //! Deliberately absent: `$dynamicRef`, `$recursiveRef`, anchors and embedded `$id`, which make the
 //! target of a reference depend on more than its text; output formats; and a list of all

@@ -88,7 +88,7 @@ impl<'a> Failure<'a> {
     fn path(&self) -> String {
         let mut path = Bounded::new();
         for step in self.steps.iter().rev() {
-            // An error says that the rest would be cut off anyway.
+            // The error means that the rest would be truncated anyway.
             let _ = match step {
                 Step::Field(name) => write!(path, "/{}", escaped(name)),
                 Step::Element(at) => write!(path, "/{at}"),
@@ -130,7 +130,7 @@ pub(crate) fn begun(text: &dyn Display) -> String {
     shortened(&buffer.0)
 }
 
-/// Takes one character more than a reason may have, and then no more.
+/// Accepts one character more than a reason may have, and ignores the rest.
 struct Bounded(String, usize);
 
 impl Bounded {

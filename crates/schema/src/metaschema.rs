@@ -217,7 +217,7 @@ fn number<'a>(operand: &'a Value, path: &str) -> Result<&'a Number, SchemaError>
     Ok(operand.as_number().expect("the type was checked"))
 }
 
-/// Compiles a regular expression, or says that it cannot be used.
+/// Compiles a regular expression, or returns why it cannot be used.
 pub(crate) fn pattern(source: &str, path: &str) -> Result<Pattern, SchemaError> {
     Pattern::new(source).ok_or_else(|| {
         let wish = "write it without lookaround and backreference, and shorter";

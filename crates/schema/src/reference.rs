@@ -31,7 +31,8 @@ fn hex(byte: u8) -> Option<u8> {
     char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }
 
-/// Finds what could lead out of the schema, or to another place in it than [`resolved`] says.
+/// Finds references that could leave the schema, or lead to another place in it than [`resolved`]
+/// would.
 pub(crate) fn check(root: &Value) -> Result<(), SchemaError> {
     let mut regexes = 0;
     let mut seen = BTreeSet::from([std::ptr::from_ref(root)]);
@@ -100,7 +101,7 @@ fn check_keywords(
             return refused(keyword, false);
         }
     }
-    // Both open a schema within the schema, with a root or rules of its own.
+    // Both open a schema within the schema, with its own root or rules.
     for keyword in ["$id", "$schema"] {
         if !is_root && keywords.contains_key(keyword) {
             return refused(keyword, true);

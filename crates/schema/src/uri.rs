@@ -21,7 +21,7 @@ pub(crate) fn is_uri(text: &str, relative: bool, unicode: bool) -> bool {
             }
             path
         }
-        // What stands before a colon would be read as a scheme.
+        // Text before a colon would be read as a scheme.
         None if scheme.is_none() && rest.split('/').next().is_some_and(|s| s.contains(':')) => {
             return false;
         }

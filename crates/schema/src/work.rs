@@ -85,7 +85,7 @@ pub(crate) fn is_small(nodes: &[Node]) -> bool {
     true
 }
 
-/// Counts the work of a check, and says why not if it is too much.
+/// Counts the work of a check, and returns an error if it is too much.
 pub(crate) fn check_effort(nodes: &[Node], instance: &Value) -> Result<(), String> {
     let meetings_max = MEETINGS_BASE.saturating_add(MEETINGS_PER_PART * parts_of(instance));
     let mut met = 0;
@@ -102,7 +102,8 @@ pub(crate) fn check_effort(nodes: &[Node], instance: &Value) -> Result<(), Strin
             Node::Keywords(_) | Node::Always(_) => 1,
         };
         let mut add = |part, value| {
-            // What is beyond the limit is not kept: one too many is all that must be known.
+            // Nothing beyond the limit is stored: one item more is enough to know that there are
+            // too many.
             if met + pending.len() <= meetings_max {
                 pending.push((part, value, level + 1));
             }

@@ -1,16 +1,16 @@
-//! A connection's bytes, with the two things that a plain socket lacks: patience that ends, and an
-//! end that the peer gets to see.
+//! A connection's byte stream, with two things that a plain socket lacks: a deadline for writes,
+//! and a close that the peer sees.
 //!
 //! ```text
-//!   write ──▶ the peer takes some ──▶ go on
-//!         └─▶ the peer takes nothing ── the deadline passes ──▶ the connection is left
+//!   write ──▶ the peer takes some ──▶ continue
+//!         └─▶ the peer takes nothing ── the deadline passes ──▶ the connection is closed
 //!
-//!   end ──▶ no more is sent ──▶ what still comes is thrown away ──▶ the peer ends too, or time
+//!   end ──▶ no more is sent ──▶ what arrives is discarded ──▶ the peer closes too, or timeout
 //! ```
 //!
-//! Whoever closes a socket on which something unread lies resets the connection, and a reset may
-//! destroy an answer that the peer has not read yet: a request refused for its size would look like
-//! a broken network. So what still comes is taken and thrown away for a moment.
+//! Closing a socket with unread data resets the connection, and a reset may destroy an answer that
+//! the peer has not read yet: a request refused for its size would look like a network failure. So
+//! what still arrives is read and discarded for a moment.
 
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::pin::Pin;
@@ -39,7 +39,7 @@ pub(crate) struct DeadlineStream {
     has_ended: bool,
     /// By which others send for it, if they may.
     queue: Option<Arc<SendQueue>>,
-    /// What came back in the queue.
+    /// Unsent output that came back in the queue.
     unsent: Vec<u8>,
 }
 
@@ -49,7 +49,7 @@ impl DeadlineStream {
         Self { stream, write_deadline, timer, has_ended, queue, unsent }
     }
 
-    /// Lets others send for it, if nothing lies between it and the socket.
+    /// Lets writers send for it, if there is no TLS.
     pub(crate) fn with_writers(mut self, shared: &Arc<Shared>, number: u64) -> Self {
         if let Stream::Plain(socket) = &self.stream {
             self.queue = Some(SendQueue::new(shared, socket, number));
@@ -57,7 +57,7 @@ impl DeadlineStream {
         self
     }
 
-    /// The bare socket and its queue, for whoever sees to deadlines by itself.
+    /// The bare socket and its queue, for an owner that handles deadlines itself.
     pub(crate) fn into_parts(self) -> (Stream, Option<Arc<SendQueue>>) {
         (self.stream, self.queue)
     }
@@ -80,9 +80,9 @@ impl DeadlineStream {
                 Enqueued::Declined if queue.wait_idle(context.waker()) => {
                     self.with_deadline(context, Poll::Pending)
                 }
-                // It has come back meanwhile, and what is in it goes first.
+                // The queue has come back in the meantime, and its content is sent first.
                 Enqueued::Declined if queue.needs_owner() => continue,
-                // Patience goes on: it may have been asked for before.
+                // The deadline is kept: it may have been set before.
                 Enqueued::Declined => Poll::Ready(Ok(None)),
                 Enqueued::Gone => Poll::Ready(Err(Error::from(ErrorKind::BrokenPipe))),
             };

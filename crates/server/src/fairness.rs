@@ -1,4 +1,4 @@
-//! Fairness: while several workspaces are active, none of them has the thread for itself. Deficit
+//! Fairness: while several workspaces are active, none of them monopolises the thread. Deficit
 //! round robin over workspaces.
 //!
 //! ```text
@@ -9,9 +9,9 @@
 //! Counted are requests as they are submitted, and events as they are pushed to watchers.
 //!
 //! A round lasts until all that was ready has been served and, if part of it came from a workspace
-//! without a queue, until that is durable. What arrives meanwhile is served in the next round,
-//! before the queues: a quiet workspace waits for a quantum of a noisy one or two, however many
-//! connections that has and however much they send.
+//! without a queue, until that is durable. What arrives in the meantime is served in the next
+//! round, before the queues: a quiet workspace waits for a quantum of a noisy one or two, however
+//! many connections that has and however much they send.
 //!
 //! Invariants:
 //!
@@ -72,7 +72,7 @@ struct Account {
     queue: Arc<Notify>,
     /// Whether it is in the list of queues.
     is_queued: bool,
-    /// Whether something was asked of it since it was last looked at.
+    /// Whether it was active since the last check.
     is_used: bool,
 }
 
@@ -119,7 +119,7 @@ impl Budget {
         self.taken >= self.left
     }
 
-    /// A request of so many bytes.
+    /// A request of this many bytes.
     pub(crate) fn spend(&mut self, bytes: usize) {
         self.taken += weight(bytes);
     }
@@ -180,7 +180,7 @@ impl Fairness {
         schedule.has_quiet |= account.waiting == 0 && budget.taken > 0;
     }
 
-    /// Waits until there is something left for one request of so many bytes, and takes it.
+    /// Waits until the budget allows one request of this many bytes, and charges it.
     pub(crate) async fn enter(&self, workspace: &WorkspaceName, bytes: usize) {
         let mut budget = self.budget(workspace, false);
         if budget.is_spent() {
@@ -217,14 +217,14 @@ impl Fairness {
     /// Begins one round after the other, for as long as requests are queued. It never ends.
     pub(crate) async fn run(&self, baton: &Baton) {
         loop {
-            // Also where nothing is ever queued: workspaces that are not active any more are
-            // forgotten.
+            // Also without any queue: inactive workspaces are removed.
             let _ = timeout(ACTIVE_FOR, self.arrived.notified()).await;
             loop {
-                // All who are ready come before whoever yields, and all sockets are looked at.
+                // All tasks that are ready run before a task that yields, and all sockets are
+                // polled.
                 yield_now().await;
                 if std::mem::take(&mut self.schedule().has_quiet) {
-                    // They would wait for all that is handed in until then.
+                    // They would wait for everything that is submitted until then.
                     let _ = timeout(ROUND_MAX, baton.wait_all_durable()).await;
                 }
                 if !self.begin_round() {

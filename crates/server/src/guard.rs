@@ -1,9 +1,9 @@
-//! Who may call: a server on loopback is reachable by every page that the user's browser shows,
-//! unless Host and Origin are looked at.
+//! Checks of Host and Origin: without them, every page in the user's browser could reach a server
+//! on loopback.
 //!
-//! 1. `Host` must name the server: a page that made its own name resolve to loopback brings its own
-//!    name there.
-//! 2. `Origin`, which browsers send and nobody else needs to, must name the server too.
+//! 1. `Host` must name the server: a page that made its own name resolve to loopback sends its own
+//!    name.
+//! 2. `Origin`, which only browsers send, must name the server too.
 
 use crate::refusal::Refusal;
 use crate::settings::Settings;
@@ -37,7 +37,7 @@ impl Hosts {
             return Err(Refusal::DeniedHost { host: shown(host) });
         }
         let mut origins = headers.get_all(header::ORIGIN).iter().map(text);
-        // `null` is what a page in a sandbox or a local file says: it could be anybody.
+        // `null` is sent by a page in a sandbox or a local file: it could be any page.
         let is_ours = |origin: &str| {
             let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
             host.is_some_and(|host| self.knows(host))

@@ -3,48 +3,21 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use baton::machine::{Absent, Asked, Held};
-use baton::{Baton, Error, Submitted, Waiting};
+use baton::error::Error;
+use baton::machine::Held;
+use baton::{Admission, Baton, Caller, HeldAnswer, Waiting};
 use baton_core::wire::FastCall;
-use baton_core::{AgentId, Answer, Query, Rejection, Request, WorkspaceName};
-use baton_handle::{Caller, Carrier};
+use baton_core::{AgentId, Answer, Query, Request, Revision, WorkspaceName};
 
 use crate::shared::Shared;
 
 #[cfg(test)]
 mod tests;
 
-/// Requests that were submitted and are not answered yet, each with the caller's mark for it.
+/// Requests that were submitted and are not answered yet, each with a mark that identifies it to
+/// the caller.
 pub(crate) struct InFlight<T> {
-    waiting: VecDeque<(T, Held<Result<Answer, Rejection>>)>,
-}
-
-/// Why a request could not be submitted at once.
-pub(crate) enum Stalled<R> {
-    /// The workspace must be loaded first.
-    Absent(R),
-    /// The group is full; wait for it.
-    Crowded(R, u64),
-}
-
-/// What became of a request.
-pub(crate) enum SubmitOutcome<R> {
-    /// It is in flight.
-    InFlight,
-    /// Something has to happen first.
-    Stalled(Stalled<R>),
-    /// It waits for another command, and is answered on its own.
-    Waits(Waiting),
-}
-
-/// What became of a query.
-pub(crate) enum LookUpOutcome {
-    /// It is in flight.
-    InFlight,
-    /// It is about the past, which takes its time.
-    Past,
-    /// The workspace must be loaded first.
-    Absent,
+    waiting: VecDeque<(T, HeldAnswer)>,
 }
 
 impl<T> Default for InFlight<T> {
@@ -76,7 +49,7 @@ impl<T> InFlight<T> {
         self.waiting.is_empty()
     }
 
-    /// Submits a request.
+    /// Submits a request. What is decided at once is in flight; what waits is answered on its own.
     pub(crate) fn submit(
         &mut self,
         baton: &Baton,
@@ -84,22 +57,13 @@ impl<T> InFlight<T> {
         agent: &AgentId,
         request: Request,
         mark: T,
-    ) -> Result<SubmitOutcome<(Request, T)>, Error> {
-        Ok(match baton.submit(workspace, request, agent)? {
-            Submitted::Held(held) => {
-                self.waiting.push_back((mark, held));
-                SubmitOutcome::InFlight
-            }
-            Submitted::Waits(waiting) => SubmitOutcome::Waits(waiting),
-            Submitted::Absent(request) => SubmitOutcome::Stalled(Stalled::Absent((request, mark))),
-            Submitted::Crowded(request, group) => {
-                SubmitOutcome::Stalled(Stalled::Crowded((request, mark), group))
-            }
-        })
+    ) -> Result<Admission<Waiting, Request, ()>, Error> {
+        let admission = baton.submit(workspace, request, agent)?;
+        Ok(admission.map_answer(|held| self.waiting.push_back((mark, held))))
     }
 
-    /// Does what is plain at once; false if it is not, and nothing has happened.
-    pub(crate) fn do_plainly(
+    /// Executes a call on the fast path; false if it cannot take that, and then it had no effect.
+    pub(crate) fn submit_fast(
         &mut self,
         baton: &Baton,
         workspace: &WorkspaceName,
@@ -116,22 +80,16 @@ impl<T> InFlight<T> {
         true
     }
 
-    /// Submits a query.
+    /// Submits a query. One about the past waits: use [`query_past`].
     pub(crate) fn look_up(
         &mut self,
         baton: &Baton,
         workspace: &WorkspaceName,
         query: &Query,
         mark: T,
-    ) -> Result<LookUpOutcome, Error> {
-        match baton.query(workspace, query)? {
-            Ok(Asked::Present(held)) => {
-                self.waiting.push_back((mark, held));
-                Ok(LookUpOutcome::InFlight)
-            }
-            Ok(Asked::Past(_)) => Ok(LookUpOutcome::Past),
-            Err(Absent(())) => Ok(LookUpOutcome::Absent),
-        }
+    ) -> Result<Admission<Held<Revision>, (), ()>, Error> {
+        let admission = baton.query(workspace, query)?;
+        Ok(admission.map_answer(|held| self.waiting.push_back((mark, held))))
     }
 
     /// The next answer, if it needs no waiting.
@@ -143,11 +101,11 @@ impl<T> InFlight<T> {
         Some((mark, held.open(0).map_err(Error::Rejected)))
     }
 
-    /// Waits until the fate of all of it is known.
+    /// Waits until the outcome of all of them is known.
     pub(crate) async fn await_durable(&self, baton: &Baton) {
         let last = self.last_group();
-        // Whether it is durable is asked for each request: they may lie in several groups, and one
-        // may be lost though a later one is well.
+        // Durability is checked per request: they may be in several groups, and one group may be
+        // lost although a later one is durable.
         let _ = baton.wait_durable(last).await;
     }
 

@@ -1,8 +1,8 @@
-//! Baton's doors: HTTP for everyone, live watch for browsers and scripts, a WebSocket for those who
-//! want speed. One port, one thread, one engine.
+//! Baton's server: HTTP, live watches for browsers and scripts, and a WebSocket for high
+//! throughput. One port, one thread, one engine.
 //!
 //! ```text
-//!   listener ── accept, count, hands ──▶ guard ── Host, Origin ──▶ router
+//!   listener ── accept, count, TLS ────▶ guard ── Host, Origin ──▶ router
 //!                                                                        │
 //!               ┌──────────── http/ ─────────────┬──────── ws/ ──────────┤
 //!               │ commands, transactions         │ framing, connection   │ health, metrics …
@@ -13,25 +13,25 @@
 //!                            └───────────────▶ baton (the engine)
 //! ```
 //!
-//! One thread owns the sockets and turns the engine's crank: it reads all that is ready, decides
-//! it, and when nobody else is ready, writes the group. Small groups are written right there,
-//! larger ones by the engine's sync thread while reading goes on.
+//! One thread owns the sockets and drives the engine: it reads everything that is ready, decides
+//! it, and when nothing else is ready, writes the group. Small groups are written directly, larger
+//! ones by the engine's sync thread while reading continues.
 //!
 //! Invariants:
 //!
-//! 1. No rule of the domain stands here: a door reads, asks the engine, and writes.
+//! 1. There is no domain rule here: an interface reads, calls the engine, and writes.
 //! 2. Everything is bounded: connections, requests in flight, watches, bodies, frames, headers, and
-//!    the time that each may take. A limit that is reached is answered with its name. No workspace
-//!    has the thread for itself while others ask for something.
-//! 3. Whoever is told of success is told what is durable.
-//! 4. A page from elsewhere cannot reach a loopback server: Host and Origin are checked before
-//!    anything else.
+//!    the time that each may take. A limit that is reached is reported by name. No workspace
+//!    monopolises the thread while others are active.
+//! 3. A success is reported only after it is durable.
+//! 4. A web page from another origin cannot use a loopback server: Host and Origin are checked
+//!    before anything else.
 //!
-//! 5. Every call of every door is permitted or refused, and counted against quotas, in one place:
+//! 5. Every call on every interface is authorised and counted against quotas in one place:
 //!    [`access`].
 //!
-//! Deliberately absent: HTTP/2. A server that demands no tokens listens on loopback only, with TLS
-//! or without.
+//! Deliberately absent: HTTP/2. A server that does not require tokens listens on loopback only,
+//! with or without TLS.
 
 pub mod access;
 mod deadline_stream;
@@ -54,6 +54,7 @@ mod webhooks;
 mod writers;
 pub mod ws;
 
+use baton_core::refusals::Refusal;
 pub use baton_tls::{Identity, TlsError};
 pub use listener::{ListenError, Server};
 pub use openapi::text as openapi;
@@ -62,3 +63,12 @@ pub use otel::{Otel, OtelError};
 pub use quota::{Quota, Quotas};
 pub use settings::Settings;
 pub use webhooks::Webhooks;
+
+/// What `docs/errors.md` says about every refusal of the server.
+pub const REFUSALS: &[&[Refusal]] = &[
+    refusal::Refusal::REFUSALS,
+    quota::OverQuota::REFUSALS,
+    access::TokenError::REFUSALS,
+    access::KeyFileError::REFUSALS,
+    ListenError::REFUSALS,
+];

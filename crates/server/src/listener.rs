@@ -10,7 +10,6 @@ use std::time::Duration;
 use axum::http::Request;
 use axum::response::IntoResponse;
 use baton::Baton;
-use baton_core::Kind;
 use baton_tls::{Accepted, Stream};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -20,6 +19,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use crate::access::{TokenError, Tokens};
 use crate::deadline_stream::DeadlineStream;
@@ -37,62 +37,53 @@ use crate::writers::Writers;
 
 /// How long to wait when no file descriptor was left for a connection.
 const BREATH: Duration = Duration::from_millis(50);
-/// How often it is looked whether the engine and its disk are well.
+/// How often the engine and its disk are checked.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// How long a connection too many may take to learn that it is one.
 const TURN_AWAY: Duration = Duration::from_secs(1);
-/// How many of them are told so at a time; more are closed without a word.
+/// How many of them get a reason at a time; further ones are closed without one.
 const TURNED_AWAY_MAX: usize = 64;
 
-/// Why a server could not begin.
-#[derive(Debug, Error)]
-pub enum ListenError {
-    /// Whoever can reach the address could do everything.
-    #[error("refused to listen on {address}: it is not loopback, and tokens are not required")]
-    NotLoopback {
-        /// Where it should have listened.
-        address: SocketAddr,
-    },
-    /// The address cannot be had.
-    #[error("cannot listen on {address}: {reason}")]
-    Taken {
-        /// Where it should have listened.
-        address: SocketAddr,
-        /// What the system said.
-        reason: std::io::Error,
-    },
-    /// Nobody can say who may come in.
-    #[error("the tokens cannot be read: {reason}")]
-    Tokens {
-        /// What is wrong.
-        reason: String,
-    },
-}
-
-impl ListenError {
-    /// Stable across releases; documented in `docs/errors.md`.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::NotLoopback { .. } => "server.not_loopback",
-            Self::Taken { .. } => "server.address_taken",
-            Self::Tokens { .. } => "access.unusable",
+baton_core::refusals! {
+    /// Why a server could not begin.
+    #[derive(Debug, Error)]
+    pub enum ListenError {
+        /// The server refused to listen on an address that other machines can reach.
+        #[error("refused to listen on {address}: it is not loopback, and tokens are not required")]
+        NotLoopback {
+            /// Where it should have listened.
+            address: SocketAddr,
+        } => {
+            code: "server.not_loopback",
+            kind: Denied,
+            hint: "require tokens with --tokens, or listen on 127.0.0.1",
+            cause: "Without tokens, anyone who reaches the address could do anything.",
+            remedy: "Require tokens with `--tokens`, or listen on `127.0.0.1`.",
         }
-    }
-
-    /// What the caller should do about it.
-    pub fn kind(&self) -> Kind {
-        match self {
-            Self::NotLoopback { .. } => Kind::Denied,
-            Self::Taken { .. } | Self::Tokens { .. } => Kind::Unavailable,
+        /// The server cannot listen on the address.
+        #[error("cannot listen on {address}: {reason}")]
+        Taken {
+            /// Where it should have listened.
+            address: SocketAddr,
+            /// The system's error.
+            reason: std::io::Error,
+        } => {
+            code: "server.address_taken",
+            kind: Unavailable,
+            hint: "stop the other program, or choose another port with --listen",
+            cause: "Another program, perhaps another server, listens there, or the port needs \
+                privileges.",
+            remedy: "Stop the other program, or choose another port with `--listen`.",
         }
-    }
-
-    /// What to do next, as a sentence.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::NotLoopback { .. } => "require tokens with --tokens, or listen on 127.0.0.1",
-            Self::Tokens { .. } => "restore the data from a backup",
-            Self::Taken { .. } => "stop the other program, or choose another port with --listen",
+        /// The tokens cannot be read.
+        #[error("the tokens cannot be read: {reason}")]
+        Tokens {
+            /// What is wrong.
+            reason: String,
+        } => {
+            code: "access.unusable",
+            kind: Unavailable,
+            hint: "restore the data from a backup",
         }
     }
 }
@@ -105,7 +96,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens; nobody is served before [`Server::run`].
+    /// Listens; connections are served by [`Server::run`].
     pub async fn bind(baton: Baton, settings: Settings) -> Result<Self, ListenError> {
         let address = settings.listen;
         if !address.ip().is_loopback() && !settings.demands_tokens() {
@@ -128,12 +119,12 @@ impl Server {
         self.address
     }
 
-    /// Serves until told to end; then finishes what is durable, tells watchers where to resume, and
-    /// closes the engine.
+    /// Serves until shutdown; then answers what is durable, sends watchers the revision to resume
+    /// from, and closes the engine.
     pub async fn run(self, until: impl Future<Output = ()>) {
         let Self { shared, listener, .. } = self;
         let router = http::router(Arc::clone(&shared));
-        // Every connection has a place; who waits for all places waits for all to end.
+        // Every connection has a slot; waiting for all slots is waiting for all connections to end.
         let slots_max = u32::try_from(shared.settings.connections_max).unwrap_or(u32::MAX);
         let slots = Arc::new(Semaphore::new(slots_max as usize));
         let rejections = Arc::new(Semaphore::new(TURNED_AWAY_MAX));
@@ -166,6 +157,7 @@ impl Server {
             () = health(&shared) => {}
             () = accepting => {}
             () = calling => {}
+            () = idle(&shared, &slots, slots_max as usize) => {}
             () = until => {}
         }
         drop(listener);
@@ -177,11 +169,11 @@ impl Server {
             let all_ended = slots.acquire_many(slots_max);
             if tokio::time::timeout(shared.settings.farewell, all_ended).await.is_err() {
                 shared.leaving.raise();
-                // Nobody is waited for any more, only for the engine to be let go of by everyone.
+                // Connections are no longer awaited, only the release of the engine by all tasks.
                 let _ = slots.acquire_many(slots_max).await;
             }
         };
-        // Whoever stands in line when it ends shall have its turn still.
+        // Queued calls are still served during shutdown.
         tokio::select! {
             () = scheduling => {}
             () = ending => {}
@@ -193,7 +185,24 @@ impl Server {
     }
 }
 
-/// Answers what connections hand in, in tasks of their own: see [`Writers`].
+/// Returns when no connection has been open for as long as the settings allow.
+async fn idle(shared: &Shared, slots: &Semaphore, slots_max: usize) {
+    let Some(idle_max) = shared.settings.idle_max else { return std::future::pending().await };
+    let mut since = Instant::now();
+    let mut begun_before = 0;
+    loop {
+        tokio::time::sleep((idle_max / 4).min(LOOK_EVERY)).await;
+        // The count of connections tells of those that came and went between two looks.
+        let begun = shared.begun.load(Ordering::Relaxed);
+        if slots.available_permits() < slots_max || begun != begun_before {
+            (since, begun_before) = (Instant::now(), begun);
+        } else if since.elapsed() >= idle_max {
+            return;
+        }
+    }
+}
+
+/// Answers the output of connections in separate tasks: see [`Writers`].
 fn spawn_writers(shared: &Arc<Shared>) -> [JoinHandle<()>; 2] {
     let (durability, draining) = (Arc::clone(shared), Arc::clone(shared));
     [
@@ -202,7 +211,7 @@ fn spawn_writers(shared: &Arc<Shared>) -> [JoinHandle<()>; 2] {
     ]
 }
 
-/// Writes down when the engine stops, and when the disk is nearly full and when it is well again.
+/// Logs when the engine stops, when the disk is nearly full, and when it has space again.
 async fn health(shared: &Shared) {
     let server_log = &shared.settings.server_log;
     let (mut has_stopped, mut had_room) = (false, true);
@@ -236,7 +245,7 @@ fn admit(
     stream: TcpStream,
     from: IpAddr,
 ) {
-    // Answers are written whole; waiting to fill a packet would only delay them.
+    // Answers are written completely; waiting to fill a packet would only delay them.
     let _ = stream.set_nodelay(true);
     let Ok(permit) = Arc::clone(slots).try_acquire_owned() else {
         shared.metrics.refused.add(1);
@@ -265,8 +274,8 @@ fn admit(
     tokio::spawn(slot.run(work));
 }
 
-/// The connection as it is spoken over, once hands were shaken if that is demanded. It is for the
-/// connection to wait for that, not for those who come after it.
+/// The connection after the TLS handshake, if TLS is required. The connection's task waits for it,
+/// not the listener.
 async fn greeted(shared: &Shared, stream: TcpStream) -> Option<Stream> {
     let Some(identity) = &shared.settings.tls else { return Some(Stream::from(stream)) };
     // In a box, since it would make every connection larger for as long as it lasts.
@@ -276,21 +285,21 @@ async fn greeted(shared: &Shared, stream: TcpStream) -> Option<Stream> {
         Ok(Ok(Accepted::Plain(stream))) => {
             Box::pin(turn_away(Refusal::PlainText {}, Stream::from(stream))).await;
         }
-        // Whoever cannot be agreed with has been told so by TLS itself.
+        // TLS itself has sent the reason to the peer.
         Ok(Err(_)) | Err(_) => {}
     }
     None
 }
 
-/// A place among the connections, kept by whoever the connection is handed on to. It is the last
-/// thing that a connection lets go of, so that who has all places back has the engine for itself.
+/// A slot among the connections, kept by every owner of the connection. It is the last thing that a
+/// connection releases, so that with all slots free the engine has no other user.
 pub(crate) struct ConnectionSlot {
     /// Which connection it is.
     pub(crate) number: u64,
     shared: Arc<Shared>,
-    /// Where the connection comes from.
+    /// The address of the peer.
     pub(crate) from: IpAddr,
-    /// Its place among the connections of whoever spoke last, if those are limited.
+    /// Its slot among the connections of the last caller, if those are limited.
     pub(crate) quota_guard: Mutex<Option<QuotaGuard>>,
     _permit: OwnedSemaphorePermit,
 }
@@ -300,9 +309,9 @@ impl ConnectionSlot {
         [("connection", FieldValue::Number(self.number))]
     }
 
-    /// Does the work of a connection, until it is done or nobody waits for it any more.
+    /// Runs a connection, until it is done or the server no longer waits for it.
     ///
-    /// The work comes in a box because it would lie in this future twice otherwise.
+    /// The work is boxed because it would be in this future twice otherwise.
     pub(crate) async fn run(self: Arc<Self>, work: Pin<Box<impl Future<Output = ()>>>) {
         tokio::select! {
             biased;
@@ -345,7 +354,7 @@ async fn serve(
     let stream = TokioIo::new(stream);
     let connection = builder.serve_connection(stream, service).with_upgrades();
     let mut connection = std::pin::pin!(connection);
-    // What goes wrong on the way is the peer's affair: there is nobody else to tell.
+    // Errors on the connection concern only the peer.
     tokio::select! {
         biased;
         _ = connection.as_mut() => return,
@@ -354,7 +363,7 @@ async fn serve(
     let _ = connection.await;
 }
 
-/// Tells somebody why they cannot come in, without reading what they want.
+/// Tells a peer why it is not admitted, without reading its request.
 async fn turn_away(refusal: Refusal, stream: Stream) {
     let refused = Refused::from(refusal).into_response();
     let status = refused.status();
@@ -365,7 +374,7 @@ async fn turn_away(refusal: Refusal, stream: Stream) {
         body.len()
     )
     .into_bytes();
-    // Not in pieces: there are clients that take what comes with the head for the whole.
+    // In one write: some clients take what arrives with the head for the whole response.
     response.extend_from_slice(&body);
     let mut stream = DeadlineStream::new(stream, TURN_AWAY);
     let answer = async {

@@ -1,4 +1,4 @@
-//! What the doors count, in the text form of Prometheus.
+//! Metrics of the interfaces, in the text format of Prometheus.
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use baton::metrics::{MetricsSnapshot, SYNC_BOUNDS_US};
 use baton_core::Kind;
 
-/// Counts how often, by door and outcome.
+/// Counters by interface and outcome.
 #[derive(Debug, Default)]
 pub struct Metrics {
     /// Connections that are open.
@@ -39,7 +39,7 @@ pub struct Exported {
     pub dropped: Counter,
     /// Requests that failed, and were made again.
     pub failures: Counter,
-    /// Revisions that have not been looked at and delivered yet.
+    /// Revisions that have not been processed and delivered yet.
     pub behind: Gauge,
 }
 
@@ -87,7 +87,7 @@ impl Gauge {
     }
 }
 
-/// By which protocol a request came.
+/// The protocol of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// HTTP.
@@ -96,7 +96,7 @@ pub enum Transport {
     WebSocket,
 }
 
-/// What is told to whoever offers what the rules do not let pass.
+/// The codes of offers that rules reject.
 const OFFER_REFUSED: &str = "handoff.invalid";
 
 const KINDS: [(&str, Option<Kind>); 9] = [
@@ -135,7 +135,7 @@ impl Metrics {
         outcomes.0[index.expect("every kind is in the list")].add(1);
     }
 
-    /// A request was refused, with this code: offers and quotas are counted each by itself.
+    /// A request was refused with this code: offers and quotas are counted separately.
     pub fn refused_with(&self, code: &str) {
         if code == OFFER_REFUSED {
             self.offers_refused.add(1);

@@ -10,7 +10,7 @@ use miniz_oxide::inflate::decompress_to_vec;
 /// The document, minified and deflated.
 static DEFLATED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/openapi.json.deflate"));
 
-/// The `OpenAPI` document as JSON, minified. It is inflated when it is first asked for.
+/// The `OpenAPI` document as minified JSON. It is inflated at the first request.
 pub fn text() -> &'static str {
     static TEXT: OnceLock<String> = OnceLock::new();
     TEXT.get_or_init(|| {

@@ -10,10 +10,10 @@ use baton_core::wire::{Fault, Problem, write_text};
 
 use crate::refusal::Refusal;
 
-/// Refusals for want of what does not come back by itself.
+/// Refusals for which waiting does not help.
 const NO_USE_WAITING: [&str; 2] = ["quota.entries", "quota.stored_bytes"];
 
-/// The status that stands for a kind. A few codes have one of their own.
+/// The HTTP status of a kind. A few codes have a specific one.
 pub(crate) fn status(problem: &Problem) -> StatusCode {
     match problem.code.as_str() {
         "request.method_not_allowed" => return StatusCode::METHOD_NOT_ALLOWED,
@@ -36,7 +36,7 @@ pub(crate) fn status(problem: &Problem) -> StatusCode {
     }
 }
 
-/// A problem on its way out.
+/// A problem as a response.
 pub(crate) struct Refused(pub(crate) Problem);
 
 impl From<Problem> for Refused {
@@ -57,8 +57,8 @@ impl From<Fault> for Refused {
     }
 }
 
-impl From<baton::Error> for Refused {
-    fn from(error: baton::Error) -> Self {
+impl From<baton::error::Error> for Refused {
+    fn from(error: baton::error::Error) -> Self {
         Self(Problem::from(&error))
     }
 }
@@ -101,7 +101,7 @@ fn retry_after_s(problem: &Problem) -> Option<u64> {
     may_pass.then(|| given_ms.map_or(1, |given_ms| given_ms.div_ceil(1_000)))
 }
 
-/// The kind of a refusal and its code, for whoever counts and writes down.
+/// The kind of a refusal and its code, for metrics and the server log.
 #[derive(Clone)]
 pub(crate) struct Outcome {
     pub(crate) kind: Kind,

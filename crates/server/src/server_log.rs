@@ -1,4 +1,4 @@
-//! The server's own log: what an operator may want to know, a line at a time.
+//! The server log: events for operators, one per line.
 //!
 //! ```text
 //!   2026-11-16T01:25:00.123Z warn  operation.slow connection=7 workspace=research duration_ms=1530
@@ -15,15 +15,15 @@
 //! | `debug` | one for each: `connection.opened`, `connection.closed` |
 //! | `debug` | and `operation.asked`, `operation.refused` |
 //!
-//! 1. What callers say never makes a line of its own: control characters are escaped, and what is
-//!    long is cut.
-//! 2. Nobody waits for a line to be written. A thread writes them; when it cannot keep up, lines
-//!    are lost and counted, and `journal.lost` says how many.
-//! 3. A caller cannot fill the server log: what callers cause at `info` and above is written once a
-//!    second of each kind, with how often it happened since.
-//! 4. A level that is not wanted costs one comparison.
+//! 1. Input of callers never adds a line: control characters are escaped, and long text is
+//!    truncated.
+//! 2. No request waits for a line to be written. A thread writes them; when it cannot keep up,
+//!    lines are lost and counted, and `journal.lost` reports how many.
+//! 3. A caller cannot flood the server log: lines at `info` and above that callers cause are
+//!    written once a second per kind, with the number of occurrences since.
+//! 4. A disabled level costs one comparison.
 //!
-//! Deliberately absent: files and their rotation, which whoever starts the server does better.
+//! Deliberately absent: files and their rotation, which are left to the service manager.
 
 use std::fmt::{Display, Write as _};
 use std::io::Write;
@@ -44,21 +44,21 @@ mod tests;
 
 /// Lines that wait to be written. More are lost.
 const LINES_WAITING_MAX: usize = 1_024;
-/// Longest text of a field in characters: names are shorter, and nobody reads more.
+/// The maximum length of a field's text in characters: names are shorter.
 const TEXT_CHARS_MAX: usize = 256;
 /// How long is waited at the end for what is not written yet.
 const FINISH: Duration = Duration::from_secs(1);
 /// How often the same is written at most, where callers can cause it.
 const AGAIN_AFTER_MS: u64 = 1_000;
 
-/// How much a line matters. What is less than the wanted one is not written.
+/// The importance of a line. Lines below the configured level are not written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Nothing.
     Off,
-    /// The server does not do what it is there for.
+    /// The server does not work.
     Error,
-    /// Somebody should look.
+    /// An operator should look at it.
     Warn,
     /// What has happened.
     Info,
@@ -91,7 +91,7 @@ pub enum Form {
     Json,
 }
 
-/// What a field says.
+/// The value of a field.
 #[derive(Clone, Copy, Debug)]
 pub enum FieldValue<'a> {
     /// A number.
@@ -106,7 +106,7 @@ pub type Fields<'a> = [(&'static str, FieldValue<'a>)];
 /// What the thread is given.
 enum SinkMessage {
     Write(Vec<u8>),
-    /// Everything before it is written: says so.
+    /// Acknowledges that everything before it is written.
     Flush(SyncSender<()>),
 }
 
@@ -131,7 +131,7 @@ impl std::fmt::Debug for ServerLog {
 }
 
 impl ServerLog {
-    /// One that writes what matters as much as this, from a thread of its own.
+    /// A log that writes this level and above, from a separate thread.
     pub fn new(level: Level, form: Form, to: impl Write + Send + 'static) -> std::io::Result<Self> {
         if level == Level::Off {
             return Ok(Self::default());
@@ -258,14 +258,14 @@ fn put(out: &mut String, number: impl Display) {
     let _ = write!(out, "{number}");
 }
 
-/// Whether a text can stand without quotes, and be told from what follows.
+/// Whether a text is unambiguous without quotes.
 fn is_plain(text: &str) -> bool {
     let is_sign = |sign: char| sign.is_ascii_alphanumeric() || "-_./:@*".contains(sign);
     !text.is_empty() && text.len() <= TEXT_CHARS_MAX && text.chars().all(is_sign)
 }
 
-/// A text in quotes, as JSON has it: whatever is no printable ASCII is escaped, so that no terminal
-/// takes it for an order and no reader for another line.
+/// A text in quotes, as in JSON: everything except printable ASCII is escaped, so that it can
+/// neither control a terminal nor look like another line.
 fn put_quoted(out: &mut String, text: &str) {
     out.push('"');
     let mut units = [0; 2];
@@ -286,7 +286,7 @@ fn put_quoted(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// A line that is not noted but said at once, by whoever starts and ends the server.
+/// A line that is returned instead of logged, for the start and the end of the server.
 #[must_use]
 pub fn format_line(form: Form, level: Level, what: &str, fields: &Fields<'_>) -> String {
     String::from_utf8(line(form, now(), level, what, fields)).expect("lines are text")
@@ -295,7 +295,7 @@ pub fn format_line(form: Form, level: Level, what: &str, fields: &Fields<'_>) ->
 /// An operation that is being carried out.
 pub(crate) struct Timed<'a> {
     settings: &'a Settings,
-    /// None if it asks to wait: how long it takes says nothing then.
+    /// None for a call that waits: its duration means nothing.
     began: Option<Instant>,
 }
 
@@ -334,7 +334,7 @@ impl<'a> Timed<'a> {
 /// Which operation a line is about.
 pub(crate) type OperationFields<'a> = [(&'static str, FieldValue<'a>); 4];
 
-/// Where, by whom and what it is.
+/// Workspace, agent and operation.
 pub(crate) fn operation_fields<'a>(
     connection: u64,
     workspace: &'a WorkspaceName,

@@ -1,4 +1,4 @@
-//! Every number of the doors, with its reason.
+//! Every limit of the server, with its reason.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -17,16 +17,19 @@ use crate::webhooks::Webhooks;
 pub struct Settings {
     /// Where to listen. Only loopback, unless tokens are demanded.
     pub listen: SocketAddr,
-    /// Whether everyone must show a token.
+    /// Whether every caller must send a token.
     pub tokens: bool,
-    /// Somebody else whose tokens are taken. Everyone must show one then, of theirs or of ours.
+    /// An issuer whose JWTs are accepted. Every caller must then send a token, of the issuer or of
+    /// the server.
     pub jwt: Option<Issuer>,
-    /// Who the server is to those who speak TLS with it; without it nobody does.
+    /// The certificate of the server; without it there is no TLS.
     pub tls: Option<Identity>,
     /// Names by which the server may be called besides the loopback ones.
     pub hosts: Vec<String>,
     /// What tokens and workspaces may take.
     pub quotas: Quotas,
+    /// The server stops once no connection has been open for this long; none if it never does.
+    pub idle_max: Option<Duration>,
     /// Connections at a time. Each costs a few kilobytes and a file descriptor.
     pub connections_max: usize,
     /// Watches at a time on one connection.
@@ -58,21 +61,21 @@ pub struct Settings {
     pub head_deadline: Duration,
     /// How long a body may take, and a message of a WebSocket of which a part has come.
     pub body_deadline: Duration,
-    /// How long a peer may take nothing of what it is sent.
+    /// How long a peer may accept no bytes of its output.
     pub write_deadline: Duration,
-    /// A silent WebSocket is asked for a sign of life after this, and left after twice as long.
+    /// A silent WebSocket is pinged after this, and closed after twice as long.
     pub ping_every: Duration,
-    /// A silent stream of events gets a comment after this, so that whoever is between keeps it.
+    /// A silent event stream gets a comment after this, so that proxies keep it open.
     pub comment_every: Duration,
     /// Where what happens is written down.
     pub server_log: ServerLog,
-    /// What takes longer than this is written down as slow: a disk that hesitates, or a question
-    /// that looks at too much. Calls that ask to wait are not.
+    /// Operations that take longer than this are logged as slow: because of the disk, or because a
+    /// query reads too much. Calls that wait are not.
     pub slow: Duration,
     /// How long connections may take to end when the server does.
     pub farewell: Duration,
-    /// Whether webhooks are called. They are not, unless somebody asks for it: whoever may write to
-    /// a workspace could make the server speak to others.
+    /// Whether webhooks are called. By default they are not: a caller that may write to a workspace
+    /// could make the server connect to other hosts.
     pub webhooks: Option<Webhooks>,
     /// Where spans are sent, if anywhere.
     #[cfg(feature = "otel")]
@@ -88,6 +91,7 @@ impl Default for Settings {
             tls: None,
             hosts: Vec::new(),
             quotas: Quotas::default(),
+            idle_max: None,
             connections_max: 16_384,
             watches_per_connection_max: 256,
             watches_max: 65_536,
@@ -117,7 +121,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Whether nobody comes in without a token.
+    /// Whether every caller needs a token.
     pub(crate) fn demands_tokens(&self) -> bool {
         self.tokens || self.jwt.is_some()
     }

@@ -34,9 +34,9 @@ pub(crate) struct Shared {
     pub(crate) past: Semaphore,
     /// Places for uploads, each of which takes a thread for as long as it lasts.
     pub(crate) uploads: Semaphore,
-    /// Raised when every connection shall end in its own good time.
+    /// Raised when every connection should end after its current work.
     pub(crate) closing: Signal,
-    /// Raised when the time for that is over, and whoever is left is left behind.
+    /// Raised when the time for that is over, and remaining connections are dropped.
     pub(crate) leaving: Signal,
     receiving_bytes: AtomicUsize,
     /// How many connections there have been.
@@ -68,7 +68,7 @@ impl Shared {
 }
 
 impl Shared {
-    /// Somebody was refused something: it is counted and written down.
+    /// A request was refused: it is counted and logged.
     pub(crate) fn refused(&self, connection: u64, code: &str) {
         self.metrics.refused_with(code);
         let server_log = &self.settings.server_log;
@@ -82,7 +82,7 @@ impl Shared {
     }
 }
 
-/// Something that happens once, for everyone who waits for it.
+/// An event that happens once, for all tasks that wait for it.
 #[derive(Default)]
 pub(crate) struct Signal {
     is_raised: AtomicBool,
@@ -99,7 +99,7 @@ impl Signal {
         self.is_raised.load(Ordering::SeqCst)
     }
 
-    /// Waits until it is raised. The task that begins to wait must be the one that goes on.
+    /// Waits until it is raised. It must be polled by the task that began to wait.
     pub(crate) async fn raised(&self) {
         let notified = self.waiting.notified();
         tokio::pin!(notified);
@@ -110,8 +110,8 @@ impl Signal {
             if self.is_raised() {
                 return Poll::Ready(());
             }
-            // Whoever listens will be woken. Everyone comes by here whenever a connection wakes, so
-            // that a look at the flag must do.
+            // A registered task will be woken. Every connection passes here whenever it wakes, so
+            // that reading the flag must be enough.
             if std::mem::replace(&mut is_listening, true) {
                 return Poll::Pending;
             }
@@ -170,7 +170,7 @@ impl InboundBytes {
         Self { shared, bytes: 0 }
     }
 
-    /// It has so many bytes now; false if that is more than there is room for.
+    /// It has this many bytes now; false if that exceeds the limit.
     pub(crate) fn hold(&mut self, bytes: usize) -> bool {
         let bytes = if bytes < UNCOUNTED_BYTES { 0 } else { bytes };
         if bytes == self.bytes {

@@ -1,27 +1,27 @@
-//! Writers: threads that write to sockets, so that the thread that serves need not.
+//! Writers: threads that write to sockets, so that the serving thread need not.
 //!
 //! A connection does not wait for its answers. It puts its output into its send queue, with the
-//! requests that it has in flight and that are not durable yet, and goes on receiving:
+//! requests that it has in flight and that are not durable yet, and continues to receive:
 //!
 //! ```text
 //!                        not durable                      durable
-//!   connection ── send queue ──▶ waiting ── a group is durable ──▶ ready ──▶ flushed by the thread
-//!              └── nothing in it waits for a group ────────────────┘  │      that serves
+//!   connection ── send queue ──▶ waiting ── a group is durable ──▶ ready ──▶ flushed by the
+//!              └── nothing in it waits for a group ────────────────┘  │      serving thread,
 //!                                                                     └────▶ and by writers, as
 //!                                                                            soon as several wait
 //! ```
 //!
-//! To send costs more than to decide, and the time is spent in the kernel's network stack, where
-//! threads do not contend. A thread with time takes the next queue. If no writer gets a processor,
-//! the thread that serves flushes all queues, and none of them has waited for a writer.
+//! Sending costs more than deciding, and the time is spent in the kernel's network stack, where
+//! threads do not contend. An idle thread takes the next queue. If no writer gets a processor, the
+//! serving thread flushes all queues, and none of them has waited for a writer.
 //!
 //! Invariants:
 //!
 //! 1. A queue is waiting, ready, being flushed, or idle: one of them at a time. So the output of a
 //!    connection keeps its order.
-//! 2. A queue that cannot be flushed because the peer takes nothing goes back to its owner: to wait
-//!    for a peer, with a deadline, is the connection's task.
-//! 3. Where few connections have output that is ready, each sends its own, and no thread is woken.
+//! 2. A queue that cannot be flushed because the peer accepts nothing goes back to its owner:
+//!    waiting for a peer, with a deadline, is the connection's task.
+//! 3. If only few connections have ready output, each sends its own, and no thread is woken.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -46,7 +46,7 @@ const BUSY_FROM: usize = 8;
 /// Queues that are ready before a writer is woken: to wake one costs as much as to flush one or
 /// two.
 const WAKE_FROM: usize = 8;
-/// Most writers, however many processors there are: the network stack has locks of its own.
+/// The maximum number of writers, however many processors there are: the network stack has locks.
 const WRITERS_MAX: usize = 3;
 
 /// The send queues of all connections that have output, and the threads that flush them.
@@ -108,7 +108,7 @@ impl Writers {
         processors.saturating_sub(1).min(WRITERS_MAX)
     }
 
-    /// Starts so many threads.
+    /// Starts this many threads.
     pub(crate) fn spawn(self: &Arc<Self>, count: usize) -> WriterPool {
         let threads = (0..count).filter_map(|_| {
             let writers = Arc::clone(self);
@@ -142,7 +142,7 @@ impl Writers {
         }
     }
 
-    /// A connection has output: whether writers shall send it.
+    /// A connection has output: whether writers should send it.
     fn should_offload(&self) -> bool {
         let before = self.active.fetch_add(1, Ordering::Relaxed);
         if before == 0 {
@@ -184,8 +184,8 @@ impl Writers {
         }
     }
 
-    /// Flushes the queues that are ready, on the thread that serves; whether more became ready
-    /// meanwhile.
+    /// Flushes the ready queues on the serving thread; returns whether more became ready in the
+    /// meantime.
     fn drain_once(&self) -> bool {
         let mut queues = self.lock();
         let mut count = queues.ready.len();
@@ -199,7 +199,7 @@ impl Writers {
         !queues.ready.is_empty()
     }
 
-    /// Flushes what is ready at the end of every tick: a task of its own, so that tasks which were
+    /// Flushes ready queues at the end of every tick: in a separate task, so that tasks that were
     /// woken before it have queued their output.
     pub(crate) async fn run(&self) {
         loop {
@@ -222,8 +222,8 @@ impl Writers {
                 continue;
             };
             let began = Instant::now();
-            // What became of it is asked for each by itself: one group may be lost though a later
-            // one is well.
+            // The outcome is checked per request: one group may be lost although a later one is
+            // durable.
             let _ = shared.baton.wait_durable(last).await;
             let took = began.elapsed();
             let slow = (took >= shared.settings.slow).then_some(took);

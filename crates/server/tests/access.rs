@@ -1,4 +1,5 @@
-//! Who may come in, and what they may: every operation, role and door, and the ways around them.
+//! Authentication and permissions: every operation, role and interface, and attempts to bypass
+//! them.
 
 use baton::{Baton, Options};
 use baton_core::access::{Grant, Role};
@@ -12,7 +13,7 @@ use crate::callers::http::Http;
 use crate::callers::socket::Socket;
 use crate::harness::{Harness, in_memory, settings};
 
-/// What nobody below an operator may.
+/// Operations that need at least the role operator.
 const SET_UP: [&str; 12] = [
     "namespace.create",
     "namespace.configure",
@@ -75,7 +76,7 @@ pub(crate) async fn socket(harness: &Harness, bearer: &str) -> Socket {
     socket
 }
 
-/// An example of every operation, as the description of the server has it.
+/// An example of every operation, from the `OpenAPI` document.
 pub(crate) fn examples() -> Vec<(String, Value)> {
     let document: Value = serde_json::from_str(baton_server::openapi()).expect("it is JSON");
     let path = "/paths/~1v1~1{workspace}~1commands/post/requestBody/content/application~1json";
@@ -83,7 +84,7 @@ pub(crate) fn examples() -> Vec<(String, Value)> {
     let examples = examples.as_object().expect("they have names");
     let of = |(name, example): (&String, &Value)| {
         let mut value = example["value"].clone();
-        // Nobody shall wait here.
+        // No call may wait here.
         for field in ["wait_ms", "timeout_ms"] {
             value.as_object_mut().expect("it is a command").remove(field);
         }
@@ -248,7 +249,7 @@ async fn a_token_that_was_made_over_http_works_and_is_shown_once() {
     let set = json!({"command": "state.set", "namespace": "shared", "key": "k", "value": 1});
     let (status, response) = ask(&mut http, &bearer, "/v1/w/commands", &set).await;
     assert_eq!((status, &response["result"]["updated_by"]), (200, &json!("ci")), "{response}");
-    // The author is whom the token speaks for, whatever a request says.
+    // The author is the token's agent, whatever a request names.
     let mut named = set.clone();
     named["agent"] = "ada".into();
     let (status, response) = ask(&mut http, &bearer, "/v1/w/commands", &named).await;

@@ -1,5 +1,5 @@
-//! Malformed frames: what can be answered is answered, what breaks the protocol ends the connection
-//! with the code that says why. Nobody else notices.
+//! Malformed frames: a bad request is answered, a protocol violation ends the connection with the
+//! matching code. Other connections are not affected.
 
 use baton_server::Settings;
 use serde_json::{Value, json};
@@ -159,7 +159,7 @@ async fn what_was_sent_before_the_protocol_broke_is_answered() {
         let mut socket = harness.socket().await;
         let mut bytes: Vec<u8> = (1..=20).flat_map(|id| socket.framed(&set(id, id))).collect();
         bytes.extend(last);
-        // More follows, which nobody reads any more.
+        // More follows, which is not read any more.
         bytes.extend((21..=40).flat_map(|id| socket.framed(&set(id, id))));
         socket.send_bytes(&bytes).await;
         for id in 1..=20 {

@@ -1,4 +1,4 @@
-//! Malformed requests of HTTP: each has its answer, and the server goes on.
+//! Malformed HTTP requests: each is answered, and the server continues.
 
 use baton_server::Settings;
 use serde_json::json;
@@ -231,7 +231,7 @@ async fn a_body_that_is_too_large_is_refused_announced_or_not() {
     let head = format!("POST {COMMANDS} HTTP/1.1\r\nhost: localhost\r\n");
     http.send(format!("{head}content-length: 1001\r\n\r\n")).await;
     assert_eq!(http.response().await.problem(), too_large, "before anything of it was sent");
-    // A caller that goes on sending gets to read the answer all the same.
+    // A caller that keeps sending can read the answer nevertheless.
     let mut http = harness.http().await;
     http.send(format!("{head}content-length: 4000000\r\n\r\n")).await;
     http.send(vec![b' '; 4_000_000]).await;

@@ -1,4 +1,4 @@
-//! Callers that do exactly what they are told, well-behaved or not.
+//! Clients that do exactly what a test demands, well-behaved or not.
 
 pub(crate) mod http;
 pub(crate) mod socket;

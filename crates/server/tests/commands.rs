@@ -62,10 +62,12 @@ fn of_tasks() -> Steps {
         ),
         (with("task.claim", json!({"task": "b"})), "/lease/token"),
         (with("task.fail", json!({"task": "b", "token": 11, "error": "no"})), "/error"),
-        (with("task.review", json!({"task": "b", "verdict": "complete"})), "/finished_at"),
+        (with("task.review", json!({"task": "b", "verdict": "fail"})), "/finished_at"),
+        (with("task.retry", json!({"task": "b", "reason": "again"})), "/reason"),
+        (with("task.cancel", json!({"task": "b"})), "/finished_at"),
         (with("task.create", json!({"type": "review", "task": "c"})), "/id"),
         (with("task.claim", json!({})), "/lease/token"),
-        (with("task.release", json!({"task": "c", "token": 15, "reason": "tired"})), "/reason"),
+        (with("task.release", json!({"task": "c", "token": 17, "reason": "tired"})), "/reason"),
         (with("task.cancel", json!({"task": "c"})), "/finished_at"),
         (with("task.list", json!({"type": "review"})), "/tasks/2/id"),
         (with("task.stats", json!({})), "/tasks/completed"),
@@ -187,7 +189,8 @@ fn of_pipelines() -> Steps {
     ]
 }
 
-/// But for what needs an id that others gave, or somebody who answers: `talking` tries that.
+/// Except for operations that need an id from others, or another agent's answer: `messages` tests
+/// those.
 fn of_talk() -> Steps {
     let by_hal = |command: &str, mut fields: Value| {
         fields["agent"] = "hal".into();
@@ -216,7 +219,7 @@ fn of_talk() -> Steps {
 }
 
 /// The revision that all before the hand-offs come to.
-const LAST: u64 = 37;
+const LAST: u64 = 39;
 
 /// The ids of hand-offs follow from the revision, so these come last.
 fn of_handoffs(last: u64) -> Steps {
@@ -443,7 +446,7 @@ async fn a_request_that_is_a_part_of_a_trace_makes_parts_of_it() {
     for place in 0..3 {
         assert_eq!(together["results"][place]["traceparent"], given, "{together}");
     }
-    // Nobody wrote the header for us, so that nobody is refused because of it.
+    // The header was not written for us, so an invalid one is not an error.
     for odd in ["whatever", "ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"] {
         let response = post(&mut http, path, odd, create.clone()).await;
         assert_eq!(response["result"]["traceparent"], Value::Null);

@@ -107,7 +107,7 @@ async fn a_stream_resumes_without_gap_or_duplicate() {
     }
     let mut from = Events::open(&harness, "?pattern=state/**&from=4", &[]).await;
     assert_eq!(from.keys(3).await, ["state/shared/k4", "state/shared/k5", "state/shared/k6"]);
-    // What the browser sends by itself counts more than what the address says.
+    // The header that a browser sends automatically takes precedence over the address.
     let seen = [("Last-Event-ID", "5")];
     let mut resumed = Events::open(&harness, "?from=1&pattern=state/**&snapshot=true", &seen).await;
     assert_eq!(resumed.keys(1).await, ["state/shared/k6"]);

@@ -1,4 +1,4 @@
-//! Failures below the server: each is told as what it is, through every door.
+//! Failures below the server: each is reported correctly on every interface.
 
 use std::net::SocketAddr;
 
@@ -93,7 +93,7 @@ async fn a_disk_that_is_nearly_full_is_for_reading_until_it_is_not() {
     socket.ask(json!({"id": 1, "command": "watch", "pattern": "**"})).await;
     assert_eq!(http.command(&set("k", 1)).await.status, 200);
     assert_eq!(socket.pushed(1).await["event"]["revision"], 1);
-    // Where nobody watches, writes take a shorter way.
+    // Without watchers, writes take the fast path.
     let plain = json!({"command": "state.set", "workspace": "unwatched", "namespace": "shared",
         "key": "k", "value": 1});
     for version in 1..3 {
@@ -103,7 +103,7 @@ async fn a_disk_that_is_nearly_full_is_for_reading_until_it_is_not() {
     disk.set_capacity(Some(disk.bytes_used() + (1 << 19)));
     let response = until(&mut http, "/readyz", "read_only").await;
     assert!(response["detail"].as_str().unwrap().contains("bytes are free"), "{response}");
-    // Far from where the disk itself would refuse, through every door, and nothing is written.
+    // Long before the disk itself is full, on every interface, and nothing is written.
     let response = http.command(&set("k", 2)).await;
     assert_eq!(response.problem(), (429, "engine.disk_low".to_owned()));
     let answer = socket.ask(set("k", 2)).await;
@@ -158,7 +158,7 @@ async fn everyone_in_a_lost_group_is_told_and_nobody_is_told_otherwise() {
         let get = json!({"command": "state.get", "namespace": "shared", "key": "k"});
         let kept = socket.ask(get).await;
         assert_eq!(kept["result"]["revision"].as_u64(), Some(last.max(1)), "round {round}: {kept}");
-        // What was told must be what is there after a restart.
+        // Acknowledged state must exist after a restart.
         drop(socket);
         drop(harness.end().await);
         let baton = on_disk(&disk);

@@ -1,7 +1,7 @@
 //! A quiet workspace beside a noisy one.
 //!
 //! The server runs on the thread of the test. What is written without waiting is in the sockets
-//! before the server sees any of it: who is answered first is the server's choice alone.
+//! before the server sees any of it: the order of answers is the server's choice alone.
 
 use std::io::ErrorKind;
 use std::task::{Context, Waker};
@@ -58,7 +58,7 @@ fn has_come(stream: &TcpStream) -> bool {
     stream.poll_peek(&mut context, &mut ReadBuf::new(&mut room)).is_ready()
 }
 
-/// How many bytes have come that nobody has read, without letting the server have a turn.
+/// How many unread bytes have arrived, without letting the server run.
 fn unread(socket: &Socket) -> usize {
     let mut room = vec![0; 1 << 20];
     match socket.bare().try_read(&mut room) {
@@ -161,7 +161,7 @@ async fn nor_for_those_who_watch_it() {
     }
     let mut writer = joined(&harness, "noisy").await;
     let mut quiet = joined(&harness, "quiet").await;
-    // Every one of these is told to all who watch.
+    // Every one of these is pushed to all watchers.
     let sets: Vec<u8> = (0..EACH).flat_map(|id| writer.framed(&set("noisy", id + 10))).collect();
     write(&writer, &sets);
     writer.answer(10).await;

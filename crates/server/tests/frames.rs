@@ -123,7 +123,7 @@ async fn writes_of_one_connection_keep_their_order_and_answers_their_numbers() {
     let sent = bytes.len();
     let mut answers = std::collections::BTreeMap::new();
     let expected = count + count.div_ceil(10) + count.div_ceil(7);
-    // All of it at once: what does not fit into the sockets waits, and nothing may wait for ever.
+    // All of it at once: what does not fit into the sockets waits, and nothing may wait forever.
     let (mut at, mut heard) = (0, 0);
     while heard < expected {
         while at < sent {
@@ -163,7 +163,7 @@ async fn more_questions_about_the_past_than_may_be_in_flight_are_answered_all() 
         bytes.extend(socket.framed(&history));
         bytes.extend(socket.framed(&json!({"id": 100 + id, "command": "ping"})));
     }
-    // The next message is there in part, and must not be forgotten over the waiting.
+    // The next message has arrived in part, and must not be lost during the wait.
     let last = socket.framed(&set(200, "n", 2));
     bytes.extend(&last[..9]);
     socket.send_bytes(&bytes).await;
@@ -174,7 +174,7 @@ async fn more_questions_about_the_past_than_may_be_in_flight_are_answered_all() 
     }
     socket.send_bytes(&last[9..]).await;
     assert_eq!(socket.answer(200).await["result"]["version"], 2);
-    // Nobody else has noticed.
+    // Other connections are not affected.
     assert_eq!(harness.http().await.get("/healthz").await.status, 200);
 }
 

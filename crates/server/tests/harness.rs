@@ -61,7 +61,7 @@ impl Harness {
         Self { address, baton, stop, running }
     }
 
-    /// Two that ask for twenty megabytes each and read none of it, over each of the doors.
+    /// Two clients that request twenty megabytes each and read none of it, on each interface.
     pub(crate) async fn greedy_peers(&self, http: &mut Http) -> (Socket, Http) {
         http.put("/v1/w/state/shared/k", &json!("x".repeat(1_000_000))).await;
         let mut greedy = Socket::narrow(self.address).await;
@@ -75,7 +75,7 @@ impl Harness {
         (greedy, pipelining)
     }
 
-    /// A connection that speaks HTTP.
+    /// An HTTP connection.
     pub(crate) async fn http(&self) -> Http {
         Http::connect(self.address).await
     }
@@ -85,7 +85,7 @@ impl Harness {
         Socket::connect(self.address, Some("baton.v1.json")).await
     }
 
-    /// A number of `/metrics`, asked for over a connection of its own.
+    /// A number of `/metrics`, read over a separate connection.
     pub(crate) async fn metric(&self, name: &str) -> u64 {
         let response = self.http().await.get("/metrics").await;
         assert_eq!(response.status, 200);
@@ -94,7 +94,7 @@ impl Harness {
         line.and_then(|count| count.parse().ok()).unwrap_or_else(|| panic!("no `{name}`: {text}"))
     }
 
-    /// Waits until nobody is connected but the one who asks, and nobody watches.
+    /// Waits until there is no other connection and no watch.
     pub(crate) async fn becomes_idle(&self) {
         self.becomes_idle_but(0).await;
     }
@@ -122,10 +122,18 @@ impl Harness {
         baton
     }
 
-    /// Tells the server to end, and goes on.
+    /// Starts the shutdown, and returns at once.
     pub(crate) fn begin_shutdown(self) -> (Baton, JoinHandle<()>) {
         let _ = self.stop.send(());
         (self.baton, self.running)
+    }
+
+    /// Waits until the server has ended without being told to.
+    pub(crate) async fn ended(self) {
+        let Self { baton, stop, running, .. } = self;
+        drop(baton);
+        running.await.expect("the server ends well");
+        drop(stop);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Tokens of an issuer at every door: those in order come in, and go when their time is over.
+//! JWTs of an issuer on every interface: valid ones are accepted, and end when they expire.
 
 use std::path::PathBuf;
 
@@ -71,7 +71,7 @@ async fn claims_are_what_a_tokens_limits_are() {
     assert_eq!(refused.problem(), (403, "access.agent".to_owned()));
     let admin = token(SECRET, &claims(&json!({"role": "admin"}), 600));
     assert_eq!(ask(&harness, &admin, "GET", "/v1/access/tokens", "").await.status, 200);
-    // Nobody comes in without any.
+    // A token is required.
     let refused = harness.http().await.get(path).await;
     assert_eq!(refused.problem(), (401, "access.no_token".to_owned()));
 }

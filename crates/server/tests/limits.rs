@@ -54,7 +54,7 @@ async fn one_connection_too_many_is_told_so_and_a_free_place_is_taken() {
     assert!(text.contains("\nbaton_connections_refused_total 100\n"), "{text}");
     drop(socket);
     drop(inside);
-    // Each that asks too early is one too many once more; the places come free at the end.
+    // A request that comes too early is refused again; the slots become free at the end.
     loop {
         let mut http = harness.http().await;
         if http.get("/healthz").await.status == 200 {
@@ -87,7 +87,7 @@ async fn what_is_being_received_is_bounded_in_all() {
     let head = "POST /v1/w/commands HTTP/1.1\r\nhost: localhost\r\ncontent-length: 90000\r\n\r\n";
     let mut first = harness.http().await;
     first.send(format!("{head}{}", " ".repeat(80_000))).await;
-    // It is there when there is no room for another; until then the other is simply served.
+    // The refusal comes only when there is no free slot; until then the other is served.
     let refused = loop {
         let mut second = harness.http().await;
         second.send(format!("{head}{}", " ".repeat(60_000))).await;

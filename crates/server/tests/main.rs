@@ -1,32 +1,32 @@
-//! The doors as callers see them: a server in this process, and real sockets.
+//! The interfaces from the outside: a server in this process, and real sockets.
 //!
 //! | file            | the question                                                            |
 //! |-----------------|-------------------------------------------------------------------------|
-//! | `commands`      | does every operation work by name, alone and in company?                |
-//! | `resources`     | and in HTTP's own manner?                                               |
-//! | `events`        | does a watch over HTTP tell everything once?                            |
+//! | `commands`      | does every operation work by name, alone and in a list?                 |
+//! | `resources`     | and as an HTTP resource?                                                |
+//! | `events`        | does a watch over HTTP deliver everything once?                         |
 //! | `frames`        | does a WebSocket do all of it, in both sub-protocols?                   |
 //! | `watches`       | and many watches on one?                                                |
-//! | `waits`         | do calls that wait hold up nobody, and does nobody wait for the gone?    |
-//! | `bad_requests`  | is every malformed request answered, and nobody else disturbed?         |
+//! | `waits`         | do waiting calls block no others, and end with their callers?           |
+//! | `bad_requests`  | is every malformed request answered, without effect on others?          |
 //! | `bad_frames`    | and every malformed frame?                                              |
-//! | `access`        | does everyone get what their token is for, and nothing else?            |
-//! | `secure`        | is all of it there behind TLS, and nothing without?                     |
-//! | `attack`        | is there a way around any of it?                                        |
-//! | `jwt`           | and those for whom an issuer vouches?                                   |
-//! | `quotas`        | does everyone take what they may, and nobody more?                      |
-//! | `fairness`      | does nobody wait for another workspace's flood?                         |
-//! | `server_log`    | is what matters written down, and no secret?                            |
-//! | `origins`       | can a page from elsewhere come in?                                      |
-//! | `slow_peers`    | are those left who take too long, read nothing, or vanish?              |
-//! | `limits`        | is there an end to what one caller, and all of them, may have?          |
-//! | `shutdown`      | does a server end without losing what it acknowledged?                  |
-//! | `failing_disk`  | is a failure below told as what it is?                                  |
-//! | `webhooks`      | are strangers called when they should be, and only then?               |
+//! | `access`        | does every caller get what its token allows, and nothing else?          |
+//! | `secure`        | does all of it work with TLS, and nothing without?                      |
+//! | `attack`        | can any of it be bypassed?                                              |
+//! | `jwt`           | and every caller with a JWT?                                            |
+//! | `quotas`        | can every caller use its quota, and no more?                            |
+//! | `fairness`      | is a workspace unaffected by another one's flood?                       |
+//! | `server_log`    | are the important events logged, and no secret?                         |
+//! | `origins`       | can a page from another origin use the server?                          |
+//! | `slow_peers`    | are peers disconnected that are too slow, read nothing, or vanish?      |
+//! | `limits`        | is there a limit to what one caller, and all of them, may use?          |
+//! | `shutdown`      | does a server end without losing acknowledged writes?                   |
+//! | `failing_disk`  | is a failure below reported correctly?                                  |
+//! | `webhooks`      | are webhooks called when they should be, and only then?                 |
 //! | `otel`          | does everything that ends become a span, and is none lost? (a feature)   |
 //! | `mutated`       | do the fuzz targets hold for some thousand inputs?                      |
 //!
-//! Callers are written by hand on plain sockets, since no well-behaved client can misbehave.
+//! The clients are written by hand on plain sockets, since a well-behaved client cannot misbehave.
 
 mod access;
 mod attack;

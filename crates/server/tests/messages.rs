@@ -1,11 +1,11 @@
-//! Messages, requests, topics and streams in HTTP's own manner, and what is only told.
+//! Messages, requests, topics and streams as HTTP resources, and live messages.
 
 use serde_json::{Value, json};
 
 use crate::callers::http::Http;
 use crate::harness::{Harness, eventually, within};
 
-/// What is tried here and nowhere by name: it needs an id that others gave, or somebody's answer.
+/// Operations that are tested only here: they need an id from others, or another agent's answer.
 pub(crate) const TRIED: [&str; 5] =
     ["message.get", "inbox.ack", "inbox.requeue", "message.request", "message.reply"];
 

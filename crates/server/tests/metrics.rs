@@ -1,4 +1,4 @@
-//! What a server counts: told in the form that Prometheus reads, and all that the dashboard shows.
+//! Metrics of a server: in the format of Prometheus, and everything that the dashboard shows.
 
 use std::collections::BTreeMap;
 
@@ -66,7 +66,7 @@ async fn everything_that_the_dashboard_shows_is_told() {
         }
     }
     assert!(shown > 20, "{shown}");
-    // And nothing that is told is left out of it.
+    // And no metric is missing there.
     for name in families.keys().filter(|name| *name != "baton_build") {
         assert!(text.contains(name.as_str()), "`{name}` is on no panel");
     }

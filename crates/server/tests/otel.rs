@@ -1,4 +1,4 @@
-//! Spans: derived from what happened, delivered to whoever collects them, whatever comes between.
+//! Spans: derived from the history and delivered to a collector, whatever fails in between.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -18,8 +18,8 @@ use crate::harness::{Harness, eventually, settings, within};
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT: &str = "00f067aa0ba902b7";
 
-/// Who collects spans: a server that answers with these statuses, one after the other, and keeps
-/// what it has taken.
+/// A collector of spans: a server that answers with these statuses, one after the other, and keeps
+/// what it accepted.
 struct Collector {
     address: SocketAddr,
     taken: Arc<Mutex<Taken>>,
@@ -64,7 +64,7 @@ impl Collector {
         Self { address, taken, serving }
     }
 
-    /// Nobody is there any more.
+    /// The collector has gone.
     async fn leave(self) -> SocketAddr {
         self.serving.abort();
         let _ = self.serving.await;
@@ -140,12 +140,12 @@ async fn on_disk(folder: &Path, settings: Settings) -> Harness {
     Harness::on(baton::open(folder).await.expect("the folder can be opened"), settings).await
 }
 
-/// Ends a server, and lets go of its folder.
+/// Ends a server, and releases its folder.
 async fn end(harness: Harness) {
     drop(harness.end().await);
 }
 
-/// Somebody who says something, as an agent.
+/// Sends a command as an agent.
 async fn say(http: &mut Http, agent: &str, command: &Value) -> Value {
     let headers = [("baton-agent", agent), ("content-type", "application/json")];
     let response = http.request("POST", "/v1/w/commands", &headers, command.to_string()).await;
@@ -308,7 +308,7 @@ async fn what_ended_while_the_collector_was_away_is_sent_when_it_is_back() {
         harness.metric("baton_otel_failures_total").await > 0
     })
     .await;
-    // Also over a restart during which nobody is there.
+    // Also over a restart during which there is no collector.
     end(harness).await;
     let harness = on_disk(folder.path(), sending(address)).await;
     let collector = Collector::at(address, &[]).await;

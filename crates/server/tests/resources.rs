@@ -46,7 +46,7 @@ async fn an_entry_has_a_path_and_a_tag() {
     assert_eq!(http.get(path).await.problem(), (404, "state.not_found".to_owned()));
 }
 
-/// What is told of a request, but for the moment at which it happened.
+/// A response, without its time.
 async fn response(
     http: &mut Http,
     (method, path, body): (&str, &str, &str),
@@ -97,7 +97,7 @@ async fn a_plain_entry_is_told_alike_along_both_ways() {
     ];
     for agent in [&[][..], &[("baton-agent", "ada")], &[("baton-agent", "no name!")]] {
         for step in steps {
-            // A header that nobody knows might mean something: such a request is looked at whole.
+            // An unknown header might matter: such a request takes the general path.
             let looked_at = [agent, &[("x-unusual", "1")]].concat();
             let expected = response(&mut general, step, &looked_at).await;
             assert_eq!(response(&mut short, step, agent).await, expected, "{step:?} {agent:?}");
@@ -205,7 +205,7 @@ async fn locks_are_paths_and_a_name_may_hold_anything() {
     let renewal = json!({"token": hold["token"], "ttl_ms": 120_000});
     let renewed = http.post(&format!("{path}/renew"), &renewal).await.json();
     assert_eq!((&renewed["ttl_ms"], &renewed["token"]), (&json!(120_000), &hold["token"]));
-    // The header says the same as the field.
+    // The header means the same as the field.
     let token = hold["token"].to_string();
     let release = format!("{path}/release");
     let response = http.request("POST", &release, &[("Baton-Token", &token)], "").await;

@@ -1,4 +1,4 @@
-//! The doors behind TLS: the same rooms, the same limits, and no way around.
+//! The interfaces with TLS: the same operations, the same limits, and no bypass.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use crate::callers::http::Http;
 use crate::callers::socket::Socket;
 use crate::harness::{Harness, SHORT, settings, within};
 
-/// A certificate of its own in a folder of its own.
+/// A new certificate in a new folder.
 struct Papers {
     _folder: TempDir,
     certificate: PathBuf,
@@ -123,7 +123,7 @@ async fn hands_that_are_never_shaken_are_let_go_of_and_hold_up_nobody() {
     for mut plain in silent {
         assert_eq!(plain.ends().await, b"");
     }
-    // Whoever comes and goes without a word leaves nothing behind.
+    // A connection that sends nothing leaves nothing behind.
     drop(within(TcpStream::connect(harness.address)).await.unwrap());
     let mut others = Http::secure(harness.address, &trust).await.unwrap();
     let metrics = others.get("/metrics").await;

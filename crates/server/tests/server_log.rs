@@ -32,7 +32,7 @@ fn server_log(level: Level) -> (ServerLog, Receiver<String>) {
     (server_log, lines)
 }
 
-/// The next line that says this.
+/// The next line that contains this.
 fn next(lines: &Receiver<String>, what: &str) -> Value {
     loop {
         let line = lines.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("no `{what}`"));

@@ -1,5 +1,6 @@
-//! A server ends: what was acknowledged is durable, whoever waits is answered or refused, watchers
-//! learn where to resume, and the port and the data are free for the next one at once.
+//! A server shuts down: acknowledged writes are durable, waiting calls are answered or refused,
+//! watchers get the revision to resume from, and the port and the data are free for the next server
+//! at once.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +32,7 @@ async fn acknowledged_writes_are_there_when_the_data_is_opened_again_at_once() {
             socket.send_bytes(&bytes).await;
             sockets.push(socket);
         }
-        // Some of it is answered, some is on its way, some has not been read yet.
+        // Some of it is answered, some is in flight, some has not been read yet.
         sockets[0].answer(3).await;
         let (baton, running) = harness.begin_shutdown();
         drop(baton);
@@ -118,7 +119,7 @@ async fn peers_that_do_not_let_go_are_left_behind() {
     let short = Settings { farewell: SHORT, ..settings() };
     let folder = tempfile::tempdir().unwrap();
     let harness = Harness::on(baton::open(folder.path()).await.unwrap(), short).await;
-    // One that never reads what it asked for, one in the middle of a body, one in a handshake.
+    // One that never reads its response, one in the middle of a body, one in a handshake.
     let mut http = harness.http().await;
     let (greedy, pipelining) = harness.greedy_peers(&mut http).await;
     let mut half = harness.http().await;
@@ -185,4 +186,18 @@ async fn an_address_that_cannot_be_had_is_refused_with_a_code() {
     let error = Server::bind(harness.baton.clone(), open).await.err().unwrap();
     assert_eq!(error.code(), "server.not_loopback");
     assert!(!error.hint().is_empty());
+}
+
+#[tokio::test]
+async fn a_server_that_stops_when_idle_runs_as_long_as_somebody_is_connected() {
+    let short = Settings { idle_max: Some(SHORT), ..settings() };
+    let harness = Harness::with(short).await;
+    let address = harness.address;
+    let mut socket = harness.socket().await;
+    // Several times as long as the server may be idle.
+    tokio::time::sleep(SHORT * 5).await;
+    assert_eq!(socket.ask(set(1, "k", 1)).await["result"]["version"], 1);
+    drop(socket);
+    within(harness.ended()).await;
+    assert!(tokio::net::TcpStream::connect(address).await.is_err(), "nobody listens any more");
 }

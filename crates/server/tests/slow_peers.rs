@@ -73,7 +73,7 @@ async fn a_body_that_does_not_end_is_answered_with_a_timeout() {
         assert_eq!(response.json()["deadline_ms"], 100);
         http.ends().await;
     }
-    // A peer that vanishes within its body is nobody's concern.
+    // A peer that vanishes within its body needs no handling.
     let mut http = harness.http().await;
     http.send(format!("{head}content-length: 100\r\n\r\n{{")).await;
     drop(http);
@@ -91,7 +91,7 @@ async fn a_message_that_does_not_end_is_not_waited_for() {
         socket.send_bytes(beginning).await;
         assert_eq!(socket.closed_with().await, Some(1008));
     }
-    // Whoever finishes what was begun has all the time there is between two messages.
+    // Between two messages there is no deadline.
     for _ in 0..3 {
         socket.send_bytes(&whole[..5]).await;
         socket.send_bytes(&whole[5..]).await;
@@ -149,7 +149,7 @@ async fn a_caller_that_never_reads_its_answers_is_left() {
     let harness = Harness::with(Settings { write_deadline: SHORT, ..patient() }).await;
     let mut http = harness.http().await;
     let (greedy, pipelining) = harness.greedy_peers(&mut http).await;
-    // Others are served meanwhile.
+    // Others are served in the meantime.
     for _ in 0..20 {
         assert_eq!(http.get("/healthz").await.status, 200);
     }

@@ -1,5 +1,5 @@
-//! Calls that wait: nobody else is held up by one, nobody is forgotten, and whoever is gone waits
-//! no longer.
+//! Calls that wait: they block no other calls, none is forgotten, and a caller that has gone no
+//! longer waits.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::callers::http::{Http, lines};
 use crate::callers::socket::Socket;
 use crate::harness::{Harness, SHORT, eventually, settings, within};
 
-/// Longer than any test takes, so that nobody is answered because of the time.
+/// Longer than any test takes, so that no call ends because of its timeout.
 const LONG_MS: u64 = 3_600_000;
 
 fn acquire(agent: &str, wait_ms: u64) -> Value {
@@ -43,7 +43,7 @@ async fn line(harness: &Harness) -> Vec<String> {
     waiters.iter().map(|wait| wait["agent"].as_str().expect("a name").to_owned()).collect()
 }
 
-/// Waits until exactly these stand in line.
+/// Waits until exactly these are queued.
 async fn line_is(harness: &Harness, wanted: &[&str]) {
     eventually(&format!("{wanted:?} wait"), async || line(harness).await == wanted).await;
 }
@@ -76,7 +76,7 @@ async fn whoever_waits_over_http_is_answered_when_it_is_their_turn() {
     let mut waiter = harness.http().await;
     begin_over_http(&mut waiter, "bob").await;
     line_is(&harness, &["bob"]).await;
-    // In a list, those after the one that waits are carried out meanwhile.
+    // In a list, the calls after the waiting one are executed in the meantime.
     let set = json!({"command": "state.set", "namespace": "shared", "key": "k", "value": 1});
     let mut list = harness.http().await;
     let body = json!([acquire("cem", LONG_MS), set]).to_string();

@@ -14,7 +14,7 @@ use tokio::sync::{Mutex, mpsc};
 
 use crate::harness::{Harness, eventually, settings, within};
 
-/// A request that somebody received.
+/// A received request.
 struct Received {
     head: String,
     body: Value,
@@ -28,7 +28,7 @@ impl Received {
     }
 }
 
-/// Somebody who is called, and answers with these statuses, one after the other.
+/// A webhook endpoint that answers with these statuses, one after the other.
 struct Receiver {
     address: SocketAddr,
     received: Mutex<mpsc::UnboundedReceiver<Received>>,
@@ -65,7 +65,7 @@ impl Receiver {
     }
 }
 
-/// A connection with whom hands were shaken, if that was to be.
+/// A connection after the TLS handshake, if there is one.
 async fn begun(socket: TcpStream, identity: Option<&Identity>) -> Option<Stream> {
     let Some(identity) = identity else { return Some(Stream::from(socket)) };
     match identity.accept(socket).await {
@@ -96,7 +96,7 @@ fn calling(private: bool) -> Settings {
     Settings { webhooks: Some(webhooks), ..settings() }
 }
 
-/// Settings that believe those in a file.
+/// Settings that trust the authorities in a file.
 fn believing(ca_file: &Path) -> Settings {
     let webhooks = Webhooks::new(true, Some(ca_file)).expect("it is a certificate");
     Settings { webhooks: Some(webhooks), ..settings() }
@@ -134,7 +134,7 @@ async fn kinds(harness: &Harness) -> Vec<String> {
         .collect()
 }
 
-/// What the last try that failed, or the call that is dead, says about why.
+/// The reason of the last failed attempt, or of the dead call.
 async fn detail(harness: &Harness, kind: &str) -> String {
     let page = harness.http().await.get(&format!("/v1/w/events?type={kind}")).await.json();
     page["events"][0]["detail"].as_str().expect("it says why").to_owned()

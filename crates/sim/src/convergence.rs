@@ -1,11 +1,10 @@
 //! The end of a seed: faults stop, and everything that is due must come to pass.
 //!
 //! 1. Every request is answered or its outcome known.
-//! 2. Every entry whose time is over is gone, and every silent agent is called lost, although
-//!    nobody but time asks for it.
-//! 3. Whatever is held is let go in time, and everybody who waits is answered.
-//! 4. Every watcher has heard everything.
-//! 5. The log is as short as its settings ask, and nothing is left to do.
+//! 2. Every expired entry is deleted, and every silent agent is lost, although only time passes.
+//! 3. Every hold ends in time, and every waiting call is answered.
+//! 4. Every watcher has received everything.
+//! 5. The log is as short as its settings require, and no maintenance is pending.
 
 use baton::clock::Clock;
 use baton_log::Log;
@@ -15,9 +14,9 @@ use crate::world::{World, broken};
 
 /// Rounds until everything is due; twice the longest silence, and some.
 const ROUNDS: u64 = 18;
-/// What agents still do before they fall silent.
+/// Requests that agents still make before they fall silent.
 const LAST_ACTS: u64 = 30;
-/// How long a chain of causes may be.
+/// The maximum length of a chain of causes.
 const CAUSES_MAX: usize = 100;
 /// Time that passes in each.
 const ROUND_MS: u64 = 100_000;
@@ -34,7 +33,7 @@ impl World {
         let survivor = self.disk.fork();
         self.restart_calmly(survivor)?;
         self.catch_up_with_time();
-        // Some begin to wait, and must be answered although nobody else does anything any more.
+        // Some start to wait, and must be answered although no other agent acts any more.
         for _ in 0..LAST_ACTS {
             self.act()?;
             self.absorb()?;
@@ -42,7 +41,7 @@ impl World {
         for _ in 0..ROUNDS {
             self.pass_time(ROUND_MS);
             self.expire_all()?;
-            demand!(self.flush()?, "a flush failed although nothing fails any more");
+            demand!(self.flush()?, "a flush failed although faults have stopped");
             self.chores()?;
             let now = self.clock.now();
             for (_, ledger) in self.auditor.ledgers() {
@@ -50,7 +49,7 @@ impl World {
                 ledger.check_overdue(now)?;
             }
         }
-        demand!(self.pending.is_empty(), "somebody still waits for an answer");
+        demand!(self.pending.is_empty(), "a request is still not answered");
         self.nothing_is_overdue()?;
         self.drain_watchers()?;
         self.chores()?;
@@ -65,13 +64,13 @@ impl World {
         Ok(())
     }
 
-    /// What time causes may cause more: a lease that is over makes a task ready, one that fails
-    /// dooms others.
+    /// Expiry may have consequences that expire as well: an expired lease makes a task ready, and a
+    /// failed task cancels its dependents.
     fn expire_all(&mut self) -> Audit {
         for _ in 0..CAUSES_MAX {
             self.expire()?;
             let is_done = self.server().shard.machine().open_group_size().0 == 0;
-            demand!(self.flush()?, "a flush failed although nothing fails any more");
+            demand!(self.flush()?, "a flush failed although faults have stopped");
             if is_done {
                 return Ok(());
             }
@@ -79,8 +78,8 @@ impl World {
         Err(broken(format!("after {CAUSES_MAX} rounds time still causes something")))
     }
 
-    /// A clock that was set back is behind what the log says; until it has caught up, time stands
-    /// still there and nothing can become due.
+    /// A clock that was set back is behind the log; until it has caught up, time does not advance
+    /// there and nothing becomes due.
     fn catch_up_with_time(&mut self) {
         let newest = self.auditor.ledgers().map(|(_, ledger)| ledger.time()).max();
         let behind = newest.map_or(0, |newest| newest.since(self.clock.now()));
@@ -109,11 +108,11 @@ impl World {
                 let end = fact.expires_at;
                 demand!(
                     end.is_none_or(|moment| moment > now),
-                    "`{workspace}`: `{namespace}/{key}` should have gone at {end:?}, it is {now}"
+                    "`{workspace}`: `{namespace}/{key}` should have expired at {end:?}, it is {now}"
                 );
                 demand!(
                     fact.bound_to.is_none(),
-                    "`{workspace}`: `{namespace}/{key}` is bound to nobody"
+                    "`{workspace}`: `{namespace}/{key}` is bound to no session"
                 );
             }
             ledger.check_nothing_held()?;

@@ -15,10 +15,10 @@ pub const SOMETIMES: [&str; 154] = [
     "answer: stale token refused",
     "answer: precondition failed",
     "answer: transaction undone",
-    "answer: past is gone",
+    "answer: history removed",
     "answer: past of what is not state",
     "answer: granted after a wait",
-    "answer: waited in vain",
+    "answer: wait timed out",
     "answer: session ended while it waited",
     "answer: reset while it waited",
     "answer: stale hold refused",
@@ -30,8 +30,8 @@ pub const SOMETIMES: [&str; 154] = [
     "artifact: again",
     "artifact: deleted",
     "artifact: expired",
-    "artifact: let go",
-    "artifact: named in a message",
+    "artifact: released",
+    "artifact: referenced by a message",
     "artifact: put",
     "barrier: arrival withdrawn",
     "barrier: opened",
@@ -62,10 +62,10 @@ pub const SOMETIMES: [&str; 154] = [
     "fault: error while opening",
     "fault: flipped bit refused",
     "fault: clock set back",
-    "fork: gone on",
+    "fork: continued",
     "fork: made",
     "fork: name taken",
-    "handoff: accepted by whoever could",
+    "handoff: accepted by capability",
     "handoff: accepted too late",
     "handoff: accepted with a task",
     "handoff: accepted with an approval",
@@ -74,12 +74,12 @@ pub const SOMETIMES: [&str; 154] = [
     "handoff: approved again",
     "handoff: cancelled with its task",
     "handoff: delivered again",
-    "handoff: delivered to whoever waited",
+    "handoff: delivered to a waiting call",
     "handoff: executed",
     "handoff: expired",
     "handoff: forbidden by a rule",
-    "handoff: handed round in circles",
-    "handoff: its receiver was gone",
+    "handoff: loop detected",
+    "handoff: its receiver was lost",
     "handoff: not answered",
     "handoff: not what was approved",
     "handoff: offered",
@@ -91,8 +91,8 @@ pub const SOMETIMES: [&str; 154] = [
     "handoff: state conflict",
     "handoff: state moved",
     "handoff: two approvals",
-    "handoff: withdrawn",
-    "handoff: written down as refused",
+    "handoff: cancelled",
+    "handoff: recorded as refused",
     "join: expired",
     "join: failed",
     "join: opened",
@@ -105,16 +105,16 @@ pub const SOMETIMES: [&str; 154] = [
     "message: answered too late",
     "message: answered twice",
     "message: a requester came back",
-    "message: came again",
+    "message: redelivered",
     "message: died",
     "message: expired",
-    "message: handlers went with a session",
+    "message: handlers ended with a session",
     "message: its handler was lost",
-    "message: nobody handles it",
-    "message: received by whoever waited",
+    "message: no handler",
+    "message: received by a waiting call",
     "message: requested",
     "message: timed out",
-    "message: went on to another handler",
+    "message: rerouted to another handler",
     "open: torn tail or lost cache",
     "open: unknown outcome was durable",
     "open: unknown outcome was lost",
@@ -125,7 +125,7 @@ pub const SOMETIMES: [&str; 154] = [
     "pipeline: failed",
     "pipeline: retried",
     "pipeline: skipped",
-    "reaction: call begun",
+    "reaction: call started",
     "reaction: call dead",
     "reaction: call done",
     "reaction: failed alone",
@@ -139,33 +139,33 @@ pub const SOMETIMES: [&str; 154] = [
     "secret: put",
     "secret: revealed",
     "stream: closed",
-    "stream: the oldest went",
-    "stream: told to whoever waited",
-    "task: agent gone",
+    "stream: oldest dropped",
+    "stream: waiting call answered",
+    "task: agent lost",
     "task: cancelled with another",
     "task: completed",
     "task: deadline passed",
     "task: failed for good",
     "task: given back to its giver",
-    "task: handed round in circles",
+    "task: hand-off loop",
     "task: lease expired",
     "task: reassigned",
     "task: reviewed",
-    "task: taken up by nobody",
-    "task: tried again",
+    "task: not claimed after a hand-off",
+    "task: retried",
     "topic: posted",
     "wait: caller gone",
-    "wait: caller went away",
+    "wait: caller disconnected",
     "wait: repeated under its key",
     "wait: session ended",
-    "wait: time over",
+    "wait: timed out",
     "wait: given up by a fresh server",
     "watch: lagged",
     "watch: resumed from a run",
-    "watch: told what is not written down",
+    "watch: live message received",
 ];
 
-/// How often each rare event happened.
+/// The number of occurrences of each rare event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage(BTreeMap<&'static str, u64>);
 
@@ -176,10 +176,10 @@ impl Coverage {
         *self.0.entry(event).or_default() += 1;
     }
 
-    /// Somebody waits no longer, for this reason.
+    /// A call stopped waiting, for this reason.
     pub fn left(&mut self, left: Left) {
         self.met(match left {
-            Left::Timeout => "wait: time over",
+            Left::Timeout => "wait: timed out",
             Left::Gone => "wait: caller gone",
             Left::SessionEnded => "wait: session ended",
         });
@@ -192,12 +192,12 @@ impl Coverage {
         }
     }
 
-    /// How often an event happened.
+    /// The number of occurrences of an event.
     pub fn count(&self, event: &str) -> u64 {
         self.0.get(event).copied().unwrap_or_default()
     }
 
-    /// What has never happened.
+    /// The events that never occurred.
     pub fn missing(&self) -> Vec<&'static str> {
         SOMETIMES.into_iter().filter(|event| self.count(event) == 0).collect()
     }

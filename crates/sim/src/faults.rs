@@ -28,7 +28,7 @@ impl World {
         self.faults += 1;
         self.coverage.met("fault: process killed");
         self.trace.tell(|| "the process is killed".to_owned());
-        // The copy is the disk at this moment: destructors that run now do not reach it.
+        // The copy is the disk at this time: destructors that run now do not reach it.
         let survivor = self.disk.fork();
         self.restart(survivor)
     }
@@ -51,7 +51,7 @@ impl World {
         self.restart_after_power_cut()
     }
 
-    /// The power is gone; it comes back.
+    /// Power is cut and restored.
     pub(crate) fn restart_after_power_cut(&mut self) -> Audit {
         self.faults += 1;
         self.trace.tell(|| "the power is cut".to_owned());
@@ -139,7 +139,7 @@ impl World {
         self.start(unknown)
     }
 
-    /// Everything in memory is gone. Answers with the bytes whose fate is unknown.
+    /// Everything in memory is lost. Returns the bytes whose fate is unknown.
     fn end_server(&mut self) -> Option<Vec<u8>> {
         let server = self.server.take().expect("a server runs between steps");
         self.pending.clear();
@@ -200,7 +200,7 @@ impl World {
         Ok(())
     }
 
-    /// A server on a rotten disk shows the truth, or says that it cannot.
+    /// A server on a corrupted disk returns correct data or an error.
     fn check_corrupted(&mut self, disk: &FaultyDisk) -> Audit<Option<Error>> {
         let fresh = match self.open_on(disk) {
             Ok(fresh) => fresh,
@@ -227,7 +227,7 @@ impl World {
     }
 }
 
-/// Enough to tell whether a power cut has taken something.
+/// Enough to detect whether a power cut has removed something.
 fn sizes_and_sums(disk: &FaultyDisk) -> Vec<(u64, u64)> {
     let files = disk.files();
     let sum = |bytes: &[u8]| {

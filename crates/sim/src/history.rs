@@ -44,7 +44,10 @@ impl World {
         let slack = self.slack(workspace);
         let server = self.server.as_ref().expect("a server runs between steps");
         let ledger = self.auditor.ledger(workspace);
-        demand!(present.0 <= ledger.head(), "the past of {present} is told before it is durable");
+        demand!(
+            present.0 <= ledger.head(),
+            "history of {present} is returned before it is durable"
+        );
         let read = match server.shard.past(workspace, present) {
             Ok(past) => read(&past, ledger, query, present),
             Err(error) => Err(error),
@@ -90,7 +93,7 @@ impl World {
         self.auditor.ledger(workspace).past(asked, &answer, at.0)
     }
 
-    /// Somebody looks for something, page by page.
+    /// A search, page by page.
     fn search(&mut self, workspace: &WorkspaceName, search: &Search, present: Revision) -> Audit {
         if !self.load(workspace)? {
             return Ok(());
@@ -109,7 +112,7 @@ impl World {
         self.auditor.ledger(workspace).found(query, &found, at.0)
     }
 
-    /// The past cannot be read: it is gone, or has not happened, or the disk is at fault.
+    /// The past cannot be read: it was removed, has not happened, or the disk failed.
     pub(crate) fn past_unavailable(
         &mut self,
         workspace: &WorkspaceName,
@@ -119,7 +122,7 @@ impl World {
     ) -> Audit {
         match error {
             error @ Error::Gone { asked, .. } => {
-                self.coverage.met("answer: past is gone");
+                self.coverage.met("answer: history removed");
                 let ledger = self.auditor.ledger(workspace);
                 ledger.about(&error, workspace)?;
                 ledger.gone(asked.0, slack)

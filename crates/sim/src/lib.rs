@@ -1,5 +1,5 @@
-//! The simulator: the real engine on a disk that fails, among agents that misbehave, under an
-//! auditor that believes nobody.
+//! The simulator: the real engine on a failing disk, with misbehaving agents, checked by an
+//! independent auditor.
 //!
 //! ```text
 //!   seed ──▶ plan ──▶ step by step: an agent acts, a flush, a chore, a fault, time passes
@@ -56,19 +56,19 @@ use coverage::Coverage;
 use trace::Listener;
 use world::World;
 
-/// What came of one seed.
+/// The outcome of one seed.
 pub struct Outcome {
-    /// Which.
+    /// The seed.
     pub seed: u64,
-    /// How many steps it took.
+    /// The number of steps.
     pub steps: u64,
-    /// How many faults it met.
+    /// The number of faults.
     pub faults: u64,
-    /// What everything adds up to; the same in every run.
+    /// A digest of the whole run; the same in every run.
     pub digest: u64,
-    /// Which rare events it met.
+    /// The rare events that occurred.
     pub coverage: Coverage,
-    /// What was broken, if anything.
+    /// The breach, if there was one.
     pub breach: Option<String>,
 }
 

@@ -18,7 +18,7 @@ impl Running {
 }
 
 impl World {
-    /// The most urgent chore. There is one hand for all of them, and a snapshot takes it.
+    /// The most urgent maintenance task. One runs at a time, and a snapshot counts as one.
     pub(crate) fn do_chore(&mut self) -> Audit {
         if self.server().capture.is_some() {
             return self.capture();
@@ -44,7 +44,7 @@ impl World {
         self.notice_loss()
     }
 
-    /// A snapshot begins, or goes on by one chunk.
+    /// A snapshot starts, or continues by one chunk.
     pub(crate) fn capture(&mut self) -> Audit {
         let Some(mut running) = self.server.as_mut().and_then(|server| server.capture.take())
         else {
@@ -54,7 +54,7 @@ impl World {
         self.notice_loss()?;
         match continued {
             Ok(false) => {
-                self.trace.tell(|| format!("a snapshot of {} goes on", running.workspace));
+                self.trace.tell(|| format!("a snapshot of {} continues", running.workspace));
                 self.server.as_mut().expect("there is one").capture = Some(running);
                 Ok(())
             }
@@ -146,7 +146,7 @@ impl World {
         Ok(())
     }
 
-    /// What a fresh server has done by itself: it gives up whoever waited.
+    /// What a fresh server has done on its own: it ends the waits of lost callers.
     fn given_up(workspace: &WorkspaceName, fresh: &Server) -> Audit<Vec<Batch>> {
         let mut given_up = Vec::new();
         for body in fresh.log.take_acknowledged() {
@@ -173,8 +173,8 @@ impl World {
         live.space.check();
         copy.space.check();
         let (mut ours, theirs) = (live.space.head(), copy.space.head());
-        // Somebody may wait here whose call means nothing to a fresh server: the same is done to
-        // a copy of what is here. The entries stay aside, they have nothing to do with it.
+        // Callers may wait here that a fresh server does not have: the same is applied to a copy.
+        // The entries are left out, because they are not affected.
         for batch in given_up.iter().filter(|batch| batch.revision > live.space.revision()) {
             let endings = std::mem::take(&mut ours.endings);
             let mut space = Space::restore(ours, Vec::new());

@@ -1,5 +1,4 @@
-//! What a seed decides before the first step: who takes part, how tight everything is, and which
-//! misfortunes may happen at all.
+//! What a seed decides before the first step: the agents, the sizes and the possible faults.
 //!
 //! Swarm testing: each seed leaves some kinds of agents and some faults out and favours others, so
 //! that the seeds together go to more places than one fair mixture would.
@@ -11,10 +10,10 @@ use baton_core::WorkspaceName;
 
 use crate::rng::Rng;
 
-/// What an agent is like.
+/// The behaviour of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// Reads, then writes what it read if nobody was faster.
+    /// Reads, then writes what it read if no other agent was faster.
     Diligent,
     /// Writes on the ground of what it read long ago.
     Slow,
@@ -32,15 +31,15 @@ pub enum Kind {
     Reader,
     /// Changes how much of the past is kept.
     Historian,
-    /// Takes locks that others want too, waits for them, and writes under their tokens.
+    /// Acquires contended locks, waits for them, and writes with their tokens.
     Locker,
     /// The same with semaphores.
     Sharer,
-    /// Wants things done, and works on what others want done.
+    /// Creates tasks, and works on those of others.
     Worker,
     /// Meets others at barriers.
     Meeter,
-    /// Hands on what it works on, and takes what others hand on.
+    /// Hands over its work, and accepts the work of others.
     Giver,
     /// Sends mail and requests, answers those of others, posts, and reads streams.
     Talker,
@@ -78,26 +77,26 @@ const HOLDING: [Kind; 10] = [
     Kind::Talker,
 ];
 
-/// What may happen next.
+/// A step of the simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
     /// An agent acts.
     Act,
     /// A watcher begins, or looks into its queue.
     Watch,
-    /// What was gathered is written.
+    /// The open group is written.
     Flush,
     /// Time causes what is due.
     Expire,
     /// The most urgent chore is done.
     Keep,
-    /// A snapshot begins, or goes on by one chunk.
+    /// A snapshot starts, or continues by one chunk.
     Capture,
     /// A little time passes.
     Tick,
     /// Hours pass.
     Leap,
-    /// Nobody does anything until workspaces count as idle.
+    /// No agent acts until workspaces count as idle.
     Idle,
     /// The process ends at once; the disk and its cache stay.
     Kill,
@@ -115,27 +114,27 @@ pub enum Step {
     FlipBit,
     /// A fresh server on a copy of the disk must show the same.
     Compare,
-    /// Somebody writes to a workspace that began as another was.
+    /// An agent writes to a fork.
     Inherit,
-    /// Somebody hands in a secret, or does something with one.
+    /// An agent stores or uses a secret.
     Hide,
-    /// Somebody makes the calls that reactions want made, and says what came of them.
+    /// Webhook calls are made and their outcomes reported.
     Call,
 }
 
-/// What the seed has decided.
+/// The decisions of a seed.
 pub struct Plan {
-    /// How many steps there are before faults stop.
+    /// The number of steps before faults stop.
     pub steps: u64,
-    /// Where everything happens.
+    /// The workspaces.
     pub workspaces: Vec<WorkspaceName>,
-    /// Who takes part.
+    /// The agents.
     pub agents: Vec<Kind>,
-    /// How many watchers there are.
+    /// The number of watchers.
     pub watchers: usize,
-    /// How many keys agents fight over.
+    /// The number of contended keys.
     pub keys: u64,
-    /// How many bytes a value has at most.
+    /// The maximum size of a value in bytes.
     pub value_bytes_max: u64,
     /// The engine's settings.
     pub options: Options,
@@ -145,12 +144,12 @@ pub struct Plan {
     pub direct: bool,
     /// Whether a failed sync leaves lost bytes in the cache.
     pub cache_lies: bool,
-    /// What may happen, by weight.
+    /// The possible steps, by weight.
     pub weights: Vec<(Step, u64)>,
 }
 
 impl Plan {
-    /// What this seed decides.
+    /// The decisions of this seed.
     pub fn draw(rng: &mut Rng, steps: Option<u64>) -> Self {
         let names = ["w1", "Team-B", "w3", "w.4", "W5", "w6"];
         let count = 1 + rng.index(names.len());
@@ -191,7 +190,7 @@ impl Plan {
 }
 
 impl Plan {
-    /// Where an agent of a kind works. Those who hand things on or talk do so where they meet.
+    /// The workspace of an agent of a kind. Agents that hand over work or send messages share one.
     pub fn home_of(&self, kind: Kind, rng: &mut Rng) -> WorkspaceName {
         match kind {
             Kind::Giver | Kind::Talker => self.workspaces[0].clone(),

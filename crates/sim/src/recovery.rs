@@ -1,12 +1,11 @@
-//! What must be there after a restart: everything that was acknowledged, all or none of what was
-//! on its way, and nothing else.
+//! What must exist after a restart: everything that was acknowledged, all or none of what was in
+//! flight, and nothing else.
 
 use std::collections::BTreeMap;
 
 use baton::clock::Clock;
 use baton::error::Error;
 use baton::files::{self, File};
-use baton::machine::Asked;
 use baton_core::state::{Query as StateQuery, Snapshot};
 use baton_core::{Reply, Revision, WorkspaceName, state, workspace};
 use baton_log::{Log, ReadError};
@@ -16,15 +15,15 @@ use crate::world::{Server, World, broken, is_excused};
 
 /// Attempts to read while single operations fail.
 const ATTEMPTS_MAX: usize = 8;
-/// How much of the log is read at once.
+/// The number of bytes of the log to read at once.
 const READ_BYTES: usize = 1 << 20;
-/// How much of the past is read at once.
+/// The number of bytes of history to read at once.
 const BATCHES_BYTES: usize = 1 << 16;
 
 impl World {
     /// Demands that the server, which has just started, has everything.
     pub(crate) fn recover(&mut self, unknown: Option<Vec<u8>>) -> Audit {
-        // What was on its way was decided by the server before.
+        // What was in flight was decided by the previous server.
         self.recover_log(unknown)?;
         let now = self.clock.now();
         self.auditor.server_up(now);
@@ -83,8 +82,8 @@ impl World {
         Err(broken("the log cannot be read"))
     }
 
-    /// Demands that a server shows a workspace as the ledger has it up to a revision. The inner
-    /// error is the server's, who may say that it cannot.
+    /// Checks that a server shows a workspace as the ledger has it up to a revision. The inner
+    /// error is one that the server reports.
     pub(crate) fn show(
         &mut self,
         server: &Server,
@@ -94,7 +93,7 @@ impl World {
         if let Err(error) = server.shard.load(workspace) {
             return Ok(Err(error));
         }
-        // Whoever waited is gone; that they are given up is the one thing that loading adds.
+        // Waiting callers are gone; ending their waits is the only thing that loading adds.
         let waits = self.auditor.ledger(workspace).anyone_waits_at(head);
         let expected = head + u64::from(waits);
         let (shown, group) = revision_of(server, workspace)?;
@@ -107,7 +106,7 @@ impl World {
             resident.space.check();
             resident.history.check();
             let left = resident.space.waits().count();
-            demand!(left == 0, "`{workspace}`: {left} calls wait that nobody has made");
+            demand!(left == 0, "`{workspace}`: {left} calls wait that were never made");
         }
         self.show_entries(server, workspace, head)?;
         self.show_batches(server, workspace, head)
@@ -116,7 +115,7 @@ impl World {
     fn show_entries(&mut self, server: &Server, workspace: &WorkspaceName, head: u64) -> Audit {
         let everything = Snapshot { limit: Some(10_000), ..Snapshot::default() };
         let query = StateQuery::Snapshot(everything.clone()).into();
-        let Ok(Asked::Present(held)) = server.shard.ask(workspace, &query) else {
+        let Some(held) = server.shard.ask(workspace, &query).answer() else {
             return Err(broken("a loaded workspace is not in memory"));
         };
         match held.open(u64::MAX).map(|answer| answer.reply) {
@@ -125,7 +124,7 @@ impl World {
                 page.revision = Revision(head);
                 self.auditor.ledger(workspace).pictured(&everything, &page, head)
             }
-            other => Err(broken(format!("everything was asked for, the answer is {other:?}"))),
+            other => Err(broken(format!("all entries were requested, the answer is {other:?}"))),
         }
     }
 
@@ -137,7 +136,7 @@ impl World {
     ) -> Audit<Result<(), Error>> {
         let now = self.clock.now();
         let ledger = self.auditor.ledger(workspace);
-        // Retention that became durable in the step that was cut short may have let go of more.
+        // Retention that became durable in the interrupted step may have removed more.
         ledger.age(now);
         let mut next = 1;
         while next <= head {
@@ -163,8 +162,8 @@ impl World {
     }
 }
 
-/// How many revisions of which workspaces a rotten log has lost. It may take the very last record
-/// for one that was never complete, and nothing else.
+/// How many revisions of which workspaces a corrupted log has lost. It may treat the very last
+/// record as incomplete, and nothing else.
 pub(crate) fn lost_by_corruption(
     ours: &[Vec<u8>],
     fresh: &Server,
@@ -203,7 +202,7 @@ pub(crate) fn archived(fresh: &Server, workspace: &WorkspaceName) -> Result<u64,
 /// The revision that a server shows for a loaded workspace, and the group it rests on.
 fn revision_of(server: &Server, workspace: &WorkspaceName) -> Audit<(u64, u64)> {
     let query = workspace::Query::Get.into();
-    let Ok(Asked::Present(held)) = server.shard.ask(workspace, &query) else {
+    let Some(held) = server.shard.ask(workspace, &query).answer() else {
         return Err(broken("a loaded workspace is not in memory"));
     };
     let group = held.group();

@@ -1,19 +1,21 @@
 //! Requests and questions, from asking to the answer.
 //!
 //! The driver does what the engine's own callers do: it loads a workspace on first use, waits for a
-//! group that is full, and opens an answer only when its group is settled. It also asks for the
-//! workspace's revision before each request, so that the auditor knows what it was decided against.
+//! group that is full, and opens an answer only when its group is durable. It also reads the
+//! revision of the workspace before each request, so that the auditor knows what it was decided
+//! against.
 //!
-//! A call that waits goes through two hands: first it is queued, like any request; then it is
-//! looked at until a later batch has ended it. Its caller may go away at any time in between.
+//! A waiting call has two phases: first it is queued, like any request; then it is polled until a
+//! later batch has ended it. Its caller may disconnect at any time in between.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use baton::clock::Clock;
 use baton::error::Error;
-use baton::machine::{Absent, Asked, Held, Taken};
+use baton::machine::{Held, Queued};
 use baton::waiter::{WaitResult, Waiter};
+use baton::{Admission, HeldAnswer};
 use baton_core::{
     AgentId, Answer, Rejection, Request, Revision, Timestamp, WorkspaceName, workspace,
 };
@@ -25,17 +27,16 @@ use crate::models::secret::check_no_secret;
 use crate::story::{render_action, render_answer};
 use crate::world::{World, broken, is_excused};
 
-type HeldAnswer = Held<Result<Answer, Rejection>>;
-/// A revision that was somebody's effect.
+/// A revision that was the effect of a request.
 type ClaimedRevision = (WorkspaceName, u64);
 
-/// Something that somebody waits for.
+/// A request without an answer yet.
 pub(crate) struct PendingRequest {
     agent: usize,
     pub(crate) workspace: WorkspaceName,
     pub(crate) action: Action,
     asked_at: Timestamp,
-    /// What was durable when it was asked.
+    /// The durable revision when it was sent.
     asked_head: u64,
     waiting: RequestState,
 }
@@ -67,7 +68,7 @@ impl RequestState {
             Self::Request { answer, .. } | Self::Present(answer) => answer.group(),
             Self::Past(revision) => revision.group(),
             Self::Queued { group, .. } => *group,
-            // Whoever looks is told when what they are told is durable.
+            // A query is answered when what it read is durable.
             Self::Call { .. } => 0,
         }
     }
@@ -121,26 +122,24 @@ impl World {
         let shard = &self.server().shard;
         let waiting = match &action {
             Action::Submit(request) => {
-                let probe = match shard.ask(&workspace, &workspace::Query::Get.into()) {
-                    Ok(Asked::Present(held)) => held,
-                    Ok(Asked::Past(_)) | Err(Absent(())) => {
-                        return Err(broken("a loaded workspace does not know its revision"));
-                    }
+                let query = workspace::Query::Get.into();
+                let Some(probe) = shard.ask(&workspace, &query).answer() else {
+                    return Err(broken("a loaded workspace does not know its revision"));
                 };
-                let Ok(taken) = shard.submit(&workspace, request.clone(), &id) else {
-                    return Err(broken("a loaded workspace is not in memory"));
-                };
-                match taken {
-                    Taken::Decided(answer) => RequestState::Request { probe, answer },
-                    Taken::Waits { waiter: call, group, .. } => {
+                match shard.submit(&workspace, request.clone(), &id) {
+                    Admission::Answer(answer) => RequestState::Request { probe, answer },
+                    Admission::Wait(Queued { waiter: call, group, .. }) => {
                         RequestState::Queued { probe, call, group, is_gone: false }
+                    }
+                    Admission::Retry(..) => {
+                        return Err(broken("a loaded workspace is not in memory"));
                     }
                 }
             }
             Action::Ask(query) => match shard.ask(&workspace, query) {
-                Ok(Asked::Present(held)) => RequestState::Present(held),
-                Ok(Asked::Past(held)) => RequestState::Past(held),
-                Err(Absent(())) => return Err(broken("a loaded workspace is not in memory")),
+                Admission::Answer(held) => RequestState::Present(held),
+                Admission::Wait(held) => RequestState::Past(held),
+                Admission::Retry(..) => return Err(broken("a loaded workspace is not in memory")),
             },
         };
         let (asked_at, asked_head) = (self.clock.now(), self.auditor.ledger(&workspace).head());
@@ -157,7 +156,7 @@ impl World {
         Ok(())
     }
 
-    /// The caller of one of an agent's waiting calls goes away.
+    /// The caller of one of an agent's waiting calls disconnects.
     fn disconnect(&mut self, number: usize) {
         let of_agent = |pending: &PendingRequest| pending.agent == number;
         let call = self
@@ -171,9 +170,9 @@ impl World {
         let server = self.server.as_ref().expect("a server runs between steps");
         let mut machine = server.shard.machine();
         let resident = machine.resident(&workspace);
-        // A server that has lost its memory tells its callers so; they are as good as gone.
+        // A server that has lost its memory reports that to its callers, which count as gone.
         let Some(revision) = resident.map(|there| there.space.revision()) else { return };
-        // Whoever has asked again under the same key waits in its place.
+        // A repeated call with the same key takes its place.
         let is_replaced = self.pending[index + 1..].iter().any(|pending| {
             let later = pending.waiting.call();
             pending.workspace == workspace && later.is_some_and(|later| later.wait == wait)
@@ -184,9 +183,9 @@ impl World {
         machine.give_up(&call, self.clock.now());
         drop(machine);
         self.trace.tell(|| format!("{id} waits no longer for call {wait}"));
-        self.coverage.met("wait: caller went away");
+        self.coverage.met("wait: caller disconnected");
         match &mut self.pending[index].waiting {
-            // That it waited must still be explained once it is durable.
+            // The event that queued it must still be explained once it is durable.
             RequestState::Queued { is_gone, .. } => *is_gone = true,
             _ => {
                 self.pending.remove(index);
@@ -278,7 +277,7 @@ impl World {
             }
             RequestState::Present(held) => {
                 let Action::Ask(query) = &action else {
-                    return Err(broken("only questions are asked"));
+                    return Err(broken("only queries are sent"));
                 };
                 let answer = held.open(durable);
                 self.trace.tell(|| format!("   {id} reads: {}", render_answer(&answer)));
@@ -311,7 +310,7 @@ impl World {
         Ok(probe.revision.0)
     }
 
-    /// Somebody who waited is told something.
+    /// A waiting call is answered.
     fn end_call(&mut self, pending: &PendingRequest, told: WaitResult) -> Audit {
         let (RequestState::Call { call, decided_at }, Action::Submit(request)) =
             (&pending.waiting, &pending.action)
@@ -329,7 +328,7 @@ impl World {
                     Error::Full | Error::Closed => true,
                     _ => false,
                 };
-                demand!(excused, "`{id}` waited and heard: {error}");
+                demand!(excused, "`{id}` waited and got: {error}");
                 self.trace.tell(|| format!("   {id} waited and hears: {error}"));
                 return Ok(());
             }
@@ -361,7 +360,7 @@ impl World {
         Ok(effect.then_some(asked.decided_at + 1))
     }
 
-    /// Every answer goes into the digest, and none has in it what shall not be told.
+    /// Every answer is part of the digest, and none contains a secret value.
     pub(crate) fn sum_answer(&mut self, answer: &Result<Answer, Rejection>) -> Audit {
         if !self.hidden.is_empty() {
             check_no_secret("an answer", format!("{answer:?}").as_bytes())?;
@@ -374,7 +373,7 @@ impl World {
     }
 
     /// How many revisions of a workspace may be decided but not durable; none if retention itself
-    /// is on its way.
+    /// is in flight.
     pub(crate) fn slack(&self, workspace: &WorkspaceName) -> Option<u64> {
         const EXPIRIES: u64 = 40;
         let mut slack = EXPIRIES;

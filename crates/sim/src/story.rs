@@ -1,4 +1,4 @@
-//! Requests, questions and answers as they stand in a story.
+//! Requests, queries and answers as lines of a trace.
 
 use std::fmt::Write as _;
 
@@ -10,10 +10,10 @@ use baton_core::{
 
 use crate::actors::agent::Action;
 
-/// Longer values tell nothing more.
+/// Longer values add no information.
 const VALUE_CHARACTERS_MAX: usize = 24;
 
-/// What somebody wants.
+/// A request.
 pub(crate) fn render_action(action: &Action) -> String {
     match action {
         Action::Submit(request) => requested(request),
@@ -81,22 +81,6 @@ fn commanded(command: &Command) -> String {
             agent::Command::Leave { token, .. } => format!("leaves with token {token:?}"),
             agent::Command::Expire => "looks for the silent".to_owned(),
         },
-        Command::Message(command) => format!("asks {command:?}"),
-        Command::Topic(command) => format!("asks {command:?}"),
-        Command::Stream(command) => format!("asks {command:?}"),
-        Command::Rule(command) => format!("asks {command:?}"),
-        Command::UserEvent(command) => format!("asks {command:?}"),
-        Command::Reaction(command) => format!("asks {command:?}"),
-        Command::Lock(command) => format!("asks {command:?}"),
-        Command::Semaphore(command) => format!("asks {command:?}"),
-        Command::Barrier(command) => format!("asks {command:?}"),
-        Command::Join(command) => format!("asks {command:?}"),
-        Command::Checkpoint(command) => format!("asks {command:?}"),
-        Command::Artifact(command) => format!("asks {command:?}"),
-        Command::Secret(command) => format!("asks {command:?}"),
-        Command::Handoff(command) => format!("asks {command:?}"),
-        Command::Task(command) => format!("asks {command:?}"),
-        Command::Pipeline(command) => format!("asks {command:?}"),
         Command::Workspace(workspace::Command::Configure { history_count, history_age_ms }) => {
             match (history_count, history_age_ms) {
                 (Some(count), _) => format!("keeps {count} revisions of history"),
@@ -104,9 +88,7 @@ fn commanded(command: &Command) -> String {
                 (None, None) => "keeps history as it is".to_owned(),
             }
         }
-        Command::Workspace(command @ workspace::Command::Found { .. }) => {
-            format!("asks {command:?}")
-        }
+        command => format!("asks {command:?}"),
     }
 }
 
@@ -151,32 +133,12 @@ fn asked(query: &Query) -> String {
             let to = diff.to.map_or("now".to_owned(), |to| to.to_string());
             format!("asks what differs between {} and {to}", diff.from)
         }
-        Query::Namespace(_) => "asks for namespaces".to_owned(),
-        Query::Agent(_) => "asks for agents".to_owned(),
-        Query::Message(_) => "asks for messages".to_owned(),
-        Query::Topic(_) => "asks for topics".to_owned(),
-        Query::Stream(_) => "asks for streams".to_owned(),
-        Query::Rule(_) => "asks for rules".to_owned(),
-        Query::UserEvent(_) => "asks what happened".to_owned(),
-        Query::Reaction(_) => "asks for reactions".to_owned(),
-        Query::Contract(_) => "asks for contracts".to_owned(),
-        Query::Context(_) => "asks what to know".to_owned(),
-        Query::Lock(_) => "asks for locks".to_owned(),
-        Query::Semaphore(_) => "asks for semaphores".to_owned(),
-        Query::Barrier(_) => "asks for a barrier".to_owned(),
-        Query::Join(_) => "asks for a join".to_owned(),
-        Query::Checkpoint(_) => "asks for checkpoints".to_owned(),
-        Query::Artifact(_) => "asks for artifacts".to_owned(),
-        Query::Secret(_) => "asks for secrets".to_owned(),
-        Query::Handoff(_) => "asks for hand-offs".to_owned(),
-        Query::Task(_) => "asks for tasks".to_owned(),
-        Query::Pipeline(_) => "asks for pipelines".to_owned(),
-        Query::Workspace(_) => "asks about the workspace".to_owned(),
         Query::At(at, query) => format!("{} as of {at}", asked(query)),
+        query => format!("asks {query:?}"),
     }
 }
 
-/// What somebody is told.
+/// An answer.
 pub(crate) fn render_answer(answer: &Result<Answer, Rejection>) -> String {
     match answer {
         Ok(Answer { revision, reply }) => format!("{} at revision {revision}", shown(reply)),
@@ -200,32 +162,14 @@ fn shown(reply: &Reply) -> String {
         Reply::Namespace(namespace::Reply::Namespaces { namespaces, .. }) => {
             format!("{} namespaces", namespaces.len())
         }
-        Reply::Message(reply) => format!("{reply:?}"),
-        Reply::Topic(reply) => format!("{reply:?}"),
-        Reply::Stream(reply) => format!("{reply:?}"),
-        Reply::Rule(reply) => format!("{reply:?}"),
-        Reply::UserEvent(reply) => format!("{reply:?}"),
-        Reply::Reaction(reply) => format!("{reply:?}"),
-        Reply::Contract(reply) => format!("{reply:?}"),
-        Reply::Context(reply) => format!("{reply:?}"),
-        Reply::Lock(reply) => format!("{reply:?}"),
-        Reply::Semaphore(reply) => format!("{reply:?}"),
-        Reply::Barrier(reply) => format!("{reply:?}"),
-        Reply::Join(reply) => format!("{reply:?}"),
-        Reply::Checkpoint(reply) => format!("{reply:?}"),
-        Reply::Artifact(reply) => format!("{reply:?}"),
-        Reply::Secret(reply) => format!("{reply:?}"),
-        Reply::Handoff(reply) => format!("{reply:?}"),
-        Reply::Task(reply) => format!("{reply:?}"),
-        Reply::Pipeline(reply) => format!("{reply:?}"),
         Reply::Workspace(workspace::Reply::Workspace { retention, entries, .. }) => {
             format!("{entries} entries, history of {} revisions", retention.history_count)
         }
-        Reply::Workspace(reply) => format!("{reply:?}"),
         Reply::Transaction(replies) => replies.iter().map(shown).collect::<Vec<_>>().join(", and "),
         Reply::State(StateReply::Done)
         | Reply::Agent(agent::Reply::Done)
         | Reply::Namespace(namespace::Reply::Done) => "done".to_owned(),
+        reply => format!("{reply:?}"),
     }
 }
 

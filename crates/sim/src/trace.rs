@@ -1,4 +1,4 @@
-//! The story of one seed: told line by line if somebody listens, and always summed up in a digest.
+//! The trace of one seed: printed line by line if there is a listener, and always part of a digest.
 //!
 //! The digest covers every step, every answer and every durable byte. Two runs of one seed must
 //! agree on it; if they do not, something in Baton or in here depends on more than the seed.
@@ -14,18 +14,18 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// A story that is told to a listener, if there is one.
+    /// A trace for a listener, if there is one.
     pub fn new(listener: Option<Listener>) -> Self {
         Self { listener, digest: 0xcbf2_9ce4_8422_2325, step: 0 }
     }
 
-    /// The story goes on with this step.
+    /// The next step of the trace starts.
     pub fn begin_step(&mut self, step: u64) {
         self.step = step;
         self.sum(&step.to_le_bytes());
     }
 
-    /// One line. It is made only if somebody listens, because most seeds are run unheard.
+    /// One line. It is built only if there is a listener, because most seeds run without one.
     pub fn tell(&mut self, line: impl FnOnce() -> String) {
         if let Some(listener) = self.listener {
             listener(&format!("{:>5}  {}", self.step, line()));
@@ -46,7 +46,7 @@ impl Trace {
         }
     }
 
-    /// What everything so far adds up to.
+    /// The digest of everything so far.
     pub fn digest(&self) -> u64 {
         self.digest
     }

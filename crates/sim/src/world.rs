@@ -23,7 +23,7 @@ use crate::rng::Rng;
 use crate::tap::TappedLog;
 use crate::trace::{Listener, Trace};
 
-/// When every world begins.
+/// The start time of every world.
 const BEGINNING: Timestamp = Timestamp(1_700_000_000_000);
 
 /// A running server.
@@ -53,7 +53,7 @@ pub(crate) struct World {
     pub(crate) agents: Vec<Agent>,
     pub(crate) watchers: Vec<Watcher>,
     pub(crate) pending: Vec<PendingRequest>,
-    /// What was in memory when that was last looked at.
+    /// The workspaces in memory at the last check.
     pub(crate) stays: BTreeMap<WorkspaceName, u64>,
     pub(crate) auditor: Auditor,
     pub(crate) hidden: SecretValues,
@@ -61,7 +61,7 @@ pub(crate) struct World {
     pub(crate) trace: Trace,
     pub(crate) steps: u64,
     pub(crate) faults: u64,
-    /// Whether the disk was told to be full.
+    /// Whether the disk was set to be full.
     pub(crate) full: bool,
     /// Steps that the server has been left stopped after a failed write.
     pub(crate) stopped_for: u64,
@@ -171,7 +171,7 @@ impl World {
         }
     }
 
-    /// What a server would do by itself between two steps, and what the auditor has to say.
+    /// What a server does on its own between two steps, and the checks of the auditor.
     fn after_step(&mut self) -> Audit {
         self.notice_loss()?;
         self.absorb()?;
@@ -216,7 +216,7 @@ impl World {
             let place = (workspace, batch.revision.0);
             demand!(
                 batch.agent == AgentId::engine() || claimed.contains(&place),
-                "{place:?} by `{}` is durable, but nobody was answered so: {:?}",
+                "{place:?} by `{}` is durable, but no request explains it: {:?}",
                 batch.agent,
                 batch.events
             );
@@ -224,8 +224,9 @@ impl World {
         Ok(())
     }
 
-    /// A server that could not write goes on without its memory, and whoever waited is gone. Chores
-    /// write too, so that is seen by what has left memory. One that has stopped is another story.
+    /// A server that could not write discards its memory, and its waiting callers are gone.
+    /// Maintenance writes too, so this is detected by what has left memory. A server that has
+    /// stopped is handled elsewhere.
     pub(crate) fn notice_loss(&mut self) -> Audit {
         let stays = self.stays();
         let is_there = |(workspace, stay): (&WorkspaceName, &u64)| {
@@ -240,7 +241,7 @@ impl World {
         Ok(())
     }
 
-    /// Which workspaces are in memory, and since which loading.
+    /// The workspaces in memory, with the number of their last load.
     pub(crate) fn stays(&self) -> BTreeMap<WorkspaceName, u64> {
         let mut machine = self.server().shard.machine();
         let stay = |workspace: &WorkspaceName| {
@@ -278,7 +279,7 @@ impl World {
 
     pub(crate) fn expire(&mut self) -> Audit {
         for workspace in self.server().shard.expire() {
-            self.trace.tell(|| format!("time wants `{workspace}` in memory"));
+            self.trace.tell(|| format!("expiry needs `{workspace}` in memory"));
             if self.load(&workspace)? {
                 self.server().shard.expire();
             }

@@ -1,4 +1,4 @@
-//! The paths beside the workspaces: tokens, and what was refused.
+//! The paths of the whole server: tokens and denied requests.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ fn of(schema: &Value) -> Value {
     json!({"application/json": {"schema": schema}})
 }
 
-/// What one of them is, but for what it may refuse.
+/// A path without its particular errors.
 fn described(id: &str, summary: &str, status: u16, answer: (&str, &Value)) -> Value {
     let (description, schema) = answer;
     let mut described = json!({
@@ -38,12 +38,12 @@ fn list() -> Value {
         "properties": {"tokens": {"type": "array", "items": reference("TokenRecord")}},
         "required": ["tokens"],
     });
-    described("token.list", "Every token, also those that were revoked", 200, ("All.", &tokens))
+    described("token.list", "List tokens, including revoked ones", 200, ("The tokens.", &tokens))
 }
 
 fn create() -> Value {
-    let answer = ("The token, shown this once.", &reference("TokenMade"));
-    let mut described = described("token.create", "Make a token", 201, answer);
+    let answer = ("The token, which is returned only once.", &reference("TokenMade"));
+    let mut described = described("token.create", "Create a token", 201, answer);
     let example = json!({
         "name": "ci",
         "grant": {"role": "worker", "workspaces": ["team-*"], "agent": "ci"},
@@ -57,28 +57,29 @@ fn create() -> Value {
 }
 
 fn revoke() -> Value {
-    let answer = ("It is worth nothing any more.", &reference("TokenRecord"));
-    let summary = "Revoke a token; what its owner has open ends";
+    let answer = ("The revoked token.", &reference("TokenRecord"));
+    let summary = "Revoke a token and close its connections";
     let mut described = described("token.revoke", summary, 200, answer);
-    let id = json!({"type": "string", "description": "Its id, not the token itself."});
+    let id = json!({"type": "string", "description": "The id of the token, not the token itself."});
     described["parameters"] = json!([in_path("token", &id)]);
     refused(&mut described["responses"], &[404]);
     described
 }
 
 fn refusals() -> Value {
-    let answer = ("The newest first.", &reference("RefusalPage"));
-    let summary = "What was refused lately, to whom and why; for operators and admins";
+    let answer = ("Denied requests, newest first.", &reference("RefusalPage"));
+    let summary = "List recently denied requests";
     let mut described = described("access.refusals", summary, 200, answer);
-    let number = |name: &str, description: &str, max: u64| {
+    let number = |name: &str, description: &str, schema: Value| {
         json!({
-            "name": name, "in": "query", "description": description,
-            "schema": {"type": "integer", "minimum": 1, "maximum": max},
+            "name": name, "in": "query", "description": description, "schema": schema,
         })
     };
+    let limit = json!({"type": "integer", "minimum": 1, "maximum": 1_000, "default": 100});
+    let before = json!({"type": "integer", "minimum": 1});
     described["parameters"] = json!([
-        number("limit", "How many at most.", 1_000),
-        number("before", "Only those before this number: the cursor of the page before.", u64::MAX),
+        number("limit", "The maximum number of results.", limit),
+        number("before", "The `cursor` of the previous page. Default: the newest first.", before),
     ]);
     described
 }

@@ -1,4 +1,4 @@
-//! The paths where a body is bytes, and not the fields of an operation.
+//! The paths whose bodies are bytes instead of JSON.
 
 use serde_json::{Value, json};
 
@@ -20,10 +20,10 @@ fn any_bytes() -> Value {
 }
 
 fn agent() -> Value {
-    header("Baton-Agent", "Who acts; `anonymous` if nobody is named.", &reference("AgentId"))
+    header("Baton-Agent", "The agent that acts. Default: `anonymous`.", &reference("AgentId"))
 }
 
-fn said(name: &str, description: &str, schema: &Value) -> Value {
+fn in_query(name: &str, description: &str, schema: &Value) -> Value {
     json!({"name": name, "in": "query", "description": description, "schema": schema})
 }
 
@@ -32,8 +32,10 @@ fn number() -> Value {
 }
 
 fn upload() -> Value {
-    let known = "It was there already, and is kept for as long again.";
+    let known = "The artifact existed; its retention time starts again.";
     let schema = reference("Artifact");
+    let mut keep = number();
+    keep["default"] = baton_core::limits::ARTIFACT_KEEP_MS_DEFAULT.into();
     let answered = |description: &str| {
         json!({
             "description": description,
@@ -42,18 +44,18 @@ fn upload() -> Value {
     };
     let mut described = json!({
         "operationId": "artifact.put",
-        "summary": "Put an artifact: the body, as it is",
+        "summary": "Upload an artifact",
         "tags": ["artifact"],
         "parameters": [
             workspace(),
-            said("name", "What people call it.", &reference("ContentName")),
-            said("keep_ms", "How long it is kept while nobody names it.", &number()),
-            header("Baton-Artifact", "What the body must turn out as.", &reference("ArtifactId")),
-            header("Content-Digest", "The same, as RFC 9530 says it.", &json!({"type": "string"})),
+            in_query("name", "File name for display. Default: none.", &reference("ContentName")),
+            in_query("keep_ms", "How long it is kept without a reference, in milliseconds.", &keep),
+            header("Baton-Artifact", "The expected id of the body.", &reference("ArtifactId")),
+            header("Content-Digest", "Expected digest as in RFC 9530.", &json!({"type": "string"})),
             agent(),
         ],
         "requestBody": {"required": true, "content": any_bytes()},
-        "responses": {"201": answered("It is there."), "200": answered(known)},
+        "responses": {"201": answered("Created."), "200": answered(known)},
     });
     refused(&mut described["responses"], &[400, 403, 405, 408, 413, 429, 503]);
     described
@@ -62,20 +64,20 @@ fn upload() -> Value {
 fn download() -> Value {
     let mut described = json!({
         "operationId": "artifact.read",
-        "summary": "Read the bytes of an artifact, or a part of them",
+        "summary": "Download an artifact",
         "tags": ["artifact"],
         "parameters": [
             workspace(),
             in_path("artifact", &reference("ArtifactId")),
-            header("Range", "Which part: `bytes=0-99`.", &json!({"type": "string"})),
-            header("If-None-Match", "Tags that the caller has.", &json!({"type": "string"})),
+            header("Range", "Byte range, such as `bytes=0-99`.", &json!({"type": "string"})),
+            header("If-None-Match", "ETags that the caller has.", &json!({"type": "string"})),
         ],
         "responses": {
-            "200": {"description": "All of it.", "content": any_bytes()},
-            "206": {"description": "The part.", "content": any_bytes()},
-            "304": {"description": "The caller has it already."},
+            "200": {"description": "The content.", "content": any_bytes()},
+            "206": {"description": "The requested range.", "content": any_bytes()},
+            "304": {"description": "Not modified."},
             "416": {
-                "description": "It has no such part.",
+                "description": "The range is not satisfiable.",
                 "content": {"application/problem+json": {"schema": reference("Problem")}},
             },
         },
@@ -87,11 +89,11 @@ fn download() -> Value {
 fn export() -> Value {
     let mut described = json!({
         "operationId": "workspace.export",
-        "summary": "The whole workspace as one file, without its past and the values of secrets",
+        "summary": "Export a workspace without its history and secret values",
         "tags": ["workspace"],
         "parameters": [
             workspace(),
-            said("at", "As it was at this revision or time.", &crate::moment()),
+            in_query("at", "The revision or time. Default: the present.", &crate::moment()),
             agent(),
         ],
         "responses": {"200": {"description": "The file.", "content": any_bytes()}},
@@ -103,7 +105,7 @@ fn export() -> Value {
 fn backup() -> Value {
     let mut described = json!({
         "operationId": "server.backup",
-        "summary": "All workspaces as one file, with their past and the values of secrets",
+        "summary": "Back up all workspaces with their history and secret values",
         "tags": ["server"],
         "parameters": [],
         "responses": {"200": {"description": "The file.", "content": any_bytes()}},
@@ -115,12 +117,12 @@ fn backup() -> Value {
 fn import() -> Value {
     let mut described = json!({
         "operationId": "workspace.import",
-        "summary": "Make a workspace, which must not be there yet, of such a file",
+        "summary": "Import an exported file as a new workspace",
         "tags": ["workspace"],
         "parameters": [workspace(), agent()],
         "requestBody": {"required": true, "content": any_bytes()},
         "responses": {"201": {
-            "description": "It is there.",
+            "description": "Created.",
             "content": {"application/json": {"schema": reference("Forked")}},
         }},
     });
@@ -131,17 +133,17 @@ fn import() -> Value {
 fn hide() -> Value {
     let mut described = json!({
         "operationId": "secret.put",
-        "summary": "Hand in a secret: the body, as it is",
+        "summary": "Store a secret",
         "tags": ["secret"],
         "parameters": [
             workspace(),
-            said("name", "What people call it.", &reference("ContentName")),
-            said("ttl_ms", "How long it is kept; until it is deleted if not given.", &number()),
+            in_query("name", "Name for display. Default: none.", &reference("ContentName")),
+            in_query("ttl_ms", "Time to live in milliseconds. Default: no expiry.", &number()),
             agent(),
         ],
         "requestBody": {"required": true, "content": any_bytes()},
         "responses": {"201": {
-            "description": "Its reference.",
+            "description": "The secret's reference and metadata.",
             "content": {"application/json": {"schema": reference("SecretRecord")}},
         }},
     });
@@ -152,7 +154,7 @@ fn hide() -> Value {
 fn reveal() -> Value {
     let mut described = json!({
         "operationId": "secret.reveal",
-        "summary": "The value of a secret; that it was asked for is written down",
+        "summary": "Read the value of a secret; the access is recorded",
         "tags": ["secret"],
         "parameters": [workspace(), in_path("secret", &reference("SecretId")), agent()],
         "responses": {"200": {"description": "The value.", "content": any_bytes()}},

@@ -1,14 +1,14 @@
-//! The page of error codes, made of the refusals that the core declares and, for the crates around
-//! it, of sections that are written by hand.
+//! The page of error codes, made of the refusals that the crates declare.
 //!
 //! ```text
-//!   refusals! { … } ──▶ REFUSALS ──┐
-//!   errors/sections.md ────────────┴──▶ by prefix of the code ──▶ docs/errors.md
+//!   refusals! { … } ──▶ REFUSALS of every enum ──▶ by prefix of the code ──▶ docs/errors.md
 //! ```
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use baton::history::run::RunError;
+use baton::sorted_table::SortedTableError;
 use baton_core::refusals::Refusal;
 use baton_core::wire::Fault;
 use baton_core::{
@@ -16,9 +16,9 @@ use baton_core::{
     join, lock, message, namespace, pipeline, reaction, rule, secret, semaphore, state, stream,
     task, topic, user_event, workspace,
 };
+use baton_log::{AppendError, BlobError, OpenError, ReadError, TruncateError};
 
 const INTRODUCTION: &str = include_str!("errors/introduction.md");
-const SECTIONS: &str = include_str!("errors/sections.md");
 
 /// Lines of the page are not longer.
 const COLUMNS: usize = 100;
@@ -68,7 +68,11 @@ const PREFIXES: &[&str] = &[
     "cli",
 ];
 
-/// Every enum of refusals that is declared with what the page says.
+/// Errors of the command line, which is a program and has no library.
+#[path = "../../cli/src/fault.rs"]
+mod fault;
+
+/// The refusals of everything above the log.
 const DECLARED: &[&[Refusal]] = &[
     Fault::REFUSALS,
     Rejection::REFUSALS,
@@ -95,25 +99,52 @@ const DECLARED: &[&[Refusal]] = &[
     artifact::Rejection::REFUSALS,
     secret::Rejection::REFUSALS,
     workspace::Rejection::REFUSALS,
+    baton::error::Error::REFUSALS,
+    SortedTableError::REFUSALS,
+    RunError::REFUSALS,
+    baton_tls::TlsError::REFUSALS,
+    baton_client::Error::REFUSALS,
+    fault::Fault::REFUSALS,
 ];
+
+/// The refusals of the log, which knows no kinds.
+const DECLARED_BY_LOG: &[&[baton_log::Refusal]] = &[
+    AppendError::REFUSALS,
+    ReadError::REFUSALS,
+    TruncateError::REFUSALS,
+    BlobError::REFUSALS,
+    OpenError::REFUSALS,
+];
+
+/// Every refusal that is declared.
+fn declared() -> Vec<Refusal> {
+    let above = DECLARED.iter().chain(baton_server::REFUSALS).copied().flatten().copied();
+    let of_log = DECLARED_BY_LOG.iter().copied().flatten().map(|refusal| {
+        let baton_log::Refusal { code, summary, message, hint, cause, remedy } = *refusal;
+        Refusal { code, kind: Some(Kind::Unavailable), summary, message, hint, cause, remedy }
+    });
+    above.chain(of_log).collect()
+}
 
 /// The whole page.
 ///
 /// # Panics
 ///
-/// If a code is documented twice, or a declared one not at all.
+/// If a code is documented twice or not at all.
 pub fn page() -> String {
-    let mut sections: Vec<(&str, String)> = Vec::new();
-    let declared = || DECLARED.iter().flat_map(|refusals| refusals.iter());
-    sections.extend(declared().filter_map(|refusal| Some((refusal.code, section(refusal)?))));
-    sections.extend(written());
-    let mut by_code: BTreeMap<&str, usize> = BTreeMap::new();
-    for (code, _) in &sections {
-        *by_code.entry(code).or_default() += 1;
+    let declared = declared();
+    let mut by_code: BTreeMap<&str, Vec<&Refusal>> = BTreeMap::new();
+    for refusal in &declared {
+        by_code.entry(refusal.code).or_default().push(refusal);
     }
-    for refusal in declared() {
-        let code = refusal.code;
-        assert_eq!(by_code.get(code), Some(&1), "`{code}` needs one `cause`, in one place");
+    for (code, refusals) in &by_code {
+        let documented = refusals.iter().filter(|refusal| refusal.cause.is_some()).count();
+        assert_eq!(documented, 1, "`{code}` needs one `cause`, in one place");
+    }
+    let mut sections: Vec<(&str, String)> = Vec::new();
+    for refusal in &declared {
+        let section = section(refusal, &by_code[refusal.code]);
+        sections.extend(section.map(|text| (refusal.code, text)));
     }
     let rank = |code: &str| {
         let prefix = code.split('.').next();
@@ -125,16 +156,9 @@ pub fn page() -> String {
     format!("{INTRODUCTION}\n{}", sections.join("\n"))
 }
 
-/// The sections that are written by hand.
-fn written() -> impl Iterator<Item = (&'static str, String)> {
-    SECTIONS.split("## `").skip(1).map(|section| {
-        let code = section.split('`').next().unwrap_or_default();
-        (code, format!("## `{}\n", section.trim_end()))
-    })
-}
-
-/// What is said about a refusal; nothing if another one documents the code.
-fn section(refusal: &Refusal) -> Option<String> {
+/// The section of a refusal, with the messages of all that have its code; none if another one
+/// documents the code.
+fn section(refusal: &Refusal, all: &[&Refusal]) -> Option<String> {
     let cause = refusal.cause?;
     let summary: Vec<&str> = refusal.summary.iter().map(|line| line.trim()).collect();
     let kind = match refusal.kind {
@@ -144,13 +168,33 @@ fn section(refusal: &Refusal) -> Option<String> {
     let mut text = format!("## `{}`\n\n", refusal.code);
     text.push_str(&filled("", "", &summary.join(" ")));
     text.push_str(&filled("\n- ", "  ", &format!("Kind: {kind}")));
-    if !refusal.message.is_empty() {
-        text.push_str(&filled("- ", "  ", &format!("Detail: {}", quoted(refusal.message))));
+    let mut details = Vec::new();
+    for message in all.iter().map(|refusal| refusal.message).filter(|message| says_more(message)) {
+        let message = quoted(message);
+        if !details.contains(&message) {
+            details.push(message);
+        }
+    }
+    if !details.is_empty() {
+        text.push_str(&filled("- ", "  ", &format!("Detail: {}", details.join(", or "))));
     }
     text.push_str(&filled("- ", "  ", &format!("Cause: {cause}")));
     let remedy = refusal.remedy.map_or_else(|| sentence(refusal.hint), str::to_owned);
     text.push_str(&filled("- ", "  ", &format!("Remedy: {remedy}")));
     Some(text)
+}
+
+/// Whether a message has words besides what is put in.
+fn says_more(message: &str) -> bool {
+    let mut is_inside = false;
+    message.chars().any(|letter| {
+        match letter {
+            '{' => is_inside = true,
+            '}' => is_inside = false,
+            _ => {}
+        }
+        !is_inside && letter.is_alphabetic()
+    })
 }
 
 fn word(kind: Kind) -> String {

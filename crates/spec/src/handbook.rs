@@ -1,14 +1,16 @@
-//! The reference for people, made of the same vocabulary as the description for programs.
+//! The reference for people, generated from the same vocabulary as the description for programs.
 //!
-//! A test compares `docs/reference.md` with it: a field that is added anywhere appears there, or
-//! the test fails and names the command that rewrites the file.
+//! A test compares `docs/reference.md` with it: a new field appears there, or the test fails and
+//! names the command that rewrites the file.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use baton_core::access::Role;
 use baton_core::wire::{Effect, OPERATIONS, Operation};
 use serde_json::{Map, Value};
 
+use crate::calls::{self, SpecialCall};
 use crate::paths::path_of;
 use crate::vocabulary::Vocabulary;
 use crate::{COMPONENTS, document};
@@ -16,39 +18,53 @@ use crate::{COMPONENTS, document};
 const INTRODUCTION: &str = "\
 # Reference
 
-Every operation, every type and every event. This page is made from the types that the server
-reads and writes; a test holds it against them. What goes wrong is in [errors.md](errors.md), how
-the doors work in [wire.md](wire.md), and the same for programs is `GET /openapi.json`.
+Every operation, type and event. This page is generated from the types that the server reads and
+writes. Errors are in [errors.md](errors.md), the protocols in [wire.md](wire.md), and the same for
+programs is `GET /openapi.json`.
 
-An operation is the same at every door:
+An operation is the same on every interface:
 
-| door | how |
+| interface | how |
 |---|---|
-| HTTP | `POST /v1/{workspace}/commands` with `{\"command\": \"state.set\", …}`, or its own path |
+| HTTP | its own path, or `POST /v1/{workspace}/commands` with `{\"command\": \"state.set\", …}` |
 | WebSocket | `{\"id\": 1, \"workspace\": \"research\", \"command\": \"state.set\", …}` |
 | shell | `baton state set …`; `baton help` lists the commands |
 
-Besides their own fields all of them take `agent` (who acts). What changes something also takes
-`idempotency_key` (repeating it has no second effect) and `token` (refused if it is stale); what
-asks takes `at`, a revision or a time of the past.
+A path answers with the result itself. `/commands` and the WebSocket answer with
+`{\"revision\": …, \"result\": …}`.
+
+Besides its own fields every operation takes:
+
+| field | for | default | |
+|---|---|---|---|
+| `agent` | all | `anonymous`, or the agent of the access token | the agent that acts |
+| `idempotency_key` | writes | none | a repeated request with the same key returns the stored \
+answer and has no second effect |
+| `token` | writes | none | a fencing token; a stale one is rejected |
+| `at` | reads | the present | a revision or time of the past |
+
+Over HTTP they are the headers `Baton-Agent`, `Idempotency-Key` and `Baton-Token`, and the query
+parameter `at`. An optional field that is `null` counts as omitted, unless it takes any JSON. Names
+that end in `_ms` are durations in milliseconds. Every write may also trigger
+[reactions](#reaction).
 
 ";
 
 const BESIDE: &str = "\
-## Beside the workspaces
+## Server
 
-What is of the whole server. See [access.md](access.md) for who may.
+Paths of the whole server. See [access.md](access.md) for permissions.
 
-| path | | takes | answers with |
+| path | | request | response |
 |---|---|---|---|
 ";
 
 const EVENTS: &str = "\
 ## Events
 
-What watchers are told and the history keeps: the type, and the fields that one may have besides
-`revision`, `time`, `agent`, `type` and `subject`. What agents emit themselves has the type that
-they give it.
+The events that watches deliver and history keeps: the type, and the fields that it may have besides
+`revision`, `time`, `agent`, `type` and `subject`. Events of `event.emit` have the type that the
+agent gave them.
 
 | type | fields |
 |---|---|
@@ -69,7 +85,8 @@ pub fn page(events: &Value) -> String {
     let links: Vec<String> = primitives.keys().map(|name| format!("[{name}](#{name})")).collect();
     writeln!(
         page,
-        "{} · [beside](#beside-the-workspaces) · [types](#types) · [events](#events)\n",
+        "{} · [transactions and watches](#transactions-and-watches) · [server](#server) · \
+         [types](#types) · [events](#events)\n",
         links.join(" · ")
     )
     .expect(WRITABLE);
@@ -79,10 +96,16 @@ pub fn page(events: &Value) -> String {
             write_operation(&mut page, operation, &vocabulary, &schemas[operation.name]);
         }
     }
+    page.push_str("## Transactions and watches\n\n");
+    for call in calls::all(&vocabulary) {
+        write_call(&mut page, &call);
+    }
     write_beside(&mut page, &document);
     page.push_str("## Types\n\n");
     for (name, schema) in schemas.iter().filter(|(name, _)| is_type(name)) {
-        write_type(&mut page, name, schema);
+        // A field of an answer is not required of anyone.
+        let required = if vocabulary.sent.contains(name) { "required" } else { "always present" };
+        write_type(&mut page, name, schema, required);
     }
     page.push_str(EVENTS);
     for (name, fields) in event_fields(events) {
@@ -91,12 +114,12 @@ pub fn page(events: &Value) -> String {
     page
 }
 
-/// Sums and envelopes say nothing that does not stand elsewhere.
+/// Whether a component has its own section under the types.
 fn is_type(name: &str) -> bool {
     let sums =
         ["Command", "TransactionCommand", "Result", "Answer", "TransactionAnswer", "Refused"];
     let is_operation = OPERATIONS.iter().any(|operation| operation.name == name);
-    !is_operation && !name.starts_with("transaction") && !sums.contains(&name)
+    !is_operation && !name.to_lowercase().starts_with("transaction") && !sums.contains(&name)
 }
 
 fn write_operation(
@@ -105,24 +128,48 @@ fn write_operation(
     vocabulary: &Vocabulary,
     schema: &Value,
 ) {
-    let name = operation.name;
+    let Operation { name, summary, needs, side_effects, null_when, .. } = *operation;
+    writeln!(page, "### {name}\n\n{summary}.{}\n", further(schema)).expect(WRITABLE);
     let effect = match operation.effect {
-        Effect::Changes => "changes",
-        Effect::Asks => "asks",
+        Effect::Changes => "Write",
+        Effect::Asks => "Read",
     };
-    let words = Some(sentence(schema)).filter(|words| !words.is_empty());
-    let words = words.unwrap_or_else(|| format!("{}.", operation.summary));
-    writeln!(page, "### {name}\n\n{words}\n").expect(WRITABLE);
     let result = shown(&vocabulary.result(name));
     let (method, path) = (operation.method.name(), path_of(operation));
-    writeln!(page, "It {effect}; answered with {result}. `{method} {path}`\n").expect(WRITABLE);
-    write_fields(page, vocabulary.fields(name));
+    let role = Role::ALL.into_iter().find(|role| role.covers(needs)).map_or("", Role::name);
+    write!(page, "`{method} {path}` · {effect}, role `{role}`. Returns {result}").expect(WRITABLE);
+    match null_when {
+        Some(clause) => writeln!(page, ", or `null` if {clause}.\n"),
+        None => writeln!(page, ".\n"),
+    }
+    .expect(WRITABLE);
+    if !side_effects.is_empty() {
+        writeln!(page, "Side effects: {side_effects}\n").expect(WRITABLE);
+    }
+    write_fields(page, vocabulary.fields(name), "required");
     if let Some(example) = schema["examples"].get(0) {
         writeln!(page, "```json\n{example}\n```\n").expect(WRITABLE);
     }
 }
 
-/// What is of the whole server, and has a path but no command.
+/// What the description of a type says after its first sentence, which repeats the summary.
+fn further(schema: &Value) -> String {
+    let description = sentence(schema);
+    description.split_once(". ").map(|(_, further)| format!(" {further}")).unwrap_or_default()
+}
+
+fn write_call(page: &mut String, call: &SpecialCall) {
+    let SpecialCall { name, summary, details, http, fields, example, .. } = call;
+    writeln!(page, "### {name}\n\n{summary}.\n").expect(WRITABLE);
+    if let Some((method, path)) = http {
+        writeln!(page, "`{method} {path}`\n").expect(WRITABLE);
+    }
+    writeln!(page, "{details}\n").expect(WRITABLE);
+    write_fields(page, fields, "required");
+    writeln!(page, "```json\n{example}\n```\n").expect(WRITABLE);
+}
+
+/// The paths of the whole server, which have no command.
 fn write_beside(page: &mut String, document: &Value) {
     page.push_str(BESIDE);
     let paths = document["paths"].as_object().into_iter().flatten();
@@ -149,26 +196,39 @@ fn write_beside(page: &mut String, document: &Value) {
     page.push('\n');
 }
 
-fn write_type(page: &mut String, name: &str, schema: &Value) {
+fn write_type(page: &mut String, name: &str, schema: &Value, required: &str) {
     writeln!(page, "### type {name}\n\n{}\n", sentence(schema)).expect(WRITABLE);
     if schema["properties"].is_object() || schema["oneOf"].is_array() {
-        write_fields(page, schema);
+        write_fields(page, schema, required);
     } else {
-        writeln!(page, "{}\n", shown(schema)).expect(WRITABLE);
+        let or_null = if is_nullable(schema) { " or `null`" } else { "" };
+        writeln!(page, "{}{or_null}\n", shown(schema)).expect(WRITABLE);
     }
 }
 
-fn write_fields(page: &mut String, schema: &Value) {
+/// Whether `null` is one of its forms.
+pub(crate) fn is_nullable(schema: &Value) -> bool {
+    let forms = schema["anyOf"].as_array().into_iter().flatten();
+    forms.into_iter().any(|form| form["type"] == "null")
+}
+
+/// A table of the fields; `mark` says of a field that is required what that means.
+fn write_fields(page: &mut String, schema: &Value, mark: &str) {
     let nothing = Map::new();
     let fields = schema["properties"].as_object().unwrap_or(&nothing);
     if !fields.is_empty() {
-        page.push_str("| field | type | |\n|---|---|---|\n");
+        page.push_str("| field | type | default | |\n|---|---|---|---|\n");
         let required = schema["required"].as_array();
         for (field, schema) in fields {
             let is_required = required.is_some_and(|names| names.iter().any(|name| name == field));
-            let mark = if is_required { "" } else { "?" };
+            let default = match schema.get("default") {
+                _ if is_required => mark.to_owned(),
+                Some(default) => format!("`{default}`"),
+                None => "–".to_owned(),
+            };
             let kind = shown(schema).replace('|', "\\|");
-            writeln!(page, "| `{field}`{mark} | {kind} | {} |", sentence(schema)).expect(WRITABLE);
+            let words = sentence(schema).replace('|', "\\|");
+            writeln!(page, "| `{field}` | {kind} | {default} | {words} |").expect(WRITABLE);
         }
         page.push('\n');
     }
@@ -176,7 +236,7 @@ fn write_fields(page: &mut String, schema: &Value) {
     if !forms.is_empty() {
         page.push_str("One of:\n\n");
         for form in forms {
-            writeln!(page, "- {}{}", shown(form), said(form)).expect(WRITABLE);
+            writeln!(page, "- {}{}", shown(form), described(form)).expect(WRITABLE);
         }
         page.push('\n');
     }
@@ -186,8 +246,8 @@ fn sentence(schema: &Value) -> String {
     schema["description"].as_str().unwrap_or_default().replace('\n', " ")
 }
 
-/// What is said of one of several forms, after a colon.
-fn said(form: &Value) -> String {
+/// The description of one of several forms, after a colon.
+fn described(form: &Value) -> String {
     let words = sentence(form);
     if words.is_empty() { words } else { format!(": {words}") }
 }
@@ -196,7 +256,16 @@ fn said(form: &Value) -> String {
 fn shown(schema: &Value) -> String {
     if let Some(path) = schema["$ref"].as_str() {
         let name = path.trim_start_matches(COMPONENTS);
+        if name == "TransactionCommand" {
+            return "command".to_owned();
+        }
         return format!("[{name}](#type-{})", name.to_lowercase().replace('.', ""));
+    }
+    // A form of an operation that only says which of its fields is required.
+    let is_bare = schema["type"].is_null() && schema["properties"].is_null();
+    if let (true, Some(required)) = (is_bare, schema["required"].as_array()) {
+        let names: Vec<String> = required.iter().filter_map(Value::as_str).map(code).collect();
+        return names.join(", ");
     }
     if let Some(word) = schema.get("const") {
         return format!("`{word}`");
@@ -227,23 +296,31 @@ fn shown(schema: &Value) -> String {
 fn of_an_object(schema: &Value) -> String {
     match schema["properties"].as_object() {
         Some(fields) => {
-            let names: Vec<String> = fields.keys().map(|name| format!("`{name}`")).collect();
+            let names: Vec<String> = fields.keys().map(|name| code(name)).collect();
             format!("object with {}", names.join(", "))
         }
         None => "object".to_owned(),
     }
 }
 
+fn code(name: &str) -> String {
+    format!("`{name}`")
+}
+
+/// The range of a number or the length of a text.
 fn bounds(schema: &Value) -> String {
-    let mut bounds = Vec::new();
-    for (key, words) in [("minimum", "from"), ("maximum", "to"), ("maxLength", "of at most")] {
-        // What every number of its width can be is no bound to speak of.
-        if let Some(bound) = schema[key].as_u64().filter(|bound| ![0, u64::MAX].contains(bound)) {
-            let unit = if key == "maxLength" { " characters" } else { "" };
-            bounds.push(format!(" {words} {bound}{unit}"));
-        }
+    let is_safe = |max: &i64| *max < (1 << 53) - 1;
+    let (min, max) = (schema["minimum"].as_i64(), schema["maximum"].as_i64().filter(is_safe));
+    let range = match (min, max) {
+        (Some(min), Some(max)) => format!(", {min} to {max}"),
+        (None, Some(max)) => format!(", at most {max}"),
+        (Some(min), None) if min != 0 => format!(", at least {min}"),
+        (_, None) => String::new(),
+    };
+    match schema["maxLength"].as_u64() {
+        Some(max) => format!("{range}, at most {max} characters"),
+        None => range,
     }
-    bounds.concat()
 }
 
 /// The fields that examples of each type have.
@@ -252,8 +329,8 @@ fn event_fields(events: &Value) -> BTreeMap<String, Vec<String>> {
     for example in events["examples"].as_array().into_iter().flatten() {
         let name = example["name"].as_str().unwrap_or_default();
         let kind = name.split_whitespace().next().unwrap_or_default();
-        // Receipts are told to nobody, and what agents emit has the types they give it.
-        if kind.starts_with("receipt.") || example["json"]["bus"].is_object() {
+        // Receipts are not delivered, and events of `event.emit` have the types that agents give.
+        if kind.starts_with("receipt.") || example["json"]["event"].is_object() {
             continue;
         }
         let inner = example["json"].as_object().and_then(|sum| sum.values().next());

@@ -1,4 +1,4 @@
-//! Generates the `OpenAPI` 3.1 document of the HTTP API, and the reference for people.
+//! Generates the `OpenAPI` 3.1 document of the HTTP API, and the reference.
 //!
 //! ```text
 //!   core's types ──schemars──▶ vocabulary: fields and results by operation
@@ -8,7 +8,7 @@
 //!   document ──▶ spec/openapi.json, which the server embeds
 //!   document, spec/events.json ──▶ docs/reference.md
 //!   OPERATIONS, vocabulary ──▶ spec/operations.json, for programs that generate clients
-//!   refusals! { … } of the core ──▶ docs/errors.md
+//!   refusals! { … } ──▶ docs/errors.md
 //! ```
 //!
 //! Nothing that ships depends on this crate: it is the only one that enables the `schema` features,
@@ -17,16 +17,17 @@
 //!
 //! Invariants:
 //!
-//! 1. Fields, results, names and limits come from the types that the server reads and writes: a new
-//!    field of a command appears here without further work.
-//! 2. Every operation is described, as a command and with an example that can be read; a test walks
-//!    over them.
+//! 1. Fields, results, names, limits and defaults come from the types that the server reads and
+//!    writes: a new field of a command appears here without further work.
+//! 2. Every operation is described, with an example that can be parsed. Every optional field has a
+//!    default or says what its absence means, and every nullable reply says when it is `null`.
 //! 3. The files change only on purpose: a test fails while a file differs from what is generated.
 //!
-//! Deliberately absent: what the WebSocket says after its handshake. `OpenAPI` has no words for
-//! it; the commands are the same.
+//! Deliberately absent from the `OpenAPI` document: the messages on a WebSocket, which it cannot
+//! express. The commands are the same.
 
 mod access;
+mod calls;
 mod contents;
 mod errors;
 mod examples;
@@ -37,8 +38,6 @@ mod paths;
 mod tests;
 mod vocabulary;
 
-use std::collections::BTreeSet;
-
 use baton_core::wire::{Effect, OPERATIONS, Operation, operation};
 use serde_json::{Map, Value, json};
 
@@ -47,11 +46,16 @@ pub use handbook::page as reference_page;
 pub use operations::operations;
 use vocabulary::Vocabulary;
 
-/// Where a component stands in the document.
+/// The path of components in the document.
 const COMPONENTS: &str = "#/components/schemas/";
 
 fn reference(component: &str) -> Value {
     json!({"$ref": format!("{COMPONENTS}{component}")})
+}
+
+/// A reference with its own description.
+fn described(component: &str, description: &str) -> Value {
+    json!({"$ref": format!("{COMPONENTS}{component}"), "description": description})
 }
 
 /// The `OpenAPI` document.
@@ -59,7 +63,7 @@ pub fn document() -> Value {
     let mut vocabulary = Vocabulary::gather();
     let paths = paths::paths(&vocabulary);
     let mut schemas = std::mem::take(&mut vocabulary.components);
-    // Ours come later: the core's own sums go by the same names, and nothing refers to them.
+    // These replace the sums of the core, which have the same names and no references.
     schemas.extend(commands(&vocabulary));
     schemas.extend(answers(&vocabulary));
     let mut document = json!({
@@ -67,9 +71,8 @@ pub fn document() -> Value {
         "info": {
             "title": "Baton",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "The place where a fleet of AI agents works together: shared, \
-                versioned state, namespaces, agents, tasks, locks, transactions, history and \
-                watches.",
+            "description": "A coordination server for AI agents: shared state, tasks, hand-offs, \
+                locks and messages in one durable, ordered log.",
             "license": {"name": "Apache-2.0 OR MIT", "identifier": "Apache-2.0 OR MIT"},
         },
         "paths": paths,
@@ -79,8 +82,8 @@ pub fn document() -> Value {
     document
 }
 
-/// Every operation as an object: with its envelope where it is posted by itself, and bare where it
-/// is part of a transaction.
+/// Every operation as an object: with its envelope as a request, and without it as a part of a
+/// transaction.
 fn commands(vocabulary: &Vocabulary) -> Map<String, Value> {
     let mut schemas = Map::new();
     let (mut posted, mut parts) = (Vec::new(), Vec::new());
@@ -94,28 +97,36 @@ fn commands(vocabulary: &Vocabulary) -> Map<String, Value> {
             parts.push(part);
         }
     }
-    let transaction = json!({
-        "description": "Several commands, all or nothing, under preconditions.",
-        "type": "object",
-        "properties": {
-            "require": {"type": "array", "items": reference("Precondition"),
-                "maxItems": baton_core::limits::TRANSACTION_REQUIREMENTS_MAX},
-            "commands": {"type": "array", "items": reference("TransactionCommand"), "minItems": 1,
-                "maxItems": baton_core::limits::TRANSACTION_COMMANDS_MAX},
-        },
-        "required": ["commands"],
-        "additionalProperties": false,
-    });
+    let transaction = transaction();
     let mut named = transaction.clone();
     named["properties"]["command"] = json!({"const": "transaction"});
     named["required"] = json!(["command", "commands"]);
     schemas.insert("Transaction".to_owned(), with_envelope(transaction, ""));
     schemas.insert("transaction".to_owned(), with_envelope(named, "transaction"));
     posted.push("transaction".to_owned());
-    schemas.insert("Command".to_owned(), one_of("A command or a question, by name.", &posted, ""));
-    let part = one_of("A command of a transaction, by name.", &parts, "transaction.");
+    schemas.insert("Command".to_owned(), one_of("An operation by name.", &posted, ""));
+    let part = one_of("A command in a transaction, by name.", &parts, "transaction.");
     schemas.insert("TransactionCommand".to_owned(), part);
     schemas
+}
+
+/// The fields of a transaction.
+pub(crate) fn transaction() -> Value {
+    json!({
+        "description": "Several commands that are executed atomically, under preconditions.",
+        "type": "object",
+        "properties": {
+            "require": {"type": "array", "items": reference("Precondition"), "default": [],
+                "description": "Preconditions. If one does not hold, no command is executed.",
+                "maxItems": baton_core::limits::TRANSACTION_REQUIREMENTS_MAX},
+            "commands": {"type": "array", "items": reference("TransactionCommand"), "minItems": 1,
+                "description": "The commands, in order. If one is rejected, none is executed. \
+                    Queries, and commands that would have to wait, are rejected.",
+                "maxItems": baton_core::limits::TRANSACTION_COMMANDS_MAX},
+        },
+        "required": ["commands"],
+        "additionalProperties": false,
+    })
 }
 
 fn one_of(description: &str, components: &[String], prefix: &str) -> Value {
@@ -134,28 +145,45 @@ fn one_of(description: &str, components: &[String], prefix: &str) -> Value {
     })
 }
 
-/// Whether it can be asked about any moment.
+/// Whether it takes `at`.
 fn is_timeless(operation: &Operation) -> bool {
     operation.effect == Effect::Asks && !operation.is_about_the_past
 }
 
-/// The moment that a question is about.
+/// The revision or time that a query is about.
 fn moment() -> Value {
     json!({
-        "description": "As it was at this revision or time; the present if not given.",
+        "description": "Read the state at this revision or time. Default: the present.",
         "anyOf": [reference("At"), {"type": "null"}],
     })
 }
 
-/// Who acts, and under which key and token, may stand in the object itself.
+/// The description of the field `agent`.
+const AGENT: &str = "The agent that acts. If omitted, the agent of the access token or of the \
+    header `Baton-Agent`, else `anonymous`.";
+
+/// The description of the field `idempotency_key`.
+const IDEMPOTENCY_KEY: &str = "A repeated request with the same key returns the stored answer and \
+    has no second effect. If omitted, a repeated request is executed again.";
+
+/// Adds the fields that every command has besides its own.
 fn with_envelope(mut schema: Value, name: &str) -> Value {
-    let given = |component: &str| json!({"anyOf": [reference(component), {"type": "null"}]});
-    schema["properties"]["agent"] = given("AgentId");
-    schema["properties"]["idempotency_key"] = given("IdempotencyKey");
+    let given = |component: &str, description: &str| {
+        let forms = [reference(component), json!({"type": "null"})];
+        json!({"anyOf": forms, "description": description})
+    };
+    let agent = match schema["properties"]["agent"]["description"].as_str() {
+        Some(own) if own.contains("If omitted") => own.to_owned(),
+        Some(own) => format!("{own} If omitted, the agent that acts."),
+        None => AGENT.to_owned(),
+    };
+    schema["properties"]["agent"] = given("AgentId", &agent);
+    schema["properties"]["idempotency_key"] = given("IdempotencyKey", IDEMPOTENCY_KEY);
     let is_fenced = |it: &Operation| it.effect == Effect::Changes && !it.names_token;
     if operation(name).is_some_and(is_fenced) {
         schema["properties"]["token"] = json!({
-            "description": "What the caller acts under: refused if it is stale.",
+            "description": "Fencing token of the caller's lease, hold or session. A stale one is \
+                rejected. If omitted, it is not checked.",
             "allOf": [reference("Token")],
         });
     }
@@ -171,32 +199,39 @@ fn with_envelope(mut schema: Value, name: &str) -> Value {
     schema
 }
 
-/// What is answered to commands by name.
+/// The answers to commands by name.
 fn answers(vocabulary: &Vocabulary) -> Map<String, Value> {
-    let result = json!({"anyOf": vocabulary.all_results()});
+    let result = json!({
+        "description": "The result of any operation.",
+        "anyOf": vocabulary.all_results(),
+    });
     let answer = json!({
-        "description": "What was asked for, and the revision at which it is the truth.",
+        "description": "The result, and the revision that it reflects.",
         "type": "object",
-        "properties": {"revision": reference("Revision"), "result": reference("Result")},
+        "properties": {
+            "revision": described("Revision", "The revision that the result reflects."),
+            "result": described("Result", "The result of the operation."),
+        },
         "required": ["revision", "result"],
     });
     let of_transaction = json!({
         "description": "One result for each command, in order.",
         "type": "object",
         "properties": {
-            "revision": reference("Revision"),
-            "results": {"type": "array", "items": reference("Result")},
+            "revision": described("Revision", "The revision of the commit."),
+            "results": {"type": "array", "items": reference("Result"),
+                "description": "One result per command, in order."},
         },
         "required": ["revision", "results"],
     });
     let refused = json!({
-        "description": "One of several commands was refused.",
+        "description": "One of several operations was rejected.",
         "type": "object",
-        "properties": {"error": reference("Error")},
+        "properties": {"error": described("Error", "Why it was rejected.")},
         "required": ["error"],
     });
     let words = [
-        ("code", "Stable across releases."),
+        ("code", "Error code, stable across releases."),
         ("detail", "What happened, as a sentence."),
         ("hint", "What to do next, as a sentence."),
     ];
@@ -204,17 +239,20 @@ fn answers(vocabulary: &Vocabulary) -> Map<String, Value> {
         .into_iter()
         .map(|(name, what)| (name.to_owned(), json!({"type": "string", "description": what})))
         .collect();
-    fields.insert("kind".to_owned(), reference("Kind"));
+    fields.insert("kind".to_owned(), described("Kind", "The category of the error."));
     let error = json!({
-        "description": "What went wrong, why, and what to do; facts stand beside these.",
+        "description": "An error. Further members are facts about it.",
         "type": "object",
         "properties": fields,
         "required": ["code", "kind", "detail", "hint"],
     });
     let mut problem = error.clone();
-    problem["properties"]["type"] = json!({"type": "string", "format": "uri-reference"});
-    problem["properties"]["title"] = json!({"type": "string"});
-    problem["properties"]["status"] = json!({"type": "integer", "minimum": 400, "maximum": 599});
+    problem["properties"]["type"] = json!({"type": "string", "format": "uri-reference",
+        "description": "The documentation of the error code."});
+    problem["properties"]["title"] =
+        json!({"type": "string", "description": "The title of the HTTP status."});
+    problem["properties"]["status"] = json!({"type": "integer", "minimum": 400, "maximum": 599,
+        "description": "The HTTP status."});
     problem["required"] = json!(["type", "title", "status", "code", "kind", "detail", "hint"]);
     let named = [
         ("Result", result),
@@ -227,25 +265,11 @@ fn answers(vocabulary: &Vocabulary) -> Map<String, Value> {
     named.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect()
 }
 
-/// Takes out the components that no path leads to: the sums that were walked over.
+/// Removes the components that no path refers to: the sums over primitives.
 fn prune(document: &mut Value) {
-    let mut reached = BTreeSet::new();
-    let mut to_visit = vec![&document["paths"], &document["components"]["responses"]];
-    while let Some(value) = to_visit.pop() {
-        match value {
-            Value::Object(fields) => to_visit.extend(fields.values()),
-            Value::Array(items) => to_visit.extend(items),
-            // A reference, or a place in a discriminator's table.
-            Value::String(text) => {
-                if let Some(name) = text.strip_prefix(COMPONENTS)
-                    && reached.insert(name.to_owned())
-                {
-                    to_visit.push(&document["components"]["schemas"][name]);
-                }
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
-    }
+    let Some(components) = document["components"]["schemas"].as_object() else { return };
+    let used = [&document["paths"], &document["components"]["responses"]];
+    let reached = vocabulary::reached(used.into_iter(), components);
     if let Some(schemas) = document["components"]["schemas"].as_object_mut() {
         schemas.retain(|name, _| reached.contains(name));
     }

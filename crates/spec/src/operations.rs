@@ -1,21 +1,29 @@
 //! The table of operations for programs that generate clients: `spec/operations.json`.
 //!
-//! It has what `OpenAPI` has no words for: which operations wait, which take a token, and what
-//! gives a late grant back. Types are references into `openapi.json`.
+//! It contains what `OpenAPI` cannot express: which operations wait, which take a token, which
+//! operation gives a late grant back, when a reply is `null`, and side effects. `calls` are
+//! transactions and the calls about a connection. Types are references into `openapi.json`.
 
 use baton_core::access::Role;
 use baton_core::wire::{Effect, GivesBack, OPERATIONS, Operation, Rest};
 use serde_json::{Map, Value, json};
 
+use crate::calls::{self, SpecialCall};
 use crate::paths::{fields_in_path, path_of};
 use crate::vocabulary::Vocabulary;
 use crate::{COMPONENTS, examples, is_timeless};
 
-/// Every operation with all that is declared of it.
+/// Every operation with its whole declaration.
 pub fn operations() -> Value {
     let vocabulary = Vocabulary::gather();
     let described = OPERATIONS.map(|operation| described(operation, &vocabulary));
-    let mut table = json!({"version": env!("CARGO_PKG_VERSION"), "operations": &described[..]});
+    let calls = calls::all(&vocabulary);
+    let calls = calls.each_ref().map(special);
+    let mut table = json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "operations": &described[..],
+        "calls": &calls[..],
+    });
     refer_to_document(&mut table);
     table
 }
@@ -41,6 +49,8 @@ fn described(operation: &Operation, vocabulary: &Vocabulary) -> Value {
         "has_version": operation.has_version,
         "gives_back": operation.gives_back.map(gives_back),
         "summary": operation.summary,
+        "null_when": operation.null_when,
+        "side_effects": Some(operation.side_effects).filter(|sentences| !sentences.is_empty()),
         "example": examples::fields(name, &[]),
     });
     if let Some((alias, field)) = operation.alias {
@@ -52,7 +62,21 @@ fn described(operation: &Operation, vocabulary: &Vocabulary) -> Value {
     described
 }
 
-/// Each field with its type, whether it must be given, and where it stands in a request of HTTP.
+fn special(call: &SpecialCall) -> Value {
+    let (method, path) = call.http.unzip();
+    json!({
+        "name": call.name,
+        "method": method,
+        "path": path,
+        "fields": call.fields,
+        "reply": call.reply,
+        "summary": call.summary,
+        "details": call.details,
+        "example": call.example,
+    })
+}
+
+/// Each field with its type, whether it must be given, and where it is in an HTTP request.
 fn fields(operation: &Operation, schema: &Value) -> Value {
     let in_the_path = fields_in_path(operation);
     let required = schema["required"].as_array().map_or(&[][..], Vec::as_slice);
@@ -70,7 +94,7 @@ fn fields(operation: &Operation, schema: &Value) -> Value {
     fields.collect::<Map<_, _>>().into()
 }
 
-/// A field of the operation, what the caller acts under, or nothing that is looked at.
+/// A field of the operation, a fence that the call must pass, or none.
 fn token(operation: &Operation) -> Option<&'static str> {
     match operation.effect {
         Effect::Changes if operation.names_token => Some("field"),
@@ -79,7 +103,7 @@ fn token(operation: &Operation) -> Option<&'static str> {
     }
 }
 
-/// Besides saying who acts, `agent` may be whom it is about, or narrow a list.
+/// `agent` is who acts; it may also be the subject of the operation, or filter a list.
 fn agent(operation: &Operation) -> &'static str {
     match (operation.names_agent, operation.narrows_by_agent) {
         (false, _) => "acts",
@@ -88,7 +112,7 @@ fn agent(operation: &Operation) -> &'static str {
     }
 }
 
-/// Whether it is about the past always, or when `at` says so.
+/// Whether it is always about the past, or with `at`.
 fn past(operation: &Operation) -> Option<&'static str> {
     if operation.is_about_the_past {
         return Some("always");

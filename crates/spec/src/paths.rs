@@ -1,4 +1,4 @@
-//! Paths: what each takes, and what it may answer.
+//! The paths: parameters, bodies and responses.
 
 use baton_core::wire::{Effect, OPERATIONS, Operation, Rest};
 use serde_json::{Map, Value, json};
@@ -6,26 +6,23 @@ use serde_json::{Map, Value, json};
 use crate::vocabulary::Vocabulary;
 use crate::{access, contents, examples, reference};
 
-/// What may be refused, by status.
+/// The errors, by status.
 const REFUSALS: [(u16, &str); 12] = [
-    (400, "The request cannot be understood, or makes no sense."),
-    (401, "No token was shown, or one that is worth nothing."),
-    (
-        403,
-        "A page from elsewhere, a name that is not the server's, or more than the token permits.",
-    ),
-    (404, "It is not there."),
-    (405, "This path does not take this method."),
-    (408, "The body took too long."),
-    (409, "It conflicts with what is there, which stands in the answer."),
-    (412, "A token is stale: the session or hold has ended, or another has taken its place."),
-    (413, "Too much at once."),
-    (415, "A body in a form that is not known."),
-    (429, "A limit has been reached; try again later."),
-    (503, "The server cannot answer now; it may have carried the request out."),
+    (400, "The request is malformed or its values are invalid."),
+    (401, "The access token is missing or invalid."),
+    (403, "The access token does not permit this, or `Host` or `Origin` is not allowed."),
+    (404, "Not found."),
+    (405, "Method not allowed on this path."),
+    (408, "The request body did not arrive in time."),
+    (409, "Conflict with the current state, which the problem contains."),
+    (412, "Stale token: the lease, hold or session has ended or was replaced."),
+    (413, "The request is too large."),
+    (415, "Unsupported media type."),
+    (429, "A limit or quota is reached; try again later."),
+    (503, "The server cannot answer now. The request may have been executed."),
 ];
 
-/// The refusals as components.
+/// The errors as components.
 pub(crate) fn refusals() -> Value {
     let response = |(status, description): (u16, &str)| {
         let response = json!({
@@ -37,7 +34,7 @@ pub(crate) fn refusals() -> Value {
     REFUSALS.map(response).into_iter().collect::<Map<_, _>>().into()
 }
 
-/// Adds these refusals to the answers of a path.
+/// Adds these errors to the responses of a path.
 pub(crate) fn refused(responses: &mut Value, statuses: &[u16]) {
     for status in statuses {
         let path = format!("#/components/responses/Problem{status}");
@@ -79,29 +76,29 @@ pub(crate) fn workspace() -> Value {
     in_path("workspace", &reference("WorkspaceName"))
 }
 
-/// What a header can say: plain ASCII, without blanks around it.
+/// A header value: printable ASCII without surrounding spaces.
 fn plain_text() -> Value {
     let bytes_max = baton_core::limits::IDEMPOTENCY_KEY_BYTES_MAX;
     json!({"type": "string", "maxLength": bytes_max, "pattern": "^[!-~]([ -~]*[!-~])?$"})
 }
 
-/// Who acts, and under which key.
+/// The headers that name the agent and the idempotency key.
 fn caller() -> [Value; 2] {
     [
-        header("Baton-Agent", "Who acts; `anonymous` if nobody is named.", &reference("AgentId")),
+        header("Baton-Agent", "The agent that acts. Default: `anonymous`.", &reference("AgentId")),
         header(
             "Idempotency-Key",
-            "Repeating the request under the same key has no second effect.",
+            "A repeated request with the same key returns the stored answer and has no second \
+             effect.",
             &plain_text(),
         ),
     ]
 }
 
-/// A field as a query can say it: there is no `null`, and JSON is written as JSON.
+/// A field as a query parameter: there is no `null`, and any JSON is written as JSON.
 fn in_query(name: &str, mut schema: Value, required: bool) -> Value {
     let description = schema["description"].take();
     if let Some(fields) = schema.as_object_mut() {
-        fields.remove("default");
         fields.remove("description");
         if let Some(types) = fields.get_mut("type").and_then(Value::as_array_mut) {
             types.retain(|kind| kind != "null");
@@ -123,7 +120,7 @@ fn in_query(name: &str, mut schema: Value, required: bool) -> Value {
         parameter["description"] = description;
     }
     if is_any(&schema) {
-        parameter["content"] = json!({"application/json": {"schema": true}});
+        parameter["content"] = json!({"application/json": {"schema": {}}});
         return parameter;
     }
     if schema["type"] == "array" {
@@ -134,7 +131,7 @@ fn in_query(name: &str, mut schema: Value, required: bool) -> Value {
     parameter
 }
 
-/// Whether a schema takes every value.
+/// Whether a schema allows every value.
 fn is_any(schema: &Value) -> bool {
     schema == &json!(true) || schema == &json!({})
 }
@@ -143,7 +140,7 @@ fn is_required(schema: &Value, field: &str) -> bool {
     schema["required"].as_array().is_some_and(|required| required.iter().any(|it| it == field))
 }
 
-/// An operation's fields without those that stand elsewhere.
+/// The fields of an operation without those that are elsewhere in the request.
 fn without(schema: &Value, elsewhere: &[&str]) -> Value {
     let mut schema = schema.clone();
     if let Some(fields) = schema["properties"].as_object_mut() {
@@ -186,9 +183,10 @@ fn resource(operation: &Operation, vocabulary: &Vocabulary) -> Value {
     parameters.extend(conditions(operation, fields));
     if changes {
         parameters.extend(caller());
-        // Where the token is a field of its own, it is described as such.
+        // Operations with their own field `token` describe it as such.
         if !operation.names_token {
-            let description = "What the caller acts under: refused if it is stale.";
+            let description =
+                "Fencing token of the caller's lease, hold or session. A stale one is rejected.";
             parameters.push(header("Baton-Token", description, &reference("Token")));
         }
     }
@@ -197,24 +195,27 @@ fn resource(operation: &Operation, vocabulary: &Vocabulary) -> Value {
         "summary": operation.summary,
         "tags": [operation.parts().0],
         "parameters": parameters,
-        "responses": {"200": answered(name, vocabulary)},
+        "responses": {"200": answered(operation, vocabulary)},
     });
+    if !operation.side_effects.is_empty() {
+        described["description"] = operation.side_effects.into();
+    }
     if let Some(body) = body(operation, &in_the_path, vocabulary) {
         described["requestBody"] = body;
         refused(&mut described["responses"], &[408, 415]);
     }
     refused(&mut described["responses"], &[400, 403, 404, 405, 413, 429, 503]);
-    // A fork changes nothing here, and can meet another workspace of its name.
+    // A fork is a query, but its name may exist already.
     if changes || name == "workspace.fork" {
         refused(&mut described["responses"], &[409, 412]);
     }
     if operation.has_version && !changes {
-        described["responses"]["304"] = json!({"description": "The caller has it already."});
+        described["responses"]["304"] = json!({"description": "Not modified."});
     }
     described
 }
 
-/// Conditions in HTTP's own manner.
+/// Conditional requests.
 fn conditions(operation: &Operation, fields: &Value) -> Vec<Value> {
     if !operation.has_version {
         return Vec::new();
@@ -222,33 +223,38 @@ fn conditions(operation: &Operation, fields: &Value) -> Vec<Value> {
     if operation.effect == Effect::Asks {
         return vec![header(
             "If-None-Match",
-            "Versions that the caller has already.",
+            "ETags of versions that the caller has.",
             &plain_text(),
         )];
     }
     let version = json!({"type": "string", "pattern": "^\"[0-9]{1,19}\"$"});
-    let mut conditions = vec![header("If-Match", "Only if the entry has this version.", &version)];
+    let mut conditions =
+        vec![header("If-Match", "Write only if the entry has this version.", &version)];
     if !fields["properties"]["if_absent"].is_null() {
         let star = json!({"const": "*"});
-        conditions.push(header("If-None-Match", "Only if there is none.", &star));
+        conditions.push(header("If-None-Match", "Write only if the entry does not exist.", &star));
     }
     conditions
 }
 
-fn answered(name: &str, vocabulary: &Vocabulary) -> Value {
+fn answered(operation: &Operation, vocabulary: &Vocabulary) -> Value {
+    let result = vocabulary.result(operation.name);
     let revision = json!({
-        "description": "The revision at which this is the truth.",
+        "description": "The revision that the answer reflects.",
         "required": true,
         "schema": reference("Revision"),
     });
     let mut answered = json!({
-        "description": "What was asked for.",
+        "description": match operation.null_when {
+            Some(clause) => format!("Success. The result is `null` if {clause}."),
+            None => "Success.".to_owned(),
+        },
         "headers": {"Baton-Revision": revision},
-        "content": {"application/json": {"schema": vocabulary.result(name)}},
+        "content": {"application/json": {"schema": result}},
     });
-    if vocabulary.result(name) == reference("Entry") {
+    if result == reference("Entry") {
         answered["headers"]["ETag"] = json!({
-            "description": "The entry's version, in quotes.",
+            "description": "The version of the entry, in quotes.",
             "required": true,
             "schema": {"type": "string"},
         });
@@ -276,13 +282,15 @@ fn body(operation: &Operation, in_the_path: &[&str], vocabulary: &Vocabulary) ->
         }
         Rest::Patch => Some(json!({"required": true, "content": {
             "application/json": {"schema": rest()},
-            "application/merge-patch+json": {"schema": true},
-            "application/json-patch+json": {"schema": {"type": "array"}},
+            "application/merge-patch+json": {"schema": {}},
+            "application/json-patch+json": {
+                "schema": {"type": "array", "items": {"type": "object"}},
+            },
         }})),
     }
 }
 
-/// All that commands by name may be refused with.
+/// Every error of commands by name.
 const EVERY: [u16; 11] = [400, 403, 404, 405, 408, 409, 412, 413, 415, 429, 503];
 
 fn commands() -> Value {
@@ -292,9 +300,9 @@ fn commands() -> Value {
     let many_answers = json!({"type": "array", "items": {"anyOf": any}});
     let mut described = json!({
         "operationId": "commands",
-        "summary": "Say a command or ask a question by name, or several at once",
-        "description": "Several are independent of each other and answered in order; one that is \
-            refused is answered with its error.",
+        "summary": "Execute one or several operations by name",
+        "description": "An array is executed in order, each operation on its own; a rejected one \
+            is answered with its error and does not affect the others.",
         "tags": ["commands"],
         "parameters": [workspace()],
         "requestBody": {"required": true, "content": {"application/json": {
@@ -302,7 +310,7 @@ fn commands() -> Value {
             "examples": examples::all(),
         }}},
         "responses": {"200": {
-            "description": "What was asked for.",
+            "description": "Success.",
             "content": {"application/json": {"schema": {"oneOf": [one_answer, many_answers]}}},
         }},
     });
@@ -314,7 +322,7 @@ fn commands() -> Value {
 fn transactions() -> Value {
     let mut described = json!({
         "operationId": "transactions",
-        "summary": "Carry out several commands, all or nothing",
+        "summary": "Execute several commands atomically",
         "tags": ["commands"],
         "parameters": [workspace()],
         "requestBody": {"required": true, "content": {"application/json": {
@@ -341,20 +349,25 @@ fn watch(vocabulary: &Vocabulary) -> Value {
     let mut parameters = vec![workspace()];
     let fields = vocabulary.watch["properties"].as_object().into_iter().flatten();
     parameters.extend(fields.map(|(name, schema)| in_query(name, schema.clone(), false)));
+    for parameter in parameters.iter_mut().filter(|parameter| parameter["name"] == "pattern") {
+        parameter["schema"] = json!({"allOf": [reference("Pattern")], "default": "**"});
+    }
     parameters.push(header(
         "Last-Event-ID",
-        "The last revision that was seen whole; events after it follow.",
+        "The last revision that was received completely; events after it are sent.",
         &reference("Revision"),
     ));
     let mut described = json!({
         "operationId": "watch",
-        "summary": "Events as they happen",
-        "description": "Server-Sent Events: `event` is the type, `data` the event as JSON, `id` \
-            the revision, on the last event of a commit only: resuming never splits one.",
+        "summary": "Stream events as they are committed",
+        "description": "Server-Sent Events: `event` is the type and `data` the event as JSON. \
+            `id` is the revision and is sent with the last event of each commit, so that resuming \
+            never splits a commit.",
         "tags": ["watch"],
         "parameters": parameters,
         "responses": {"200": {
-            "description": "Events, in order, without gap or duplicate, until one side ends it.",
+            "description": "Events in order, without gaps or duplicates, until either side closes \
+                the connection.",
             "content": {"text/event-stream": {"schema": {"type": "string"}}},
         }},
     });
@@ -365,17 +378,17 @@ fn watch(vocabulary: &Vocabulary) -> Value {
 fn socket() -> Value {
     let mut described = json!({
         "operationId": "websocket",
-        "summary": "Commands, answers and events over a WebSocket",
+        "summary": "Open a WebSocket for commands, answers and events",
         "description": "Sub-protocols: `baton.v1.json` (text, the default) and `baton.v1.msgpack` \
             (the same documents as bytes). A request is a command with `id` and `workspace`.",
         "tags": ["watch"],
-        "responses": {"101": {"description": "The WebSocket is open."}},
+        "responses": {"101": {"description": "Switched to WebSocket."}},
     });
     refused(&mut described["responses"], &[400, 403, 405, 429, 503]);
     described
 }
 
-/// The server about itself.
+/// Health, metrics and this document.
 fn about(paths: &mut Value) {
     let status = json!({
         "type": "object",
@@ -383,10 +396,15 @@ fn about(paths: &mut Value) {
         "required": ["status"],
     });
     let answers = [
-        ("/healthz", "Whether the server runs", "application/json", status.clone()),
-        ("/readyz", "Whether requests are served", "application/json", status),
-        ("/metrics", "Counters in the form of Prometheus", "text/plain", json!({"type": "string"})),
-        ("/openapi.json", "This document", "application/json", json!({"type": "object"})),
+        ("/healthz", "Check that the server is running", "application/json", status.clone()),
+        ("/readyz", "Check that the server accepts requests", "application/json", status),
+        (
+            "/metrics",
+            "Get metrics in the Prometheus text format",
+            "text/plain",
+            json!({"type": "string"}),
+        ),
+        ("/openapi.json", "Get this document", "application/json", json!({"type": "object"})),
     ];
     for (path, summary, kind, schema) in answers {
         let mut described = json!({
@@ -394,7 +412,7 @@ fn about(paths: &mut Value) {
             "summary": summary,
             "tags": ["server"],
             "responses": {"200": {
-                "description": "So it is.",
+                "description": "Success.",
                 "content": {kind: {"schema": schema}},
             }},
         });

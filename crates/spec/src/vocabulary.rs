@@ -1,6 +1,6 @@
 //! The core's types as JSON Schema, by operation.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use baton_core::wire::{Effect, OPERATIONS, Watch, operation};
 use baton_core::{
@@ -13,16 +13,18 @@ use serde_json::{Map, Value, json};
 use crate::{COMPONENTS, reference};
 use baton_server::access::{DenialPage, Made, Record, Wanted};
 
-/// What can be said, and what is answered.
+/// The fields and replies of all operations.
 pub(crate) struct Vocabulary {
     /// The types that are referred to.
     pub(crate) components: Map<String, Value>,
     /// The fields of every operation.
     fields: BTreeMap<&'static str, Value>,
-    /// What every operation is answered with: a component's name.
+    /// The reply of every operation: the name of a component.
     results: BTreeMap<&'static str, String>,
     /// The fields of a watch.
     pub(crate) watch: Value,
+    /// The components that occur in requests.
+    pub(crate) sent: BTreeSet<String>,
 }
 
 impl Vocabulary {
@@ -36,7 +38,7 @@ impl Vocabulary {
         let queries = sum::<Query>(&mut generator);
         let replies = sum::<Reply>(&mut generator);
         let watch = schema::<Watch>(&mut generator);
-        // What no command refers to, but paths and headers do.
+        // Paths and headers refer to these, and no command does.
         generator.subschema_for::<(Kind, Precondition, WorkspaceName, IdempotencyKey)>();
         generator.subschema_for::<(Wanted, Made, Record, DenialPage)>();
         let mut components = generator.definitions().clone();
@@ -52,6 +54,8 @@ impl Vocabulary {
             fields.insert(operation.name, resolved(own, &components).clone());
             let reply = replies.get(primitive).and_then(|variants| variants.get(operation.reply));
             let reply = reply.unwrap_or_else(|| panic!("`{}` has a reply", operation.name));
+            // The other form of a nullable reply is `null`.
+            let reply = if operation.never_null { &reply["anyOf"][0] } else { reply };
             let name = match reply["$ref"].as_str() {
                 Some(path) => path.trim_start_matches(COMPONENTS).to_owned(),
                 None => {
@@ -62,11 +66,28 @@ impl Vocabulary {
             };
             results.insert(operation.name, name);
         }
-        let mut vocabulary = Self { components, fields, results, watch };
-        vocabulary.components.values_mut().for_each(bound);
-        vocabulary.fields.values_mut().for_each(bound);
-        bound(&mut vocabulary.watch);
+        let mut vocabulary = Self { components, fields, results, watch, sent: BTreeSet::new() };
+        vocabulary.complete();
         vocabulary
+    }
+
+    /// Adds to the schemas what the types do not say: the bounds of numbers, and the defaults of
+    /// fields that are not nullable.
+    fn complete(&mut self) {
+        let named = ["Precondition", "TokenWanted"];
+        let sent = named.map(|name| &self.components[name]).into_iter().chain([&self.watch]);
+        self.sent = reached(self.fields.values().chain(sent), &self.components);
+        self.sent.extend(named.map(str::to_owned));
+        for (name, schema) in &mut self.components {
+            bound(schema, self.sent.contains(name));
+            add_defaults(schema);
+            unwrap_descriptions(schema);
+        }
+        for schema in self.fields.values_mut().chain([&mut self.watch]) {
+            bound(schema, true);
+            add_defaults(schema);
+            unwrap_descriptions(schema);
+        }
     }
 
     /// The fields of an operation, by name.
@@ -79,12 +100,12 @@ impl Vocabulary {
         self.fields[name]["properties"][field].clone()
     }
 
-    /// What an operation is answered with.
+    /// The reply of an operation.
     pub(crate) fn result(&self, name: &str) -> Value {
         reference(&self.results[name])
     }
 
-    /// Everything that can be answered, each once. What has nothing to tell is an empty object.
+    /// Every reply, each once. Operations without a result return an empty object.
     pub(crate) fn all_results(&self) -> Vec<Value> {
         let mut names: Vec<&String> = self.results.values().collect();
         names.sort();
@@ -94,7 +115,7 @@ impl Vocabulary {
         all
     }
 
-    /// An operation as an object that says its name.
+    /// An operation as an object with its name.
     pub(crate) fn command(&self, name: &str) -> Value {
         let mut schema = self.fields[name].clone();
         schema["properties"]["command"] = json!({"const": name});
@@ -102,13 +123,14 @@ impl Vocabulary {
         required.extend(schema["required"].as_array().cloned().unwrap_or_default());
         schema["required"] = required.into();
         if operation(name).is_some_and(|operation| operation.names_agent) {
-            schema["properties"]["agent"] = reference("AgentId");
+            let agent = &mut schema["properties"]["agent"];
+            *agent = json!({"description": agent["description"], "allOf": [reference("AgentId")]});
         }
         schema
     }
 }
 
-/// A name for a result that has none of its own, beside those of the operations.
+/// A name for a result whose type has none, different from the names of operations.
 fn result_name(primitive: &str, reply: &str) -> String {
     let name = format!("{primitive}.{reply}");
     if operation(&name).is_some() { format!("{name}.result") } else { name }
@@ -145,7 +167,12 @@ fn variants(schema: &Value) -> BTreeMap<String, Value> {
     let mut variants = BTreeMap::new();
     for form in forms {
         for (name, inner) in form["properties"].as_object().into_iter().flatten() {
-            variants.insert(name.clone(), inner.clone());
+            let mut inner = inner.clone();
+            // What has no name of its own has no description either.
+            if inner.get("$ref").is_none() && inner.get("description").is_none() {
+                inner["description"] = form["description"].clone();
+            }
+            variants.insert(name.clone(), inner);
         }
         let words = form["enum"].as_array().into_iter().flatten().chain(form.get("const"));
         for word in words.filter_map(Value::as_str) {
@@ -157,28 +184,103 @@ fn variants(schema: &Value) -> BTreeMap<String, Value> {
     variants
 }
 
-/// Says of every unsigned number how large it may be: its format says so only to programs that know
-/// the name.
-fn bound(schema: &mut Value) {
+/// The largest integer that a JavaScript number represents exactly.
+const SAFE_INTEGER_MAX: u64 = (1 << 53) - 1;
+
+/// Replaces the formats of unsigned numbers, which few programs know. No number in an answer
+/// exceeds what JavaScript can represent; a request may contain any number of 64 bits, unless its
+/// field has a range.
+fn bound(schema: &mut Value, is_sent: bool) {
     match schema {
         Value::Object(fields) => {
-            let max = match fields.get("format").and_then(Value::as_str) {
-                Some("uint64" | "uint") => Some(u64::MAX),
+            let format = fields.get("format").and_then(Value::as_str);
+            let max = match format {
+                Some("uint64" | "uint") if is_sent => None,
+                Some("uint64" | "uint") => Some(SAFE_INTEGER_MAX),
                 Some("uint32") => Some(u64::from(u32::MAX)),
                 _ => None,
             };
-            if let Some(max) = max {
+            if format.is_some_and(|format| format.starts_with("uint")) {
                 fields.remove("format");
-                fields.insert("maximum".to_owned(), max.into());
+                if let Some(max) = max {
+                    fields.entry("maximum").or_insert(max.into());
+                }
             }
-            // Nothing waits for longer, whatever it waits for.
+            // This is the maximum of every wait.
             if let Some(wait) = fields.get_mut("wait_ms").and_then(Value::as_object_mut) {
                 wait.remove("format");
                 wait.insert("maximum".to_owned(), limits::WAIT_MS_MAX.into());
             }
-            fields.values_mut().for_each(bound);
+            fields.values_mut().for_each(|schema| bound(schema, is_sent));
         }
-        Value::Array(items) => items.iter_mut().for_each(bound),
+        Value::Array(items) => items.iter_mut().for_each(|schema| bound(schema, is_sent)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
+}
+
+/// Adds the default of every optional field whose type is not nullable: it is the empty value.
+fn add_defaults(schema: &mut Value) {
+    let required = schema["required"].as_array().cloned().unwrap_or_default();
+    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        let optional = properties.iter_mut().filter(|(name, _)| !required.contains(&json!(name)));
+        for (_, property) in optional {
+            let Some(fields) = property.as_object_mut() else { continue };
+            if fields.get("default").is_some_and(Value::is_null) {
+                fields.remove("default");
+            }
+            let is_map = fields.contains_key("additionalProperties");
+            let empty = match fields.get("type").and_then(Value::as_str) {
+                Some("boolean") => json!(false),
+                Some("array") => json!([]),
+                Some("object") if is_map => json!({}),
+                _ => continue,
+            };
+            fields.entry("default").or_insert(empty);
+        }
+    }
+    match schema {
+        Value::Object(fields) => fields.values_mut().for_each(add_defaults),
+        Value::Array(items) => items.iter_mut().for_each(add_defaults),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Joins the lines of descriptions, which end where those of the source do.
+fn unwrap_descriptions(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            if let Some(Value::String(text)) = fields.get_mut("description") {
+                let paragraphs = text.split("\n\n").map(|paragraph| paragraph.replace('\n', " "));
+                *text = paragraphs.collect::<Vec<_>>().join("\n\n");
+            }
+            fields.values_mut().for_each(unwrap_descriptions);
+        }
+        Value::Array(items) => items.iter_mut().for_each(unwrap_descriptions),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// The names of the components that these schemas refer to, directly or through others.
+pub(crate) fn reached<'a>(
+    schemas: impl Iterator<Item = &'a Value>,
+    components: &'a Map<String, Value>,
+) -> BTreeSet<String> {
+    let mut reached = BTreeSet::new();
+    let mut to_visit: Vec<&Value> = schemas.collect();
+    while let Some(value) = to_visit.pop() {
+        match value {
+            Value::Object(fields) => to_visit.extend(fields.values()),
+            Value::Array(items) => to_visit.extend(items),
+            // A reference, or an entry of a discriminator.
+            Value::String(text) => {
+                if let Some(name) = text.strip_prefix(COMPONENTS)
+                    && reached.insert(name.to_owned())
+                {
+                    to_visit.extend(components.get(name));
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    reached
 }

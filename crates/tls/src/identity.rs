@@ -49,7 +49,8 @@ impl Identity {
         Ok(())
     }
 
-    /// Shakes hands with whoever has connected. A peer that speaks something else is handed back.
+    /// Performs the handshake with a peer that has connected. A peer that does not use TLS is
+    /// returned as it is.
     pub async fn accept(&self, socket: TcpStream) -> Result<Accepted, Error> {
         let mut first = [0];
         if socket.peek(&mut first).await? == 0 {
@@ -66,9 +67,9 @@ impl Identity {
 
 /// Who has connected.
 pub enum Accepted {
-    /// Somebody with whom hands were shaken.
+    /// A peer whose handshake succeeded.
     Secure(Stream),
-    /// Somebody who does not speak TLS, to be told so.
+    /// A peer that does not use TLS, to be answered in plain text.
     Plain(TcpStream),
 }
 

@@ -1,23 +1,24 @@
 //! Connections: a plain socket, or one that is encrypted, as one type.
 //!
 //! ```text
-//!   server   accept ──▶ Identity ── shakes hands ──┐
+//!   server   accept ──▶ Identity ─── handshake ────┐
 //!                                                  ├──▶ Stream: Plain | Secure
-//!   client   connect ─▶ Trust ──── shakes hands ───┘
+//!   client   connect ─▶ Trust ───── handshake ─────┘
 //! ```
 //!
-//! Whoever calls, the client, a webhook or a model's endpoint, and whoever is called use the same
-//! few files here, so that there is one answer to what is trusted and what is spoken.
+//! Everything that connects (the client, webhooks, calls to a model's endpoint) and everything that
+//! listens uses this crate, so that trust and protocol versions are decided in one place.
 //!
 //! Invariants:
 //!
-//! 1. A server without an identity pays nothing for this: its stream is the socket.
-//! 2. A certificate that does not fit its key is refused when it is read, not when somebody calls.
-//! 3. An identity that is read again either takes the place of the old one whole or not at all.
-//! 4. Nobody is trusted for want of an authority: no roots is an error, and so is a bad file.
+//! 1. A server without an identity has no overhead: its stream is the socket.
+//! 2. A certificate that does not fit its key is refused when it is read, not at the first
+//!    connection.
+//! 3. A reloaded identity replaces the old one completely or not at all.
+//! 4. A missing authority never means trust: having no roots is an error, and so is a bad file.
 //!
-//! Deliberately absent: certificates of callers, which show a token instead; and HTTP/2, which has
-//! nothing to add to a WebSocket that takes many requests at a time.
+//! Deliberately absent: client certificates, since clients send a token; and HTTP/2, which adds
+//! nothing to a WebSocket that carries many requests at a time.
 
 mod error;
 mod identity;

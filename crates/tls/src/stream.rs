@@ -29,7 +29,7 @@ pub fn try_send(socket: &TcpStream, bytes: &[u8]) -> Result<usize> {
     socket.try_io(Interest::WRITABLE, || Ok(send(socket, bytes, SendFlags::NOSIGNAL)?))
 }
 
-/// Receives what is there, as [`TcpStream`] does for who has it for itself.
+/// Receives what has arrived, as [`TcpStream`] does for an exclusive owner.
 fn poll_receive(
     socket: &TcpStream,
     context: &mut Context<'_>,
@@ -42,7 +42,7 @@ fn poll_receive(
         let outcome = socket.try_io(Interest::READABLE, || {
             let (received, _) = recv(socket, &mut *room, RecvFlags::empty())?;
             count = Some(received);
-            // Less than there was room for is all there is: asking once more would only tell so.
+            // A short read means that nothing is left: another call would only return `WouldBlock`.
             if received > 0 && received < room.len() {
                 return Err(Error::from(ErrorKind::WouldBlock));
             }
@@ -95,7 +95,7 @@ impl Stream {
             Self::Plain(socket) => return try_send(socket, bytes),
             Self::Secure(stream) => Pin::new(&mut **stream),
         };
-        // Nobody needs to be woken: whoever is told to wait does so with `writable`.
+        // No waker is needed: a caller that has to wait uses `writable`.
         let mut context = Context::from_waker(Waker::noop());
         let outcome = if bytes.is_empty() {
             stream.poll_flush(&mut context).map_ok(|()| 0)

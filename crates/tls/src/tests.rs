@@ -1,4 +1,4 @@
-//! Hands are shaken with those who are who they say they are, and with nobody else.
+//! The handshake succeeds with peers whose identity is verified, and with no others.
 
 use std::path::PathBuf;
 

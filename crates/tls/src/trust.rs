@@ -1,4 +1,4 @@
-//! Whom a caller believes.
+//! Which certificate authorities a client trusts.
 
 use std::io::Error;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::error::TlsError;
 use crate::stream::Stream;
 use crate::{PROTOCOL, certificates, provider};
 
-/// The authorities that a caller believes.
+/// The certificate authorities that a client trusts.
 #[derive(Clone)]
 pub struct Trust(Arc<ClientConfig>);
 
@@ -39,7 +39,7 @@ impl Trust {
             }
             None => {
                 let found = rustls_native_certs::load_native_certs();
-                // Some systems keep a few that nobody can read; the rest is as good as before.
+                // Some systems contain a few unreadable certificates; the others are used.
                 roots.add_parsable_certificates(found.certs);
                 if roots.is_empty() {
                     let said = found.errors.first().map(ToString::to_string);

@@ -126,12 +126,13 @@ fn dump(folder: &Path, only: Option<&str>, output: &mut Output) -> Result<(), Fa
 fn show(record: &Record, only: Option<&str>, output: &mut Output) -> Result<(), Failure> {
     let position = record.position;
     for found in codec::outlines(&record.body) {
-        let (offset, outline) = found.map_err(baton::Error::from)?;
+        let (offset, outline) = found.map_err(baton::error::Error::from)?;
         let workspace = outline.workspace;
         if only.is_some_and(|only| only != workspace) {
             continue;
         }
-        let batch = codec::decode(&record.body[offset as usize..]).map_err(baton::Error::from)?;
+        let batch =
+            codec::decode(&record.body[offset as usize..]).map_err(baton::error::Error::from)?;
         let batch = Arc::new(batch);
         for index in 0..batch.events.len() {
             let notice = Notice::new(Arc::clone(&batch), index);

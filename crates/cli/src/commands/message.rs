@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
+use baton_client::{Served, Service};
 use baton_core::message::Answered;
 use clap::{Args, Subcommand};
-use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::handler_program::HandlerProgram;
+use crate::handler_program::{HandlerArguments, Start};
 use crate::input::{Source, milliseconds};
 use crate::output::Output;
-use crate::supervised::StopSignals;
 use crate::trace::Trace;
 
 const AFTER_HELP: &str = "\
@@ -103,20 +102,8 @@ struct Serve {
     /// Capability of the agent; repeatable
     #[arg(long, value_name = "NAME")]
     capability: Vec<String>,
-    /// How many programs to run concurrently
-    #[arg(long, value_name = "COUNT", default_value_t = 1)]
-    concurrency: usize,
-    /// Program and arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
-    program: Vec<std::ffi::OsString>,
-}
-
-/// Counts at exit.
-#[derive(Serialize)]
-struct Served {
-    answered: u64,
-    failed: u64,
-    lost: u64,
+    #[command(flatten)]
+    handler: HandlerArguments,
 }
 
 impl Message {
@@ -190,42 +177,24 @@ impl Request {
 
 impl Serve {
     async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
-        let mut signals = StopSignals::listen()?;
-        let workspace = context.workplace().await?;
-        let program = Arc::new(HandlerProgram::new(self.program, context, output)?);
-        let mut service = baton_client::Service::new(workspace).concurrency(self.concurrency);
-        for name in &self.handlers {
-            service = service.handler(name);
-        }
-        for name in &self.capability {
-            service = service.capability(name);
-        }
-        let (stopping, stop) = tokio::sync::oneshot::channel();
-        let work = service.run(
-            move |message| {
-                let program = Arc::clone(&program);
+        let Self { handlers, capability, handler } = self;
+        let serve = |start: Start| {
+            let service = Service::new(start.workspace).concurrency(start.concurrency);
+            let service = handlers.iter().fold(service, |it, name| it.handler(name));
+            let service = capability.iter().fold(service, |it, name| it.capability(name));
+            let handler = move |message: baton_core::message::Message| {
+                let program = Arc::clone(&start.program);
                 async move {
                     let given = serde_json::to_vec(&message).expect("messages can be encoded");
                     let variables = [("BATON_MESSAGE", message.id.to_string())];
                     program.run(given, variables, message.traceparent.as_ref()).await
                 }
-            },
-            async {
-                // A dropped sender also means stop.
-                let _ = stop.await;
-            },
-        );
-        let served = tokio::select! {
-            served = work => served?,
-            () = async {
-                signals.next().await;
-                let _ = stopping.send(());
-                output.note("finishing messages in progress; press ctrl-c again to exit now");
-                signals.next().await;
-            } => return Err(Failure::Interrupted),
+            };
+            service.run(handler, start.stop)
         };
-        let baton_client::Served { answered, failed, lost } = served;
+        let served = handler.run(context, output, "messages", serve).await?;
+        let Served { answered, failed, lost } = served;
         let sentence = format!("messages: {answered} answered, {failed} failed, {lost} lost");
-        output.said(&Served { answered, failed, lost }, &sentence)
+        output.said(&served, &sentence)
     }
 }

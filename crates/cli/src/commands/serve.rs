@@ -5,7 +5,7 @@ use std::io;
 
 use baton::{Baton, Options};
 #[cfg(feature = "s3")]
-use baton::{Error, clock::SystemClock};
+use baton::{clock::SystemClock, error::Error};
 use baton_core::access::Grant;
 #[cfg(feature = "s3")]
 use baton_log::file::{FileLog, Options as FileOptions};
@@ -61,10 +61,9 @@ impl Serve {
         let tls = serving.identity()?;
         let jwt = serving.issuer()?;
         let webhooks = webhooks(&serving, context)?;
+        serving.check_otel()?;
         #[cfg(feature = "otel")]
         let otel = serving.otel()?;
-        #[cfg(not(feature = "otel"))]
-        serving.no_otel()?;
         let reload = Reload::listen(tls.clone(), jwt.clone())?;
         let announcer = Announcer::of(&serving, output)?;
         let is_secure = tls.is_some();
@@ -77,6 +76,7 @@ impl Serve {
             tls,
             hosts: serving.hosts,
             connections_max: serving.connections_max,
+            idle_max: serving.idle_max,
             quotas: serving.quotas,
             server_log: announcer.server_log.clone(),
             slow: serving.log_slow,

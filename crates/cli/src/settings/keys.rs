@@ -88,6 +88,13 @@ pub(crate) const CONNECTIONS_MAX: Key = key(
     ValueType::Count { min: 1, max: 1_000_000 },
     Some("16384"),
 );
+pub(crate) const EXIT_IDLE_MS: Key = key(
+    "serve.exit_idle_ms",
+    "--exit-idle-ms",
+    "BATON_EXIT_IDLE_MS",
+    ValueType::Count { min: 0, max: 86_400_000 },
+    Some("0"),
+);
 pub(crate) const WEBHOOKS: Key =
     key("serve.webhooks", "--webhooks", "BATON_WEBHOOKS", ValueType::Flag, Some("false"));
 pub(crate) const WEBHOOKS_PRIVATE: Key = key(
@@ -143,7 +150,7 @@ const OTEL_VARIABLES: [&str; 2] = ["BATON_OTEL_ENDPOINT", "BATON_OTEL_HEADERS"];
 /// Settings of every command.
 pub(crate) const COMMON: [&Key; 6] = [&URL, &WORKSPACE, &AGENT, &TOKEN, &CA_FILE, &OUTPUT];
 /// Settings of `baton serve`.
-pub(crate) const SERVE: [&Key; 20] = [
+pub(crate) const SERVE: [&Key; 21] = [
     &LISTEN,
     &DATA,
     &ARTIFACTS,
@@ -156,6 +163,7 @@ pub(crate) const SERVE: [&Key; 20] = [
     &TLS_KEY,
     &HOSTS,
     &CONNECTIONS_MAX,
+    &EXIT_IDLE_MS,
     &WEBHOOKS,
     &WEBHOOKS_PRIVATE,
     &DISK_FREE_MIB_MIN,

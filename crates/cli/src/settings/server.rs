@@ -57,6 +57,9 @@ pub(crate) struct ServerOptions {
     /// Maximum number of concurrent connections [default: 16384]
     #[arg(long, value_name = "COUNT")]
     pub(crate) connections_max: Option<String>,
+    /// Stop once no connection has been open for this long; 0 means never [default: 0]
+    #[arg(long, value_name = "MS")]
+    pub(crate) exit_idle_ms: Option<String>,
     /// Enable webhooks of reactions, to public addresses only
     #[arg(long)]
     pub(crate) webhooks: bool,
@@ -99,6 +102,7 @@ pub(crate) struct ServerSettings {
     jwt: Option<(KeyFile, String, String)>,
     pub(crate) hosts: Vec<String>,
     pub(crate) connections_max: usize,
+    pub(crate) idle_max: Option<Duration>,
     pub(crate) webhooks: bool,
     pub(crate) webhooks_private: bool,
     pub(crate) disk_free_bytes_min: u64,
@@ -133,6 +137,7 @@ impl ServerSettings {
         let tls_key = text(&keys::TLS_KEY, options.tls_key.as_deref())?;
         let hosts = text(&keys::HOSTS, Some(&hosts))?;
         let connections_max = text(&keys::CONNECTIONS_MAX, options.connections_max.as_deref())?;
+        let idle_ms = text(&keys::EXIT_IDLE_MS, options.exit_idle_ms.as_deref())?;
         let webhooks = text(&keys::WEBHOOKS, flag(options.webhooks))?;
         let private = text(&keys::WEBHOOKS_PRIVATE, flag(options.webhooks_private))?;
         let free = text(&keys::DISK_FREE_MIB_MIN, options.disk_free_mib_min.as_deref())?;
@@ -161,6 +166,8 @@ impl ServerSettings {
             jwt,
             hosts: hosts.split(',').filter(|host| !host.is_empty()).map(str::to_owned).collect(),
             connections_max: connections_max.parse().expect(checked),
+            idle_max: Some(Duration::from_millis(idle_ms.parse().expect(checked)))
+                .filter(|idle_max| !idle_max.is_zero()),
             webhooks: webhooks.parse().expect(checked),
             webhooks_private: private.parse().expect(checked),
             disk_free_bytes_min: free.parse::<u64>().expect(checked) << 20,
@@ -188,13 +195,12 @@ impl ServerSettings {
         Ok(Some(otel.map_err(bad)?))
     }
 
-    /// Fails if spans are configured, since this build cannot export them.
-    #[cfg(not(feature = "otel"))]
-    pub(crate) fn no_otel(&self) -> Result<(), Failure> {
-        match &self.otel {
-            Some(_) => Err(Fault::NotBuilt { what: "OpenTelemetry spans", feature: "otel" }.into()),
-            None => Ok(()),
+    /// Fails if spans are configured and this build cannot export them.
+    pub(crate) fn check_otel(&self) -> Result<(), Failure> {
+        if cfg!(feature = "otel") || self.otel.is_none() {
+            return Ok(());
         }
+        Err(Fault::NotBuilt { what: "OpenTelemetry spans", feature: "otel" }.into())
     }
 
     /// The issuer of JWTs, if configured; reads its keys.

@@ -1,4 +1,4 @@
-//! Asking a model, over HTTP/1.1, encrypted or not.
+//! Chat completions over HTTP/1.1, with or without TLS.
 
 use baton_tls::Stream;
 use bytes::Bytes;
@@ -12,23 +12,23 @@ use tokio::net::TcpStream;
 
 use super::{Endpoint, ModelError};
 
-/// Most bytes of an answer that are read.
+/// How much of a response is read.
 const ANSWER_BYTES_MAX: usize = 16 << 20;
-/// How much of a refusal is told.
+/// How much of an error response is reported.
 const DETAIL_CHARACTERS_MAX: usize = 300;
 
-/// What a model said.
+/// The completion of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Completion {
-    /// What it said.
+    /// The text.
     pub text: String,
-    /// Which model it was, by its own account.
+    /// The model, as the endpoint names it.
     pub model: String,
-    /// What that cost, as the endpoint counts.
+    /// The usage, as the endpoint counts it.
     pub usage: Value,
 }
 
-/// An answer of the endpoint, as far as it matters.
+/// A response of the endpoint, as far as it is used.
 #[derive(Deserialize)]
 struct Answer {
     choices: Vec<Choice>,
@@ -102,7 +102,7 @@ async fn post(
         Ok::<_, ModelError>((status, body.map_err(unreachable)?.to_bytes()))
     };
     let driven = async {
-        // However it ends, whoever reads the answer learns of it.
+        // The reader of the response sees how it ends.
         let _ = connection.await;
         std::future::pending().await
     };

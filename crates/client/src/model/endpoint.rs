@@ -1,4 +1,4 @@
-//! Where a model is asked.
+//! The endpoint of a model.
 
 use std::fmt;
 use std::path::Path;
@@ -8,18 +8,18 @@ use baton_tls::{TlsError, Trust};
 
 use super::ModelError;
 
-/// How long a model may think unless the caller says otherwise.
+/// The default time limit for a completion.
 const TIMEOUT: Duration = Duration::from_mins(10);
 
-/// An endpoint that speaks the protocol of `OpenAI` chat completions.
+/// An endpoint with the protocol of `OpenAI` chat completions.
 #[derive(Clone)]
 pub struct Endpoint {
-    /// Whom to believe that it is the one; none where nothing is encrypted. That there is nobody to
-    /// believe is told when somebody would have to be: a file may be named before.
+    /// The trusted certificates; none without TLS. An error is reported when they are used, because
+    /// `ca_file` may replace them before.
     pub(super) trust: Option<Result<Trust, TlsError>>,
     pub(super) host: String,
     pub(super) port: u16,
-    /// What every path there begins with, such as `/v1`.
+    /// The prefix of every path, such as `/v1`.
     pub(super) base: String,
     pub(super) key: Option<String>,
     pub(super) model: String,
@@ -36,8 +36,8 @@ impl fmt::Debug for Endpoint {
 }
 
 impl Endpoint {
-    /// An endpoint at an address such as `http://127.0.0.1:11434/v1`, and the model to ask there.
-    /// One at `https://` must be whom the authorities of the system say that it is.
+    /// An endpoint at an address such as `http://127.0.0.1:11434/v1`, with a model. For `https://`
+    /// the certificate is verified with the authorities of the system.
     pub fn new(base_url: &str, model: &str) -> Result<Self, ModelError> {
         let unusable = |reason: &str| ModelError::Endpoint {
             url: base_url.to_owned(),
@@ -79,29 +79,29 @@ impl Endpoint {
         }
     }
 
-    /// Host and port as whoever is called expects to be called: the usual port is not said.
+    /// The `Host` header: without the port if it is the default one.
     pub(super) fn authority(&self) -> String {
         let Self { host, port, .. } = self;
         let usual = if self.trust.is_some() { 443 } else { 80 };
         if *port == usual { host.clone() } else { format!("{host}:{port}") }
     }
 
-    /// With the authorities of a file in PEM in place of those of the system, where the address
-    /// begins with `https://`.
+    /// Trusts the certificate authorities of a PEM file instead of those of the system, for
+    /// `https://`.
     pub fn ca_file(mut self, file: &Path) -> Result<Self, ModelError> {
         let trust = Trust::of(Some(file))?;
         self.trust = self.trust.map(|_| Ok(trust));
         Ok(self)
     }
 
-    /// With this key.
+    /// Sets the API key.
     #[must_use]
     pub fn key(mut self, key: &str) -> Self {
         self.key = Some(key.to_owned());
         self
     }
 
-    /// With so much time for an answer.
+    /// Sets the time limit for a completion.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;

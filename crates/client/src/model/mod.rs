@@ -1,21 +1,20 @@
-//! Letting a model do a task: its context goes out, what it says comes back as the result.
+//! Runs a task with a model: sends its context, and stores the completion as the result.
 //!
 //! ```text
 //!   a task that was claimed ──▶ context.build ──▶ POST …/chat/completions ──▶ task.complete
 //!                                                              result, usage and lineage of it
 //! ```
 //!
-//! Any endpoint will do that speaks the protocol of `OpenAI` chat completions.
+//! The endpoint needs the protocol of `OpenAI` chat completions.
 //!
-//! 1. The task is completed with what the model said, what that cost and what it was told: the
-//!    sections of the context, how many tokens they had, and what was left out.
-//! 2. If the model cannot be asked, or answers otherwise than it should, the task is failed with
-//!    the reason, so that it is tried again as its author has said.
-//! 3. The key of the endpoint goes to the endpoint and nowhere else: where the address begins with
-//!    `https://`, to whom a trusted authority calls by that name.
-//! 4. One call is made, it has a deadline, and what is read of the answer is bounded.
+//! 1. The result of the task has the completion, its usage and its lineage: the sections of the
+//!    context, their sizes in tokens, and what was left out.
+//! 2. If the model cannot be called, or its response is not valid, the task fails with the reason
+//!    and is retried as it was configured.
+//! 3. The API key is sent to the endpoint only; for `https://`, after its certificate was verified.
+//! 4. One call is made. It has a time limit, and the size of the response is bounded.
 //!
-//! Deliberately absent: tools, streaming and conversations, which are for a framework to bring.
+//! Deliberately absent: tools, streaming and conversations, which belong to a framework.
 
 mod completion;
 mod endpoint;
@@ -23,99 +22,99 @@ mod endpoint;
 use baton_core::Token;
 use baton_core::context::Context;
 use baton_core::task::Task;
-use baton_handle::{Carrier, Failure, Workspace};
 use baton_tls::TlsError;
 use serde_json::json;
 use thiserror::Error;
 
+use crate::{Error as BatonError, Workspace};
+
 pub use completion::Completion;
 pub use endpoint::Endpoint;
 
-/// What the model is told besides the context.
+/// The default instructions before the context.
 const INSTRUCTIONS: &str = "You are one of several agents. Do the task that the user message \
 describes, and answer with the result alone.";
 
-/// Why a model gave nothing.
+/// Why there is no completion.
 #[derive(Debug, Error)]
 pub enum ModelError {
     /// The endpoint cannot be used.
     #[error("the endpoint `{url}` cannot be used: {reason}")]
     Endpoint {
-        /// Where it should be.
+        /// The endpoint.
         url: String,
         /// What is wrong with it.
         reason: String,
     },
-    /// It could not be asked.
+    /// The model could not be called.
     #[error("the model could not be asked: {reason}")]
     Unreachable {
         /// What went wrong.
         reason: String,
     },
-    /// It could not be asked safely: nobody who is trusted vouches for it, or it speaks no TLS.
+    /// The endpoint could not be authenticated.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// It refused.
+    /// The endpoint reported an error.
     #[error("the endpoint answered with status {status}: {detail}")]
     Refused {
         /// The status.
         status: u16,
-        /// What it said, cut to a readable length.
+        /// The response, truncated.
         detail: String,
     },
-    /// It answered otherwise than it should.
+    /// The response is not valid.
     #[error("the endpoint answered otherwise than it should: {reason}")]
     Odd {
-        /// What is wrong with the answer.
+        /// What is wrong with it.
         reason: String,
     },
 }
 
 /// Why a task could not be run.
 #[derive(Debug, Error)]
-pub enum RunError<E: std::error::Error> {
-    /// Baton said no, or could not be reached.
+pub enum RunError {
+    /// Baton refused a call, or could not be reached.
     #[error(transparent)]
-    Baton(E),
-    /// The model gave nothing. The task was failed with this reason.
+    Baton(#[from] BatonError),
+    /// There is no completion. The task failed with this reason.
     #[error(transparent)]
     Model(#[from] ModelError),
 }
 
-/// Lets a model do a task that was claimed under a token, and completes the task with what it said.
-/// `instructions` stand before the context; there are usual ones.
-pub async fn run_with_context<C: Carrier>(
-    workspace: &Workspace<C>,
+/// Runs a task that was claimed under a token, and completes it with the completion of the model.
+/// `instructions` precede the context; there are default ones.
+pub async fn run_with_context(
+    workspace: &Workspace,
     task: &str,
     token: Token,
     endpoint: &Endpoint,
     instructions: Option<&str>,
     token_budget: Option<u64>,
-) -> Result<Task, RunError<C::Error>> {
+) -> Result<Task, RunError> {
     let mut building = workspace.context().task(task);
     if let Some(tokens) = token_budget {
         building = building.token_budget(tokens);
     }
-    let context = building.await.map_err(RunError::Baton)?;
+    let context = building.await?;
     let asked =
         completion::ask(endpoint, instructions.unwrap_or(INSTRUCTIONS), &context.text).await;
     let tasks = workspace.tasks();
     match asked {
         Ok(completion) => {
             let done = tasks.complete(task, token).result(result(&completion, &context)).await;
-            done.map(|done| done.task).map_err(RunError::Baton)
+            Ok(done?.task)
         }
         Err(error) => {
             let failed = tasks.fail(task, token, error.to_string()).await;
-            // If not even that can be told, the lease ends by itself; what the model did not say
-            // matters more.
+            // If this fails too, the lease expires; the error of the model matters more.
             let _ = failed.map_err(|failure| failure.is_unknown());
             Err(error.into())
         }
     }
 }
 
-/// What the task is completed with.
+/// The result of the task.
 fn result(completion: &Completion, context: &Context) -> serde_json::Value {
     let sections = context.sections.iter().map(
         |section| json!({"name": section.name, "items": section.items, "tokens": section.tokens}),

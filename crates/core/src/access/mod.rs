@@ -53,18 +53,18 @@ pub fn is_closed(workspace: &WorkspaceName, call: &Call) -> bool {
         || permissions::made(call).is_some_and(|made| made.as_str() == CLOSED)
 }
 
-/// How much somebody may do. Each may do what those before it may.
+/// A role. Each includes the permissions of those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Asks and watches.
+    /// Reads and watches.
     Reader,
-    /// Takes part in the work.
+    /// Works: writes state, claims tasks, sends messages.
     Worker,
-    /// Sets up how work is done.
+    /// Configures namespaces, rules, reactions and retention.
     Operator,
-    /// Reaches beyond a workspace.
+    /// Administers the server: tokens, forks, backups.
     Admin,
 }
 
@@ -93,20 +93,20 @@ impl Role {
     }
 }
 
-/// What somebody may do, and where.
+/// What a token permits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Grant {
-    /// How much.
+    /// The role.
     pub role: Role,
-    /// In which workspaces; all if none are named.
+    /// Only workspaces that match. If empty, all workspaces.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workspaces: Vec<Pattern>,
-    /// In which namespaces of them; all if none are named.
+    /// Only namespaces that match. If empty, all namespaces.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub namespaces: Vec<Pattern>,
-    /// Whom it speaks for; whoever a call names if nobody.
+    /// The agent that the token acts as. If omitted, any agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentId>,
 }
@@ -134,7 +134,7 @@ crate::refusals! {
         /// workspaces.
         #[error("the token is not for workspace `{workspace}`")]
         Workspace {
-            /// Which.
+            /// The workspace.
             workspace: WorkspaceName,
         } => {
             code: "access.workspace",
@@ -147,7 +147,7 @@ crate::refusals! {
         /// data from them.
         #[error("the token is not for namespace `{namespace}`")]
         Namespace {
-            /// Which.
+            /// The namespace.
             namespace: NamespaceName,
         } => {
             code: "access.namespace",

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::command::{Command, Mutation, Query};
 use crate::names::{AgentId, WorkspaceName};
 use crate::wire::Call;
-use crate::{agent, message, workspace};
+use crate::workspace;
 
 /// The permission that a call needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -165,49 +165,5 @@ pub(super) fn named(call: &Call, such: impl Fn(&AgentId) -> bool) -> Option<&Age
         Call::Transaction(Mutation::Transaction { commands, .. }) => commands,
         Call::Query(_) | Call::Watch(_) | Call::Unwatch { .. } | Call::Ping => &[],
     };
-    commands.iter().filter_map(named_by).find(|named| such(named))
-}
-
-fn named_by(command: &Command) -> Option<&AgentId> {
-    match command {
-        Command::Agent(command) => match command {
-            agent::Command::Register(register) => Some(&register.agent),
-            agent::Command::Heartbeat { agent, .. } | agent::Command::Leave { agent, .. } => {
-                Some(agent)
-            }
-            agent::Command::Expire => None,
-        },
-        Command::Message(command) => match command {
-            message::Command::Receive(receive) => receive.agent.as_ref(),
-            message::Command::Ack(ack) => ack.agent.as_ref(),
-            message::Command::Send(_)
-            | message::Command::Request(_)
-            | message::Command::Reply(_)
-            | message::Command::Requeue { .. }
-            | message::Command::Register { .. }
-            | message::Command::Remove { .. }
-            | message::Command::Deliver { .. }
-            | message::Command::LetGo { .. }
-            | message::Command::GiveUp { .. }
-            | message::Command::Expire => None,
-        },
-        Command::State(_)
-        | Command::Namespace(_)
-        | Command::Topic(_)
-        | Command::Stream(_)
-        | Command::Rule(_)
-        | Command::UserEvent(_)
-        | Command::Reaction(_)
-        | Command::Lock(_)
-        | Command::Semaphore(_)
-        | Command::Barrier(_)
-        | Command::Task(_)
-        | Command::Join(_)
-        | Command::Pipeline(_)
-        | Command::Checkpoint(_)
-        | Command::Artifact(_)
-        | Command::Secret(_)
-        | Command::Handoff(_)
-        | Command::Workspace(_) => None,
-    }
+    commands.iter().filter_map(Command::named_agent).find(|named| such(named))
 }

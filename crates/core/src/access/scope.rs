@@ -93,22 +93,8 @@ fn of_command(command: &Command) -> Scope {
         Command::Handoff(command) => of_handoff(command),
         // It runs commands later, and whose they are is forgotten by then.
         Command::Reaction(_) => Scope::All,
-        Command::Agent(_)
-        | Command::Message(_)
-        | Command::Topic(_)
-        | Command::Stream(_)
-        | Command::Rule(_)
-        | Command::UserEvent(_)
-        | Command::Lock(_)
-        | Command::Semaphore(_)
-        | Command::Barrier(_)
-        | Command::Task(_)
-        | Command::Join(_)
-        | Command::Pipeline(_)
-        | Command::Checkpoint(_)
-        | Command::Artifact(_)
-        | Command::Secret(_)
-        | Command::Workspace(_) => Scope::NOTHING,
+        // No other primitive reads or writes shared state for its caller.
+        _ => Scope::NOTHING,
     }
 }
 
@@ -174,22 +160,8 @@ fn of_query(query: &Query) -> Scope {
             | workspace::Query::Search(_)
             | workspace::Query::Why { .. } => Scope::All,
         },
-        Query::Agent(_)
-        | Query::Message(_)
-        | Query::Topic(_)
-        | Query::Stream(_)
-        | Query::Rule(_)
-        | Query::Reaction(_)
-        | Query::Lock(_)
-        | Query::Semaphore(_)
-        | Query::Barrier(_)
-        | Query::Task(_)
-        | Query::Join(_)
-        | Query::Pipeline(_)
-        | Query::Checkpoint(_)
-        | Query::Artifact(_)
-        | Query::Secret(_)
-        | Query::Handoff(_) => Scope::NOTHING,
         Query::At(_, query) => of_query(query),
+        // No other primitive shows shared state.
+        _ => Scope::NOTHING,
     }
 }

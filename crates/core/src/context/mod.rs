@@ -47,10 +47,12 @@ use thiserror::Error;
 
 pub use selection::build;
 
+#[cfg(feature = "schema")]
+use crate::limits;
 use crate::names::{AgentId, TaskId, Traceparent};
 use crate::refusal::OutOfRange;
 
-/// What one may ask about context.
+/// Queries about context.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -59,22 +61,26 @@ pub enum Query {
     Build(Build),
 }
 
-/// Whose context, for what, and how long it may be.
+/// Builds the context of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "BuildContext"))]
 #[serde(deny_unknown_fields)]
 pub struct Build {
-    /// For whom.
+    /// The agent.
     pub agent: AgentId,
-    /// For which task; without one it is about the workspace.
+    /// The task that the context is for. If omitted, the context describes the workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-    /// How many tokens it may have.
+    /// The maximum number of tokens.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::CONTEXT_TOKENS_DEFAULT),
+        range(min = limits::CONTEXT_TOKENS_MIN, max = limits::CONTEXT_TOKENS_MAX),
+    ))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_budget: Option<u64>,
 }
 
-/// Answers about context.
+/// Replies about context.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -83,23 +89,23 @@ pub enum Reply {
     Context(Context),
 }
 
-/// What an agent should know.
+/// The context of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Context {
-    /// All of it, ready to be put into a prompt.
+    /// The whole text, ready to be put into a prompt.
     pub text: String,
-    /// How many tokens that has.
+    /// The number of tokens of the text.
     pub tokens: u64,
-    /// How many it may have had.
+    /// The maximum number of tokens.
     pub token_budget: u64,
-    /// Its parts.
+    /// The parts of the text.
     pub sections: Vec<Section>,
-    /// What would have belonged into it.
+    /// What was left out.
     #[serde(default)]
     pub left_out: Vec<LeftOut>,
-    /// The trace that the task is a part of, to go on with. Nothing that a model has to know, so
-    /// that it is not in the text.
+    /// W3C trace context (`traceparent`) of the task, to be continued; it is not part of the text.
+    /// Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<Traceparent>,
 }
@@ -108,13 +114,13 @@ pub struct Context {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ContextSection"))]
 pub struct Section {
-    /// Which.
+    /// The name of the part.
     pub name: String,
     /// Its text.
     pub text: String,
-    /// How many tokens that has.
+    /// The number of tokens of the text.
     pub tokens: u64,
-    /// What is in it, by name.
+    /// The names of what it contains.
     pub items: Vec<String>,
 }
 
@@ -122,11 +128,11 @@ pub struct Section {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ContextLeftOut"))]
 pub struct LeftOut {
-    /// What.
+    /// The name of what was left out.
     pub what: String,
-    /// Why.
+    /// The reason.
     pub why: Why,
-    /// How many tokens it would have had; 0 if nobody looked.
+    /// The number of tokens that it would have had; 0 if unknown.
     pub tokens: u64,
 }
 
@@ -135,11 +141,11 @@ pub struct LeftOut {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ContextWhy"))]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
-    /// It did not fit.
+    /// It exceeds the token budget.
     Budget,
-    /// It is named, and not there.
+    /// It is referenced and does not exist.
     Missing,
-    /// There was more than is looked at.
+    /// There was more than is examined.
     NotExamined,
 }
 
@@ -151,7 +157,7 @@ crate::refusals! {
         /// The task to build a context for does not exist.
         #[error("there is no task `{task}`")]
         NotFound {
-            /// Which.
+            /// The task.
             task: TaskId,
         } => {
             code: "context.not_found",

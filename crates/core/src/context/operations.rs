@@ -8,6 +8,6 @@ use crate::wire::operations;
 operations! {
     Query::Build = "context.build" -> "context", Get "/agents/{agent}/context" Query, Read,
         names_agent:
-        "What an agent should know, as one text for a model",
+        "Build the context of an agent as one text for a model",
         {"agent": "ada", "token_budget": 4000};
 }

@@ -34,79 +34,86 @@ pub use problems::check;
 pub use usage::show;
 
 use crate::json::Shape;
+#[cfg(feature = "schema")]
+use crate::limits;
 use crate::names::NamespaceName;
 use crate::numbers::Version;
 use crate::pattern::Pattern;
 use crate::schema::Schema;
 
-/// What one may ask about contracts.
+/// Queries about contracts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Query {
     /// `contract.show`: a page, by key.
     Show {
-        /// Only keys that match, as `namespace/key`.
+        /// Only keys that match, as `namespace/key`. If omitted, all keys.
         #[serde(default)]
         pattern: Option<Pattern>,
-        /// How many at most.
+        /// The maximum number of results.
+        #[cfg_attr(feature = "schema", schemars(
+            extend("default" = limits::PAGE_DEFAULT),
+            range(min = 1, max = limits::PAGE_MAX),
+        ))]
         #[serde(default)]
         limit: Option<usize>,
-        /// Where the page before ended.
+        /// The `cursor` of the previous page. If omitted, the first page is returned.
         #[serde(default)]
         cursor: Option<String>,
     },
-    /// `contract.check`: what somebody depends on and is not as it was, or would not be.
+    /// `contract.check`: keys that agents depend on and that are broken, or would be.
     Check {
-        /// Only keys of this namespace.
+        /// Only keys of this namespace. If omitted, all namespaces.
         #[serde(default)]
         namespace: Option<NamespaceName>,
-        /// A schema that the namespace shall have: what would break?
+        /// A JSON Schema to check as the future schema of the namespace; requires `namespace`. If
+        /// omitted, the present state is checked.
         #[serde(default)]
         schema: Option<Schema>,
     },
 }
 
-/// How it is known that somebody reads a key.
+/// How the dependency is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum By {
-    /// It got the key with a hand-off.
+    /// The agent received the key by a hand-off.
     Handoff,
-    /// A rule demands the key.
+    /// A rule requires the key.
     Rule,
-    /// A stage of a pipeline says so.
+    /// A stage of a pipeline declares it.
     Stage,
 }
 
-/// Somebody who depends on a key.
+/// A dependency on a key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "KeyReader"))]
 pub struct Reader {
     /// An agent or a pattern of agents, `rule:NAME`, or `stage:PIPELINE/STAGE`.
     pub who: String,
-    /// How that is known.
+    /// How the dependency is known.
     pub by: By,
-    /// The version it got.
+    /// The version that was received. Absent if not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
-    /// What kind of value it got, as JSON names it.
+    /// The JSON type that was received. Absent if not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<Shape>,
 }
 
-/// A key as it is.
+/// The current state of a key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PresentKey"))]
 pub struct Present {
-    /// Its version.
+    /// The version.
     pub version: Version,
-    /// What kind of value it has, as JSON names it.
+    /// The JSON type of the value.
     pub kind: Shape,
 }
 
-/// A key, who writes it and who reads it.
+/// A key with its writers and readers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Contract {
@@ -114,28 +121,28 @@ pub struct Contract {
     pub key: String,
     /// Agents, and `stage:PIPELINE/STAGE`.
     pub writers: Vec<String>,
-    /// Who depends on it.
+    /// The dependencies on it.
     pub readers: Vec<Reader>,
-    /// The key as it is; none if it is not there.
+    /// The current state of the key. Absent if it does not exist.
     pub present: Option<Present>,
 }
 
-/// What can be wrong with a key that somebody depends on.
+/// What is wrong with a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Trouble {
-    /// It is not there.
+    /// It does not exist.
     Vanished,
-    /// It has a value of another kind.
+    /// Its value has another JSON type.
     Retyped,
-    /// It is not there, and another may be in its place.
+    /// It does not exist, and another key may have replaced it.
     Renamed,
-    /// The schema would refuse it, or no longer promise what it does.
+    /// The schema would reject its value, or no longer guarantee what it does.
     Schema,
 }
 
-/// A broken promise, or one that would be.
+/// A broken dependency, or one that would be.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ContractProblem"))]
 pub struct Problem {
@@ -143,28 +150,28 @@ pub struct Problem {
     pub key: String,
     /// What is wrong.
     pub problem: Trouble,
-    /// In words.
+    /// A description in words.
     pub detail: String,
-    /// Who depends on it.
+    /// The dependents.
     pub depended_on_by: Vec<String>,
 }
 
-/// Answers about contracts.
+/// Replies about contracts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
-    /// A page, by key.
+    /// A page of contracts, by key.
     Contracts {
-        /// The page.
+        /// The results on this page.
         contracts: Vec<Contract>,
-        /// Where to go on, if there is more.
+        /// The cursor of the next page. Absent on the last page.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<String>,
     },
-    /// What is wrong, by key; nothing if all is well.
+    /// Problems by key; empty if there are none.
     Problems {
-        /// All of them.
+        /// The problems.
         problems: Vec<Problem>,
     },
 }
@@ -186,7 +193,7 @@ crate::refusals! {
         /// No namespace has this name.
         #[error("there is no namespace `{namespace}`")]
         UnknownNamespace {
-            /// Which.
+            /// The namespace.
             namespace: NamespaceName,
         } => {
             code: "contract.unknown_namespace",

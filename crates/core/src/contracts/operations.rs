@@ -7,8 +7,8 @@ use crate::wire::operations;
 
 operations! {
     Query::Show = "contract.show" -> "contracts", Get "/contracts" Query, Read:
-        "Who writes and who reads which keys", {"pattern": "shared/**"};
+        "List which agents write and read which keys", {"pattern": "shared/**"};
     Query::Check = "contract.check" -> "problems", Post "/contracts/check" Body, Read:
-        "What somebody depends on and is gone, renamed or of another kind, or would be",
+        "Find keys that others depend on and that are broken",
         {"namespace": "shared", "schema": {"type": "object"}};
 }

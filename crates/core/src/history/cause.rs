@@ -10,28 +10,28 @@ use crate::space::batch::Batch;
 use crate::task;
 use crate::time::Timestamp;
 
-/// One link in the chain of what led to something.
+/// One link in the chain of events that led to something.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cause {
-    /// When in the order of things.
+    /// The revision.
     pub revision: Revision,
-    /// When by the clock.
+    /// The time.
     pub time: Timestamp,
-    /// Who did it.
+    /// The agent that did it.
     pub agent: AgentId,
-    /// What happened, such as `state.set`.
+    /// The event type, such as `state.set`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// To what.
+    /// The subject of the event.
     pub subject: String,
-    /// The task that whoever did it had in hand.
+    /// The task that the agent worked on. Absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-    /// The hand-off by which it came.
+    /// The hand-off that it came by. Absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handoff: Option<HandoffId>,
-    /// All of it as a sentence.
+    /// The event as a sentence.
     pub sentence: String,
 }
 
@@ -70,17 +70,17 @@ impl Cause {
     }
 }
 
-/// Why something is as it is: what led to it, the latest first.
+/// What led to the state of something, latest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Explanation {
-    /// What is explained.
+    /// The subject that is explained.
     pub subject: String,
-    /// As of which revision.
+    /// The revision that the explanation reflects.
     pub revision: Revision,
-    /// What led to it, the latest first.
+    /// The causes, latest first.
     pub causes: Vec<Cause>,
-    /// Whether the last of them is where it began. If not, what came before is no longer kept, or
-    /// the chain was longer than can be told.
+    /// Whether the last cause is the first one in time. If not, earlier history is no longer kept,
+    /// or the chain is longer than the limit.
     pub complete: bool,
 }

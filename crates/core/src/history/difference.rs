@@ -73,18 +73,18 @@ pub fn deciding() -> impl Iterator<Item = &'static str> {
     BEGIN.iter().chain(END).copied()
 }
 
-/// What became of a subject.
+/// How a subject changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ChangeOfSubject"))]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// It began, and goes on.
+    /// It was created, and exists.
     Created,
-    /// It was there before and still is, otherwise than it was.
+    /// It existed before, and changed.
     Changed,
-    /// It was there before, and is over.
+    /// It existed before, and ended.
     Ended,
-    /// It began and is over already.
+    /// It was created, and has ended already.
     Passed,
 }
 
@@ -108,17 +108,17 @@ impl Change {
     }
 }
 
-/// One event, in short.
+/// One event in short.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Happened {
-    /// When in the order of things.
+    /// The revision.
     pub revision: Revision,
-    /// When by the clock.
+    /// The time.
     pub time: Timestamp,
-    /// Who did it.
+    /// The agent that did it.
     pub agent: AgentId,
-    /// What happened, such as `task.claimed`.
+    /// The event type, such as `task.claimed`.
     #[serde(rename = "type")]
     pub kind: String,
 }
@@ -132,22 +132,22 @@ impl Happened {
     }
 }
 
-/// What happened to one subject between two moments.
+/// The changes of one subject.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Difference {
-    /// What it is about, such as `tasks/t-7` or `state/shared/plan`.
+    /// The subject, such as `tasks/t-7` or `state/shared/plan`.
     pub subject: String,
-    /// What became of it.
+    /// How it changed.
     pub change: Change,
-    /// How many events it was.
+    /// The number of events.
     pub count: u64,
-    /// The last of them, oldest first.
+    /// The last events, oldest first.
     pub events: Vec<Happened>,
-    /// Of an entry: the value before; none if there was no entry.
+    /// For an entry, the previous value. Absent if there was no entry.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub old_value: Option<Json>,
-    /// Of an entry: the value after; none if the entry is gone.
+    /// For an entry, the new value. Absent if the entry was deleted.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub new_value: Option<Json>,
 }

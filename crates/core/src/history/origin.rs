@@ -13,22 +13,22 @@ use crate::time::Timestamp;
 pub enum Manner {
     /// It was forked.
     Fork,
-    /// It was read from a file.
+    /// It was imported from a file.
     Import,
 }
 
-/// Where a workspace came from, if it was not empty when it began.
+/// The origin of a workspace that did not start empty.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Origin {
-    /// How it came to be.
+    /// How it was created.
     pub manner: Manner,
-    /// The workspace whose content it began with.
+    /// The workspace whose content it started with.
     pub workspace: WorkspaceName,
-    /// As it was there after this revision.
+    /// The revision of that workspace.
     pub revision: Revision,
-    /// When that was.
+    /// The time of that revision.
     pub time: Timestamp,
-    /// Who wanted it.
+    /// The agent that requested it.
     pub by: AgentId,
 }

@@ -2,6 +2,7 @@
 
 use crate::event::Event;
 use crate::handoff::{Handoff, Receiver};
+use crate::primitive::Event as _;
 use crate::space::batch::Batch;
 use crate::state::{self, Operation};
 use crate::task::Created;
@@ -32,7 +33,10 @@ pub(super) fn sentence(batch: &Batch, event: &Event) -> String {
         Event::Task(task::Event::Failed { task, error, .. }) => {
             format!("a try at the task `{task}` failed with {}", quoted(error.as_str()))
         }
-        Event::Task(task::Event::Cancelled { task, reason }) => {
+        Event::Task(task::Event::Retried { task, reason, because: None, .. }) => {
+            format!("`{agent}` retried the task `{task}`{}", because(reason.as_ref()))
+        }
+        Event::Task(task::Event::Cancelled { task, reason, .. }) => {
             format!("`{agent}` cancelled the task `{task}`{}", because(reason.as_ref()))
         }
         Event::Task(task::Event::Released { task, reason }) => {

@@ -55,6 +55,7 @@ fn moved_on(event: &Event) -> Option<(&TaskId, Followed)> {
         | Event::Ready { .. }
         | Event::Offered { .. }
         | Event::TakenBack { .. }
-        | Event::Reviewed { .. } => None,
+        | Event::Reviewed { .. }
+        | Event::Retried { .. } => None,
     }
 }

@@ -39,7 +39,8 @@ pub(super) fn may_settle(space: &Space, event: &task::Event) -> bool {
         | task::Event::Completed { .. }
         | task::Event::Failed { .. }
         | task::Event::Cancelled { .. }
-        | task::Event::Reviewed { .. } => None,
+        | task::Event::Reviewed { .. }
+        | task::Event::Retried { .. } => None,
     };
     let is_about = |task| space.join.of_task(task).next().is_some();
     space.join.ripe().len() > 0

@@ -44,6 +44,7 @@ fn made_ready(event: &Event) -> Option<&TaskId> {
         | Event::HandedOver { .. }
         | Event::Completed { .. }
         | Event::Failed { .. }
-        | Event::Cancelled { .. } => None,
+        | Event::Cancelled { .. }
+        | Event::Retried { .. } => None,
     }
 }

@@ -89,25 +89,7 @@ pub fn follow(space: &Space, event: &Event) -> Vec<Command> {
         Event::Join(join::Event::Created { .. }) => {
             a_join_settles_when_its_tasks_have_finished(space)
         }
-        Event::Join(
-            join::Event::Settled { .. }
-            | join::Event::Queued { .. }
-            | join::Event::Answered { .. }
-            | join::Event::GaveUp { .. },
-        )
-        | Event::State(_)
-        | Event::Namespace(_)
-        | Event::Topic(_)
-        | Event::Rule(_)
-        | Event::UserEvent(_)
-        | Event::Reaction(_)
-        | Event::Barrier(_)
-        | Event::Checkpoint(_)
-        | Event::Artifact(_)
-        | Event::Secret(_)
-        | Event::Workspace(_)
-        | Event::Receipt(_)
-        | Event::Awaited(_) => Vec::new(),
+        _ => Vec::new(),
     }
 }
 
@@ -131,18 +113,6 @@ pub fn may_follow(space: &Space, event: &Event) -> bool {
         Event::Pipeline(event) => may_concern_tasks(event),
         Event::Handoff(event) => may_move_a_task(event) || may_be_delivered(space, event),
         Event::Join(event) => matches!(event, join::Event::Created { .. }),
-        Event::State(_)
-        | Event::Namespace(_)
-        | Event::Topic(_)
-        | Event::Rule(_)
-        | Event::UserEvent(_)
-        | Event::Reaction(_)
-        | Event::Barrier(_)
-        | Event::Checkpoint(_)
-        | Event::Artifact(_)
-        | Event::Secret(_)
-        | Event::Workspace(_)
-        | Event::Receipt(_)
-        | Event::Awaited(_) => false,
+        _ => false,
     }
 }

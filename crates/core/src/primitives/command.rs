@@ -2,148 +2,130 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::list::primitives;
 use crate::history::At;
-use crate::names::IdempotencyKey;
+use crate::names::{AgentId, IdempotencyKey, Traceparent};
 use crate::numbers::Token;
 use crate::transaction::Precondition;
-use crate::{
-    agent, artifact, barrier, checkpoint, context, contracts, handoff, join, limits, lock, message,
-    namespace, pipeline, reaction, rule, secret, semaphore, state, stream, task, topic, user_event,
-    workspace,
-};
+use crate::wire::{Operation, Wanted};
+use crate::{context, contracts, primitive, state};
 
-/// A request to change something.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Command {
-    /// About shared state.
-    State(state::Command),
-    /// About namespaces.
-    Namespace(namespace::Command),
-    /// About agents.
-    Agent(agent::Command),
-    /// About messages.
-    Message(message::Command),
-    /// About topics.
-    Topic(topic::Command),
-    /// About streams.
-    Stream(stream::Command),
-    /// About rules for hand-offs.
-    Rule(rule::Command),
-    /// About user events.
-    #[serde(rename = "event")]
-    UserEvent(user_event::Command),
-    /// About reactions.
-    Reaction(reaction::Command),
-    /// About locks.
-    Lock(lock::Command),
-    /// About semaphores.
-    Semaphore(semaphore::Command),
-    /// About barriers.
-    Barrier(barrier::Command),
-    /// About tasks.
-    Task(task::Command),
-    /// About joins.
-    Join(join::Command),
-    /// About pipelines.
-    Pipeline(pipeline::Command),
-    /// About checkpoints.
-    Checkpoint(checkpoint::Command),
-    /// About artifacts.
-    Artifact(artifact::Command),
-    /// About secrets.
-    Secret(secret::Command),
-    /// About hand-offs.
-    Handoff(handoff::Command),
-    /// About the workspace itself.
-    Workspace(workspace::Command),
+macro_rules! sums {
+    ($($(#[$doc:meta])* $module:ident: $variant:ident = $wire:literal $(, $facts:ident)?;)*) => {
+        /// A command: a request that may change something.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        pub enum Command {
+            $(
+                $(#[$doc])*
+                #[serde(rename = $wire)]
+                $variant(crate::$module::Command),
+            )*
+        }
+
+        /// A query: a request that changes nothing.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[serde(rename_all = "snake_case")]
+        pub enum Query {
+            $(
+                $(#[$doc])*
+                #[serde(rename = $wire)]
+                $variant(crate::$module::Query),
+            )*
+            /// Who depends on which keys.
+            Contract(contracts::Query),
+            /// About context.
+            Context(context::Query),
+            /// Any query about the present, asked about the past. It has no name: on the wire it is
+            /// the field `at` of the query.
+            #[serde(skip)]
+            At(At, Box<Query>),
+        }
+
+        impl Command {
+            /// Its row; none if only the engine or a policy sends it.
+            pub fn operation(&self) -> Option<&'static Operation> {
+                match self {
+                    $(Self::$variant(command) => {
+                        crate::$module::operations::operation(Wanted::Command(command))
+                    })*
+                }
+            }
+
+            fn properties(&self) -> &dyn primitive::Command {
+                match self {
+                    $(Self::$variant(command) => command,)*
+                }
+            }
+
+            /// Where it says which trace it is a part of, if it can say so.
+            pub(crate) fn traceparent(&mut self) -> Option<&mut Option<Traceparent>> {
+                match self {
+                    $(Self::$variant(command) => primitive::Command::traceparent(command),)*
+                }
+            }
+        }
+
+        impl Query {
+            /// Its row, whichever moment it is about.
+            pub fn operation(&self) -> Option<&'static Operation> {
+                match self {
+                    $(Self::$variant(query) => {
+                        crate::$module::operations::operation(Wanted::Query(query))
+                    })*
+                    Self::Contract(query) => contracts::operations::operation(Wanted::Query(query)),
+                    Self::Context(query) => context::operations::operation(Wanted::Query(query)),
+                    Self::At(_, query) => query.operation(),
+                }
+            }
+        }
+
+        $(
+            impl From<crate::$module::Command> for Command {
+                fn from(command: crate::$module::Command) -> Self {
+                    Self::$variant(command)
+                }
+            }
+
+            impl From<crate::$module::Query> for Query {
+                fn from(query: crate::$module::Query) -> Self {
+                    Self::$variant(query)
+                }
+            }
+        )*
+    };
 }
+primitives!(sums);
 
-/// A question.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Query {
-    /// About shared state.
-    State(state::Query),
-    /// About namespaces.
-    Namespace(namespace::Query),
-    /// About agents.
-    Agent(agent::Query),
-    /// About messages.
-    Message(message::Query),
-    /// About topics.
-    Topic(topic::Query),
-    /// About streams.
-    Stream(stream::Query),
-    /// About rules for hand-offs.
-    Rule(rule::Query),
-    /// About what happened.
-    #[serde(rename = "event")]
-    UserEvent(user_event::Query),
-    /// About reactions.
-    Reaction(reaction::Query),
-    /// About who depends on which keys.
-    Contract(contracts::Query),
-    /// What an agent should know.
-    Context(context::Query),
-    /// About locks.
-    Lock(lock::Query),
-    /// About semaphores.
-    Semaphore(semaphore::Query),
-    /// About barriers.
-    Barrier(barrier::Query),
-    /// About tasks.
-    Task(task::Query),
-    /// About joins.
-    Join(join::Query),
-    /// About pipelines.
-    Pipeline(pipeline::Query),
-    /// About checkpoints.
-    Checkpoint(checkpoint::Query),
-    /// About artifacts.
-    Artifact(artifact::Query),
-    /// About secrets.
-    Secret(secret::Query),
-    /// About hand-offs.
-    Handoff(handoff::Query),
-    /// About the workspace itself.
-    Workspace(workspace::Query),
-    /// Any of them about the present, asked about a moment of the past. Has no name of its own: on
-    /// the wire it is the field `at` of the question.
-    #[serde(skip)]
-    At(At, Box<Query>),
-}
-
-/// What is decided as one.
+/// What is decided atomically.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mutation {
     /// One command.
     Command(Command),
-    /// One command, only if whoever acts still may under this token.
+    /// One command that is rejected if the token is stale.
     Fenced {
-        /// Of a lease, a hold, a permit or a session.
+        /// The token of a lease, a hold, a permit or a session.
         token: Token,
-        /// What to do.
+        /// The command.
         command: Box<Command>,
     },
-    /// Several commands with preconditions, all or nothing.
+    /// Several commands with preconditions, executed atomically.
     Transaction {
-        /// What must hold before.
+        /// The preconditions.
         require: Vec<Precondition>,
-        /// What to do, in order.
+        /// The commands, in order.
         commands: Vec<Command>,
     },
 }
 
-/// A mutation, and the caller's idempotency key for it.
+/// A mutation with the idempotency key of its caller.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// What to execute.
     pub mutation: Mutation,
-    /// Repeating the request under the same key has no second effect.
+    /// Repeating the request with the same key has no second effect.
     pub idempotency_key: Option<IdempotencyKey>,
 }
 
@@ -154,65 +136,25 @@ impl From<Command> for Request {
 }
 
 impl Command {
-    /// How long it would wait at most, if it asks to.
+    /// How long it waits at most, if it may wait.
     pub fn wait_ms(&self) -> Option<u64> {
-        let wait_ms = match self {
-            Self::Lock(lock::Command::Acquire(acquire)) => acquire.wait_ms,
-            Self::Semaphore(semaphore::Command::Acquire(acquire)) => acquire.wait_ms,
-            Self::Barrier(barrier::Command::Arrive(arrive)) => arrive.wait_ms,
-            Self::Task(task::Command::Claim(claim)) => claim.wait_ms,
-            Self::Join(join::Command::Wait { wait_ms, .. })
-            | Self::Handoff(handoff::Command::Receive { wait_ms })
-            | Self::Message(message::Command::Receive(message::Receive { wait_ms, .. }))
-            | Self::Stream(stream::Command::Receive(stream::Receive { wait_ms, .. })) => *wait_ms,
-            Self::Message(message::Command::Request(request)) => {
-                Some(request.timeout_ms.unwrap_or(limits::REQUEST_MS_DEFAULT))
-            }
-            Self::State(_)
-            | Self::Namespace(_)
-            | Self::Agent(_)
-            | Self::Message(_)
-            | Self::Topic(_)
-            | Self::Stream(_)
-            | Self::Rule(_)
-            | Self::UserEvent(_)
-            | Self::Reaction(_)
-            | Self::Lock(_)
-            | Self::Semaphore(_)
-            | Self::Barrier(_)
-            | Self::Task(_)
-            | Self::Join(_)
-            | Self::Pipeline(_)
-            | Self::Checkpoint(_)
-            | Self::Artifact(_)
-            | Self::Secret(_)
-            | Self::Handoff(_)
-            | Self::Workspace(_) => None,
-        };
-        wait_ms.filter(|wait_ms| *wait_ms > 0)
+        self.properties().wait_ms().filter(|wait_ms| *wait_ms > 0)
     }
 
-    /// Whether it has a token of its own, which is looked at anyhow.
+    /// Whether it has a token field, which its own rules check.
     pub fn brings_token(&self) -> bool {
-        match self {
-            // These may be given without.
-            Self::Checkpoint(
-                checkpoint::Command::Save(checkpoint::Save { token, .. })
-                | checkpoint::Command::Restore { token, .. }
-                | checkpoint::Command::Fork { token, .. },
-            ) => token.is_some(),
-            Self::Handoff(
-                handoff::Command::Offer(offer)
-                | handoff::Command::Execute(offer)
-                | handoff::Command::Validate(offer),
-            ) => offer.token.is_some(),
-            command => command.operation().is_some_and(|operation| operation.names_token),
-        }
+        let named = || self.operation().is_some_and(|operation| operation.names_token);
+        self.properties().has_optional_token().unwrap_or_else(named)
+    }
+
+    /// The agent that it names as the one that acts or is served.
+    pub(crate) fn named_agent(&self) -> Option<&AgentId> {
+        self.properties().named_agent()
     }
 }
 
 impl Query {
-    /// Whether answering needs more than the present: whoever must not wait asks elsewhere.
+    /// Whether answering needs more than the present.
     pub fn is_about_the_past(&self) -> bool {
         match self {
             Self::At(..) => true,
@@ -221,7 +163,7 @@ impl Query {
         }
     }
 
-    /// The same question about a moment of the past; none if it is about the past by itself.
+    /// The same query about the past; none if it is always about the past.
     pub fn at(mut self, at: At) -> Option<Self> {
         if self.is_about_the_past() {
             return None;
@@ -251,25 +193,3 @@ impl From<contracts::Query> for Query {
         Self::Contract(query)
     }
 }
-
-macro_rules! sums {
-    ($($primitive:ident => $variant:ident),*) => {$(
-        impl From<$primitive::Command> for Command {
-            fn from(command: $primitive::Command) -> Self {
-                Self::$variant(command)
-            }
-        }
-        impl From<$primitive::Query> for Query {
-            fn from(query: $primitive::Query) -> Self {
-                Self::$variant(query)
-            }
-        }
-    )*};
-}
-sums!(
-    state => State, namespace => Namespace, agent => Agent, message => Message, topic => Topic,
-    stream => Stream, rule => Rule, lock => Lock, user_event => UserEvent, reaction => Reaction,
-    semaphore => Semaphore, barrier => Barrier, task => Task, join => Join, pipeline => Pipeline,
-    checkpoint => Checkpoint, artifact => Artifact, secret => Secret, handoff => Handoff,
-    workspace => Workspace
-);

@@ -15,9 +15,13 @@
 
 pub mod command;
 pub mod event;
+mod list;
+pub mod primitive;
 pub mod rejection;
 pub mod reply;
 pub mod transaction;
+
+pub(crate) use list::primitives;
 
 pub mod agent;
 pub mod artifact;

@@ -3,18 +3,38 @@
 use serde::Serialize;
 use thiserror::Error;
 
+use super::list::primitives;
 use crate::names::{IdempotencyKey, NameError};
 use crate::numbers::{Revision, Token};
 use crate::reply::Reply;
 use crate::state::Entry;
 use crate::transaction::Precondition;
-use crate::{
-    agent, artifact, barrier, checkpoint, context, contracts, handoff, join, lock, message,
-    namespace, pipeline, reaction, rule, secret, semaphore, state, stream, task, topic, user_event,
-    workspace,
-};
+use crate::{context, contracts, message};
 
-crate::refusals! {
+// `transparent` is given by the caller because thiserror names a variable like that word, with its
+// hygiene.
+macro_rules! rejection {
+    (
+        { $transparent:ident $($own:tt)* }
+        $($(#[$doc:meta])* $module:ident: $variant:ident = $wire:literal $(, $facts:ident)?;)*
+    ) => {
+        crate::refusals! {
+            $($own)*
+            $transparent {
+                $(
+                    $(#[$doc])*
+                    $variant(crate::$module::Rejection),
+                )*
+                /// Who depends on which keys.
+                Contract(contracts::Rejection),
+                /// What an agent should know.
+                Context(context::Rejection),
+            }
+        }
+    };
+}
+primitives! { rejection {
+    transparent
     /// The rules said no. Refusals are answers, not failures: nothing was written.
     #[derive(Clone, Debug, PartialEq, Error, Serialize)]
     #[serde(untagged)]
@@ -195,53 +215,7 @@ crate::refusals! {
                 names the invalid part.",
         }
     }
-    transparent {
-        /// By shared state.
-        State(state::Rejection),
-        /// By namespaces.
-        Namespace(namespace::Rejection),
-        /// By agents.
-        Agent(agent::Rejection),
-        /// By messages.
-        Message(message::Rejection),
-        /// By topics.
-        Topic(topic::Rejection),
-        /// By streams.
-        Stream(stream::Rejection),
-        /// By rules for hand-offs.
-        Rule(rule::Rejection),
-        /// By user events.
-        UserEvent(user_event::Rejection),
-        /// By reactions.
-        Reaction(reaction::Rejection),
-        /// By contracts.
-        Contract(contracts::Rejection),
-        /// By context.
-        Context(context::Rejection),
-        /// By locks.
-        Lock(lock::Rejection),
-        /// By semaphores.
-        Semaphore(semaphore::Rejection),
-        /// By barriers.
-        Barrier(barrier::Rejection),
-        /// By joins.
-        Join(join::Rejection),
-        /// By checkpoints.
-        Checkpoint(checkpoint::Rejection),
-        /// By artifacts.
-        Artifact(artifact::Rejection),
-        /// By secrets.
-        Secret(secret::Rejection),
-        /// By hand-offs.
-        Handoff(handoff::Rejection),
-        /// By tasks.
-        Task(task::Rejection),
-        /// By pipelines.
-        Pipeline(pipeline::Rejection),
-        /// By the workspace itself.
-        Workspace(workspace::Rejection),
-    }
-}
+} }
 
 impl Rejection {
     /// What is kept of it for whoever repeats the request, if it told of an effect.

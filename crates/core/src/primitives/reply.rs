@@ -4,78 +4,52 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use super::list::primitives;
 use crate::numbers::Revision;
-use crate::{
-    agent, artifact, barrier, checkpoint, context, contracts, handoff, join, lock, message,
-    namespace, pipeline, reaction, rule, secret, semaphore, state, stream, task, topic, user_event,
-    workspace,
-};
+use crate::{checkpoint, context, contracts};
 
-/// The answer to one command or query.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Reply {
-    /// About shared state.
-    State(state::Reply),
-    /// About namespaces.
-    Namespace(namespace::Reply),
-    /// About agents.
-    Agent(agent::Reply),
-    /// About messages.
-    Message(message::Reply),
-    /// About topics.
-    Topic(topic::Reply),
-    /// About streams.
-    Stream(stream::Reply),
-    /// About rules for hand-offs.
-    Rule(rule::Reply),
-    /// About what happened.
-    #[serde(rename = "event")]
-    UserEvent(user_event::Reply),
-    /// About reactions.
-    Reaction(reaction::Reply),
-    /// About who depends on which keys.
-    Contract(contracts::Reply),
-    /// What an agent should know.
-    Context(context::Reply),
-    /// About locks.
-    Lock(lock::Reply),
-    /// About semaphores.
-    Semaphore(semaphore::Reply),
-    /// About barriers.
-    Barrier(barrier::Reply),
-    /// About tasks.
-    Task(task::Reply),
-    /// About joins.
-    Join(join::Reply),
-    /// About pipelines.
-    Pipeline(pipeline::Reply),
-    /// About checkpoints.
-    Checkpoint(checkpoint::Reply),
-    /// About artifacts.
-    Artifact(artifact::Reply),
-    /// About secrets.
-    Secret(secret::Reply),
-    /// About hand-offs.
-    Handoff(handoff::Reply),
-    /// About the workspace itself.
-    Workspace(workspace::Reply),
-    /// One answer for each command of a transaction, in order.
-    Transaction(Vec<Reply>),
+macro_rules! reply {
+    ($($(#[$doc:meta])* $module:ident: $variant:ident = $wire:literal $(, $facts:ident)?;)*) => {
+        /// The reply to one command or query.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[serde(rename_all = "snake_case")]
+        pub enum Reply {
+            $(
+                $(#[$doc])*
+                #[serde(rename = $wire)]
+                $variant(crate::$module::Reply),
+            )*
+            /// Who depends on which keys.
+            Contract(contracts::Reply),
+            /// About context.
+            Context(context::Reply),
+            /// One reply per command of a transaction, in order.
+            Transaction(Vec<Reply>),
+        }
+
+        $(
+            impl From<crate::$module::Reply> for Reply {
+                fn from(reply: crate::$module::Reply) -> Self {
+                    Self::$variant(reply)
+                }
+            }
+        )*
+    };
 }
+primitives!(reply);
 
-/// A reply, and the revision at which it is the truth.
+/// A reply, and the revision that it reflects.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
-    /// The workspace's revision.
+    /// The revision of the workspace.
     pub revision: Revision,
-    /// What to tell.
+    /// The reply.
     pub reply: Reply,
 }
 
 impl Reply {
-    /// The checkpoints in it that were restored.
+    /// The restored checkpoints in it.
     pub(crate) fn restored(&mut self) -> Vec<&mut checkpoint::Checkpoint> {
         match self {
             Self::Checkpoint(checkpoint::Reply::Restored(checkpoint)) => vec![&mut **checkpoint],
@@ -86,8 +60,8 @@ impl Reply {
 }
 
 impl Answer {
-    /// The same without the states of checkpoints. They may be large, and never change: whoever
-    /// keeps the answer can put them in again.
+    /// The same without the states of checkpoints, which may be large and never change: the receipt
+    /// need not contain them.
     pub(crate) fn without_states(&self) -> Cow<'_, Self> {
         match &self.reply {
             Reply::Checkpoint(_) | Reply::Transaction(_) => {

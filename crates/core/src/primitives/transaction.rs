@@ -6,24 +6,25 @@ use crate::json::Json;
 use crate::names::{AgentId, Key, NamespaceName};
 use crate::numbers::{Revision, Token, Version};
 
-/// Something that must hold.
+/// A precondition of a transaction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Precondition {
-    /// About an entry. What is not given does not matter.
+    /// About an entry.
     Entry {
-        /// Where the key lives.
+        /// The namespace.
         namespace: NamespaceName,
-        /// Which key.
+        /// The key.
         key: Key,
-        /// It has this version; 0 means that it is absent.
+        /// The entry must have this version; 0 means that it must not exist. If omitted, not
+        /// checked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         version: Option<Version>,
-        /// It is there, or it is not.
+        /// Whether the entry must exist. If omitted, not checked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exists: Option<bool>,
-        /// It has this value.
+        /// The entry must have this value. If omitted, not checked.
         #[serde(
             default,
             deserialize_with = "crate::json::given",
@@ -31,22 +32,22 @@ pub enum Precondition {
         )]
         value: Option<Json>,
     },
-    /// A namespace is there, or it is not.
+    /// About the existence of a namespace.
     Namespace {
-        /// Which.
+        /// The name of the namespace.
         name: NamespaceName,
-        /// Whether it is there.
+        /// Whether it must exist.
         exists: bool,
     },
-    /// An agent has a session, or has none.
+    /// About the session of an agent.
     Agent {
-        /// Which.
+        /// The agent.
         agent: AgentId,
-        /// Whether it has one.
+        /// Whether it must have a session.
         active: bool,
     },
-    /// A lease, a hold, a permit or a session under this token is not over.
+    /// The lease, hold, permit or session of this token must be live.
     Token(Token),
-    /// The workspace has not changed since this revision.
+    /// The workspace must not have changed since this revision.
     Revision(Revision),
 }

@@ -61,7 +61,8 @@ impl Amendment {
             }
             task::Event::HandedOver { holder, .. } => amended.agent(Some(holder.as_str())),
             task::Event::HandedOff { .. } => amended.turned(Status::HandedOff),
-            task::Event::Released { reason: why, .. } => {
+            task::Event::Released { reason: why, .. }
+            | task::Event::Retried { reason: why, .. } => {
                 amended.turned(Status::Pending).part(part::REASON, reason(why))
             }
             task::Event::Completed { result, .. } => amended

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What kind of thing was found.
+/// The kind of a search result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SearchKind"))]
 #[serde(rename_all = "snake_case")]
@@ -13,7 +13,7 @@ pub enum Kind {
     Message,
     /// An entry of shared state.
     Key,
-    /// Something that happened.
+    /// An event.
     Event,
 }
 
@@ -21,7 +21,7 @@ impl Kind {
     /// Every kind, as it is written.
     pub(super) const WORDS: [&str; 4] = ["task", "message", "key", "event"];
 
-    /// As it is written.
+    /// The value as text.
     pub fn word(self) -> &'static str {
         match self {
             Self::Task => "task",

@@ -61,55 +61,62 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+#[cfg(feature = "schema")]
+use crate::limits;
 use crate::numbers::Revision;
 use crate::refusal::{BadField, TooLarge};
 use crate::time::Timestamp;
 
-/// What is looked for.
+/// A search.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Search {
-    /// Words, phrases in quotation marks, and fields such as `status:failed`; all must fit.
+    /// Words, phrases in quotation marks, and fields such as `status:failed`; all must match.
     pub query: String,
-    /// How many at most.
+    /// The maximum number of results.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::PAGE_DEFAULT),
+        range(min = 1, max = limits::PAGE_MAX),
+    ))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// Where the page before ended.
+    /// The `cursor` of the previous page. If omitted, the first page is returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
 }
 
-/// Something that was found.
+/// A search result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Found {
-    /// What kind of thing it is.
+    /// The kind.
     pub kind: Kind,
-    /// Which, as watchers know it: `tasks/t-7`, `inbox/bob/m-7`, `state/shared/plan`.
+    /// The subject: `tasks/t-7`, `inbox/bob/m-7` or `state/shared/plan`.
     pub subject: String,
-    /// The revision that made it what it is, or at which it happened.
+    /// The revision of the last change, or of the event.
     pub revision: Revision,
     /// When that was.
     pub updated_at: Timestamp,
-    /// When it began; not known of keys.
+    /// When it was created. Absent for keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
-    /// What it can be found by, besides its words.
+    /// The fields that it can be found by.
     pub fields: BTreeMap<String, String>,
 }
 
-/// A page of what was found, the newest first.
+/// A page of search results, newest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Results {
-    /// What was found.
+    /// The results on this page.
     pub found: Vec<Found>,
-    /// Keys that were last written up to this revision are not looked at; 0 if all are.
+    /// Keys that were last written up to this revision are not searched; 0 if all are.
     pub keys_since: Revision,
-    /// Events up to this revision are not looked at; 0 if all are. They are in the history.
+    /// Events up to this revision are not searched; 0 if all are. They are in the history.
     pub events_since: Revision,
-    /// Where to go on, if there may be more. A page may be short, or empty, and not the last.
+    /// The cursor of the next page. Absent on the last page. A page may be short or empty and not
+    /// be the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
 }
@@ -117,13 +124,13 @@ pub struct Results {
 /// Why a search was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Refused {
-    /// The filter is not understood.
+    /// The filter is invalid.
     #[error(transparent)]
     Filter(#[from] BadFilter),
-    /// The cursor is none.
+    /// The cursor is invalid.
     #[error(transparent)]
     Field(#[from] BadField),
-    /// There is more than an index holds.
+    /// There is more data than an index holds.
     #[error(transparent)]
     TooLarge(#[from] TooLarge),
 }

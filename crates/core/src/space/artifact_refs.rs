@@ -11,7 +11,8 @@ use crate::event::Event;
 use crate::handoff::{Handoff, Offer};
 use crate::json::Json;
 use crate::message::Message;
-use crate::names::{ArtifactId, HandoffId, MessageId, TaskId};
+use crate::names::{ArtifactId, MessageId, TaskId};
+use crate::primitive::Forgotten;
 use crate::rejection::Rejection;
 use crate::space::batch::Moment;
 use crate::task::Record;
@@ -32,23 +33,7 @@ impl Space {
             Command::Checkpoint(checkpoint::Command::Save(save)) => {
                 self.check_values(std::iter::once(&save.state).chain(&save.metadata))
             }
-            Command::State(_)
-            | Command::Namespace(_)
-            | Command::Agent(_)
-            | Command::Topic(_)
-            | Command::Stream(_)
-            | Command::Rule(_)
-            | Command::UserEvent(_)
-            | Command::Reaction(_)
-            | Command::Lock(_)
-            | Command::Semaphore(_)
-            | Command::Barrier(_)
-            | Command::Join(_)
-            | Command::Pipeline(_)
-            | Command::Checkpoint(_)
-            | Command::Artifact(_)
-            | Command::Secret(_)
-            | Command::Workspace(_) => Ok(()),
+            _ => Ok(()),
         }
     }
 
@@ -63,18 +48,7 @@ impl Space {
                 self.check_list(complete.artifacts.as_ref())
             }
             task::Command::Review(review) => self.check_values(&review.result),
-            task::Command::Claim(_)
-            | task::Command::Heartbeat(_)
-            | task::Command::Progress(_)
-            | task::Command::Release(_)
-            | task::Command::Fail(_)
-            | task::Command::Cancel { .. }
-            | task::Command::Assign { .. }
-            | task::Command::CancelAll { .. }
-            | task::Command::Pass(_)
-            | task::Command::LetGo { .. }
-            | task::Command::GiveUp { .. }
-            | task::Command::Expire => Ok(()),
+            _ => Ok(()),
         }
     }
 
@@ -85,15 +59,7 @@ impl Space {
             message::Command::Reply(respond) => {
                 self.check_values(respond.body.iter().chain(&respond.error))
             }
-            message::Command::Receive(_)
-            | message::Command::Ack(_)
-            | message::Command::Requeue { .. }
-            | message::Command::Register { .. }
-            | message::Command::Remove { .. }
-            | message::Command::Deliver { .. }
-            | message::Command::LetGo { .. }
-            | message::Command::GiveUp { .. }
-            | message::Command::Expire => Ok(()),
+            _ => Ok(()),
         }
     }
 
@@ -109,16 +75,7 @@ impl Space {
                 self.check_list(offer.artifacts.as_ref())
             }
             handoff::Command::Complete(complete) => self.check_values(&complete.result),
-            handoff::Command::Receive { .. }
-            | handoff::Command::Accept(_)
-            | handoff::Command::Reject { .. }
-            | handoff::Command::Cancel { .. }
-            | handoff::Command::Approve { .. }
-            | handoff::Command::Deliver { .. }
-            | handoff::Command::Follow { .. }
-            | handoff::Command::LetGo { .. }
-            | handoff::Command::GiveUp { .. }
-            | handoff::Command::Expire => Ok(()),
+            _ => Ok(()),
         }
     }
 
@@ -192,24 +149,7 @@ impl Space {
                 let named = self.named_in(said_in_message(message));
                 vec![(Holder::Message(message.id.clone()), named)]
             }
-            Event::Namespace(_)
-            | Event::Agent(_)
-            | Event::Topic(_)
-            | Event::Stream(_)
-            | Event::Rule(_)
-            | Event::UserEvent(_)
-            | Event::Reaction(_)
-            | Event::Lock(_)
-            | Event::Semaphore(_)
-            | Event::Barrier(_)
-            | Event::Task(_)
-            | Event::Join(_)
-            | Event::Pipeline(_)
-            | Event::Artifact(_)
-            | Event::Secret(_)
-            | Event::Workspace(_)
-            | Event::Receipt(_)
-            | Event::Awaited(_) => return,
+            _ => return,
         };
         let undo = self.artifact.refer(changes, moment.time);
         self.undo_log.extend(undo.map(Undo::Artifact));
@@ -242,20 +182,16 @@ impl Space {
 
     /// What is forgotten after a batch names nothing any more. It happens to the same records
     /// whenever the batch is replayed, and cannot be refused.
-    pub(super) fn release_artifact_refs(
-        &mut self,
-        tasks: Vec<TaskId>,
-        handoffs: Vec<HandoffId>,
-        messages: Vec<MessageId>,
-    ) {
+    pub(super) fn release_artifact_refs(&mut self, forgotten: Vec<Forgotten>) {
         if self.artifact.is_idle() {
             return;
         }
-        let tasks = tasks.into_iter().map(Holder::Task);
-        let handoffs = handoffs.into_iter().map(Holder::Handoff);
-        let messages = messages.into_iter().map(Holder::Message);
-        let gone = nothing(tasks.chain(handoffs).chain(messages));
-        self.artifact.refer(gone, self.time);
+        let gone = forgotten.into_iter().map(|record| match record {
+            Forgotten::Task(task) => Holder::Task(task),
+            Forgotten::Handoff(handoff) => Holder::Handoff(handoff),
+            Forgotten::Message(message) => Holder::Message(message),
+        });
+        self.artifact.refer(nothing(gone), self.time);
     }
 
     /// Asserts that whoever holds an artifact is there and names it.
@@ -297,25 +233,13 @@ fn nothing(holders: impl IntoIterator<Item = Holder>) -> Vec<(Holder, Vec<Artifa
 
 /// Whether an event changes what is said of a task.
 fn says_something(event: &task::Event) -> bool {
-    match event {
+    matches!(
+        event,
         task::Event::Created(_)
-        | task::Event::Updated { .. }
-        | task::Event::Completed { .. }
-        | task::Event::Reviewed { .. } => true,
-        task::Event::Claimed { .. }
-        | task::Event::Queued { .. }
-        | task::Event::GaveUp { .. }
-        | task::Event::Renewed { .. }
-        | task::Event::Progressed { .. }
-        | task::Event::Released { .. }
-        | task::Event::Ready { .. }
-        | task::Event::Offered { .. }
-        | task::Event::TakenBack { .. }
-        | task::Event::HandedOver { .. }
-        | task::Event::HandedOff { .. }
-        | task::Event::Failed { .. }
-        | task::Event::Cancelled { .. } => false,
-    }
+            | task::Event::Updated { .. }
+            | task::Event::Completed { .. }
+            | task::Event::Reviewed { .. }
+    )
 }
 
 fn said_of_task(record: &Record) -> impl Iterator<Item = &Json> {
@@ -333,21 +257,7 @@ fn speaking(event: &message::Event) -> Option<&MessageId> {
     match event {
         message::Event::Sent(sent) => sent.holds.then_some(&sent.message),
         message::Event::Replied { message, holds, .. } => holds.then_some(message),
-        message::Event::Delivered { .. }
-        | message::Event::Returned { .. }
-        | message::Event::Acked { .. }
-        | message::Event::Died { .. }
-        | message::Event::Expired { .. }
-        | message::Event::Requeued { .. }
-        | message::Event::TimedOut { .. }
-        | message::Event::Lost { .. }
-        | message::Event::Rerouted { .. }
-        | message::Event::Rejoined { .. }
-        | message::Event::Queued { .. }
-        | message::Event::GaveUp { .. }
-        | message::Event::HandlerAdded { .. }
-        | message::Event::HandlerRemoved { .. }
-        | message::Event::HandlersGone { .. } => None,
+        _ => None,
     }
 }
 

@@ -11,6 +11,7 @@ use super::Space;
 use crate::command::{Command, Request};
 use crate::history::Origin;
 use crate::names::AgentId;
+use crate::primitive::Table;
 use crate::rejection::Rejection;
 use crate::time::Timestamp;
 use crate::{agent, handoff, policy, secret, task, workspace};

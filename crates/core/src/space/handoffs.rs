@@ -1,7 +1,6 @@
 //! The view that hand-offs get of a space: nearly everything, since they move it.
 
 use super::Space;
-use super::reply_plan::ReplyPlan;
 use super::tables::TablesView;
 use crate::agent::Status;
 use crate::event::Event;
@@ -9,15 +8,14 @@ use crate::handoff::Selected;
 use crate::handoff::{Moved, View};
 use crate::names::{AgentId, Key, NamespaceName, TaskId};
 use crate::namespace::rules::Rules;
-use crate::rejection::Rejection;
 use crate::rule::{Judgement, Proposal, Receiver};
 use crate::space::stamp::Stamp;
 use crate::state::Entry;
 use crate::task::{Record, Task};
-use crate::{handoff, namespace, state};
+use crate::{namespace, state};
 
 /// A view of the whole space.
-pub(super) struct SpaceView<'a>(pub(super) &'a Space);
+pub(crate) struct SpaceView<'a>(pub(crate) &'a Space);
 
 impl View for SpaceView<'_> {
     fn task(&self, task: &TaskId) -> Option<&Record> {
@@ -64,7 +62,7 @@ impl View for SpaceView<'_> {
         let ensure = namespace::Command::Ensure { name: to_namespace.clone() };
         let full = || state::Rejection::UnknownNamespace { namespace: to_namespace.clone() };
         let ensured = namespace::decide(&self.0.namespace, ensure).map_err(|_| full())?;
-        let view = TablesView { namespace: &self.0.namespace, agent: &self.0.agent };
+        let view = TablesView::of(self.0);
         let view = TransferView { view, namespace: &to_namespace, rules: Rules::default() };
         // A namespace at most, and each entry is set there and gone here.
         let mut moved = Moved::with_capacity(1 + 2 * keys.len());
@@ -78,22 +76,6 @@ impl View for SpaceView<'_> {
         let happen = &mut |event| moved.push(Event::State(event));
         state::decide(&self.0.state, &view, state::Command::Transfer(transfer), stamp, happen)?;
         Ok(moved)
-    }
-}
-
-impl Space {
-    /// A hand-off moves entries of shared state along with it.
-    pub(super) fn decide_handoff(
-        &self,
-        command: handoff::Command,
-        stamp: &Stamp,
-        events: &mut Vec<Event>,
-    ) -> Result<ReplyPlan, Rejection> {
-        let mut decided = handoff::decide(&self.handoff, &SpaceView(self), command, stamp)?;
-        events.reserve(decided.events.len() + decided.moved.len());
-        events.extend(decided.events.into_iter().map(Event::Handoff));
-        events.append(&mut decided.moved);
-        Ok(decided.plan.into())
     }
 }
 

@@ -11,10 +11,7 @@ use crate::space::receipt::{Receipt, Receipts, digest};
 use crate::space::stamp::Stamp;
 use crate::time::Timestamp;
 use crate::waiting::wait::{Keyed, KeyedWaits, Step};
-use crate::{
-    agent, artifact, barrier, checkpoint, handoff, join, limits, lock, message, namespace,
-    pipeline, policy, reaction, rule, secret, semaphore, state, stream, task, topic, workspace,
-};
+use crate::{limits, message, policy, primitives};
 
 pub mod authors;
 pub mod batch;
@@ -38,62 +35,35 @@ mod tests;
 mod timers;
 
 pub use fast_set::FastSet;
+pub(crate) use handoffs::SpaceView;
 pub use head::Head;
 pub use quota::StorageQuota;
-use reply_plan::ReplyPlan;
+pub(crate) use reply_plan::ReplyPlan;
 use tables::Undo;
+pub(crate) use tables::{TablesView, TasksView};
 
-/// One workspace: an ordered history, and what it adds up to.
-#[derive(Default)]
-pub struct Space {
-    /// Shared state.
-    pub state: state::Table,
-    /// Namespaces.
-    pub namespace: namespace::Table,
-    /// Agents.
-    pub agent: agent::Table,
-    /// Messages.
-    pub message: message::Table,
-    /// Topics.
-    pub topic: topic::Table,
-    /// Streams.
-    pub stream: stream::Table,
-    /// Rules for hand-offs.
-    pub rule: rule::Table,
-    /// Reactions.
-    pub reaction: reaction::Table,
-    /// Locks.
-    pub lock: lock::Table,
-    /// Semaphores.
-    pub semaphore: semaphore::Table,
-    /// Barriers.
-    pub barrier: barrier::Table,
-    /// Tasks.
-    pub task: task::Table,
-    /// Joins.
-    pub join: join::Table,
-    /// Pipelines.
-    pub pipeline: pipeline::Table,
-    /// Checkpoints.
-    pub checkpoint: checkpoint::Table,
-    /// Artifacts.
-    pub artifact: artifact::Table,
-    /// Secrets.
-    pub secret: secret::Table,
-    /// Hand-offs.
-    pub handoff: handoff::Table,
-    /// The workspace about itself.
-    pub workspace: workspace::Table,
-    receipts: Receipts,
-    keyed_waits: KeyedWaits,
-    revision: Revision,
-    time: Timestamp,
-    /// The last one given.
-    token: Token,
-    undo_log: Vec<Undo>,
-    /// How much may be there, if there is a bound to it.
-    quota: Option<StorageQuota>,
+macro_rules! space {
+    ($($(#[$doc:meta])* $module:ident: $variant:ident = $wire:literal $(, $facts:ident)?;)*) => {
+        /// One workspace: an ordered history, and what it adds up to.
+        #[derive(Default)]
+        pub struct Space {
+            $(
+                $(#[$doc])*
+                pub $module: crate::$module::Table,
+            )*
+            receipts: Receipts,
+            keyed_waits: KeyedWaits,
+            revision: Revision,
+            time: Timestamp,
+            /// The last one given.
+            token: Token,
+            undo_log: Vec<Undo>,
+            /// How much may be there, if there is a bound to it.
+            quota: Option<StorageQuota>,
+        }
+    };
 }
+primitives!(space);
 
 /// What a commit did.
 #[derive(Debug)]
@@ -142,6 +112,12 @@ struct CommitBuilder {
     live: Vec<Event>,
     /// Such, from commands that are done with.
     live_batches: Vec<Batch>,
+}
+
+/// Where the rules put what happens when a command is decided.
+pub(crate) struct Happening<'a> {
+    events: &'a mut Vec<Event>,
+    live: &'a mut Vec<Event>,
 }
 
 /// The outcome of one command: a reply, or a call that waits.
@@ -317,26 +293,7 @@ impl Space {
         match event {
             Event::Receipt(receipt) => self.receipts.evolve(receipt, moment),
             Event::Awaited(keyed) => self.keyed_waits.begin(keyed),
-            Event::State(_)
-            | Event::Namespace(_)
-            | Event::Agent(_)
-            | Event::Message(_)
-            | Event::Topic(_)
-            | Event::Stream(_)
-            | Event::Rule(_)
-            | Event::UserEvent(_)
-            | Event::Reaction(_)
-            | Event::Lock(_)
-            | Event::Semaphore(_)
-            | Event::Barrier(_)
-            | Event::Join(_)
-            | Event::Checkpoint(_)
-            | Event::Artifact(_)
-            | Event::Secret(_)
-            | Event::Handoff(_)
-            | Event::Task(_)
-            | Event::Pipeline(_)
-            | Event::Workspace(_) => {
+            event => {
                 if let Some(wait) = event.wait().and_then(Step::ended) {
                     self.keyed_waits.end(wait);
                 }
@@ -364,13 +321,8 @@ impl Space {
         self.revision = revision;
         self.time = self.time.max(time);
         self.discard_undo();
-        let tasks = self.task.trim();
-        let messages = self.message.trim();
-        self.topic.trim();
-        self.join.trim();
-        self.pipeline.trim();
-        let handoffs = self.handoff.trim();
-        self.release_artifact_refs(tasks, handoffs, messages);
+        let forgotten = self.trim();
+        self.release_artifact_refs(forgotten);
     }
 
     fn execute(
@@ -471,6 +423,29 @@ impl Space {
             }
         }
         Ok(plan)
+    }
+}
+
+impl Happening<'_> {
+    /// Something happens.
+    #[inline]
+    pub(crate) fn add(&mut self, event: impl Into<Event>) {
+        self.events.push(event.into());
+    }
+
+    /// Several things happen.
+    pub(crate) fn extend<E: Into<Event>>(&mut self, events: Vec<E>) {
+        self.events.extend(events.into_iter().map(Into::into));
+    }
+
+    /// Watchers are told something that is not written down.
+    pub(crate) fn tell(&mut self, event: impl Into<Event>) {
+        self.live.push(event.into());
+    }
+
+    /// How many things happen in this commit so far.
+    pub(crate) fn len(&self) -> usize {
+        self.events.len()
     }
 }
 

@@ -1,14 +1,10 @@
 //! What stages and tasks have to do with each other.
 
 use super::Space;
-use super::reply_plan::ReplyPlan;
 use super::tables::TasksView;
-use crate::event::Event;
 use crate::names::TaskId;
 use crate::pipeline::{self, Design, Outcome, TaskState};
 use crate::policy::work_of;
-use crate::rejection::Rejection;
-use crate::space::stamp::Stamp;
 use crate::task::checks;
 use crate::{limits, task};
 
@@ -37,17 +33,6 @@ impl pipeline::View for TasksView<'_> {
 }
 
 impl Space {
-    pub(super) fn decide_pipeline(
-        &self,
-        command: pipeline::Command,
-        stamp: &Stamp,
-        events: &mut Vec<Event>,
-    ) -> Result<ReplyPlan, Rejection> {
-        let decided = pipeline::decide(&self.pipeline, &TasksView(&self.task), command, stamp)?;
-        events.extend(decided.events.into_iter().map(Event::Pipeline));
-        Ok(ReplyPlan::Pipeline(decided.plan))
-    }
-
     /// What happens to a task concerns the stage it is of.
     pub(super) fn update_pipelines(&mut self, event: &task::Event) -> Option<pipeline::Undo> {
         if self.pipeline.is_idle() {

@@ -11,11 +11,11 @@ use crate::reply::Reply;
 use crate::state::Warning;
 use crate::{
     agent, artifact, barrier, checkpoint, handoff, join, lock, message, namespace, pipeline,
-    reaction, rule, secret, semaphore, state, stream, task, topic,
+    reaction, rule, secret, semaphore, state, stream, task, topic, workspace,
 };
 
 /// Which reply to build once the events of a command have been applied.
-pub(super) enum ReplyPlan {
+pub(crate) enum ReplyPlan {
     /// The entry that this event is about.
     Written {
         event: usize,
@@ -221,7 +221,7 @@ impl Space {
             ReplyPlan::Artifact(plan) => Reply::Artifact(plan.reply(&self.artifact)),
             ReplyPlan::Secret(plan) => Reply::Secret(plan.reply(&self.secret)),
             ReplyPlan::Waits => unreachable!("a call that waits is answered later"),
-            ReplyPlan::Workspace => self.workspace_reply(),
+            ReplyPlan::Workspace => workspace::about(&self.workspace, self.counts()).into(),
             ReplyPlan::Reply(reply) => reply,
         }
     }

@@ -3,11 +3,35 @@
 use super::Space;
 use crate::command::Command;
 use crate::numbers::WaitId;
+use crate::primitive::Table;
+use crate::primitives;
 use crate::time::Timestamp;
 use crate::{
     agent, artifact, barrier, checkpoint, handoff, join, lock, message, pipeline, reaction, secret,
     semaphore, state, stream, task,
 };
+
+macro_rules! timers {
+    ($($(#[$doc:meta])* $module:ident: $variant:ident = $wire:literal $(, $facts:ident)?;)*) => {
+        impl Space {
+            /// When time next causes a command.
+            pub fn next_deadline(&self) -> Option<Timestamp> {
+                [$(self.$module.next_deadline()),*].into_iter().flatten().min()
+            }
+
+            /// A server has been running since this moment.
+            pub fn served_since(&mut self, moment: Timestamp) {
+                $(self.$module.wake(moment);)*
+            }
+
+            /// Every call that waits.
+            pub fn waits(&self) -> impl Iterator<Item = WaitId> {
+                std::iter::empty()$(.chain(self.$module.wait_ids()))*
+            }
+        }
+    };
+}
+primitives!(timers);
 
 impl Space {
     /// The commands that time has caused by this moment.
@@ -33,55 +57,10 @@ impl Space {
         due.map(|(_, command)| command).collect()
     }
 
-    /// When time next causes a command.
-    pub fn next_deadline(&self) -> Option<Timestamp> {
-        let deadlines = [
-            self.state.next_deadline(),
-            self.agent.next_deadline(),
-            self.message.next_deadline(),
-            self.stream.next_deadline(),
-            self.reaction.next_deadline(),
-            self.lock.next_deadline(),
-            self.semaphore.next_deadline(),
-            self.barrier.next_deadline(),
-            self.task.next_deadline(),
-            self.join.next_deadline(),
-            self.pipeline.next_deadline(),
-            self.checkpoint.next_deadline(),
-            self.artifact.next_deadline(),
-            self.secret.next_deadline(),
-            self.handoff.next_deadline(),
-        ];
-        deadlines.into_iter().flatten().min()
-    }
-
     /// The workspace is served again from this moment on: nobody loses anything for a silence
     /// during which there was nobody to hear them.
     pub fn wake(&mut self, moment: Timestamp) {
         self.served_since(moment.max(self.time));
-    }
-
-    /// There has been somebody to hear since this moment.
-    pub fn served_since(&mut self, moment: Timestamp) {
-        self.agent.wake(moment);
-        self.message.wake(moment);
-        self.lock.wake(moment);
-        self.semaphore.wake(moment);
-        self.task.wake(moment);
-        self.handoff.wake(moment);
-    }
-
-    /// Every call that waits.
-    pub fn waits(&self) -> impl Iterator<Item = WaitId> {
-        let streams = self.stream.wait_queues().all().map(|waiter| waiter.wait.id);
-        let talk = self.message.waits().chain(streams);
-        let locks = self.lock.waits().map(|waiter| waiter.wait.id);
-        let semaphores = self.semaphore.waits().map(|waiter| waiter.wait.id);
-        let holds = locks.chain(semaphores).chain(self.barrier.waits());
-        let joins = self.join.waits().map(|waiter| waiter.wait.id);
-        let handoffs = self.handoff.waits().map(|waiter| waiter.wait.id);
-        let work = self.task.waits().map(|wait| wait.id).chain(joins).chain(handoffs);
-        holds.chain(work).chain(talk)
     }
 
     /// What to do when the caller of a waiting call is gone; none if it waits no longer.
@@ -89,22 +68,22 @@ impl Space {
         if self.message.is_waiting(wait) {
             return Some(message::Command::GiveUp { wait }.into());
         }
-        if self.stream.wait_queues().get(wait).is_some() {
+        if self.stream.is_waiting(wait) {
             return Some(stream::Command::GiveUp { wait }.into());
         }
-        if self.lock.waiter(wait).is_some() {
+        if self.lock.is_waiting(wait) {
             return Some(lock::Command::GiveUp { wait }.into());
         }
-        if self.semaphore.waiter(wait).is_some() {
+        if self.semaphore.is_waiting(wait) {
             return Some(semaphore::Command::GiveUp { wait }.into());
         }
-        if self.barrier.waiting(wait).is_some() {
+        if self.barrier.is_waiting(wait) {
             return Some(barrier::Command::GiveUp { wait }.into());
         }
-        if self.join.waiter(wait).is_some() {
+        if self.join.is_waiting(wait) {
             return Some(join::Command::GiveUp { wait }.into());
         }
-        if self.handoff.waiter(wait).is_some() {
+        if self.handoff.is_waiting(wait) {
             return Some(handoff::Command::GiveUp { wait }.into());
         }
         self.task.is_waiting(wait).then(|| task::Command::GiveUp { wait }.into())

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::artifact::{self, Artifact};
+use crate::primitive::Event as _;
 use crate::secret::{self, Secret};
 
 /// How many digits an artifact's id has, and a place.

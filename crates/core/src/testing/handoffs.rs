@@ -2,10 +2,11 @@
 
 use super::render::brief;
 use crate::handoff;
+use crate::primitive::Event as _;
 
 /// An event in one line.
 pub(super) fn rendered_handoff(event: &handoff::Event) -> String {
-    let [_, name] = event.subject_parts();
+    let [_, name, ..] = event.subject_parts();
     let line = format!("{} {name}", event.kind());
     let said = |text: &Option<String>| text.as_ref().map_or(String::new(), |it| format!(" ({it})"));
     match event {

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::render::brief;
 use crate::names::{StageName, TaskId};
 use crate::pipeline;
+use crate::primitive::Event as _;
 
 /// An event in one line.
 pub(super) fn rendered_pipeline(event: &pipeline::Event) -> String {

@@ -12,6 +12,7 @@ use super::handoffs::{rendered_handoff, shown_handoff};
 use super::pipelines::{rendered_pipeline, shown_pipeline};
 use crate::event::Event;
 use crate::json::Json;
+use crate::primitive::Event as _;
 use crate::reply::{Answer, Reply};
 use crate::state::Entry;
 use crate::task::{self, Outcome};
@@ -129,7 +130,7 @@ fn rendered_lock(event: &lock::Event) -> String {
 }
 
 fn rendered_task(event: &task::Event) -> String {
-    let [_, name] = event.subject_parts();
+    let [_, name, ..] = event.subject_parts();
     let line = format!("{} {name}", event.kind());
     let said = |text: &Option<String>| text.as_ref().map_or(String::new(), |it| format!(" ({it})"));
     match event {
@@ -157,7 +158,9 @@ fn rendered_task(event: &task::Event) -> String {
         task::Event::Progressed { fraction, note, .. } => {
             format!("{line} {fraction}{}", said(note))
         }
-        task::Event::Released { reason, .. } | task::Event::Cancelled { reason, .. } => {
+        task::Event::Released { reason, .. }
+        | task::Event::Cancelled { reason, .. }
+        | task::Event::Retried { reason, .. } => {
             format!("{line}{}", said(reason))
         }
         task::Event::Failed { error, outcome, .. } => {

@@ -24,33 +24,33 @@ use crate::names::{AgentId, IdempotencyKey};
 use crate::numbers::WaitId;
 use crate::time::Timestamp;
 
-/// Somebody who waits.
+/// A waiting call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Wait {
-    /// Which call.
+    /// The waiting call.
     pub id: WaitId,
-    /// Who.
+    /// The agent that waits.
     pub agent: AgentId,
-    /// Since when.
+    /// When it started to wait.
     pub since: Timestamp,
-    /// Until when at most.
+    /// When the wait times out.
     pub until: Timestamp,
 }
 
-/// What an event means for a call that waits.
+/// What an event means for a waiting call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// It begins to wait.
+    /// It starts to wait.
     Begins(WaitId),
-    /// It has what it waited for.
+    /// It got what it waited for.
     Granted(WaitId),
-    /// It waits no longer, for nothing.
+    /// It stopped waiting without a result.
     Left(WaitId),
 }
 
 impl Step {
-    /// The call that waits no longer.
+    /// The call that stopped waiting.
     pub fn ended(self) -> Option<WaitId> {
         match self {
             Self::Begins(_) => None,
@@ -59,28 +59,28 @@ impl Step {
     }
 }
 
-/// Why a wait ended without what was waited for.
+/// Why a wait ended without a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Left {
-    /// Its time was over.
+    /// It timed out.
     Timeout,
     /// The caller was gone.
     Gone,
-    /// The caller's session had ended.
+    /// The session of the caller had ended.
     SessionEnded,
 }
 
-/// The idempotency key under which a call waits: whoever repeats the call takes its place.
+/// The idempotency key under which a call waits: a repeated call takes its place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Keyed {
-    /// Which call.
+    /// The waiting call.
     pub wait: WaitId,
-    /// Who asked. Another's commit may end the wait, so it is not always the author of that.
+    /// The caller. The commit of another agent may end the wait, so it is not always the author.
     pub agent: AgentId,
-    /// The caller's name for the request.
+    /// The idempotency key.
     pub key: IdempotencyKey,
-    /// Fingerprint of what was wanted.
+    /// Digest of the request.
     pub digest: u64,
 }
 

@@ -9,25 +9,25 @@ use crate::pattern::Pattern;
 /// What a request asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Call {
-    /// A change.
+    /// A command.
     Command(Command),
-    /// An answer.
+    /// A query.
     Query(Query),
-    /// Changes under conditions: several, all or nothing, or one while a token is not stale.
+    /// Several commands with preconditions, or one with a token.
     Transaction(Mutation),
-    /// Events from now on, or from a revision on.
+    /// Start a watch.
     Watch(Watch),
-    /// No more of them.
+    /// End a watch.
     Unwatch {
-        /// Of which watch: the number of the request that began it.
+        /// The number of the request that started the watch.
         watch: u64,
     },
-    /// A sign of life.
+    /// A ping.
     Ping,
 }
 
 impl Call {
-    /// What it is called. What has no row in the table came from nobody outside.
+    /// The name of the operation. Calls without a row in the table never come from outside.
     pub fn name(&self) -> &'static str {
         let operation = match self {
             Self::Command(command) | Self::Transaction(Mutation::Command(command)) => {
@@ -44,20 +44,21 @@ impl Call {
     }
 }
 
-/// Which events.
+/// Starts a watch: events are delivered as they are committed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Watch {
-    /// Which subjects, such as `state/shared/**`.
+    /// The subjects to watch, such as `state/shared/**`; `**` is everything.
     pub pattern: Pattern,
-    /// Which types of event, such as `state.set` or `task.*`; all if none are named.
+    /// Only event types that match, such as `state.set` or `task.*`. If empty, all types.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub types: Vec<Pattern>,
-    /// From this revision on, in the past or the future, instead of from now on.
+    /// The first revision to deliver, in the past or the future. If omitted, the next commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Revision>,
-    /// Begins with the entries that match, at an exact revision; events after it follow.
+    /// First deliver the entries that match `pattern` at an exact revision, then the events after
+    /// it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub snapshot: bool,
 }

@@ -19,7 +19,6 @@
 mod tests;
 
 use crate::access::Permission;
-use crate::command::{Command, Query};
 use crate::{
     agent, artifact, barrier, checkpoint, context, contracts, handoff, join, lock, message,
     namespace, pipeline, reaction, rule, secret, semaphore, state, stream, task, topic, user_event,
@@ -120,6 +119,13 @@ pub struct Operation {
     pub alias: Option<(&'static str, &'static str)>,
     /// What gives back what it grants.
     pub gives_back: Option<GivesBack>,
+    /// When its reply is `null`, as a clause after "if". Required where the type of the reply
+    /// allows `null`, unless it never is.
+    pub null_when: Option<&'static str>,
+    /// Whether its reply is never `null`, although the type of the reply allows it.
+    pub never_null: bool,
+    /// What else happens besides what the summary says, as sentences; empty if nothing does.
+    pub side_effects: &'static str,
     /// What it does, in a few words.
     pub summary: &'static str,
     /// An example of its fields, as JSON.
@@ -151,6 +157,9 @@ impl Operation {
             has_version: false,
             alias: None,
             gives_back: None,
+            null_when: None,
+            never_null: false,
+            side_effects: "",
             summary,
             example,
         }
@@ -194,6 +203,18 @@ impl Operation {
         fields: &'static [(&'static str, &'static str)],
     ) -> Self {
         Self { gives_back: Some(GivesBack { operation, fields }), ..self }
+    }
+
+    pub(crate) const fn null_when(self, clause: &'static str) -> Self {
+        Self { null_when: Some(clause), ..self }
+    }
+
+    pub(crate) const fn never_null(self) -> Self {
+        Self { never_null: true, ..self }
+    }
+
+    pub(crate) const fn side_effects(self, sentences: &'static str) -> Self {
+        Self { side_effects: sentences, ..self }
     }
 
     /// The primitive, and what is done. What belongs to another primitive goes by its whole name
@@ -336,65 +357,4 @@ const fn comes_before(this: &str, other: &str) -> bool {
 pub fn operation(name: &str) -> Option<&'static Operation> {
     let place = BY_NAME.binary_search_by(|operation| operation.name.cmp(name)).ok()?;
     Some(BY_NAME[place])
-}
-
-impl Command {
-    /// Its row; none if only the engine or a policy sends it.
-    pub fn operation(&self) -> Option<&'static Operation> {
-        use Wanted::Command as Wants;
-        match self {
-            Self::State(command) => state::operations::operation(Wants(command)),
-            Self::Namespace(command) => namespace::operations::operation(Wants(command)),
-            Self::Agent(command) => agent::operations::operation(Wants(command)),
-            Self::Message(command) => message::operations::operation(Wants(command)),
-            Self::Topic(command) => topic::operations::operation(Wants(command)),
-            Self::Stream(command) => stream::operations::operation(Wants(command)),
-            Self::Rule(command) => rule::operations::operation(Wants(command)),
-            Self::UserEvent(command) => user_event::operations::operation(Wants(command)),
-            Self::Reaction(command) => reaction::operations::operation(Wants(command)),
-            Self::Lock(command) => lock::operations::operation(Wants(command)),
-            Self::Semaphore(command) => semaphore::operations::operation(Wants(command)),
-            Self::Barrier(command) => barrier::operations::operation(Wants(command)),
-            Self::Task(command) => task::operations::operation(Wants(command)),
-            Self::Join(command) => join::operations::operation(Wants(command)),
-            Self::Pipeline(command) => pipeline::operations::operation(Wants(command)),
-            Self::Checkpoint(command) => checkpoint::operations::operation(Wants(command)),
-            Self::Artifact(command) => artifact::operations::operation(Wants(command)),
-            Self::Secret(command) => secret::operations::operation(Wants(command)),
-            Self::Handoff(command) => handoff::operations::operation(Wants(command)),
-            Self::Workspace(command) => workspace::operations::operation(Wants(command)),
-        }
-    }
-}
-
-impl Query {
-    /// Its row, whichever moment it is about.
-    pub fn operation(&self) -> Option<&'static Operation> {
-        use Wanted::Query as Asks;
-        match self {
-            Self::State(query) => state::operations::operation(Asks(query)),
-            Self::Namespace(query) => namespace::operations::operation(Asks(query)),
-            Self::Agent(query) => agent::operations::operation(Asks(query)),
-            Self::Message(query) => message::operations::operation(Asks(query)),
-            Self::Topic(query) => topic::operations::operation(Asks(query)),
-            Self::Stream(query) => stream::operations::operation(Asks(query)),
-            Self::Rule(query) => rule::operations::operation(Asks(query)),
-            Self::UserEvent(query) => user_event::operations::operation(Asks(query)),
-            Self::Reaction(query) => reaction::operations::operation(Asks(query)),
-            Self::Contract(query) => contracts::operations::operation(Asks(query)),
-            Self::Context(query) => context::operations::operation(Asks(query)),
-            Self::Lock(query) => lock::operations::operation(Asks(query)),
-            Self::Semaphore(query) => semaphore::operations::operation(Asks(query)),
-            Self::Barrier(query) => barrier::operations::operation(Asks(query)),
-            Self::Task(query) => task::operations::operation(Asks(query)),
-            Self::Join(query) => join::operations::operation(Asks(query)),
-            Self::Pipeline(query) => pipeline::operations::operation(Asks(query)),
-            Self::Checkpoint(query) => checkpoint::operations::operation(Asks(query)),
-            Self::Artifact(query) => artifact::operations::operation(Asks(query)),
-            Self::Secret(query) => secret::operations::operation(Asks(query)),
-            Self::Handoff(query) => handoff::operations::operation(Asks(query)),
-            Self::Workspace(query) => workspace::operations::operation(Asks(query)),
-            Self::At(_, query) => query.operation(),
-        }
-    }
 }

@@ -56,6 +56,21 @@ impl Problem {
         Ok(Self { code, kind, detail, hint, facts })
     }
 
+    /// Its code.
+    pub fn code(&self) -> &str {
+        &self.code
+    }
+
+    /// Its kind.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Its hint.
+    pub fn hint(&self) -> &str {
+        &self.hint
+    }
+
     /// A fact by name.
     pub fn fact(&self, name: &str) -> Option<&Json> {
         self.facts.iter().find(|(field, _)| field == name).map(|(_, fact)| fact)

@@ -1,8 +1,8 @@
-//! What the derived schemas are made of: names, numbers, moments and values, as JSON Schema.
+//! The building blocks of the derived schemas: names, numbers, times and values, as JSON Schema.
 //!
-//! The limits stand here as the parsers know them, so that a program can check what it sends. Two
-//! things JSON Schema cannot say: a length in bytes (`maxLength` counts characters), and how deep a
-//! value may nest.
+//! The limits are those of the parsers, so that a program can check what it sends. JSON Schema has
+//! no words for two of them: a length in bytes (`maxLength` counts characters), and how deeply a
+//! value may be nested.
 
 use std::borrow::Cow;
 
@@ -74,7 +74,6 @@ fn number(description: &str) -> Schema {
         "description": description,
         "type": "integer",
         "minimum": 0,
-        "maximum": u64::MAX,
     })
 }
 
@@ -86,13 +85,13 @@ described! {
     AgentId, "AgentId" => plain("Id of an agent.", limits::AGENT_BYTES_MAX, "._:@\\-");
     MessageId, "MessageId" => plain("Id of a message.", limits::TASK_BYTES_MAX, "._:@\\-");
     HandlerName, "HandlerName" =>
-        plain("Name of a kind of request.", limits::TASK_BYTES_MAX, "._:@\\-");
+        plain("Name of a handler of requests.", limits::TASK_BYTES_MAX, "._:@\\-");
     TopicName, "TopicName" => text("Name of a topic.", limits::HOLD_NAME_BYTES_MAX);
     StreamName, "StreamName" => text("Name of a stream.", limits::HOLD_NAME_BYTES_MAX);
     RuleName, "RuleName" =>
         plain("Name of a rule for hand-offs.", limits::RULE_NAME_BYTES_MAX, "._:@\\-");
     EventType, "EventType" => json_schema!({
-        "description": "Type of an event that an agent emits: words with dots between them.",
+        "description": "Type of a user event: words with dots between them.",
         "type": "string",
         "minLength": 1,
         "maxLength": limits::EVENT_TYPE_BYTES_MAX,
@@ -101,15 +100,15 @@ described! {
     ReactionName, "ReactionName" =>
         plain("Name of a reaction.", limits::RULE_NAME_BYTES_MAX, "._:@\\-");
     Condition, "Condition" => json_schema!({
-        "description": "What must be true of `event`, in the syntax of CEL.",
+        "description": "A CEL expression about `event` that must be true.",
         "type": "string",
         "minLength": 1,
         "maxLength": limits::EXPRESSION_BYTES_MAX,
     });
     Point, "Point" => json_schema!({
-        "description": "A revision, or a moment in UTC with milliseconds.",
+        "description": "A revision, or a time in UTC with milliseconds.",
         "oneOf": [
-            { "type": "integer", "minimum": 0, "maximum": u64::MAX },
+            { "type": "integer", "minimum": 0 },
             { "type": "string" },
         ],
     });
@@ -117,7 +116,7 @@ described! {
     CheckpointId, "CheckpointId" =>
         plain("Id of a checkpoint.", limits::TASK_BYTES_MAX, "._:@\\-");
     CheckpointLabel, "CheckpointLabel" =>
-        text("What a checkpoint is called.", limits::LABEL_BYTES_MAX);
+        text("Label of a checkpoint.", limits::LABEL_BYTES_MAX);
     Checksum, "Checksum" => json_schema!({
         "description": "CRC-32 of the bytes.",
         "type": "string",
@@ -126,18 +125,18 @@ described! {
     ArtifactId, "ArtifactId" =>
         digits("Id of an artifact: the SHA-256 of its bytes.", "^sha256:[0-9a-f]{64}$");
     SecretId, "SecretId" => digits("Reference to a secret.", "^secret:[0-9a-f]{32}$");
-    BlobPlace, "BlobPlace" => digits("Where the bytes of an upload are.", "^[0-9a-f]{32}$");
+    BlobPlace, "BlobPlace" => digits("Storage place of a blob.", "^[0-9a-f]{32}$");
     ContentName, "ContentName" =>
-        text("What an artifact or a secret is called.", limits::CONTENT_NAME_BYTES_MAX);
+        text("Name of an artifact or a secret.", limits::CONTENT_NAME_BYTES_MAX);
     MediaType, "MediaType" => json_schema!({
-        "description": "What kind of content an artifact has, as HTTP says it.",
+        "description": "Media type of an artifact.",
         "type": "string",
         "minLength": 1,
         "maxLength": limits::MEDIA_TYPE_BYTES_MAX,
         "pattern": "^[\\x20-\\x7e]+$",
     });
     Traceparent, "Traceparent" => json_schema!({
-        "description": "The trace that something is a part of, as W3C Trace Context writes it.",
+        "description": "W3C trace context (`traceparent`).",
         "type": "string",
         "minLength": 55,
         "maxLength": limits::TRACEPARENT_BYTES_MAX,
@@ -146,9 +145,9 @@ described! {
     HandoffId, "HandoffId" => plain("Id of a hand-off.", limits::TASK_BYTES_MAX, "._:@\\-");
     TaskId, "TaskId" => plain("Id of a task.", limits::TASK_BYTES_MAX, "._:@\\-");
     TaskType, "TaskType" =>
-        plain("What kind of work a task is.", limits::TASK_BYTES_MAX, "._:@\\-");
+        plain("Type of a task.", limits::TASK_BYTES_MAX, "._:@\\-");
     GroupName, "GroupName" =>
-        plain("Name of tasks that belong together.", limits::TASK_BYTES_MAX, "._:@\\-");
+        plain("Name of a group of tasks.", limits::TASK_BYTES_MAX, "._:@\\-");
     Key, "Key" => text("Key of an entry within its namespace.", limits::KEY_BYTES_MAX);
     LockName, "LockName" => text("Name of a lock.", limits::HOLD_NAME_BYTES_MAX);
     SemaphoreName, "SemaphoreName" =>
@@ -159,17 +158,17 @@ described! {
     StageName, "StageName" =>
         plain("Name of a stage of a pipeline.", limits::TASK_BYTES_MAX, "._:@\\-");
     IdempotencyKey, "IdempotencyKey" => text(
-        "A caller's own name for a request, so that repeating it has no second effect.",
+        "Idempotency key: repeating a request with the same key has no second effect.",
         limits::IDEMPOTENCY_KEY_BYTES_MAX,
     );
     Receiver, "Receiver" => json_schema!({
-        "description": "The id of an agent, or what whoever takes it must be able to do.",
+        "description": "The id of an agent, or a capability that the receiver must have.",
         "oneOf": [
             plain("Id of an agent.", limits::AGENT_BYTES_MAX, "._:@\\-"),
             {
                 "type": "object",
                 "properties": {
-                    "capability": text("What it must do.", limits::CAPABILITY_BYTES_MAX),
+                    "capability": text("The capability.", limits::CAPABILITY_BYTES_MAX),
                 },
                 "required": ["capability"],
                 "additionalProperties": false,
@@ -177,19 +176,19 @@ described! {
         ],
     });
     KeyName, "KeyName" => json_schema!({
-        "description": "A key, as `namespace/key`.",
+        "description": "A key as `namespace/key`.",
         "type": "string",
         "pattern": SELECTED,
     });
     Selected, "Selected" => json_schema!({
-        "description": "A key, as `namespace/key`, perhaps with the version it must have.",
+        "description": "A key as `namespace/key`, optionally with a required version.",
         "oneOf": [
             { "type": "string", "pattern": SELECTED },
             {
                 "type": "object",
                 "properties": {
                     "key": { "type": "string", "pattern": SELECTED },
-                    "version": number("The version it must have."),
+                    "version": number("The required version. If omitted, any version."),
                 },
                 "required": ["key"],
                 "additionalProperties": false,
@@ -197,39 +196,39 @@ described! {
         ],
     });
     Revision, "Revision" =>
-        number("Position of a change in its workspace: +1 for every committed batch.");
+        number("Position of a commit in the history of its workspace; each commit adds one.");
     Version, "Version" =>
-        number("How often an entry has changed: 1 when it is new, +1 for every change.");
-    Token, "Token" => number("Fencing token. Whoever comes later has the larger one.");
+        number("Version of an entry: 1 when it is created, plus one for every change.");
+    Token, "Token" => number("Fencing token. Later tokens are larger.");
     Generation, "Generation" =>
-        number("How often a barrier has opened or been reset, counted from 1.");
-    WaitId, "WaitId" => number("A call that waits.");
+        number("Generation of a barrier, counted from 1.");
+    WaitId, "WaitId" => number("A waiting call.");
     Timestamp, "Timestamp" => json_schema!({
-        "description": "A moment in UTC, with milliseconds.",
+        "description": "A time in UTC with milliseconds (RFC 3339).",
         "type": "string",
         "format": "date-time",
     });
     At, "At" => json_schema!({
         "description": "A revision, or a time that stands for the last revision up to then.",
         "oneOf": [
-            { "type": "integer", "minimum": 0, "maximum": u64::MAX },
+            { "type": "integer", "minimum": 0 },
             { "type": "string", "format": "date-time" },
         ],
     });
     Pattern, "Pattern" => json_schema!({
-        "description": "Which keys or subjects: `*` is any text within a segment, `**` any rest.",
+        "description": "A pattern: `*` matches any text within a segment, `**` any text.",
         "type": "string",
         "minLength": 1,
         "maxLength": pattern::BYTES_MAX,
     });
     Expression, "Expression" => json_schema!({
-        "description": "What must be true, in the syntax of CEL.",
+        "description": "A CEL expression that must be true.",
         "type": "string",
         "minLength": 1,
         "maxLength": limits::EXPRESSION_BYTES_MAX,
     });
     schema::Schema, "JsonSchema" => json_schema!({
-        "description": "A JSON Schema without references to elsewhere.",
+        "description": "A JSON Schema without external references.",
         "type": ["object", "boolean"],
     });
 }
@@ -244,7 +243,7 @@ impl JsonSchema for Json {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        true.into()
+        json_schema!({})
     }
 }
 

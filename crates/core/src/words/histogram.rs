@@ -7,27 +7,27 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Durations, summed up. Percentiles are exact to an eighth.
+/// Statistics of durations. Percentiles are exact to an eighth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Durations {
-    /// How many.
+    /// The number of durations.
     pub count: u64,
-    /// All of them together.
+    /// Their sum in milliseconds.
     #[serde(default)]
     pub total_ms: u64,
-    /// Their average.
+    /// Their average in milliseconds.
     pub average_ms: f64,
-    /// Half took at most so long.
+    /// The median in milliseconds.
     pub p50_ms: u64,
-    /// Of a hundred, 95 took at most so long.
+    /// The 95th percentile in milliseconds.
     pub p95_ms: u64,
-    /// Of a hundred, 99 took at most so long.
+    /// The 99th percentile in milliseconds.
     pub p99_ms: u64,
-    /// The shortest.
+    /// The minimum in milliseconds.
     #[serde(default)]
     pub min_ms: u64,
-    /// The longest.
+    /// The maximum in milliseconds.
     pub max_ms: u64,
 }
 

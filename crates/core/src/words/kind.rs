@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The one word that decides HTTP status, JSON-RPC code and exit code.
+/// The category of an error, which determines HTTP status and exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

@@ -18,15 +18,15 @@ mod key_name;
 
 pub use key_name::KeyName;
 
-/// Why a name was not taken.
+/// Why a name is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
 #[error("{what} `{given}` is not valid: {reason}")]
 pub struct NameError {
-    /// Which kind of name it should have been.
+    /// The kind of name.
     pub what: &'static str,
-    /// What was given, cut to a readable length and with control characters escaped.
+    /// The given text, shortened and with control characters escaped.
     pub given: String,
-    /// What is wrong with it.
+    /// Why it is invalid.
     pub reason: String,
 }
 
@@ -88,7 +88,7 @@ fn check_key(what: &'static str, text: &str) -> Result<(), NameError> {
     Ok(())
 }
 
-/// Something said by so many hexadecimal digits in lower case, after a beginning.
+/// A prefix followed by a fixed number of lower-case hexadecimal digits.
 fn check_hexadecimal(
     what: &'static str,
     text: &str,
@@ -104,7 +104,7 @@ fn check_hexadecimal(
     Err(refuse(what, text, reason))
 }
 
-/// Reads a name from where it stands, without a copy in between.
+/// Parses a name in place, without a copy.
 struct Reading<T, F>(fn(&str) -> Result<T, F>);
 
 impl<T, F: fmt::Display> Visitor<'_> for Reading<T, F> {
@@ -126,19 +126,19 @@ macro_rules! name {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// Checks the text and keeps it.
+            /// Validates the text and keeps it.
             pub fn parse(text: &str) -> Result<Self, NameError> {
                 Self::check(text)?;
                 Ok(Self(text.into()))
             }
 
-            /// Whether the text could be such a name.
+            /// Whether the text is a valid name.
             pub fn check(text: &str) -> Result<(), NameError> {
                 let check: fn(&'static str, &str) -> Result<(), NameError> = $check;
                 check($what, text)
             }
 
-            /// Comes before every name there can be, and is none: where a range begins.
+            /// Less than every valid name, and not one itself: the start of a range.
             pub fn least() -> Self {
                 Self(Arc::default())
             }
@@ -232,13 +232,13 @@ name!(
     |what, text| check_plain(what, text, limits::TASK_BYTES_MAX, "._:@-")
 );
 name!(
-    /// Name of a kind of request that somebody answers.
+    /// Name of a handler of requests.
     HandlerName,
     "handler",
     |what, text| check_plain(what, text, limits::TASK_BYTES_MAX, "._:@-")
 );
 name!(
-    /// Name of a topic. It has segments, so that patterns can choose among topics.
+    /// Name of a topic. It has segments, so that patterns can select topics.
     TopicName,
     "topic",
     |what, text| {
@@ -262,7 +262,7 @@ name!(
     |what, text| check_plain(what, text, limits::RULE_NAME_BYTES_MAX, "._:@-")
 );
 name!(
-    /// Type of an event that an agent emits: words with dots between them.
+    /// Type of a user event: words with dots between them.
     EventType,
     "event type",
     check_dotted
@@ -274,7 +274,7 @@ name!(
     |what, text| check_plain(what, text, limits::RULE_NAME_BYTES_MAX, "._:@-")
 );
 name!(
-    /// The trace that something is a part of, as W3C Trace Context writes it.
+    /// W3C trace context (`traceparent`).
     Traceparent,
     "traceparent",
     |what, text| {
@@ -301,7 +301,7 @@ name!(
     |what, text| check_plain(what, text, limits::TASK_BYTES_MAX, "._:@-")
 );
 name!(
-    /// What a checkpoint is called.
+    /// Label of a checkpoint.
     CheckpointLabel,
     "label",
     |what, text| {
@@ -322,13 +322,13 @@ name!(
     |what, text| check_hexadecimal(what, text, "secret:", 32)
 );
 name!(
-    /// Where the bytes of an upload are. Never used again.
+    /// Storage place of a blob. Never used again.
     BlobPlace,
     "place",
     |what, text| check_hexadecimal(what, text, "", 32)
 );
 name!(
-    /// What an artifact or a secret is called.
+    /// Name of an artifact or a secret.
     ContentName,
     "name",
     |what, text| {
@@ -337,7 +337,7 @@ name!(
     }
 );
 name!(
-    /// What kind of content an artifact has, as HTTP says it.
+    /// Media type of an artifact.
     MediaType,
     "media type",
     |what, text| {
@@ -355,13 +355,13 @@ name!(
     |what, text| check_plain(what, text, limits::TASK_BYTES_MAX, "._:@-")
 );
 name!(
-    /// What kind of work a task is.
+    /// Type of a task.
     TaskType,
     "task type",
     |what, text| check_plain(what, text, limits::TASK_BYTES_MAX, "._:@-")
 );
 name!(
-    /// Name of tasks that belong together.
+    /// Name of a group of tasks.
     GroupName,
     "group",
     |what, text| check_plain(what, text, limits::TASK_BYTES_MAX, "._:@-")
@@ -406,13 +406,13 @@ name!(
     |what, text| check_plain(what, text, limits::PIPELINE_NAME_BYTES_MAX, "._:@-")
 );
 name!(
-    /// Name of a stage of a pipeline. It may be the type of its task.
+    /// Name of a stage of a pipeline, which may also be the type of its task.
     StageName,
     "stage",
     |what, text| check_plain(what, text, limits::TASK_BYTES_MAX, "._:@-")
 );
 name!(
-    /// A caller's own name for a request, so that repeating it has no second effect.
+    /// Idempotency key of a request.
     IdempotencyKey,
     "idempotency key",
     |what, text| {
@@ -422,7 +422,7 @@ name!(
 );
 
 impl NamespaceName {
-    /// The namespace that every workspace has from the beginning.
+    /// The namespace that every workspace has.
     pub fn shared() -> Self {
         Self("shared".into())
     }
@@ -434,8 +434,8 @@ impl NamespaceName {
 }
 
 impl JoinId {
-    /// The id of a join that was created without one: the first of a revision, the second, and so
-    /// on. Such ids sort by time.
+    /// The id of a join that was created without one, from its revision and its number within it.
+    /// Such ids sort by time.
     pub fn of_revision(revision: Revision, number: usize) -> Self {
         Self(match number {
             0 | 1 => format!("j-{:010}", revision.0).into(),
@@ -445,14 +445,14 @@ impl JoinId {
 }
 
 impl CheckpointId {
-    /// The id of the first checkpoint of a workspace, of the second, and so on. They sort by time.
+    /// The id of a checkpoint by its number in the workspace. Ids sort by time.
     pub fn of_number(number: u64) -> Self {
         Self(format!("c-{number:010}").into())
     }
 }
 
 impl HandoffId {
-    /// The id of a hand-off: the first of a revision, the second, and so on. Such ids sort by time.
+    /// The id of a hand-off, from its revision and its number within it. Such ids sort by time.
     pub fn of_revision(revision: Revision, number: usize) -> Self {
         Self(match number {
             0 | 1 => format!("h-{:010}", revision.0).into(),
@@ -462,8 +462,8 @@ impl HandoffId {
 }
 
 impl MessageId {
-    /// The id of a message: the first of a revision, the second, and so on. Such ids sort by time,
-    /// those of one revision too, since they are delivered in that order.
+    /// The id of a message, from its revision and its number within it. Such ids sort by time, also
+    /// within a revision, because messages are delivered in that order.
     pub fn of_revision(revision: Revision, number: usize) -> Self {
         Self(match number {
             0 | 1 => format!("m-{:010}", revision.0).into(),
@@ -473,8 +473,8 @@ impl MessageId {
 }
 
 impl TaskId {
-    /// The id of a task that was created without one: the first of a revision, the second, and so
-    /// on. Such ids sort by time.
+    /// The id of a task that was created without one, from its revision and its number within it.
+    /// Such ids sort by time.
     pub fn of_revision(revision: Revision, number: usize) -> Self {
         Self(match number {
             0 | 1 => format!("t-{:010}", revision.0).into(),
@@ -484,7 +484,7 @@ impl TaskId {
 }
 
 impl TaskId {
-    /// The id of a task that is made for a stage of a pipeline, likewise.
+    /// The id of a task that was created for a stage of a pipeline.
     pub fn of_stage(revision: Revision, number: usize) -> Self {
         Self(match number {
             0 | 1 => format!("p-{:010}", revision.0).into(),
@@ -494,9 +494,14 @@ impl TaskId {
 }
 
 impl GroupName {
-    /// What the tasks of a pipeline belong to.
+    /// The group of the tasks of a pipeline.
     pub fn of_pipeline(pipeline: &PipelineName) -> Self {
         Self(format!("pipeline:{pipeline}").into())
+    }
+
+    /// The pipeline whose tasks belong to it, by its name.
+    pub fn pipeline(&self) -> Option<PipelineName> {
+        PipelineName::parse(self.as_str().strip_prefix("pipeline:")?).ok()
     }
 }
 
@@ -507,33 +512,33 @@ impl From<&StageName> for TaskType {
 }
 
 impl ArtifactId {
-    /// The id of what has this digest.
+    /// The id of the artifact with this digest.
     pub fn of_digest(digest: &[u8; 32]) -> Self {
         Self(format!("sha256:{}", hexadecimal(digest)).into())
     }
 }
 
 impl BlobPlace {
-    /// A place by its number, which is drawn by chance.
+    /// A place by its random number.
     pub fn of_number(number: u128) -> Self {
         Self(format!("{number:032x}").into())
     }
 }
 
 impl SecretId {
-    /// The reference to what is at a place.
+    /// The reference to the secret at a place.
     pub fn at(place: &BlobPlace) -> Self {
         Self(format!("secret:{place}").into())
     }
 
-    /// Where the value is.
+    /// The storage place of the value.
     pub fn place(&self) -> BlobPlace {
         BlobPlace(self.0["secret:".len()..].into())
     }
 }
 
 impl MediaType {
-    /// Bytes of which nothing else is known.
+    /// The media type of unknown bytes.
     pub fn any() -> Self {
         Self("application/octet-stream".into())
     }
@@ -548,13 +553,12 @@ fn hexadecimal(bytes: &[u8]) -> String {
 }
 
 impl AgentId {
-    /// The author of what the engine does by itself: expiring and cleaning up.
+    /// The author of what the engine does on its own: expiry and cleanup.
     pub fn engine() -> Self {
         Self("baton".into())
     }
 
-    /// The id of somebody who calls from outside: not the engine's own, whose hand must be told
-    /// from theirs in every history.
+    /// The id of an external caller: not the engine's own, so that history can tell them apart.
     pub fn of_caller(text: &str) -> Result<Self, NameError> {
         let agent = Self::parse(text)?;
         if agent == Self::engine() {

@@ -37,22 +37,22 @@ macro_rules! number {
 }
 
 number!(
-    /// Position of a change in its workspace: +1 for every committed batch.
+    /// Position of a commit in the history of its workspace; each commit adds one.
     Revision
 );
 number!(
-    /// How often an entry has changed: 1 when it is new, +1 for every change.
+    /// Version of an entry: 1 when it is created, plus one for every change.
     Version
 );
 number!(
-    /// Fencing token. Whoever comes later has the larger one.
+    /// Fencing token. Later tokens are larger.
     Token
 );
 number!(
-    /// How often a barrier has opened or been reset, counted from 1. It never repeats for a name.
+    /// Generation of a barrier, counted from 1. It never repeats for a name.
     Generation
 );
 number!(
-    /// A call that waits. It is the revision of the commit that queued it, so no two are alike.
+    /// A waiting call: the revision of the commit that queued it, so that it is unique.
     WaitId
 );

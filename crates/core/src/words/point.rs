@@ -9,12 +9,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::numbers::Revision;
 use crate::time::Timestamp;
 
-/// A point of the past. A number is a revision, a text is a moment.
+/// A point in history. A number is a revision, a text is a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Point {
     /// The commit of this revision.
     Revision(Revision),
-    /// Whatever had happened at this moment.
+    /// The last commit up to this time.
     Time(Timestamp),
 }
 

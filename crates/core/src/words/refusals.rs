@@ -54,9 +54,14 @@ pub struct Refusal {
 /// }
 /// ```
 ///
-/// `of: cause` in place of kind and hint takes those of the field `cause`. A block `transparent`
-/// after that of the variants lists those that hold another enum of refusals, which answers for
-/// them.
+/// `of: cause` in place of kind and hint takes those of the field `cause`.
+/// `hint_if: { field: pattern } => "…"` is the hint where the field matches. Two blocks may follow
+/// the variants:
+///
+/// - `transparent` lists variants that hold another enum of refusals, which answers for them; `as`
+///   gives the kind, if that one has none.
+/// - `&borrowed` lists variants that hold a value with the same methods, whose code and hint are
+///   not static, such as a `Problem` from a server.
 #[macro_export]
 macro_rules! refusals {
     (
@@ -68,6 +73,7 @@ macro_rules! refusals {
                 $variant:ident $({ $($field:tt)* })? $(( $($tuple:tt)* ))? => {
                     code: $code:literal,
                     $(kind: $kind:ident, hint: $hint:literal,)?
+                    $(hint_if: { $($when:tt)+ } => $other:literal,)?
                     $(of: $of:ident,)?
                     $(cause: $cause:literal,)?
                     $(remedy: $remedy:literal,)?
@@ -75,7 +81,10 @@ macro_rules! refusals {
             )+
         }
         $($transparent:ident {
-            $($(#[$forward_meta:meta])+ $forward:ident($inner:ty),)+
+            $($(#[$forward_meta:meta])+ $forward:ident($inner:ty) $(as $forward_kind:ident)?,)+
+        })?
+        $(&borrowed {
+            $($(#[$borrowed_meta:meta])+ $borrowed:ident($borrowed_inner:ty),)+
         })?
     ) => {
         $(#[$meta])*
@@ -89,6 +98,10 @@ macro_rules! refusals {
                 $(#[$forward_meta])+
                 #[error($transparent)]
                 $forward(#[from] $inner),
+            )+)?
+            $($(
+                $(#[$borrowed_meta])+
+                $borrowed($borrowed_inner),
             )+)?
         }
 
@@ -107,10 +120,11 @@ macro_rules! refusals {
             ];
 
             /// Stable across releases; documented in `docs/errors.md`.
-            $vis fn code(&self) -> &'static str {
+            $vis fn code(&self) -> $crate::refusal_text!($($($borrowed)+)?) {
                 match self {
                     $(Self::$variant { .. } => $code,)+
                     $($(Self::$forward(inner) => inner.code(),)+)?
+                    $($(Self::$borrowed(inner) => inner.code(),)+)?
                 }
             }
 
@@ -121,22 +135,52 @@ macro_rules! refusals {
                         $(Self::$variant { .. } => $crate::kind::Kind::$kind,)?
                         $(Self::$variant { $of, .. } => $of.kind(),)?
                     )+
-                    $($(Self::$forward(inner) => inner.kind(),)+)?
+                    $($(
+                        Self::$forward(inner) => $crate::refusal_kind!(inner $($forward_kind)?),
+                    )+)?
+                    $($(Self::$borrowed(inner) => inner.kind(),)+)?
                 }
             }
 
             /// What to do next, as a sentence.
-            $vis fn hint(&self) -> &'static str {
+            $vis fn hint(&self) -> $crate::refusal_text!($($($borrowed)+)?) {
                 match self {
                     $(
+                        $(Self::$variant { $($when)+, .. } => $other,)?
                         $(Self::$variant { .. } => $hint,)?
                         $(Self::$variant { $of, .. } => $of.hint(),)?
                     )+
                     $($(Self::$forward(inner) => inner.hint(),)+)?
+                    $($(Self::$borrowed(inner) => inner.hint(),)+)?
                 }
             }
         }
     };
+}
+
+/// The type of codes and hints: static, unless a variant borrows them from the value that it holds.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! refusal_text {
+    () => {
+        &'static str
+    };
+    ($($borrowed:ident)+) => {
+        &str
+    };
+}
+
+/// The kind of a refusal that another one holds: its own, unless one is given.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! refusal_kind {
+    ($inner:ident) => {
+        $inner.kind()
+    };
+    ($inner:ident $kind:ident) => {{
+        let _ = $inner;
+        $crate::kind::Kind::$kind
+    }};
 }
 
 /// `Some` of what is given, or `None`.

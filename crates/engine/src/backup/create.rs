@@ -45,7 +45,7 @@ pub fn of_folder(folder: &Path, output: Box<dyn Write + Send>) -> Result<Summary
 }
 
 impl<L: Log> Shard<L> {
-    /// Writes all workspaces, each as it is when its turn comes.
+    /// Writes all workspaces, each as of the moment it is reached.
     pub fn backup(&self, output: Box<dyn Write + Send>) -> Result<Summary, Error> {
         let _guard = self.backups.begin();
         let (time, program) = (self.clock.now(), env!("CARGO_PKG_VERSION").to_owned());
@@ -94,7 +94,7 @@ impl<L: Log> Shard<L> {
         }
         for kind in [BlobKind::Artifacts, BlobKind::Secrets] {
             for name in self.log.list_blobs(&kind.folder(&entry.workspace))? {
-                // Only what no record has goes away meanwhile.
+                // Only blobs without a record are removed during the backup.
                 if let Some(blob) = self.log.open_blob(&name)? {
                     put_blob(chunks, &name, &*blob)?;
                 }
@@ -118,7 +118,7 @@ impl<L: Log> Shard<L> {
     }
 }
 
-/// Writes as many whole chunks as have gathered.
+/// Writes as many complete chunks as are buffered.
 fn put_full(chunks: &mut ChunkWriter, waiting: &mut Vec<u8>) -> Result<(), Error> {
     while waiting.len() > CHUNK_BYTES_MAX {
         chunks.chunk(BYTES, &waiting[..CHUNK_BYTES_MAX])?;

@@ -1,8 +1,9 @@
-//! Backups: all workspaces as one file, taken while they are written to, and a folder made of it.
+//! Backups: all workspaces as one file, taken while they are written to, and restored into a
+//! folder.
 //!
 //! ```text
 //!   every workspace, one after the other
-//!     its turn: which files, which batches of the log ──▶ revision R       a moment
+//!     file lock: which files, which batches of the log ──▶ revision R      a moment
 //!     base, runs, snapshot, contents, batches up to R ──▶ chunks           as long as it takes
 //!
 //!   chunks ──verify──▶ blobs and records of an empty log ──load each──▶ at R? ──▶ a folder
@@ -20,25 +21,23 @@
 //! | 2 workspace | JSON: its name, and at which revision it is | one for each |
 //! | 3 blob | JSON: the name of one of its blobs, and how many bytes | after its workspace |
 //! | 4 bytes | a piece of that blob, or of batches | after a blob or batches |
-//! | 5 batches | JSON: the first and the last, as they stand in the log | at most one a workspace |
+//! | 5 batches | JSON: the first and the last, as they are in the log | at most one a workspace |
 //! | 6 end | the SHA-256 of everything before | one, last |
 //!
-//! 1. A workspace is in it as it was at one revision that was durable: with its past as far as that
-//!    is kept, its contents, the answers under idempotency keys, and the tokens it has given.
-//! 2. Writes go on meanwhile. While a backup is taken, the log is not shortened and no content is
-//!    removed: that is made up for afterwards.
-//! 3. A backup that is read to its end is the one that was written. Nothing appears in the place of
-//!    the new folder before that, and before every workspace in it was loaded and found to be at
-//!    its revision.
+//! 1. A workspace is stored as of one durable revision: with its history as far as it is kept, its
+//!    contents, the answers under idempotency keys, and the tokens it has issued.
+//! 2. Writes continue during a backup. The log is not truncated and no content is removed until the
+//!    backup is complete.
+//! 3. A backup that was read to its end is the one that was written. The new folder does not appear
+//!    before that, nor before every workspace in it was loaded and found to be at its revision.
 //! 4. One chunk, and the batches of one record, are in memory at a time.
-//! 5. What is there already is never written to.
+//! 5. Existing data is never overwritten.
 //!
-//! A backup holds everything, the values of secrets and the digests of tokens included. Whoever has
-//! it has them.
+//! A backup contains everything, including the values of secrets and the digests of tokens. Protect
+//! it accordingly.
 //!
-//! Deliberately absent: one moment for all workspaces together, since they share nothing; backups
-//! of what has changed since another; and what was committed after the backup: tokens that were
-//! given since then are given again.
+//! Deliberately absent: one point in time for all workspaces, since they share nothing; incremental
+//! backups; and commits after the backup: tokens that were issued since then are issued again.
 
 mod create;
 mod restore;
@@ -68,7 +67,7 @@ const BYTES: u8 = 4;
 const BATCHES: u8 = 5;
 const END: u8 = 6;
 
-/// What a backup says of itself.
+/// The description of a backup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct BackupHeader {
     time: Timestamp,
@@ -132,7 +131,7 @@ impl Drop for BackupGuard {
     }
 }
 
-/// What comes next in a backup.
+/// The next part of a backup.
 #[derive(Debug)]
 enum BackupChunk {
     Workspace(BackupEntry),
@@ -163,7 +162,7 @@ impl<R: Read> BackupReader<R> {
         }
     }
 
-    /// The next piece; none at the end, when all that came is known to be what was written.
+    /// The next part; none at the end, when everything read was verified.
     fn next(&mut self) -> Result<Option<BackupChunk>, Error> {
         let (kind, bytes) = self.chunks.chunk().map_err(refused)?;
         let last = std::mem::replace(&mut self.last, kind);
@@ -213,7 +212,7 @@ impl<R: Read> BackupReader<R> {
     }
 }
 
-/// Reads a backup to its end, and says what is in it. Nothing is restored.
+/// Reads a backup to its end, and returns its description. Nothing is restored.
 pub fn verify(input: impl Read) -> Result<Summary, Error> {
     let mut reader = BackupReader::begin(input)?;
     while reader.next()?.is_some() {}

@@ -32,7 +32,7 @@ pub fn restore_to(input: impl Read, folder: &Path) -> Result<Summary, Error> {
         Error::from(OpenError::Failed { path, reason })
     };
     let staging = staging_of(folder).map_err(|error| failed(folder, &error))?;
-    // Nobody else may look inside: there are secrets in it.
+    // Only the owner may read it: it contains secrets.
     DirBuilder::new().mode(0o700).create(&staging).map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => Error::RestoreTaken { place: staging.display().to_string() },
         _ => failed(&staging, &error),
@@ -72,7 +72,7 @@ fn staging_of(folder: &Path) -> io::Result<PathBuf> {
     Ok(parent.join(name))
 }
 
-/// Fills an empty log with a backup, and loads every workspace to see that it is there.
+/// Fills an empty log with a backup, and loads every workspace to verify it.
 pub fn restore<L: Log>(input: impl Read, log: L) -> Result<Summary, Error> {
     if log.start() != log.tail() || !log.list_blobs("")?.is_empty() {
         return Err(Error::RestoreTaken { place: log.description() });
@@ -103,13 +103,13 @@ fn prove<L: Log>(shard: &Shard<L>, workspaces: &[BackupEntry]) -> Result<(), Err
         if found != Some(revision.next()) {
             return Err(damaged(format!("workspace `{workspace}` is not at revision {revision}")));
         }
-        // Out of memory with it, and with what loading it has decided and nobody has written.
+        // The workspace leaves memory together with what loading it decided and was not written.
         drop(machine.abandon(shard.clock.now(), &Error::Closed));
     }
     Ok(())
 }
 
-/// A backup on its way into a log.
+/// A backup that is being written into a log.
 struct RestoreWriter<'a, L> {
     log: &'a L,
     entry: Option<BackupEntry>,
@@ -195,7 +195,7 @@ impl Batches {
         self.waiting.is_empty() && self.next == self.last.next()
     }
 
-    /// Takes the batches that are whole out of what has come.
+    /// Takes the complete batches out of the buffer.
     fn sort_out(&mut self, workspace: &WorkspaceName, log: &impl Log) -> Result<(), Error> {
         let mut taken = 0;
         while let Some(prefix) = self.waiting[taken..].first_chunk() {

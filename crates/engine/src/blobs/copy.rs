@@ -16,9 +16,8 @@ pub(crate) fn blob_references(space: &Space) -> impl Iterator<Item = (BlobKind, 
 }
 
 impl<L: Log> Shard<L> {
-    /// Copies the contents of a space from where they are to a workspace that nobody uses yet, so
-    /// that neither shares the other's fate. What is gone where it was, since the space is from
-    /// before, stays gone.
+    /// Copies the contents of a space to an unused workspace, so that each has its own. A content
+    /// that is already gone, because the space is an old one, stays gone.
     pub(crate) fn copy_blobs(
         &self,
         from: &WorkspaceName,

@@ -1,14 +1,14 @@
 //! Contents: the bytes of artifacts and the values of secrets, in blobs beside the log.
 //!
 //! ```text
-//!   Upload  ──write──▶ blob at a place of its own ──commit, durable──▶ Stored ──▶ a command
+//!   Upload  ──write──▶ blob under a new name ───── commit, durable──▶ Stored ──▶ a command
 //!                                                                                  │
-//!   Reader  ◀──read, every block checked── blob ◀── the place that the record has ◀┘
+//!   Reader  ◀──read, every block checked── blob ◀─── the location in the record ◀──┘
 //!                                            │
-//!   sweep   removes every blob that no record has and nobody is about to record
+//!   sweep   removes every blob that has no record and no pending record
 //! ```
 //!
-//! The layout of a blob: the bytes as they are, then what checks them.
+//! The layout of a blob: the bytes as they are, then their checksums.
 //!
 //! | bytes | what |
 //! |---|---|
@@ -18,18 +18,18 @@
 //! | 4 | CRC-32 of the checksums and that number |
 //! | 4 | the letters `BAT1` |
 //!
-//! A place is drawn by chance for every upload and never used again. What is recorded under it is
-//! therefore what was written there, and a blob that no record has can be removed without asking
-//! who might just be putting the same content again: they have another place.
+//! Every upload gets a random location that is never reused. The record of a location therefore
+//! refers to what was written there, and a blob without a record can be removed even if the same
+//! content is being uploaded again: that upload has another location.
 //!
-//! 1. A record is committed only after its blob is durable: whoever has an id can read it.
-//! 2. A blob is removed only after it is durable that no record has it.
-//! 3. An upload that is not recorded leaves nothing: it is gone when it is dropped, or, if the
+//! 1. A record is committed only after its blob is durable: every id can be read.
+//! 2. A blob is removed only after the removal of its last record is durable.
+//! 3. An upload without a record leaves nothing: its blob is removed when it is dropped, or, if the
 //!    process ends between blob and record, when the workspace is next loaded.
 //! 4. One block of a content is in memory at a time, however large it is.
 //!
-//! Deliberately absent: sharing blobs between workspaces. A workspace is what is isolated; that
-//! another has the same content must not be seen, and must not keep or cost it anything.
+//! Deliberately absent: sharing blobs between workspaces. Workspaces are isolated: whether another
+//! one has the same content must be invisible, and must affect neither its lifetime nor its cost.
 
 mod copy;
 mod reader;
@@ -49,7 +49,7 @@ pub use reader::BlobReader;
 pub(crate) use sweep::deleted_count;
 pub use upload::{StoredBlob, Upload};
 
-/// How much of a content is read, checked and handed on at a time.
+/// How much of a content is read, checked and passed on at a time.
 pub const BLOCK_BYTES: usize = 256 << 10;
 
 /// What kind of content a blob holds.
@@ -82,7 +82,7 @@ impl BlobKind {
     }
 }
 
-/// Blobs that are there, or will be, and that a record may be about to have.
+/// Blobs that exist or are being written, and that may be about to get a record.
 #[derive(Clone, Default)]
 pub(crate) struct PendingBlobs(Arc<Mutex<BTreeSet<String>>>);
 
@@ -100,7 +100,7 @@ impl PendingBlobs {
     }
 }
 
-/// A place that nobody has had before, by all odds.
+/// A random location, which no other upload has with overwhelming probability.
 pub fn random_place() -> BlobPlace {
     let half = || u128::from(RandomState::new().hash_one(0_u8));
     BlobPlace::of_number(half() << 64 | half())

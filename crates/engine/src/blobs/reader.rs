@@ -10,10 +10,10 @@ use super::{BLOCK_BYTES, BlobKind};
 use crate::error::Error;
 use crate::shard::Shard;
 
-/// How many bytes stand after the checksums.
+/// How many bytes follow the checksums.
 const END_BYTES: usize = 16;
 
-/// A content that can be read, even if it is deleted meanwhile. Cheap to clone.
+/// A content that can be read, even if it is deleted in the meantime. Cheap to clone.
 #[derive(Clone)]
 pub struct BlobReader {
     blob: Arc<dyn Blob>,
@@ -24,8 +24,8 @@ pub struct BlobReader {
 }
 
 impl<L: Log> Shard<L> {
-    /// Opens the content at a place. That it is not there, or that its end is not what was written,
-    /// is damage: a record says that it is.
+    /// Opens the content at a location. A missing content or an invalid trailer is damage, since a
+    /// record refers to it.
     pub fn content(
         &self,
         workspace: &WorkspaceName,

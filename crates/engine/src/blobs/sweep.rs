@@ -42,7 +42,7 @@ impl<L: Log> Shard<L> {
             let group = resident.undurable(resident.space.revision(), durable);
             (recorded(workspace, resident), deleted_count(resident), resident.stay, group)
         };
-        // That a record is gone may yet be lost; its blob would be lost for good.
+        // The removal of a record could still be lost; the removal of its blob could not be undone.
         if !self.block_until_durable(group) || self.watermark().stopped().is_some() {
             return Ok(());
         }

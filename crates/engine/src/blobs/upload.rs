@@ -28,11 +28,11 @@ pub struct Upload {
     is_committed: bool,
 }
 
-/// Bytes that are durable, and of which no record knows yet.
+/// Bytes that are durable and have no record yet.
 ///
-/// Whoever has one says what became of the record: [`recorded`](Shard::recorded) or
-/// [`unrecorded`](Shard::unrecorded). Dropped without that, the blob is left alone until the data
-/// is opened again, since a record may be on its way.
+/// The owner reports the outcome with [`recorded`](Shard::recorded) or
+/// [`unrecorded`](Shard::unrecorded). If it is dropped without a report, the blob is kept until the
+/// data is opened again, since a record may be in flight.
 #[must_use]
 pub struct StoredBlob {
     /// Where they are.
@@ -53,7 +53,7 @@ impl<L: Log> Shard<L> {
         place: BlobPlace,
     ) -> Result<Upload, Error> {
         let name = kind.name(workspace, &place);
-        // Before it is there, so that no sweep sees it without.
+        // Registered before it exists, so that no sweep sees it unregistered.
         self.pending.begin(name.clone());
         let writer = self.log.create_blob(&name).inspect_err(|_| self.pending.end(&name));
         Ok(Upload {
@@ -71,7 +71,7 @@ impl<L: Log> Shard<L> {
         })
     }
 
-    /// The record has the bytes, and the commit that says so is durable.
+    /// The bytes have a record, and its commit is durable.
     pub fn recorded(&self, stored: &StoredBlob) {
         self.pending.end(&stored.name);
     }
@@ -146,7 +146,7 @@ impl Drop for Upload {
 }
 
 impl StoredBlob {
-    /// The command that records it as an artifact, about which nothing is said yet.
+    /// The command that records it as an artifact, without any description.
     pub fn put(&self) -> Put {
         Put {
             artifact: self.artifact.clone(),
@@ -169,7 +169,7 @@ fn refused(rejection: impl Into<baton_core::Rejection>) -> Error {
     Error::Rejected(rejection.into())
 }
 
-/// That there is no space is for whoever uploads to know, and nothing was written.
+/// A full disk is reported to the uploader; nothing was written.
 fn full_or_failed(error: BlobError) -> Error {
     match error {
         BlobError::Full => Error::Full,

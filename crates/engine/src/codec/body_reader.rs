@@ -1,14 +1,14 @@
-//! The way to the one thing that archiving asks of a body: which entry is it about?
+//! The fast path to what archiving needs from a body: which entry is it about?
 //!
-//! Nearly every batch is one value that was set, and the place of that stands at the beginning of
-//! its body, in a form that only differs in two lengths:
+//! Nearly every batch sets one value, and the entry is named at the beginning of its body, in a
+//! form that varies only in two lengths:
 //!
 //! ```text
 //!   {"agent": …, "events": [{"state": {"set": {"namespace": …, "key": …, …
 //! ```
 //!
-//! Whatever looks different is left to serde. The bytes are under a checksum that was verified, so
-//! what begins like such a batch is one.
+//! Everything else is left to serde. The checksum of the bytes was verified, so what begins like
+//! such a batch is one.
 
 /// Namespace and key of the one event of a body, if it is a value that was set.
 pub(super) fn only_set_key(body: &[u8]) -> Option<(&str, &str)> {

@@ -30,9 +30,9 @@ pub(super) struct Written<'a> {
     pub value: &'a [u8],
     /// The version it made.
     pub version: u64,
-    /// How it came to be, if not by being set.
+    /// How it was written, if not by a set.
     pub how: Option<&'static str>,
-    /// When it goes by itself.
+    /// When it expires.
     pub expires_at: Option<Timestamp>,
     /// With whose session it goes.
     pub bound_to: Option<&'a str>,

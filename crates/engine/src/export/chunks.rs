@@ -10,17 +10,17 @@ use sha2::{Digest, Sha256};
 use super::CHUNK_BYTES_MAX;
 use crate::error::Error;
 
-/// How much stands before what a chunk holds.
+/// The size of a chunk's header.
 const HEAD_BYTES: usize = 9;
 
-/// Why chunks cannot be read. Whoever reads them says of what.
+/// Why chunks cannot be read. The reader adds what they are chunks of.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ChunkError {
     /// They are not what was written.
     Damaged(String),
     /// They were written by a newer program, in this format.
     Newer(u16),
-    /// Whoever has them does not give them.
+    /// The source failed.
     Unreadable(String),
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct ChunkWriter {
 }
 
 impl ChunkWriter {
-    /// Begins with letters that say what it is, and its format.
+    /// Writes the magic letters and the format.
     pub(crate) fn begin(
         output: Box<dyn Write + Send>,
         magic: [u8; 8],
@@ -49,7 +49,7 @@ impl ChunkWriter {
         Ok(writer)
     }
 
-    /// A chunk that says something.
+    /// A chunk that contains JSON.
     pub(crate) fn json(&mut self, kind: u8, value: &impl Serialize) -> Result<(), Error> {
         self.chunk(kind, &serde_json::to_vec(value).expect("what is said of it can be encoded"))
     }
@@ -90,7 +90,7 @@ fn unwritable(error: &std::io::Error) -> Error {
 pub(crate) struct ChunkReader<R> {
     input: R,
     digest: Sha256,
-    /// The digest of everything before the chunk that came last.
+    /// The digest of everything before the last chunk.
     before: Sha256,
 }
 
@@ -134,7 +134,7 @@ impl<R: Read> ChunkReader<R> {
         Ok((kind, bytes))
     }
 
-    /// The chunk that came last is the end: whether all that came is what was written.
+    /// The last chunk is the end: checks the digest of everything before it.
     pub(crate) fn end(&mut self, digest: &[u8]) -> Result<(), ChunkError> {
         let expected: [u8; 32] = self.before.clone().finalize().into();
         if digest != expected {
@@ -171,7 +171,7 @@ impl<R: Read> ChunkReader<R> {
     }
 }
 
-/// What a chunk says.
+/// The JSON of a chunk.
 pub(crate) fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ChunkError> {
     serde_json::from_slice(bytes).map_err(|error| damaged(error.to_string()))
 }

@@ -1,4 +1,4 @@
-//! Exports: a workspace as one file, to be kept elsewhere or carried to another place.
+//! Exports: a workspace as one file, to be archived or moved to another server.
 //!
 //! ```text
 //!   BATONEXP 1 │ about │ snapshot … │ content, its bytes … │ content, its bytes … │ end
@@ -10,24 +10,24 @@
 //! | 2 | the format, which is 1; numbers have their low byte first |
 //! | any | chunks |
 //!
-//! A chunk is one byte that says what it is, four that say how long, four with the CRC-32 of those
-//! five and of what follows, and what follows.
+//! A chunk is one byte for its type, four for its length, four with the CRC-32 of those five and
+//! the content, and the content.
 //!
 //! | chunk | holds | how many |
 //! |---|---|---|
 //! | 1 about | JSON: whose, at which revision and time | one, first |
-//! | 2 snapshot | a piece of the snapshot, as it would stand on disk | one or more |
-//! | 3 content | JSON: the place of an artifact's blob, and how many bytes | one for each |
+//! | 2 snapshot | a piece of the snapshot, as it would be on disk | one or more |
+//! | 3 content | JSON: the location of an artifact's blob, and how many bytes | one for each |
 //! | 4 bytes | a piece of that blob, checksums included | after its content |
 //! | 5 end | the SHA-256 of everything before | one, last |
 //!
-//! 1. An export that is read to its end is the one that was written: a flipped bit is seen by the
-//!    checksum of its chunk, and whatever is missing, repeated or moved by the digest at the end.
+//! 1. An export that was read to its end is the one that was written: a flipped bit is detected by
+//!    the checksum of its chunk, and anything missing, repeated or moved by the digest at the end.
 //! 2. One chunk is in memory at a time.
-//! 3. No secret is in an export. What it has of them is what every answer has: references.
+//! 3. An export contains no secret, only references to them, as every answer does.
 //!
-//! Deliberately absent: the past. An export holds what there is at one revision, as a fork does;
-//! its revisions count on from there.
+//! Deliberately absent: the history. An export contains the state at one revision, as a fork does;
+//! its revisions continue from there.
 
 pub(crate) mod chunks;
 mod reader;
@@ -54,7 +54,7 @@ const CONTENT: u8 = 3;
 const BYTES: u8 = 4;
 const END: u8 = 5;
 
-/// What an export says of itself.
+/// The description of an export.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportHeader {
     /// Which workspace it was.
@@ -65,7 +65,7 @@ pub struct ExportHeader {
     pub time: Timestamp,
 }
 
-/// What comes before the bytes of a content.
+/// The header of a content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ContentHeader {
     /// Its place.

@@ -8,7 +8,7 @@ use super::chunks::{self, ChunkError, ChunkReader};
 use super::{BYTES, CONTENT, ContentHeader, END, ExportHeader, FORMAT, HEADER, MAGIC, SNAPSHOT};
 use crate::error::Error;
 
-/// What comes next in an export.
+/// The next part of an export.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ExportChunk {
     /// Some of the snapshot.
@@ -22,14 +22,14 @@ pub(crate) enum ExportChunk {
 /// Reads an export, a chunk at a time.
 pub(crate) struct ExportReader<R> {
     chunks: ChunkReader<R>,
-    /// What came last, which says what may come next.
+    /// The previous chunk, which determines what may follow.
     last: u8,
     /// How many bytes of the content are still to come.
     left: u64,
 }
 
 impl<R: Read> ExportReader<R> {
-    /// Begins to read, and says what the export is about.
+    /// Starts to read, and returns the description of the export.
     pub(crate) fn begin(input: R) -> Result<(Self, ExportHeader), Error> {
         let mut chunks = ChunkReader::begin(input, MAGIC, FORMAT).map_err(refused)?;
         match chunks.chunk().map_err(refused)? {
@@ -38,7 +38,7 @@ impl<R: Read> ExportReader<R> {
         }
     }
 
-    /// The next piece; none at the end, when all that came is known to be what was written.
+    /// The next part; none at the end, when everything read was verified.
     pub(crate) fn next(&mut self) -> Result<Option<ExportChunk>, Error> {
         let last = self.last;
         let (kind, bytes) = self.chunks.chunk().map_err(refused)?;
@@ -89,7 +89,7 @@ pub(crate) fn damaged(what: &str) -> Error {
     Error::ImportDamaged { what: what.to_owned() }
 }
 
-/// Reads an export to its end, and says what it is about. Nothing is imported.
+/// Reads an export to its end, and returns its description. Nothing is imported.
 pub fn verify(input: impl Read) -> Result<ExportHeader, Error> {
     let (mut reader, header) = ExportReader::begin(input)?;
     while reader.next()?.is_some() {}

@@ -1,19 +1,18 @@
-//! A workspace as one file, and a workspace that begins with one.
+//! A workspace as one file, and a workspace made from one.
 //!
 //! ```text
 //!   space at R, blobs ──pack──▶ export ──unpack, verify──▶ space, blobs ──found──▶ base
 //! ```
 //!
-//! An import is a fork whose origin is a file: what is held, offered, awaited or kept alive by
-//! somebody ends with the founding, and revisions count on from there. The past does not come
-//! along, and no value of a secret: whoever follows a reference to one is told that it is not
-//! there.
+//! An import is a fork whose origin is a file: leases, offers, waits and sessions end, and
+//! revisions continue from there. The history is not included, nor are values of secrets: a
+//! reference to one is answered with not found.
 //!
-//! 1. Nothing appears before the export was read to its end and found whole: then the base is
-//!    written, which exists wholly or not at all, and with it the workspace.
-//! 2. What there is of that name already is left alone.
-//! 3. Whoever is killed in the middle leaves nothing behind that is a workspace. Blobs of artifacts
-//!    may be left: the next import to that name, or the first load of it, takes them up or away.
+//! 1. Nothing appears before the export was read to its end and verified: then the base is written,
+//!    which exists completely or not at all, and with it the workspace.
+//! 2. An existing workspace of that name is not changed.
+//! 3. A process that is killed in the middle leaves no workspace behind. Blobs of artifacts may be
+//!    left: the next import to that name, or the first load of it, reuses or removes them.
 //! 4. One chunk of a content is in memory at a time, however large it is. The snapshot is in memory
 //!    as the space will be.
 
@@ -49,7 +48,7 @@ impl<L: Log> Past<'_, L> {
     ) -> Result<ExportHeader, Error> {
         let at = at.map_or(Ok(self.present()), |at| self.revision_of(at))?;
         if self.present() == Revision(0) {
-            // A name that was mistyped, more likely than an empty workspace that is worth keeping.
+            // More likely a mistyped name than an empty workspace that someone wants to keep.
             let subject = self.workspace().to_string();
             return Err(Error::Rejected(Rejection::UnknownSubject { subject }.into()));
         }
@@ -103,7 +102,7 @@ impl<L: Log> PendingImport<'_, L> {
     /// Begins the blob of a content; none if an import that was cut off has left it.
     fn begin(&mut self, content: &ContentHeader) -> Result<Option<Box<dyn BlobWriter>>, Error> {
         let name = BlobKind::Artifacts.name(self.to, &content.place);
-        // Before it is there, so that no sweep sees it without.
+        // Registered before it exists, so that no sweep sees it unregistered.
         self.shard.pending.begin(name.clone());
         self.noted.push(name.clone());
         match self.shard.log.create_blob(&name) {
@@ -117,7 +116,7 @@ impl<L: Log> PendingImport<'_, L> {
         }
     }
 
-    /// Writes the contents of an export and gathers its snapshot.
+    /// Writes the contents of an export and collects its snapshot.
     fn unpack(&mut self, reader: &mut ExportReader<impl Read>) -> Result<Vec<u8>, Error> {
         let mut snapshot = Vec::new();
         let mut writer: Option<Box<dyn BlobWriter>> = None;
@@ -147,7 +146,7 @@ impl<L: Log> PendingImport<'_, L> {
         Ok(snapshot)
     }
 
-    /// Holds every artifact that came against what its name says it is.
+    /// Compares every imported artifact with the digest in its name.
     fn verify(&self, space: &Space) -> Result<(), Error> {
         let mut expected: Vec<String> = Vec::new();
         for record in space.artifact.after(None) {
@@ -219,8 +218,8 @@ impl<L: Log> Shard<L> {
     }
 }
 
-/// The space of a snapshot that came from elsewhere. What was never written by these rules may
-/// break one of their assertions, and is refused then.
+/// The space of an imported snapshot. Data that was not written by these rules may violate an
+/// assertion, and is then rejected.
 fn load(snapshot: Vec<u8>) -> Result<Space, Error> {
     let loaded = catch_unwind(AssertUnwindSafe(|| {
         let space = Snapshot::open(Arc::new(BytesBlob(snapshot)))?.load()?;

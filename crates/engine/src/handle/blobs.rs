@@ -3,29 +3,39 @@
 use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;
 
+use baton_client::{Caller, Content, Pending, PutOptions, SecretOptions, StoredArtifact};
 use baton_core::artifact::{self, Artifact};
 use baton_core::history::At;
 use baton_core::secret::{self, Secret};
 use baton_core::workspace::{self, Forked};
 use baton_core::{ArtifactId, Command, Mutation, Query, Rejection, Reply, SecretId};
-use baton_handle::{
-    Caller, Carrier, ContentCarrier, Failure, PutOptions, SecretOptions, StoredArtifact,
-};
 
 use super::Baton;
+use super::carrier::boxed;
 use crate::blobs::{BLOCK_BYTES, BlobKind, BlobReader, StoredBlob, Upload, random_place};
 use crate::error::Error;
 use crate::oneshot::run_blocking;
 
 /// An artifact that is being read, and how far.
-pub struct ArtifactReader {
+struct ArtifactReader {
     content: BlobReader,
     offset: u64,
 }
 
+impl Content for ArtifactReader {
+    fn next(&mut self) -> Pending<'_, Option<Vec<u8>>> {
+        boxed(async move {
+            let (content, offset) = (self.content.clone(), self.offset);
+            let piece = run_blocking(move || content.block(offset)).await??;
+            self.offset += piece.len() as u64;
+            Ok((!piece.is_empty()).then_some(piece))
+        })
+    }
+}
+
 impl Baton {
-    /// Begins an upload, to be written piece by piece. It does its own I/O: call it, and what it
-    /// gives, where that holds nobody up.
+    /// Starts an upload, to be written piece by piece. It does blocking I/O, and so does the
+    /// result: call both where blocking is allowed.
     pub fn upload(&self, caller: &Caller) -> Result<Upload, Error> {
         if let Some(stopped) = self.driver.shard.watermark().stopped() {
             return Err(stopped);
@@ -34,7 +44,7 @@ impl Baton {
         self.driver.shard.upload(&caller.workspace, BlobKind::Artifacts, random_place())
     }
 
-    /// Records what was uploaded as an artifact. What is refused, or was there before, is removed.
+    /// Records an upload as an artifact. A rejected or duplicate upload is removed.
     ///
     /// Await it to its end: if it is dropped before, the bytes stay until the data is opened again.
     pub async fn record(
@@ -51,7 +61,7 @@ impl Baton {
             Reply::Artifact(artifact::Reply::Put { artifact, known }) => {
                 Ok(StoredArtifact { artifact: *artifact, known })
             }
-            reply => Err(Error::odd(&reply)),
+            reply => unreachable!("the rules answered with {reply:?}"),
         }
     }
 
@@ -92,7 +102,7 @@ impl Baton {
         let query = Query::from(artifact::Query::Get { artifact: artifact.clone() });
         let shown = match self.ask(caller, query).await?.reply {
             Reply::Artifact(artifact::Reply::Artifact(shown)) => *shown,
-            reply => return Err(Error::odd(&reply)),
+            reply => unreachable!("the rules answered with {reply:?}"),
         };
         let place = {
             let mut machine = self.driver.shard.machine();
@@ -129,10 +139,9 @@ fn fill(upload: &mut Upload, mut bytes: Box<dyn Read + Send>) -> Result<(), Erro
     }
 }
 
-impl ContentCarrier for Baton {
-    type Content = ArtifactReader;
-
-    async fn put(
+impl Baton {
+    /// Stores everything that a reader returns as an artifact.
+    pub async fn put(
         &self,
         caller: &Caller,
         options: PutOptions,
@@ -148,24 +157,19 @@ impl ContentCarrier for Baton {
         self.record(caller, stored, options).await
     }
 
-    async fn read(
+    /// Starts to read an artifact at an offset.
+    pub async fn read(
         &self,
         caller: &Caller,
         artifact: &ArtifactId,
         from: u64,
-    ) -> Result<ArtifactReader, Error> {
+    ) -> Result<Box<dyn Content>, Error> {
         let (_, content) = self.open_artifact(caller, artifact).await?;
-        Ok(ArtifactReader { content, offset: from })
+        Ok(Box::new(ArtifactReader { content, offset: from }))
     }
 
-    async fn next(reading: &mut ArtifactReader) -> Result<Option<Vec<u8>>, Error> {
-        let (content, offset) = (reading.content.clone(), reading.offset);
-        let piece = run_blocking(move || content.block(offset)).await??;
-        reading.offset += piece.len() as u64;
-        Ok((!piece.is_empty()).then_some(piece))
-    }
-
-    async fn put_secret(
+    /// Stores a secret.
+    pub async fn put_secret(
         &self,
         caller: &Caller,
         options: SecretOptions,
@@ -182,16 +186,17 @@ impl ContentCarrier for Baton {
         let SecretOptions { name, ttl_ms } = options;
         let (secret, bytes) = (stored.secret(), stored.bytes);
         let put = secret::Command::Put(secret::Put { secret, bytes, name, ttl_ms });
-        secret_of(self.record_upload(caller, stored, put.into()).await?)
+        Ok(secret_of(self.record_upload(caller, stored, put.into()).await?))
     }
 
-    async fn export(
+    /// Writes the workspace as one file, as it is or as it was at a moment.
+    pub async fn export(
         &self,
         caller: &Caller,
         at: Option<At>,
         to: Box<dyn Write + Send>,
     ) -> Result<(), Error> {
-        // Asking for it loads it, and says which revision is durable.
+        // The query loads the workspace, and returns its durable revision.
         let query = Query::from(workspace::Query::Get);
         let present = self.ask(caller, query).await?.revision;
         let (driver, workspace) = (Arc::clone(&self.driver), caller.workspace.clone());
@@ -199,7 +204,12 @@ impl ContentCarrier for Baton {
         written.await?.map(drop)
     }
 
-    async fn import(&self, caller: &Caller, from: Box<dyn Read + Send>) -> Result<Forked, Error> {
+    /// Creates the caller's workspace, which must not exist, from such a file.
+    pub async fn import(
+        &self,
+        caller: &Caller,
+        from: Box<dyn Read + Send>,
+    ) -> Result<Forked, Error> {
         if let Some(stopped) = self.driver.shard.watermark().stopped() {
             return Err(stopped);
         }
@@ -208,13 +218,14 @@ impl ContentCarrier for Baton {
             run_blocking(move || driver.shard.import(&caller.workspace, &caller.agent, from));
         match read.await?? {
             workspace::Reply::Forked(forked) => Ok(forked),
-            reply => Err(Error::odd(&Reply::Workspace(reply))),
+            reply => unreachable!("the rules answered with {reply:?}"),
         }
     }
 
-    async fn reveal(&self, caller: &Caller, secret: &SecretId) -> Result<Vec<u8>, Error> {
+    /// Returns the value of a secret, after the access was recorded.
+    pub async fn reveal(&self, caller: &Caller, secret: &SecretId) -> Result<Vec<u8>, Error> {
         let command = Command::from(secret::Command::Reveal { secret: secret.clone() });
-        secret_of(self.mutate(&unnamed(caller), Mutation::Command(command)).await?.reply)?;
+        secret_of(self.mutate(&unnamed(caller), Mutation::Command(command)).await?.reply);
         let (driver, workspace) = (Arc::clone(&self.driver), caller.workspace.clone());
         let place = secret.place();
         run_blocking(move || driver.shard.content(&workspace, BlobKind::Secrets, &place)?.whole())
@@ -222,15 +233,15 @@ impl ContentCarrier for Baton {
     }
 }
 
-/// The caller without a name for the request. What the engine makes up is another command each
-/// time, and an answer that is kept has no value in it.
+/// The caller without its idempotency key: the engine chooses the place of a blob anew each time,
+/// so a repetition is another command, and an answer that is kept does not contain the value.
 fn unnamed(caller: &Caller) -> Caller {
     Caller { idempotency_key: None, ..caller.clone() }
 }
 
-fn secret_of(reply: Reply) -> Result<Secret, Error> {
+fn secret_of(reply: Reply) -> Secret {
     match reply {
-        Reply::Secret(secret::Reply::Secret(secret)) => Ok(*secret),
-        reply => Err(Error::odd(&reply)),
+        Reply::Secret(secret::Reply::Secret(secret)) => *secret,
+        reply => unreachable!("the rules answered with {reply:?}"),
     }
 }

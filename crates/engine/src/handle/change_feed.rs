@@ -1,11 +1,11 @@
-//! What a program needs that follows all workspaces at its own pace, with the log as its memory.
+//! A change feed for programs that follow all workspaces at their own pace, with the log as buffer.
 //!
 //! ```text
 //!   advanced ──▶ which, and how far ──▶ happened ──▶ commits in order ──▶ story: what led there
 //! ```
 //!
-//! A watch holds its workspace in memory and is dropped when it falls behind. Whoever follows holds
-//! nothing: it says how far it has come, and reads on from there.
+//! A watch keeps its workspace in memory and is dropped when it falls behind. A follower keeps
+//! nothing in memory: it passes its position, and reads on from there.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::error::Error;
 
 /// What happened in a workspace after a revision.
 pub struct ChangeFeedPage {
-    /// Some of it, in order; none if there is no more.
+    /// Some of the commits, in order; none if there are no more.
     pub batches: Vec<Batch>,
     /// What happened up to this revision is no longer kept.
     pub floor: Revision,
@@ -33,9 +33,8 @@ impl Baton {
         self.driver.shard.machine().advanced(seen)
     }
 
-    /// What happened in a workspace after a revision and up to another that is durable: about so
-    /// many bytes of it, and at least one commit if there is one. It is read from files: call it
-    /// where nobody is held up.
+    /// The commits of a workspace after a revision and up to a durable one: about this many bytes,
+    /// and at least one commit if there is any. It reads files: call it where blocking is allowed.
     pub async fn happened(
         &self,
         workspace: &WorkspaceName,
@@ -50,8 +49,8 @@ impl Baton {
         Ok(ChangeFeedPage { batches: shard.batches(workspace, from, last, bytes_max)?, floor })
     }
 
-    /// The commits before a revision that touched a subject, such as `tasks/t-7`, the oldest first;
-    /// the newest so many if there are more. Likewise.
+    /// The commits before a revision that touched a subject, such as `tasks/t-7`, oldest first; if
+    /// there are more than the limit, the newest ones. It reads files, too.
     pub async fn story(
         &self,
         workspace: &WorkspaceName,

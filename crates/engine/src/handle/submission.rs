@@ -1,37 +1,38 @@
-//! What a program needs that serves many callers from one thread: to submit everything that is
-//! ready, wait once, and answer them all.
+//! The interface for a program that serves many callers from one thread: submit everything that is
+//! ready, wait once, and answer all of it.
 //!
 //! ```text
 //!   read all frames ──▶ submit, query … ──▶ wait_durable(the last group) ──▶ open, encode, write
 //! ```
 //!
-//! The handles of [`baton_handle`] wait for each answer by itself, which is what most programs want
-//! and costs a server a wait for every request instead of one for every turn.
+//! The handles of [`baton_client`] wait for each answer separately, which is what most programs
+//! want, but would cost a server one wait per request instead of one per round.
 
-use baton_core::{AgentId, Answer, FastSet, Query, Rejection, Request, WorkspaceName};
+use baton_core::{AgentId, FastSet, Query, Request, Revision, WorkspaceName};
 
 use super::Baton;
-use crate::driver::Submitted;
+use crate::admission::{Admission, HeldAnswer, RetryAfter};
 use crate::error::Error;
-use crate::machine::{Absent, Asked, Held};
+use crate::machine::Held;
+use crate::waiter::Waiting;
 
 impl Baton {
-    /// Decides a request at once. What was answered may be told when its group is durable.
+    /// Decides a request at once. The answer may be sent when its group is durable.
     pub fn submit(
         &self,
         workspace: &WorkspaceName,
         request: Request,
         agent: &AgentId,
-    ) -> Result<Submitted, Error> {
+    ) -> Result<Admission<Waiting, Request>, Error> {
         self.driver.submit(workspace, request, agent)
     }
 
-    /// Answers a question at once, if the workspace is in memory.
+    /// Answers a query at once. One about the past waits: use [`ask`](Self::ask).
     pub fn query(
         &self,
         workspace: &WorkspaceName,
         query: &Query,
-    ) -> Result<Result<Asked, Absent<()>>, Error> {
+    ) -> Result<Admission<Held<Revision>, ()>, Error> {
         match self.driver.shard.watermark().stopped() {
             Some(stopped) => Err(stopped),
             None => Ok(self.driver.shard.ask(workspace, query)),
@@ -45,18 +46,18 @@ impl Baton {
         workspace: &WorkspaceName,
         set: &FastSet<'_>,
         agent: &AgentId,
-    ) -> Option<Held<Result<Answer, Rejection>>> {
+    ) -> Option<HeldAnswer> {
         self.driver.fast_set(workspace, set, agent)
     }
 
-    /// Reads an entry at once, if it is there and nothing about that is unusual. If something is,
-    /// ask for it.
+    /// Reads an entry on the fast path, if it exists and needs no special treatment. Otherwise
+    /// submit a query.
     pub fn fast_get(
         &self,
         workspace: &WorkspaceName,
         namespace: &str,
         key: &str,
-    ) -> Option<Held<Result<Answer, Rejection>>> {
+    ) -> Option<HeldAnswer> {
         let shard = &self.driver.shard;
         if shard.watermark().stopped().is_some() {
             return None;
@@ -64,7 +65,7 @@ impl Baton {
         shard.machine().fast_get(workspace, namespace, key)
     }
 
-    /// Waits until a group is durable, and helps to write it; answers with how far all is durable.
+    /// Waits until a group is durable, and helps to write it; returns the newest durable group.
     pub async fn wait_durable(&self, group: u64) -> Result<u64, Error> {
         self.driver.wait_durable(group).await
     }
@@ -82,6 +83,15 @@ impl Baton {
     /// What became of a group, if that is known.
     pub fn group_status(&self, group: u64) -> Option<Result<u64, Error>> {
         self.driver.shard.watermark().group_status(group)
+    }
+
+    /// Waits until a call that was not accepted can be submitted again.
+    pub async fn wait_for_retry(
+        &self,
+        workspace: &WorkspaceName,
+        after: RetryAfter,
+    ) -> Result<(), Error> {
+        self.driver.wait_for_retry(workspace, after).await
     }
 
     /// Waits until a workspace is in memory.

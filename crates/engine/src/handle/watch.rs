@@ -5,23 +5,23 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use baton_client::Item;
 use baton_core::{Revision, WorkspaceName, wire};
-use baton_handle::Item;
 use futures_core::Stream;
 
 use super::Baton;
 use crate::error::Error;
-use crate::machine::Absent;
 use crate::watch::{Arrival, Filter, Notices, Queue};
 
 /// How much of the past is read at a time while a watch catches up.
 const CATCH_UP_BYTES: usize = 64 << 10;
 
-/// Events of a workspace, in order, without gap or duplicate.
+/// The events of a workspace, in order, without gaps or duplicates: a watch with the errors of the
+/// engine, for programs that serve watches to others.
 ///
-/// It ends with an error that says from which revision to watch again: when it fell too far
-/// behind, or when the engine had to drop the workspace after a failed write.
-pub struct Watch {
+/// It ends with an error that contains the revision to resume from: when it fell too far behind, or
+/// when the engine had to drop the workspace after a failed write.
+pub struct EngineWatch {
     baton: Baton,
     workspace: WorkspaceName,
     queue: Arc<Queue>,
@@ -33,24 +33,21 @@ pub struct Watch {
     ended: bool,
 }
 
-impl Watch {
+impl EngineWatch {
     pub(super) async fn begin(
         baton: &Baton,
         workspace: &WorkspaceName,
         request: wire::Watch,
     ) -> Result<Self, Error> {
-        let mut filter = Filter { pattern: request.pattern, kinds: request.types };
+        let filter = Filter { pattern: request.pattern, kinds: request.types };
         let driver = &*baton.driver;
         let held = loop {
             if let Some(stopped) = driver.shard.watermark().stopped() {
                 return Err(stopped);
             }
-            match driver.shard.watch(workspace, filter) {
-                Ok(held) => break held,
-                Err(Absent(back)) => {
-                    filter = back;
-                    driver.ensure_loaded(workspace).await?;
-                }
+            match driver.shard.watch(workspace, &filter) {
+                Some(held) => break held,
+                None => driver.ensure_loaded(workspace).await?,
             }
         };
         let durable = driver.wait_durable(held.group()).await?;
@@ -90,8 +87,8 @@ impl Watch {
         self.registered
     }
 
-    /// The revision to watch from in order to miss nothing and see nothing twice, if this watch
-    /// is dropped now. A commit that was delivered in part counts as not delivered.
+    /// The revision to watch from to miss nothing and see nothing twice, if this watch is dropped
+    /// now. A partly delivered commit counts as not delivered.
     pub fn resume_from(&self) -> Revision {
         match self.ready.front() {
             Some(Item::Event(notice)) => notice.resume_from(),
@@ -119,7 +116,7 @@ impl Watch {
     }
 }
 
-impl Stream for Watch {
+impl Stream for EngineWatch {
     type Item = Result<Item, Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -138,12 +135,12 @@ impl Stream for Watch {
             }
             let arrived = self.queue.poll_next(context);
             if arrived.is_ready() {
-                // Of many who watch, the first that are woken wake the others.
+                // Of many watchers, the first ones that are woken wake the others.
                 self.baton.driver.shard.watermark().wake_deferred();
             }
             match arrived {
                 Poll::Pending => return Poll::Pending,
-                // It is no part of a commit, and comes after all that there was before it.
+                // It is not part of a commit, and follows everything before it.
                 Poll::Ready(Arrival::Notice(notice)) if notice.is_live() => {
                     if notice.resume_from() >= self.next {
                         return Poll::Ready(Some(Ok(Item::Event(notice))));
@@ -151,7 +148,7 @@ impl Stream for Watch {
                 }
                 Poll::Ready(Arrival::Notice(notice)) => {
                     if notice.revision() >= self.next {
-                        // A commit arrives whole, so what is left of it is in the queue now.
+                        // A commit is queued completely, so the rest of it is in the queue now.
                         let revision = notice.revision();
                         let is_last = !self.queue.begins_with(revision);
                         self.next = if is_last { revision.next() } else { revision };
@@ -171,7 +168,7 @@ impl Stream for Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for EngineWatch {
     fn drop(&mut self) {
         self.queue.leave();
     }

@@ -1,21 +1,21 @@
-//! The past of one workspace: where every batch is that may still be asked for.
+//! The history of one workspace: where every batch is that can still be read.
 //!
 //! ```text
 //!   revision   0 ─────── floor ──────────────────────────────── archived ────────── present
 //!              forgotten │ base │ run │ run │      run          │ tail (in the log) │
 //! ```
 //!
-//! New batches are in the log; [`Tail`] remembers where. When the tail has grown, the engine
-//! writes it into an immutable [`Run`], searchable by revision and by subject, and the
-//! log may forget it. Runs that retention no longer asks for are folded into the base, a snapshot
-//! of what they added up to. So the cost of a question about the past follows what it returns:
-//! one look-up per run, and the tail is bounded.
+//! New batches are in the log; [`Tail`] knows where. When the tail has grown, the engine writes it
+//! into an immutable [`Run`], searchable by revision and by subject, and the log can be truncated.
+//! Runs that retention no longer covers are folded into the base, a snapshot of the state after
+//! them. So the cost of a query about the past depends on what it returns: one look-up per run, and
+//! the tail is bounded.
 //!
 //! Invariants:
 //!
 //! 1. Base, runs and tail follow each other without gap or overlap.
 //! 2. A batch leaves the tail only when it is in a committed run.
-//! 3. Nothing is answered for a revision before the floor but that it is gone.
+//! 3. A query about a revision before the floor is answered with gone.
 
 pub mod past;
 pub mod run;
@@ -32,13 +32,13 @@ use run::Run;
 
 /// Where the batches of one workspace are.
 pub struct History {
-    /// What the forgotten batches added up to; none if nothing is forgotten.
+    /// The state after the batches that are no longer kept; none if all are kept.
     pub base: Option<Arc<Snapshot>>,
     /// Archived batches, oldest first.
     pub runs: Vec<Arc<Run>>,
     /// Batches that are in the log only.
     pub tail: Tail,
-    /// The oldest revision whose state may be asked for; batches after it may be read.
+    /// The oldest revision whose state can be read; batches after it can be read.
     pub floor: Revision,
 }
 
@@ -64,8 +64,8 @@ impl History {
         Revision(self.runs.last().map_or(base, |run| run.last()))
     }
 
-    /// Where a batch is. One before the floor may be asked for too, until it is folded into the
-    /// base: an entry that is still as it was then is part of every later revision.
+    /// Where a batch is. One before the floor can also be located, until it is folded into the
+    /// base: an entry that has not changed since then is part of every later revision.
     pub fn find(&self, revision: Revision) -> BatchLocation {
         if let Some(location) = self.tail.find(revision) {
             return BatchLocation::Log(location);

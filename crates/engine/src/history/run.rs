@@ -1,8 +1,8 @@
 //! A run: consecutive batches of one workspace in one blob, found by revision, time and subject.
 //!
-//! The log forgets what its snapshots cover; runs are where history stays. A run is written once
-//! and then only read: a batch by its revision, the batches from a revision on, the revision that
-//! stood at a time, and the revisions that touched a subject (`state/shared/plan`).
+//! The log is truncated when snapshots cover it; runs keep the history. A run is written once and
+//! then only read: a batch by its revision, the batches from a revision on, the revision at a point
+//! in time, and the revisions that touched a subject (`state/shared/plan`).
 //!
 //! ```text
 //!   offset            bytes  what
@@ -29,12 +29,12 @@
 //!    footer tile the blob.
 //! 3. Times never decrease. A batch counts as no earlier than those before it, so a clock that
 //!    stepped back cannot hide revisions from a search by time.
-//! 4. Every byte is under a checksum, a row's together with its revision. A reader answers with
-//!    what was written or with an error.
+//! 4. Every byte is under a checksum, a row's together with its revision. A reader returns what was
+//!    written or an error.
 //! 5. An open run keeps its footer and the index's directory in memory, nothing per batch.
 //!
-//! Deliberately absent: any knowledge of what a batch holds. It is framed and checksummed by the
-//! caller; the run carries a checksum of its own to tell that it hands out the right bytes.
+//! Deliberately absent: any knowledge of what a batch contains. It is framed and checksummed by the
+//! caller; the run has a second checksum to verify that it returns the right bytes.
 
 mod layout;
 mod read;
@@ -56,63 +56,81 @@ pub use self::write::{RunSummary, RunWriter};
 /// The newest format this program reads, and the one it writes.
 pub const FORMAT_VERSION: u16 = 1;
 
-/// Why a run could not be written or read.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum RunError {
-    /// A run without a batch was to be finished.
-    #[error("a run without batches cannot be written")]
-    Empty,
-    /// The run does not hold the revision that was asked for.
-    #[error("revision {revision} is outside of the run, which holds {first} to {last}")]
-    Outside {
-        /// The revision asked for.
-        revision: u64,
-        /// The oldest revision in the run.
-        first: u64,
-        /// The newest revision in the run.
-        last: u64,
-    },
-    /// The run was written by a later program. Nothing is wrong with it.
-    #[error("the run has format version {found}, this program reads up to {supported}")]
-    Newer {
-        /// The version in the header.
-        found: u16,
-        /// The newest version this program reads.
-        supported: u16,
-    },
-    /// The bytes are not what was written.
-    #[error("{what} at offset {offset} is damaged")]
-    Corrupt {
-        /// The part that did not check out.
-        what: &'static str,
-        /// Where that part begins in the blob.
-        offset: u64,
-    },
-    /// The batches or a subject exceed what a run can address.
-    #[error("{what} has {bytes} bytes, at most {bytes_max} are possible")]
-    TooLarge {
-        /// The part that is too large.
-        what: &'static str,
-        /// Its size.
-        bytes: u64,
-        /// The limit.
-        bytes_max: u64,
-    },
-    /// The blob below could not be read or written.
-    #[error(transparent)]
-    Blob(#[from] BlobError),
-}
-
-impl RunError {
-    /// Stable across releases.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::Empty => "run.empty",
-            Self::Outside { .. } => "run.outside",
-            Self::Newer { .. } => "run.newer",
-            Self::Corrupt { .. } => "run.corrupt",
-            Self::TooLarge { .. } => "run.too_large",
-            Self::Blob(_) => "run.blob",
+baton_core::refusals! {
+    /// Why a run could not be written or read.
+    #[derive(Clone, Debug, PartialEq, Eq, Error)]
+    pub enum RunError {
+        /// A run without batches was to be written.
+        #[error("a run without batches cannot be written")]
+        Empty => {
+            code: "run.empty",
+            kind: Unavailable,
+            hint: "report it, with the detail",
+            cause: "There was nothing to write.",
+        }
+        /// A run does not contain the requested revision.
+        #[error("revision {revision} is outside of the run, which holds {first} to {last}")]
+        Outside {
+            /// The requested revision.
+            revision: u64,
+            /// The oldest revision in the run.
+            first: u64,
+            /// The newest revision in the run.
+            last: u64,
+        } => {
+            code: "run.outside",
+            kind: Unavailable,
+            hint: "report it, with the detail",
+            cause: "The revision is in another run.",
+        }
+        /// A run was written by a newer version.
+        #[error("the run has format version {found}, this program reads up to {supported}")]
+        Newer {
+            /// The version in the header.
+            found: u16,
+            /// The newest version this program reads.
+            supported: u16,
+        } => {
+            code: "run.newer",
+            kind: Unavailable,
+            hint: "use the version that wrote it, or a later one",
+            cause: "It has a format that this version does not know.",
+        }
+        /// A run is damaged.
+        #[error("{what} at offset {offset} is damaged")]
+        Corrupt {
+            /// The part that did not check out.
+            what: &'static str,
+            /// Where that part begins in the blob.
+            offset: u64,
+        } => {
+            code: "run.corrupt",
+            kind: Unavailable,
+            hint: "keep a copy of the folder, then run `baton log verify`",
+            cause: "A checksum or a length does not match.",
+        }
+        /// The batches of a run, or a subject, are too large for a run.
+        #[error("{what} has {bytes} bytes, at most {bytes_max} are possible")]
+        TooLarge {
+            /// The part that is too large.
+            what: &'static str,
+            /// Its size.
+            bytes: u64,
+            /// The limit.
+            bytes_max: u64,
+        } => {
+            code: "run.too_large",
+            kind: Unavailable,
+            hint: "report it, with the detail",
+            cause: "They exceed what a run can address.",
+        }
+        /// The blob below a run failed.
+        #[error(transparent)]
+        Blob(#[from] BlobError) => {
+            code: "run.blob",
+            kind: Unavailable,
+            hint: "check the disk, then retry",
+            cause: "The storage did not respond.",
         }
     }
 }

@@ -23,16 +23,16 @@ pub struct Tail {
     /// Hash of a touched subject, and the batch that touched it, counted from `touched_from`.
     touched: VecDeque<(u32, u32)>,
     touched_from: u64,
-    /// Batches before this one have not been looked at: they were found when the log was opened.
+    /// Batches before this one have not been read: they were found when the log was opened.
     indexed_from: u64,
     bytes: u64,
 }
 
-/// Hash of a subject given in parts. Equal subjects have equal hashes, however they are divided;
-/// the reverse is checked by whoever finds one. It is never stored.
+/// Hash of a subject given in parts. Equal subjects have equal hashes, however they are divided; a
+/// collision is resolved by the caller. It is never stored.
 pub fn subject_hash(parts: &[&str]) -> u32 {
-    // Put together first, so that words can be hashed instead of bytes. A longer subject than this
-    // is rare, and takes the time to be put together in memory of its own.
+    // Concatenated first, so that words can be hashed instead of bytes. A longer subject than this
+    // is rare and is concatenated on the heap.
     let mut short = [0; 128];
     let bytes = parts.iter().map(|part| part.len()).sum();
     if bytes > short.len() {
@@ -91,7 +91,7 @@ impl Tail {
         self.records.is_empty()
     }
 
-    /// About how many bytes its batches take in the log.
+    /// The approximate size of its batches in the log.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -108,7 +108,7 @@ impl Tail {
         self.append(location, bytes);
     }
 
-    /// A batch found when the log was opened; nobody has looked inside yet.
+    /// A batch found when the log was opened; it has not been read yet.
     pub fn push_unseen(&mut self, location: LogLocation, bytes: u64) {
         assert!(self.touched.is_empty(), "unseen batches come before seen ones");
         self.append(location, bytes);
@@ -126,8 +126,7 @@ impl Tail {
         (self.first < self.indexed_from).then_some(self.first..self.indexed_from)
     }
 
-    /// Somebody has looked inside the unseen batches: these are the hashes of what they touched,
-    /// in order.
+    /// The unseen batches were read: these are the hashes of what they touched, in order.
     pub fn seen(&mut self, upto: u64, touched: &[(u32, u64)]) {
         assert_eq!(upto, self.indexed_from, "all unseen batches are looked at together");
         for (hash, revision) in touched.iter().rev().filter(|(_, revision)| *revision >= self.first)

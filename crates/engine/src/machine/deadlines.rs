@@ -10,14 +10,14 @@ use std::collections::BTreeSet;
 
 use baton_core::{AgentId, Timestamp, WorkspaceName};
 
-use super::{Absent, Machine};
+use super::Machine;
 
-/// How long what nobody waits for stays unwritten if nothing comes after it: as long as one hardly
-/// notices, and many times what a write takes.
+/// How long a deferred write waits if no other write follows: hardly noticeable, and many times the
+/// duration of a write.
 const DEFER_MS_MAX: u64 = 5;
 
 impl Machine {
-    /// A workspace on disk wants to be woken at this time. The last word counts.
+    /// Sets the deadline of a workspace on disk. The last call counts.
     pub fn remember_deadline(&mut self, workspace: WorkspaceName, moment: Option<Timestamp>) {
         self.forget_sleeper(&workspace);
         if let Some(moment) = moment {
@@ -43,8 +43,8 @@ impl Machine {
         due.map(|(_, workspace)| workspace.clone()).collect()
     }
 
-    /// What was gathered last may be written with whatever comes next: nobody is told anything by
-    /// it. If nothing comes, the driver looks after it soon.
+    /// The last commit may be written together with the next one, because it answers no caller. If
+    /// none follows, the driver writes it soon.
     pub fn defer_write(&mut self, now: Timestamp) {
         self.deferred_until.get_or_insert(now.after(DEFER_MS_MAX));
     }
@@ -54,34 +54,34 @@ impl Machine {
         self.deadlines.first().map(|(moment, _)| *moment)
     }
 
-    /// The driver has written what was gathered, and sleeps until time next causes something, and
-    /// no longer. While things are being left it looks again soon, so that nobody has to wake it.
+    /// The driver has written the open group, and sleeps until the next deadline. While writes are
+    /// deferred it wakes up soon, so that they need not wake it.
     pub fn set_alarm(&mut self, now: Timestamp) -> Option<Timestamp> {
         let soon = self.deferred_until.take().map(|_| now.after(DEFER_MS_MAX));
         self.alarm = self.next_deadline().into_iter().chain(soon).min();
         self.alarm
     }
 
-    /// Whether something is to be done before the driver looks again: then it must be woken. Asked
-    /// under the lock under which the alarm is set, or a deadline could fall between the two.
+    /// Whether something is due before the driver wakes up: then it must be woken. Called under the
+    /// lock under which the alarm is set, or a deadline could be missed between the two.
     pub fn needs_wakeup(&self) -> bool {
         let next = self.next_deadline().into_iter().chain(self.deferred_until).min();
         next.is_some_and(|next| self.alarm.is_none_or(|alarm| next < alarm))
     }
 
-    /// Lets time cause what is due in a workspace. One that is not in memory tells its deadline
-    /// again when it is loaded.
-    pub fn expire(&mut self, workspace: &WorkspaceName, now: Timestamp) -> Result<(), Absent<()>> {
+    /// Executes what is due in a workspace; false if it is not in memory. Such a workspace reports
+    /// its deadline again when it is loaded.
+    pub fn expire(&mut self, workspace: &WorkspaceName, now: Timestamp) -> bool {
         let Some(resident) = self.residents.get(workspace) else {
             self.forget_sleeper(workspace);
-            return Err(Absent(()));
+            return false;
         };
         for command in resident.space.due(now) {
-            let held = self.submit(workspace, command.into(), &AgentId::engine(), now);
-            // Nobody waits for it; what time causes is seen by its events.
-            let _ = held.map_err(|_| Absent(()))?;
+            // The answer has no reader: the effect is visible in the events.
+            let admission = self.submit(workspace, command.into(), &AgentId::engine(), now);
+            assert!(!admission.is_retry(), "the workspace is in memory");
         }
-        Ok(())
+        true
     }
 }
 

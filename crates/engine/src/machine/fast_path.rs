@@ -1,18 +1,20 @@
 //! The short way for what is done most; see [`Space::fast_set`](baton_core::Space::fast_set).
 
-use baton_core::{AgentId, Answer, FastSet, Rejection, Reply, Timestamp, WorkspaceName, state};
+use baton_core::{AgentId, Answer, FastSet, Reply, Timestamp, WorkspaceName, state};
 
 use super::{Held, Machine};
+use crate::admission::HeldAnswer;
 
 impl Machine {
-    /// Sets an entry, if that is plain and nobody watches; if not, nothing has happened.
+    /// Sets an entry, if that needs no special treatment and there are no watchers; otherwise it
+    /// has no effect.
     pub fn fast_set(
         &mut self,
         workspace: &WorkspaceName,
         set: &FastSet<'_>,
         agent: &AgentId,
         now: Timestamp,
-    ) -> Option<Held<Result<Answer, Rejection>>> {
+    ) -> Option<HeldAnswer> {
         let resident = self.residents.get_mut(workspace)?;
         if !resident.watchers.is_empty() {
             return None;
@@ -21,20 +23,20 @@ impl Machine {
         let entry = resident.space.fast_set(set, agent, now)?;
         resident.used_at = now;
         resident.enter(&mut self.open, workspace, before);
-        // It ends no wait and begins none: what time causes next is what it was.
+        // It neither ends nor begins a wait: the next deadline is unchanged.
         let bytes = self.open.add_set(resident.group_slot, &entry, resident.deadline);
         resident.bytes_since_snapshot += u64::from(bytes);
         let (revision, reply) = (entry.revision(), Reply::State(state::Reply::Entry(entry)));
         Some(Held::new(Ok(Answer { revision, reply }), self.open.number))
     }
 
-    /// Reads an entry as it is, if it is there and nothing about it is unusual.
+    /// Reads an entry, if it exists and needs no special treatment.
     pub fn fast_get(
         &mut self,
         workspace: &WorkspaceName,
         namespace: &str,
         key: &str,
-    ) -> Option<Held<Result<Answer, Rejection>>> {
+    ) -> Option<HeldAnswer> {
         let resident = self.residents.get_mut(workspace)?;
         let entry = resident.space.fast_get(namespace, key)?;
         resident.is_read = true;

@@ -18,7 +18,7 @@ pub(super) struct Group {
     pub(super) batches: Vec<Grouped>,
     pub(super) hashes: Vec<u32>,
     pub(super) watched: Vec<(WorkspaceName, Arc<Batch>)>,
-    /// Calls that wait no longer once it is durable, and what they are told then.
+    /// Waiting calls that end when it is durable, and their results.
     pub(super) ended: Vec<(Arc<Waiter>, WaitResult)>,
 }
 

@@ -1,4 +1,4 @@
-//! Which workspaces have gone on, for whoever follows all of them.
+//! Which workspaces have new commits, for followers of all of them.
 
 use std::collections::BTreeMap;
 

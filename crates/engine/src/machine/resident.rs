@@ -1,26 +1,27 @@
-//! What one workspace in memory knows of the groups that have changed it, and of who waits in it.
+//! The groups that have changed a workspace in memory, and the callers that wait in it.
 
 use std::sync::Arc;
 
-use baton_core::{Answer, Outcome, Rejection, Reply, Revision, WorkspaceName};
+use baton_core::{Answer, Outcome, Rejection, Reply, Request, Revision, WorkspaceName};
 
 use super::group::Group;
-use super::{Held, Mark, Resident, Taken};
+use super::{Held, Mark, Queued, Resident};
+use crate::admission::{Admission, HeldAnswer};
 use crate::error::Error;
 use crate::waiter::Waiter;
 
 impl Resident {
-    /// What becomes of a request. Whoever has to wait is registered; if somebody waits already, it
-    /// was the same request under the same key, and its place is taken.
-    pub(super) fn taken(
+    /// The admission of a committed request. A caller that has to wait is registered; it replaces a
+    /// caller that waits already, which made the same request under the same key.
+    pub(super) fn admission(
         &mut self,
         workspace: &WorkspaceName,
         outcome: Outcome,
         group: u64,
         is_urgent: bool,
-    ) -> Taken {
+    ) -> Admission<Queued, Request> {
         let wait = match outcome {
-            Outcome::Answered(answer) => return Taken::Decided(Held::new(Ok(answer), group)),
+            Outcome::Answered(answer) => return Admission::Answer(Held::new(Ok(answer), group)),
             Outcome::Waits(wait) => wait,
         };
         let waiter = Waiter::new(workspace.clone(), wait);
@@ -28,10 +29,10 @@ impl Resident {
             let reason = "the same request came again and waits in its place".to_owned();
             before.complete(Err(Error::Unknown { reason }));
         }
-        Taken::Waits { waiter, group, is_urgent }
+        Admission::Wait(Queued { waiter, group, is_urgent })
     }
 
-    /// Joins the group that is being gathered, with the revision before its first change there.
+    /// Joins the open group, with the revision before its first change there.
     pub(super) fn enter(&mut self, open: &mut Group, workspace: &WorkspaceName, before: Revision) {
         if self.newest.group != open.number {
             self.earlier = self.newest;
@@ -46,9 +47,9 @@ impl Resident {
         reply: Result<Reply, Rejection>,
         touched: Revision,
         durable: u64,
-    ) -> Held<Result<Answer, Rejection>> {
+    ) -> HeldAnswer {
         let group = self.undurable(touched, durable);
-        // What was touched may be durable while later changes are not: nobody hears of those.
+        // The entry may be durable while later changes are not: the revision must not reveal those.
         let seen = group.max(durable);
         #[cfg(feature = "planted")]
         let seen = if baton_core::planted::is("machine.tells_too_much") { u64::MAX } else { seen };

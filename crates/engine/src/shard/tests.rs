@@ -6,14 +6,15 @@ use std::sync::Arc;
 use baton_core::state::{self, Delete, Diff, Get, History, Query as StateQuery, Set};
 use baton_core::wire::{Call, Frame};
 use baton_core::{
-    AgentId, Answer, Command, Json, Key, LockName, Mutation, NamespaceName, Pattern, Query,
-    Rejection, Request, Revision, Rules, Timestamp, WorkspaceName, lock, namespace, workspace,
+    AgentId, Command, Json, Key, LockName, Mutation, NamespaceName, Pattern, Query, Request,
+    Revision, Rules, Timestamp, WorkspaceName, lock, namespace, workspace,
 };
 use baton_log::faulty::{FaultyDisk, Operation};
 use baton_log::{FileLog, Log, MemoryLog, Options as LogOptions, Prepare};
 
+use crate::admission::{Admission, HeldAnswer};
 use crate::clock::{Clock, ManualClock};
-use crate::machine::{Absent, Asked, Held, Taken};
+use crate::machine::Queued;
 use crate::options::Options;
 use crate::shard::{Flushed, Shard};
 use crate::watch::Filter;
@@ -37,12 +38,9 @@ fn notes() -> NamespaceName {
     NamespaceName::parse("notes").unwrap()
 }
 
-fn submit<L: Log>(
-    shard: &Shard<L>,
-    command: impl Into<Command>,
-) -> Held<Result<Answer, Rejection>> {
+fn submit<L: Log>(shard: &Shard<L>, command: impl Into<Command>) -> HeldAnswer {
     let ada = AgentId::parse("ada").unwrap();
-    shard.submit(&name(), command.into().into(), &ada).ok().unwrap().decided()
+    shard.submit(&name(), command.into().into(), &ada).answer().unwrap()
 }
 
 fn write<L: Log>(shard: &Shard<L>, namespace: NamespaceName, text: &str) {
@@ -60,16 +58,9 @@ fn keep_one_revision<L: Log>(shard: &Shard<L>) {
     let _ = submit(shard, workspace::Command::Configure { history_count, history_age_ms });
 }
 
-fn get<L: Log>(
-    shard: &Shard<L>,
-    namespace: NamespaceName,
-    text: &str,
-) -> Held<Result<Answer, Rejection>> {
+fn get<L: Log>(shard: &Shard<L>, namespace: NamespaceName, text: &str) -> HeldAnswer {
     let query = Query::State(StateQuery::Get(Get { namespace, key: key(text), at: None }));
-    match shard.ask(&name(), &query).unwrap() {
-        Asked::Present(held) => held,
-        Asked::Past(_) => panic!("the present was asked for"),
-    }
+    shard.ask(&name(), &query).answer().unwrap()
 }
 
 #[test]
@@ -209,7 +200,8 @@ fn history_knows_that_a_namespace_went_within_the_same_commit() {
     let commands = vec![delete, create(Rules::default()), set("2")];
     let mutation = Mutation::Transaction { require: Vec::new(), commands };
     let request = Request { mutation, idempotency_key: None };
-    let _ = shard.submit(&name(), request, &AgentId::parse("ada").unwrap()).ok().unwrap();
+    let admission = shard.submit(&name(), request, &AgentId::parse("ada").unwrap());
+    assert!(admission.answer().is_some());
     assert!(matches!(shard.flush(), Flushed::Durable { .. }));
 
     let name = name();
@@ -241,13 +233,12 @@ fn nobody_wants_to_evict_a_workspace_in_which_somebody_waits() {
         let acquire = lock::Command::Acquire(lock::Acquire { name, ttl_ms, wait_ms });
         let agent = AgentId::parse(agent).unwrap();
         let request = Command::from(acquire).into();
-        let Ok(taken) = shard.submit(&self::name(), request, &agent) else {
-            panic!("it is loaded")
-        };
-        taken
+        shard.submit(&self::name(), request, &agent)
     };
-    assert!(matches!(take("ada", None), Taken::Decided(_)));
-    let Taken::Waits { waiter, .. } = take("bob", Some(3_600_000)) else { panic!("it is held") };
+    assert!(matches!(take("ada", None), Admission::Answer(_)));
+    let Admission::Wait(Queued { waiter, .. }) = take("bob", Some(3_600_000)) else {
+        panic!("it is held")
+    };
     let idle_ms = u64::try_from(Options::default().idle.as_millis()).unwrap();
     let do_everything = || {
         clock.advance(idle_ms);
@@ -263,8 +254,8 @@ fn nobody_wants_to_evict_a_workspace_in_which_somebody_waits() {
     assert!(!shard.is_resident(&name()), "nobody waits any more");
 }
 
-/// A lease is over in one commit and its task ready in the next. Between the two others were
-/// answered, and whoever knew that the lease was over still could not have the task.
+/// A lease expired in one commit and its task became ready in the next. Between the two, callers
+/// that knew of the expiry still could not claim the task.
 #[test]
 fn what_is_due_by_what_was_due_is_done_with_it() {
     let clock = ManualClock::at(Timestamp(1_000_000));
@@ -286,8 +277,8 @@ fn what_is_due_by_what_was_due_is_done_with_it() {
     assert_eq!(answer.revision, Revision(5), "created, claimed, expired, ready, claimed");
 }
 
-/// Whether the driver must be woken was decided by when it had last meant to wake, which it changed
-/// after it had looked and without the lock: a deadline that came between was slept through.
+/// The wake-up of the driver was decided by a planned time that it changed after reading the
+/// deadlines and without the lock: a deadline in between was missed.
 #[test]
 fn a_deadline_before_the_alarm_wakes_the_driver() {
     let shard = open(MemoryLog::default());
@@ -308,7 +299,7 @@ fn a_deadline_before_the_alarm_wakes_the_driver() {
     assert!(shard.machine().needs_wakeup(), "it would look too late");
 }
 
-/// That somebody waits is worth a write of its own only to those who are told of it.
+/// A wait is flushed on its own only if another caller is notified of it.
 #[test]
 fn a_wait_is_urgent_if_somebody_is_told_of_it() {
     let shard = open(MemoryLog::default());
@@ -317,15 +308,15 @@ fn a_wait_is_urgent_if_somebody_is_told_of_it() {
         let acquire = lock::Command::Acquire(lock::Acquire { name, ttl_ms: None, wait_ms });
         let agent = AgentId::parse(agent).unwrap();
         match shard.submit(&self::name(), Command::from(acquire).into(), &agent) {
-            Ok(Taken::Waits { is_urgent, .. }) => Some(is_urgent),
-            Ok(Taken::Decided(_)) => None,
-            Err(Absent(_)) => panic!("it is loaded"),
+            Admission::Wait(Queued { is_urgent, .. }) => Some(is_urgent),
+            Admission::Answer(_) => None,
+            Admission::Retry(..) => panic!("it is loaded"),
         }
     };
     assert_eq!(take("ada"), None, "it is free");
     assert_eq!(take("bob"), Some(false), "nobody hears of it");
     let filter = Filter { pattern: Pattern::parse("locks/*").unwrap(), kinds: Vec::new() };
-    let _watch = shard.watch(&name(), filter);
+    let _watch = shard.watch(&name(), &filter);
     assert_eq!(take("eve"), Some(true), "somebody watches");
 }
 

@@ -1,7 +1,7 @@
-//! The bytes that immutable files share: their header, their integers, and a careful reader.
+//! The parts that immutable files share: header, integers, and a bounds-checked reader.
 //!
-//! Nothing here trusts its input. A reader that runs out of bytes answers `None`, and the caller,
-//! who knows what it was reading and where, turns that into an error.
+//! Nothing here trusts its input. A reader that runs out of bytes returns `None`, and the caller,
+//! which knows what it was reading and where, turns that into an error.
 
 /// The size of the header that opens every immutable file.
 pub(crate) const HEADER_BYTES: usize = 16;

@@ -1,4 +1,4 @@
-//! The reader: footer and directory in memory, pages from the blob as they are asked for.
+//! The reader: footer and directory in memory, pages from the blob on demand.
 
 use std::iter::FusedIterator;
 use std::ops::{Bound, Range};
@@ -16,17 +16,17 @@ const WINDOW_BYTES_MAX: usize = 1 << 20;
 /// A key and its value.
 pub type Entry = (Vec<u8>, Vec<u8>);
 
-/// An open map. Holds one key and twenty bytes per page, nothing of the entries.
+/// An open map. It keeps one key and twenty bytes per page in memory, and no entries.
 pub struct SortedTable {
     blob: Arc<dyn Blob>,
-    /// Where the header lies in the blob.
+    /// The offset of the header in the blob.
     start: u64,
     kind: u8,
     entries: u64,
     directory: Vec<PageReference>,
 }
 
-/// What the directory says about a page.
+/// The directory's entry for a page.
 struct PageReference {
     first_key: Box<[u8]>,
     /// From the header.
@@ -84,7 +84,7 @@ impl SortedTable {
         Ok(Self { blob, start, kind, entries: footer.entries, directory })
     }
 
-    /// What the writer said the map is for.
+    /// The purpose of the map, as the writer gave it.
     pub fn kind(&self) -> u8 {
         self.kind
     }
@@ -119,7 +119,7 @@ impl SortedTable {
     }
 
     /// The entries from a key on, in order. The first read is one page and later ones double up to
-    /// a mebibyte, so that a short range is cheap and a long one quick. Ends after an error.
+    /// a mebibyte, so that a short range is cheap and a long one fast. Ends after an error.
     pub fn range(&self, from: Bound<&[u8]>) -> Entries<'_> {
         let first_page = match from {
             Bound::Included(key) | Bound::Excluded(key) => self.page_of(key).unwrap_or(0),
@@ -299,7 +299,7 @@ impl Entries<'_> {
         Ok(())
     }
 
-    /// The next entry of the open page, unless it lies before the range.
+    /// The next entry of the open page, unless it is before the range.
     fn step(&mut self) -> Result<Option<Entry>, SortedTableError> {
         let mut fields = Fields::new(&self.window[self.position..self.page_end]);
         let damaged = || self.pages.damaged(self.next_page - 1);

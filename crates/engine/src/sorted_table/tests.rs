@@ -44,8 +44,8 @@ fn visited(pages: &SortedTable) -> Result<Model, SortedTableError> {
     Ok(found)
 }
 
-/// Every way to read the map. Whatever an intact or damaged map answers must be the truth; the
-/// result says whether all of it could be read.
+/// Every way to read the map. Everything an intact or damaged map returns must be what was written;
+/// returns whether all of it could be read.
 fn agrees(pages: &SortedTable, model: &Model) -> bool {
     let mut whole = true;
     match visited(pages) {
@@ -188,7 +188,7 @@ fn every_flipped_bit_is_detected() {
 #[test]
 fn every_truncation_is_detected() {
     let mut model = numbered(40);
-    // A map inside the map: cut behind it, the file ends in a sound footer of somebody else.
+    // A map inside the map: cut after it, the file ends in a valid footer of another map.
     model.insert(b"nested".to_vec(), written(&numbered(20)));
     let bytes = written(&model);
     for length in 0..bytes.len() {
@@ -257,7 +257,7 @@ fn sound_checksums_over_nonsense_do_not_panic() {
             let at = random.random_range(HEADER_BYTES..footer + 24);
             forged[at] = random.random();
         }
-        // One page: its checksum stands in its head and again at the end of the directory.
+        // One page: its checksum is in its header and again at the end of the directory.
         let crc = crc32fast::hash(&forged[HEADER_BYTES + 8..directory]).to_le_bytes();
         forged[HEADER_BYTES + 4..HEADER_BYTES + 8].copy_from_slice(&crc);
         forged[footer - 4..footer].copy_from_slice(&crc);

@@ -17,7 +17,7 @@ pub(super) const PAGE_HEAD_BYTES: usize = 12;
 /// The fixed size of the footer.
 pub(super) const FOOTER_BYTES: usize = 40;
 
-/// Pages are gathered up to this size, so that a large map is written in few calls.
+/// Pages are buffered up to this size, so that a large map is written in few calls.
 const WRITE_BYTES: usize = 256 << 10;
 
 /// What [`SortedTableWriter::finish`] wrote.
@@ -27,7 +27,7 @@ pub struct SortedTableSummary {
     pub entries: u64,
     /// How many pages they fill.
     pub pages: u64,
-    /// What it takes in the blob, header and footer included.
+    /// Its size in the blob, including header and footer.
     pub bytes: u64,
 }
 
@@ -49,8 +49,8 @@ pub struct SortedTableWriter {
 }
 
 impl SortedTableWriter {
-    /// Begins a map wherever the output stands, be it at its start or behind other bytes. The
-    /// `kind` says what the map is for and comes back as
+    /// Begins a map at the current position of the output, be it at its start or after other bytes.
+    /// The `kind` is the purpose of the map and is returned by
     /// [`SortedTable::kind`](super::SortedTable::kind).
     pub fn new(output: Box<dyn BlobWriter>, kind: u8) -> Self {
         let buffer = header(MAGIC, FORMAT_VERSION, kind).to_vec();

@@ -1,4 +1,4 @@
-//! Rows about what is there already, about patches, and about whole requests.
+//! Rows about existing objects, about patches, and about whole requests.
 
 use baton::Error;
 use baton::core::schema::Schema;

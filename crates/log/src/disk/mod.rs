@@ -44,9 +44,9 @@ pub struct Entry {
 /// The answer to [`Disk::lock`].
 #[derive(Debug)]
 pub enum Locked<L> {
-    /// The caller has it until this value is dropped.
+    /// The caller holds it until this value is dropped.
     Held(L),
-    /// Someone else has it.
+    /// Another process holds it.
     InUse {
         /// Who, as far as it is known.
         holder: String,
@@ -60,11 +60,11 @@ pub trait Disk: Send + Sync + 'static {
     /// Holds a lock until it is dropped.
     type Lock: Send + Sync + 'static;
 
-    /// Creates an empty file for buffered writing, or empties the one that is there.
+    /// Creates an empty file for buffered writing, or empties an existing one.
     fn create(&self, path: &Path) -> io::Result<Self::File>;
-    /// Opens a file that is there for reading.
+    /// Opens an existing file for reading.
     fn open(&self, path: &Path) -> io::Result<Self::File>;
-    /// Opens a file that is there for reading and writing.
+    /// Opens an existing file for reading and writing.
     fn open_for_write(&self, path: &Path, write: Write) -> io::Result<Self::File>;
     /// Gives a file another name in the same folder, in place of whatever had that name.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
@@ -80,13 +80,14 @@ pub trait Disk: Send + Sync + 'static {
     fn lock(&self, path: &Path) -> io::Result<Locked<Self::Lock>>;
     /// How many bytes may still be written to the disk that has this folder.
     fn free_bytes(&self, folder: &Path) -> io::Result<u64>;
-    /// A number that nobody who writes records can guess. See the file log's format.
+    /// A number that the author of a record cannot guess. See the file log's format.
     fn salt(&self) -> u64;
 }
 
 /// An open file. It stays readable and writable when its name changes or goes.
 pub trait DiskFile: Send + Sync + 'static {
-    /// Fills as much of `buffer` from `offset` on as the file has, and says how much that is.
+    /// Reads as much of the file at `offset` as fits into `buffer`, and returns the number of
+    /// bytes.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
     /// Writes all bytes at `offset`, extending the file if needed.
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;

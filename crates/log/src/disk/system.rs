@@ -106,8 +106,8 @@ impl Disk for SystemDisk {
             }
             Err(TryLockError::Error(error)) => return Err(error),
         }
-        // The number is for the person who wonders why the folder is in use. The lock itself does
-        // not depend on it, so one that a dead process left behind does no harm.
+        // The number helps a person find out which process uses the folder. The lock does not
+        // depend on it, so a number left behind by a dead process does no harm.
         file.set_len(0)?;
         file.rewind()?;
         write!(file, "{}", std::process::id())?;
@@ -128,7 +128,7 @@ fn holder(file: &mut File) -> String {
     }
 }
 
-/// What Baton keeps is for the user it runs as, and for nobody else.
+/// Files are accessible only to the user that Baton runs as.
 fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     use std::os::unix::fs::OpenOptionsExt;
     options.mode(0o600)

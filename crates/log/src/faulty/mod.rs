@@ -55,7 +55,7 @@ pub enum Operation {
     Lock,
 }
 
-/// How often each operation was asked for, failed ones included.
+/// How often each operation was called, including failed calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// All of them.
@@ -77,7 +77,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// How often this operation was asked for.
+    /// How often this operation was called.
     pub fn of(&self, operation: Operation) -> u64 {
         match operation {
             Operation::Open => self.open,
@@ -121,8 +121,8 @@ impl FaultyDisk {
         self.model.lock().expect("no method panics while it holds the lock")
     }
 
-    /// Cuts the power and puts it on again. What was synced is there; of everything else the seed
-    /// decides. Open files and locks are dead, and planned failures are forgotten.
+    /// Cuts the power and restores it. Synced data survives; the seed decides about everything
+    /// else. Open files and locks are invalid, and planned failures are removed.
     pub fn crash(&self, seed: u64) {
         self.model().crash(seed);
     }
@@ -203,7 +203,7 @@ impl FaultyDisk {
         Self { model: Arc::new(Mutex::new(model)) }
     }
 
-    /// How often each operation was asked for.
+    /// How often each operation was called.
     pub fn counts(&self) -> Counts {
         self.model().counts
     }

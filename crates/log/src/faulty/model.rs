@@ -18,7 +18,7 @@ pub(crate) type FileId = u64;
 struct File {
     /// What a reader sees.
     cached: Vec<u8>,
-    /// What is there after a power cut, before chance has its say.
+    /// What survives a power cut for certain, before chance is applied.
     durable: Vec<u8>,
     /// What was written since the last sync, in order.
     unsynced: Vec<(usize, Vec<u8>)>,
@@ -258,7 +258,8 @@ impl Model {
         if let Some(Node::Folder) = self.names.get(path) {
             return Err(io::Error::new(io::ErrorKind::IsADirectory, "a folder"));
         }
-        // A new file in place of an emptied one: harsher on whoever relies on the old bytes.
+        // A new file replaces the emptied one, which is harsher on code that relies on the old
+        // bytes.
         let id = self.new_file(File::default());
         self.change(vec![(path.to_owned(), Some(Node::File(id)))]);
         Ok(id)
@@ -346,7 +347,7 @@ impl Model {
         self.close_all();
     }
 
-    /// What lies in a folder that did not survive is gone with it.
+    /// The content of a folder that did not survive is gone with it.
     fn drop_orphans(&mut self) {
         let folders: BTreeSet<_> = self.names.keys().cloned().collect();
         self.names
@@ -363,7 +364,7 @@ impl Model {
         self.files.retain(|id, _| named.contains(id));
     }
 
-    /// Ends all handles and locks, and forgets planned failures.
+    /// Invalidates all handles and locks, and removes planned failures.
     pub(crate) fn close_all(&mut self) {
         self.epoch += 1;
         self.locks.clear();

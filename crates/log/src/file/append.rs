@@ -51,11 +51,12 @@ pub(crate) struct Appender<D: Disk> {
 }
 
 impl<D: Disk> Appender<D> {
-    /// Goes on at the tail of a segment, after making sure of what is before and after it.
+    /// Continues at the tail of a segment, after securing what is before and after it.
     ///
     /// The last record may have been read from a cache that could not be written: the append that
-    /// failed left it there. It is written again, so that whoever reads it now will find it later.
-    /// What follows it, up to `torn_until`, is overwritten so that a torn record cannot come back.
+    /// failed left it there. It is written again, so that a reader that sees it now will also see
+    /// it later. What follows it, up to `torn_until`, is overwritten so that a torn record cannot
+    /// come back.
     pub(crate) fn resume(
         disk: &D,
         segment: Arc<Segment<D::File>>,

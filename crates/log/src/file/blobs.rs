@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   name.partial               bytes, then synced
-//!   name.committing.partial    empty, says that the next name may not be durable yet
+//!   name.committing.partial    empty, marks that the next name may not be durable yet
 //!   name                       renamed from name.partial, then the folder is synced
 //! ```
 //!
@@ -11,7 +11,7 @@
 //! 1. A name without `.partial` has all its bytes.
 //! 2. A blob that can be opened or listed is durable. A process that ends between the rename and
 //!    the sync leaves its mark, and the next start syncs the folder before it removes the mark.
-//!    Otherwise the log could be truncated because of a snapshot that a power cut then takes away.
+//!    Otherwise the log could be truncated because of a snapshot that a power cut then removes.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -24,15 +24,15 @@ use crate::contract::{Blob, BlobWriter};
 use crate::disk::{Disk, DiskFile, is_full, read_exact_at};
 use crate::error::BlobError;
 
-/// Small writes are gathered into writes of this size.
+/// Small writes are buffered into writes of this size.
 const BUFFER_BYTES: usize = 256 * 1024;
 
 /// Which blobs are being written.
 #[derive(Default)]
 pub(crate) struct Blobs {
     being_written: Mutex<BTreeSet<String>>,
-    /// The folders whose own names this process has made durable. That a folder is there says
-    /// nothing: whoever created it may have ended, or failed, before its name was synced.
+    /// The folders whose own names this process has made durable. The existence of a folder proves
+    /// nothing: the process that created it may have ended, or failed, before the name was synced.
     durable_folders: Mutex<BTreeSet<PathBuf>>,
 }
 
@@ -272,7 +272,7 @@ impl<D: Disk> BlobWriter for Writer<D> {
         disk.create(&self.paths.committing)?;
         disk.rename(&self.paths.partial, &self.paths.path)?;
         if let Err(error) = sync_folder(disk, &self.paths.folder) {
-            // Nobody may rely on it from here on. Whether the next start finds it is open.
+            // Nothing may rely on it from here on. The next start may or may not find it.
             disk.remove(&self.paths.path).unwrap_or_default();
             return Err(error.into());
         }

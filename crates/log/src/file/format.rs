@@ -1,4 +1,4 @@
-//! The bytes of a segment and of a record. What is written here can be read for ever.
+//! The bytes of a segment and of a record. Everything in this format stays readable.
 //!
 //! A segment file begins with a block that names it:
 //!
@@ -17,7 +17,7 @@
 //!
 //! | bytes | field | |
 //! |---|---|---|
-//! | 0..4 | magic | tells a record from zeros and most of everything else |
+//! | 0..4 | magic | distinguishes a record from zeros and most other data |
 //! | 4..8 | length | of the body |
 //! | 8..16 | position | of this record |
 //! | 16..20 | checksum | crc32 of the salt, bytes 4..16 and the body |
@@ -33,9 +33,9 @@
 //!    a missing segment leaves a gap that cannot be overlooked.
 //! 3. Positions never repeat and are under the checksum. Segments are recycled and full of old
 //!    records, but an old record's position is never the one that its new place demands. The
-//!    position plays the part of a generation.
-//! 4. The salt is known to nobody who writes bodies. A body that contains the bytes of a record can
-//!    therefore not pass for one, wherever it comes to lie in a torn or recycled segment.
+//!    position serves as a generation number.
+//! 4. Authors of bodies do not know the salt. A body that contains the bytes of a record therefore
+//!    cannot pass for one, wherever it is in a torn or recycled segment.
 //!
 //! Deliberately absent: compression, encryption, and any meaning of a body.
 
@@ -48,23 +48,23 @@ pub const BLOCK_BYTES: usize = 4096;
 pub const FORMAT_VERSION: u32 = 1;
 /// What a record takes on top of its body.
 pub(crate) const RECORD_HEADER_BYTES: usize = 20;
-/// Where the first record of a segment lies.
+/// The offset of the first record of a segment.
 pub(crate) const SEGMENT_HEADER_BYTES: u64 = BLOCK_BYTES as u64;
 
-/// The first byte is rare in text and in `MessagePack`, which makes the search for it quick.
+/// The first byte is rare in text and in `MessagePack`, which makes the search for it fast.
 pub(crate) const RECORD_MAGIC: [u8; 4] = [0xc1, b'R', b'e', b'c'];
 const SEGMENT_MAGIC: [u8; 8] = *b"BATONLOG";
 const SEGMENT_FIELDS_BYTES: usize = 36;
 const SEGMENT_COPY_OFFSET: usize = BLOCK_BYTES / 2;
 
-/// What the first block of a segment says.
+/// The content of a segment's first block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SegmentHeader {
     pub(crate) base: Position,
     pub(crate) salt: u64,
 }
 
-/// Why a segment's first block does not tell what it should.
+/// Why a segment's first block is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SegmentFlaw {
     Damaged,
@@ -113,7 +113,7 @@ impl SegmentHeader {
 pub(crate) enum Found {
     /// A record with this many bytes, header and body.
     Record { bytes: usize },
-    /// What may be a record, once this many bytes are there to see.
+    /// A candidate for a record; the decision needs this many bytes.
     Incomplete { bytes: usize },
     /// No record.
     Nothing(&'static str),

@@ -1,22 +1,22 @@
 //! The log in a folder of this machine: the default.
 //!
 //! ```text
-//!   append ──▶ appender ──▶ last segment          one write, one sync, one lock of its own
-//!   read ────────────────▶ any segment            no lock but a glance at the list of segments
+//!   append ──▶ appender ──▶ last segment          one write, one sync, a separate lock
+//!   read ────────────────▶ any segment            only the lock of the list of segments
 //!   truncate ────────────▶ spare                  whole segments, oldest first
 //!   (a thread) ──────────▶ spare                  zeros, ahead of need
 //! ```
 //!
-//! What it promises is the contract of [`Log`]; this is how.
+//! It fulfils the contract of [`Log`] as follows.
 //!
 //! 1. A record is durable by one direct write (`O_DIRECT|O_DSYNC`) where the file system allows it,
-//!    which a probe finds out at open, else by a write and an `fdatasync`. See [`SyncMethod`].
+//!    which is probed at open, else by a write and an `fdatasync`. See [`SyncMethod`].
 //! 2. A failed write or sync poisons the log: see [`AppendError::Failed`]. It is never retried.
-//! 3. The tail moves after the record is durable, so a reader never sees what may yet be lost.
-//! 4. A truncated segment leaves the list before its file is touched, and a reader looks at the
-//!    start again after it has read, so that it never takes new bytes for old ones.
+//! 3. The tail moves after the record is durable, so a reader never sees what could still be lost.
+//! 4. A truncated segment leaves the list before its file is touched, and a reader checks the start
+//!    again after reading, so that it never mistakes new bytes for old ones.
 //! 5. Every created, renamed and removed name is synced with its folder before anything relies on
-//!    it. Segments go one at a time, so a power cut never leaves a gap.
+//!    it. Segments are removed one at a time, so a power cut never leaves a gap.
 //! 6. One log is open once: the folder is locked.
 //!
 //! Recovery is described in `survey.rs`, the bytes in `format.rs`, the files in `segment.rs`.
@@ -97,7 +97,7 @@ pub enum Prepare {
 /// How records become durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncMethod {
-    /// One write past the page cache that returns when the disk has it.
+    /// One write that bypasses the page cache and returns when the disk has the data.
     Direct,
     /// A write and an `fdatasync`.
     DataSync,
@@ -141,7 +141,7 @@ struct Shared<D: Disk> {
     blobs: Blobs,
     /// One truncation at a time: segments must go in order.
     truncation: Mutex<()>,
-    /// Why the log takes no more records.
+    /// Why the log accepts no more records.
     failure: OnceLock<String>,
     _lock: D::Lock,
 }

@@ -72,7 +72,7 @@ pub(crate) fn open<D: Disk>(disk: D, options: Options) -> Result<FileLog<D>, Ope
     Ok(FileLog { shared, appender: Mutex::new(appender), method, preparer })
 }
 
-/// Refuses impossible options; otherwise says how large a record may be.
+/// Rejects impossible options; otherwise returns the maximum size of a record.
 fn check(options: &Options) -> Result<usize, OpenError> {
     let bytes = options.segment_bytes;
     if bytes < SEGMENT_BYTES_MIN || !bytes.is_multiple_of(BLOCK_BYTES as u64) {
@@ -96,8 +96,8 @@ pub(crate) fn create_folders<D: Disk>(disk: &D, layout: &FolderLayout) -> Result
         // A relative folder of one segment has the current one for its parent.
         let parent = parent.filter(|parent| !parent.as_os_str().is_empty());
         let parent = parent.unwrap_or(Path::new("."));
-        // The sync happens even if the folder was there: whoever created it may not have come that
-        // far. Only a parent that is closed to us was surely not the place where we created it.
+        // The sync happens even if the folder existed: the process that created it may have ended
+        // before. Only a parent that is not accessible cannot be where we created it.
         match sync_folder(disk, parent) {
             Err(error) if !is_new && error.kind() == io::ErrorKind::PermissionDenied => {}
             synced => synced.map_err(failed(parent))?,

@@ -9,9 +9,9 @@ use crate::contract::{Position, Record};
 use crate::disk::{Disk, DiskFile, read_exact_at};
 use crate::error::ReadError;
 
-/// A reader that asks for little gets at least this much at once.
+/// A reader that requests little gets at least this much at once.
 const READ_BYTES_MIN: usize = 4096;
-/// A reader that asks for everything gets it in pieces of this size.
+/// A reader that requests everything gets it in pieces of this size.
 const READ_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 pub(crate) fn read<D: Disk>(
@@ -37,7 +37,7 @@ pub(crate) fn read<D: Disk>(
     Ok(reading.records)
 }
 
-/// Some records of a segment that nobody writes to; `end` is where its records end.
+/// Some records of a segment without a writer; `end` is where its records end.
 pub(crate) fn read_segment<F: DiskFile>(
     segment: &Segment<F>,
     from: Position,
@@ -91,7 +91,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// Reads one piece of a segment whose records end at `end`. Answers whether to go on.
+    /// Reads one piece of a segment whose records end at `end`. Returns whether to continue.
     fn read_piece<F: DiskFile>(
         &mut self,
         segment: &Segment<F>,

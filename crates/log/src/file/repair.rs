@@ -1,7 +1,7 @@
-//! Looking at a log without opening it, and cutting it where it is damaged.
+//! Inspecting a log without opening it, and truncating it where it is damaged.
 //!
 //! A repair loses acknowledged records: all from the first damaged one on. It is therefore never
-//! done by opening a log, it says what is lost, and it keeps the bytes in files that end in
+//! done by opening a log, it reports what is lost, and it saves the bytes in files that end in
 //! `.damaged`. A crash in the middle leaves a log that is still damaged and can be repaired again.
 
 use std::io;
@@ -37,7 +37,7 @@ pub struct Report {
     pub torn_bytes: u64,
     /// The first damage, if there is any.
     pub damage: Option<Damage>,
-    /// The files that a repair has put aside.
+    /// The files that a repair has saved.
     pub kept: Vec<PathBuf>,
 }
 
@@ -73,8 +73,8 @@ pub fn verify_on<D: Disk>(disk: &D, folder: &Path) -> Result<Report, OpenError> 
     report(disk, &survey(disk, &layout)?)
 }
 
-/// Shows every sound record of the log in a folder of this machine, oldest first, until told to
-/// stop. Changes nothing.
+/// Shows every intact record of the log in a folder of this machine, oldest first, until the
+/// visitor stops. Changes nothing.
 pub fn visit(
     folder: impl AsRef<Path>,
     each: impl FnMut(&Record) -> ControlFlow<()>,
@@ -82,8 +82,8 @@ pub fn visit(
     visit_on(&SystemDisk, folder.as_ref(), each)
 }
 
-/// Shows every sound record of the log in a folder of this disk, oldest first, until told to stop.
-/// Changes nothing.
+/// Shows every intact record of the log in a folder of this disk, oldest first, until the visitor
+/// stops. Changes nothing.
 pub fn visit_on<D: Disk>(
     disk: &D,
     folder: &Path,
@@ -221,7 +221,7 @@ fn cut<D: Disk>(
     Ok(kept)
 }
 
-/// A name for what is put aside that does not replace what an earlier repair put aside.
+/// A name for a saved file that does not replace one of an earlier repair.
 fn unused_name<D: Disk>(disk: &D, path: &Path) -> io::Result<PathBuf> {
     let mut number = 0;
     loop {

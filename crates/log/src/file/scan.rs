@@ -1,6 +1,6 @@
 //! Walking a segment from front to back: following the chain of records, and searching beyond it.
 //!
-//! Reads are large and sequential, because recovery reads everything that is there.
+//! Reads are large and sequential, because recovery reads the whole log.
 
 use std::io;
 
@@ -26,7 +26,7 @@ impl Window {
         Self { memory: Vec::new(), offset: 0, filled: 0 }
     }
 
-    /// Forgets what was read, because another file comes next.
+    /// Discards the buffer, because another file follows.
     fn reset(&mut self) {
         self.filled = 0;
     }
@@ -55,7 +55,7 @@ impl Window {
         Ok(&self.memory[from..self.filled])
     }
 
-    /// What lies at `offset`, with as much of the file in view as that takes.
+    /// The content at `offset`, with as much of the file in view as necessary.
     fn find<F: DiskFile>(&mut self, segment: &Segment<F>, offset: u64) -> io::Result<Found> {
         let position = segment.position_at(offset);
         let bytes = self.bytes_at(segment, offset, RECORD_HEADER_BYTES)?;
@@ -76,7 +76,7 @@ pub(crate) struct Chain {
     pub(crate) last: Option<Position>,
     /// Where the record after the last one should begin.
     pub(crate) end: Position,
-    /// Why it does not go on, unless it reached the limit it was given.
+    /// Why the chain ends, unless it reached the given limit.
     pub(crate) flaw: Option<String>,
 }
 

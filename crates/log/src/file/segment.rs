@@ -115,7 +115,7 @@ impl<F> Segment<F> {
     }
 }
 
-/// Turns what the system says about a path into the answer to opening the log.
+/// Converts an I/O error about a path into an error of opening the log.
 pub(crate) fn failed(path: &Path) -> impl Fn(io::Error) -> OpenError + '_ {
     move |error| OpenError::Failed { path: path.to_owned(), reason: error.to_string() }
 }

@@ -1,4 +1,4 @@
-//! Segments before and after their time: prepared ahead, and recycled.
+//! Spare segments: prepared ahead of use, and recycled afterwards.
 //!
 //! ```text
 //!            prepare: zeros, synced                take: header, renamed to its base
@@ -9,14 +9,14 @@
 //! ```
 //!
 //! Writing to bytes that a file already has costs half of what growing it costs, so a segment is
-//! written once in full before its first record. That takes a while, hence ahead of time and on a
-//! thread of its own; a truncated segment saves even that.
+//! written once in full before its first record. That takes a while, so it is done ahead of time on
+//! a separate thread; a recycled segment avoids even that.
 //!
 //! Invariants:
 //!
 //! 1. A spare has all its bytes, durably: it gets its name only after they are synced.
 //! 2. At most [`SPARES_MAX`] are kept.
-//! 3. What is in a spare does not matter. See the format for why old records stay dead.
+//! 3. The content of a spare does not matter. See the format for why old records stay invalid.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,11 +27,11 @@ use super::segment::FolderLayout;
 use super::{Prepare, sync_folder};
 use crate::disk::{Disk, DiskFile};
 
-/// Two: one to go on with, and one for when truncation comes in bursts.
+/// Two: one to continue with, and one for bursts of truncation.
 const SPARES_MAX: usize = 2;
 /// Large writes, but not so large that a stop would wait long for one.
 const WRITE_BYTES: u64 = 1024 * 1024;
-/// Syncing in steps keeps the disk's queue short for the appends that happen meanwhile.
+/// Syncing in steps keeps the disk's queue short for concurrent appends.
 const SYNC_BYTES: u64 = 8 * 1024 * 1024;
 
 /// The spares of one log.
@@ -53,7 +53,7 @@ struct State {
 }
 
 impl Spares {
-    /// Keeps the spares that are there and fit, and removes the rest.
+    /// Keeps existing spares that fit, and removes the others.
     pub(crate) fn open<D: Disk>(
         disk: &D,
         layout: &FolderLayout,
@@ -97,7 +97,7 @@ impl Spares {
     fn take_prepared(&self) -> io::Result<PathBuf> {
         let mut state = self.state();
         if state.ready.is_empty() {
-            // A failure of an earlier attempt says nothing about now.
+            // An earlier failure does not predict this attempt.
             state.failure = None;
             state.wanted = true;
             self.changed.notify_all();

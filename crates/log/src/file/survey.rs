@@ -1,20 +1,20 @@
-//! Reading a whole log to tell a torn tail from damage. Opening, verifying and repairing all begin
-//! here, so that they cannot disagree.
+//! Reading a whole log to distinguish a torn tail from damage. Opening, verifying and repairing all
+//! use this, so that they cannot disagree.
 //!
 //! Appends are serial: one begins after the one before it is durable, and a segment begins after
-//! the one before it is complete. A power cut can therefore leave one bad record, and only as the
-//! very last thing in the last segment. Hence the judgement:
+//! the one before it is complete. A power cut can therefore leave one bad record, and only at the
+//! very end of the last segment. Hence these rules:
 //!
 //! | what is found | means |
 //! |---|---|
-//! | a bad record in the last segment, and no sound one after it | torn tail, never acknowledged |
-//! | a bad record in the last segment, and a sound one after it | damage |
+//! | a bad record in the last segment, and no intact one after it | torn tail, never acknowledged |
+//! | a bad record in the last segment, and an intact one after it | damage |
 //! | a bad record in an older segment | damage |
 //! | a segment that begins where the one before it does not end | damage, a segment is missing |
 //! | a segment whose header is bad or does not fit its name | damage |
 //!
 //! Deliberately absent: a mark of how far the log was acknowledged. Damage to the very last record
-//! looks like a torn tail, and is cut like one.
+//! looks like a torn tail, and is truncated like one.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ pub(crate) struct Survey<F> {
 /// The first place where the log is not what was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Damage {
-    /// Which of the paths it is in.
+    /// The index of its path.
     pub(crate) index: usize,
     pub(crate) offset: u64,
     pub(crate) reason: String,
@@ -115,7 +115,7 @@ pub(crate) fn survey<D: Disk>(
     Ok(survey)
 }
 
-/// Opens a segment and reads its header, or says what is wrong with the header.
+/// Opens a segment and reads its header, or returns what is wrong with the header.
 fn open_segment<D: Disk>(
     disk: &D,
     base: Position,

@@ -1,14 +1,14 @@
 //! An engine in this process, opened anew before every step: what it knows, it knows from its log.
 //! Callers do not survive that, so it stays open for as long as one of them waits.
 
+use baton::Caller;
 use baton::clock::ManualClock;
 use baton::core::wire::Watch as Wanted;
 use baton::core::{AgentId, Pattern, Revision};
 use baton::log::{FileLog, MemoryLog, Options as FileOptions};
-use baton::{Baton, Item, Options, Submitted, Waiting};
+use baton::{Admission, Baton, Item, Options, Waiting};
 use baton_core::wire::Call;
 use baton_core::{Mutation, Request};
-use baton_handle::{Caller, Carrier};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -149,18 +149,18 @@ impl Backend for EngineBackend {
         let loaded = self.runtime.block_on(self.baton().load(&workspace));
         loaded.expect("the workspace can be loaded");
         match self.baton().submit(&workspace, request, &agent) {
-            Ok(Submitted::Waits(waiting)) => {
+            Ok(Admission::Wait(waiting)) => {
                 self.waits.push((scripted.agent.clone(), waiting));
                 None
             }
-            Ok(Submitted::Held(held)) => {
+            Ok(Admission::Answer(held)) => {
                 let durable = self.runtime.block_on(self.baton().wait_durable(held.group()));
                 Some(match held.open(durable.expect("memory and an empty disk suffice")) {
                     Ok(answer) => rendered(&answer),
                     Err(rejection) => refused(&rejection),
                 })
             }
-            Ok(Submitted::Absent(_) | Submitted::Crowded(..)) => panic!("there is room for it"),
+            Ok(Admission::Retry(..)) => panic!("there is room for it"),
             Err(error) => Some(refused(&error)),
         }
     }

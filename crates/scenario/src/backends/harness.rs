@@ -5,13 +5,13 @@
 //! which the clock is moved: nothing that was due is later than it, and the engine lets everything
 //! expire in the order of its time. When its end is told, the rest is done.
 
+use baton::Caller;
 use baton::clock::ManualClock;
 use baton::core::state::Command;
 use baton::core::wire::Watch as Wanted;
 use baton::core::{Json, Key, NamespaceName, Pattern, state};
 use baton::{Baton, Item};
 use baton_core::{AgentId, WorkspaceName};
-use baton_handle::{Caller, Carrier};
 
 use super::{BEGINNING, WORKSPACE};
 

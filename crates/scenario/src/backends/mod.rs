@@ -6,10 +6,12 @@
 //! | [`EngineBackend`]    | moved by hand | before every step | yes            |
 //! | [`HttpBackend`]      | moved by hand | no                | yes            |
 //! | [`WebSocketBackend`] | moved by hand | no                | yes            |
+//! | [`ExternalBackend`]  | moved by hand | no                | yes            |
 
 mod codec;
 mod core;
 mod engine;
+mod external;
 mod harness;
 mod http;
 mod http_client;
@@ -18,6 +20,7 @@ mod websocket;
 
 pub use self::core::CoreBackend;
 pub use engine::{EngineBackend, Storage};
+pub use external::{ExternalBackend, ExternalProgram};
 pub use http::{BodyForm, HttpBackend};
 pub use websocket::{SubProtocol, WebSocketBackend};
 

@@ -1,17 +1,17 @@
-//! What was refused at the doors, for those who watch over them.
+//! Denied requests, for operators.
 //!
 //! ```text
 //!   permits? ── no ──▶ known:     who, from where, what, where, why, when ──┐
 //!   who? ── nobody ──▶ strangers: from where, what, why, when ─────────────┴─▶ the last of each
 //! ```
 //!
-//! 1. Two lists of fixed length: strangers, who can be many, push out nothing that is known of
-//!    those who have a token.
-//! 2. The same once more in a row is counted, not kept once more.
-//! 3. No token is ever in it, nor anything that looks like one, and no control characters.
+//! 1. Two lists of fixed length: denials without a token, which can be many, do not displace those
+//!    with one.
+//! 2. Consecutive repetitions are counted, not stored.
+//! 3. It never contains a token, anything that looks like one, or control characters.
 //!
-//! Deliberately absent: keeping it. It is gone with the process, as what was not carried out may
-//! be; whoever wants more collects it, or counts it in `/metrics`.
+//! Deliberately absent: durability. The lists end with the process, since nothing in them had an
+//! effect; collect them regularly to keep more, or count them in `/metrics`.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -25,51 +25,51 @@ use super::{JWT_PREFIX, PREFIX, now};
 
 /// How many are kept of each sort.
 const KEPT_MAX: usize = 1_024;
-/// What is shown of a name at most.
+/// The maximum number of characters of a name.
 const SHOWN_CHARACTERS_MAX: usize = 160;
 
-/// Something that was refused.
+/// A denied request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "AccessRefusal"))]
 pub struct Denial {
-    /// Its number: later ones have larger ones.
+    /// The number of the denial; later ones have larger numbers.
     pub number: u64,
-    /// When, for the last time.
+    /// When it happened last.
     pub at: Timestamp,
-    /// How often in a row.
+    /// How often it happened in a row.
     pub times: u64,
-    /// The id of the token, or the subject of an issuer's; none of a stranger.
+    /// The id of the token, or the subject of a JWT. Absent without a valid token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub who: Option<String>,
-    /// The agent that was to act.
+    /// The agent that the request named. Absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// From which address.
+    /// The remote address. Absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// What was wanted: the name of an operation, or the method and path of a stranger.
+    /// The operation, or method and path if there was no valid token.
     pub operation: String,
-    /// In which workspace, if in one.
+    /// The workspace. Absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
-    /// Why not.
+    /// The error code.
     pub code: String,
-    /// Why not, as a sentence.
+    /// The reason as a sentence.
     pub detail: String,
 }
 
-/// The newest of them, and where to go on.
+/// A page of denied requests.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "RefusalPage"))]
 pub struct DenialPage {
-    /// The newest first.
+    /// The denials, newest first.
     pub refusals: Vec<Denial>,
-    /// The `before` of the next page, if there are more.
+    /// The `before` of the next page. Absent on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<u64>,
 }
 
-/// What somebody wanted, as far as it is known.
+/// The denied action, as far as it is known.
 pub(crate) struct Attempt<'a> {
     pub(crate) who: Option<&'a str>,
     pub(crate) agent: Option<&'a str>,
@@ -95,7 +95,7 @@ struct DenialLists {
     strangers: Ring,
 }
 
-/// A text without anything that could do harm where it is shown, and without a token.
+/// A text that is safe to display, without control characters and tokens.
 fn harmless(text: &str) -> String {
     if text.contains(PREFIX) || text.contains(JWT_PREFIX) {
         return "(not shown, since there may be a token in it)".to_owned();
@@ -156,7 +156,7 @@ impl Denials {
         DenialPage { refusals, cursor }
     }
 
-    /// How many there were: of those who have a token, and of strangers.
+    /// The number of denials with a token, and without one.
     pub(crate) fn totals(&self) -> [(&'static str, u64); 2] {
         let lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         [("known", lists.known.total), ("stranger", lists.strangers.total)]

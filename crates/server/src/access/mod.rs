@@ -1,23 +1,24 @@
-//! Who calls: tokens, and what their owners may.
+//! Authentication by tokens, and the permissions of their owners.
 //!
 //! ```text
-//!   Authorization: Bearer baton_…        or a token of an issuer that is believed: jwt
+//!   Authorization: Bearer baton_…        or a JWT of a trusted issuer: jwt
 //!        │ SHA-256, looked up                        │ verified, then looked up as well
 //!        ▼                                           │
 //!        ┌───────────────────────────────────────────┘
 //!   Known ──▶ Authority ── permits(call) ──▶ baton_core::access: the rules
-//!     │                     asked of every call, upload, watch and secret, at every door
+//!     │                     for every call, upload, watch and secret, on every interface
 //!     │                     what is permitted is charged to the quotas of token and workspace
-//!     └── ended: revoked, or its time is over; open connections of its owner end with it
+//!     └── ended: revoked or expired; open connections of its owner end with it
 //! ```
 //!
-//! 1. A token is 32 bytes of chance behind `baton_`, shown once. What is kept is its digest, so
-//!    that whoever reads the data cannot use it, and looking it up takes as long for any wrong one.
-//! 2. Tokens are records of a workspace that no door leads into: durable, and with their history.
-//! 3. Without tokens being demanded, whoever reaches the server may do everything but reach into
-//!    that workspace. Whoever shows a token is held to it all the same.
+//! 1. A token is 32 random bytes after `baton_`, shown once. Only its digest is stored, so that a
+//!    reader of the data cannot use it, and the look-up takes the same time for every wrong one.
+//! 2. Tokens are records of a workspace that no interface can reach: durable, and with their
+//!    history.
+//! 3. If tokens are not required, every caller may do everything except access that workspace. A
+//!    caller that sends a token is still limited to its permissions.
 //!
-//! Deliberately absent: passwords, and sessions of browsers.
+//! Deliberately absent: passwords, and browser sessions.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -25,11 +26,11 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use axum::http::{HeaderMap, Request, header};
+use baton::Caller;
 use baton::clock::{Clock, SystemClock};
 use baton_core::access::{Action, CLOSED, Denied, Grant, Permission, is_closed};
 use baton_core::wire::{Call, Problem};
 use baton_core::{AgentId, Timestamp, WorkspaceName};
-use baton_handle::Caller;
 use sha2::{Digest, Sha256};
 
 use crate::quota::{Cost, Meter, Meters, Owner, Quota, QuotaGuard, charge, pay};
@@ -47,14 +48,14 @@ use jwt::Fingerprint;
 pub use jwt::{Issuer, KeyFile, KeyFileError};
 pub use tokens::{Made, Record, TokenError, Tokens, Wanted};
 
-/// How every token begins, so that those who look for leaked ones find it.
+/// The prefix of every token, so that scanners for leaked secrets find it.
 pub const PREFIX: &str = "baton_";
-/// Most that issuers vouch for and are known at a time: as many as there may be connections, and
-/// some who come again.
+/// The maximum number of remembered JWT identities: as many as connections, and some more that
+/// return.
 const JWT_PRINCIPALS_MAX: usize = 65_536;
 /// How every JSON Web Token begins: it is `{"` in Base64.
 const JWT_PREFIX: &str = "eyJ";
-/// How often it is looked whether a token's time is over.
+/// How often expired tokens are looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 type TokenDigest = [u8; 32];
@@ -68,19 +69,19 @@ pub(crate) fn now() -> Timestamp {
     SystemClock::default().now()
 }
 
-/// Whoever has shown a token.
+/// An authenticated caller.
 pub(crate) struct Principal {
     /// The id of the token, or the subject of an issuer's.
     who: String,
     grant: Grant,
     expires_at: Option<Timestamp>,
-    /// The key of the issuer that vouches for it, if one does.
+    /// The issuer's key that verified it, if it is a JWT.
     signing_key: Option<Fingerprint>,
     /// Where it is kept what its owner was refused.
     denials: Arc<Denials>,
     /// What it has taken, if there is a limit to that.
     meter: Option<Arc<Meter>>,
-    /// Raised when it is revoked, or its time is over.
+    /// Raised when it is revoked or expires.
     ended: Signal,
 }
 
@@ -96,12 +97,12 @@ type TokenTable = RwLock<HashMap<TokenDigest, Arc<Principal>>>;
 pub(crate) struct Access {
     is_demanded: bool,
     tokens: TokenTable,
-    /// Those whom an issuer vouches for, since they first came.
+    /// Identities from JWTs, since their first request.
     jwts: TokenTable,
     issuer: Option<Issuer>,
     /// What was refused lately.
     pub(crate) denials: Arc<Denials>,
-    /// The quota of tokens that have none of their own.
+    /// The quota of tokens without a specific one.
     usual: Quota,
     /// The meters of workspaces, if there is a limit to what they may take.
     meters: Option<Arc<Meters>>,
@@ -149,7 +150,7 @@ impl Access {
         Authority { credential, meters: self.meters.clone() }
     }
 
-    /// Ends those whose time is over, for as long as the server runs.
+    /// Ends expired tokens, for as long as the server runs.
     pub(crate) async fn revoke_expired(&self) {
         let mut generation = 0;
         loop {
@@ -166,7 +167,7 @@ impl Access {
         }
     }
 
-    /// Whoever an issuer vouches for is known from now on, until that is over.
+    /// Remembers the identity of a JWT until it expires.
     fn verify_jwt(
         &self,
         issuer: &Issuer,
@@ -186,7 +187,7 @@ impl Access {
         });
         let mut table = self.jwts.write().unwrap_or_else(PoisonError::into_inner);
         if table.len() >= JWT_PRINCIPALS_MAX {
-            // Those who are not here now are verified again when they come.
+            // Identities without a connection are verified again when they return.
             table.retain(|_, principal| Arc::strong_count(principal) > 1);
         }
         if table.len() >= JWT_PRINCIPALS_MAX {
@@ -195,7 +196,7 @@ impl Access {
         Ok(Arc::clone(table.entry(digest).or_insert(new_principal)))
     }
 
-    /// Who calls, by the head of a request that comes from an address.
+    /// Authenticates a caller by the head of a request from an address.
     pub(crate) fn authenticate<B>(
         &self,
         request: &Request<B>,
@@ -258,13 +259,13 @@ fn revoke_where(table: &TokenTable, matches: impl Fn(&Principal) -> bool) {
     });
 }
 
-/// Whether a token stands in what is asked for.
+/// Whether a URL contains a token.
 fn has_token(query: &str) -> bool {
     let is_jwt = |part: &str| part.starts_with(JWT_PREFIX) && part.matches('.').count() == 2;
     query.contains(PREFIX) || query.split(['&', '=']).any(is_jwt)
 }
 
-/// What whoever calls may do; everything if nobody has to show a token and nobody has.
+/// The permissions of a caller; everything if tokens are not required and none was sent.
 #[derive(Clone, Default)]
 pub(crate) struct Authority {
     credential: Option<Credential>,
@@ -288,8 +289,8 @@ impl Authority {
         self.principal()?.grant.agent.as_ref()
     }
 
-    /// Whether a call that came as so many bytes may be made. The one place where that is decided,
-    /// and where it is paid for.
+    /// Whether a call of this many bytes is permitted. The one place where that is decided and
+    /// charged.
     pub(crate) fn permits(
         &self,
         workspace: &WorkspaceName,
@@ -304,10 +305,11 @@ impl Authority {
         if !self.is_metered() {
             return Ok(());
         }
-        Ok(charge(&self.meters_of(workspace), Cost::of(call, bytes))?)
+        Ok(charge(&self.meters_of(workspace), Cost::of(call, bytes)).map_err(Refusal::from)?)
     }
 
-    /// Whether whatever is called for in a workspace is permitted, so that nobody need look at it.
+    /// Whether every call in a workspace is permitted, so that calls need not be checked one by
+    /// one.
     pub(crate) fn permits_all(&self, workspace: &WorkspaceName) -> bool {
         self.credential.is_none() && self.meters.is_none() && workspace.as_str() != CLOSED
     }
@@ -323,14 +325,14 @@ impl Authority {
             return Ok(());
         }
         let meters = self.meters_of(workspace);
-        // Its bytes are paid for as they come: whoever owes for some brings no more.
+        // Bytes are charged as they arrive: a caller in debt sends no more.
         let cost = match action.permission() {
             Permission::Read => Cost::ONE,
             Permission::Work | Permission::SetUp | Permission::Administer => {
                 Cost { bytes: 1, ..Cost::ONE }
             }
         };
-        Ok(charge(&meters, cost)?)
+        Ok(charge(&meters, cost).map_err(Refusal::from)?)
     }
 
     /// So many bytes of what was permitted have come.
@@ -340,7 +342,7 @@ impl Authority {
         }
     }
 
-    /// Places among the watches of whoever calls and of the workspace.
+    /// Slots among the watches of the caller and of the workspace.
     pub(crate) fn watch_guards(
         &self,
         workspace: &WorkspaceName,
@@ -348,10 +350,10 @@ impl Authority {
         if !self.is_metered() {
             return Ok(Vec::new());
         }
-        QuotaGuard::of_watch(&self.meters_of(workspace))
+        Ok(QuotaGuard::of_watch(&self.meters_of(workspace))?)
     }
 
-    /// A place among the connections of whoever calls; the one that is there if it is theirs.
+    /// A slot among the connections of the caller; the existing one if it is theirs.
     pub(crate) fn admit_connection(
         &self,
         quota_guard: &Mutex<Option<QuotaGuard>>,
@@ -375,8 +377,7 @@ impl Authority {
         [of_token, self.meters.as_ref().and_then(|meters| meters.of(workspace))]
     }
 
-    /// Whether what is of the whole server may be done: its tokens, a backup of it, a look at what
-    /// was refused.
+    /// Whether an operation on the whole server is permitted: its tokens, a backup, the denials.
     pub(crate) fn permits_server(&self, needs: Permission, operation: &str) -> Result<(), Problem> {
         let Some(principal) = self.principal() else { return Ok(()) };
         let permitted = || principal.grant.permits_server(needs);
@@ -385,8 +386,8 @@ impl Authority {
         self.record_denial(checked, None, || operation.to_owned())
     }
 
-    /// Keeps what was refused, for those who watch over the server. Whoever has shown no token
-    /// where none is demanded may do everything else, and is not written about.
+    /// Records a denial for operators. A caller without a token, where none is required, may do
+    /// everything else and is not recorded.
     fn record_denial(
         &self,
         checked: Result<(), Problem>,
@@ -425,7 +426,7 @@ impl Authority {
         if principal.is_over() { Err(Refusal::BadToken {}.into()) } else { Ok(()) }
     }
 
-    /// Waits until the token is worth nothing any more.
+    /// Waits until the token ends.
     pub(crate) async fn ended(&self) {
         match self.principal() {
             Some(principal) => principal.ended.raised().await,

@@ -1,10 +1,9 @@
-//! Tokens as they are kept: entries of a workspace of their own.
+//! Tokens in storage: entries of a dedicated workspace.
 
-use baton::{Baton, Error};
+use baton::{Baton, Error, Workspace};
 use baton_core::access::{CLOSED, Grant};
 use baton_core::state::List;
 use baton_core::{Json, NamespaceName, Timestamp};
-use baton_handle::Workspace;
 use rand::TryRngCore;
 use rand::rngs::OsRng;
 use serde::de::Error as _;
@@ -24,30 +23,30 @@ const NAME_BYTES_MAX: usize = 128;
 /// Most tokens: they are all in memory.
 const TOKENS_MAX: usize = 100_000;
 
-/// What is known of a token. Its digest stands in the data only.
+/// A token without its secret part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TokenRecord"))]
 pub struct Record {
-    /// Its name among tokens.
+    /// The id of the token.
     pub id: String,
-    /// What people call it.
+    /// The name of the token.
     pub name: String,
     /// SHA-256 of the token.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "schema", schemars(skip))]
     digest: String,
-    /// What its owner may.
+    /// What the token permits.
     #[serde(flatten)]
     pub grant: Grant,
-    /// What its owner may take; as the server has it for tokens where it says nothing.
+    /// The quota of the token. If omitted, the server's quota for tokens.
     #[serde(default, skip_serializing_if = "Quota::is_none")]
     pub quota: Quota,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// When it is worth nothing any more.
+    /// When it expires. Absent if it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    /// When it was revoked.
+    /// When it was revoked. Absent if it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Timestamp>,
 }
@@ -67,121 +66,121 @@ impl Record {
     }
 }
 
-/// A token that is to be made.
+/// A token to create.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TokenWanted"))]
 #[serde(deny_unknown_fields)]
 pub struct Wanted {
-    /// What people call it.
+    /// A name for people.
     pub name: String,
-    /// What its owner may.
+    /// What the token permits.
     pub grant: Grant,
-    /// How long.
+    /// Time to live in milliseconds. If omitted, the token does not expire.
     #[serde(default)]
     pub ttl_ms: Option<u64>,
-    /// What its owner may take.
+    /// The quota of the token. If omitted, the server's quota for tokens.
     #[serde(default, deserialize_with = "by_name")]
     pub quota: Quota,
 }
 
-/// A quota whose limits are named: it could be read from a list as well, all of whose places may be
-/// empty, and nobody means that.
+/// A quota whose limits are named: serde would also accept a list with empty positions, which is
+/// never intended.
 fn by_name<'de, D: Deserializer<'de>>(reader: D) -> Result<Quota, D::Error> {
     let named = serde_json::Map::deserialize(reader)?;
     Quota::deserialize(Value::Object(named)).map_err(D::Error::custom)
 }
 
-/// A token that was made.
+/// A new token.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TokenMade"))]
 pub struct Made {
-    /// The token: it is shown this once.
+    /// The token. It is returned only once.
     pub token: String,
-    /// What is known of it.
+    /// The record of the token.
     #[serde(flatten)]
     pub record: Record,
 }
 
-/// Why there is no token.
-#[derive(Debug, ThisError)]
-pub enum TokenError {
-    /// A name that is none.
-    #[error("a token needs a name of 1 to {NAME_BYTES_MAX} bytes without control characters")]
-    Name,
-    /// One too many.
-    #[error("too many tokens (limit {TOKENS_MAX})")]
-    TooMany,
-    /// No such token.
-    #[error("there is no token `{id}`")]
-    NotFound {
-        /// Its name.
-        id: String,
-    },
-    /// The system has no chance to give.
-    #[error("no random bytes are available: {reason}")]
-    Chance {
-        /// What the system says.
-        reason: String,
-    },
-    /// A record that is none.
-    #[error("the record of token `{id}` cannot be read: {reason}")]
-    Broken {
-        /// Its name.
-        id: String,
-        /// What is wrong.
-        reason: String,
-    },
-    /// The engine said no.
-    #[error(transparent)]
-    Engine(#[from] Error),
+baton_core::refusals! {
+    /// Why there is no token.
+    #[derive(Debug, ThisError)]
+    pub enum TokenError {
+        /// The name of a token must have 1 to 128 bytes and no control characters.
+        #[error("a token needs a name of 1 to {NAME_BYTES_MAX} bytes without control characters")]
+        Name => {
+            code: "access.bad_name",
+            kind: Invalid,
+            hint: "describe in a few words who uses it and for what",
+            cause: "The name is blank, too long, or has control characters.",
+            remedy: "Describe in a few words who uses the token and for what.",
+        }
+        /// There are too many tokens.
+        #[error("too many tokens (limit {TOKENS_MAX})")]
+        TooMany => {
+            code: "access.too_many_tokens",
+            kind: Exhausted,
+            hint: "share a token between agents that do the same work",
+            cause: "All tokens are kept in memory, so their number is limited. Revoked tokens \
+                count, because they are kept.",
+        }
+        /// No token has this id.
+        #[error("there is no token `{id}`")]
+        NotFound {
+            /// Its name.
+            id: String,
+        } => {
+            code: "access.unknown_token",
+            kind: NotFound,
+            hint: "list the tokens with `baton token ls`",
+            cause: "The id is misspelled, or belongs to another server.",
+        }
+        /// Tokens cannot be created or read.
+        #[error("no random bytes are available: {reason}")]
+        Chance {
+            /// The system's error.
+            reason: String,
+        } => {
+            code: "access.unusable",
+            kind: Unavailable,
+            hint: "check the system that the server runs on",
+            cause: "The system cannot provide random bytes, or the record of a token is damaged.",
+            remedy: "Check the system; if a record is damaged, restore the data from a backup.",
+        }
+        /// The record of a token cannot be read.
+        #[error("the record of token `{id}` cannot be read: {reason}")]
+        Broken {
+            /// Its name.
+            id: String,
+            /// What is wrong.
+            reason: String,
+        } => {
+            code: "access.unusable",
+            kind: Unavailable,
+            hint: "restore the data from a backup",
+        }
+    }
+    &borrowed {
+        /// The engine refused.
+        #[error(transparent)]
+        Engine(Error),
+    }
 }
 
-impl TokenError {
-    /// Stable across releases; documented in `docs/errors.md`.
-    pub fn code(&self) -> &str {
-        match self {
-            Self::Name => "access.bad_name",
-            Self::TooMany => "access.too_many_tokens",
-            Self::NotFound { .. } => "access.unknown_token",
-            Self::Chance { .. } | Self::Broken { .. } => "access.unusable",
-            Self::Engine(error) => error.code(),
-        }
-    }
-
-    /// What the caller should do about it.
-    pub fn kind(&self) -> baton_core::Kind {
-        use baton_core::Kind;
-        match self {
-            Self::Name => Kind::Invalid,
-            Self::TooMany => Kind::Exhausted,
-            Self::NotFound { .. } => Kind::NotFound,
-            Self::Chance { .. } | Self::Broken { .. } => Kind::Unavailable,
-            Self::Engine(error) => error.kind(),
-        }
-    }
-
-    /// What to do next, as a sentence.
-    pub fn hint(&self) -> &str {
-        match self {
-            Self::Name => "describe in a few words who uses it and for what",
-            Self::TooMany => "share a token between agents that do the same work",
-            Self::NotFound { .. } => "list the tokens with `baton token ls`",
-            Self::Chance { .. } => "check the system that the server runs on",
-            Self::Broken { .. } => "restore the data from a backup",
-            Self::Engine(error) => error.hint(),
-        }
+impl From<Error> for TokenError {
+    fn from(error: Error) -> Self {
+        Self::Engine(error)
     }
 }
 
 /// The tokens in the data of an engine.
 pub struct Tokens {
-    workspace: Workspace<Baton>,
+    workspace: Workspace,
 }
 
 impl Tokens {
     /// Those of this engine.
     pub fn of(baton: &Baton) -> Result<Self, TokenError> {
-        Ok(Self { workspace: Workspace::new(baton.clone(), CLOSED)? })
+        Ok(Self { workspace: baton.workspace(CLOSED)? })
     }
 
     /// Makes one.

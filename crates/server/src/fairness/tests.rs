@@ -22,7 +22,7 @@ fn contended() -> (Fairness, WorkspaceName, WorkspaceName) {
     (fairness, noisy, quiet)
 }
 
-/// Takes so many requests, if nothing is in the way; how many that were.
+/// Submits this many requests as far as the budget allows; returns how many.
 fn take(fairness: &Fairness, workspace: &WorkspaceName, has_waited: bool, wanted: usize) -> usize {
     let mut budget = fairness.budget(workspace, has_waited);
     let mut count = 0;

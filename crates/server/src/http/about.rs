@@ -15,7 +15,7 @@ use crate::problem::Refused;
 use crate::refusal::Refusal;
 use crate::shared::Shared;
 
-/// The process is there, and this is which.
+/// The process is alive, and this is its version.
 const HEALTH: &str = concat!("{\"status\":\"ok\",\"version\":\"", env!("CARGO_PKG_VERSION"), "\"}");
 
 pub(super) fn routes() -> Router<Arc<Shared>> {
@@ -26,8 +26,8 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .route("/openapi.json", get(async || json(openapi::text())))
 }
 
-/// Whether requests are served: not when the disk failed, and not when the server ends. A server
-/// whose disk is nearly full is ready for those who read, and says that it is for them alone.
+/// Whether requests are served: not after a disk failure, and not during shutdown. A server whose
+/// disk is nearly full is ready for reads, and reports that it is read-only.
 async fn ready(State(shared): State<Arc<Shared>>) -> Result<Response<Body>, Refused> {
     if let Some(stopped) = shared.baton.stopped() {
         return Err(stopped.into());

@@ -19,11 +19,11 @@ use axum::routing::{get, put};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use baton::blobs::{BlobReader, StoredBlob};
+use baton::{Caller, PutOptions};
 use baton_core::access::Action;
 use baton_core::artifact::Artifact;
 use baton_core::wire::Fault;
 use baton_core::{ArtifactId, MediaType};
-use baton_handle::{Caller, PutOptions};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use serde::Deserialize;
@@ -38,9 +38,9 @@ use crate::shared::Shared;
 
 /// What the body must turn out to be.
 const EXPECTED: HeaderName = HeaderName::from_static("baton-artifact");
-/// The same, as RFC 9530 says it.
+/// The same in the form of RFC 9530.
 const CONTENT_DIGEST: HeaderName = HeaderName::from_static("content-digest");
-/// What the whole content is, likewise.
+/// The digest of the whole content, in the same form.
 const REPR_DIGEST: HeaderName = HeaderName::from_static("repr-digest");
 /// Pieces of an upload that wait to be written. Each is as large as what one read gives.
 const PIECES_WAITING: usize = 16;
@@ -51,7 +51,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .route("/v1/{workspace}/artifacts/{artifact}", get(download))
 }
 
-/// What the query says of an upload.
+/// The query parameters of an upload.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
@@ -83,7 +83,7 @@ async fn upload(
     let caller = Caller { idempotency_key: None, ..context.caller.clone() };
     let stored = receive(&context, &caller, body).await?;
     let baton = shared.baton.clone();
-    // On a task of its own, so that it comes to its end even if the caller goes away.
+    // In a separate task, so that it completes even if the caller has gone.
     let recording = tokio::spawn(async move { baton.record(&caller, stored, options).await });
     let put = recording.await.map_err(|_| Refusal::Closing {})??;
     let mut response = json(serde_json::to_vec(&put.artifact).expect("artifacts can be encoded"));
@@ -102,7 +102,7 @@ fn expected(headers: &HeaderMap) -> Result<Option<ArtifactId>, Refused> {
     }
     let Some(text) = header_text(headers, &CONTENT_DIGEST)? else { return Ok(None) };
     let mut digests = text.split(',').map(str::trim);
-    // Digests of other kinds may stand beside it, and say nothing to us.
+    // Digests of other kinds may be listed too, and are ignored.
     let Some(digest) = digests.find_map(|it| it.strip_prefix("sha-256=")) else {
         return Ok(None);
     };
@@ -114,7 +114,7 @@ fn expected(headers: &HeaderMap) -> Result<Option<ArtifactId>, Refused> {
     Ok(Some(ArtifactId::of_digest(&digest)))
 }
 
-/// Writes a body as it comes. Nothing is left of one that does not come to its end.
+/// Writes a body as it arrives. An incomplete one leaves nothing behind.
 async fn receive(
     context: &RequestContext,
     caller: &Caller,
@@ -133,9 +133,9 @@ async fn receive(
         Ok(None)
     });
     let sent = send_all(context, body, sender).await;
-    let written: Result<Option<StoredBlob>, baton::Error> =
+    let written: Result<Option<StoredBlob>, baton::error::Error> =
         writing.await.map_err(|_| Refusal::Closing {})?;
-    // Whoever writes knows better why it took no more.
+    // The writer knows why it accepted no more.
     let stored = written?;
     sent?;
     stored.ok_or_else(cut_off)
@@ -145,7 +145,7 @@ fn cut_off() -> Refused {
     Fault::Malformed { reason: "the body was cut off".to_owned() }.into()
 }
 
-/// Hands on a body piece by piece, and at its end that it is over.
+/// Passes on a body piece by piece, and then its end.
 pub(super) async fn send_all(
     context: &RequestContext,
     body: Body,
@@ -185,7 +185,7 @@ async fn download(context: RequestContext) -> Result<Response<Body>, Refused> {
         Part::Within(first, last) => (StatusCode::PARTIAL_CONTENT, first, last),
         Part::Nothing => return Ok(unsatisfiable(length)),
     };
-    // Before anything is answered: what is damaged from the beginning is said so.
+    // Before the response begins, so that damage at the beginning can be reported.
     let (content, block) = read_block(content, first).await?;
     let blocks = blocks(content, block, first, last);
     let mut response = Response::new(Body::from_stream(blocks));
@@ -223,7 +223,7 @@ fn is_known(headers: &HeaderMap, artifact: &ArtifactId) -> Result<bool, Refused>
     Ok(known.is_some_and(|known| known.split(',').any(is_it)))
 }
 
-/// Says what a content is, and keeps a browser from running it as a page of this server.
+/// Describes a content, and keeps a browser from running it as a page of this server.
 fn describe(headers: &mut HeaderMap, shown: &Artifact, length: u64) {
     insert(headers, header::CONTENT_TYPE, shown.media_type.as_str());
     headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
@@ -260,8 +260,8 @@ async fn read_block(content: BlobReader, offset: u64) -> Result<(BlobReader, Vec
     Ok(read.await.map_err(|_| Refusal::Closing {})??)
 }
 
-/// The blocks of a part, the next one read when the one before was taken. If one is damaged, the
-/// body ends early and the connection with it, so that nobody takes it for the whole.
+/// The blocks of a part; each is read when the previous one was sent. If one is damaged, the body
+/// and the connection end early, so that it is not mistaken for the whole.
 fn blocks(
     content: BlobReader,
     block: Vec<u8>,

@@ -30,7 +30,7 @@ async fn backup(
         Ok(())
     };
     let mut response = streamed("server.backup", pack).await?;
-    // There are secrets in it: nobody on the way may keep it.
+    // It contains secrets: no cache may store it.
     let no_store = HeaderValue::from_static("no-store");
     response.headers_mut().insert(header::CACHE_CONTROL, no_store);
     Ok(response)

@@ -6,13 +6,13 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::Response;
 use axum::routing::post;
-use baton::{Error, Waiting};
+use baton::error::Error;
+use baton::{Admission, Caller, Waiting};
 use baton_core::wire::{Call, Fault, Frame, Problem, elements, write_answer};
 use baton_core::{AgentId, Answer, IdempotencyKey, Mutation, Request};
-use baton_handle::Caller;
 
 use super::request_context::{RequestContext, TOKEN, json};
-use crate::in_flight::{self, InFlight, LookUpOutcome, Stalled, SubmitOutcome};
+use crate::in_flight::{self, InFlight};
 use crate::problem::Refused;
 use crate::refusal::Refusal;
 use crate::shared::Shared;
@@ -39,8 +39,8 @@ async fn transaction(context: RequestContext) -> Result<Response<Body>, Refused>
     Ok(render(&context.carry_out(&caller, frame.transaction()?).await?))
 }
 
-/// Refuses what is not looked at here. Whoever believes to act under a token must not be left in
-/// that belief.
+/// Rejects parameters that are not used here. A caller that sends a token must not believe that it
+/// protects the request.
 fn no_parameters(context: &RequestContext, of_token: &str) -> Result<(), Refused> {
     if context.headers.contains_key(TOKEN) {
         return Err(Fault::field(TOKEN.as_str(), of_token).into());
@@ -60,7 +60,7 @@ fn read(context: &RequestContext, text: &str) -> Result<(Caller, Call), Refused>
     Ok((caller, frame.call()?))
 }
 
-/// Who acts and under which key may stand in the headers, or in the object itself.
+/// The agent and the idempotency key may be in the headers or in the object.
 fn envelope<'a>(
     context: &'a RequestContext,
     text: &'a str,
@@ -74,7 +74,7 @@ fn envelope<'a>(
     match &frame.agent {
         Some(name) => {
             let agent = AgentId::of_caller(name).map_err(|error| Fault::field("agent", error))?;
-            // An agent's own commands name it as a field; who acts may be another.
+            // Commands about an agent name it as a field; the acting agent may be another one.
             if !context.names_agent {
                 caller.agent = agent;
             }
@@ -89,7 +89,7 @@ fn envelope<'a>(
     Ok((caller, frame))
 }
 
-/// Independent of each other, handed in together, answered in order.
+/// Independent calls, submitted together and answered in order.
 async fn many(context: &RequestContext, text: &str) -> Result<Response<Body>, Refused> {
     let max = context.shared.settings.commands_max;
     let mut calls = Vec::new();
@@ -148,8 +148,8 @@ async fn many(context: &RequestContext, text: &str) -> Result<Response<Body>, Re
     Ok(json(body))
 }
 
-/// Hands in one of many that is permitted; an answer if it is known at once. Those that wait are
-/// put aside: nobody after them has to wait with them.
+/// Submits one of several calls, after the permission check; returns the answer if it is known at
+/// once. Calls that wait are collected, so that the following ones do not wait with them.
 async fn submit(
     context: &RequestContext,
     (in_flight, waits): (&mut InFlight<usize>, &mut Vec<(usize, Waiting)>),
@@ -164,14 +164,14 @@ async fn submit(
         Call::Transaction(mutation) => mutation,
         Call::Query(query) => loop {
             match in_flight.look_up(baton, &caller.workspace, &query, index) {
-                Ok(LookUpOutcome::InFlight) => return None,
-                Ok(LookUpOutcome::Past) => {
+                Ok(Admission::Answer(())) => return None,
+                Ok(Admission::Wait(_)) => {
                     let answer =
                         in_flight::query_past(Arc::clone(&context.shared), caller, query).await;
                     return Some(answer.map_err(|error| Problem::from(&error)));
                 }
-                Ok(LookUpOutcome::Absent) => {
-                    if let Err(error) = baton.load(&caller.workspace).await {
+                Ok(Admission::Retry((), after)) => {
+                    if let Err(error) = baton.wait_for_retry(&caller.workspace, after).await {
                         return failed(error);
                     }
                 }
@@ -184,25 +184,19 @@ async fn submit(
     };
     let mut request = Request { mutation, idempotency_key: caller.idempotency_key };
     loop {
-        let waited = match in_flight.submit(baton, &caller.workspace, &caller.agent, request, index)
-        {
-            Ok(SubmitOutcome::InFlight) => return None,
-            Ok(SubmitOutcome::Waits(waiting)) => {
+        match in_flight.submit(baton, &caller.workspace, &caller.agent, request, index) {
+            Ok(Admission::Answer(())) => return None,
+            Ok(Admission::Wait(waiting)) => {
                 waits.push((index, waiting));
                 return None;
             }
-            Ok(SubmitOutcome::Stalled(Stalled::Absent((back, _)))) => {
+            Ok(Admission::Retry(back, after)) => {
                 request = back;
-                baton.load(&caller.workspace).await
-            }
-            Ok(SubmitOutcome::Stalled(Stalled::Crowded((back, _), group))) => {
-                request = back;
-                baton.wait_durable(group).await.map(drop)
+                if let Err(error) = baton.wait_for_retry(&caller.workspace, after).await {
+                    return failed(error);
+                }
             }
             Err(error) => return failed(error),
-        };
-        if let Err(error) = waited {
-            return failed(error);
         }
     }
 }

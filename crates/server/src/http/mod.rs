@@ -1,29 +1,30 @@
-//! HTTP: a route for every operation, and what is no operation.
+//! HTTP: a route for every operation, and routes that are not operations.
 //!
 //! | file             | serves                                                         |
 //! |------------------|----------------------------------------------------------------|
 //! | `commands`       | commands by name, one or many, and transactions                |
-//! | `operations`     | the same in HTTP's own manner: a path for every thing          |
-//! | `artifacts` …    | bytes that come and go as they are                             |
-//! | `plainly`        | one plain entry, past all of the others                        |
+//! | `operations`     | the same as resources: a path for every operation              |
+//! | `artifacts` …    | raw bytes                                                      |
+//! | `fast_path`      | one entry by its path, without the router                      |
 //! | `watch`          | events as they happen, as Server-Sent Events                   |
-//! | `about`          | health, readiness, metrics, the description for programs       |
+//! | `about`          | health, readiness, metrics, the `OpenAPI` document             |
 //!
-//! The table of operations says which method and path each has, and where its fields come from.
+//! The table of operations defines the method and path of each, and where its fields come from.
 
 mod about;
 mod artifacts;
 mod backups;
 mod commands;
+mod fast_path;
 mod operations;
 mod parcels;
-mod plainly;
 mod range;
 mod request_context;
 mod secrets;
 mod tokens;
 mod watch;
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use axum::Router;
@@ -41,7 +42,6 @@ use crate::problem::{Outcome, Refused};
 use crate::refusal::Refusal;
 use crate::shared::Shared;
 use crate::ws;
-use plainly::Taken;
 
 /// Every route.
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
@@ -88,9 +88,9 @@ async fn admitted(
     authority: Authority,
     request: Request<Body>,
 ) -> Response {
-    let mut request = match plainly::answer(shared, slot.number, &authority, request).await {
-        Taken::Answered(response) => return response,
-        Taken::Not(request) => request,
+    let mut request = match fast_path::answer(shared, slot.number, &authority, request).await {
+        ControlFlow::Break(response) => return response,
+        ControlFlow::Continue(request) => request,
     };
     request.extensions_mut().insert(Arc::clone(slot));
     request.extensions_mut().insert(authority);
@@ -100,14 +100,14 @@ async fn admitted(
     }
 }
 
-/// Whether the server was called by its name, and who calls.
+/// Checks that the request names this server, and authenticates the caller.
 fn admit(
     shared: &Shared,
     slot: &ConnectionSlot,
     request: &Request<Incoming>,
 ) -> Result<Authority, Refusal> {
     shared.hosts.check(request.headers())?;
-    // Whoever watches over processes has no token.
+    // Health checks have no token.
     if matches!(request.uri().path(), "/healthz" | "/readyz") {
         return Ok(Authority::default());
     }

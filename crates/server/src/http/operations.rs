@@ -1,4 +1,4 @@
-//! The operations in HTTP's own manner: a method and a path for each, as the table says.
+//! The operations as HTTP resources: a method and a path for each, from the table.
 
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ async fn answer(
     Ok(answer.into_response())
 }
 
-/// The field that the body is as a whole, if it is one.
+/// The field that the whole body represents, if there is one.
 fn whole(rest: Rest, headers: &HeaderMap) -> Result<Option<&'static str>, Refused> {
     Ok(match rest {
         Rest::Query | Rest::Body => None,
@@ -78,7 +78,7 @@ fn whole(rest: Rest, headers: &HeaderMap) -> Result<Option<&'static str>, Refuse
     })
 }
 
-/// `If-Match` with a version, and `If-None-Match: *`, as the fields they stand for.
+/// `If-Match` with a version, and `If-None-Match: *`, as the fields they represent.
 fn conditions(headers: &HeaderMap, fields: &mut Fields<'_>) -> Result<(), Refused> {
     if let Some(tag) = header_text(headers, &header::IF_MATCH)? {
         let version = tag.trim().strip_prefix('"').and_then(|tag| tag.strip_suffix('"'));

@@ -1,12 +1,12 @@
-//! A workspace as one file: bytes that come and go as they are, a piece at a time.
+//! A workspace as one file, transferred a piece at a time.
 //!
 //! ```text
 //!   GET   space and blobs ──▶ a thread that packs ──▶ a few pieces ──▶ body, as it is taken
 //!   POST  body ──▶ a few pieces ──▶ a thread that unpacks ──▶ verified, then a workspace
 //! ```
 //!
-//! What cannot be exported is refused before anything is sent. If something goes wrong later, the
-//! body ends early and the connection with it; the file says by itself that it is not whole.
+//! An export that cannot begin is refused before anything is sent. If it fails later, the body and
+//! the connection end early; the file shows that it is incomplete.
 
 use std::io::{BufWriter, Error, ErrorKind, Read, Result as IoResult, Write};
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::routing::{get, post};
+use baton::Caller;
 use baton_core::access::Action;
 use baton_core::history::At;
-use baton_handle::{Caller, ContentCarrier};
 use bytes::{Buf, Bytes};
 use futures_util::stream;
 use serde::Deserialize;
@@ -42,14 +42,14 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .route("/v1/{workspace}/import", post(import))
 }
 
-/// What the query says of an export.
+/// The query parameters of an export.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
     at: Option<At>,
 }
 
-/// What the query says of an import.
+/// The query parameters of an import.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Nothing {}
@@ -83,7 +83,7 @@ where
     let output = BufWriter::with_capacity(PIECE_BYTES, Sending(sender));
     let packing = tokio::spawn(pack(Box::new(output)));
     let Some(first) = receiver.recv().await else {
-        // Nothing was sent, and nothing will be: why, is known by whoever packs.
+        // Nothing was sent, and nothing will be: the packing thread knows the reason.
         let packed = packing.await.map_err(|_| Refusal::Closing {})?;
         return Err(packed.err().unwrap_or_else(|| Refusal::Closing {}.into()));
     };
@@ -97,7 +97,7 @@ where
     Ok(response)
 }
 
-/// The pieces of an export. If it comes to no good end, the body does not either.
+/// The pieces of an export. If it fails, the body ends with an error.
 fn pieces(
     first: Bytes,
     receiver: mpsc::Receiver<Bytes>,
@@ -133,18 +133,18 @@ async fn import(
     let (sender, receiver) = mpsc::channel::<Option<Bytes>>(PIECES_WAITING);
     let received = Received { receiver, current: Bytes::new(), is_over: false };
     let baton = shared.baton.clone();
-    // On a task of its own, so that it comes to its end even if the caller goes away.
+    // In a separate task, so that it completes even if the caller has gone.
     let unpacking = tokio::spawn(async move { baton.import(&caller, Box::new(received)).await });
     let sent = send_all(&context, body, sender).await;
     let unpacked = unpacking.await.map_err(|_| Refusal::Closing {})?;
-    // A body that was cut off is why what came of it is damaged.
+    // A truncated body is the reason why its content is damaged.
     sent?;
     let mut response = json(serde_json::to_vec(&unpacked?).expect("origins can be encoded"));
     *response.status_mut() = StatusCode::CREATED;
     Ok(response)
 }
 
-/// Hands what is written to whoever sends it. Written to by a thread of its own.
+/// Passes written bytes to the sender. Used by a separate thread.
 struct Sending(mpsc::Sender<Bytes>);
 
 impl Write for Sending {
@@ -159,7 +159,7 @@ impl Write for Sending {
     }
 }
 
-/// What is received, to be read by a thread of its own.
+/// Received bytes, to be read by a separate thread.
 struct Received {
     receiver: mpsc::Receiver<Option<Bytes>>,
     current: Bytes,

@@ -1,9 +1,9 @@
-//! Which part of a content is wanted, as RFC 9110 says it.
+//! The requested part of a content, as in RFC 9110.
 
 /// A part of a content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// All of it: nothing was said, or nothing that can be followed.
+    /// All of it: no range was requested, or none that can be served.
     Whole,
     /// From the first byte up to the last, which is not part of it.
     Within(u64, u64),
@@ -11,7 +11,7 @@ pub(super) enum Part {
     Nothing,
 }
 
-/// The part that a header asks for. Several parts at once are answered with the whole.
+/// The part that a header requests. A request for several parts is answered with the whole.
 pub(super) fn part(header: Option<&str>, length: u64) -> Part {
     let Some(range) = header.and_then(|text| text.trim().strip_prefix("bytes=")) else {
         return Part::Whole;

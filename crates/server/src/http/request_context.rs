@@ -9,11 +9,11 @@ use axum::extract::{FromRequest, Path, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header};
 use axum::response::IntoResponse;
+use baton::Caller;
 use baton_core::wire::{Call, Effect, Fault, Fields, Operation, write_reply};
 use baton_core::{
     AgentId, Answer, IdempotencyKey, Json, Mutation, Reply, Traceparent, WorkspaceName, state,
 };
-use baton_handle::{Caller, Carrier};
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -44,12 +44,12 @@ pub(super) struct RequestContext {
     pub(super) caller: Caller,
     /// What the caller may.
     pub(super) authority: Authority,
-    /// Whether somebody is named as acting, by a header.
+    /// Whether a header names the agent.
     pub(super) names_agent: bool,
     method: Method,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
-    /// Over which connection it came.
+    /// The number of its connection.
     pub(super) connection: u64,
     /// What path and query say, as fields.
     parameters: Vec<(String, String)>,
@@ -75,7 +75,7 @@ impl FromRequest<Arc<Shared>> for RequestContext {
 }
 
 impl RequestContext {
-    /// A request whose body is left to whoever takes it piece by piece.
+    /// A request whose body is read piece by piece by the handler.
     pub(super) async fn without_body(
         mut parts: Parts,
         shared: &Arc<Shared>,
@@ -119,13 +119,13 @@ impl RequestContext {
     }
 }
 
-/// What a body is said to be, without parameters such as the character set.
+/// The content type of a body, without parameters such as the character set.
 pub(super) fn body_kind(headers: &HeaderMap) -> Result<String, Refused> {
     let kind = header_text(headers, &header::CONTENT_TYPE)?.unwrap_or_default();
     Ok(kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
 }
 
-/// Besides JSON it may be unsaid, or what curl says unless it is told otherwise.
+/// Besides JSON it may be absent, or what curl sends by default.
 fn is_understood(kind: &str, may_be_patch: bool) -> bool {
     match kind {
         "" | "application/json" | "application/x-www-form-urlencoded" => true,
@@ -150,7 +150,7 @@ async fn read_path(parts: &mut Parts) -> Result<(WorkspaceName, Vec<(String, Str
     Ok((workspace, parameters))
 }
 
-/// Reads what a query says, as fields.
+/// Reads query parameters as fields.
 pub(super) fn read_query(
     query: &str,
     parameters: &mut Vec<(String, String)>,
@@ -214,7 +214,7 @@ pub(super) async fn receive(
                 let bytes_max = shared.settings.receiving_bytes_max;
                 return Err(Refusal::TooMuchReceived { bytes_max }.into());
             }
-            // Nearly every body comes in one part, which then needs no copy.
+            // Nearly every body arrives in one part, which then needs no copy.
             if first.is_empty() && whole.is_empty() {
                 first = part;
             } else {
@@ -345,7 +345,7 @@ impl RequestContext {
         self.carry_out(&self.caller, fields.operation(operation)?).await.map(HttpAnswer)
     }
 
-    /// Refuses a body where none is looked at: who sends one means something by it.
+    /// Rejects a body where none is used: the sender means something by it.
     pub(super) fn no_body(&self) -> Result<(), Refused> {
         if self.body.is_empty() {
             return Ok(());
@@ -354,9 +354,9 @@ impl RequestContext {
         Err(Fault::Malformed { reason }.into())
     }
 
-    /// The same call as a part of the trace that the request is a part of, wherever the call itself
-    /// does not say of which. The header was written by whatever carries requests, and not for us:
-    /// if it makes no sense it is left out, as W3C Trace Context demands.
+    /// The same call as part of the request's trace, unless the call itself names one. The header
+    /// is written by proxies and not for us: an invalid one is ignored, as W3C Trace Context
+    /// requires.
     pub(super) fn traced(&self, call: Call) -> Call {
         let mut given = self.headers.get_all(TRACEPARENT).iter();
         let (Some(header), None) = (given.next(), given.next()) else { return call };

@@ -1,5 +1,5 @@
-//! Secrets. Their values come in and go out as bodies of their own, never as fields: fields are
-//! looked at, repeated in refusals, and written down.
+//! Secrets. Their values are sent as separate bodies, never as fields: fields are inspected,
+//! repeated in errors, and logged.
 
 use std::sync::Arc;
 
@@ -8,9 +8,9 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::routing::{post, put};
+use baton::{Caller, SecretOptions};
 use baton_core::access::Action;
 use baton_core::{ContentName, SecretId, limits};
-use baton_handle::{Caller, ContentCarrier, SecretOptions};
 use serde::Deserialize;
 
 use super::request_context::{RequestContext, json, receive_up_to};
@@ -24,7 +24,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .route("/v1/{workspace}/secrets/{secret}/reveal", post(reveal))
 }
 
-/// What the query says of a secret.
+/// The query parameters of a secret.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
@@ -44,7 +44,7 @@ async fn hide(
     context.authority.charge_bytes(&context.caller.workspace, value.len());
     let caller = Caller { idempotency_key: None, ..context.caller.clone() };
     let (baton, options) = (shared.baton.clone(), SecretOptions { name, ttl_ms });
-    // On a task of its own, so that it comes to its end even if the caller goes away.
+    // In a separate task, so that it completes even if the caller has gone.
     let hiding = tokio::spawn(async move { baton.put_secret(&caller, options, value).await });
     let secret = hiding.await.map_err(|_| Refusal::Closing {})??;
     let mut response = json(serde_json::to_vec(&secret).expect("secrets can be encoded"));

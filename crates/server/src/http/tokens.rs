@@ -20,7 +20,7 @@ use crate::shared::Shared;
 
 /// Largest description of a token.
 const BODY_BYTES_MAX: usize = 64 << 10;
-/// Refusals of a page, unless more or fewer are asked for.
+/// Denials on a page, by default.
 const REFUSALS_USUAL: u64 = 100;
 /// Refusals of a page at most.
 const REFUSALS_MAX: u64 = 1_000;
@@ -39,7 +39,7 @@ impl From<TokenError> for Refused {
     }
 }
 
-/// Whether whoever asks may do what is for the whole server.
+/// Checks a permission for the whole server.
 pub(super) fn admitted(
     request: &Request,
     needs: Permission,
@@ -49,7 +49,7 @@ pub(super) fn admitted(
     Ok(authority.permits_server(needs, operation)?)
 }
 
-/// Writes down which token it was about, and nothing that opens a door.
+/// Logs which token it was about, and nothing secret.
 fn note(shared: &Shared, what: &'static str, record: &Record) {
     let role = record.grant.role.name();
     let fields = [("id", &record.id[..]), ("name", &record.name[..]), ("role", role)];
@@ -81,7 +81,7 @@ async fn create(
     made.record = made.record.shown();
     let mut response = body(serde_json::to_vec(&made).expect("tokens can be encoded"));
     *response.status_mut() = StatusCode::CREATED;
-    // It is shown this once: nobody on the way may keep it.
+    // It is shown only once: no cache may store it.
     let no_store = HeaderValue::from_static("no-store");
     response.headers_mut().insert(header::CACHE_CONTROL, no_store);
     Ok(response)

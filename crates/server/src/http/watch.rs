@@ -6,7 +6,7 @@
 //!   data: {"revision":42,…}     never splits one
 //! ```
 //!
-//! What is only told, and in no log, has no id: there is nothing to resume after it.
+//! A live event, which is not in the log, has no id: nothing can be resumed after it.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -15,10 +15,9 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Response, header};
 use axum::routing::get;
-use baton::{Item, Watch};
+use baton::{EngineWatch, Item};
 use baton_core::Revision;
 use baton_core::wire::{Call, Fault, Problem, Watch as Wanted};
-use baton_handle::Carrier;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 
@@ -60,10 +59,10 @@ async fn watch(context: RequestContext) -> Result<Response<Body>, Refused> {
     Ok(response)
 }
 
-/// The text of the stream, until the watch ends or nobody listens.
+/// The text of the stream, until the watch ends or the client has gone.
 fn events(
     slot: WatchSlot,
-    watch: Watch,
+    watch: EngineWatch,
     authority: Authority,
 ) -> impl Stream<Item = Result<Bytes, Infallible>> {
     let begun = (slot, Some(watch), true);
@@ -96,7 +95,7 @@ fn events(
     events.take_until(async move { authority.ended().await })
 }
 
-fn text_of(item: &Item, watch: &Watch) -> Vec<u8> {
+fn text_of(item: &Item, watch: &EngineWatch) -> Vec<u8> {
     let mut out = Vec::new();
     match item {
         Item::Event(notice) => {
@@ -117,7 +116,7 @@ fn text_of(item: &Item, watch: &Watch) -> Vec<u8> {
     out
 }
 
-/// A value may stand on several lines, as it was written; each needs its own field.
+/// A value may contain line breaks, as it was written; each line needs its own field.
 fn data(out: &mut Vec<u8>, text: &[u8]) {
     for line in text.split(|byte| matches!(byte, b'\n' | b'\r')) {
         out.extend_from_slice(b"data: ");

@@ -1,7 +1,7 @@
-//! Requests in flight that lie in several groups: each answer shares the fate of its own.
+//! Requests in flight in several groups: each answer depends on its own group.
 
-use baton::Options;
 use baton::clock::SystemClock;
+use baton::{Options, RetryAfter};
 use baton_core::state::{Command, Set};
 use baton_core::{Json, Key, NamespaceName};
 use baton_log::faulty::FaultyDisk;
@@ -43,7 +43,7 @@ async fn what_is_lost_is_told_though_a_later_group_is_well() {
     loop {
         assert!(matches!(
             submit(&mut in_flight, set("before", 100_000), "before"),
-            SubmitOutcome::InFlight
+            Admission::Answer(())
         ));
         in_flight.await_durable(&baton).await;
         match in_flight.next(&baton) {
@@ -53,19 +53,16 @@ async fn what_is_lost_is_told_though_a_later_group_is_well() {
         }
     }
     baton.load(&workspace).await.expect("the log is well");
-    assert!(matches!(
-        submit(&mut in_flight, set("lost", 100_000), "lost"),
-        SubmitOutcome::InFlight
-    ));
+    assert!(matches!(submit(&mut in_flight, set("lost", 100_000), "lost"), Admission::Answer(())));
     in_flight.await_durable(&baton).await;
     disk.set_capacity(None);
-    let stalled = submit(&mut in_flight, set("kept", 1), "kept");
+    let admission = submit(&mut in_flight, set("kept", 1), "kept");
     assert!(
-        matches!(stalled, SubmitOutcome::Stalled(Stalled::Absent(_))),
+        matches!(admission, Admission::Retry(_, RetryAfter::Load)),
         "memory forgets what was not written"
     );
     baton.load(&workspace).await.expect("the log is well");
-    assert!(matches!(submit(&mut in_flight, set("kept", 1), "kept"), SubmitOutcome::InFlight));
+    assert!(matches!(submit(&mut in_flight, set("kept", 1), "kept"), Admission::Answer(())));
 
     in_flight.await_durable(&baton).await;
     let (mark, outcome) = in_flight.next(&baton).expect("two were handed in");

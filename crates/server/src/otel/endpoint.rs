@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 
 use super::OtelError;
 
-/// How much of an answer is read: it says at most how many spans were not taken, and why.
+/// How much of a response is read: it contains at most how many spans were rejected, and why.
 const ANSWER_BYTES_MAX: usize = 64 << 10;
 /// What a collector may at most ask us to wait.
 const RETRY_AFTER_MAX: Duration = Duration::from_mins(1);
@@ -34,7 +34,7 @@ pub(crate) struct Endpoint {
 /// What became of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Sent {
-    /// It was taken, but for so many spans.
+    /// It was accepted, except for this many spans.
     Taken { rejected: u64 },
     /// It was not, and trying again may help.
     Again { why: String, after: Option<Duration> },
@@ -53,7 +53,7 @@ impl Endpoint {
         trust: impl FnOnce() -> Result<Trust, TlsError>,
     ) -> Result<Self, OtelError> {
         let bad = |reason: &str| OtelError::BadEndpoint {
-            // Somebody may have put a password into it.
+            // It may contain a password.
             given: given.rsplit('@').next().unwrap_or_default().chars().take(80).collect(),
             reason: reason.to_owned(),
         };
@@ -121,7 +121,7 @@ impl Endpoint {
             let body = body.map(http_body_util::Collected::to_bytes).unwrap_or_default();
             Ok(judged(head.status, after.map(Duration::from_secs), &body))
         };
-        // The connection is driven along with the request, and dropped with it.
+        // The connection is polled together with the request, and dropped with it.
         let driven = async {
             // However it ends, the request learns of it.
             let _ = connection.await;

@@ -4,14 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use baton::{Baton, Error};
+use baton::{Baton, Caller, Error};
 use baton_core::access::CLOSED;
 use baton_core::message::{Query as MessageQuery, Reply as MessageReply};
 use baton_core::task::{Query as TaskQuery, Reply as TaskReply};
 use baton_core::{
     AgentId, Batch, MessageId, Query, Reply, Revision, TaskId, Timestamp, WorkspaceName,
 };
-use baton_handle::{Caller, Carrier};
 use bytes::Bytes;
 use tokio::time::Instant;
 
@@ -28,14 +27,14 @@ use crate::shared::{Shared, Signal};
 
 /// How much of a workspace is read at a time.
 const READ_BYTES: usize = 256 << 10;
-/// How many lives are remembered. The others are looked up in the log when something ends.
+/// How many lifecycles are kept in memory. The others are looked up in the log when they end.
 const LIFECYCLES_MAX: usize = 50_000;
-/// How many commits of a life are looked at, the newest first. Most have a handful.
+/// How many commits of a lifecycle are read, newest first. Most have a handful.
 const STORY_MAX: usize = 4_096;
 /// How long the last request may take when the server ends.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// Whoever follows.
+/// The follower of all workspaces.
 pub(super) struct Follower {
     shared: Arc<Shared>,
     otel: Otel,
@@ -46,7 +45,7 @@ pub(super) struct Follower {
     since: Timestamp,
     /// How far each workspace is durable.
     seen: BTreeMap<WorkspaceName, Revision>,
-    /// How far each has been read: spans of what came before are delivered, or pending.
+    /// How far each has been read: earlier spans are delivered or pending.
     read: BTreeMap<WorkspaceName, Revision>,
     /// How far each is delivered.
     delivered: BTreeMap<WorkspaceName, Revision>,
@@ -70,7 +69,7 @@ enum Waited {
 }
 
 impl Follower {
-    /// What there is now is where whoever asks for spans for the first time begins.
+    /// The present is where the first export starts.
     pub(super) fn new(shared: Arc<Shared>, otel: Otel, stop: Arc<Signal>) -> Self {
         let first = shared.baton.advanced(&BTreeMap::new()).into_iter().collect();
         // What begins within the same millisecond has begun after.
@@ -131,8 +130,8 @@ impl Follower {
         }
     }
 
-    /// Reads how far all was delivered. Whoever asks for spans for the first time gets them from
-    /// then on, and not of all that ever happened.
+    /// Reads how far everything was delivered. The first export starts at the present, not at the
+    /// beginning of the history.
     async fn begin(&mut self, store: &ProgressStore) -> Result<(), Error> {
         let kept = store.read().await?;
         for (workspace, Progress { delivered, seen }) in kept.progress {
@@ -156,7 +155,7 @@ impl Follower {
         store.begin(self.since).await
     }
 
-    /// Waits, and keeps an eye on what has happened meanwhile.
+    /// Waits, and observes new commits in the meantime.
     async fn wait(&mut self, time: Duration) -> Waited {
         let until = Instant::now() + time;
         loop {
@@ -194,14 +193,14 @@ impl Follower {
         for (workspace, seen) in behind {
             let mut read = match self.read.get(&workspace) {
                 Some(read) => *read,
-                // It was there before anybody asked for spans, or began since: its times tell.
+                // It existed before spans were first exported, or began since: its times decide.
                 None => match self.baton().revision_at(&workspace, self.since, seen).await {
                     Ok(revision) => {
                         self.read.insert(workspace.clone(), revision);
                         revision
                     }
                     Err(error) => {
-                        self.note_trouble(&error);
+                        self.note_trouble(&error.into());
                         continue;
                     }
                 },
@@ -241,17 +240,17 @@ impl Follower {
         for batch in &happened.batches {
             let taken = self.take_in(workspace, batch).await;
             if taken.is_err() {
-                // Some have been told of a part of it: all are looked up again.
+                // Some lifecycles have seen a part of it: all of them are looked up again.
                 self.lifecycles.clear();
             }
             taken?;
             read = batch.revision;
         }
-        // Nothing more is kept: what comes after it is looked for next time.
+        // Nothing more is kept: the following commits are read next time.
         Ok(if happened.batches.is_empty() { last } else { read })
     }
 
-    /// Makes spans of what has ended with a commit: of all of it, or of nothing.
+    /// Produces the spans that end with a commit: all of them or none.
     async fn take_in(&mut self, workspace: &WorkspaceName, batch: &Batch) -> Result<(), Error> {
         let mut spans = Vec::new();
         for index in 0..batch.events.len() {
@@ -424,7 +423,7 @@ impl Follower {
                     if is_last {
                         return false;
                     }
-                    // Asked to end meanwhile, it tries once more.
+                    // At shutdown it tries once more.
                     let _ = self.wait(pause).await;
                     continue;
                 }
@@ -454,7 +453,7 @@ impl Follower {
     }
 
     async fn try_to_write(&mut self, store: &ProgressStore) -> Result<(), Error> {
-        // Also of what is behind: nobody else may know of it when all begins anew.
+        // Also for what is behind: nothing else knows of it after a restart.
         let progress = |workspace: &WorkspaceName| Progress {
             delivered: self.delivered.get(workspace).copied().unwrap_or_default(),
             seen: self.seen.get(workspace).copied().unwrap_or_default(),

@@ -5,7 +5,7 @@ use std::fmt;
 use baton_core::{Traceparent, WorkspaceName};
 use sha2::{Digest, Sha256};
 
-/// A number of so many bytes, written as hexadecimal digits.
+/// A number of this many bytes, in hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Id<const BYTES: usize>([u8; BYTES]);
 
@@ -52,7 +52,7 @@ impl<const BYTES: usize> Id<BYTES> {
     }
 }
 
-/// The span that these names stand for.
+/// The span of these names.
 pub(super) fn span(workspace: &WorkspaceName, names: &[&str]) -> SpanId {
     Id::of("span", workspace, names)
 }
@@ -64,12 +64,12 @@ pub(super) struct SpanContext {
     pub(super) trace: TraceId,
     /// Below which span.
     pub(super) parent: Option<SpanId>,
-    /// Whether whoever began the trace keeps it. If not, its spans would be alone.
+    /// Whether the trace is sampled. If not, its spans would have no parent.
     pub(super) is_sampled: bool,
 }
 
 impl SpanContext {
-    /// Where a caller has said, or in a trace of its own that follows from its names.
+    /// The trace that a caller named, or a new one derived from the names.
     pub(super) fn of(
         traceparent: Option<&Traceparent>,
         workspace: &WorkspaceName,

@@ -19,16 +19,17 @@
 //!
 //! Invariants:
 //!
-//! 1. Ids follow from names alone, so that whoever derives a span again derives the same one.
-//! 2. The log is the queue. What is not delivered is not held in memory but read again; how far all
-//!    was delivered is kept beside the tokens. A span is delivered at least once.
-//! 3. When a life began is looked up in the log if it is not remembered: a restart loses nothing.
-//! 4. Nobody waits for it: it has a thread of its own, and whatever it does is bounded.
-//! 5. What agents say does not leave: no description, definition, body, result or error. Only who,
-//!    what kind, when, how often, how many tokens, and the `code` of an error.
+//! 1. Ids depend on names alone, so that deriving a span again gives the same one.
+//! 2. The log is the queue. Undelivered spans are not kept in memory but derived again; the
+//!    delivered positions are stored beside the tokens. A span is delivered at least once.
+//! 3. The beginning of a lifecycle is looked up in the log if it is not in memory: a restart loses
+//!    nothing.
+//! 4. No request waits for it: it has a separate thread, and all its work is bounded.
+//! 5. Content of agents is not exported: no description, definition, body, result or error. Only
+//!    names, types, times, counts, numbers of tokens, and the `code` of an error.
 //!
-//! Deliberately absent: metrics and logs by the same way, since `/metrics` and the server log are
-//! there; and gRPC, since every collector takes OTLP over HTTP as JSON.
+//! Deliberately absent: metrics and logs over OTLP, since there are `/metrics` and the server log;
+//! and gRPC, since every collector accepts OTLP over HTTP as JSON.
 
 mod endpoint;
 mod follower;
@@ -59,7 +60,7 @@ pub struct Otel {
     pub batch_spans_max: usize,
     /// How long a span waits for others to be sent with it.
     pub batch_delay: Duration,
-    /// How often is looked for what has happened.
+    /// How often new commits are looked for.
     pub look_every: Duration,
     /// How long one request may take.
     pub deadline: Duration,
@@ -74,7 +75,7 @@ pub struct Otel {
 /// Why spans cannot be sent anywhere.
 #[derive(Debug, Error)]
 pub enum OtelError {
-    /// The address of the collector makes no sense.
+    /// The address of the collector is invalid.
     #[error("`{given}` is no address of a collector: {reason}")]
     BadEndpoint {
         /// What was given.
@@ -82,13 +83,13 @@ pub enum OtelError {
         /// What is wrong with it.
         reason: String,
     },
-    /// The headers make no sense. What they are is not said: they may be secret.
+    /// The headers are invalid. They are not shown, since they may be secret.
     #[error("the headers for the collector make no sense: {reason}")]
     BadHeaders {
         /// What is wrong with them.
         reason: &'static str,
     },
-    /// Nobody is there to be believed.
+    /// There are no trusted certificate authorities.
     #[error(transparent)]
     Tls(#[from] TlsError),
 }
@@ -118,7 +119,7 @@ pub(crate) struct Exporter {
 }
 
 impl Exporter {
-    /// Begins, if that was asked for.
+    /// Starts the export, if it is configured.
     pub(crate) fn begin(shared: &Arc<Shared>) -> Self {
         let stop = Arc::new(Signal::default());
         let thread = shared.settings.otel.clone().and_then(|otel| {
@@ -126,7 +127,7 @@ impl Exporter {
             let follower = Follower::new(Arc::clone(shared), otel, Arc::clone(&stop));
             let work = move || {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-                // Without one nothing is sent, and everything else goes on.
+                // Without a thread nothing is exported, and everything else works.
                 if let Ok(runtime) = runtime {
                     runtime.block_on(follower.run());
                 }

@@ -1,23 +1,22 @@
-//! How far all was delivered, kept in the workspace that no door leads into.
+//! The delivered positions, stored in the workspace that no interface can reach.
 //!
 //! ```text
-//!   otel/since              from when on anything is sent: when it was first asked for
+//!   otel/since              when spans were first exported
 //!   otel/at/WORKSPACE       {"delivered": 40, "seen": 57}
 //! ```
 //!
-//! It is written now and then, and when the server ends. Whatever was delivered since the last time
-//! is delivered again after a crash, with the same ids.
+//! It is written periodically and at shutdown. What was delivered since the last write is delivered
+//! again after a crash, with the same ids.
 
 use std::collections::BTreeMap;
 
-use baton::{Baton, Error};
+use baton::{Baton, Error, Workspace};
 use baton_core::access::CLOSED;
 use baton_core::state::{Command, List, Set};
 use baton_core::{Json, Key, NamespaceName, Rejection, Revision, Timestamp, WorkspaceName};
-use baton_handle::Workspace;
 use serde::{Deserialize, Serialize};
 
-/// Under what all of it stands.
+/// The common prefix of its keys.
 const KEYS: &str = "otel/";
 const SINCE: &str = "otel/since";
 const AT: &str = "otel/at/";
@@ -45,12 +44,12 @@ pub(super) struct Kept {
 
 /// Where it is kept.
 pub(super) struct ProgressStore {
-    workspace: Workspace<Baton>,
+    workspace: Workspace,
 }
 
 impl ProgressStore {
     pub(super) fn of(baton: &Baton) -> Result<Self, Error> {
-        Ok(Self { workspace: Workspace::new(baton.clone(), CLOSED)?.as_agent(AGENT)? })
+        Ok(Self { workspace: baton.workspace(CLOSED)?.as_agent(AGENT)? })
     }
 
     /// Reads all of it. What cannot be read counts as not there: it is sent again.

@@ -1,4 +1,4 @@
-//! A span, and what is said about it.
+//! A span and its attributes.
 
 use baton_core::{Json, Revision, Timestamp, WorkspaceName};
 use serde_json::Value as Tree;
@@ -8,16 +8,16 @@ use super::ids::{SpanContext, SpanId};
 /// Longest `code` of an error that counts as the name of a kind.
 const CODE_CHARS_MAX: usize = 64;
 
-/// Whether what it stands for is done here, or asked of somebody else.
+/// Whether the work is done here or requested from another agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Here.
     Internal,
-    /// Asked of somebody else.
+    /// Requested from another agent.
     Client,
 }
 
-/// What an attribute says.
+/// The value of an attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Value {
     /// A text.
@@ -48,7 +48,7 @@ pub(super) struct Span {
     pub(super) begun: Timestamp,
     pub(super) ended: Timestamp,
     pub(super) attributes: Vec<(&'static str, Value)>,
-    /// What happened meanwhile.
+    /// Events during the span.
     pub(super) moments: Vec<(Timestamp, &'static str)>,
     /// Traces and spans of elsewhere that belong to it.
     pub(super) links: Vec<SpanContext>,
@@ -103,7 +103,7 @@ impl Span {
             .with("baton.revision", revision.0)
     }
 
-    /// It is somebody's doing.
+    /// It was done by an agent.
     pub(super) fn by(self, agent: &str) -> Self {
         self.with("gen_ai.operation.name", "invoke_agent")
             .with("gen_ai.agent.id", agent)
@@ -117,8 +117,8 @@ impl Span {
     }
 }
 
-/// Of which kind an error is: its own `code` if it has a short one, else this. Nothing else that is
-/// said in it leaves.
+/// The type of an error: its `code` if it has a short one, else this. Nothing else of it is
+/// exported.
 pub(super) fn kind_of(error: &Json, otherwise: &str) -> String {
     let tree = error.to_value();
     let code = tree.get("code").and_then(Tree::as_str).filter(|code| {
@@ -128,7 +128,7 @@ pub(super) fn kind_of(error: &Json, otherwise: &str) -> String {
     code.unwrap_or(otherwise).to_owned()
 }
 
-/// What a model has used, as far as a result says so.
+/// The token usage of a model, as far as a result contains it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Usage {
     input_tokens: Option<u64>,
@@ -137,7 +137,7 @@ pub(super) struct Usage {
 }
 
 impl Usage {
-    /// What a result says in the words of those who serve models.
+    /// The usage in the field names of model providers.
     pub(super) fn of(result: &Json) -> Self {
         // Most results are not of a model, and some are large.
         if !result.as_str().contains("\"usage\"") {

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use baton_core::primitive::Event as _;
 use baton_core::wire::{Call, Frame};
 use baton_core::{AgentId, Event, Space, Timestamp, WorkspaceName, handoff, message};
 
@@ -8,7 +9,7 @@ use super::lifecycles::{Lifecycle, LifecycleId, Seen, begins, ends, task_of};
 use super::otlp::encode;
 use super::span::{Kind, Span, Value};
 
-/// What is done, when and by whom, as it would be said to a door.
+/// Steps with time and agent, in the form of the wire.
 type Step<'a> = (u64, &'a str, &'a str);
 
 fn workspace() -> WorkspaceName {
@@ -40,7 +41,7 @@ fn spans(steps: &[Step<'_>]) -> Vec<Span> {
             }
         }
     };
-    // What was last given, by the word that stands for it in a step.
+    // The last returned ids, by the word that represents them in a step.
     let mut last: BTreeMap<&str, String> = BTreeMap::new();
     for (time, agent, text) in steps {
         let now = Timestamp(1_700_000_000_000 + time);
@@ -160,7 +161,7 @@ fn a_task_is_a_span_and_so_is_every_time_that_somebody_has_it_in_hand() {
     assert_eq!(number("gen_ai.usage.output_tokens"), Value::Number(2));
     assert_eq!(number("baton.task.attempt"), Value::Number(3));
     assert_eq!(all[5].moments.len(), 1, "it was accepted");
-    // Derived again they are the same, and what agents have said is nowhere.
+    // Deriving them again gives the same spans, and the content of agents is not in them.
     assert_eq!(spans(&steps), all);
     assert!(!String::from_utf8(encode(&all)).unwrap().contains("psst"));
     let mut ids: Vec<_> = all.iter().map(|span| span.id.to_string()).collect();

@@ -1,13 +1,13 @@
-//! A bucket that fills by itself, kept as the one moment at which it will be full.
+//! A token bucket, represented by the time at which it will be full.
 //!
 //! ```text
 //!   ├──── a second ────┤
-//!   ▓▓▓▓▓▓▓▓▓▓░░░░░░░░░░   what was taken has to flow in again until `full_at`
+//!   ▓▓▓▓▓▓▓▓▓▓░░░░░░░░░░   what was taken is refilled until `full_at`
 //!   now       full_at   │
 //!                       └─ a bucket is empty when `full_at` is a second away, in debt beyond that
 //! ```
 //!
-//! It holds what flows in within a second.
+//! Its capacity is what is refilled within a second.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,62 +1,63 @@
-//! Quotas: what one token and one workspace may take, so that nobody takes what others need.
+//! Quotas: how much one token and one workspace may use, so that others are not affected.
 //!
 //! ```text
-//!   Authority ── permitted? ──▶ charge ──▶ the token's meter ─┐ all have some left: all pay
-//!                                     └──▶ the workspace's  ──┘ one has not: nobody pays, refused
+//!   Authority ── permitted? ──▶ charge ──▶ the token's meter ─┐ all have budget: all pay
+//!                                     └──▶ the workspace's  ──┘ one has none: refused, none pays
 //! ```
 //!
 //! | quota | of a token | of a workspace | when it is reached |
 //! |---|---|---|---|
-//! | operations a second | yes | yes | `quota.operations`, with how long to wait |
-//! | bytes written a second | yes | yes | `quota.bytes`, with how long to wait |
+//! | operations a second | yes | yes | `quota.operations`, with the time to wait |
+//! | bytes written a second | yes | yes | `quota.bytes`, with the time to wait |
 //! | watches at a time | yes | yes | `quota.watches` |
 //! | connections at a time | yes | | `quota.connections` |
 //! | entries, bytes stored | | yes | the engine's: [`baton::Extents`] |
 //!
-//! 1. What is not limited costs nothing: there is no meter then, and nobody asks for one.
-//! 2. What is refused has paid nothing and done nothing.
-//! 3. Whoever has something left may do what they ask for, however large: they are in debt then,
-//!    and wait until it is paid. So whatever is allowed at all can be done, and is never half done.
-//! 4. There are as many meters of workspaces as are in use, and some: those at rest are let go of.
+//! 1. Without limits there is no overhead: there is no meter then.
+//! 2. A refused request is not charged and has no effect.
+//! 3. If any budget is left, a request runs as a whole, however large: the caller is then in debt,
+//!    and waits until it is paid. So every allowed request can run, and never in part.
+//! 4. There are about as many meters of workspaces as are in use: idle ones are dropped.
 //!
-//! Deliberately absent: connections of a workspace, since a connection is in none and speaks of
-//! any; and what is stored by a token, since what is stored belongs to its workspace.
+//! Deliberately absent: connections per workspace, since a connection can use any workspace; and
+//! storage per token, since stored data belongs to its workspace.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use baton_core::access::{CLOSED, Permission, permission};
 use baton_core::wire::Call;
 use baton_core::{Mutation, WorkspaceName};
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 use tokio::time::Instant;
 
 use crate::metrics::Gauge;
-use crate::refusal::Refusal;
 use bucket::Bucket;
 
 mod bucket;
 #[cfg(test)]
 mod tests;
 
-/// Meters of workspaces that may be kept before those at rest are let go of.
+/// Meters of workspaces that are kept before idle ones are dropped.
 const AT_REST_MAX: usize = 1_024;
 
-/// What somebody may take; as much as they like of what is not given.
+/// A quota.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Quota {
-    /// Operations a second. Each command of a transaction is one.
+    /// Operations per second; each command of a transaction counts. If omitted, unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operations_per_s: Option<u64>,
-    /// Bytes a second of requests that change something, and of uploads.
+    /// Bytes per second of commands and uploads. If omitted, unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_per_s: Option<u64>,
-    /// Connections at a time. Of tokens only.
+    /// Concurrent connections; only for tokens. If omitted, unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections_max: Option<u64>,
-    /// Watches at a time.
+    /// Concurrent watches. If omitted, unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watches_max: Option<u64>,
 }
@@ -68,7 +69,7 @@ impl Quota {
         *self == Self::default()
     }
 
-    /// The same, with what is not given as `usual` has it.
+    /// The same, with absent limits taken from `usual`.
     #[must_use]
     pub fn or(self, usual: Self) -> Self {
         Self {
@@ -80,7 +81,7 @@ impl Quota {
     }
 }
 
-/// What is set for a whole server.
+/// The quotas of a server.
 #[derive(Clone, Debug, Default)]
 pub struct Quotas {
     /// Of every workspace that is not named.
@@ -91,37 +92,82 @@ pub struct Quotas {
     pub token: Quota,
 }
 
-/// What is limited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Limit {
-    /// How often something is asked for.
-    Operations,
-    /// How much is written.
-    Bytes,
-    /// How many are connected.
-    Connections,
-    /// How many watch.
-    Watches,
-}
-
-impl Limit {
-    /// What one does with it, as part of a sentence.
-    pub(crate) fn verb(self) -> &'static str {
-        match self {
-            Self::Operations => "ask for",
-            Self::Bytes => "write",
-            Self::Connections | Self::Watches => "have",
+baton_core::refusals! {
+    /// A quota is reached. Its serialization is its facts.
+    #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
+    #[serde(tag = "limit", rename_all = "snake_case")]
+    pub(crate) enum OverQuota {
+        /// The token or the workspace exceeds its operations per second.
+        #[error("the quota of the {of} is reached: it may ask for {max} operations a second")]
+        Operations {
+            /// Whose quota it is.
+            of: Owner,
+            /// The quota.
+            max: u64,
+            /// How long to wait.
+            retry_after_ms: u64,
+        } => {
+            code: "quota.operations",
+            kind: Exhausted,
+            hint: "wait for `retry_after_ms`, send less, or ask the server's operator for a larger \
+                quota",
+            cause: "`of` says whose quota it is, `max` its size. Each command of a transaction is \
+                one operation. If any budget is left the whole transaction runs; the overdraft \
+                delays your next request. Nothing was done.",
+            remedy: "Wait for `retry_after_ms`, which HTTP also sends as `Retry-After`; send less, \
+                or ask for a larger quota.",
         }
-    }
-
-    /// What it is a number of, likewise.
-    pub(crate) fn things(self) -> &'static str {
-        match self {
-            Self::Operations => "operations a second",
-            Self::Bytes => "bytes a second",
-            Self::Connections => "connections at a time",
-            Self::Watches => "watches at a time",
+        /// The token or the workspace exceeds its bytes written per second.
+        #[error("the quota of the {of} is reached: it may write {max} bytes a second")]
+        Bytes {
+            /// Whose quota it is.
+            of: Owner,
+            /// The quota.
+            max: u64,
+            /// How long to wait.
+            retry_after_ms: u64,
+        } => {
+            code: "quota.bytes",
+            kind: Exhausted,
+            hint: "wait for `retry_after_ms`, send less, or ask the server's operator for a larger \
+                quota",
+            cause: "Requests that change something and uploads count; `of` says whose quota it is. \
+                If any budget is left a write runs as a whole; the overdraft delays your next \
+                request. Nothing was done.",
+            remedy: "Wait for `retry_after_ms`, which HTTP also sends as `Retry-After`; write \
+                less, or ask for a larger quota.",
+        }
+        /// The token has too many connections.
+        #[error("the quota of the {of} is reached: it may have {max} connections at a time")]
+        Connections {
+            /// Whose quota it is.
+            of: Owner,
+            /// The quota.
+            max: u64,
+        } => {
+            code: "quota.connections",
+            kind: Exhausted,
+            hint: "close some, or ask the server's operator for a larger quota",
+            cause: "Programs that share the token do not close their connections, or there are \
+                more programs than planned. A connection counts for the token that was used on it \
+                last.",
+            remedy: "Close some, share one WebSocket for many requests, or ask for a larger quota.",
+        }
+        /// The token or the workspace has too many watches.
+        #[error("the quota of the {of} is reached: it may have {max} watches at a time")]
+        Watches {
+            /// Whose quota it is.
+            of: Owner,
+            /// The quota.
+            max: u64,
+        } => {
+            code: "quota.watches",
+            kind: Exhausted,
+            hint: "close some, or ask the server's operator for a larger quota",
+            cause: "`of` says whose quota it is. HTTP event streams and WebSocket watches both \
+                count.",
+            remedy: "End some, watch one wider pattern instead of many narrow ones, or ask for a \
+                larger quota.",
         }
     }
 }
@@ -130,19 +176,18 @@ impl Limit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Owner {
-    /// Of whoever calls.
+    /// Of the caller's token.
     Token,
     /// Of where it happens.
     Workspace,
 }
 
-impl Owner {
-    /// Its name.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
+impl fmt::Display for Owner {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
             Self::Token => "token",
             Self::Workspace => "workspace",
-        }
+        })
     }
 }
 
@@ -156,7 +201,7 @@ pub(crate) struct Cost {
 }
 
 impl Cost {
-    /// What a call takes that came as so many bytes.
+    /// The cost of a call of this many bytes.
     pub(crate) fn of(call: &Call, bytes: usize) -> Self {
         let operations = match call {
             Call::Transaction(Mutation::Transaction { commands, .. }) => {
@@ -178,7 +223,7 @@ impl Cost {
     pub(crate) const ONE: Self = Self { operations: 1, bytes: 0 };
 }
 
-/// What somebody has taken.
+/// The usage of one owner.
 #[derive(Debug)]
 pub(crate) struct Meter {
     owner: Owner,
@@ -211,23 +256,23 @@ impl Meter {
         u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Whether there is something left of all that a cost takes some of.
-    fn check(&self, cost: Cost) -> Result<(), Refusal> {
-        let now_ns = self.now_ns();
-        for (limit, rate, bucket, taken) in [
-            (Limit::Operations, self.quota.operations_per_s, &self.operations, cost.operations),
-            (Limit::Bytes, self.quota.bytes_per_s, &self.bytes, cost.bytes),
-        ] {
-            let Some(rate) = rate.filter(|_| taken > 0) else { continue };
-            if let Err(wait_ns) = bucket.has_some(rate, now_ns) {
-                let retry_after_ms = Some(wait_ns.div_ceil(1_000_000).max(1));
-                return Err(Refusal::OverQuota {
-                    limit,
-                    of: self.owner,
-                    max: rate,
-                    retry_after_ms,
-                });
-            }
+    /// Checks that there is budget for everything that a cost contains.
+    fn check(&self, cost: Cost) -> Result<(), OverQuota> {
+        let (of, now_ns) = (self.owner, self.now_ns());
+        let retry_after_ms = |wait_ns: u64| wait_ns.div_ceil(1_000_000).max(1);
+        if let Some(max) = self.quota.operations_per_s.filter(|_| cost.operations > 0) {
+            self.operations.has_some(max, now_ns).map_err(|wait_ns| OverQuota::Operations {
+                of,
+                max,
+                retry_after_ms: retry_after_ms(wait_ns),
+            })?;
+        }
+        if let Some(max) = self.quota.bytes_per_s.filter(|_| cost.bytes > 0) {
+            self.bytes.has_some(max, now_ns).map_err(|wait_ns| OverQuota::Bytes {
+                of,
+                max,
+                retry_after_ms: retry_after_ms(wait_ns),
+            })?;
         }
         Ok(())
     }
@@ -242,21 +287,24 @@ impl Meter {
         }
     }
 
-    /// A place among its connections or watches.
-    fn enter(self: &Arc<Self>, limit: Limit) -> Result<Option<QuotaGuard>, Refusal> {
-        let (max, gauge) = match limit {
-            Limit::Connections => (self.quota.connections_max, &self.connections),
-            Limit::Watches => (self.quota.watches_max, &self.watches),
-            Limit::Operations | Limit::Bytes => return Ok(None),
+    /// Counts one more connection or watch.
+    fn enter(self: &Arc<Self>, counted: Counted) -> Result<Option<QuotaGuard>, OverQuota> {
+        let (max, gauge) = match counted {
+            Counted::Connection => (self.quota.connections_max, &self.connections),
+            Counted::Watch => (self.quota.watches_max, &self.watches),
         };
         let Some(max) = max else { return Ok(None) };
         if gauge.enter(usize::try_from(max).unwrap_or(usize::MAX)) {
-            return Ok(Some(QuotaGuard { meter: Arc::clone(self), limit }));
+            return Ok(Some(QuotaGuard { meter: Arc::clone(self), counted }));
         }
-        Err(Refusal::OverQuota { limit, of: self.owner, max, retry_after_ms: None })
+        let of = self.owner;
+        Err(match counted {
+            Counted::Connection => OverQuota::Connections { of, max },
+            Counted::Watch => OverQuota::Watches { of, max },
+        })
     }
 
-    /// Whether nobody would notice if it was made anew.
+    /// Whether it is in its initial state, and can be dropped.
     fn is_at_rest(&self) -> bool {
         let now_ns = self.now_ns();
         self.watches.count() == 0 && self.operations.is_full(now_ns) && self.bytes.is_full(now_ns)
@@ -267,7 +315,14 @@ impl Meter {
 #[derive(Debug)]
 pub(crate) struct QuotaGuard {
     meter: Arc<Meter>,
-    limit: Limit,
+    counted: Counted,
+}
+
+/// What a quota counts while it is open.
+#[derive(Clone, Copy, Debug)]
+enum Counted {
+    Connection,
+    Watch,
 }
 
 impl QuotaGuard {
@@ -277,31 +332,30 @@ impl QuotaGuard {
     }
 
     /// A place among the connections of a token.
-    pub(crate) fn of_connection(meter: &Arc<Meter>) -> Result<Option<Self>, Refusal> {
-        meter.enter(Limit::Connections)
+    pub(crate) fn of_connection(meter: &Arc<Meter>) -> Result<Option<Self>, OverQuota> {
+        meter.enter(Counted::Connection)
     }
 
-    /// Places among the watches of all these, or of none.
-    pub(crate) fn of_watch(meters: &[Option<Arc<Meter>>]) -> Result<Vec<Self>, Refusal> {
+    /// Slots among the watches of all these meters, or of none.
+    pub(crate) fn of_watch(meters: &[Option<Arc<Meter>>]) -> Result<Vec<Self>, OverQuota> {
         let meters = meters.iter().flatten();
         let quota_guards: Vec<_> =
-            meters.map(|meter| meter.enter(Limit::Watches)).collect::<Result<_, _>>()?;
+            meters.map(|meter| meter.enter(Counted::Watch)).collect::<Result<_, _>>()?;
         Ok(quota_guards.into_iter().flatten().collect())
     }
 }
 
 impl Drop for QuotaGuard {
     fn drop(&mut self) {
-        match self.limit {
-            Limit::Connections => self.meter.connections.leave(),
-            Limit::Watches => self.meter.watches.leave(),
-            Limit::Operations | Limit::Bytes => {}
+        match self.counted {
+            Counted::Connection => self.meter.connections.leave(),
+            Counted::Watch => self.meter.watches.leave(),
         }
     }
 }
 
 /// Lets all of them pay, or none.
-pub(crate) fn charge(meters: &[Option<Arc<Meter>>], cost: Cost) -> Result<(), Refusal> {
+pub(crate) fn charge(meters: &[Option<Arc<Meter>>], cost: Cost) -> Result<(), OverQuota> {
     meters.iter().flatten().try_for_each(|meter| meter.check(cost))?;
     pay(meters, cost);
     Ok(())
@@ -338,8 +392,9 @@ impl Meters {
         if let Some(meter) = in_use.get(workspace) {
             return Some(Arc::clone(meter));
         }
-        // Anybody may name any workspace: what nobody uses must not pile up. Twice as many as are
-        // in use, so that looking through them is paid for by those that came since.
+        // A caller may name any workspace, so unused meters must not accumulate. They are swept
+        // when there are twice as many as in use, which spreads the cost of a sweep over the new
+        // ones.
         if in_use.len() >= AT_REST_MAX && in_use.len() == in_use.capacity() {
             in_use.retain(|_, meter| Arc::strong_count(meter) > 1 || !meter.is_at_rest());
             let kept = AT_REST_MAX.max(2 * in_use.len());

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Somebody to write to who hands on what comes.
+/// A writer that passes on everything it gets.
 struct Paper(Sender<Vec<u8>>);
 
 impl Write for Paper {
@@ -136,7 +136,7 @@ fn nobody_waits_for_whoever_does_not_read() {
         server_log.write(Level::Info, "it.happened", &[]);
     }
     drop(go_on);
-    // What is noted when there is room again says first how much was lost.
+    // The first line after an overflow reports how many were lost.
     while lines.recv().is_ok() {
         server_log.write(Level::Info, "it.went_on", &[]);
         let lost = server_log.0.as_ref().expect("it writes").lost.load(Ordering::Relaxed);

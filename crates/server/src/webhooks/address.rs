@@ -13,7 +13,7 @@ pub(super) struct Address<'a> {
     pub(super) port: u16,
     /// Host and port as they were written.
     pub(super) authority: &'a str,
-    /// What to ask for there.
+    /// The path and query.
     pub(super) path: String,
 }
 
@@ -36,8 +36,8 @@ impl<'a> Address<'a> {
     }
 }
 
-/// Whether an address is one that everybody can reach, so that whoever adds a webhook gets nowhere
-/// that they could not get to without Baton.
+/// Whether an address is public, so that the author of a webhook cannot reach anything through
+/// Baton that is not reachable without it.
 pub(super) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_4(address),

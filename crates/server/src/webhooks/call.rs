@@ -1,4 +1,4 @@
-//! One call: where it goes, what it says, and what became of it.
+//! One webhook call: its target, its content, and its outcome.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -58,7 +58,7 @@ async fn make(
     let broken = |error: hyper::Error| call_error(format!("the connection broke: {error}"), true);
     let (mut sender, connection) = handshake.map_err(broken)?;
     let request = request(workspace, webhook_call, &address).ok_or_else(unusable)?;
-    // The connection is driven along with the request, and dropped with it.
+    // The connection is polled together with the request, and dropped with it.
     let driven = async {
         // However it ends, the request learns of it.
         let _ = connection.await;
@@ -82,8 +82,8 @@ async fn make(
     }
 }
 
-/// A connection to one of the addresses that were looked at; whether it is the host of that name is
-/// for its certificate to say.
+/// A connection to one of the checked addresses; its certificate proves whether it is the host of
+/// that name.
 async fn connected(address: &Address<'_>, webhooks: &Webhooks) -> Result<Stream, CallError> {
     let found = allowed(address, webhooks).await?;
     let reached = TcpStream::connect(&*found).await;

@@ -1,4 +1,4 @@
-//! Calls of webhooks: made outside of every commit, by the server, if it was told to.
+//! Webhook calls: made by the server outside of every commit, if enabled.
 //!
 //! ```text
 //!   reaction.called ──▶ Take ──▶ call_begun, durable ──▶ POST ──▶ Settle ──▶ call_done
@@ -8,15 +8,16 @@
 //!
 //! Invariants:
 //!
-//! 1. A call is begun in the log before it is made. If the server dies meanwhile, the try counts as
-//!    failed when its time is over, and the call is made again: at least once, never unseen.
-//! 2. Everything is bounded: calls at a time, the time each may take, what is read of an answer.
+//! 1. A call is recorded in the log before it is made. If the server dies in the meantime, the
+//!    attempt counts as failed when its time is over, and the call is made again: at least once,
+//!    and always recorded.
+//! 2. Everything is bounded: calls at a time, the duration of each, how much of a response is read.
 //! 3. Unless private addresses are allowed, only public ones are called: the name is looked up
 //!    once, every address it has must be public, and one of those very addresses is called.
-//! 4. Redirects are not followed: they would lead around the third rule.
-//! 5. The rules decide what is due and whether it is tried again; here stands only how to call.
-//! 6. Where the address begins with `https://`, nothing is said to whom no trusted authority calls
-//!    by that name.
+//! 4. Redirects are not followed: they would bypass the third rule.
+//! 5. The rules decide what is due and whether it is retried; this module only makes the call.
+//! 6. For an `https://` address, nothing is sent to a host without a certificate for that name from
+//!    a trusted authority.
 
 mod address;
 mod call;
@@ -34,7 +35,7 @@ use tokio::task::JoinSet;
 
 use call::call;
 
-/// How often is looked for calls that are due.
+/// How often due calls are looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How many calls of one workspace are made at a time.
 const AT_A_TIME: usize = 8;
@@ -46,16 +47,16 @@ const WORKSPACES_MAX: usize = 32;
 pub struct Webhooks {
     /// Whether addresses may be called that are private, loopback or otherwise not public.
     private: bool,
-    /// Whom to believe where TLS is spoken.
+    /// The trusted authorities for TLS.
     trust: Result<Trust, TlsError>,
 }
 
 impl Webhooks {
-    /// Calls at public addresses, or at `private` ones, too. Whom to believe where an address
-    /// begins with `https://` is said by a file in PEM if one is named, else by the system.
+    /// Calls public addresses, and with `private` others too. Certificates of `https://` addresses
+    /// are verified against a PEM file if one is named, else against the system trust store.
     pub fn new(private: bool, ca_file: Option<&Path>) -> Result<Self, TlsError> {
         let trust = match Trust::of(ca_file) {
-            // Whoever calls nobody over TLS needs no authority. The others are told each time.
+            // Without TLS calls no authority is needed. Otherwise each call reports the error.
             Err(error @ TlsError::NoRoots { .. }) => Err(error),
             read => Ok(read?),
         };
@@ -63,9 +64,9 @@ impl Webhooks {
     }
 }
 
-/// Makes calls for as long as it is asked to. Does not end by itself.
+/// Makes calls until it is dropped. It does not end on its own.
 pub(crate) async fn run(baton: Baton, webhooks: Webhooks) {
-    // What was not called before the last end is waited for in workspaces that nobody may ask for.
+    // Calls that were pending at the last shutdown may be in workspaces that no request loads.
     baton.wake_sleepers().await;
     let mut busy: BTreeSet<WorkspaceName> = BTreeSet::new();
     let mut working = JoinSet::new();
@@ -94,7 +95,7 @@ async fn serve(baton: Baton, workspace: WorkspaceName, webhooks: Webhooks) -> Wo
         let (call_number, attempt) = (webhook_call.number, webhook_call.attempt);
         let outcome = call(&workspace, webhook_call, &webhooks).await;
         let settle = Command::Settle { call: call_number, attempt, outcome };
-        // If this cannot be written, the try counts as failed when its time is over.
+        // If this cannot be written, the attempt counts as failed when its time is over.
         let _ = execute(&baton, &workspace, settle).await;
     }
     workspace

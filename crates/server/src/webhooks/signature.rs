@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 /// The length of a block of SHA-256.
 const BLOCK: usize = 64;
 
-/// The signature as the header has it.
+/// The signature in the form of the header.
 pub(super) fn signature(secret: &str, timestamp: &str, body: &[u8]) -> String {
     let code = hmac(secret.as_bytes(), &[timestamp.as_bytes(), b".", body]);
     format!("sha256={}", hexadecimal(&code))

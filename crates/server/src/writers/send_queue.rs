@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use baton::Watch;
+use baton::EngineWatch;
 use baton_tls::try_send;
 use tokio::net::TcpStream;
 
@@ -168,7 +168,7 @@ impl SendQueue {
         Enqueued::Accepted
     }
 
-    /// Takes a copy of output, unless the caller, who becomes the owner, must send it.
+    /// Copies output into the queue, unless the caller, which becomes the owner, must send it.
     pub(crate) fn enqueue_copy(
         self: &Arc<Self>,
         slices: &[IoSlice<'_>],
@@ -224,7 +224,7 @@ impl SendQueue {
     pub(crate) fn watch(
         self: &Arc<Self>,
         bytes: &mut Vec<u8>,
-        (id, watch, slot): (u64, Watch, WatchSlot),
+        (id, watch, slot): (u64, EngineWatch, WatchSlot),
     ) {
         // No thread is flushing while this is locked.
         let mut encoder = locked(&self.encoder);
@@ -242,7 +242,7 @@ impl SendQueue {
 
     /// How many watches there are; the owner is woken when it has been flushed again.
     pub(crate) fn watches_left(&self, owner: &Waker) -> usize {
-        // First, so that a thread which flushes it meanwhile wakes the owner.
+        // First, so that a thread that flushes it in the meantime wakes the owner.
         let mut pending = locked(&self.pending);
         pending.is_awaited = true;
         pending.owner = Some(owner.clone());
@@ -265,8 +265,8 @@ impl SendQueue {
         locked(&self.pending).wait_idle(owner)
     }
 
-    /// Waits until it is not queued, and takes out what was not sent; nothing if the peer is gone.
-    /// The owner has it then, until it is released.
+    /// Waits until it is not queued, and takes out what was not sent; nothing if the peer has gone.
+    /// The owner keeps it until it is released.
     pub(crate) fn take_unsent(&self) -> impl Future<Output = Option<Unsent>> {
         std::future::poll_fn(|context| self.poll_take_unsent(context))
     }
@@ -300,8 +300,7 @@ impl SendQueue {
         self.needs_owner.store(true, Ordering::Relaxed);
     }
 
-    /// How long a group has taken, and how much in it has waited for that, if that was long and
-    /// nobody has asked.
+    /// How long a slow group has taken, and how many requests waited for it, if not reported yet.
     pub(crate) fn slow(&self) -> Option<(Duration, usize)> {
         locked(&self.pending).slow.take()
     }
@@ -317,8 +316,9 @@ impl SendQueue {
         }
     }
 
-    /// Sends what can be sent, and what is queued meanwhile. Then it is idle, unless a request in
-    /// it still waits for a group, or watches have more events than are sent at a time.
+    /// Sends as much as possible, including what is queued in the meantime. Then it is idle, unless
+    /// a request in it still waits for a group, or watches have more events than are sent at a
+    /// time.
     fn drain(self: &Arc<Self>) {
         let mut encoder = locked(&self.encoder);
         let Encoder { outbox, pushes } = &mut *encoder;

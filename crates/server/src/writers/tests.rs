@@ -1,14 +1,13 @@
-//! Send queues on real sockets: what is said keeps its order, waits for the disk, and comes home if
-//! the peer takes nothing.
+//! Send queues on real sockets: output keeps its order, waits for the disk, and returns to its
+//! owner if the peer accepts nothing.
 
 use std::time::Duration;
 
-use baton::Options;
 use baton::clock::SystemClock;
+use baton::{Admission, Caller, Options};
 use baton_core::state::{self, Set};
 use baton_core::wire::Watch as Wanted;
 use baton_core::{AgentId, Command, Json, Key, NamespaceName, WorkspaceName};
-use baton_handle::{Caller, Carrier};
 use baton_log::MemoryLog;
 use baton_tls::Stream;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -18,7 +17,7 @@ use tokio::time::timeout;
 use super::*;
 use crate::access::Authority;
 use crate::deadline_stream::DeadlineStream;
-use crate::in_flight::{InFlight, SubmitOutcome};
+use crate::in_flight::InFlight;
 use crate::settings::Settings;
 use crate::shared::WatchSlot;
 
@@ -67,11 +66,11 @@ impl Fixture {
         let request = Command::from(state::Command::Set(set)).into();
         let baton = &self.shared.baton;
         let handed = in_flight.submit(baton, &self.workspace, &Self::agent(), request, id);
-        assert!(matches!(handed, Ok(SubmitOutcome::InFlight)));
+        assert!(matches!(handed, Ok(Admission::Answer(()))));
     }
 }
 
-/// Packs it, whoever is to say it.
+/// Queues it, whoever sends it.
 async fn say(queue: &Arc<SendQueue>, bytes: &[u8]) {
     let mut bytes = bytes.to_vec();
     while !matches!(queue.enqueue(&mut bytes, &mut InFlight::default()), Enqueued::Accepted) {
@@ -108,7 +107,7 @@ async fn what_is_said_keeps_its_order() {
         let text = format!("{number};");
         say(&queue, text.as_bytes()).await;
         expected.extend_from_slice(text.as_bytes());
-        // The writers are asleep as long as the line is short: whoever serves helps.
+        // The writers sleep as long as few queues are ready: the serving thread flushes them.
         fixture.shared.writers.drain_once();
     }
     assert_eq!(hear(&mut peer, expected.len()).await, expected);
@@ -177,7 +176,7 @@ async fn what_was_handed_in_later_is_answered_later() {
     fixture.set(&mut in_flight, 1);
     assert!(matches!(queue.enqueue(&mut Vec::new(), &mut in_flight), Enqueued::Accepted));
     fixture.shared.baton.wait_all_durable().await.expect("memory does not fail");
-    // Before the first is said: the queue has one that is durable and one that is not.
+    // Before the first is sent: the queue has one durable request and one that is not.
     fixture.set(&mut in_flight, 2);
     assert!(matches!(queue.enqueue(&mut Vec::new(), &mut in_flight), Enqueued::Accepted));
     fixture.shared.writers.make_ready(&fixture.shared.baton, |_| {});

@@ -1,24 +1,24 @@
-//! One WebSocket: reads all that is there, hands it in, and leaves the rest to the writers.
+//! One WebSocket: reads what has arrived, submits it, and leaves the rest to the writers.
 //!
 //! ```text
 //!          ┌──────────────── wait: readable, jobs, time, the queue ◀┐
 //!          ▼                                                        │
-//!   receive ──▶ take in: decode, hand in ──▶ flush: into the queue ─┘
-//!                  │                           │ behind TLS, or the peer takes nothing
-//!                  │ stalled: load, full       ▼
-//!                  └─────────────────────▶ settle: wait, answer, send
+//!   receive ──▶ take in: decode, submit ───▶ flush: into the queue ─┘
+//!                  │                           │ with TLS, or the peer accepts nothing
+//!                  │ retry: load, full         ▼
+//!                  └─────────────────────▶ drain: wait, answer, send
 //! ```
 //!
 //! Invariants:
 //!
-//! 1. Requests are handed in in the order they came, so writes of one connection keep their order.
-//! 2. An idle connection holds no buffer: bytes are received into one that all share, and only an
-//!    unfinished message is kept.
-//! 3. A peer that does not read stops being read from; one that takes nothing for long is left, and
-//!    so is one that takes too long over a message.
-//! 4. Whatever was handed in is answered before the connection ends, if the peer still listens.
-//! 5. However much a peer sends or is sent, others have their turn after a bounded part of it; and
-//!    however many peers a workspace has, other workspaces have theirs.
+//! 1. Requests are submitted in the order of arrival, so writes of one connection keep their order.
+//! 2. An idle connection has no buffer: bytes are received into a shared one, and only an
+//!    incomplete message is kept.
+//! 3. Nothing is read from a peer that does not read; a peer that accepts nothing for long is
+//!    disconnected, and so is one that takes too long over a message.
+//! 4. Every submitted request is answered before the connection ends, if the peer still reads.
+//! 5. However much a peer sends or receives, others are served after a bounded part of it; and
+//!    however many peers a workspace has, other workspaces are served too.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -26,10 +26,10 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use baton::Error;
+use baton::error::Error;
+use baton::{Caller, RetryAfter};
 use baton_core::wire::{Fault, Problem, Watch as Wanted};
 use baton_core::{AgentId, Answer, Query, Request, WorkspaceName};
-use baton_handle::{Caller, Carrier};
 use baton_tls::Stream;
 use bytes::Bytes;
 use tokio::io::{AsyncRead, ReadBuf};
@@ -43,7 +43,7 @@ use super::outbox::Outbox;
 use super::pushes::Pushes;
 use crate::access::Authority;
 use crate::fairness::Budget;
-use crate::in_flight::{InFlight, Stalled};
+use crate::in_flight::InFlight;
 use crate::refusal::Refusal;
 use crate::shared::{InboundBytes, Shared, WatchSlot};
 use crate::writers::SendQueue;
@@ -55,7 +55,7 @@ mod tests;
 
 /// How much is received at a time, by all connections of a thread.
 const RECEIVE_BYTES: usize = 64 << 10;
-/// Events pushed between two looks at the socket.
+/// Events that are pushed before the socket is read again.
 const PUSHES_MAX: usize = 256;
 
 thread_local! {
@@ -78,15 +78,21 @@ impl From<ProtocolError> for End {
 
 /// Why taking in had to stop.
 enum Stop {
-    /// Something must happen before this request can be handed in.
-    Stalled { workspace: WorkspaceName, agent: AgentId, stalled: Stalled<(Request, u64)> },
-    /// The workspace must be loaded before this question can be answered.
-    Unloaded { caller: Caller, query: Query, id: u64 },
+    /// This request must be submitted again after a wait.
+    RetryRequest {
+        workspace: WorkspaceName,
+        agent: AgentId,
+        request: Request,
+        id: u64,
+        after: RetryAfter,
+    },
+    /// This query must be submitted again after a wait.
+    RetryQuery { caller: Caller, query: Query, id: u64, after: RetryAfter },
     /// A watch begins.
     Watch { caller: Caller, wanted: Wanted, id: u64 },
     /// There is as much unanswered as may be.
     Full,
-    /// The workspace has had its share: others have their turn.
+    /// The workspace has used its budget: other workspaces are served first.
     Spent(WorkspaceName),
 }
 
@@ -108,7 +114,7 @@ struct Connection {
     queue: Option<Arc<SendQueue>>,
     decoder: Decoder,
     receiving: InboundBytes,
-    /// What was received and not taken in.
+    /// Received bytes that are not decoded yet.
     inbox: Vec<u8>,
     outbox: Outbox,
     in_flight: InFlight<u64>,
@@ -118,17 +124,17 @@ struct Connection {
     /// The last names that were used: nearly always the next ones too.
     workspace: Option<WorkspaceName>,
     agent: AgentId,
-    /// Who acts where nobody is named.
+    /// The agent of requests that name none.
     anonymous: AgentId,
     /// What the peer may.
     authority: Authority,
-    /// Since when a part of a message is there, and the rest is not.
+    /// Since when a message is incomplete.
     unfinished_since: Option<Instant>,
-    /// Events were pushed last: the socket is looked at before more are.
+    /// Events were pushed last: the socket is read before more are pushed.
     has_pushed: bool,
     /// What it takes of the share of the workspace.
     budget: Budget,
-    /// It has waited in line for that.
+    /// It has waited for its turn.
     has_waited: bool,
     /// Its share of this turn is used up, and there may be more to do.
     has_more: bool,
@@ -237,7 +243,7 @@ impl Connection {
         ended.unwrap_or(End::Gone)
     }
 
-    /// This task is the one that is told of what could not be sent.
+    /// Registers this task for output that could not be sent.
     async fn own_queue(&mut self) {
         if let Some(queue) = self.queue.clone() {
             let label = |context: &mut Context<'_>| {
@@ -270,7 +276,7 @@ impl Connection {
         self.alarm.as_mut().poll(context).map(|()| Woken::Time)
     }
 
-    /// Receives what is there and takes it in.
+    /// Receives what has arrived and takes it in.
     fn poll_received(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Stop>, End>> {
         if self.is_full() {
             // It is woken by the end of a question, or by the queue.
@@ -280,7 +286,7 @@ impl Connection {
             }
         }
         RECEIVED.with_borrow_mut(|buffer| {
-            // Not `try_read`, which would have to be told once more that there is nothing left.
+            // Not `try_read`, which would need another call to learn that nothing is left.
             let mut room = ReadBuf::new(buffer);
             let count = match Pin::new(&mut self.stream).poll_read(context, &mut room) {
                 Poll::Pending => return Poll::Pending,
@@ -334,7 +340,7 @@ impl Connection {
         if used == 0 {
             self.inbox = inbox;
         } else if used < inbox.len() {
-            // In a buffer of its own size: the one before may have held a large message.
+            // In a buffer of the right size: the previous one may have held a large message.
             self.inbox = inbox[used..].to_vec();
         }
         self.count_unless(stop)
@@ -348,8 +354,8 @@ impl Connection {
         Ok(stop)
     }
 
-    /// Takes in messages until there are no whole ones or something has to happen first; answers
-    /// with how many bytes were used.
+    /// Takes in messages until there are no complete ones or something has to happen first; returns
+    /// how many bytes were used.
     fn take_in(&mut self, bytes: &mut [u8]) -> Result<(usize, Option<Stop>), End> {
         let mut used = 0;
         self.begin_budget();
@@ -404,15 +410,15 @@ impl Connection {
             || self.outbox.bytes.len() >= settings.unsent_bytes_max
     }
 
-    /// Goes on until all that was received is taken in and answered.
+    /// Continues until everything received is submitted and answered.
     async fn after_receiving(&mut self, mut stop: Option<Stop>) -> Result<(), End> {
         loop {
             if let Some(reason) = stop.take() {
-                // Whoever came before does not wait for what this one waits for.
+                // Earlier requests do not wait for what this one waits for.
                 self.drain().await?;
                 stop = self.resolve(reason).await;
             } else if self.inbox.is_empty() || self.is_full() {
-                // What is still full now is so by jobs: it goes on when one of them is done.
+                // If it is still full, jobs are the reason: it continues when one of them is done.
                 break;
             } else {
                 stop = self.take_in_rest()?;
@@ -452,21 +458,15 @@ impl Connection {
                 self.has_waited = true;
                 return None;
             }
-            Stop::Stalled { workspace, agent, stalled } => {
-                let (request, id, waited) = match stalled {
-                    Stalled::Absent((request, id)) => (request, id, baton.load(&workspace).await),
-                    Stalled::Crowded((request, id), group) => {
-                        (request, id, baton.wait_durable(group).await.map(drop))
-                    }
-                };
-                let outcome = match waited {
+            Stop::RetryRequest { workspace, agent, request, id, after } => {
+                let outcome = match baton.wait_for_retry(&workspace, after).await {
                     Ok(()) => self.submit(&workspace, &agent, request, id),
                     Err(error) => Err(Problem::from(&error)),
                 };
                 (id, outcome)
             }
-            Stop::Unloaded { caller, query, id } => {
-                let outcome = match baton.load(&caller.workspace).await {
+            Stop::RetryQuery { caller, query, id, after } => {
+                let outcome = match baton.wait_for_retry(&caller.workspace, after).await {
                     Ok(()) => {
                         self.workspace = Some(caller.workspace);
                         self.agent = caller.agent;
@@ -504,7 +504,7 @@ impl Connection {
         let has_snapshot = wanted.snapshot;
         let watch = self.shared.baton.watch(caller, wanted).await;
         let watch = watch.map_err(|error| Problem::from(&error))?;
-        // A snapshot stands before its events: they begin after it.
+        // A snapshot precedes its events: they begin after it.
         let (present, from) = match (has_snapshot, watch.resume_from()) {
             (true, at) => (at, at.next()),
             (false, from) => (watch.begun_at(), from),

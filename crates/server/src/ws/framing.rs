@@ -5,13 +5,13 @@
 //!   fin rsv opcode mask length   longer length     mask      payload
 //! ```
 //!
-//! Own framing because libraries keep a large buffer for every connection and fill it with zeros
-//! before every read. Here a payload is unmasked where it was received and handed out borrowed.
+//! The framing is our own because libraries keep a large buffer for every connection and zero it
+//! before every read. Here a payload is unmasked in place and returned borrowed.
 //!
 //! Invariants:
 //!
-//! 1. No bytes make it panic, and none make it hold more than the largest message.
-//! 2. What a client must not send ends the connection with the code that says why.
+//! 1. No input makes it panic, or store more than the largest message.
+//! 2. A protocol violation ends the connection with the matching close code.
 //!
 //! Deliberately absent: extensions. Compressing small frames costs more than it saves.
 
@@ -29,7 +29,7 @@ pub enum Opcode {
     Binary,
     /// The end.
     Close,
-    /// A sign of life is wanted.
+    /// A ping.
     Ping,
     /// A sign of life.
     Pong,
@@ -64,7 +64,7 @@ impl Opcode {
     }
 }
 
-/// Why a connection cannot go on: the code of the close frame, and words.
+/// Why a connection must end: the code of the close frame, and its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProtocolError {
     /// The close code of RFC 6455, section 7.4.1.
@@ -154,14 +154,14 @@ fn unmask(payload: &mut [u8], mask: [u8; 4]) {
     }
 }
 
-/// Something whole that came.
+/// A complete message.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Message<'a> {
     /// A message of text.
     Text(&'a str),
     /// A message of bytes.
     Binary(&'a [u8]),
-    /// A sign of life is wanted, with this in it.
+    /// A ping with this payload.
     Ping(&'a [u8]),
     /// A sign of life.
     Pong,
@@ -178,12 +178,12 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// Takes messages of up to so many bytes.
+    /// Accepts messages of up to this many bytes.
     pub fn new(bytes_max: usize) -> Self {
         Self { bytes_max, begun: None, whole: Vec::new() }
     }
 
-    /// Whether a part of a message was taken in, and the rest has yet to come.
+    /// Whether a message is incomplete.
     pub fn has_begun(&self) -> bool {
         self.begun.is_some()
     }
@@ -193,8 +193,8 @@ impl Decoder {
         self.begun.as_ref().map_or(0, |(_, bytes)| bytes.len())
     }
 
-    /// The next message at the beginning of these bytes, if it is whole, and how many bytes were
-    /// used. Bytes may be used without a message: a fragment was taken in.
+    /// The next complete message at the beginning of these bytes, and how many bytes were used.
+    /// Bytes may be used without a message: a fragment was stored.
     pub fn next<'a>(
         &'a mut self,
         bytes: &'a mut [u8],
@@ -272,8 +272,8 @@ fn close_code(payload: &[u8]) -> Result<Option<u16>, ProtocolError> {
 /// Room for the head of a frame of middle size, which most answers are.
 const ROOM: usize = 4;
 
-/// Appends a frame as a server sends it, whole and without a mask, whose payload is written in
-/// place: one copy less for every answer.
+/// Appends a server frame, unfragmented and unmasked, whose payload is written in place: one copy
+/// less for every answer.
 pub fn write_with(out: &mut Vec<u8>, opcode: Opcode, payload: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend_from_slice(&[0; ROOM]);

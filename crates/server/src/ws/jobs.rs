@@ -7,7 +7,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use baton::Error;
+use baton::error::Error;
 use baton_core::Answer;
 use futures_util::Stream;
 use futures_util::stream::FuturesUnordered;

@@ -25,7 +25,7 @@ use serde_json::Value;
 #[cfg(test)]
 mod tests;
 
-/// Room for what stands around a value of the largest depth.
+/// Capacity for the structure around a value of the maximum depth.
 const LEVELS_MAX: usize = DEPTH_MAX + 2;
 
 /// Appends the JSON text of one MessagePack document.

@@ -89,7 +89,7 @@ pub(crate) async fn open(
     let number = slot.number;
     let upgrade = hyper::upgrade::on(&mut request);
     let work = async move {
-        // A peer that goes away during the handshake is nobody's concern.
+        // A peer that goes away during the handshake needs no handling.
         let Ok(upgraded) = upgrade.await else { return };
         let Ok(parts) = upgraded.downcast::<TokioIo<DeadlineStream>>() else { return };
         let stream = parts.io.into_inner().into_parts();

@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use baton::{Error, Item};
+use baton::Item;
+use baton::error::Error;
 use baton_core::wire::{Problem, write_answer, write_number};
 use baton_core::{Answer, Revision};
 
@@ -21,7 +22,7 @@ pub(crate) struct Outbox {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Buffers that are kept for whoever writes next, by all connections of a thread.
+/// Buffers that are kept for reuse, by all connections of a thread.
 const SPARE_MAX: usize = 64;
 /// Larger ones are not kept.
 const SPARE_BYTES_MAX: usize = 64 << 10;

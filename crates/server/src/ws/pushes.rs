@@ -4,7 +4,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 
-use baton::{Error, Item, Watch};
+use baton::error::Error;
+use baton::{EngineWatch, Item};
 use futures_util::Stream;
 use futures_util::stream::SelectAll;
 
@@ -21,12 +22,12 @@ pub(crate) struct Push {
     pub(crate) is_last: bool,
 }
 
-/// One watch. It lets go of its place when it ends, whichever way.
+/// One watch. It releases its slot when it ends, for whatever reason.
 pub(crate) struct Subscription {
     watch: u64,
-    stream: Option<(Watch, WatchSlot)>,
+    stream: Option<(EngineWatch, WatchSlot)>,
     waker: Option<Waker>,
-    /// Its place in the queue of the workspace, if that has had its quantum.
+    /// Its position in the queue of the workspace, if that has used its quantum.
     queued: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
@@ -127,7 +128,7 @@ impl Pushes {
     }
 
     /// Adds a watch, whose place was taken.
-    pub(crate) fn add(&mut self, watch: u64, stream: Watch, slot: WatchSlot) {
+    pub(crate) fn add(&mut self, watch: u64, stream: EngineWatch, slot: WatchSlot) {
         let subscription =
             Subscription { watch, stream: Some((stream, slot)), waker: None, queued: None };
         if self.first.is_none() {
@@ -151,7 +152,7 @@ impl Pushes {
             return false;
         };
         subscription.end();
-        // So that it is looked at once more, and taken off the list.
+        // So that it is polled once more, and removed from the list.
         if let Some(waker) = subscription.waker.take() {
             waker.wake();
         }

@@ -1,4 +1,4 @@
-//! Somebody of one workspace wants what stands in another.
+//! A caller of one workspace tries to read another one.
 
 use baton_core::wire::{Effect, operation};
 use serde_json::{Value, json};

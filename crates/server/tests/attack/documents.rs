@@ -1,5 +1,5 @@
-//! Documents that are deep, wide or long. Each is refused for what it is, and costs nobody else
-//! anything.
+//! Documents that are deep, wide or long. Each is refused with its reason, and affects no other
+//! caller.
 
 use serde_json::{Value, json};
 

@@ -6,7 +6,7 @@ use super::answered;
 use crate::callers::socket::Socket;
 use crate::harness::Harness;
 
-/// What would be a line of its own, if anything let it through.
+/// Text that would be a separate line if it were not escaped.
 const INJECTED: &str = "x-injected";
 
 #[tokio::test]
@@ -43,7 +43,7 @@ async fn answered_once(harness: &Harness, request: &str) -> String {
     answered(harness, request.replacen("\r\n", "\r\nconnection: close\r\n", 1)).await
 }
 
-/// Whoever stands between would see one request where the server sees two, or the other way round.
+/// A proxy would see one request where the server sees two, or the other way round.
 #[tokio::test]
 async fn lengths_that_contradict_each_other_are_not_guessed_at() {
     let harness = Harness::new().await;

@@ -1,16 +1,16 @@
-//! Attacks, as tables: each is tried at every door it fits, and none may hit.
+//! Attacks as tables: each is tried on every interface it applies to, and none may succeed.
 //!
-//! | file        | who tries what                                                               |
+//! | file        | attack                                                                       |
 //! |-------------|------------------------------------------------------------------------------|
-//! | `canaries`  | somebody of one workspace wants what stands in another, with every operation |
+//! | `canaries`  | a caller of one workspace tries to read another one, with every operation    |
 //! | `names`     | the same by names that decode, look or sort like others                      |
 //! | `heads`     | lines in names that become headers, requests within requests                 |
 //! | `documents` | documents that are deep, wide or long                                        |
-//! | `traces`    | what is left behind where people look: no token, no control character        |
+//! | `traces`    | what appears in logs and pages: no token, no control character               |
 //!
-//! What is tried is made of the vocabulary where it can be, so that an operation that is added is
-//! attacked without anybody thinking of it. Slow peers, forged hosts and origins and malformed
-//! frames have files of their own beside this folder.
+//! Attacks are generated from the vocabulary where possible, so that a new operation is attacked
+//! automatically. Slow peers, forged hosts and origins and malformed frames are in separate files
+//! beside this folder.
 
 mod canaries;
 mod documents;
@@ -28,8 +28,8 @@ use crate::harness::Harness;
 /// Stands in the workspace `red`, and must not be seen by those of `blue`.
 const CANARY: &str = "canary-3e9d";
 
-/// A server with a canary in `red`: the bearer of an admin, and that of somebody who may do
-/// everything, but in `blue` alone.
+/// A server with a canary in `red`: the token of an admin, and one that may do everything, but only
+/// in `blue`.
 async fn aviary() -> (Harness, String, String) {
     let of_blue = Grant { workspaces: patterns(&["blue"]), ..grant(Role::Admin) };
     let (harness, bearers) = guarded(vec![grant(Role::Admin), of_blue]).await;
@@ -45,8 +45,7 @@ async fn aviary() -> (Harness, String, String) {
     (harness, admin, blue)
 }
 
-/// Sends one request over a connection of its own, since it may be one that breaks it; all that was
-/// answered, as it came.
+/// Sends one request over a new connection, since it may break it; returns the raw response.
 async fn answered(harness: &Harness, request: impl AsRef<[u8]>) -> String {
     let mut http: Http = harness.http().await;
     http.send(request).await;

@@ -147,7 +147,7 @@ async fn a_key_is_what_it_is_at_every_door() {
     harness.end().await;
 }
 
-/// Nobody signs what they do as the engine does.
+/// No caller can act under the engine's name.
 #[tokio::test]
 async fn nobody_acts_as_the_engine() {
     let harness = Harness::new().await;

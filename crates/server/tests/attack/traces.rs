@@ -1,4 +1,4 @@
-//! What attacks leave behind where people look: no token, no control character, and who it was.
+//! What attacks leave in logs and pages: no token, no control character, and who it was.
 
 use baton_core::access::{Grant, Role};
 use serde_json::{Value, json};
@@ -110,8 +110,8 @@ async fn neither_tokens_nor_control_characters_are_left_behind() {
     harness.end().await;
 }
 
-/// Tokens are found by their digest and never compared themselves, so that how long a refusal takes
-/// says nothing about how much of a token is right. That is held by the source itself.
+/// Tokens are found by their digest and never compared themselves, so that the duration of a
+/// refusal reveals nothing about a token. The source itself is checked for that.
 #[test]
 fn tokens_are_never_compared() {
     for source in

@@ -1,4 +1,4 @@
-//! A caller that speaks HTTP/1.1 on a plain socket.
+//! An HTTP/1.1 client on a plain socket.
 
 use std::fmt::Write;
 use std::net::SocketAddr;
@@ -19,7 +19,7 @@ pub(crate) fn lines(headers: &[(&str, &str)]) -> String {
     lines
 }
 
-/// The socket below, for whoever writes and reads without waiting.
+/// The socket below, for writing and reading without waiting.
 pub(crate) fn bare(stream: &Stream) -> &TcpStream {
     match stream {
         Stream::Plain(stream) => stream,
@@ -77,7 +77,7 @@ impl Http {
         Self::over(TcpSocket::new_v4().expect("there is room for a socket"), address).await
     }
 
-    /// A connection whose receiving end takes little, so that it is soon full if nobody reads.
+    /// A connection with a small receive buffer, which is soon full without a reader.
     pub(crate) async fn narrow(address: SocketAddr) -> Self {
         let socket = TcpSocket::new_v4().expect("there is room for a socket");
         socket.set_recv_buffer_size(8 << 10).expect("it can be small");
@@ -207,7 +207,7 @@ impl Http {
         within(self.stream.read_buf(&mut self.received)).await.is_ok_and(|count| count > 0)
     }
 
-    /// Whether the server has ended the connection, after whatever it still said.
+    /// Whether the server has closed the connection, after its last output.
     pub(crate) async fn ends(&mut self) -> Vec<u8> {
         while self.receive().await {}
         std::mem::take(&mut self.received)

@@ -1,4 +1,4 @@
-//! A caller that speaks the WebSocket protocol on a plain socket, frame by frame.
+//! A WebSocket client on a plain socket, frame by frame.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -107,7 +107,7 @@ impl Socket {
         let _ = within(self.stream.flush()).await;
     }
 
-    /// The bare socket, for whoever writes and reads without waiting.
+    /// The bare socket, for writing and reading without waiting.
     pub(crate) fn bare(&self) -> &TcpStream {
         bare(&self.stream)
     }
@@ -188,7 +188,7 @@ impl Socket {
         self.find(|heard| heard["watch"] == watch).await
     }
 
-    /// Sends a request in the workspace `w` under a number of its own, and waits for the answer.
+    /// Sends a request in the workspace `w` under a new number, and waits for the answer.
     pub(crate) async fn ask(&mut self, request: Value) -> Value {
         self.last_id += 1;
         let id = self.last_id + 1_000_000;
@@ -200,7 +200,7 @@ impl Socket {
         self.answer(document["id"].as_u64().expect("an id is a number")).await
     }
 
-    /// The code with which the server closes, after whatever it still says.
+    /// The code with which the server closes, after its last output.
     pub(crate) async fn closed_with(&mut self) -> Option<u16> {
         while let Some((first, payload)) = self.frame().await {
             if first == CLOSE {
@@ -212,7 +212,8 @@ impl Socket {
     }
 }
 
-/// The first byte of the frame at the beginning, and where its payload stands, if it is whole.
+/// The first byte of the frame at the beginning, and the position of its payload, if it is
+/// complete.
 fn whole(bytes: &[u8]) -> Option<(u8, usize, usize)> {
     let [first, second, ..] = *bytes else { return None };
     assert_eq!(second & 0x80, 0, "a server does not mask");

@@ -1,7 +1,7 @@
-//! The scripted agents: what each kind does next, given what it has been told.
+//! The scripted agents: what each kind does next, given the answers it got.
 //!
-//! An agent knows only what it was answered. It has no more than a few requests on their way, and
-//! it does not know of faults: to it, a lost server is an answer that does not come.
+//! An agent knows only its answers. It has at most a few requests in flight, and it does not know
+//! of faults: a lost server is an answer that does not arrive.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,12 +26,12 @@ use crate::actors::task::TaskActor;
 use crate::plan::{Kind, Plan};
 use crate::rng::Rng;
 
-/// What an agent wants.
+/// What an agent does.
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// To change something.
+    /// Send a command.
     Submit(Request),
-    /// To know something.
+    /// Send a query.
     Ask(Query),
 }
 
@@ -40,15 +40,15 @@ const WAITING_MAX: usize = 4;
 
 /// One scripted agent.
 pub struct Agent {
-    /// Who it is.
+    /// The id of the agent.
     pub id: AgentId,
-    /// What it is like.
+    /// The behaviour of the agent.
     pub kind: Kind,
-    /// Where it works.
+    /// The workspace of the agent.
     pub home: WorkspaceName,
-    /// How many of its requests are on their way.
+    /// The number of its requests in flight.
     pub waiting: usize,
-    /// The newest revision it has heard of.
+    /// The newest revision that it knows.
     pub revision: u64,
     known: BTreeMap<(NamespaceName, Key), u64>,
     token: Option<Token>,
@@ -56,7 +56,7 @@ pub struct Agent {
     sent: Vec<Request>,
     counter: u64,
     silent: u64,
-    /// A namespace that it was told is not there.
+    /// A namespace that it knows to be missing.
     missing: Option<NamespaceName>,
     lock_actor: LockActor,
     semaphore_actor: SemaphoreActor,
@@ -66,7 +66,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// An agent that knows nothing yet.
+    /// An agent without any knowledge.
     pub fn new(number: usize, kind: Kind, home: WorkspaceName) -> Self {
         Self {
             id: AgentId::parse(&format!("a{number}")).expect("a good name"),
@@ -89,7 +89,7 @@ impl Agent {
         }
     }
 
-    /// What it does next, if anything. Whatever it wants to know, it may want to know of the past.
+    /// Its next action, if any. Any query may be about the past.
     pub fn act(&mut self, rng: &mut Rng, plan: &Plan) -> Option<Action> {
         match self.choose(rng, plan)? {
             Action::Ask(query) if !matches!(query, Query::State(_)) && rng.once_in(4) => {
@@ -149,7 +149,7 @@ impl Agent {
         Some(Action::Submit(command.into()))
     }
 
-    /// It makes the calls that reactions want made.
+    /// Makes the pending webhook calls.
     pub fn call(&mut self, rng: &mut Rng) -> Action {
         Action::Submit(self.reaction_actor.call(rng).into())
     }
@@ -246,7 +246,7 @@ impl Agent {
 
     fn crashing(&mut self, inputs: &mut Inputs<'_>) -> Option<Command> {
         if inputs.rng.once_in(12) {
-            // It stops here; whoever starts it again knows nothing of its session.
+            // It stops here; after a restart it does not know its session.
             self.silent = inputs.rng.between(5, 40);
             self.token = None;
             return None;
@@ -298,7 +298,7 @@ impl Agent {
         Action::Submit(request)
     }
 
-    /// Once in a while it has a session, or asks again for what it asked before.
+    /// Once in a while it registers, or repeats a request.
     fn holder(&mut self, inputs: &mut Inputs<'_>) -> Action {
         let token = self.token;
         match inputs.rng.below(20) {

@@ -1,7 +1,7 @@
-//! What an agent does that puts artifacts, and names them in entries. Messages name them, too.
+//! An agent that puts artifacts and references them in entries. Messages reference them too.
 //!
-//! Nobody uploads bytes here: what becomes of those is tried where there are disks that fail
-//! (`crates/engine/tests/contents.rs`). This is about who names what, and for how long it stays.
+//! No bytes are uploaded here: that is tested with failing disks
+//! (`crates/engine/tests/contents.rs`). This is about references, and how long an artifact is kept.
 
 use baton_core::artifact::{Command as Ask, List, Put, Query as ArtifactQuery};
 use baton_core::{ArtifactId, BlobPlace, Command, Json, NamespaceName, Query};
@@ -9,7 +9,7 @@ use baton_core::{ArtifactId, BlobPlace, Command, Json, NamespaceName, Query};
 use crate::actors::agent::write;
 use crate::actors::inputs::Inputs;
 
-/// How many different contents there are in the world.
+/// The number of different contents.
 const CONTENTS: u64 = 3;
 
 /// One of few.
@@ -18,7 +18,7 @@ pub(crate) fn artifact(inputs: &mut Inputs<'_>) -> ArtifactId {
     ArtifactId::of_digest(&[number; 32])
 }
 
-/// Puts one of few artifacts, names it in an entry, or wants it to go.
+/// Puts one of a few artifacts, references it in an entry, or deletes it.
 pub fn store(inputs: &mut Inputs<'_>) -> Command {
     let artifact = artifact(inputs);
     match inputs.rng.below(8) {

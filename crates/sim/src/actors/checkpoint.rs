@@ -1,7 +1,7 @@
-//! What an agent does that saves checkpoints of its tasks, and of threads that are no tasks.
+//! An agent that saves checkpoints of its tasks and of other units of work.
 //!
-//! States share most of their text, so that chunks do; and whoever lost a lease tries it all the
-//! same, which must be refused.
+//! States share most of their text, so that they share chunks; an agent that lost a lease saves
+//! anyway, which must be rejected.
 
 use baton_core::checkpoint::{self, Checkpoint, Command as Ask, List, Prune, Retain, Save};
 use baton_core::{
@@ -21,7 +21,7 @@ pub struct CheckpointActor {
 }
 
 impl CheckpointActor {
-    /// What it does next, given a lease that it has, or had.
+    /// Its next command, given a lease that it has or had.
     pub fn act(&mut self, inputs: &mut Inputs<'_>, lease: Option<(TaskId, Token)>) -> Action {
         let thread = thread(inputs);
         let known = (!self.known.is_empty()).then(|| inputs.rng.pick(&self.known).clone());
@@ -31,7 +31,7 @@ impl CheckpointActor {
                 save(inputs, task, Some(token), Some(parent))
             }
             (5, lease, Some((checkpoint, task))) => {
-                // Whoever works on it says so.
+                // The holder of the lease gives its token.
                 let token = lease.filter(|(leased, _)| *leased == task).map(|(_, token)| token);
                 Ask::Restore { checkpoint, token }
             }

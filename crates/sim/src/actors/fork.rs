@@ -1,13 +1,14 @@
-//! Workspaces that agents make of others, and somebody who goes on in them.
+//! Forks that agents create, and an agent that continues in them.
 //!
-//! A fork is asked for like any question about the past. From then on it is one more workspace: an
-//! heir writes to it, the origin goes on with everybody else, and after every write and restart it
-//! must be what its own model says, whatever became of the origin.
+//! A fork is requested like any query about the past. From then on it is one more workspace: an
+//! heir writes to it, the origin continues with all others, and after every write and restart it
+//! must match its own model, whatever happens to the origin.
 
+use baton::Admission;
 use baton::clock::Clock;
 use baton::error::Error;
-use baton::machine::{Asked, Taken};
 use baton_core::history::{At, Manner, Origin};
+use baton_core::primitive::Table as _;
 use baton_core::state::{self, Delete, Query as StateQuery, Snapshot};
 use baton_core::workspace::{self, Forked, Rejection as WorkspaceRejection};
 use baton_core::{
@@ -24,7 +25,7 @@ use crate::world::{Server, World, broken, is_excused};
 /// The names that forks get. Few, so that some are taken already.
 const NAMES: [&str; 3] = ["fork-1", "fork-2", "fork-3"];
 
-/// Asks for a fork, of the present or of a moment that the agent has heard of.
+/// Requests a fork, of the present or of a revision that the agent knows.
 pub fn fork(inputs: &mut Inputs<'_>, heard_of: u64) -> Query {
     let name = *inputs.rng.pick(&NAMES);
     let to = WorkspaceName::parse(name).expect("a good name");
@@ -34,7 +35,7 @@ pub fn fork(inputs: &mut Inputs<'_>, heard_of: u64) -> Query {
 }
 
 impl World {
-    /// Somebody wants a fork, as of a revision that is durable.
+    /// An agent requests a fork, as of a revision that is durable.
     pub(crate) fn fork(
         &mut self,
         workspace: &WorkspaceName,
@@ -63,12 +64,15 @@ impl World {
                 id, ..
             }))) => {
                 self.coverage.met("fork: name taken");
-                demand!(self.auditor.is_fork(&id), "`{id}` is taken, but there is none");
+                demand!(
+                    self.auditor.is_fork(&id),
+                    "`{id}` is reported as existing, but does not exist"
+                );
                 Ok(())
             }
             Err(error) => {
                 if is_excused(&error) {
-                    // It may be there all the same, and then nobody knows what it holds.
+                    // It may exist anyway, with unknown content.
                     self.auditor.maybe_forked(to);
                 }
                 self.past_unavailable(workspace, error, present, slack)
@@ -106,12 +110,12 @@ impl World {
         let same = (origin.manner, &origin.workspace) == (Manner::Fork, workspace)
             && (origin.revision, &origin.by) == (due, by)
             && time.is_none_or(|time| time == origin.time);
-        demand!(same, "`{id}` says it is from {origin:?}, not from {workspace} at {due}");
+        demand!(same, "the origin of `{id}` is {origin:?}, not {workspace} at {due}");
         self.is_a_replay(workspace, id, origin, due)?;
         self.fork_is_as_it_was(id)
     }
 
-    /// Whoever held something holds it in the origin: nothing of that is in the fork.
+    /// Holds stay in the origin: the fork has none.
     fn nothing_is_held(&self, id: &WorkspaceName) -> Audit {
         let mut machine = self.server().shard.machine();
         let Some(resident) = machine.resident(id) else { return Ok(()) };
@@ -131,7 +135,7 @@ impl World {
         Ok(())
     }
 
-    /// What else it begins with is what the batches of the origin add up to.
+    /// The rest of its initial state is the replay of the origin's batches.
     fn is_a_replay(
         &mut self,
         workspace: &WorkspaceName,
@@ -154,7 +158,7 @@ impl World {
         Ok(())
     }
 
-    /// Somebody goes on in one of the forks.
+    /// An agent continues in one of the forks.
     pub(crate) fn act_in_fork(&mut self) -> Audit {
         let names = self.auditor.forks();
         if names.is_empty() || self.server().shard.watermark().stopped().is_some() {
@@ -174,11 +178,10 @@ impl World {
         };
         let heir = AgentId::parse("heir").expect("a good name");
         self.trace.tell(|| format!("heir in {id}: {command:?}"));
-        let Ok(taken) = self.server().shard.submit(&id, command.clone().into(), &heir) else {
-            return Err(broken("a loaded workspace is not in memory"));
-        };
-        let Taken::Decided(held) = taken else {
-            return Err(broken("a write to a fork waits"));
+        let held = match self.server().shard.submit(&id, command.clone().into(), &heir) {
+            Admission::Answer(held) => held,
+            Admission::Wait(_) => return Err(broken("a write to a fork waits")),
+            Admission::Retry(..) => return Err(broken("a loaded workspace is not in memory")),
         };
         let (fork, now) = (self.auditor.fork(&id), self.clock.now());
         let before = fork.and_then(|fork| fork.version(&namespace, &key, now));
@@ -193,7 +196,7 @@ impl World {
                 let fork = self.auditor.fork(&id).ok_or_else(|| broken("a fork is lost"))?;
                 let (told, there) = (answer.revision.0, fork.head());
                 demand!(told <= there, "`{id}` acknowledged revision {told}, it is at {there}");
-                self.coverage.met("fork: gone on");
+                self.coverage.met("fork: continued");
             }
             Err(Rejection::State(state::Rejection::NotFound { .. })) => {
                 demand!(before.is_none(), "`{id}` has lost {key}, version {before:?}");
@@ -216,7 +219,7 @@ impl World {
         self.server().shard.is_resident(id)
     }
 
-    /// Demands that a fork, which is in memory, is what its model says.
+    /// Checks that a fork in memory matches its model.
     fn fork_is_as_it_was(&mut self, id: &WorkspaceName) -> Audit {
         let server = self.server.take().expect("a server runs between steps");
         let shown = self.show_fork(&server, id);
@@ -224,7 +227,7 @@ impl World {
         shown?.or_else(|error| self.excuse(&format!("reading `{id}`"), &error))
     }
 
-    /// Demands that a server shows a fork as its model says. The inner error is the server's.
+    /// Checks that a server shows a fork as its model has it. The inner error is the server's.
     pub(crate) fn show_fork(
         &self,
         server: &Server,
@@ -236,10 +239,10 @@ impl World {
         let Some(fork) = self.auditor.fork(id) else { return Ok(Ok(())) };
         let everything = Snapshot { limit: Some(10_000), ..Snapshot::default() };
         let query = StateQuery::Snapshot(everything).into();
-        let Ok(Asked::Present(held)) = server.shard.ask(id, &query) else {
+        let Some(held) = server.shard.ask(id, &query).answer() else {
             return Err(broken("a loaded workspace is not in memory"));
         };
-        // What may yet be lost is not in the model.
+        // What may still be lost is not in the model.
         let settled = server.shard.watermark().group_status(held.group());
         let Some(Ok(durable)) = settled else { return Ok(Ok(())) };
         match held.open(durable).map(|answer| answer.reply) {
@@ -249,7 +252,7 @@ impl World {
                 };
                 fork.pictured(&page).map_err(named).map(Ok)
             }
-            other => Err(broken(format!("everything was asked for, the answer is {other:?}"))),
+            other => Err(broken(format!("all entries were requested, the answer is {other:?}"))),
         }
     }
 

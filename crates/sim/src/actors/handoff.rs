@@ -1,8 +1,8 @@
-//! What an agent does that hands on what it works on, and takes what others hand on.
+//! An agent that hands over its work and accepts the work of others.
 //!
 //! It offers tasks that it holds, and some that it only believes to hold, with keys of its own; it
-//! answers what it has heard of, be it for it or not, once or twice, early or late. Whoever is
-//! asked for an approval gives it, some of them at the same time.
+//! answers hand-offs that it knows, for itself or not, once or twice, early or late. An approver
+//! gives its approval, sometimes concurrently with others.
 
 use std::collections::BTreeSet;
 
@@ -26,10 +26,10 @@ const PEERS_MAX: usize = 8;
 /// How long others have to accept.
 const DEADLINES_MS: [u64; 6] = [100, 5_000, 120_000, 600_000, 600_000, 600_000];
 
-/// What an agent can do.
+/// Capabilities of agents.
 const CAPABILITIES: [&str; 2] = ["edit", "draw"];
 
-/// A hand-off that an agent has heard of.
+/// A hand-off that an agent knows.
 #[derive(Clone)]
 struct KnownHandoff {
     id: HandoffId,
@@ -42,16 +42,16 @@ struct KnownHandoff {
 #[derive(Default)]
 pub struct HandoffActor {
     known: Vec<KnownHandoff>,
-    /// What can be answered no more, as far as it knows.
+    /// Those that it believes to have ended.
     over: Vec<KnownHandoff>,
-    /// What it has taken.
+    /// Those that it has accepted.
     taken: Vec<HandoffId>,
     peers: Vec<AgentId>,
-    /// What it has got to look at.
+    /// The one that was delivered to it.
     received: Option<HandoffId>,
-    /// What it has heard of that wants an approval.
+    /// Those that it knows to need an approval.
     unapproved: Vec<KnownHandoff>,
-    /// From whom it has taken something last.
+    /// The giver of the last hand-off that it accepted.
     origin: Option<AgentId>,
 }
 
@@ -65,7 +65,7 @@ fn accept(handoff: HandoffId, overwrite: bool) -> HandoffCommand {
     HandoffCommand::Accept(Accept { handoff, lease_ms: None, overwrite })
 }
 
-/// What it does at once about something that wants an approval, if anything.
+/// What it does at once about a required approval, if anything.
 fn about_approval(inputs: &mut Inputs<'_>, heard: &KnownHandoff) -> Option<Request> {
     let handoff = heard.id.clone();
     // Some do not wait until it is approved.
@@ -78,7 +78,7 @@ fn about_approval(inputs: &mut Inputs<'_>, heard: &KnownHandoff) -> Option<Reque
 }
 
 impl HandoffActor {
-    /// What it does next, with a task that it holds and one that it does not.
+    /// Its next command, with a task that it holds and one that it does not.
     pub fn act(
         &mut self,
         inputs: &mut Inputs<'_>,
@@ -136,7 +136,7 @@ impl HandoffActor {
             }
             (24 | 25, ..) => return Action::Submit(keep_something(inputs)),
             (26..=28, ..) => return Action::Ask(self.question(inputs)),
-            // Where all wait for long nobody offers anything.
+            // Where all wait for long, no agent offers anything.
             _ => HandoffCommand::Receive {
                 wait_ms: *inputs.rng.pick(&[None, Some(1), Some(400), Some(400), Some(30_000)]),
             },
@@ -144,7 +144,7 @@ impl HandoffActor {
         Action::Submit(alone_or_not(inputs, command))
     }
 
-    /// What it sees to before anything else, if there is something.
+    /// What it does before anything else, if there is something.
     fn first(&mut self, inputs: &mut Inputs<'_>) -> Option<Action> {
         if let Some(handoff) = self.received.take().filter(|_| !inputs.rng.once_in(3)) {
             let overwrite = inputs.rng.once_in(2);
@@ -153,11 +153,11 @@ impl HandoffActor {
         if self.peers.is_empty() && inputs.rng.once_in(6) {
             return Some(Action::Ask(all_agents()));
         }
-        // What is never there cannot move.
+        // What never exists cannot be moved.
         if inputs.rng.once_in(8) {
             return Some(Action::Submit(keep_something(inputs)));
         }
-        // An offer that nobody takes soon is over.
+        // An offer that is not accepted soon has ended.
         match self.newest_own(inputs) {
             Some(handoff) if inputs.rng.once_in(3) => {
                 let overwrite = !inputs.rng.once_in(4);
@@ -172,13 +172,13 @@ impl HandoffActor {
         }
     }
 
-    /// The last of those that it has heard of and that are for it alone.
+    /// The last of those that it knows and that are for it alone.
     fn newest_own(&self, inputs: &Inputs<'_>) -> Option<HandoffId> {
         let own = |heard: &&KnownHandoff| heard.to.agent() == Some(inputs.agent);
         self.known.iter().rev().find(own).map(|heard| heard.id.clone())
     }
 
-    /// Of those that it has heard of, rather one that it can answer.
+    /// One of those that it knows, preferably one that it can answer.
     fn some_known(&self, inputs: &mut Inputs<'_>) -> Option<KnownHandoff> {
         let able = |heard: &&KnownHandoff| match &heard.to {
             Receiver::Agent(agent) => agent == inputs.agent,
@@ -216,7 +216,7 @@ impl HandoffActor {
         if inputs.rng.once_in(3) {
             return offer;
         }
-        // Whoever has nothing to tell hands things round in circles.
+        // An agent without progress hands work around in a loop.
         let notes = format!(r#"{{"n":{}}}"#, inputs.counter);
         offer.notes = (!inputs.rng.once_in(4)).then(|| json(&notes));
         if inputs.rng.once_in(3) {
@@ -282,7 +282,7 @@ impl HandoffActor {
         }
     }
 
-    /// It is told about hand-offs.
+    /// Learns about hand-offs from a reply.
     pub fn learn(&mut self, id: &AgentId, reply: &Reply) {
         match reply {
             Reply::Handoff(handoff) => self.hear(id, handoff),
@@ -307,10 +307,10 @@ impl HandoffActor {
         }
     }
 
-    /// It is refused something about a hand-off.
+    /// Learns from a rejection about a hand-off.
     pub fn learn_refused(&mut self, rejection: &Rejection) {
         match rejection {
-            // What is approved already may lapse, and be approved again.
+            // An approval may expire, and be given again.
             Rejection::WrongStatus { handoff, .. }
             | Rejection::NotReceiver { handoff, .. }
             | Rejection::NotAllowed { handoff, .. } => {
@@ -329,15 +329,14 @@ impl HandoffActor {
         }
     }
 
-    /// It hears of everybody, which is of use to one who knows nobody: most of them would never
-    /// answer.
+    /// Learns about other agents, which is useful to one that knows none: most would never answer.
     pub fn learn_peers<'a>(&mut self, id: &AgentId, others: impl Iterator<Item = &'a AgentId>) {
         if self.peers.is_empty() {
             others.for_each(|other| self.learn_peer(id, other));
         }
     }
 
-    /// It hears of somebody.
+    /// Learns about another agent.
     pub fn learn_peer(&mut self, id: &AgentId, other: &AgentId) {
         if other != id && !self.peers.contains(other) {
             self.peers.push(other.clone());
@@ -381,7 +380,7 @@ impl HandoffActor {
     }
 }
 
-/// Who depends on which keys, and what is wrong with those.
+/// Contracts and their problems.
 fn depending(inputs: &mut Inputs<'_>) -> Query {
     if inputs.rng.once_in(3) {
         return contracts::Query::Check { namespace: None, schema: None }.into();

@@ -1,7 +1,7 @@
 //! The things that agents talk about: names, values and rules of a small world.
 //!
-//! A value says who wrote it and when, so that no two writes look alike. A namespace that is
-//! created again has the same rules, because its values must fit them.
+//! A value contains its author and the time, so that no two writes are alike. A namespace that is
+//! created again has the same rules, because its values must satisfy them.
 
 use baton_core::schema::Schema;
 use baton_core::state::merge::{Merge, Patch};
@@ -16,15 +16,15 @@ use crate::rng::Rng;
 /// Namespaces that come and go.
 const NAMESPACES: [&str; 6] = ["notes", "list", "count", "best", "typed", "brief"];
 
-/// What one agent can choose from at one step.
+/// What an agent can choose from in one step.
 pub struct Inputs<'a> {
-    /// Where choices come from.
+    /// The source of choices.
     pub rng: &'a mut Rng,
-    /// How large the world is.
+    /// The sizes of the world.
     pub plan: &'a Plan,
-    /// Who chooses.
+    /// The agent that chooses.
     pub agent: &'a AgentId,
-    /// How often it has chosen.
+    /// The number of its choices so far.
     pub counter: u64,
 }
 

@@ -1,5 +1,5 @@
-//! What an agent does that takes locks: it knows the tokens it was given, and those that it should
-//! have forgotten.
+//! An agent that acquires locks: it knows the tokens it was given, and those that it should have
+//! forgotten.
 
 use baton_core::lock::{self, Acquire, Command as LockCommand};
 use baton_core::{
@@ -19,12 +19,12 @@ type Hold = (LockName, Token);
 #[derive(Default)]
 pub struct LockActor {
     held: Vec<Hold>,
-    /// What it no longer holds, or never knew that it did not.
+    /// What it no longer holds, or never held.
     stale: Vec<Hold>,
 }
 
 impl LockActor {
-    /// What it does next.
+    /// Its next command.
     pub fn act(&mut self, inputs: &mut Inputs<'_>) -> Action {
         let (held, stale) = (some(inputs, &self.held), some(inputs, &self.stale));
         let command: Command = match (inputs.rng.below(16), held, stale) {

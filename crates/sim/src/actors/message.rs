@@ -1,5 +1,5 @@
-//! What an agent does that talks to others: it knows the mail it was given, and what it has not
-//! answered yet.
+//! An agent that sends messages to others: it knows the messages it received, and those that it has
+//! not answered yet.
 
 use baton_core::message::{
     Ack, Address, Command as MessageCommand, List, Query as MessageQuery, Receive,
@@ -19,27 +19,27 @@ use crate::actors::inputs::Inputs;
 /// Messages that an agent remembers.
 const MAIL_MAX: usize = 8;
 
-/// What an agent has heard.
+/// What an agent has received.
 #[derive(Default)]
 pub struct MessageActor {
     mail: Vec<MessageId>,
     requests: Vec<MessageId>,
-    /// Where it reads on.
+    /// The next offset to read.
     offset: Option<u64>,
-    /// What it was told is missing, and can help with itself.
+    /// What it knows to be missing, and can provide itself.
     missing: Option<MissingHandler>,
 }
 
-/// What somebody does because it was told that nobody does.
+/// What an agent does because it knows that no other agent does.
 enum MissingHandler {
     /// It answers for a handler.
     Handle(HandlerName),
-    /// It begins a session, without which nobody may answer.
+    /// It starts a session, without which it cannot handle requests.
     Register,
 }
 
 impl MessageActor {
-    /// What it does next.
+    /// Its next command.
     pub fn act(&mut self, inputs: &mut Inputs<'_>) -> Action {
         match self.missing.take() {
             Some(MissingHandler::Handle(handler)) => {
@@ -201,7 +201,8 @@ fn some(inputs: &mut Inputs<'_>, ids: &[MessageId]) -> Option<MessageId> {
     (!ids.is_empty()).then(|| inputs.rng.pick(ids).clone())
 }
 
-/// One in three never acknowledges anything, so that its mail comes until it is dead.
+/// One in three never acknowledges anything, so that its messages are delivered until they are
+/// dead.
 fn is_forgetful(inputs: &Inputs<'_>) -> bool {
     let number: u64 = inputs.agent.as_str().trim_start_matches('a').parse().unwrap_or_default();
     number.is_multiple_of(3)
@@ -219,7 +220,7 @@ fn some_agent(inputs: &mut Inputs<'_>) -> AgentId {
     AgentId::parse(&format!("a{number}")).expect("a good name")
 }
 
-/// Something to say. Now and then it names an artifact, which may not be there.
+/// A message body. Now and then it references an artifact, which may not exist.
 fn json(inputs: &mut Inputs<'_>) -> Json {
     if inputs.rng.once_in(12) {
         let text = format!(r#"{{"artifact":"{}"}}"#, artifact(inputs));

@@ -1,4 +1,4 @@
-//! What an agent does with pipelines: makes small ones, and works on their stages by hand.
+//! An agent that creates small pipelines and works on their stages manually.
 //!
 //! The stages of automatic ones are tasks, which workers do without knowing what they are of.
 
@@ -18,7 +18,7 @@ pub struct PipelineActor {
 }
 
 impl PipelineActor {
-    /// What it does next.
+    /// Its next command.
     pub fn act(&mut self, inputs: &mut Inputs<'_>) -> Action {
         let some = (!self.seen.is_empty()).then(|| inputs.rng.pick(&self.seen).clone());
         let value = value(inputs);
@@ -63,7 +63,7 @@ impl PipelineActor {
         Action::Submit(Command::from(command).into())
     }
 
-    /// It hopes that what it asks for happens.
+    /// It assumes that its command succeeds.
     fn remember(&mut self, command: &PipelineCommand) {
         let (pipeline, stage, status) = match command {
             PipelineCommand::StartStage { pipeline, stage, .. } => {

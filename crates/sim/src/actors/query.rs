@@ -1,4 +1,4 @@
-//! What a reader may ask, about the present and about the past.
+//! The queries of readers, about the present and the past.
 
 use baton_core::state::{Diff, Get, History, List, Query as StateQuery, Snapshot};
 use baton_core::{Pattern, Query, Revision, agent, namespace, workspace};
@@ -9,7 +9,7 @@ use crate::actors::inputs::Inputs;
 use crate::actors::rule;
 use crate::actors::search;
 
-/// A question of somebody who has heard of revisions up to this one.
+/// A query of an agent that knows revisions up to this one.
 pub fn question(inputs: &mut Inputs<'_>, heard_of: u64) -> Query {
     let at = if inputs.rng.once_in(3) { None } else { Some(moment(inputs, heard_of)) };
     match inputs.rng.below(11) {
@@ -60,7 +60,7 @@ pub fn question(inputs: &mut Inputs<'_>, heard_of: u64) -> Query {
     }
 }
 
-/// A revision that the reader has heard of, or one that may not have happened.
+/// A revision that the reader knows, or one that may not have happened.
 fn moment(inputs: &mut Inputs<'_>, heard_of: u64) -> Revision {
     Revision(inputs.rng.below(heard_of + 3))
 }

@@ -1,4 +1,4 @@
-//! What an agent does that says things, and what shall happen because of what others say and do.
+//! An agent that emits events and adds reactions to events of others.
 
 use baton_core::reaction::{Add, Command as ReactionCommand, Outcome, Reply as ReactionReply};
 use baton_core::{Answer, Command, Rejection, Reply, user_event};
@@ -7,20 +7,20 @@ use serde_json::{Value, json};
 use crate::actors::inputs::Inputs;
 use crate::rng::Rng;
 
-/// Whoever writes this as the name of a command knows that there is none.
+/// The name of a command that does not exist.
 pub const UNKNOWN: &str = "state.fly";
 
-/// How often the call of a webhook is tried again.
+/// How often a webhook call is retried.
 pub const RETRIES: u64 = 1;
 
-/// Calls that an agent has taken upon itself, with the number of the try.
+/// Webhook calls that an agent has taken, with the number of the attempt.
 #[derive(Default)]
 pub struct ReactionActor {
     taken: Vec<(u64, u64)>,
 }
 
 impl ReactionActor {
-    /// What it does next.
+    /// Its next command.
     pub fn act(&mut self, inputs: &mut Inputs<'_>) -> Command {
         match inputs.rng.below(12) {
             0..=2 => emit(inputs),
@@ -34,8 +34,8 @@ impl ReactionActor {
         }
     }
 
-    /// Makes calls, as whoever calls webhooks does: takes some that are due, or says what came of
-    /// one that it took.
+    /// Makes webhook calls, as the server does: takes some that are due, or reports the outcome of
+    /// one.
     pub fn call(&mut self, rng: &mut Rng) -> Command {
         let Some((call, attempt)) = self.taken.pop() else {
             return ReactionCommand::Take { max: 1 + rng.index(2) }.into();
@@ -58,7 +58,7 @@ impl ReactionActor {
     }
 }
 
-/// Something is said to have happened.
+/// Emits an event.
 fn emit(inputs: &mut Inputs<'_>) -> Command {
     let kind = *inputs.rng.pick(&["ping", "pong", "news"]);
     let emit = json!({"type": kind, "payload": {"n": inputs.counter}});
@@ -81,7 +81,7 @@ fn name(inputs: &mut Inputs<'_>) -> baton_core::ReactionName {
     name.try_into().expect("a good name")
 }
 
-/// Adds one of a few scripts, or replaces it by itself. Some cannot be.
+/// Adds one of a few scripts, or replaces it by the same. Some are invalid.
 fn add(inputs: &mut Inputs<'_>) -> Command {
     let name = name(inputs);
     let emit = |kind: &str| json!([{"command": "event.emit", "type": kind}]);

@@ -1,4 +1,4 @@
-//! What an agent does that says what must hold before work changes hands.
+//! An agent that adds rules for hand-offs.
 
 use baton_core::rule::CheckSpec;
 use baton_core::rule::{Add, Command as RuleCommand, On, Query as RuleQuery, Severity};
@@ -6,7 +6,7 @@ use baton_core::{Command, Pattern, Query, RuleName};
 
 use crate::actors::inputs::Inputs;
 
-/// Whoever writes this into an expression knows that it cannot be read.
+/// An expression that cannot be parsed.
 pub const UNREADABLE: &str = "nonsense";
 
 /// Adds, replaces or removes one of few rules. Some cannot be.

@@ -1,5 +1,5 @@
-//! What an agent looks for. Every part of it is a field, so that the auditor can tell what fits
-//! without knowing the language.
+//! Searches. Every part of a query is a field, so that the auditor can tell what matches without
+//! knowing the language.
 
 use baton_core::search::Search;
 use baton_core::{Query, workspace};

@@ -1,8 +1,8 @@
-//! Secrets that agents hand in, use and remove.
+//! Secrets that agents store, read and delete.
 //!
-//! The driver does what the engine's own callers do: the value becomes durable first, then the
-//! record of it; and whoever reveals one is handed the value only after it is written down that
-//! they were. Every value begins with the same mark, so that one search finds all of them.
+//! The driver does what the engine's own callers do: the value becomes durable first, then its
+//! record; and a value is returned only after the read is recorded. Every value starts with the
+//! same mark, so that one search finds all of them.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ impl SecretValues {
 }
 
 impl World {
-    /// An agent hands in a secret, or does something with one.
+    /// An agent stores a secret, or uses one.
     pub(crate) fn act_on_secrets(&mut self) -> Audit {
         if self.server().shard.watermark().stopped().is_some() {
             return Ok(());
@@ -102,7 +102,7 @@ impl World {
             _ => return Ok(()),
         };
         let Some(SecretValue { workspace, value, .. }) = self.hidden.0.get(secret) else {
-            return Err(broken(format!("nobody has handed in `{secret}`")));
+            return Err(broken(format!("`{secret}` was never stored")));
         };
         if self.auditor.ledger(workspace).secret_is_gone(secret) {
             return Ok(());

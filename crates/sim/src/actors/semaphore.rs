@@ -1,4 +1,4 @@
-//! What an agent does that takes permits of semaphores.
+//! An agent that acquires permits of semaphores.
 
 use baton_core::semaphore::{self, Acquire, Command as SemaphoreCommand};
 use baton_core::{AgentId, Answer, Command, Rejection, Reply, SemaphoreName, Token};
@@ -20,7 +20,7 @@ pub struct SemaphoreActor {
 }
 
 impl SemaphoreActor {
-    /// What it does next.
+    /// Its next command.
     pub fn act(&mut self, inputs: &mut Inputs<'_>) -> Action {
         let some = |inputs: &mut Inputs<'_>, permits: &[Permit]| {
             (!permits.is_empty()).then(|| inputs.rng.pick(permits).clone())
@@ -47,7 +47,7 @@ impl SemaphoreActor {
             }
             _ => {
                 let (name, usual) = name(inputs);
-                // Once in a while somebody is mistaken about how many there are.
+                // Once in a while an agent gives the wrong number of permits.
                 let permits = *inputs.rng.pick(&[None, Some(usual), Some(usual), Some(4)]);
                 let ttl_ms = *inputs.rng.pick(&[Some(150), Some(3_000), Some(40_000), None]);
                 let wait_ms = *inputs.rng.pick(&[None, Some(400), Some(30_000), Some(600_000)]);

@@ -1,7 +1,7 @@
-//! What an agent does that wants things done and works on what others want done.
+//! An agent that creates tasks and works on those of others.
 //!
-//! It remembers tasks that it has heard of, the leases it believes to have, and those that it lost:
-//! whoever goes on with a lost one must be refused.
+//! It remembers tasks that it knows, the leases it believes to have, and those that it lost:
+//! working on with a lost one must be rejected.
 
 use std::collections::BTreeSet;
 
@@ -42,7 +42,7 @@ pub struct TaskActor {
 }
 
 impl TaskActor {
-    /// What it does next.
+    /// Its next command.
     pub fn act(&mut self, inputs: &mut Inputs<'_>) -> Action {
         let lease = some(inputs, &self.leases);
         let stale = some(inputs, &self.stale);
@@ -90,7 +90,7 @@ impl TaskActor {
         Action::Submit(request)
     }
 
-    /// What it does next that rather hands things on.
+    /// Its next command, preferably a hand-off.
     pub fn give(&mut self, inputs: &mut Inputs<'_>) -> Action {
         if inputs.rng.once_in(3) {
             return self.act(inputs);
@@ -287,7 +287,7 @@ fn claim(inputs: &mut Inputs<'_>, known: Option<TaskId>) -> TaskRequest {
     TaskRequest(TaskCommand::Claim(Claim { types, capabilities, task, lease_ms, wait_ms }))
 }
 
-/// A task that nothing holds back, or any that is there, for long enough to hand it on.
+/// A task that can be claimed, or any that exists, for long enough to hand it over.
 fn something_to_hold(inputs: &mut Inputs<'_>) -> TaskRequest {
     if inputs.rng.once_in(3) {
         let create = Create::new(task_type(inputs));

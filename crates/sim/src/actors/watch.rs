@@ -6,8 +6,8 @@
 //!                         └─────────────────────┴────────────────────────────────────┘
 //! ```
 //!
-//! The driver does what the engine's own watch does: what is older than the moment of registration
-//! is read from the past, what is newer arrives in the queue.
+//! The driver does what the engine's own watch does: what is older than the registration is read
+//! from history, what is newer arrives in the queue.
 
 use std::sync::Arc;
 
@@ -36,17 +36,17 @@ const PATTERNS: [&str; 9] = [
     "topics/**",
 ];
 
-/// Most steps that a watcher may need until it has heard everything.
+/// The maximum number of steps until a watcher has received everything.
 const ROUNDS_MAX: usize = 1_000;
 
-/// Somebody who watches one workspace.
+/// A watcher of one workspace.
 pub(crate) struct Watcher {
     workspace: WorkspaceName,
     model: WatchModel,
     state: State,
-    /// Where to go on; from now if it does not say.
+    /// The revision to continue from; now if not set.
     from: Option<u64>,
-    /// How many arrivals it takes at a time.
+    /// The number of arrivals it takes at a time.
     takes: u64,
 }
 
@@ -62,7 +62,7 @@ impl Watcher {
             0 => vec!["state.set".to_owned(), "state.expired".to_owned()],
             _ => Vec::new(),
         };
-        // What is only told is heard where somebody talks, by whoever listens to everything.
+        // Live messages are received where agents send messages, by a watcher of everything.
         let is_listener = plan.agents.contains(&Kind::Talker) && rng.once_in(2);
         let pattern = if is_listener { "**" } else { *rng.pick(&PATTERNS) }.to_owned();
         let home = plan.workspaces[0].clone();
@@ -75,7 +75,7 @@ impl Watcher {
         }
     }
 
-    /// The server is gone. What was delivered in part counts as not delivered.
+    /// The server is gone. A commit that was delivered in part counts as not delivered.
     pub(crate) fn cut_off(&mut self) {
         if let State::Watching { .. } = std::mem::replace(&mut self.state, State::Resting) {
             self.model.next.1 = 0;
@@ -128,7 +128,7 @@ impl World {
             watcher.model.next = (from, 0);
         }
         let filter = watcher.filter();
-        let Ok(held) = self.server().shard.watch(&workspace, filter) else {
+        let Some(held) = self.server().shard.watch(&workspace, &filter) else {
             return Err(broken("a loaded workspace is not in memory"));
         };
         let watcher = &mut self.watchers[index];
@@ -156,7 +156,7 @@ impl World {
             match self.check_past(&workspace, from, registered) {
                 Ok(()) => next = from,
                 Err(Error::Gone { asked, .. }) => {
-                    self.coverage.met("answer: past is gone");
+                    self.coverage.met("answer: history removed");
                     self.auditor.ledger(&workspace).gone(asked.0, slack)?;
                 }
                 Err(error) if is_excused(&error) => return Ok(()),
@@ -215,7 +215,7 @@ impl World {
                 return Ok(());
             }
             Err(error) => {
-                // An abandoned workspace is no longer in memory; the queue says so.
+                // An evicted workspace is no longer in memory; the queue reports it.
                 let absent = server.shard.machine().resident(workspace).is_none();
                 demand!(absent || is_excused(&error), "a watch could not go on: {error}");
                 *registered = *next - 1;
@@ -249,11 +249,14 @@ impl World {
         let ledger = self.auditor.ledger(&watcher.workspace);
         for _ in 0..watcher.takes {
             match queue.try_next() {
-                // It is in no log, and comes after all that was before it.
+                // It is in no log, and follows everything that was before it.
                 Some(Arrival::Notice(notice)) if notice.is_live() => {
-                    self.coverage.met("watch: told what is not written down");
+                    self.coverage.met("watch: live message received");
                     let (told, head) = (notice.revision().0, ledger.head());
-                    demand!(told <= head, "it is told after revision {told}, {head} is durable");
+                    demand!(
+                        told <= head,
+                        "it is delivered after revision {told}, {head} is durable"
+                    );
                     watcher.model.complete(ledger, notice.revision().0 + 1)?;
                 }
                 Some(Arrival::Notice(notice)) if notice.revision().0 <= *registered => {}
@@ -281,7 +284,7 @@ impl World {
         Ok(())
     }
 
-    /// Lets every watcher hear everything, and demands that nothing is missing.
+    /// Lets every watcher receive everything, and checks that nothing is missing.
     pub(crate) fn drain_watchers(&mut self) -> Audit {
         for index in 0..self.watchers.len() {
             self.watchers[index].takes = 1_000;

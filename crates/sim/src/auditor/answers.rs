@@ -1,8 +1,8 @@
 //! Whether an answer was the truth when it was decided.
 //!
-//! Before each request the driver asks for the workspace's revision, so the auditor knows exactly
-//! against which revision it was decided. An effect is then the very next revision, and a refusal
-//! must name what was so at that revision.
+//! Before each request the driver reads the revision of the workspace, so the auditor knows exactly
+//! against which revision it was decided. An effect is then the very next revision, and a rejection
+//! must state what was true at that revision.
 
 use baton_core::state::Rejection as StateRejection;
 use baton_core::{
@@ -18,11 +18,11 @@ use crate::models::lock::commands;
 
 /// A request that was answered.
 pub struct DecidedRequest<'a> {
-    /// Who asked.
+    /// The agent that sent it.
     pub agent: &'a AgentId,
-    /// What was asked.
+    /// The request.
     pub request: &'a Request,
-    /// When, by the server's clock.
+    /// When it was sent, by the server's clock.
     pub asked_at: Timestamp,
     /// The revision against which it was decided.
     pub decided_at: u64,
@@ -88,7 +88,7 @@ impl Ledger {
             return Ok(false);
         }
         let revision = answer.revision.0;
-        demand!(revision == decided_at + 1, "the effect is said to be at revision {revision}");
+        demand!(revision == decided_at + 1, "the answer states revision {revision} for the effect");
         let Some(batch) = self.batch(revision).cloned() else {
             return Err(Breach(format!("acknowledged revision {revision} is not in the log")));
         };
@@ -183,7 +183,7 @@ impl Ledger {
             Mutation::Fenced { command, .. } => self.check_reply_to(command, reply, revision),
             Mutation::Transaction { commands, .. } => {
                 let Reply::Transaction(replies) = reply else {
-                    return Err(Breach("a transaction was answered otherwise".to_owned()));
+                    return Err(Breach("a transaction was answered incorrectly".to_owned()));
                 };
                 let complete = replies.len() == commands.len();
                 demand!(complete, "an answer of the transaction is missing");
@@ -354,7 +354,7 @@ impl Ledger {
                 // Later commands were decided against what earlier ones had made of it.
                 if *index == 0 { self.refused(asked, cause, coverage) } else { Ok(()) }
             }
-            other => Err(Breach(format!("nobody asked for anything that is `{}`", other.code()))),
+            other => Err(Breach(format!("no request can cause `{}`", other.code()))),
         }
     }
 
@@ -400,7 +400,7 @@ impl Ledger {
             | StateRejection::SameNamespace { .. } => {}
             other => {
                 let code = other.code();
-                return Err(Breach(format!("nobody asked for anything that is `{code}`")));
+                return Err(Breach(format!("no request can cause `{code}`")));
             }
         }
         Ok(())
@@ -428,7 +428,7 @@ impl Ledger {
             }
             other => {
                 let code = other.code();
-                return Err(Breach(format!("nobody asked for anything that is `{code}`")));
+                return Err(Breach(format!("no request can cause `{code}`")));
             }
         }
         Ok(())
@@ -445,14 +445,14 @@ impl Ledger {
             namespace::Rejection::Permanent { .. } => {}
             other => {
                 let code = other.code();
-                return Err(Breach(format!("nobody asked for anything that is `{code}`")));
+                return Err(Breach(format!("no request can cause `{code}`")));
             }
         }
         Ok(())
     }
 }
 
-/// Demands that an entry is exactly what the ledger says.
+/// Checks that an entry is exactly what the ledger has.
 pub fn same_entry(fact: Option<&EntryModel>, entry: Option<&Entry>) -> Audit {
     let same = match (fact, entry) {
         (None, None) => true,
@@ -467,6 +467,6 @@ pub fn same_entry(fact: Option<&EntryModel>, entry: Option<&Entry>) -> Audit {
         }
         (Some(_), None) | (None, Some(_)) => false,
     };
-    demand!(same, "an entry is shown as {entry:?}, but it is {fact:?}");
+    demand!(same, "an entry was returned as {entry:?}, but it is {fact:?}");
     Ok(())
 }

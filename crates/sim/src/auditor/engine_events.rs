@@ -1,4 +1,4 @@
-//! What the engine may do by itself.
+//! What the engine may do on its own.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::auditor::ledger::EntryModel;
 use crate::models::pipeline;
 use crate::models::reaction;
 
-/// Whether the engine may do this by itself: because of time, or because somebody is gone.
+/// Whether the engine may do this on its own: because of time, or because a caller is gone.
 pub fn is_by_engine(event: &Event) -> bool {
     const CAUSED: &str = "expired dropped gave_up withdrawn ready failed cancelled settled \
                           answered undelivered taken_back handed_off \
@@ -43,7 +43,7 @@ pub fn is_by_engine(event: &Event) -> bool {
         }
         Event::Artifact(event) => matches!(event, ArtifactEvent::Expired { .. }),
         Event::Secret(event) => matches!(event, SecretEvent::Expired { .. }),
-        // An answer to somebody who waited.
+        // The answer to a waiting call.
         Event::Receipt(receipt) => receipt.agent.is_some(),
         Event::Pipeline(event) => pipeline::is_by_engine(event),
         Event::Reaction(event) => reaction::is_by_engine(event),
@@ -56,7 +56,7 @@ pub fn is_by_engine(event: &Event) -> bool {
     }
 }
 
-/// An entry goes by itself only for a reason.
+/// An entry is removed without a request only for a reason.
 pub fn check_removal(
     batch: &Batch,
     before: &EntryModel,
@@ -65,7 +65,7 @@ pub fn check_removal(
 ) -> Audit {
     match removal {
         Removal::Expired => {
-            demand!(batch.agent == AgentId::engine(), "an entry expired by an agent's hand");
+            demand!(batch.agent == AgentId::engine(), "an entry was expired by an agent");
             demand!(
                 before.expires_at.is_some_and(|moment| moment <= batch.time),
                 "an entry expired at {} although it ends at {:?}",
@@ -75,7 +75,7 @@ pub fn check_removal(
         }
         Removal::LetGo => demand!(
             before.bound_to.as_ref().is_some_and(|agent| ended.contains(agent)),
-            "an entry was let go although no session ended that it was bound to"
+            "an entry was released although the session that it is bound to has not ended"
         ),
         Removal::Deleted | Removal::TransferredAway => {}
     }

@@ -1,8 +1,8 @@
-//! Whether a batch is what somebody asked for: all of it, in order, and nothing else.
+//! Whether a batch is what was requested: all of it, in order, and nothing else.
 //!
-//! Each command of a request takes its events from the front of the batch, together with what
-//! follows from them: a session that ends lets go of entries, a new one brings a namespace. A
-//! request under an idempotency key ends with its receipt. Nothing may be left over.
+//! Each command of a request takes its events from the front of the batch, together with their
+//! consequences: the end of a session releases entries, a new session creates a namespace. A
+//! request with an idempotency key ends with its receipt. Nothing may be left over.
 
 use std::sync::Arc;
 
@@ -66,11 +66,11 @@ impl<'a> BatchReader<'a> {
     }
 
     fn request(&mut self, agent: &AgentId, request: &Request) -> Audit {
-        demand!(self.batch.agent == *agent, "it is by somebody else");
+        demand!(self.batch.agent == *agent, "it is by another agent");
         for command in commands(&request.mutation) {
             self.command(command)?;
         }
-        // Others may have waited under a key of theirs; the ledger knows which.
+        // Others may have waited under their own keys; the ledger has them.
         while let Some(Event::Receipt(receipt)) = self.peek()
             && receipt.agent.is_some()
         {
@@ -134,7 +134,7 @@ impl<'a> BatchReader<'a> {
                 Ok(())
             }
             Command::Workspace(WorkspaceCommand::Found { .. }) => {
-                Err(Breach("nobody can ask for this".to_owned()))
+                Err(Breach("a client cannot request this".to_owned()))
             }
         }
     }
@@ -357,7 +357,7 @@ fn check_expected(expected: Option<Version>, version: Version) -> Audit {
     Ok(())
 }
 
-/// What the rules of a namespace demand of any new value.
+/// What the rules of a namespace require of any new value.
 fn check_rules(
     rules: &Rules,
     before: Option<&EntryBefore>,

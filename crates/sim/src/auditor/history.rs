@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use baton::Error;
+use baton::error::Error;
 use baton_core::state::{
     Change, Diff, Event as StateEvent, Get, History, Rejection as StateRejection,
 };
@@ -17,7 +17,7 @@ use crate::models::reaction::acting;
 use crate::models::watch::matches;
 
 impl Ledger {
-    /// An entry of the past was asked for.
+    /// An entry of the past was read.
     pub fn past_get(&self, get: &Get, at: u64, found: &Result<Entry, Error>) -> Audit {
         let fact = self.entry(&get.namespace, &get.key, at).map(AsRef::as_ref);
         match found {
@@ -42,12 +42,12 @@ impl Ledger {
         let floor = self.floor();
         demand!(
             asked < floor + slack,
-            "revision {asked} is called gone, retention asks for {floor} on"
+            "revision {asked} was reported as removed, retention keeps {floor} and later"
         );
         Ok(())
     }
 
-    /// Changes were told, newest first, from the newest down to `oldest`.
+    /// Changes were returned, newest first, from the newest down to `oldest`.
     pub fn history_shown(
         &self,
         query: &History,
@@ -68,7 +68,7 @@ impl Ledger {
             }
         }
         let more = shown.next();
-        demand!(more.is_none(), "history goes on with {more:?}");
+        demand!(more.is_none(), "history continues with {more:?}");
         Ok(())
     }
 
@@ -105,7 +105,7 @@ impl Ledger {
                     }
                 }
                 Event::Namespace(namespace::Event::Deleted { name }) => {
-                    // Told only to whoever asks for one key of it.
+                    // Only returned to a query for one key of it.
                     if let (Some(namespace), Some(key)) = (&query.namespace, &query.key)
                         && name == namespace
                         && let Some(gone) =
@@ -117,27 +117,7 @@ impl Ledger {
                     values.retain(|(namespace, _), _| namespace != name);
                     deleted.insert(name.clone());
                 }
-                Event::Namespace(_)
-                | Event::Agent(_)
-                | Event::Message(_)
-                | Event::Topic(_)
-                | Event::Stream(_)
-                | Event::Rule(_)
-                | Event::UserEvent(_)
-                | Event::Reaction(_)
-                | Event::Lock(_)
-                | Event::Semaphore(_)
-                | Event::Barrier(_)
-                | Event::Join(_)
-                | Event::Checkpoint(_)
-                | Event::Artifact(_)
-                | Event::Secret(_)
-                | Event::Handoff(_)
-                | Event::Task(_)
-                | Event::Pipeline(_)
-                | Event::Workspace(_)
-                | Event::Receipt(_)
-                | Event::Awaited(_) => {}
+                _ => {}
             }
         }
         changes
@@ -147,7 +127,7 @@ impl Ledger {
         self.entry(namespace, key, at).map(|fact| fact.value.clone())
     }
 
-    /// Differences between two revisions were told.
+    /// Differences between two revisions were returned.
     pub fn differs(&self, diff: &Diff, to: u64, changes: &[Change]) -> Audit {
         let from = diff.from.0;
         let mut shown = changes.iter();
@@ -161,7 +141,7 @@ impl Ledger {
                 continue;
             }
             let Some(found) = shown.next() else {
-                return Err(Breach(format!("`{namespace}/{key}` differs and is not told")));
+                return Err(Breach(format!("`{namespace}/{key}` differs and is not listed")));
             };
             let touched = timeline.at_with_revision(from.max(to)).map(|(revision, _)| revision);
             demand!(
@@ -175,7 +155,7 @@ impl Ledger {
             );
         }
         let more = shown.next();
-        demand!(more.is_none(), "between {from} and {to}, {more:?} is told");
+        demand!(more.is_none(), "between {from} and {to}, {more:?} is listed");
         Ok(())
     }
 

@@ -1,17 +1,18 @@
-//! One workspace as the auditor knows it: every batch, and what each thing was at every revision.
+//! One workspace as the auditor knows it: every batch, and the state of everything at every
+//! revision.
 //!
 //! Adding a batch checks the laws that no batch may break:
 //!
 //! 1. Revisions are dense, and times never go back.
 //! 2. A written entry's version is one more than before, or 1; its namespace is there.
-//! 3. An entry expires only when its time is over, and only by the engine's hand.
-//! 4. When a session ends, all that is bound to it goes in the same batch, and nothing else does.
-//! 5. An agent is called lost only after the silence it asked for, and not for a silence during
-//!    which there was no server.
+//! 3. An entry expires only when its time has passed, and only by the engine.
+//! 4. When a session ends, everything bound to it is released in the same batch, and nothing else.
+//! 5. An agent is lost only after the silence that it asked for, not counting times without a
+//!    server.
 //! 6. An answer that is kept is kept once.
-//! 7. What happens by the engine's hand is what time, or somebody's absence, has caused.
+//! 7. What the engine does on its own is caused by time, or by a caller that is gone.
 //!
-//! The laws of what can be held and waited for stand in `waits` and `pools`.
+//! The laws of holds and waits are in `waits` and `pools`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -43,10 +44,10 @@ use crate::models::stream::Streams;
 use crate::models::task::Tasks;
 use crate::models::wait::{Tokens, Waits};
 
-/// How long a kept answer must be repeated.
+/// How long a stored answer must be returned.
 const RECEIPT_MS: u64 = 24 * 3_600_000;
 
-/// Where an entry is.
+/// The namespace and key of an entry.
 pub type EntryKey = (NamespaceName, Key);
 
 /// An entry as it was.
@@ -58,13 +59,13 @@ pub struct EntryModel {
     pub version: u64,
     /// The revision that made it so.
     pub revision: u64,
-    /// When that was.
+    /// The time of the write.
     pub time: Timestamp,
-    /// Who did it.
+    /// The author.
     pub agent: AgentId,
-    /// When it goes.
+    /// When it expires.
     pub expires_at: Option<Timestamp>,
-    /// With whose session it goes.
+    /// The agent whose session it is bound to.
     pub bound_to: Option<AgentId>,
 }
 
@@ -75,11 +76,11 @@ pub struct Session {
     pub active: bool,
     /// The token of its present or last session.
     pub token: u64,
-    /// How long it may be silent.
+    /// The time to live of the session in milliseconds.
     pub ttl_ms: u64,
-    /// When it was last heard of, as far as it was written down.
+    /// The last recorded heartbeat.
     pub seen: Timestamp,
-    /// What it can do.
+    /// The capabilities.
     pub capabilities: BTreeSet<String>,
 }
 
@@ -88,14 +89,14 @@ pub struct Session {
 pub struct Kept {
     /// The revision it is about.
     pub revision: u64,
-    /// When it was kept.
+    /// When it was stored.
     pub time: Timestamp,
 }
 
-/// What callers were told, and wanted, under an idempotency key that took effect.
+/// What callers requested and were answered with an idempotency key that took effect.
 #[derive(Default)]
 pub struct KeyedRequest {
-    /// What was first wanted under it and took effect.
+    /// The first request with the key that took effect.
     pub request: Option<Request>,
     /// The first answer that was seen.
     pub answer: Option<Answer>,
@@ -109,13 +110,13 @@ pub struct Ledger {
     pub(crate) namespaces: BTreeMap<NamespaceName, Timeline<Option<Arc<Rules>>>>,
     pub(crate) agents: BTreeMap<AgentId, Timeline<Session>>,
     pub(crate) receipts: BTreeMap<(AgentId, IdempotencyKey), Timeline<Kept>>,
-    /// By the revision that it took effect at: a key may be used again when it is forgotten.
+    /// By the revision of the effect: a key may be used again when it is forgotten.
     pub(crate) keyed: BTreeMap<(u64, AgentId, IdempotencyKey), KeyedRequest>,
     pub(crate) rules_by_name: RuleModels,
     pub(crate) artifacts: Artifacts,
     pub(crate) reactions: Reactions,
     pub(crate) pools: BTreeMap<PoolName, Timeline<Pool>>,
-    /// Pools that the batch at hand has changed.
+    /// Pools that the current batch has changed.
     pub(crate) touched: BTreeSet<PoolName>,
     pub(crate) barriers: Barriers,
     pub(crate) tasks: Tasks,
@@ -125,7 +126,7 @@ pub struct Ledger {
     pub(crate) messages: Messages,
     pub(crate) streams: Streams,
     pub(crate) secrets: Secrets,
-    /// Whether the batch at hand may have settled a join.
+    /// Whether the current batch may have settled a join.
     pub(crate) joins_touched: bool,
     pub(crate) pipelines: Pipelines,
     pub(crate) waits: Waits,
@@ -133,12 +134,12 @@ pub struct Ledger {
     pub(crate) retention: Timeline<Retention>,
     /// Heartbeats that were answered, by agent: the newest.
     heard: BTreeMap<AgentId, Timestamp>,
-    /// Since when there has been a server, and what time it is, both by its clock. That may be
-    /// behind what the log says.
+    /// Since when there has been a server, and the present time, both by its clock. That may be
+    /// behind the log.
     server_since: Timestamp,
     clock: Timestamp,
-    /// The latest moment from which the server may count: later than the one above if it has
-    /// forgotten and loaded the workspace since.
+    /// The latest time from which the server may count: later than the one above if it has evicted
+    /// and loaded the workspace since.
     pub(crate) woken_at: Timestamp,
     /// The oldest revision that retention has ever allowed to be forgotten, plus one.
     floor: u64,
@@ -239,7 +240,7 @@ impl Ledger {
         Some((kept, now.since(kept.time) <= RECEIPT_MS))
     }
 
-    /// The server is up from this moment on; what was answered before is another story.
+    /// The server is up from this time on; earlier answers are not compared.
     pub fn server_up(&mut self, now: Timestamp) {
         (self.server_since, self.clock) = (now, now);
         // The clock may have been set back, and then earlier moments are on another scale.
@@ -248,7 +249,7 @@ impl Ledger {
         self.forgotten(now);
     }
 
-    /// The server has forgotten what it had in memory, and with it everybody who waited.
+    /// The server has lost its memory, and with it all waiting calls.
     pub fn forgotten(&mut self, now: Timestamp) {
         self.woken_at = self.woken_at.max(now).max(self.time());
         self.waits.abandon_all(self.head());
@@ -264,37 +265,37 @@ impl Ledger {
         self.waits.abandon(wait, revision);
     }
 
-    /// Demands that nobody holds or waits for anything.
+    /// Checks that nothing is held or waited for.
     pub fn check_nothing_held(&self) -> Audit {
         let held = self.pools.iter().find_map(|(name, timeline)| {
             let pool = timeline.now()?;
             (!pool.holds.is_empty() || !pool.queue.is_empty()).then_some((name, pool))
         });
-        demand!(held.is_none(), "`{}`: {held:?} was never let go", self.name);
+        demand!(held.is_none(), "`{}`: {held:?} was never released", self.name);
         let waits = self.barriers.waiting();
         demand!(waits.is_none(), "`{}`: {waits:?} waits for ever", self.name);
         let leased = self.tasks.all_at(u64::MAX).find(|(_, work)| work.lease.is_some());
-        demand!(leased.is_none(), "`{}`: {leased:?} was never let go", self.name);
+        demand!(leased.is_none(), "`{}`: {leased:?} was never released", self.name);
         let open = self.open_handoff();
-        demand!(open.is_none(), "`{}`: {open:?} stands for ever", self.name);
-        demand!(!self.waits.any(), "`{}`: somebody waits for ever", self.name);
+        demand!(open.is_none(), "`{}`: {open:?} stays open for ever", self.name);
+        demand!(!self.waits.any(), "`{}`: a call waits for ever", self.name);
         Ok(())
     }
 
-    /// Demands that everything that should have ended by this moment has.
+    /// Checks that everything that should have ended by this time has.
     pub fn check_overdue(&self, now: Timestamp) -> Audit {
         let hold = self.overdue_hold(now);
         demand!(hold.is_none(), "`{}`: it is {now}, and {hold:?} is still there", self.name);
         let task = self.overdue_task(now);
-        demand!(task.is_none(), "`{}`: it is {now}, and {task:?} stands still", self.name);
+        demand!(task.is_none(), "`{}`: it is {now}, and {task:?} is overdue", self.name);
         let join = self.overdue_join(now);
         demand!(join.is_none(), "`{}`: it is {now}, and join {join:?} waits", self.name);
         let old = self.overdue_checkpoint(now);
         demand!(old.is_none(), "`{}`: it is {now}, and {old:?} is still there", self.name);
         let handoff = self.overdue_handoff(now);
-        demand!(handoff.is_none(), "`{}`: it is {now}, and {handoff:?} stands still", self.name);
+        demand!(handoff.is_none(), "`{}`: it is {now}, and {handoff:?} is overdue", self.name);
         let message = self.overdue_message(now);
-        demand!(message.is_none(), "`{}`: it is {now}, and {message:?} stands still", self.name);
+        demand!(message.is_none(), "`{}`: it is {now}, and {message:?} is overdue", self.name);
         let secret = self.secrets.overdue(now);
         demand!(secret.is_none(), "`{}`: it is {now}, and {secret:?} is still there", self.name);
         let wait = self.waits.overdue(now);
@@ -307,7 +308,7 @@ impl Ledger {
         self.clock = now;
     }
 
-    /// For how long there has been somebody to hear a sign of life.
+    /// For how long there has been a server to receive a heartbeat.
     pub(crate) fn served_for(&self) -> u64 {
         self.clock.since(self.server_since)
     }
@@ -323,7 +324,7 @@ impl Ledger {
         self.floor
     }
 
-    /// Time has passed: retention by age may have let go of more.
+    /// Time has passed: retention by age may have removed more.
     pub fn age(&mut self, now: Timestamp) {
         let retention = *self.retention.now().expect("there is always one");
         let oldest = now.0.saturating_sub(retention.history_age_ms);
@@ -339,20 +340,20 @@ impl Ledger {
     pub fn add(&mut self, batch: Arc<Batch>, coverage: &mut Coverage) -> Audit {
         let (name, revision) = (self.name.clone(), batch.revision.0);
         let expected = self.head() + 1;
-        demand!(revision == expected, "`{name}` goes on with {revision}, not with {expected}");
+        demand!(revision == expected, "`{name}` continues with {revision}, not with {expected}");
         demand!(batch.time >= self.time(), "`{name}` revision {revision}: time went back");
         demand!(!batch.events.is_empty(), "`{name}` revision {revision} is empty");
         let by_engine = batch.agent == AgentId::engine();
         let mut ended = BTreeSet::new();
         let whole = &batch;
         for (event, agent) in batch.events.iter().zip(reaction::acting(whole)) {
-            // What a reaction did is checked as the doing of whoever added it.
+            // The effects of a reaction are checked as those of the agent that added it.
             let is_reacted = *agent != whole.agent;
             let part = Batch { agent: agent.clone(), events: Vec::new(), ..**whole };
             let batch = if is_reacted { &Arc::new(part) } else { whole };
             demand!(
                 !by_engine || is_reacted || engine_events::is_by_engine(event),
-                "`{name}` revision {revision}: the engine has done {event:?} by itself"
+                "`{name}` revision {revision}: the engine has done {event:?} on its own"
             );
             let checked = self.add_event(batch, event, &mut ended, coverage);
             checked.map_err(|breach| {
@@ -592,7 +593,7 @@ impl Ledger {
         let silence = batch.time.since(session.seen.max(heard)).min(self.served_for());
         demand!(
             silence >= session.ttl_ms,
-            "`{agent}` was called lost after {silence} ms, it asked for {} ms",
+            "`{agent}` was lost after {silence} ms, its time to live is {} ms",
             session.ttl_ms
         );
         Ok(())

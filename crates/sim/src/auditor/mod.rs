@@ -1,4 +1,4 @@
-//! The auditor: code of its own that says what Baton must have done, and compares.
+//! The auditor: independent code that predicts what Baton must have done, and compares.
 //!
 //! ```text
 //!   tap on the log ──▶ record ──▶ Ledger (one per workspace): every batch, every timeline
@@ -62,7 +62,7 @@ pub(crate) use demand;
 #[derive(Default)]
 pub struct Auditor {
     ledgers: BTreeMap<WorkspaceName, Ledger>,
-    /// Workspaces that began with the content of another; none where nobody knows whether they did.
+    /// Workspaces that were forked from another; none where that is unknown.
     forks: BTreeMap<WorkspaceName, Option<Fork>>,
 }
 
@@ -82,7 +82,7 @@ impl Auditor {
         self.forks.insert(name, Some(fork));
     }
 
-    /// One may have begun so, and nobody was told.
+    /// One may have been forked without an answer.
     pub fn maybe_forked(&mut self, name: &WorkspaceName) {
         self.forks.entry(name.clone()).or_default();
     }
@@ -128,7 +128,7 @@ impl Auditor {
         let frames = frames(body)?;
         let known = |auditor: &mut Self, (workspace, batch): &(WorkspaceName, Batch)| {
             let known = match auditor.forks.get(workspace) {
-                // Of a fork that nobody knows, this says nothing.
+                // Nothing is predicted about a fork whose content is unknown.
                 Some(None) => return None,
                 Some(Some(fork)) => fork.batch(batch.revision.0).cloned(),
                 None => auditor.ledger(workspace).batch(batch.revision.0).cloned(),
@@ -153,7 +153,7 @@ impl Auditor {
         self.ledgers.values_mut().for_each(|ledger| ledger.forgotten(now));
     }
 
-    /// The server is up from this moment on.
+    /// The server is up from this time on.
     pub fn server_up(&mut self, now: Timestamp) {
         self.ledgers.values_mut().for_each(|ledger| ledger.server_up(now));
     }

@@ -16,11 +16,11 @@ use crate::auditor::ledger::{EntryKey, EntryModel, Ledger};
 use crate::models::lock_pool::semaphore_name;
 use crate::models::watch::matches;
 
-/// Entries per page when the caller does not say.
+/// The default page size.
 const PAGE_DEFAULT: usize = 100;
 
 impl Ledger {
-    /// A question about the present was answered. `asked_head` was durable when it was asked.
+    /// A query about the present was answered. `asked_head` was durable when it was sent.
     pub fn present(
         &self,
         query: &Query,
@@ -173,7 +173,7 @@ impl Ledger {
 
     /// Demands that a page of a list is what it should be.
     pub fn listed(&self, list: &List, page: &Page, at: u64) -> Audit {
-        demand!(page.revision.0 == at, "a page of revision {at} says {}", page.revision);
+        demand!(page.revision.0 == at, "a page of revision {at} states {}", page.revision);
         let wanted = |(namespace, key): &&EntryKey| {
             let key = key.as_str();
             *namespace == list.namespace
@@ -188,7 +188,7 @@ impl Ledger {
 
     /// Demands that a page of everything is what it should be.
     pub fn pictured(&self, snapshot: &Snapshot, page: &Page, at: u64) -> Audit {
-        demand!(page.revision.0 == at, "a page of revision {at} says {}", page.revision);
+        demand!(page.revision.0 == at, "a page of revision {at} states {}", page.revision);
         let after = snapshot.cursor.as_ref().and_then(|cursor| cursor.split_once('/'));
         let wanted = |(namespace, key): &&EntryKey| {
             snapshot.namespace.as_ref().is_none_or(|only| only == namespace)
@@ -221,7 +221,7 @@ impl Ledger {
 
     fn namespace_shown(&self, shown: &namespace::Namespace, at: u64) -> Audit {
         let rules = self.rules(&shown.name, at).map(AsRef::as_ref);
-        demand!(rules == Some(&shown.rules), "namespace `{}` is shown otherwise", shown.name);
+        demand!(rules == Some(&shown.rules), "namespace `{}` was returned incorrectly", shown.name);
         Ok(())
     }
 
@@ -263,7 +263,7 @@ pub(crate) fn same_page<'a>(
     let mut last = None;
     for entry in page.entries.iter().take(limit) {
         let Some(((namespace, key), fact)) = facts.next() else {
-            return Err(Breach(format!("a page shows {entry:?}, which was not there")));
+            return Err(Breach(format!("a page has {entry:?}, which did not exist")));
         };
         demand!(
             entry.namespace() == namespace && entry.key() == key.as_str(),
@@ -280,6 +280,6 @@ pub(crate) fn same_page<'a>(
         facts.peek()
     );
     let expected = last.filter(|_| more).map(|place| cursor(&place));
-    demand!(page.cursor == expected, "a page goes on at {:?}, not {expected:?}", page.cursor);
+    demand!(page.cursor == expected, "the cursor of a page is {:?}, not {expected:?}", page.cursor);
     Ok(())
 }

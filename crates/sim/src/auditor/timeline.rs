@@ -1,4 +1,4 @@
-//! What something was at every revision.
+//! The state of something at every revision.
 
 /// The values of one thing, each from a revision on.
 #[derive(Clone, Debug)]
@@ -19,18 +19,18 @@ impl<T> Timeline<T> {
         }
     }
 
-    /// What it was after a revision.
+    /// The state after a revision.
     pub fn at(&self, revision: u64) -> Option<&T> {
         self.at_with_revision(revision).map(|(_, value)| value)
     }
 
-    /// What it was after a revision, and the revision that made it so.
+    /// The state after a revision, and the revision that set it.
     pub fn at_with_revision(&self, revision: u64) -> Option<(u64, &T)> {
         let index = self.0.partition_point(|(from, _)| *from <= revision).checked_sub(1)?;
         self.0.get(index).map(|(from, value)| (*from, value))
     }
 
-    /// What it is now.
+    /// The present state.
     pub fn now(&self) -> Option<&T> {
         self.0.last().map(|(_, value)| value)
     }

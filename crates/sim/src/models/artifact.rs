@@ -1,11 +1,11 @@
-//! Artifacts as the auditor knows them: by what events say of them, and by the text of every entry
-//! and message.
+//! Artifacts as the auditor knows them: from their events, and from the text of every entry and
+//! message.
 //!
 //! 1. An artifact that is named in an entry or a message neither expires nor is deleted.
-//! 2. One that nobody names goes when its time is over, counted from when it was put or the last
-//!    entry let go of it, and not before.
+//! 2. One without references expires when its time has passed, counted from its upload or the
+//!    removal of the last reference, and not before.
 //! 3. What is shown of one is that, and how many entries and messages name it.
-//! 4. Nobody is refused for an artifact that is there, or for one that nobody names.
+//! 4. No request is rejected for an artifact that exists, or for one that it does not reference.
 
 use std::collections::BTreeMap;
 
@@ -64,7 +64,7 @@ impl Ledger {
             Event::Deleted { .. } => {
                 coverage.met("artifact: deleted");
                 demand!(before.is_some(), "`{artifact}` was deleted, but was not there");
-                demand!(named == 0, "`{artifact}` was deleted, but {named} entries name it");
+                demand!(named == 0, "`{artifact}` was deleted, but {named} entries reference it");
                 None
             }
             Event::Expired { .. } => {
@@ -73,7 +73,7 @@ impl Ledger {
                 let Some(before) = before else {
                     return Err(Breach(format!("`{artifact}` expired, but was not there")));
                 };
-                demand!(named == 0, "`{artifact}` expired, but {named} entries name it");
+                demand!(named == 0, "`{artifact}` expired, but {named} entries reference it");
                 let end = before.free_since.after(before.keep_ms);
                 demand!(batch.time >= end, "`{artifact}` expired before {end:?}");
                 None
@@ -83,7 +83,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// How many entries and messages name an artifact. A message does as long as it is known.
+    /// The number of entries and messages that reference an artifact. A message does as long as it
+    /// is known.
     fn names(&self, artifact: &ArtifactId, at: u64) -> usize {
         let names_it = |text: &Json| text.as_str().contains(artifact.as_str());
         let entries = self.facts(at).filter(|(_, fact)| names_it(&fact.value));
@@ -102,7 +103,7 @@ impl Ledger {
         for artifact in named {
             let there = self.artifacts.at(&artifact, u64::MAX).cloned();
             if let Some(there) = there.filter(|_| self.names(&artifact, u64::MAX) == 0) {
-                coverage.met("artifact: let go");
+                coverage.met("artifact: released");
                 let after = Some(ArtifactModel { free_since: batch.time, ..there });
                 self.artifacts.0.entry(artifact).or_default().set(batch.revision.0, after);
             }
@@ -115,7 +116,7 @@ impl Ledger {
             return Err(Breach(format!("`{artifact}` is shown, but is not there")));
         };
         let named = self.names(artifact, at);
-        demand!(shown.references == named as u64, "{named} entries name it: {shown:?}");
+        demand!(shown.references == named as u64, "{named} entries reference it: {shown:?}");
         let end = (named == 0).then(|| known.free_since.after(known.keep_ms));
         demand!(shown.expires_at == end, "it ends at {end:?}: {shown:?}");
         let same = (shown.bytes, shown.keep_ms) == (known.bytes, known.keep_ms);
@@ -140,7 +141,7 @@ impl Ledger {
         }
     }
 
-    /// What is shown of artifacts.
+    /// Artifacts were returned.
     pub(crate) fn artifacts_shown(&self, query: &Query, reply: &Reply, at: u64) -> Audit {
         match (query, reply) {
             (Query::Get { artifact }, Reply::Artifact(shown)) => {
@@ -171,11 +172,14 @@ impl Ledger {
             }
             Rejection::InUse { artifact, references, .. } => {
                 let named = self.names(artifact, at) as u64;
-                demand!(named > 0 && named == *references, "{named} entries name `{artifact}`");
+                demand!(
+                    named > 0 && named == *references,
+                    "{named} entries reference `{artifact}`"
+                );
             }
             other => {
                 let code = other.code();
-                return Err(Breach(format!("nobody asked for anything that is `{code}`")));
+                return Err(Breach(format!("no request can cause `{code}`")));
             }
         }
         Ok(())

@@ -1,10 +1,10 @@
-//! Barriers, as the log tells it: who has arrived, and when all may go on.
+//! Barriers according to the log: who has arrived, and when all may continue.
 //!
 //! Laws:
 //!
 //! 1. A generation opens once, with exactly as many as it takes, in the batch of the last arrival.
-//! 2. Nobody arrives twice in a generation, and all who arrive say the same count.
-//! 3. Whoever waits passes in the batch that opens it, or is withdrawn and does not count.
+//! 2. No agent arrives twice in a generation, and all arrivals give the same count.
+//! 3. A waiting call is answered in the batch that opens the barrier, or withdrawn and not counted.
 //! 4. Generations only grow.
 //! 5. When a session ends, its arrivals are withdrawn in the same batch.
 
@@ -27,7 +27,7 @@ use crate::auditor::{Audit, Breach, demand};
 use crate::coverage::Coverage;
 use crate::models::wait::WaitEnd;
 
-/// Somebody is there.
+/// An arrival.
 #[derive(Clone, Debug, PartialEq)]
 struct Arrived {
     agent: AgentId,
@@ -47,7 +47,7 @@ pub struct BarrierModel {
 #[derive(Default)]
 pub struct Barriers {
     all: BTreeMap<BarrierName, Timeline<BarrierModel>>,
-    /// Those who must pass in the batch at hand, and those whose barrier must be reset in it.
+    /// Arrivals that must pass in the current batch, and those whose barrier must be reset in it.
     passing: BTreeSet<(BarrierName, u64, u64)>,
     resetting: BTreeSet<(BarrierName, u64)>,
 }
@@ -75,7 +75,7 @@ impl Barriers {
         self.all.get(name)?.at(at)
     }
 
-    /// Barriers at which somebody is, now.
+    /// Barriers with arrivals, now.
     pub fn waiting(&self) -> Option<(&BarrierName, &BarrierModel)> {
         let all = self.all.iter().filter_map(|(name, timeline)| Some((name, timeline.now()?)));
         all.into_iter().find(|(_, there)| there.arrivals.iter().any(|party| party.wait.is_some()))
@@ -114,7 +114,10 @@ impl Ledger {
                 demand!(old == 0 || old == generation.0, "{generation} is not generation {old}");
                 demand!(first || there.count == *count, "it takes {}, not {count}", there.count);
                 let twice = there.arrivals.iter().any(|there| there.agent == *party);
-                demand!(!twice && batch.agent == *party, "`{party}` has not arrived by itself");
+                demand!(
+                    !twice && batch.agent == *party,
+                    "the arrival of `{party}` is not its own request"
+                );
                 if let (Some(wait), Some(until)) = (wait, until) {
                     self.waits.begin(batch, party, *wait, *until)?;
                 }
@@ -184,7 +187,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// A batch is complete: what could open has, and whoever could pass has.
+    /// A batch is complete: every barrier that could open has, and every waiting call that could
+    /// pass has.
     pub(crate) fn check_barriers(&self, revision: u64, ended: &BTreeSet<AgentId>) -> Audit {
         let Barriers { all, passing, resetting } = &self.barriers;
         demand!(passing.is_empty(), "{passing:?} did not pass");
@@ -242,7 +246,10 @@ impl Ledger {
                             && shown.arrived == arrived
                     }
                 };
-                demand!(same && shown.count == arrive.count, "{shown:?} is told, it is {there:?}");
+                demand!(
+                    same && shown.count == arrive.count,
+                    "{shown:?} was returned, it is {there:?}"
+                );
                 Ok(())
             }
             (BarrierCommand::Reset { name }, BarrierReply::Barrier(shown)) => {
@@ -280,7 +287,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Somebody who waited at a barrier is told how that ended.
+    /// A call that waited at a barrier was answered.
     pub(crate) fn arrival_ended(
         &self,
         asked: &DecidedRequest<'_>,
@@ -295,7 +302,7 @@ impl Ledger {
                 let opened_now = self.opened_at(&arrive.name, revision);
                 demand!(
                     *opened && opened_now == Some(generation.0) && arrived == count,
-                    "it is told {shown:?}, open is {opened_now:?}"
+                    "the answer is {shown:?}, open is {opened_now:?}"
                 );
                 Ok(())
             }
@@ -303,7 +310,7 @@ impl Ledger {
                 WaitEnd::Left(Left::Timeout) | WaitEnd::Reset,
                 Ok(Reply::Barrier(BarrierReply::Arrival(shown))),
             ) => {
-                demand!(!shown.opened, "it is told {shown:?}, but it did not open");
+                demand!(!shown.opened, "the answer is {shown:?}, but it did not open");
                 Ok(())
             }
             (
@@ -311,10 +318,10 @@ impl Ledger {
                 Err(AnyRejection::Barrier(Rejection::SessionEnded { name, agent })),
             ) => {
                 let same = *name == arrive.name && agent == asked.agent;
-                demand!(same, "it is told of another's session");
+                demand!(same, "the answer names the session of another agent");
                 Ok(())
             }
-            (_, outcome) => Err(Breach(format!("it is told {outcome:?}"))),
+            (_, outcome) => Err(Breach(format!("the answer is {outcome:?}"))),
         }
     }
 
@@ -326,23 +333,23 @@ impl Ledger {
                 let differs = there.is_some_and(|there| {
                     !there.arrivals.is_empty() && there.count == *count && given != count
                 });
-                demand!(differs, "{rejection:?} was told, it is {there:?}");
+                demand!(differs, "the rejection is {rejection:?}, it is {there:?}");
             }
             Rejection::AlreadyArrived { name, party, .. } => {
                 let there = self.barriers.at(name, at);
                 let arrived = there
                     .is_some_and(|there| there.arrivals.iter().any(|there| there.agent == *party));
-                demand!(arrived, "{rejection:?} was told, it is {there:?}");
+                demand!(arrived, "the rejection is {rejection:?}, it is {there:?}");
             }
             other => {
                 let code = other.code();
-                return Err(Breach(format!("nobody asked for anything that is `{code}`")));
+                return Err(Breach(format!("no request can cause `{code}`")));
             }
         }
         Ok(())
     }
 
-    /// Whether somebody who arrives would have to wait.
+    /// Whether an arrival would have to wait.
     pub(crate) fn must_wait_at(&self, arrive: &Arrive, at: u64) -> bool {
         let there = self.barriers.at(&arrive.name, at);
         let arrived = there.map_or(0, |there| there.arrivals.len() as u64);
@@ -351,7 +358,7 @@ impl Ledger {
 }
 
 impl BatchReader<'_> {
-    /// What a barrier command does.
+    /// The effects of a barrier command.
     pub(crate) fn barrier(&mut self, command: &BarrierCommand) -> Audit {
         match command {
             BarrierCommand::Arrive(arrive) => {
@@ -381,7 +388,7 @@ impl BatchReader<'_> {
             }
             BarrierCommand::LetGo { .. }
             | BarrierCommand::GiveUp { .. }
-            | BarrierCommand::Expire => Err(Breach("nobody may ask for this".to_owned())),
+            | BarrierCommand::Expire => Err(Breach("a client cannot request this".to_owned())),
         }
     }
 }

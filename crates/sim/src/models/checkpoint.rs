@@ -1,12 +1,11 @@
-//! Checkpoints, as the log tells it: which there are, whose they are, and what must have stayed.
+//! Checkpoints according to the log: which exist, whose they are, and which must be kept.
 //!
 //! Laws:
 //!
-//! 1. What was saved is what was asked to be saved, and whoever is shown a state is shown the bytes
-//!    that were saved: as many, with the same checksum, which is computed here from what was sent
-//!    and from what is shown.
-//! 2. Of a task only whoever holds its lease saves, under the token of that lease.
-//! 3. Each goes on from the head of its task, unless another parent of that task was named.
+//! 1. A saved state is the requested one, and a returned state has the bytes that were saved: as
+//!    many, with the same checksum, which is computed here from what was sent and what is returned.
+//! 2. Only the holder of a task's lease saves its checkpoints, with the token of that lease.
+//! 3. Each continues the head of its task, unless another parent of that task was given.
 //! 4. A rule prunes what it must, and neither a head nor what has a label.
 
 use std::collections::BTreeMap;
@@ -128,7 +127,7 @@ impl Ledger {
                     self.checkpoints.thread(&saved.task, now).map(|thread| thread.head.clone());
                 demand!(
                     saved.parent.is_some() == head.is_some(),
-                    "it goes on from {:?}, the head is {head:?}",
+                    "it continues {:?}, the head is {head:?}",
                     saved.parent
                 );
                 let is_head = saved.parent == head;
@@ -238,7 +237,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// A task that has a checkpoint which a rule should have pruned by this moment.
+    /// A task with a checkpoint that a rule should have pruned by this time.
     pub(crate) fn overdue_checkpoint(&self, now: Timestamp) -> Option<&CheckpointId> {
         let over = |(id, kept): &(&CheckpointId, &CheckpointModel)| {
             let rule = self.checkpoints.rule(&kept.task, u64::MAX);
@@ -289,7 +288,7 @@ impl Ledger {
             }
             (Command::Label { checkpoint, label }, CheckpointReply::Checkpoint(shown)) => {
                 let same = shown.id == *checkpoint && shown.label == *label;
-                demand!(same, "it was called otherwise");
+                demand!(same, "it has another label");
                 self.checkpoint_shown(shown, at)
             }
             (Command::Prune(_), CheckpointReply::Pruned { pruned: 0, bytes: 0 })
@@ -367,7 +366,7 @@ impl Ledger {
         self.checkpoints.at(checkpoint, at).is_some()
     }
 
-    /// Whether somebody may save under this token, as far as the task says.
+    /// Whether a save with this token is allowed, as far as the task is concerned.
     fn may_save(&self, task: &TaskId, token: Option<Token>, at: u64) -> bool {
         match self.tasks.at(task, at) {
             Some(work) => {
@@ -411,7 +410,7 @@ impl Ledger {
             | Rejection::TooLarge(_)
             | Rejection::TooMany(_) => {
                 let code = rejection.code();
-                return Err(Breach(format!("nobody asked for anything that is `{code}`")));
+                return Err(Breach(format!("no request can cause `{code}`")));
             }
         }
         Ok(())
@@ -419,7 +418,7 @@ impl Ledger {
 }
 
 impl BatchReader<'_> {
-    /// What a command about checkpoints does.
+    /// The effects of a checkpoint command.
     pub(crate) fn checkpoint(&mut self, command: &Command) -> Audit {
         let event = match self.take()? {
             AnyEvent::Checkpoint(event) => event,
@@ -461,7 +460,7 @@ impl BatchReader<'_> {
                 demand!(fits, "another rule was set");
             }
             (command, event) => {
-                return Err(Breach(format!("{command:?} has made {event:?}")));
+                return Err(Breach(format!("{command:?} caused {event:?}")));
             }
         }
         Ok(())
@@ -477,7 +476,7 @@ impl BatchReader<'_> {
         })
     }
 
-    /// Whoever saved held the lease just before.
+    /// The saver held the lease just before.
     fn check_saved(&self, save: &Save) -> Audit {
         let before = self.batch.revision.0 - 1;
         let may = self.ledger.may_save(&save.task, save.token, before);

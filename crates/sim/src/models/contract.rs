@@ -1,7 +1,7 @@
-//! Whether those who ask who depends on a key are told so, and how the key is.
+//! Whether queries about contracts return the dependents of a key, and its present state.
 //!
-//! 1. Whoever got a key with a hand-off reads it.
-//! 2. A key is shown as it is, and whoever wrote it last is among its writers.
+//! 1. The receiver of a key in a hand-off reads it.
+//! 2. A key is returned as it is, and its last author is among its writers.
 //! 3. A key is called vanished only if it is not there, and of another kind only if it is.
 //!
 //! Deliberately absent: what rules and stages demand, which is data that is shown as it was given.
@@ -15,7 +15,7 @@ use crate::auditor::ledger::Ledger;
 use crate::auditor::{Audit, demand};
 
 impl Ledger {
-    /// What is shown of contracts.
+    /// Contracts were returned.
     pub(crate) fn contracts_shown(&self, reply: &Reply, at: u64) -> Audit {
         let (contracts, is_all) = match reply {
             Reply::Contracts { contracts, cursor } => (contracts, cursor.is_none()),
@@ -28,14 +28,17 @@ impl Ledger {
             self.contract_shown(contract, at)?;
             for reader in contract.readers.iter().filter(|reader| reader.by == By::Handoff) {
                 let (key, who) = (contract.key.clone(), reader.who.clone());
-                demand!(untold.remove(&(key, who)), "nobody gave it: {reader:?} in {contract:?}");
+                demand!(
+                    untold.remove(&(key, who)),
+                    "it was not handed over: {reader:?} in {contract:?}"
+                );
             }
         }
-        demand!(!is_all || untold.is_empty(), "who got what, and is not told: {untold:?}");
+        demand!(!is_all || untold.is_empty(), "received keys that are not listed: {untold:?}");
         Ok(())
     }
 
-    /// Which key was got with a hand-off, by whom.
+    /// The keys that were received by hand-offs, and by whom.
     fn got(&self, at: u64) -> BTreeSet<(String, String)> {
         let mut got = BTreeSet::new();
         for handoff in self.handoffs.all_at(at) {
@@ -59,7 +62,7 @@ impl Ledger {
         let version = contract.present.as_ref().map(|present| present.version.0);
         demand!(version == fact.map(|fact| fact.version), "it is {fact:?}: {contract:?}");
         let is_writer = fact.is_none_or(|it| contract.writers.contains(&it.agent.to_string()));
-        demand!(is_writer, "{fact:?} was written by somebody else: {contract:?}");
+        demand!(is_writer, "{fact:?} was written by another agent: {contract:?}");
         Ok(())
     }
 
@@ -70,7 +73,7 @@ impl Ledger {
             Trouble::Retyped => is_there,
             Trouble::Schema => false,
         };
-        demand!(fits, "{problem:?} is told, and the key is there or is not: {is_there}");
+        demand!(fits, "{problem:?} was returned, but whether the key exists: {is_there}");
         Ok(())
     }
 }

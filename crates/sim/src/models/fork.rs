@@ -8,15 +8,15 @@
 //!
 //! Laws:
 //!
-//! 1. A fork begins with the entries that its origin had at the revision that was asked for,
-//!    without those that were bound to a session.
+//! 1. A fork starts with the entries that its origin had at the requested revision, without those
+//!    bound to a session.
 //! 2. Nothing else changes them but batches of its own: neither what happens to the origin
 //!    afterwards, nor that the origin forgets its past.
 //! 3. Whatever is acknowledged in it is there after a restart, and nothing else.
 //! 4. No fork takes the place of another.
 //!
-//! Deliberately absent: everything but entries. What else a fork begins with is compared, once,
-//! with a replay of what the origin's ledger knows (`forking`).
+//! Deliberately absent: everything but entries. The rest of the initial state is compared, once,
+//! with a replay of the origin's ledger (`forking`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ use crate::models::reaction::acting;
 
 /// A workspace that began with the content of another.
 pub struct Fork {
-    /// Where from.
+    /// The origin.
     pub origin: WorkspaceName,
     /// As it was after this revision.
     pub at: u64,
@@ -42,7 +42,7 @@ pub struct Fork {
 }
 
 impl Fork {
-    /// A fork of what a ledger knows.
+    /// A fork of a ledger.
     pub fn new(origin: &WorkspaceName, ledger: &Ledger, at: u64, began: u64) -> Self {
         let facts = ledger.facts(at).filter(|(_, fact)| fact.bound_to.is_none());
         let facts = facts.map(|(place, fact)| (place.clone(), fact.clone())).collect();
@@ -60,8 +60,8 @@ impl Fork {
         self.batches.get(index)
     }
 
-    /// The version of an entry, if it is there at a moment. One whose time is over is not, before
-    /// that is written down.
+    /// The version of an entry, if it exists at this time. An expired one does not, even before
+    /// that is recorded.
     pub fn version(&self, namespace: &NamespaceName, key: &Key, now: Timestamp) -> Option<u64> {
         let fact = self.facts.get(&(namespace.clone(), key.clone()))?;
         fact.expires_at.is_none_or(|end| now < end).then_some(fact.version)
@@ -70,7 +70,7 @@ impl Fork {
     /// Its next batch is durable.
     pub fn add(&mut self, batch: &Arc<Batch>) -> Audit {
         let (revision, due) = (batch.revision.0, self.head() + 1);
-        demand!(revision == due, "a fork goes on with {revision}, not with {due}");
+        demand!(revision == due, "a fork continues with {revision}, not with {due}");
         for (event, agent) in batch.events.iter().zip(acting(batch)) {
             match event {
                 Event::State(event) => {
@@ -100,7 +100,7 @@ impl Fork {
     }
 }
 
-/// What an event makes of an entry, if it may.
+/// The entry after an event, if the event is allowed.
 fn changed(
     batch: &Batch,
     event: &StateEvent,

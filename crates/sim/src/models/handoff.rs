@@ -1,17 +1,19 @@
-//! Hand-offs, as the log tells it: who gives what to whom, who has it to look at, who took it.
+//! Hand-offs according to the log: who gives what to whom, to whom it is delivered, who accepted
+//! it.
 //!
 //! Laws:
 //!
-//! 1. A task is in one pair of hands. An open hand-off of a task is named by the task's lease,
-//!    which is its giver's; one that was accepted has its receiver hold the lease.
-//! 2. It is accepted only while it is open and in time, by its receiver or by somebody who can do
-//!    what it asks for. Lease, token and the giver's own keys move in that same batch.
-//! 3. An approval is given once, by somebody who may, and is good for what was seen, for a while.
-//! 4. It goes to whoever has waited longest, and nobody waits for what can be delivered.
+//! 1. A task has one holder. An open hand-off of a task is named by the task's lease, which is its
+//!    giver's; the receiver of an accepted one holds the lease.
+//! 2. It is accepted only while it is open and in time, by its receiver or by an agent with the
+//!    required capability. The lease, the token and the giver's own keys move in that same batch.
+//! 3. An approval is given once, by an agent that may, and is valid for what was proposed, for a
+//!    while.
+//! 4. It goes to the longest waiting call, and no call waits for one that can be delivered.
 //! 5. It is not forgotten: it is answered, delivered again, or expires; never before its time, and
 //!    not for a silence during which there was no server. When its task moves on by other means, it
 //!    ends in the same batch.
-//! 6. Once it has ended, nothing changes any more.
+//! 6. Once it has ended, it never changes again.
 //!
 //! Deliberately absent: its steps, which are words for people, and its fingerprints, which are only
 //! compared with each other.
@@ -21,6 +23,7 @@ use std::sync::Arc;
 
 use baton_core::handoff::Event;
 use baton_core::handoff::{Delivery, Handoff, Receipt, Receiver, Status};
+use baton_core::primitive::Event as _;
 use baton_core::task::Status as TaskStatus;
 use baton_core::{AgentId, Batch, HandoffId, Json, NamespaceName, TaskId, Timestamp};
 
@@ -33,46 +36,46 @@ use crate::coverage::Coverage;
 const DELIVERIES_MAX: u64 = 10;
 /// How often a task may change hands.
 const HOPS_MAX: u64 = 64;
-/// How often the same agent may hand a task to the same agent, within how long.
+/// How often an agent may hand a task to the same agent, and within how long.
 const SAME_EDGE: (usize, u64) = (3, 600_000);
 
-/// A hand-off as it was.
+/// A hand-off at a revision.
 #[derive(Clone, Debug)]
 pub struct HandoffModel {
-    /// What was proposed, with what became of it; without its steps.
+    /// The proposal and its outcome, without its steps.
     pub handoff: Handoff,
-    /// What was seen when it was proposed.
+    /// What an approval would be bound to when it was proposed.
     pub seen: ApprovedVersions,
     /// The revision that last changed it.
     pub changed_at: u64,
 }
 
-/// What an approval is bound to: the versions of the selected keys, and how far the task was.
+/// What an approval is bound to: the versions of the selected keys, and the progress of the task.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ApprovedVersions {
     versions: Vec<u64>,
     result: Option<Json>,
 }
 
-/// Somebody who waits for one.
+/// A call that waits for a hand-off.
 #[derive(Clone, Debug)]
 pub struct ReceiveWaiter {
-    /// Which call.
+    /// The waiting call.
     pub wait: u64,
-    /// Whose.
+    /// The agent.
     pub agent: AgentId,
 }
 
-/// Everything about the hand-offs of a workspace.
+/// All hand-offs of a workspace.
 #[derive(Default)]
 pub struct Handoffs {
     all: BTreeMap<HandoffId, Timeline<Arc<HandoffModel>>>,
     queue: Timeline<Vec<ReceiveWaiter>>,
     /// Those that have not ended.
     live: BTreeSet<HandoffId>,
-    /// Those that have moved something in the batch at hand.
+    /// Those that have moved something in the current batch.
     moved: Vec<HandoffId>,
-    /// Those whose receiver called them done in the batch at hand.
+    /// Those that their receivers completed in the current batch.
     done: Vec<HandoffId>,
     is_touched: bool,
 }
@@ -82,12 +85,12 @@ pub fn is_open(status: Status) -> bool {
     matches!(status, Status::Offered | Status::Approved | Status::Delivered)
 }
 
-/// Whether nothing may happen to it any more.
+/// Whether it never changes again.
 pub fn is_over(status: Status) -> bool {
     !is_open(status) && status != Status::Accepted
 }
 
-/// Whether somebody may let it pass.
+/// Whether an agent may approve it.
 pub fn may_approve(handoff: &Handoff, agent: &AgentId) -> bool {
     handoff.approval.as_ref().is_some_and(|approval| {
         let anyone = approval.by.is_empty();
@@ -96,20 +99,20 @@ pub fn may_approve(handoff: &Handoff, agent: &AgentId) -> bool {
     })
 }
 
-/// Whether it needs no approval, or has one that holds at this moment.
+/// Whether it needs no approval, or has one that is valid at this time.
 pub fn is_approved(handoff: &Handoff, now: Timestamp) -> bool {
     handoff.approval.as_ref().is_none_or(|approval| {
         approval.approved_by.is_some() && approval.expires_at.is_none_or(|end| now < end)
     })
 }
 
-/// How long somebody must have been able to answer before it expires.
+/// How long a receiver must have been able to answer before it expires.
 pub fn patience_ms(handoff: &Handoff) -> u64 {
     handoff.deadline.since(handoff.created_at).min(handoff.redeliver_ms)
 }
 
 impl Handoffs {
-    /// A hand-off as it was after a revision.
+    /// A hand-off after a revision.
     pub fn at(&self, id: &HandoffId, at: u64) -> Option<&HandoffModel> {
         self.all.get(id)?.at(at).map(AsRef::as_ref)
     }
@@ -119,7 +122,7 @@ impl Handoffs {
         self.all.values().filter_map(move |there| there.at(at)).map(|deal| &deal.handoff)
     }
 
-    /// Who waited after a revision, in order of arrival.
+    /// The waiting calls after a revision, in order of arrival.
     pub fn queue_at(&self, at: u64) -> &[ReceiveWaiter] {
         self.queue.at(at).map_or(&[], Vec::as_slice)
     }
@@ -129,7 +132,7 @@ impl Handoffs {
         self.live.iter().filter_map(|id| self.at(id, u64::MAX))
     }
 
-    /// Those by which a task has changed hands, the latest first.
+    /// Those that moved a task, the latest first.
     pub fn moves_of(&self, task: &TaskId, at: u64) -> Vec<&Handoff> {
         let of_task = |it: &&Handoff| it.task.as_ref() == Some(task) && it.receiver.is_some();
         let mut moves: Vec<&Handoff> = self.all_at(at).filter(of_task).collect();
@@ -150,14 +153,14 @@ impl Handoffs {
             goes_there && lately && before.from == handoff.from
         });
         if handoff.hops >= HOPS_MAX || same.count() >= most {
-            return Some("it goes round and round");
+            return Some("it is handed around repeatedly");
         }
         let back = moves.iter().find(|before| handoff.to.agent() == Some(&before.from))?;
-        (back.content == handoff.content).then_some("it comes back as it left")
+        (back.content == handoff.content).then_some("it returns unchanged")
     }
 
-    /// The batch at hand is complete: what it has moved, what its receivers called done, and
-    /// whether it was about hand-offs at all.
+    /// The current batch is complete: what it has moved, what its receivers completed, and whether
+    /// it was about hand-offs at all.
     pub fn take_touched(&mut self) -> (Vec<HandoffId>, Vec<HandoffId>, bool) {
         let is_touched = std::mem::take(&mut self.is_touched);
         (std::mem::take(&mut self.moved), std::mem::take(&mut self.done), is_touched)
@@ -184,7 +187,7 @@ impl Handoffs {
 }
 
 impl Ledger {
-    /// Whether a hand-off is for an agent.
+    /// Whether an agent may accept a hand-off.
     pub(crate) fn is_for(&self, handoff: &Handoff, agent: &AgentId, at: u64) -> bool {
         match &handoff.to {
             Receiver::Agent(to) => to == agent,
@@ -272,9 +275,9 @@ impl Ledger {
             let nothing = handoff.receiver.is_none() && handoff.receipt.is_none();
             let failed = handoff.status == Status::Failed && handoff.error.is_some();
             demand!(nothing && failed, "it is refused as {handoff:?}");
-            coverage.met("handoff: written down as refused");
+            coverage.met("handoff: recorded as refused");
         } else {
-            demand!(brake.is_none(), "{brake:?}, and yet it goes on");
+            demand!(brake.is_none(), "{brake:?}, but it was not stopped");
             let rule = self.forbidding(handoff);
             demand!(rule.is_none(), "rule {rule:?} forbids it");
             demand!(self.versions_fit(handoff), "a key has another version than it must have");
@@ -302,7 +305,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Demands that a receipt tells of every selected key as it is.
+    /// Checks that a receipt describes every selected key correctly.
     fn check_receipt(&self, handoff: &Handoff, receipt: Option<&Receipt>) -> Audit {
         let Some(receipt) = receipt else { return Err(Breach("there is no receipt".to_owned())) };
         let own = NamespaceName::of_agent(&handoff.from);
@@ -319,9 +322,9 @@ impl Ledger {
                         && taken.moved == (name.namespace() == own.as_str())
                 }),
             };
-            demand!(fits, "`{name}` is not as {receipt:?} says");
+            demand!(fits, "`{name}` differs from {receipt:?}");
         }
-        demand!(taken.next().is_none() && left_out.next().is_none(), "{receipt:?} tells more");
+        demand!(taken.next().is_none() && left_out.next().is_none(), "{receipt:?} contains more");
         Ok(())
     }
 
@@ -334,7 +337,7 @@ impl Ledger {
     ) -> Audit {
         let deal = event.handoff().and_then(|id| self.handoffs.at(id, u64::MAX));
         let Some(HandoffModel { handoff: before, seen, .. }) = deal.cloned() else {
-            return Err(Breach("there is no such hand-off".to_owned()));
+            return Err(Breach("the hand-off does not exist".to_owned()));
         };
         demand!(!is_over(before.status), "it is {:?} and changes again", before.status);
         let accepted = before.status == Status::Accepted;
@@ -389,7 +392,7 @@ impl Ledger {
                 demand!(number == wait.0, "call {wait} got it, call {number} waited longer");
                 self.waits.granted(batch, *wait, receiver)?;
                 self.handoffs.set_queue(batch, |queue| queue.retain(|there| there.wait != wait.0));
-                coverage.met("handoff: delivered to whoever waited");
+                coverage.met("handoff: delivered to a waiting call");
             }
             (None, None) => demand!(batch.agent == *receiver, "`{receiver}` did not ask for it"),
             (wait, first) => {
@@ -413,10 +416,10 @@ impl Ledger {
         coverage: &mut Coverage,
     ) -> Audit {
         let Some(delivery) = handoff.delivery.take() else {
-            return Err(Breach("nobody had it".to_owned()));
+            return Err(Breach("it was not delivered".to_owned()));
         };
         if ended.contains(&delivery.receiver) {
-            coverage.met("handoff: its receiver was gone");
+            coverage.met("handoff: its receiver was lost");
         } else {
             self.check_expired(batch, delivery.until, handoff.redeliver_ms)?;
             demand!(handoff.deliveries < DELIVERIES_MAX, "it was delivered too often");
@@ -452,7 +455,7 @@ impl Ledger {
             coverage.met("handoff: state moved");
         }
         coverage.met(match (&handoff.to, &handoff.task) {
-            (Receiver::Capability(_), _) => "handoff: accepted by whoever could",
+            (Receiver::Capability(_), _) => "handoff: accepted by capability",
             (_, Some(_)) => "handoff: accepted with a task",
             (_, None) => "handoff: accepted without a task",
         });
@@ -479,7 +482,7 @@ impl Ledger {
         match event {
             Event::Rejected { by, .. } => {
                 let may = self.is_for(handoff, by, u64::MAX) || may_approve(handoff, by);
-                demand!(*by == batch.agent && may, "`{by}` was not asked");
+                demand!(*by == batch.agent && may, "`{by}` may not reject it");
                 handoff.status = Status::Rejected;
                 coverage.met("handoff: rejected");
             }
@@ -490,7 +493,7 @@ impl Ledger {
                 coverage.met(if moved_on {
                     "handoff: cancelled with its task"
                 } else {
-                    "handoff: withdrawn"
+                    "handoff: cancelled"
                 });
                 handoff.status = Status::Cancelled;
             }
@@ -514,7 +517,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// What was accepted is over.
+    /// An accepted hand-off has ended.
     fn finished(
         &mut self,
         batch: &Batch,
@@ -545,7 +548,7 @@ impl Ledger {
                 let gone = handoff.receiver.as_ref().is_some_and(|agent| ended.contains(agent));
                 let is_lost = match status {
                     None => gone,
-                    // Somebody may have waited for it, and has it already.
+                    // A waiting call may have got it already.
                     Some(status) => (lease.is_none() || fresh) && status != TaskStatus::Completed,
                 };
                 demand!(is_lost, "its task is {status:?} with {lease:?}");

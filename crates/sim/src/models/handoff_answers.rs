@@ -1,4 +1,4 @@
-//! Whether what callers are told about hand-offs is the truth.
+//! Whether answers about hand-offs are correct.
 
 use std::collections::BTreeMap;
 
@@ -18,11 +18,11 @@ use crate::models::handoff::{is_approved, is_open, may_approve};
 use crate::models::lock::commands;
 use crate::models::wait::WaitEnd;
 
-/// How many a page has at most, unless the reader says otherwise.
+/// The default page size.
 const PAGE_DEFAULT: u64 = 100;
 
 impl Ledger {
-    /// Demands that a hand-off is shown as it was.
+    /// Checks that a hand-off is returned as it was.
     fn handoff_shown(&self, shown: &Handoff, at: u64) -> Audit {
         let there = self.handoffs.at(&shown.id, at).map(|deal| &deal.handoff);
         let plain = Handoff { steps: Vec::new(), ..shown.clone() };
@@ -31,7 +31,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// The first that can be delivered to an agent at this moment.
+    /// The first that can be delivered to an agent at this time.
     pub(crate) fn first_for(&self, agent: &AgentId, now: Timestamp, at: u64) -> Option<&Handoff> {
         self.handoffs.all_at(at).find(|handoff| {
             is_open(handoff.status)
@@ -41,7 +41,7 @@ impl Ledger {
         })
     }
 
-    /// When something that was asked was decided.
+    /// When a request was decided.
     fn decided_when(&self, asked: &DecidedRequest<'_>) -> Timestamp {
         let known = self.batch(asked.decided_at).map_or(Timestamp(0), |batch| batch.time);
         asked.asked_at.max(known)
@@ -56,7 +56,7 @@ impl Ledger {
     ) -> Audit {
         match (command, reply) {
             (HandoffCommand::Receive { wait_ms }, Reply::Handoff(HandoffReply::Received(None))) => {
-                demand!(wait_ms.unwrap_or(0) == 0, "it was asked to wait");
+                demand!(wait_ms.unwrap_or(0) == 0, "the request was to wait");
                 let now = self.decided_when(asked);
                 let first = self.first_for(asked.agent, now, asked.decided_at);
                 demand!(first.is_none(), "there was {first:?} to receive");
@@ -105,7 +105,7 @@ impl Ledger {
         }
     }
 
-    /// Whoever accepts gets the values as they were right before.
+    /// The accepting agent gets the values as they were right before.
     fn values_shown(&self, handoff: &Handoff, values: &BTreeMap<String, Json>, at: u64) -> Audit {
         let there = handoff.keys.iter().filter_map(|selected| {
             let entry = self.named(selected.name.as_str(), at)?;
@@ -116,7 +116,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// A question about hand-offs was answered.
+    /// A query about hand-offs was answered.
     pub(crate) fn handoffs_shown(
         &self,
         query: &handoff::Query,
@@ -155,7 +155,7 @@ impl Ledger {
                     ("expired", shown.expired, count(&|it| it == Status::Expired)),
                     ("cancelled", shown.cancelled, count(&|it| it == Status::Cancelled)),
                 ] {
-                    demand!(shown == there, "{shown} are told of {there} hand-offs: {what}");
+                    demand!(shown == there, "{shown} of {there} hand-offs are counted: {what}");
                 }
                 Ok(())
             }
@@ -187,11 +187,11 @@ impl Ledger {
         let same = shown.iter().map(|handoff| &handoff.id).eq(due.iter().copied());
         demand!(same, "{due:?} are due, {shown:?} are listed");
         let more = due.last().copied().filter(|_| due.len() < wanted.len());
-        demand!(cursor == more, "the list goes on at {cursor:?}, not {more:?}");
+        demand!(cursor == more, "the cursor of the list is {cursor:?}, not {more:?}");
         shown.iter().try_for_each(|handoff| self.handoff_shown(handoff, at))
     }
 
-    /// Somebody who waited for a hand-off is told how that ended.
+    /// A call that waited for a hand-off was answered.
     pub(crate) fn receive_ended(
         &self,
         asked: &DecidedRequest<'_>,
@@ -202,7 +202,7 @@ impl Ledger {
         match (how, reply) {
             (WaitEnd::Granted, Ok(Reply::Handoff(HandoffReply::Received(Some(shown))))) => {
                 let looks = shown.delivery.as_ref().map(|delivery| &delivery.receiver);
-                demand!(looks == Some(asked.agent), "it is told that {looks:?} has it");
+                demand!(looks == Some(asked.agent), "the answer says that {looks:?} has it");
                 self.handoff_shown(shown, revision)
             }
             (WaitEnd::Left(Left::Timeout), Ok(Reply::Handoff(HandoffReply::Received(None)))) => {
@@ -212,10 +212,10 @@ impl Ledger {
                 WaitEnd::Left(Left::SessionEnded),
                 Err(AnyRejection::Handoff(Rejection::SessionEnded { agent })),
             ) => {
-                demand!(agent == asked.agent, "it is told of another's session");
+                demand!(agent == asked.agent, "the answer names the session of another agent");
                 Ok(())
             }
-            (_, outcome) => Err(Breach(format!("it is told {outcome:?}"))),
+            (_, outcome) => Err(Breach(format!("the answer is {outcome:?}"))),
         }
     }
 }
@@ -244,7 +244,7 @@ impl Ledger {
                 demand!(!errors.is_empty() && unknown.is_none(), "{unknown:?} is no rule");
             }
             Rejection::Loop { found } => {
-                coverage.met("handoff: handed round in circles");
+                coverage.met("handoff: loop detected");
                 demand!(!found.trail.is_empty(), "{found:?} is no circle");
             }
             Rejection::NotReceiver { handoff, caller, .. } => {
@@ -279,14 +279,14 @@ impl Ledger {
             }
             Rejection::BadField(BadField { field, .. }) => {
                 let known = ["to", "token", "task", "approval", "keys"].contains(&field.as_ref());
-                demand!(known, "nobody asked for a bad `{field}`");
+                demand!(known, "no request had an invalid `{field}`");
             }
             Rejection::OutOfRange(_)
             | Rejection::TooLarge(_)
             | Rejection::TooMany(_)
             | Rejection::SessionEnded { .. } => {
                 let code = rejection.code();
-                return Err(Breach(format!("nobody asked for anything that is `{code}`")));
+                return Err(Breach(format!("no request can cause `{code}`")));
             }
         }
         Ok(())
@@ -341,7 +341,7 @@ impl Ledger {
             Rejection::WrongStatus { handoff, status, what, receiver } => {
                 let there = known(handoff)?;
                 let same = there.status == *status && there.receiver == *receiver;
-                demand!(same, "`{handoff}` is said to be {status:?}, it is {there:?}");
+                demand!(same, "the answer says that `{handoff}` is {status:?}, it is {there:?}");
                 let may = match *what {
                     "accepted" => is_open(*status) && now < there.deadline,
                     "completed" => *status == Status::Accepted,

@@ -1,9 +1,10 @@
-//! Whether batches about hand-offs are what was asked for: all of it, with the keys and the task
-//! that go along, and nothing else.
+//! Whether batches about hand-offs are what was requested: all of it, with the keys and the task,
+//! and nothing else.
 
 use baton_core::handoff::{Accept, Complete, Handoff, Offer, OnLoop};
 use baton_core::handoff::{Command as HandoffCommand, Event as HandoffEvent};
 use baton_core::namespace::Event as NamespaceEvent;
+use baton_core::primitive::Event as _;
 use baton_core::state::Transfer;
 use baton_core::task::{Cause, Event as TaskEvent};
 use baton_core::{AgentId, Event, Key, NamespaceName, TaskId, Token};
@@ -12,9 +13,9 @@ use crate::auditor::answers::same_entry;
 use crate::auditor::explain::BatchReader;
 use crate::auditor::{Audit, Breach, demand};
 
-/// How long the receiver has to accept it if nobody says otherwise.
+/// The default time to accept.
 const DEADLINE_MS: u64 = 3_600_000;
-/// After how long it is delivered again if nobody says otherwise.
+/// The default time until redelivery.
 const REDELIVER_MS: u64 = 60_000;
 
 impl BatchReader<'_> {
@@ -25,7 +26,7 @@ impl BatchReader<'_> {
         }
     }
 
-    /// The next event is this one of a hand-off's task.
+    /// The next event must be this one of the hand-off's task.
     fn take_passed(&mut self, kind: &str, task: &TaskId) -> Audit<&TaskEvent> {
         match self.take()? {
             Event::Task(event) if event.kind() == kind && event.task() == Some(task) => Ok(event),
@@ -33,7 +34,7 @@ impl BatchReader<'_> {
         }
     }
 
-    /// What a command about hand-offs does.
+    /// The effects of a hand-off command.
     pub(crate) fn handoff(&mut self, command: &HandoffCommand) -> Audit {
         let before = self.batch.revision.0 - 1;
         match command {
@@ -67,12 +68,14 @@ impl BatchReader<'_> {
             | HandoffCommand::Follow { .. }
             | HandoffCommand::LetGo { .. }
             | HandoffCommand::GiveUp { .. }
-            | HandoffCommand::Expire => return Err(Breach("nobody may ask for this".to_owned())),
+            | HandoffCommand::Expire => {
+                return Err(Breach("a client cannot request this".to_owned()));
+            }
         }
         self.follow_stages()
     }
 
-    /// Demands that a hand-off is what its giver said, and that the giver could give it.
+    /// Checks that a hand-off is what its giver offered, and that the giver could offer it.
     fn check_offer(&self, offer: &Offer, handoff: &Handoff) -> Audit {
         let time = self.batch.time;
         let approval = handoff.approval.as_ref();
@@ -106,7 +109,7 @@ impl BatchReader<'_> {
             HandoffEvent::Refused(handoff) => {
                 self.check_offer(offer, &handoff)?;
                 let review = handoff.on_loop == Some(OnLoop::Review);
-                demand!(review, "nobody wanted that to be written down");
+                demand!(review, "it must not be recorded");
                 self.escalated(&handoff)
             }
             other => Err(Breach(format!("an offer was due, not {}", other.kind()))),
@@ -182,7 +185,7 @@ impl BatchReader<'_> {
     /// The giver's own keys move to the receiver, who gets a namespace for them.
     fn moved(&mut self, handoff: &Handoff, to: Option<&AgentId>, overwrite: bool) -> Audit {
         let before = self.batch.revision.0 - 1;
-        let Some(to) = to else { return Err(Breach("nobody has it".to_owned())) };
+        let Some(to) = to else { return Err(Breach("it has no holder".to_owned())) };
         let (own, theirs) = (NamespaceName::of_agent(&handoff.from), NamespaceName::of_agent(to));
         let keys = handoff.keys.iter().filter(|selected| {
             let there = self.ledger.named(selected.name.as_str(), before);

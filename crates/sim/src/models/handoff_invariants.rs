@@ -1,5 +1,5 @@
-//! What must hold of hand-offs after every batch: they agree with the tasks they are about, what
-//! had to move has moved, and nothing is left lying.
+//! What must hold of hand-offs after every batch: they agree with their tasks, what had to move has
+//! moved, and nothing is left behind.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +12,8 @@ use crate::auditor::{Audit, Breach, demand};
 use crate::models::handoff::{HandoffModel, is_approved, is_open, patience_ms};
 
 impl Ledger {
-    /// A batch is complete: hand-offs and tasks agree, what had to move has moved, nobody waits for
-    /// what can be delivered, and no ended session has anything to answer.
+    /// A batch is complete: hand-offs and tasks agree, what had to move has moved, no call waits
+    /// for a hand-off that can be delivered, and no ended session has one to answer.
     pub(crate) fn check_handoffs(&mut self, batch: &Batch, ended: &BTreeSet<AgentId>) -> Audit {
         let (moved, done, is_touched) = self.handoffs.take_touched();
         if !is_touched && !self.tasks.is_touched() && ended.is_empty() {
@@ -39,7 +39,7 @@ impl Ledger {
             let deal = self.handoffs.at(id, u64::MAX).map(|deal| &deal.handoff);
             let offers =
                 deal.is_some_and(|it| is_open(it.status) && it.task.as_ref() == Some(task));
-            demand!(offers, "task `{task}` is said to be offered by `{id}`, which is {deal:?}");
+            demand!(offers, "task `{task}` is offered by `{id}`, which is {deal:?}");
         }
         let revision = batch.revision.0;
         let mut queue = self.handoffs.queue_at(u64::MAX).iter();
@@ -65,7 +65,7 @@ impl Ledger {
         let looks = handoff.delivery.as_ref().map(|delivery| &delivery.receiver);
         let has = handoff.receiver.as_ref().filter(|_| handoff.task.is_none());
         let gone = looks.or(has).filter(|agent| from_before && ended.contains(*agent));
-        demand!(gone.is_none(), "{gone:?} is gone, and it is still {:?}", handoff.status);
+        demand!(gone.is_none(), "{gone:?} is lost, and it is still {:?}", handoff.status);
         if is_open && looks.is_none() && is_approved(handoff, batch.time) {
             let mut queue = self.handoffs.queue_at(u64::MAX).iter();
             let first = queue.find(|there| self.is_for(handoff, &there.agent, u64::MAX));
@@ -74,12 +74,12 @@ impl Ledger {
         Ok(())
     }
 
-    /// Demands that a hand-off which was accepted or executed has moved its task and its keys.
+    /// Checks that an accepted or executed hand-off has moved its task and its keys.
     fn check_moved(&self, batch: &Batch, id: &HandoffId) -> Audit {
         let deal = self.handoffs.at(id, u64::MAX).map(|deal| &deal.handoff);
         let Some((handoff, receiver)) = deal.and_then(|it| Some((it, it.receiver.as_ref()?)))
         else {
-            return Err(Breach("nobody has it".to_owned()));
+            return Err(Breach("it has no holder".to_owned()));
         };
         let revision = batch.revision.0;
         if let Some(work) = handoff.task.as_ref().and_then(|task| self.tasks.at(task, u64::MAX)) {
@@ -109,7 +109,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// A hand-off to which something should have happened by itself by this moment.
+    /// A hand-off that should have been expired or redelivered by this time.
     pub(crate) fn overdue_handoff(&self, now: Timestamp) -> Option<&Handoff> {
         let over = |handoff: &&Handoff| {
             let end = handoff.deadline.max(self.woken_at.after(patience_ms(handoff)));

@@ -1,9 +1,9 @@
-//! Joins, as the log tells it: what each waits for, and what it settles as.
+//! Joins according to the log: what each waits for, and its outcome.
 //!
 //! Laws:
 //!
 //! 1. A join settles once, as what its tasks have made of it, in the batch that decides it.
-//! 2. Whoever waits for it is told in the same batch, and nobody waits for one that has settled.
+//! 2. Waiting calls are answered in the same batch, and no call waits for a join that has settled.
 //! 3. It expires only when its deadline has passed.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,9 +34,9 @@ pub struct JoinModel {
     group: Option<GroupName>,
     tasks: Vec<TaskId>,
     deadline: Option<Timestamp>,
-    /// What it has settled as, and at which revision.
+    /// Its outcome, and the revision.
     settled: Option<(Status, u64)>,
-    /// Who waits for it.
+    /// The waiting calls.
     queue: Vec<(u64, AgentId)>,
 }
 
@@ -57,7 +57,7 @@ impl JoinModel {
         members.into_iter().map(|(_, id)| id).collect()
     }
 
-    /// What its tasks make of it after a revision; none if that is open.
+    /// Its outcome by its tasks after a revision; none if that is open.
     fn verdict(&self, tasks: &Tasks, at: u64) -> Option<Status> {
         let members = self.members(tasks, at);
         let statuses = members.iter().filter_map(|task| Some(tasks.at(task, at)?.status));
@@ -151,7 +151,7 @@ impl Ledger {
                 there.queue.push((wait.0, waiter.clone()));
             }
             Event::Answered { waiter, wait, .. } => {
-                demand!(there.settled.is_some(), "`{waiter}` is told before it has settled");
+                demand!(there.settled.is_some(), "`{waiter}` is answered before it has settled");
                 self.waits.notified(batch, *wait, waiter)?;
                 there.queue.retain(|(there, _)| *there != wait.0);
             }
@@ -165,7 +165,8 @@ impl Ledger {
         Ok(there)
     }
 
-    /// A batch is complete: what has turned out has settled, and whoever waited for it was told.
+    /// A batch is complete: every join with a known outcome has settled, and its waiting calls are
+    /// answered.
     pub(crate) fn check_joins(&mut self, revision: u64, ended: &BTreeSet<AgentId>) -> Audit {
         if !std::mem::take(&mut self.joins_touched) && ended.is_empty() {
             return Ok(());
@@ -188,7 +189,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// A join whose deadline has passed by this moment.
+    /// A join whose deadline has passed by this time.
     pub(crate) fn overdue_join(&self, now: Timestamp) -> Option<&JoinId> {
         let over = |there: &JoinModel| there.deadline.is_some_and(|deadline| deadline <= now);
         let mut joins = self.joins.now();
@@ -257,7 +258,7 @@ impl Ledger {
         self.joins.at(join, at).is_some()
     }
 
-    /// Somebody who waited for a join is told how that ended.
+    /// A call that waited for a join was answered.
     pub(crate) fn join_ended(
         &self,
         asked: &DecidedRequest<'_>,
@@ -269,7 +270,7 @@ impl Ledger {
         match (how, reply) {
             (WaitEnd::Granted, Ok(Reply::Join(JoinReply::Settled(Some(shown))))) => {
                 demand!(shown.id == *join, "another join is shown");
-                demand!(shown.status != Status::Waiting, "it is told that it waits");
+                demand!(shown.status != Status::Waiting, "the answer says that it waits");
                 self.join_shown(shown, revision)
             }
             (WaitEnd::Left(Left::Timeout), Ok(Reply::Join(JoinReply::Settled(None)))) => Ok(()),
@@ -277,10 +278,13 @@ impl Ledger {
                 WaitEnd::Left(Left::SessionEnded),
                 Err(AnyRejection::Join(Rejection::SessionEnded { join: named, agent })),
             ) => {
-                demand!(named == join && agent == asked.agent, "it is told of another's session");
+                demand!(
+                    named == join && agent == asked.agent,
+                    "the answer names the session of another agent"
+                );
                 Ok(())
             }
-            (_, outcome) => Err(Breach(format!("it is told {outcome:?}"))),
+            (_, outcome) => Err(Breach(format!("the answer is {outcome:?}"))),
         }
     }
 
@@ -299,7 +303,7 @@ impl Ledger {
             Rejection::BadMembers { .. } | Rejection::OutOfRange(_) => {}
             Rejection::TooMany(_) | Rejection::SessionEnded { .. } => {
                 let code = rejection.code();
-                return Err(Breach(format!("nobody asked for anything that is `{code}`")));
+                return Err(Breach(format!("no request can cause `{code}`")));
             }
         }
         Ok(())
@@ -307,7 +311,7 @@ impl Ledger {
 }
 
 impl BatchReader<'_> {
-    /// What a join command does.
+    /// The effects of a join command.
     pub(crate) fn join(&mut self, command: &JoinCommand) -> Audit {
         match command {
             JoinCommand::Create(create) => {
@@ -328,7 +332,7 @@ impl BatchReader<'_> {
             JoinCommand::Settle
             | JoinCommand::LetGo { .. }
             | JoinCommand::GiveUp { .. }
-            | JoinCommand::Expire => Err(Breach("nobody may ask for this".to_owned())),
+            | JoinCommand::Expire => Err(Breach("a client cannot request this".to_owned())),
         }
     }
 

@@ -1,9 +1,9 @@
-//! Whether what callers are told about holds and waits is the truth, and whether batches about them
-//! are what was asked for.
+//! Whether answers about holds and waits are correct, and whether batches about them are what was
+//! requested.
 //!
-//! A call that waits is answered twice over: once its wait is durable, others may see it in line;
-//! and when a later batch has ended the wait, the caller is told with what. Both are compared with
-//! the log, and the caller must be told exactly what the log says.
+//! A waiting call is checked twice: once its wait is durable, others may see it in the queue; and
+//! when a later batch has ended the wait, the caller gets its answer. Both are compared with the
+//! log, and the answer must be exactly what the log contains.
 
 use baton_core::lock::{self, Command as LockCommand, Event as LockEvent, Reply as LockReply};
 use baton_core::waiting::wait::{Left, Step};
@@ -60,7 +60,7 @@ impl Ledger {
         Ok(true)
     }
 
-    /// Somebody who waited is told how that ended.
+    /// A waiting call was answered.
     pub fn ended(
         &mut self,
         asked: &DecidedRequest<'_>,
@@ -70,23 +70,21 @@ impl Ledger {
     ) -> Audit {
         let DecidedRequest { agent, request, .. } = *asked;
         let Some((revision, how)) = self.waits.closed(wait) else {
-            return Err(Breach(format!(
-                "call {wait} of `{agent}` is told {answer:?}, but it waits"
-            )));
+            return Err(Breach(format!("call {wait} of `{agent}` got {answer:?}, but it waits")));
         };
         let words = |breach: Breach| {
             Breach(format!("call {wait} ended at {revision}, {how:?}: {}", breach.0))
         };
         if let Ok(answer) = answer {
             let shown = answer.revision.0;
-            demand!(shown == revision, "call {wait} ended at {revision}, it is told {shown}");
+            demand!(shown == revision, "call {wait} ended at {revision}, answered at {shown}");
         }
         let [command] = commands(&request.mutation) else {
             return Err(Breach("a transaction has waited".to_owned()));
         };
         match (how, command, answer) {
             (WaitEnd::Left(Left::Gone), ..) => {
-                return Err(Breach(format!("call {wait} was given up, and yet heard {answer:?}")));
+                return Err(Breach(format!("call {wait} was given up, but got {answer:?}")));
             }
             (_, Command::Lock(LockCommand::Acquire(acquire)), answer) => {
                 self.lock_ended(asked, &acquire.name, (revision, how), answer).map_err(words)?;
@@ -113,12 +111,12 @@ impl Ledger {
                 self.claim_ended(asked, (revision, how), answer).map_err(words)?;
             }
             (_, command, answer) => {
-                return Err(Breach(format!("{command:?} waited, and was told {answer:?}")));
+                return Err(Breach(format!("{command:?} waited, and got {answer:?}")));
             }
         }
         match how {
             WaitEnd::Granted => coverage.met("answer: granted after a wait"),
-            WaitEnd::Left(Left::Timeout) => coverage.met("answer: waited in vain"),
+            WaitEnd::Left(Left::Timeout) => coverage.met("answer: wait timed out"),
             WaitEnd::Left(_) => coverage.met("answer: session ended while it waited"),
             WaitEnd::Reset => coverage.met("answer: reset while it waited"),
         }
@@ -142,7 +140,11 @@ impl Ledger {
         let reply = answer.as_ref().map(|answer| &answer.reply);
         match (how, reply) {
             (WaitEnd::Granted, Ok(Reply::Lock(LockReply::Hold(Some(hold))))) => {
-                demand!(hold.holder == *asked.agent, "it is told that `{}` has it", hold.holder);
+                demand!(
+                    hold.holder == *asked.agent,
+                    "the answer says that `{}` has it",
+                    hold.holder
+                );
                 self.hold_shown(name, hold, revision)
             }
             (WaitEnd::Left(Left::Timeout), Ok(Reply::Lock(LockReply::Hold(None)))) => Ok(()),
@@ -150,14 +152,17 @@ impl Ledger {
                 WaitEnd::Left(Left::SessionEnded),
                 Err(Rejection::Lock(lock::Rejection::SessionEnded { name: named, agent })),
             ) => {
-                demand!(named == name && agent == asked.agent, "it is told of another's session");
+                demand!(
+                    named == name && agent == asked.agent,
+                    "the answer names the session of another agent"
+                );
                 Ok(())
             }
-            (_, answer) => Err(Breach(format!("it is told {answer:?}"))),
+            (_, answer) => Err(Breach(format!("the answer is {answer:?}"))),
         }
     }
 
-    /// Demands that whoever acts under a token was allowed to.
+    /// Checks that a write with a token was allowed.
     pub(crate) fn check_fence(&self, mutation: &Mutation, at: u64) -> Audit {
         if let Mutation::Fenced { token, .. } = mutation {
             let live = self.tokens.is_live(*token, at);
@@ -172,7 +177,7 @@ impl Ledger {
             (LockCommand::Acquire(acquire), Reply::Lock(LockReply::Hold(None))) => {
                 let pool = self.lock(&acquire.name, at);
                 demand!(!pool.holds.is_empty(), "lock `{}` was free", acquire.name);
-                demand!(acquire.wait_ms.unwrap_or(0) == 0, "it was asked to wait");
+                demand!(acquire.wait_ms.unwrap_or(0) == 0, "the request was to wait");
                 Ok(())
             }
             (
@@ -181,7 +186,7 @@ impl Ledger {
             ) => {
                 self.hold_shown(name, hold, at)?;
                 demand!(hold.token == *token, "token {token} was renewed, {} has it", hold.token);
-                demand!(ttl_ms.is_none_or(|ttl| ttl == hold.ttl_ms), "another time was asked for");
+                demand!(ttl_ms.is_none_or(|ttl| ttl == hold.ttl_ms), "the requested time differs");
                 Ok(())
             }
             (command, reply) => Err(Breach(format!("{command:?} was answered with {reply:?}"))),
@@ -267,12 +272,12 @@ impl Ledger {
             for (index, link) in circle.iter().enumerate() {
                 let edge =
                     (link.agent.clone(), link.waits_for.as_str().to_owned(), link.held_by.clone());
-                demand!(edges.contains(&edge), "a circle has {link:?}, which is not so");
+                demand!(edges.contains(&edge), "a deadlock has {link:?}, which is wrong");
                 let next = &circle[(index + 1) % circle.len()];
                 demand!(link.held_by == next.agent, "{link:?} is not followed by {next:?}");
             }
         }
-        // Whoever waits for nobody who waits is in no circle; take those away until none is left.
+        // An agent that waits for none that waits is in no cycle; remove those until none is left.
         while let Some(index) =
             edges.iter().position(|(_, _, holder)| !edges.iter().any(|(agent, ..)| agent == holder))
         {
@@ -306,7 +311,7 @@ impl Ledger {
             }
             other => {
                 let code = other.code();
-                Err(Breach(format!("nobody asked for anything that is `{code}`")))
+                Err(Breach(format!("no request can cause `{code}`")))
             }
         }
     }
@@ -352,7 +357,7 @@ pub(crate) fn same_queue(pool: &Pool, shown: &[baton_core::waiting::wait::Wait])
 }
 
 impl BatchReader<'_> {
-    /// What a lock command does.
+    /// The effects of a lock command.
     pub(crate) fn lock(&mut self, command: &LockCommand) -> Audit {
         match command {
             LockCommand::Acquire(acquire) => self.acquire(acquire),
@@ -369,7 +374,7 @@ impl BatchReader<'_> {
             LockCommand::Release { name, token } => {
                 match self.take()? {
                     Event::Lock(LockEvent::Released { name: released, token: stale }) => {
-                        demand!(name == released && token == stale, "another hold was let go");
+                        demand!(name == released && token == stale, "another hold was released");
                     }
                     other => demand!(false, "a release was due, not {}", other.kind()),
                 }
@@ -379,7 +384,7 @@ impl BatchReader<'_> {
             LockCommand::HandOver { .. }
             | LockCommand::LetGo { .. }
             | LockCommand::GiveUp { .. }
-            | LockCommand::Expire => Err(Breach("nobody may ask for this".to_owned())),
+            | LockCommand::Expire => Err(Breach("a client cannot request this".to_owned())),
         }
     }
 
@@ -388,7 +393,10 @@ impl BatchReader<'_> {
         match self.peek() {
             Some(Event::Lock(LockEvent::Acquired { name, holder, ttl_ms, wait: None, .. })) => {
                 demand!(name == &acquire.name, "another lock was taken");
-                demand!(*holder == self.batch.agent && ttl == *ttl_ms, "it was taken otherwise");
+                demand!(
+                    *holder == self.batch.agent && ttl == *ttl_ms,
+                    "it was acquired differently"
+                );
                 self.skip();
             }
             Some(Event::Lock(LockEvent::Queued { name, ttl_ms, until, .. })) => {
@@ -397,14 +405,14 @@ impl BatchReader<'_> {
                 demand!(longest == Some(*until), "it waits until {until}, not {longest:?}");
                 self.skip();
             }
-            // In a transaction, a lock that is held already is no reason to refuse the rest.
+            // In a transaction, a lock that is held already does not reject the rest.
             _ => demand!(acquire.wait_ms.unwrap_or(0) == 0, "it did not even wait"),
         }
         Ok(())
     }
 
-    /// Whatever a session held and waited for goes with it. What does, and that nothing else does,
-    /// is a law of the ledger.
+    /// Holds and waits of a session end with it. Which do, and that no others do, is a law of the
+    /// ledger.
     pub(crate) fn follow_let_go(&mut self) {
         while let Some(event) = self.peek() {
             let let_go = matches!(
@@ -442,7 +450,7 @@ impl BatchReader<'_> {
         }
     }
 
-    /// What became free goes to those who wait. That it does, and to whom, is a law of the ledger.
+    /// What became free goes to the wait queue. That it does, and to whom, is a law of the ledger.
     pub(crate) fn follow_grants(&mut self) {
         while let Some(event) = self.peek() {
             let settles = matches!(

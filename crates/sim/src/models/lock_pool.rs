@@ -1,13 +1,13 @@
-//! What few can have at a time: locks and semaphores, as the log tells it.
+//! Pools with a limited number of holders: locks and semaphores, according to the log.
 //!
 //! A lock is a pool with one permit. Laws:
 //!
 //! 1. There are never more holders than permits, and each hold has a token of its own.
-//! 2. Whoever comes while others wait goes to the end of the line; the first in line is next.
-//! 3. Nobody waits while a permit is free: it goes to the first in line in the same batch.
-//! 4. A hold ends by its holder's hand, with the holder's session, or when its time is over: never
-//!    earlier than was promised, and not for a silence during which there was no server.
-//! 5. When a session ends, all that it holds and waits for goes in the same batch.
+//! 2. A later call goes to the end of the wait queue; the first in the queue is served next.
+//! 3. No call waits while a permit is free: it goes to the first in the queue in the same batch.
+//! 4. A hold ends by its holder, with the holder's session, or when its time has passed: never
+//!    earlier than promised, and not for a silence during which there was no server.
+//! 5. When a session ends, everything that it holds and waits for ends in the same batch.
 
 use std::collections::BTreeSet;
 
@@ -20,22 +20,22 @@ use crate::auditor::ledger::Ledger;
 use crate::auditor::{Audit, Breach, demand};
 use crate::coverage::Coverage;
 
-/// Which kind of pool.
+/// The kind of pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PoolKind {
     /// One permit.
     Lock,
-    /// As many permits as whoever came first has said.
+    /// As many permits as the first call defined.
     Semaphore,
 }
 
-/// Which pool.
+/// The kind and name of a pool.
 pub type PoolName = (PoolKind, String);
 
-/// Somebody has a permit.
+/// A held permit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PoolHold {
-    /// Who.
+    /// The holder.
     pub holder: AgentId,
     /// Under which token.
     pub token: u64,
@@ -49,34 +49,34 @@ pub struct PoolHold {
     pub ttl_ms: u64,
 }
 
-/// Somebody waits for a permit.
+/// A call that waits for a permit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PoolWaiter {
-    /// Who.
+    /// The agent.
     pub agent: AgentId,
-    /// Which call.
+    /// The waiting call.
     pub wait: u64,
     /// Since when.
     pub since: Timestamp,
     /// Until when at most.
     pub until: Timestamp,
-    /// How long it shall be held.
+    /// How long it is to be held.
     pub ttl_ms: u64,
 }
 
 /// A pool as it was.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pool {
-    /// How many may have it at a time.
+    /// The maximum number of holders.
     pub permits: usize,
-    /// Who has.
+    /// The holds.
     pub holds: Vec<PoolHold>,
-    /// Who waits, the first in line first.
+    /// The wait queue, first in line first.
     pub queue: Vec<PoolWaiter>,
 }
 
 impl Pool {
-    /// A lock that nobody has.
+    /// A free lock.
     pub fn free_lock() -> Self {
         Self { permits: 1, holds: Vec::new(), queue: Vec::new() }
     }
@@ -84,13 +84,13 @@ impl Pool {
     fn take(&mut self, token: Token) -> Audit<PoolHold> {
         let index = self.holds.iter().position(|held| held.token == token.0);
         let Some(index) = index else {
-            return Err(Breach(format!("nobody has it under token {token}")));
+            return Err(Breach(format!("it is not held under token {token}")));
         };
         Ok(self.holds.remove(index))
     }
 }
 
-/// What can happen to a pool, in the words of all of them.
+/// A change of a pool, in terms common to all kinds.
 #[derive(Clone, Copy)]
 pub(crate) enum PoolChange<'a> {
     Acquired { holder: &'a AgentId, token: Token, ttl_ms: u64, wait: Option<WaitId> },
@@ -225,7 +225,7 @@ impl Ledger {
             PoolChange::Renewed { token, ttl_ms } => {
                 let mut holds = pool.holds.iter_mut();
                 let held = holds.find(|held| token.is_none_or(|token| held.token == token.0));
-                let Some(held) = held else { return Err(Breach("nobody has it".to_owned())) };
+                let Some(held) = held else { return Err(Breach("it has no holder".to_owned())) };
                 held.ttl_ms = ttl_ms;
                 held.expires_at = batch.time.after(ttl_ms);
             }
@@ -242,7 +242,7 @@ impl Ledger {
             PoolChange::Dropped { token } => {
                 let held = pool.take(token)?;
                 self.tokens.end(batch, token.0);
-                demand!(ended.contains(&held.holder), "the session of its holder goes on");
+                demand!(ended.contains(&held.holder), "the session of its holder has not ended");
                 coverage.met("batch: hold dropped with its session");
             }
             PoolChange::Queued { agent, wait, ttl_ms, until } => {
@@ -259,7 +259,7 @@ impl Ledger {
             PoolChange::GaveUp { agent, wait, left } => {
                 let index = pool.queue.iter().position(|there| there.wait == wait.0);
                 let Some(index) = index else {
-                    return Err(Breach(format!("call {wait} does not stand in line")));
+                    return Err(Breach(format!("call {wait} is not in the queue")));
                 };
                 pool.queue.remove(index);
                 self.waits.left(batch, wait, agent, left, ended)?;
@@ -287,7 +287,7 @@ impl Ledger {
             let first = pool.queue.first().map(|first| first.wait);
             demand!(first == Some(wait.0), "call {wait} got it when {first:?} was first in line");
             let first = pool.queue.remove(0);
-            demand!(first.ttl_ms == ttl_ms, "`{holder}` asked for {} ms", first.ttl_ms);
+            demand!(first.ttl_ms == ttl_ms, "`{holder}` requested {} ms", first.ttl_ms);
             self.waits.granted(batch, wait, holder)?;
         } else {
             demand!(pool.queue.is_empty(), "`{holder}` has passed {:?}", pool.queue);
@@ -304,9 +304,10 @@ impl Ledger {
         Ok(())
     }
 
-    /// Demands that what was promised until a moment, and may be renewed for so long, is over.
+    /// Checks that a hold that was promised until a time, and may be renewed for so long, has
+    /// ended.
     pub(crate) fn check_expired(&self, batch: &Batch, expires_at: Timestamp, ttl_ms: u64) -> Audit {
-        demand!(batch.agent == AgentId::engine(), "its time was over by an agent's hand");
+        demand!(batch.agent == AgentId::engine(), "its deadline was recorded by an agent");
         let time = batch.time;
         demand!(time >= expires_at, "its time was over at {time}, it lasts until {expires_at}");
         let served_for = self.served_for();
@@ -317,8 +318,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// A batch is complete: nobody waits for what is free, and nobody whose session ended has or
-    /// wants anything from before.
+    /// A batch is complete: no call waits for what is free, and no ended session has holds or waits
+    /// from before.
     pub(crate) fn check_pools(&mut self, revision: u64, ended: &BTreeSet<AgentId>) -> Audit {
         for name in std::mem::take(&mut self.touched) {
             let Some(pool) = self.pool(&name, revision) else { continue };
@@ -336,12 +337,12 @@ impl Ledger {
             let holds = |held: &&PoolHold| held.revision < revision && ended.contains(&held.holder);
             let waits = |there: &&PoolWaiter| there.wait < revision && ended.contains(&there.agent);
             let left = (pool.holds.iter().find(holds), pool.queue.iter().find(waits));
-            demand!(left == (None, None), "a session ended, and {name:?} still knows {left:?}");
+            demand!(left == (None, None), "a session ended, and {name:?} still has {left:?}");
         }
         Ok(())
     }
 
-    /// Holds whose time is over by this moment.
+    /// Holds whose time has passed.
     pub(crate) fn overdue_hold(&self, now: Timestamp) -> Option<(&PoolName, &PoolHold)> {
         let holds = self.pools.iter().flat_map(|(name, timeline)| {
             let holds = timeline.now().map(|pool| pool.holds.iter()).into_iter().flatten();

@@ -1,17 +1,17 @@
-//! Messages, as the log tells it: what is in which inbox, who waits for it, who answers.
+//! Messages according to the log: what is in which inbox, who waits for it, who replies.
 //!
 //! Laws:
 //!
 //! 1. A message is sent once, under an id that sorts after all before it.
-//! 2. What waits in an inbox is received in the order it was sent, by whoever has waited longest,
-//!    and nobody waits for what is there.
-//! 3. What was received and not acknowledged comes again, never before its time, and not for a
-//!    silence during which there was no server; after ten times it is dead.
-//! 4. What was acknowledged, answered, expired or lost never comes again.
-//! 5. A request goes to somebody who handles it, is answered once, in time, by whoever has it, and
-//!    whoever waits for the answer is told by that very batch.
-//! 6. When a session ends, its handlers are gone, and each of its requests goes to another who
-//!    handles it, or is lost.
+//! 2. Messages of an inbox are received in the order they were sent, by the longest waiting call,
+//!    and no call waits for a message that is available.
+//! 3. A message that was received and not acknowledged is delivered again, never before its time,
+//!    and not for a silence during which there was no server; after ten times it is dead.
+//! 4. A message that was acknowledged, answered, expired or lost is never delivered again.
+//! 5. A request goes to an agent that handles it and is answered once, in time, by the agent that
+//!    has it; the waiting call is answered by that very batch.
+//! 6. When a session ends, its handlers are removed, and each of its requests goes to another agent
+//!    that handles it, or is lost.
 //! 7. A topic counts what was posted, and only that.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +27,7 @@ use crate::auditor::timeline::Timeline;
 use crate::auditor::{Audit, Breach, demand};
 use crate::coverage::Coverage;
 
-/// How often a message is delivered before it is given up.
+/// How often a message is delivered before it is dead.
 const DELIVERIES_MAX: u64 = 10;
 
 /// A call that waits for mail.
@@ -38,7 +38,7 @@ type InboxWaiter = (u64, AgentId);
 pub struct Messages {
     mail: BTreeMap<MessageId, Timeline<Arc<Message>>>,
     queue: Timeline<Vec<InboxWaiter>>,
-    /// Which call waits for the answer to which request.
+    /// The calls that wait for replies, by request.
     asking: BTreeMap<u64, MessageId>,
     handlers: Timeline<BTreeSet<(HandlerName, AgentId)>>,
     topics: BTreeMap<TopicName, Timeline<Topic>>,
@@ -56,7 +56,7 @@ impl Messages {
         self.mail.values().filter_map(move |there| there.at(at)).map(AsRef::as_ref)
     }
 
-    /// What an agent could receive after a revision, at a moment, oldest first.
+    /// What an agent could receive after a revision, at a time, oldest first.
     pub fn waiting<'a>(
         &'a self,
         agent: &'a AgentId,
@@ -73,7 +73,7 @@ impl Messages {
         self.queue.at(at).is_some_and(|queue| queue.iter().any(|(_, there)| there == agent))
     }
 
-    /// Who answered for handlers after a revision.
+    /// The registered handlers after a revision.
     pub fn handlers_at(&self, at: u64) -> impl Iterator<Item = &(HandlerName, AgentId)> {
         self.handlers.at(at).into_iter().flatten()
     }
@@ -112,7 +112,7 @@ impl Messages {
 }
 
 impl Ledger {
-    /// Whether somebody handles what is addressed so, after a revision.
+    /// Whether an agent handles this address, after a revision.
     pub(crate) fn handles(&self, address: &Address, agent: &AgentId, at: u64) -> bool {
         match address {
             Address::Agent(named) => named == agent,
@@ -215,9 +215,9 @@ impl Ledger {
                 });
             }
             Event::HandlersGone { holder } => {
-                demand!(ended.contains(holder), "the session of `{holder}` goes on");
+                demand!(ended.contains(holder), "the session of `{holder}` has not ended");
                 self.messages.set_handlers(batch, |there| there.retain(|it| it.1 != *holder));
-                coverage.met("message: handlers went with a session");
+                coverage.met("message: handlers ended with a session");
             }
             other => return Err(Breach(format!("{other:?} is not about a handler"))),
         }
@@ -233,12 +233,12 @@ impl Ledger {
         let Sent { message: id, to, body, holds, thread, reply_to, .. } = sent;
         let Sent { expires_at, traceparent, request, .. } = sent;
         let names_some = self.artifacts.any_in(body);
-        demand!(!names_some || *holds, "`{id}` names artifacts, and holds none");
+        demand!(!names_some || *holds, "`{id}` references artifacts, and holds none");
         if names_some {
-            coverage.met("artifact: named in a message");
+            coverage.met("artifact: referenced by a message");
         }
         let last = self.messages.mail.last_key_value().map(|(last, _)| last);
-        demand!(last.is_none_or(|last| last < id), "`{id}` comes after {last:?}");
+        demand!(last.is_none_or(|last| last < id), "`{id}` follows {last:?}");
         let late = expires_at.is_some_and(|moment| moment <= batch.time);
         demand!(!late, "`{id}` is over before it begins");
         let asked = |it: &Requested| Asked {
@@ -277,7 +277,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// What an event makes of a message, if it may.
+    /// The message after an event, if the event is allowed.
     fn changed_message(
         &mut self,
         batch: &Batch,
@@ -302,13 +302,13 @@ impl Ledger {
             Event::Returned { .. } | Event::Died { .. } => {
                 let times = (before.delivered_at, before.redeliver_at);
                 let (Some(from), Some(until)) = times else {
-                    return Err(Breach(format!("nobody has received `{id}`")));
+                    return Err(Breach(format!("`{id}` was not delivered")));
                 };
                 self.check_expired(batch, until, until.since(from))?;
                 let is_dead = matches!(event, Event::Died { .. });
                 let due = before.deliveries >= DELIVERIES_MAX;
                 demand!(is_dead == due, "`{id}` was delivered {} times", before.deliveries);
-                coverage.met(if is_dead { "message: died" } else { "message: came again" });
+                coverage.met(if is_dead { "message: died" } else { "message: redelivered" });
                 if is_dead { Status::Dead } else { Status::Waiting }
             }
             Event::Acked { .. } => {
@@ -351,7 +351,7 @@ impl Ledger {
         demand!(next == Some(wait.0), "call {next:?} has waited longer than {wait}");
         self.waits.granted(batch, wait, to)?;
         self.messages.set_queue(batch, |queue| queue.retain(|it| it.0 != wait.0));
-        coverage.met("message: received by whoever waited");
+        coverage.met("message: received by a waiting call");
         Ok(())
     }
 
@@ -373,7 +373,7 @@ impl Ledger {
             Event::Replied { answer, wait, .. } => {
                 demand!(batch.agent == *to, "`{id}` is answered by another");
                 demand!(batch.time < asked.deadline, "`{id}` is answered too late");
-                demand!(*wait == asker, "{asker:?} waits for it, {wait:?} is told");
+                demand!(*wait == asker, "{asker:?} waits for it, {wait:?} is answered");
                 let Given { body, error } = answer;
                 demand!(body.is_some() != error.is_some(), "it is no answer: {answer:?}");
                 asked.answer = Some(answer.clone());
@@ -384,15 +384,15 @@ impl Ledger {
             }
             Event::TimedOut { wait, .. } => {
                 demand!(asked.deadline <= batch.time, "`{id}` had until {}", asked.deadline);
-                demand!(*wait == asker, "{asker:?} waits for it, {wait:?} is told");
+                demand!(*wait == asker, "{asker:?} waits for it, {wait:?} is answered");
                 if let Some(wait) = wait {
                     self.waits.reset(batch, *wait, &before.from)?;
                 }
                 coverage.met("message: timed out");
             }
             Event::Lost { wait, .. } => {
-                demand!(ended.contains(to), "the session of `{to}` goes on");
-                demand!(*wait == asker, "{asker:?} waits for it, {wait:?} is told");
+                demand!(ended.contains(to), "the session of `{to}` has not ended");
+                demand!(*wait == asker, "{asker:?} waits for it, {wait:?} is answered");
                 if let Address::Handler { handler } = &asked.address {
                     let mut others = self.messages.handlers_at(u64::MAX);
                     let other = others.find(|(name, agent)| name == handler && agent != to);
@@ -408,7 +408,7 @@ impl Ledger {
                 demand!(ended.contains(to) && next != to, "`{to}` still has `{id}`");
                 demand!(self.handles(&address, next, u64::MAX), "`{next}` does not handle it");
                 after.to = next.clone();
-                coverage.met("message: went on to another handler");
+                coverage.met("message: rerouted to another handler");
                 return Ok(Status::Waiting);
             }
             other => return Err(Breach(format!("{other:?} is not about a request"))),
@@ -423,8 +423,8 @@ impl Ledger {
         })
     }
 
-    /// A batch is complete: nobody waits for mail that is there, and nothing is left with somebody
-    /// whose session ended.
+    /// A batch is complete: no call waits for a message that is available, and no request is left
+    /// with an ended session.
     pub(crate) fn check_messages(&mut self, batch: &Batch, ended: &BTreeSet<AgentId>) -> Audit {
         let is_touched = std::mem::take(&mut self.messages.is_touched);
         if !is_touched && ended.is_empty() {
@@ -444,11 +444,11 @@ impl Ledger {
         let mut requests =
             self.messages.all_at(u64::MAX).filter(|it| it.request.is_some() && is_open(it.status));
         let left = requests.find(|it| ended.contains(&it.to));
-        demand!(left.is_none(), "{left:?} stays with somebody who is gone");
+        demand!(left.is_none(), "{left:?} stays with an agent that is gone");
         Ok(())
     }
 
-    /// A message that should have come again, or ended, by this moment.
+    /// A message that should have been redelivered or ended by this time.
     pub(crate) fn overdue_message(&self, now: Timestamp) -> Option<&Message> {
         let is_due = |message: &&Message| {
             let again = message.redeliver_at.filter(|_| message.status == Status::Delivered);
@@ -466,7 +466,7 @@ impl Ledger {
         coverage: &mut Coverage,
     ) -> Audit {
         let topic::Event::Posted { topic, live, .. } = event;
-        demand!(!live, "what is only told is in the log");
+        demand!(!live, "a live message is in the log");
         let posts = self.messages.topic(topic, u64::MAX).map_or(0, |there| there.posts) + 1;
         let (last_at, last_by) = (batch.time, batch.agent.clone());
         let now = Topic { name: topic.clone(), posts, last_at, last_by };
@@ -476,7 +476,7 @@ impl Ledger {
     }
 }
 
-/// Whether it may still be delivered by itself.
+/// Whether it may still be delivered without a request.
 pub fn is_open(status: Status) -> bool {
     matches!(status, Status::Waiting | Status::Delivered)
 }

@@ -1,5 +1,5 @@
-//! Whether what callers are told about messages and topics is the truth, and whether batches about
-//! them are what was asked for.
+//! Whether answers about messages and topics are correct, and whether batches about them are what
+//! was requested.
 
 use baton_core::message::{
     Address, Command, Event, List, Message, Query, Rejection, Reply, Status,
@@ -18,7 +18,7 @@ use crate::coverage::Coverage;
 use crate::models::message::is_open;
 use crate::models::wait::WaitEnd;
 
-/// How many a page has at most, unless the reader says otherwise.
+/// The default page size.
 const PAGE_DEFAULT: u64 = 100;
 
 impl Ledger {
@@ -47,7 +47,7 @@ impl Ledger {
         match (command, reply) {
             (Command::Receive(receive), Reply::Received { messages }) => {
                 demand!(messages.is_empty(), "{messages:?} were received without a trace");
-                demand!(receive.wait_ms.unwrap_or(0) == 0, "it was asked to wait");
+                demand!(receive.wait_ms.unwrap_or(0) == 0, "the request was to wait");
                 let now = self.moment_of(asked);
                 let first = self.messages.waiting(asked.agent, now, at).next();
                 demand!(first.is_none(), "there was {first:?} to receive");
@@ -67,11 +67,11 @@ impl Ledger {
                 demand!(there, "`{handler}` was registered without a trace");
                 Ok(())
             }
-            // Whoever asks again under its key is told what was answered meanwhile.
+            // A repeated request with the same key gets the reply that was given meanwhile.
             (Command::Request(_), Reply::Replied(answered)) => {
                 let there = self.messages.at(&answered.request, at);
                 let same = there.is_some_and(|it| it.from == *asked.agent);
-                demand!(same, "it is told of {there:?}");
+                demand!(same, "the answer is about {there:?}");
                 self.answered_as(&answered.request, &Ok(reply), at)
             }
             (command, reply) => Err(Breach(format!("{command:?} was answered with {reply:?}"))),
@@ -94,7 +94,7 @@ impl Ledger {
         }
     }
 
-    /// What whoever asked is told is what was answered.
+    /// The requester gets the reply that was given.
     fn answered_as(
         &self,
         request: &MessageId,
@@ -116,7 +116,7 @@ impl Ledger {
             }
             Ok(_) | Err(_) => false,
         };
-        demand!(same, "it is told {outcome:?}, the answer was {given:?}");
+        demand!(same, "the answer is {outcome:?}, the reply was {given:?}");
         Ok(())
     }
 
@@ -158,11 +158,11 @@ impl Ledger {
         let due = &wanted[..wanted.len().min(limit)];
         demand!(shown.iter().eq(due.iter().copied()), "{due:?} are due, {shown:?} are listed");
         let more = due.last().filter(|_| due.len() < wanted.len()).map(|last| &last.id);
-        demand!(cursor == more, "the list goes on at {cursor:?}, not {more:?}");
+        demand!(cursor == more, "the cursor of the list is {cursor:?}, not {more:?}");
         Ok(())
     }
 
-    /// Somebody who waited for mail or an answer is told how that ended.
+    /// A call that waited for messages or a reply was answered.
     pub(crate) fn message_wait_ended(
         &self,
         asked: &DecidedRequest<'_>,
@@ -188,7 +188,7 @@ impl Ledger {
                 WaitEnd::Left(Left::Timeout),
                 Ok(AnyReply::Message(Reply::Received { messages })),
             ) => {
-                demand!(messages.is_empty(), "it waited in vain for {messages:?}");
+                demand!(messages.is_empty(), "it waited although there was {messages:?}");
                 Ok(())
             }
             (
@@ -209,19 +209,19 @@ impl Ledger {
             (Command::Request(_), WaitEnd::Reset, Err(AnyRejection::Message(rejection))) => {
                 self.request_over(rejection, revision)
             }
-            (_, _, outcome) => Err(Breach(format!("it is told {outcome:?}"))),
+            (_, _, outcome) => Err(Breach(format!("the answer is {outcome:?}"))),
         }
     }
 
-    /// A requester is told that there will be no answer.
+    /// A requester learns that there will be no reply.
     fn request_over(&self, rejection: &Rejection, at: u64) -> Audit {
         let (request, due) = match rejection {
             Rejection::TimedOut { request, .. } => (request, Status::TimedOut),
             Rejection::HandlerLost { request, .. } => (request, Status::Lost),
-            other => return Err(Breach(format!("it is told {other:?}"))),
+            other => return Err(Breach(format!("the answer is {other:?}"))),
         };
         let status = self.messages.at(request, at).map(|message| message.status);
-        demand!(status == Some(due), "`{request}` is {status:?}, it is told {rejection:?}");
+        demand!(status == Some(due), "`{request}` is {status:?}, the answer is {rejection:?}");
         Ok(())
     }
 
@@ -249,7 +249,7 @@ impl Ledger {
                 demand!(there.status == *status, "`{message}` is {:?}", there.status);
             }
             Rejection::NoHandler { to } => {
-                coverage.met("message: nobody handles it");
+                coverage.met("message: no handler");
                 self.no_handler(to, at)?;
             }
             Rejection::AlreadyReplied { request } => {
@@ -285,7 +285,7 @@ impl Ledger {
             }
             other => {
                 let code = other.code();
-                return Err(Breach(format!("nobody asked for anything that is `{code}`")));
+                return Err(Breach(format!("no request can cause `{code}`")));
             }
         }
         Ok(())
@@ -310,7 +310,7 @@ impl Ledger {
         match reply {
             topic::Reply::Published(it) => {
                 let posts = self.messages.topic(&it.topic, at).map_or(0, |there| there.posts);
-                demand!(it.posts == posts, "{} posts are told, there are {posts}", it.posts);
+                demand!(it.posts == posts, "{} messages are counted, there are {posts}", it.posts);
             }
             topic::Reply::Topic(it) => {
                 let there = self.messages.topic(&it.name, at);
@@ -335,14 +335,14 @@ impl Ledger {
             }
             other => {
                 let code = other.code();
-                Err(Breach(format!("nobody asked for anything that is `{code}`")))
+                Err(Breach(format!("no request can cause `{code}`")))
             }
         }
     }
 }
 
 impl BatchReader<'_> {
-    /// What a command about messages does.
+    /// The effects of a message command.
     pub(crate) fn message(&mut self, command: &Command) -> Audit {
         match command {
             Command::Receive(_) | Command::Ack(_) => {
@@ -409,7 +409,7 @@ impl BatchReader<'_> {
         Ok(())
     }
 
-    /// What a post does, if it is written down.
+    /// The effects of a publish, if it is recorded.
     pub(crate) fn topic(&mut self, command: &topic::Command) -> Audit {
         let topic::Command::Publish { topic, body, durable, .. } = command;
         if *durable == Some(false) {

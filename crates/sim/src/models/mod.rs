@@ -1,4 +1,4 @@
-//! What the auditor knows of each primitive: a model that is built from the log alone.
+//! The models of the auditor, one per primitive, each built from the log alone.
 //!
 //! | module | what it demands |
 //! |---|---|

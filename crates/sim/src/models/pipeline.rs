@@ -1,12 +1,12 @@
-//! Pipelines, as the log tells it: which stage may begin when, and what it is given.
+//! Pipelines according to the log: when each stage may start, and its input.
 //!
 //! Laws:
 //!
-//! 1. A stage is ready when all that it comes after is done, in the very batch that does the last
-//!    of it, and not before; it begins once after that, and ends once.
+//! 1. A stage is ready when all stages before it are finished, in the very batch that finishes the
+//!    last of them, and not before; it starts once after that, and ends once.
 //! 2. In an automatic pipeline a stage that is ready or running has exactly its tasks: each is
-//!    created in the batch that makes the stage ready, with the input that is due; the stage goes
-//!    where they go, in the same batch.
+//!    created in the batch that makes the stage ready, with the correct input; the stage follows
+//!    them in the same batch.
 //! 3. No task of a pipeline is open unless its stage is ready or running.
 //! 4. A pipeline is completed when every stage is done, and failed when one has failed and nothing
 //!    is under way beside it: in that batch, and nothing is under way after it.
@@ -28,11 +28,11 @@ use crate::models::task::{Tasks, is_over};
 /// A stage as it was.
 #[derive(Clone, Debug)]
 pub struct StageModel {
-    /// How it was designed.
+    /// Its definition.
     pub design: Design,
-    /// What it comes after.
+    /// The stages before it.
     pub before: Vec<usize>,
-    /// Where it is in its life.
+    /// The status.
     pub status: StageStatus,
     /// How often it was started.
     pub attempts: u64,
@@ -40,9 +40,9 @@ pub struct StageModel {
     pub retries: u64,
     /// Its tasks.
     pub tasks: Vec<TaskId>,
-    /// What it was given when it was started.
+    /// The input that was given at its start.
     pub input: Option<Json>,
-    /// What came of it.
+    /// The output.
     pub output: Option<Json>,
 }
 
@@ -54,7 +54,7 @@ pub struct PipelineModel {
     input: Option<Json>,
     /// Its stages.
     pub stages: Vec<StageModel>,
-    /// Where it is in its life.
+    /// The status.
     pub status: Status,
     is_begun: bool,
 }
@@ -63,7 +63,7 @@ pub struct PipelineModel {
 #[derive(Default)]
 pub struct Pipelines {
     all: BTreeMap<PipelineName, Timeline<Option<PipelineModel>>>,
-    /// Which stage a task was made for.
+    /// The stage that a task was created for.
     owners: BTreeMap<TaskId, (PipelineName, usize)>,
 }
 
@@ -93,7 +93,7 @@ impl PipelineModel {
         }
     }
 
-    /// Whether what comes after a stage may begin.
+    /// Whether the stages after a stage may start.
     fn is_done(&self, model: &StageModel) -> bool {
         match model.status {
             StageStatus::Completed => true,
@@ -102,12 +102,12 @@ impl PipelineModel {
         }
     }
 
-    /// Whether all that a stage comes after is done.
+    /// Whether all stages before a stage are finished.
     fn may_begin(&self, model: &StageModel) -> bool {
         model.before.iter().all(|before| self.is_done(&self.stages[*before]))
     }
 
-    /// What a stage is given.
+    /// The input of a stage.
     pub fn input(&self, model: &StageModel) -> Json {
         let passed = |before: usize| {
             let before = &self.stages[before];
@@ -130,7 +130,7 @@ impl PipelineModel {
         }
     }
 
-    /// What the tasks of a stage must be given, one by one; none if it cannot have any.
+    /// The inputs of the tasks of a stage, one by one; none if it cannot have any.
     fn inputs(&self, model: &StageModel) -> Option<Vec<Json>> {
         let input = self.input(model);
         if model.design.each { input.to().ok() } else { Some(vec![input]) }
@@ -169,7 +169,7 @@ impl PipelineModel {
         match event {
             Event::StageReady { tasks: made, .. } => {
                 was(&[StageStatus::Pending])?;
-                demand!(self.may_begin(model), "it is ready before what it comes after is done");
+                demand!(self.may_begin(model), "it is ready too early");
                 let due = if by_hand { Some(0) } else { self.inputs(model).map(|it| it.len()) };
                 demand!(due == Some(made.len()), "it has {} tasks, not {due:?}", made.len());
                 let known = made.iter().find(|task| status_of(task).is_some());
@@ -227,7 +227,7 @@ impl PipelineModel {
         Ok(())
     }
 
-    /// Whoever begins a stage may, and has it.
+    /// The agent that starts a stage may do so, and has it.
     fn check_worker(
         &self,
         batch: &Batch,
@@ -247,7 +247,7 @@ impl PipelineModel {
         Ok(())
     }
 
-    /// Whatever is not done any more.
+    /// Everything that is unfinished is aborted.
     fn abort(&mut self) {
         for model in &mut self.stages {
             match model.status {
@@ -263,7 +263,7 @@ impl PipelineModel {
 }
 
 impl StageModel {
-    /// What came of its tasks.
+    /// The results of its tasks.
     fn made(&self, tasks: &Tasks) -> Option<Json> {
         let result = |task: &TaskId| tasks.at(task, u64::MAX)?.result.clone();
         let results = self.tasks.iter().map(|task| result(task).unwrap_or_else(Json::null));
@@ -287,6 +287,13 @@ impl Pipelines {
     /// Whether a task was made for a stage.
     pub fn owns(&self, task: &TaskId) -> bool {
         self.owners.contains_key(task)
+    }
+
+    /// Whether a task belonged to a stage of a pipeline, ended or not, after a revision.
+    pub fn has_task(&self, task: &TaskId, at: u64) -> bool {
+        let Some((pipeline, index)) = self.owners.get(task) else { return false };
+        let model = self.at(pipeline, at).and_then(|state| state.stages.get(*index));
+        model.is_some_and(|model| model.tasks.contains(task))
     }
 
     /// Whether a task was made for a stage that needs it no longer.
@@ -349,7 +356,7 @@ impl Ledger {
     ) -> Audit<PipelineModel> {
         if let Some(stage) = event.stage() {
             let index = state.stages.iter().position(|model| model.design.name == *stage);
-            let index = index.ok_or_else(|| Breach("it has no such stage".to_owned()))?;
+            let index = index.ok_or_else(|| Breach("the stage does not exist".to_owned()))?;
             state.change(batch, event, index, &self.tasks)?;
             if let Event::StageReady { pipeline, tasks, .. } = event {
                 let owned = tasks.iter().map(|task| (task.clone(), (pipeline.clone(), index)));
@@ -426,7 +433,7 @@ impl Ledger {
                 .iter()
                 .flatten()
                 .find(|work| is_over(work.status) && work.status != TaskStatus::Completed);
-            demand!(dead.is_none(), "`{name}` goes on although {dead:?}");
+            demand!(dead.is_none(), "`{name}` continues although {dead:?}");
             let open = works.iter().flatten().any(|work| !is_over(work.status));
             demand!(open, "all tasks of `{name}` are completed, and it is not");
             let begun = works.iter().flatten().any(|work| work.attempts > 0);
@@ -469,7 +476,7 @@ impl Ledger {
     }
 }
 
-/// Whether the engine may do this by itself: what follows when a task ends by itself.
+/// Whether the engine may do this on its own: consequences of a task that ended on its own.
 pub(crate) fn is_by_engine(event: &Event) -> bool {
     matches!(event, Event::StageFailed { .. } | Event::Failed { .. })
 }

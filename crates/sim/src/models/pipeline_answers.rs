@@ -1,9 +1,10 @@
-//! Whether what callers are told about pipelines is the truth, and whether batches about them are
-//! what was asked for.
+//! Whether answers about pipelines are correct, and whether batches about them are what was
+//! requested.
 
 use baton_core::pipeline::{
     Command, Event, Pipeline, Query, Rejection, Reply, Stage, StageStatus, Status, Summary,
 };
+use baton_core::primitive::Event as _;
 use baton_core::task::Event as TaskEvent;
 use baton_core::{Event as AnyEvent, PipelineName, StageName};
 
@@ -176,7 +177,7 @@ impl Ledger {
             | Rejection::TooLarge(_)
             | Rejection::TooMany(_) => {
                 let code = rejection.code();
-                return Err(Breach(format!("nobody asked for anything that is `{code}`")));
+                return Err(Breach(format!("no request can cause `{code}`")));
             }
         }
         Ok(())
@@ -184,7 +185,7 @@ impl Ledger {
 }
 
 impl PipelineModel {
-    /// The stages of a status with which something can be done, perhaps only by hand.
+    /// The stages of a status that can be acted on, optionally only manually.
     fn possible(&self, status: StageStatus, by_hand: bool) -> Vec<StageName> {
         let is_over = matches!(self.status, Status::Completed | Status::Aborted);
         if is_over || by_hand && self.automatic { Vec::new() } else { self.names(status) }
@@ -210,7 +211,7 @@ fn is_summary(shown: &Summary, name: &PipelineName, state: &PipelineModel) -> bo
 }
 
 impl BatchReader<'_> {
-    /// What a pipeline command does.
+    /// The effects of a pipeline command.
     pub(crate) fn pipeline(&mut self, command: &Command) -> Audit {
         let AnyEvent::Pipeline(event) = self.take()? else {
             return Err(Breach("a change of a pipeline was due".to_owned()));
@@ -261,8 +262,8 @@ impl BatchReader<'_> {
         self.follow_stages()
     }
 
-    /// What follows in pipelines, for their tasks, and for those who wait for these. That it does,
-    /// and nothing else, is a law of the ledger.
+    /// The consequences in pipelines, for their tasks, and for calls that wait for these. That they
+    /// happen, and nothing else, is a law of the ledger.
     pub(crate) fn follow_stages(&mut self) -> Audit {
         loop {
             let follows = match self.peek() {

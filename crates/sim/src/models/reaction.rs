@@ -1,4 +1,4 @@
-//! Reactions as the auditor knows them: a few scripts by name, and what each must come to.
+//! Reactions as the auditor knows them: a few scripts by name, and the effects that each must have.
 //!
 //! | name | on | must |
 //! |---|---|---|
@@ -9,13 +9,14 @@
 //! | `record-completed-tasks` | a task is completed | write it down |
 //!
 //! 1. Every reaction that must run does, in order of the events and then of the names; no other.
-//! 2. It runs in the name of whoever added it, and what it did is what its script says.
+//! 2. It runs as the agent that added it, and its effects are those of its script.
 //! 3. A reaction that failed has left nothing.
-//! 4. A chain ends at the limit, and that is told once for each reaction.
+//! 4. A chain ends at the limit, which is reported once for each reaction.
 //! 5. Of one reaction at most one call is being made, and no call is tried too often.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use baton_core::primitive::Event as _;
 use baton_core::reaction::{Command, Event, Rejection, Reply};
 use baton_core::state::Event as StateEvent;
 use baton_core::task::Event as TaskEvent;
@@ -29,7 +30,7 @@ use crate::auditor::timeline::Timeline;
 use crate::auditor::{Audit, Breach, Ledger, demand};
 use crate::coverage::Coverage;
 
-/// How many levels deep reactions cause each other.
+/// The maximum depth of a chain of reactions.
 const DEPTH_MAX: usize = 8;
 
 /// A reaction as it was.
@@ -69,7 +70,7 @@ impl Reactions {
     }
 }
 
-/// In whose name each event of a batch happened.
+/// The agent that each event of a batch is attributed to.
 pub(crate) fn acting(batch: &Batch) -> Vec<&AgentId> {
     let mut acting = vec![&batch.agent; batch.events.len()];
     for (index, event) in batch.events.iter().enumerate() {
@@ -89,7 +90,7 @@ fn is_run(event: &Event) -> bool {
     matches!(event, Event::Ran { .. } | Event::Failed { .. } | Event::Stopped { .. })
 }
 
-/// Where what reactions did begins.
+/// Where the effects of reactions start.
 pub(crate) fn reactions_begin(batch: &Batch) -> usize {
     let run = |event: &AnyEvent| matches!(event, AnyEvent::Reaction(event) if is_run(event));
     batch.events.iter().position(run).unwrap_or(batch.events.len())
@@ -109,7 +110,7 @@ impl Ledger {
             Event::Added { enabled, replaced, .. } => {
                 demand!(
                     *replaced == there.is_some(),
-                    "reaction `{name}` is told to be new, or not"
+                    "reaction `{name}` is reported as replaced, or not"
                 );
                 let known = ReactionModel { by: batch.agent.clone(), enabled: *enabled };
                 self.reactions.set(name, revision, Some(known));
@@ -127,7 +128,7 @@ impl Ledger {
                 let by = if built_in { batch.agent.clone() } else { by };
                 self.reactions.set(name, revision, Some(ReactionModel { by, enabled }));
             }
-            Event::Sealed { .. } => demand!(false, "nobody has sealed anything"),
+            Event::Sealed { .. } => demand!(false, "no secret was given"),
             Event::Ran { .. } => coverage.met("reaction: ran"),
             Event::Failed { .. } => coverage.met("reaction: failed alone"),
             Event::Stopped { .. } => coverage.met("reaction: stopped"),
@@ -147,29 +148,29 @@ impl Ledger {
         };
         match event {
             Event::Called { reaction, call, .. } => {
-                demand!(*call == *last_call + 1, "call {call} comes after {last_call}");
+                demand!(*call == *last_call + 1, "call {call} follows {last_call}");
                 *last_call = *call;
                 let reaction = reaction.clone();
                 calls.insert(*call, PendingCall { reaction, attempts: 0, is_flying: false });
             }
             Event::CallBegun { reaction, call, attempt, .. } => {
                 let busy = calls.values().any(|it| it.is_flying && it.reaction == *reaction);
-                demand!(!busy, "two calls of `{reaction}` are made at a time");
+                demand!(!busy, "two calls of `{reaction}` are in flight");
                 let Some(call) = calls.get_mut(call) else {
                     return Err(Breach(format!("call {call} is not there")));
                 };
-                demand!(*attempt == call.attempts + 1, "try {attempt} comes after another");
+                demand!(*attempt == call.attempts + 1, "attempt {attempt} is out of order");
                 demand!(*attempt <= RETRIES + 1, "`{reaction}` is tried {attempt} times");
                 (call.attempts, call.is_flying) = (*attempt, true);
-                coverage.met("reaction: call begun");
+                coverage.met("reaction: call started");
             }
             Event::CallFailed { call, attempt, .. } => {
-                demand!(flying(calls, call, attempt), "call {call} was not being made");
+                demand!(flying(calls, call, attempt), "call {call} was not in flight");
                 demand!(*attempt <= RETRIES, "call {call} is to be tried too often");
                 calls.entry(*call).and_modify(|call| call.is_flying = false);
             }
             Event::CallDone { call, attempt, .. } => {
-                demand!(flying(calls, call, attempt), "call {call} was not being made");
+                demand!(flying(calls, call, attempt), "call {call} was not in flight");
                 coverage.met("reaction: call done");
                 calls.remove(call);
             }
@@ -182,7 +183,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// What reactions did in a batch is what they had to do.
+    /// The effects of reactions in a batch are those that they must have.
     pub(crate) fn check_reactions(&self, batch: &Batch) -> Audit {
         let first = reactions_begin(batch);
         let (mut level, mut next) = (0..first, first);
@@ -213,12 +214,12 @@ impl Ledger {
         Ok(())
     }
 
-    /// What was so already, and calls of which there are none, leave no trace.
+    /// Commands that change nothing, and reports about unknown calls, leave no trace.
     pub(crate) fn reaction_no_effect(&self, command: &Command, at: u64) -> Audit {
         let (name, wanted) = match command {
             Command::Enable { name } => (name, true),
             Command::Disable { name } => (name, false),
-            // There was nothing to call, or whoever called was late.
+            // There was no call to make, or the report was late.
             Command::Take { .. } | Command::Settle { .. } => return Ok(()),
             Command::Add(_) | Command::Remove { .. } | Command::Expire => {
                 return Err(Breach(format!("{command:?} was accepted, but nothing happened")));
@@ -242,7 +243,7 @@ impl Ledger {
         };
         demand!(shown.name == *name, "another reaction is shown");
         let Some(known) = self.reactions.at(name, revision) else {
-            // What comes with every workspace and was never enabled is known to nobody.
+            // A built-in reaction that was never enabled is not known here.
             demand!(!shown.enabled && shown.built_in, "`{name}` is not there");
             return Ok(());
         };
@@ -261,7 +262,7 @@ impl Ledger {
             Rejection::BadCommand { reason, .. } => {
                 demand!(reason.contains(UNKNOWN), "the command was a good one: {reason}");
             }
-            other => demand!(false, "nobody asked for anything that is `{}`", other.code()),
+            other => demand!(false, "no request can cause `{}`", other.code()),
         }
         Ok(())
     }
@@ -331,7 +332,7 @@ fn check_run(
     }
 }
 
-/// What a script did is what it says.
+/// The effects of a script are those that it defines.
 fn check_done(name: &str, batch: &Batch, cause: usize, done: &[AnyEvent]) -> Audit {
     let [done] = done else {
         return Err(Breach(format!("`{name}` did {done:?}")));
@@ -366,13 +367,13 @@ fn check_done(name: &str, batch: &Batch, cause: usize, done: &[AnyEvent]) -> Aud
 }
 
 impl BatchReader<'_> {
-    /// One event is said to have happened.
+    /// One event is emitted.
     pub(crate) fn bus(&mut self, command: &user_event::Command) -> Audit {
         let user_event::Command::Emit(emit) = command;
         match self.take()? {
             AnyEvent::UserEvent(user_event::Event::Emitted { kind, payload }) => {
                 let same = (kind, payload) == (&emit.kind, &emit.payload);
-                demand!(same, "something else was said");
+                demand!(same, "another event was emitted");
                 Ok(())
             }
             other => Err(Breach(format!("`{}` was due, not {}", emit.kind, other.kind()))),

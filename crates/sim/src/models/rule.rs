@@ -1,7 +1,7 @@
 //! Rules for hand-offs as the auditor knows them.
 //!
-//! 1. An event about a rule says what was asked for, and whether there was another of the name.
-//! 2. What is shown, alone or in pages by name, is what the last event about each rule has said.
+//! 1. An event about a rule contains what was requested, and whether it replaced another.
+//! 2. What is returned, alone or in pages by name, is what the last event about each rule contains.
 //! 3. What is refused cannot be: there is no such rule, or it has no check, or an unreadable one.
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crate::auditor::timeline::Timeline;
 use crate::auditor::{Audit, Breach, Ledger, demand};
 use crate::coverage::Coverage;
 
-/// How many rules a page has at most, unless the reader says otherwise.
+/// The default page size.
 const PAGE_DEFAULT: usize = 100;
 
 /// Every rule at every revision.
@@ -92,7 +92,7 @@ impl Ledger {
     pub(crate) fn rules_shown(&self, query: &Query, reply: &Reply, at: u64) -> Audit {
         let (Query::List { limit, cursor }, Reply::Rules { rules, cursor: next }) = (query, reply)
         else {
-            return Err(Breach("a page of rules was asked for".to_owned()));
+            return Err(Breach("a page of rules was requested".to_owned()));
         };
         let there = self.rules_by_name.0.iter().filter_map(|(name, rule)| {
             let rule = rule.at(at)?.as_ref()?;
@@ -108,12 +108,12 @@ impl Ledger {
         Ok(())
     }
 
-    /// Whether there was such a rule that nobody may break.
+    /// Whether there was such a rule with severity `error`.
     pub(crate) fn has_rule(&self, name: &RuleName, at: u64) -> bool {
         self.rules_by_name.at(name, at).is_some_and(|rule| rule.severity == Severity::Error)
     }
 
-    /// A rule for everybody that forbids a hand-off, as far as that is simple to say.
+    /// A rule that applies to all and forbids a hand-off, as far as that is simple to tell.
     pub(crate) fn forbidding(&self, handoff: &Handoff) -> Option<&RuleName> {
         let all = self.rules_by_name.0.values().filter_map(|rule| rule.now()?.as_ref());
         let mut strict =
@@ -150,14 +150,14 @@ impl Ledger {
             }
             other => {
                 let code = other.code();
-                return Err(Breach(format!("nobody asked for anything that is `{code}`")));
+                return Err(Breach(format!("no request can cause `{code}`")));
             }
         }
         Ok(())
     }
 }
 
-/// What the first command of a wish demands, if it adds a rule.
+/// The check of the first command, if it adds a rule.
 fn wanted(mutation: &Mutation) -> Option<&CheckSpec> {
     let command = match mutation {
         Mutation::Command(command) => command,
@@ -170,7 +170,7 @@ fn wanted(mutation: &Mutation) -> Option<&CheckSpec> {
     }
 }
 
-/// The one demand that a check is, as whoever wants it would write it.
+/// A check in the form in which it is requested.
 fn as_wanted(check: &Check) -> CheckSpec {
     let mut wanted = CheckSpec::default();
     match check.clone() {

@@ -1,4 +1,4 @@
-//! Whether whoever searches finds all that fits, once, the newest first, and nothing else.
+//! Whether a search finds everything that matches, once, newest first, and nothing else.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ impl Ledger {
         for found in found {
             let Found { subject, revision, .. } = found;
             let there = missing.remove(subject);
-            demand!(there.is_some(), "`{query}` at {at} finds {subject}, twice or in vain");
+            demand!(there.is_some(), "`{query}` at {at} finds {subject}, twice or wrongly");
             let is_newest = there.flatten().is_none_or(|newest| newest == revision.0);
             demand!(is_newest, "`{query}` at {at} finds {subject} as it was at {revision}");
             demand!(revision.0 <= before, "`{query}` finds {subject} after what is older");
@@ -35,7 +35,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// What fits, as watchers know it, with the revision that made it what it is if that is known.
+    /// The subjects that match, with the revision of the last change if that is known.
     fn fitting(&self, parts: &SearchTerms<'_>, at: u64) -> BTreeMap<String, Option<u64>> {
         let keys = self.facts(at).map(|((namespace, key), fact)| {
             let fits = parts.iter().all(|(field, wanted)| match *field {

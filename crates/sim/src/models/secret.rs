@@ -1,11 +1,11 @@
-//! Secrets, as the log tells it: which there are, who was shown them, and that no value stands
-//! anywhere but where it belongs.
+//! Secrets according to the log: which exist, who has read them, and that no value occurs anywhere
+//! else.
 //!
 //! Laws:
 //!
 //! 1. A secret is put once, shown only while it is there, and every time it is shown is written
 //!    down.
-//! 2. It goes when it is told to, or when its time is over, and not before.
+//! 2. It is deleted on request, or when its time has passed, and not before.
 //! 3. Its value is in no record, no answer and no file but its own.
 
 use std::collections::BTreeMap;
@@ -20,10 +20,10 @@ use crate::auditor::timeline::Timeline;
 use crate::auditor::{Audit, Breach, demand};
 use crate::coverage::Coverage;
 
-/// What every value begins with, and nothing else in the world has in it.
+/// The prefix of every value, which occurs nowhere else.
 pub const MARK: &str = "hush-";
 
-/// How many a page has at most, unless the reader says otherwise.
+/// The default page size.
 const PAGE_DEFAULT: usize = 100;
 
 /// Every secret at every revision.
@@ -36,17 +36,17 @@ impl Secrets {
         self.0.get(id)?.at(at)?.as_ref()
     }
 
-    /// One that should have gone by this moment.
+    /// One that should have expired by this time.
     pub fn overdue(&self, now: Timestamp) -> Option<&Arc<Secret>> {
         let there = self.0.values().filter_map(|secret| secret.now()?.as_ref());
         there.into_iter().find(|secret| secret.expires_at.is_some_and(|end| end <= now))
     }
 }
 
-/// Demands that no value of a secret stands in what anybody can see.
+/// Checks that no value of a secret occurs in anything visible.
 pub fn check_no_secret(what: &str, seen: &[u8]) -> Audit {
     let told = seen.windows(MARK.len()).any(|part| part == MARK.as_bytes());
-    demand!(!told, "the value of a secret stands in {what}");
+    demand!(!told, "the value of a secret occurs in {what}");
     Ok(())
 }
 
@@ -121,7 +121,7 @@ impl Ledger {
         self.secrets.at(id, u64::MAX).is_none()
     }
 
-    /// What is shown of secrets.
+    /// Secrets were returned.
     pub(crate) fn secrets_shown(&self, query: &Query, reply: &Reply, at: u64) -> Audit {
         match (query, reply) {
             (Query::Get { secret }, Reply::Secret(shown)) => {
@@ -148,7 +148,7 @@ impl Ledger {
             }
             other => {
                 let code = other.code();
-                Err(Breach(format!("nobody asked for anything that is `{code}`")))
+                Err(Breach(format!("no request can cause `{code}`")))
             }
         }
     }

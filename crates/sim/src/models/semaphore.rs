@@ -1,5 +1,5 @@
-//! Whether what callers are told about semaphores is the truth, and whether batches about them are
-//! what was asked for.
+//! Whether answers about semaphores are correct, and whether batches about them are what was
+//! requested.
 
 use baton_core::semaphore::{
     self, Acquire, Command as SemaphoreCommand, Event as SemaphoreEvent, Permit, Rejection,
@@ -131,7 +131,7 @@ impl Ledger {
         }
     }
 
-    /// Somebody who waited for a permit is told how that ended.
+    /// A call that waited for a permit was answered.
     pub(crate) fn permit_ended(
         &self,
         asked: &DecidedRequest<'_>,
@@ -143,7 +143,7 @@ impl Ledger {
         match (how, reply) {
             (WaitEnd::Granted, Ok(Reply::Semaphore(SemaphoreReply::Permit(Some(permit))))) => {
                 let holder = &permit.holder;
-                demand!(holder == asked.agent, "it is told that `{holder}` has it");
+                demand!(holder == asked.agent, "the answer says that `{holder}` has it");
                 self.permit_shown(name, permit, revision)
             }
             (WaitEnd::Left(Left::Timeout), Ok(Reply::Semaphore(SemaphoreReply::Permit(None)))) => {
@@ -153,10 +153,13 @@ impl Ledger {
                 WaitEnd::Left(Left::SessionEnded),
                 Err(AnyRejection::Semaphore(Rejection::SessionEnded { name: named, agent })),
             ) => {
-                demand!(named == name && agent == asked.agent, "it is told of another's session");
+                demand!(
+                    named == name && agent == asked.agent,
+                    "the answer names the session of another agent"
+                );
                 Ok(())
             }
-            (_, outcome) => Err(Breach(format!("it is told {outcome:?}"))),
+            (_, outcome) => Err(Breach(format!("the answer is {outcome:?}"))),
         }
     }
 
@@ -187,13 +190,13 @@ impl Ledger {
             }
             other => {
                 let code = other.code();
-                return Err(Breach(format!("nobody asked for anything that is `{code}`")));
+                return Err(Breach(format!("no request can cause `{code}`")));
             }
         }
         Ok(())
     }
 
-    /// Whether somebody who asks for a permit would have to wait.
+    /// Whether an acquire would have to wait.
     pub(crate) fn must_wait_for(&self, acquire: &Acquire, at: u64) -> bool {
         let pool = self.semaphore(&acquire.name, at);
         acquire.wait_ms.is_some() && pool.is_some_and(|pool| pool.holds.len() >= pool.permits)
@@ -201,7 +204,7 @@ impl Ledger {
 }
 
 impl BatchReader<'_> {
-    /// What a semaphore command does.
+    /// The effects of a semaphore command.
     pub(crate) fn semaphore(&mut self, command: &SemaphoreCommand) -> Audit {
         match command {
             SemaphoreCommand::Acquire(acquire) => self.acquire_permit(acquire),
@@ -221,7 +224,7 @@ impl BatchReader<'_> {
             SemaphoreCommand::Release { name, token } => {
                 match self.take()? {
                     Event::Semaphore(SemaphoreEvent::Released { name: released, token: stale }) => {
-                        demand!(name == released && token == stale, "another permit was let go");
+                        demand!(name == released && token == stale, "another permit was released");
                     }
                     other => demand!(false, "a release was due, not {}", other.kind()),
                 }
@@ -231,7 +234,7 @@ impl BatchReader<'_> {
             SemaphoreCommand::HandOver { .. }
             | SemaphoreCommand::LetGo { .. }
             | SemaphoreCommand::GiveUp { .. }
-            | SemaphoreCommand::Expire => Err(Breach("nobody may ask for this".to_owned())),
+            | SemaphoreCommand::Expire => Err(Breach("a client cannot request this".to_owned())),
         }
     }
 

@@ -1,12 +1,12 @@
-//! Streams, as the log tells it: which frames they hold, and who waits for more.
+//! Streams according to the log: which frames they hold, and which calls wait for more.
 //!
 //! Laws:
 //!
 //! 1. Frames follow one another without gap; the oldest go beyond the bound, and never the newest.
-//! 2. Whoever waits, waits at the end of an open stream; the batch that brings more, or closes it,
-//!    tells everybody, in order of arrival.
+//! 2. A call waits only at the end of an open stream; the batch that appends more, or closes it,
+//!    answers all of them in order of arrival.
 //! 3. What is closed gets nothing more, and what is not kept is in no log.
-//! 4. Whoever reads is shown the frames from its offset on, and what follows them.
+//! 4. A reader gets the frames from its offset on, and the next offset.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use crate::auditor::{Audit, Breach, demand};
 use crate::coverage::Coverage;
 use crate::models::wait::WaitEnd;
 
-/// How many frames a reader gets at most, unless it says otherwise.
+/// The default number of frames per read.
 const PAGE_DEFAULT: u64 = 100;
 
 /// A stream as it was.
@@ -67,7 +67,7 @@ impl StreamModel {
 #[derive(Default)]
 pub struct Streams {
     all: BTreeMap<StreamName, Timeline<Option<Arc<StreamModel>>>>,
-    /// Who waits, for which stream, from which offset on.
+    /// The waiting calls: the stream, and the offset.
     queue: BTreeMap<u64, (StreamName, u64)>,
     is_touched: bool,
 }
@@ -108,12 +108,12 @@ impl Ledger {
             }
             Event::Sent { offset, frames, live, .. } => {
                 let mut model = known()?;
-                demand!(!live && model.is_kept, "what is only told is in the log");
+                demand!(!live && model.is_kept, "a live message is in the log");
                 demand!(!model.is_closed, "`{name}` was closed");
-                demand!(*offset == Some(model.next), "`{name}` goes on at {offset:?}");
+                demand!(*offset == Some(model.next), "`{name}` continues at {offset:?}");
                 model.push(frames);
                 if model.first() > 0 {
-                    coverage.met("stream: the oldest went");
+                    coverage.met("stream: oldest dropped");
                 }
                 self.streams.set(name, batch, Some(model));
             }
@@ -136,10 +136,10 @@ impl Ledger {
             Event::Told { reader, wait, from, .. } => {
                 let first = self.streams.queue.iter().find(|(_, (stream, _))| stream == name);
                 let due = first.map(|(wait, (_, from))| (*wait, *from));
-                demand!(due == Some((wait.0, *from)), "{due:?} was to be told first");
+                demand!(due == Some((wait.0, *from)), "{due:?} must be answered first");
                 self.waits.notified(batch, *wait, reader)?;
                 self.streams.queue.remove(&wait.0);
-                coverage.met("stream: told to whoever waited");
+                coverage.met("stream: waiting call answered");
             }
             Event::GaveUp { reader, wait, left, .. } => {
                 coverage.left(*left);
@@ -150,7 +150,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// A batch is complete: nobody waits for what is there.
+    /// A batch is complete: no call waits for a frame that exists.
     pub(crate) fn check_streams(&mut self) -> Audit {
         if !std::mem::take(&mut self.streams.is_touched) {
             return Ok(());
@@ -244,7 +244,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Somebody who waited for more is told how that ended.
+    /// A call that waited for more was answered.
     pub(crate) fn stream_wait_ended(
         &self,
         receive: &Receive,
@@ -254,7 +254,7 @@ impl Ledger {
         let reply = outcome.as_ref().map(|answer| &answer.reply);
         match (how, reply) {
             (WaitEnd::Granted, Ok(AnyReply::Stream(Reply::Frames(shown)))) => {
-                // One that was deleted in the same batch was told as it was.
+                // One that was deleted in the same batch was returned as it was.
                 let at = match self.streams.at(&receive.stream, revision) {
                     Some(_) => revision,
                     None => revision - 1,
@@ -269,14 +269,14 @@ impl Ledger {
                 Ok(())
             }
             (WaitEnd::Left(Left::Timeout), Ok(AnyReply::Stream(Reply::Frames(shown)))) => {
-                demand!(shown.frames.is_empty(), "it waited in vain for {shown:?}");
+                demand!(shown.frames.is_empty(), "it waited although there was {shown:?}");
                 Ok(())
             }
             (
                 WaitEnd::Left(Left::SessionEnded),
                 Err(AnyRejection::Stream(Rejection::SessionEnded { .. })),
             ) => Ok(()),
-            (_, outcome) => Err(Breach(format!("it is told {outcome:?}"))),
+            (_, outcome) => Err(Breach(format!("the answer is {outcome:?}"))),
         }
     }
 
@@ -306,11 +306,11 @@ impl Ledger {
                 let kept = self.streams.at(stream, at).is_some_and(|model| model.is_kept);
                 demand!(!kept, "frames of `{stream}` are kept");
             }
-            // Whoever remembers an offset of a stream that was made anew is beyond its end.
+            // An offset of a stream that was created again is beyond its end.
             Rejection::OutOfRange(out) if out.what == "from" => {}
             other => {
                 let code = other.code();
-                return Err(Breach(format!("nobody asked for anything that is `{code}`")));
+                return Err(Breach(format!("no request can cause `{code}`")));
             }
         }
         Ok(())
@@ -318,9 +318,9 @@ impl Ledger {
 }
 
 impl BatchReader<'_> {
-    /// What a command about streams does.
+    /// The effects of a stream command.
     pub(crate) fn stream(&mut self, command: &Command) -> Audit {
-        // What is only told is in no log.
+        // Live frames are in no log.
         let Some(AnyEvent::Stream(event)) = self.peek() else { return Ok(()) };
         let same = match (command, event) {
             (Command::Create(create), Event::Created { stream, .. }) => create.stream == *stream,

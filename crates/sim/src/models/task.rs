@@ -1,24 +1,26 @@
-//! Tasks, as the log tells it: who works on what under which token, and who waits for work.
+//! Tasks according to the log: who works on what under which token, and which claims wait.
 //!
 //! Laws:
 //!
 //! 1. At most one has the lease of a task, under a token of its own; only ready tasks are claimed.
 //! 2. A task is ready only if all it depends on is completed and its time has come.
-//! 3. A task ends in one final state and never changes after that.
-//! 4. A lease ends by its holder's hand, with the holder's session, or when its time is over: never
-//!    earlier than was promised, and not for a silence during which there was no server.
-//! 5. Tries are counted: what failed too often is given up as was wished, and not before.
-//! 6. After every batch, no ready task and claim that wants it are both left: whoever has waited
-//!    longest for such a task gets it, and whoever comes later does not pass.
-//! 7. While a task is offered to another, its lease does not end by itself, not even with the
+//! 3. A task ends in one final state. It changes after that only by a retry: of a failed task, with
+//!    exactly those that were cancelled because of it and that nothing else keeps from running.
+//! 4. A lease ends by its holder, with the holder's session, or when its time has passed: never
+//!    earlier than promised, and not for a silence during which there was no server.
+//! 5. Attempts are counted: a task that failed too often ends as requested, and not before.
+//! 6. After every batch there is no ready task that a waiting claim matches: the longest waiting
+//!    claim gets it, and a later one does not overtake.
+//! 7. While a task is offered to another agent its lease does not end on its own, not even with the
 //!    session of its holder. It changes hands only by a hand-off that did so in the same batch; one
-//!    that was handed to somebody who does not take it up goes back in time, and then to a person.
-//! 8. A task is cancelled only by somebody's hand, with what it is a part of, or because what it
-//!    depends on will never be completed.
+//!    that was handed to an agent that does not claim it returns in time, and is then reviewed.
+//! 8. A task is cancelled only by a request, with its parent, or because a dependency will never be
+//!    completed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use baton_core::primitive::Event as _;
 use baton_core::task::Returns;
 use baton_core::task::{Backoff, Created, Event, Lease, OnExhausted, Status, Verdict};
 use baton_core::{AgentId, Batch, GroupName, HandoffId, Json, TaskId, TaskType, Timestamp};
@@ -28,17 +30,17 @@ use crate::auditor::timeline::Timeline;
 use crate::auditor::{Audit, Breach, demand};
 use crate::coverage::Coverage;
 
-/// How much older a task counts for each point of priority.
+/// The age that one point of priority is worth.
 const AGEING_MS: i64 = 60_000;
-/// How often a task is tried again if nobody says otherwise.
+/// The default number of retries.
 const RETRIES: u64 = 3;
 
 /// A task as it was.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskModel {
-    /// What kind of work.
+    /// The task type.
     pub task_type: TaskType,
-    /// Where it is in its life.
+    /// The status.
     pub status: Status,
     /// Whether it can be claimed.
     pub ready: bool,
@@ -46,21 +48,21 @@ pub struct TaskModel {
     pub number: u64,
     /// When it was created.
     pub created_at: Timestamp,
-    /// By whom.
+    /// The agent that created it.
     pub requested_by: AgentId,
     /// Higher is sooner.
     pub priority: i32,
     /// The only one who may work on it.
     pub assigned: Option<AgentId>,
-    /// The same before it was handed to somebody who was not there.
+    /// The same before it was handed to an agent that was not asked.
     pub assigned_before: Option<AgentId>,
-    /// What one must be able to do.
+    /// The required capabilities.
     pub needs: BTreeSet<String>,
-    /// What must be completed before.
+    /// The dependencies.
     pub depends_on: Vec<TaskId>,
-    /// What it is a part of.
+    /// The parent task.
     pub parent: Option<TaskId>,
-    /// Which tasks it belongs with.
+    /// The group.
     pub group: Option<GroupName>,
     /// Not before then.
     pub not_before: Option<Timestamp>,
@@ -72,34 +74,36 @@ pub struct TaskModel {
     pub(crate) escalated: bool,
     /// How often it was claimed.
     pub attempts: u64,
-    /// How many tries have failed.
+    /// The number of failed attempts.
     pub retries: u64,
-    /// Who works on it.
+    /// The lease.
     pub lease: Option<Lease>,
     /// Since which revision.
     pub leased_at: u64,
-    /// What came of it so far.
+    /// The result so far.
     pub result: Option<Json>,
-    /// The hand-off by which it was handed to somebody who was not asked.
+    /// Whether it was cancelled because of the end of another task.
+    pub because: bool,
+    /// The hand-off that handed it to an agent that was not asked.
     pub handed_by: Option<HandoffId>,
-    /// What becomes of it if that one does not take it up.
+    /// What happens if that agent does not claim it.
     pub returns: Option<Returns>,
 }
 
 /// A claim that waits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClaimWaiter {
-    /// Which call.
+    /// The waiting call.
     pub wait: u64,
-    /// Whose.
+    /// The agent.
     pub agent: AgentId,
     /// Only these types.
     pub types: Option<BTreeSet<TaskType>>,
-    /// What the claimant can do.
+    /// The capabilities of the claimant.
     pub able: BTreeSet<String>,
     /// Only this task.
     pub task: Option<TaskId>,
-    /// How long the lease shall be.
+    /// The requested lease.
     pub lease_ms: u64,
 }
 
@@ -108,11 +112,11 @@ pub struct ClaimWaiter {
 pub struct Tasks {
     all: BTreeMap<TaskId, Timeline<Arc<TaskModel>>>,
     claims: Timeline<Vec<ClaimWaiter>>,
-    /// Whether the batch at hand has touched any.
+    /// Whether the current batch has touched any.
     is_touched: bool,
 }
 
-/// Whether nothing may happen to it any more.
+/// Whether it never changes again.
 pub fn is_over(status: Status) -> bool {
     matches!(status, Status::Completed | Status::Failed | Status::Cancelled)
 }
@@ -144,12 +148,13 @@ impl TaskModel {
             lease: None,
             leased_at: 0,
             result: None,
+            because: false,
             handed_by: None,
             returns: None,
         }
     }
 
-    /// Whether somebody who can do this may work on it.
+    /// Whether an agent with these capabilities may claim it.
     pub fn suits(
         &self,
         agent: &AgentId,
@@ -161,7 +166,7 @@ impl TaskModel {
             && self.needs.is_subset(able)
     }
 
-    /// Where it stands among those that are ready.
+    /// Its position among the ready tasks.
     pub fn place(&self) -> (i64, u64) {
         let created = i64::try_from(self.created_at.0).unwrap_or(i64::MAX);
         (created - i64::from(self.priority) * AGEING_MS, self.number)
@@ -187,22 +192,39 @@ impl Tasks {
         self.all.iter().filter_map(move |(id, timeline)| Some((id, timeline.at(at)?)))
     }
 
-    /// Who waited for work after a revision, in order of arrival.
+    /// The waiting claims after a revision, in order of arrival.
     pub fn claims_at(&self, at: u64) -> &[ClaimWaiter] {
         self.claims.at(at).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether the batch at hand has touched any.
+    /// Whether the current batch has touched any.
     pub fn is_touched(&self) -> bool {
         self.is_touched
     }
 
     /// A task that may still change.
     pub fn now(&self, id: &TaskId) -> Audit<TaskModel> {
-        let work = self.all.get(id).and_then(Timeline::now);
-        let Some(work) = work else { return Err(Breach("there is no such task".to_owned())) };
+        let work = self.latest(id)?;
         demand!(!is_over(work.status), "it is {:?} and changes again", work.status);
+        Ok(work)
+    }
+
+    fn latest(&self, id: &TaskId) -> Audit<TaskModel> {
+        let work = self.all.get(id).and_then(Timeline::now);
+        let work = work.ok_or_else(|| Breach("the task does not exist".to_owned()))?;
         Ok(TaskModel::clone(work))
+    }
+
+    /// A task that an event changes: unfinished, unless it is retried.
+    fn changing(&self, id: &TaskId, event: &Event) -> Audit<TaskModel> {
+        let Event::Retried { because, .. } = event else { return self.now(id) };
+        let work = self.latest(id)?;
+        let may_return = match because {
+            None => work.status == Status::Failed,
+            Some(_) => work.status == Status::Cancelled && work.because,
+        };
+        demand!(may_return, "it is {:?} and is retried", work.status);
+        Ok(work)
     }
 
     fn status(&self, id: &TaskId) -> Option<Status> {
@@ -214,7 +236,7 @@ impl Tasks {
         work.depends_on.iter().all(|task| self.status(task) == Some(Status::Completed))
     }
 
-    /// Whether a task can never be done any more.
+    /// Whether a task can never be completed.
     pub fn is_doomed(&self, work: &TaskModel) -> bool {
         let failed =
             |task: &TaskId| matches!(self.status(task), Some(Status::Failed | Status::Cancelled));
@@ -230,7 +252,7 @@ impl Tasks {
         chain.any(|work| work.status == Status::Cancelled)
     }
 
-    /// Who has waited longest for such a task.
+    /// The longest waiting claim that matches the task.
     fn first_for(&self, id: &TaskId, work: &TaskModel) -> Option<&ClaimWaiter> {
         self.claims_at(u64::MAX).iter().find(|wanting| wanting.wants(id, work))
     }
@@ -293,7 +315,7 @@ impl Ledger {
                 let Some(claim) = claims.find(|there| there.wait == wait.0) else {
                     return Err(Breach(format!("claim {wait} does not wait")));
                 };
-                // Nobody need wait for a task that will never be there to claim.
+                // No claim need wait for a task that can never be claimed.
                 let task = claim.task.as_ref().and_then(|task| self.tasks.status(task));
                 if task.is_some_and(is_over) {
                     self.waits.expect_no_grant(wait.0);
@@ -317,7 +339,7 @@ impl Ledger {
         coverage: &mut Coverage,
     ) -> Audit {
         let Some(id) = event.task() else { return Ok(()) };
-        let mut work = self.tasks.now(id)?;
+        let mut work = self.tasks.changing(id, event)?;
         match event {
             Event::Claimed { .. } => self.claimed(batch, id, &mut work, event)?,
             Event::Renewed { .. } | Event::Progressed { .. } | Event::Updated { .. } => {
@@ -342,7 +364,9 @@ impl Ledger {
                 self.failed(batch, &mut work, *cause, ended, coverage)?;
                 work.apply_outcome(outcome, coverage);
             }
-            Event::Cancelled { task, .. } => {
+            Event::Retried { deadline, .. } => work.retried(batch, *deadline, coverage)?,
+            Event::Cancelled { task, because, .. } => {
+                work.because = because.is_some();
                 let doomed = self.tasks.is_doomed(&work) || self.pipelines.is_unwanted(task);
                 let by_engine = batch.agent == AgentId::engine();
                 demand!(doomed || !by_engine, "it was cancelled for no reason");
@@ -435,10 +459,10 @@ impl Ledger {
 
     pub(crate) fn end_lease(&mut self, batch: &Batch, work: &mut TaskModel) -> Audit<Lease> {
         let lease = self.end_any_lease(batch, work);
-        lease.ok_or_else(|| Breach("nobody had its lease".to_owned()))
+        lease.ok_or_else(|| Breach("it had no lease".to_owned()))
     }
 
-    /// A batch is complete: nobody waits for what is ready, and no ended session has a lease.
+    /// A batch is complete: no claim waits for a ready task, and no ended session has a lease.
     pub(crate) fn check_tasks(&mut self, revision: u64, ended: &BTreeSet<AgentId>) -> Audit {
         if !std::mem::take(&mut self.tasks.is_touched) && ended.is_empty() {
             return Ok(());
@@ -461,7 +485,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Something about a task that should have happened by itself by this moment.
+    /// A consequence of time that is overdue for a task.
     pub(crate) fn overdue_task(&self, now: Timestamp) -> Option<(&TaskId, &Arc<TaskModel>)> {
         self.tasks.all_at(u64::MAX).find(|(_, work)| {
             if is_over(work.status) {
@@ -483,10 +507,10 @@ impl Ledger {
     }
 }
 
-/// The work goes on under the same lease.
+/// The work continues under the same lease.
 fn goes_on(batch: &Batch, work: &mut TaskModel, event: &Event) -> Audit {
     let Some(lease) = &mut work.lease else {
-        return Err(Breach("nobody works on it".to_owned()));
+        return Err(Breach("it has no lease".to_owned()));
     };
     match event {
         Event::Renewed { lease_ms, .. } => {

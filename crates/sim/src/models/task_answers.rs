@@ -1,8 +1,8 @@
-//! Whether what callers are told about tasks is the truth, and whether batches about them are what
-//! was asked for.
+//! Whether answers about tasks are correct, and whether batches about them are what was requested.
 
 use std::collections::BTreeSet;
 
+use baton_core::primitive::Event as _;
 use baton_core::task::{
     self, Claim, Command as TaskCommand, Complete, Create, Event as TaskEvent, Rejection,
     Reply as TaskReply, Status, Task,
@@ -20,7 +20,7 @@ use crate::coverage::Coverage;
 use crate::models::task::{TaskModel, is_over};
 use crate::models::wait::WaitEnd;
 
-/// How long a lease is if nobody says otherwise.
+/// The default lease.
 const LEASE_MS: u64 = 300_000;
 
 impl Ledger {
@@ -62,7 +62,7 @@ impl Ledger {
     ) -> Audit {
         match (command, reply) {
             (TaskCommand::Claim(claim), Reply::Task(TaskReply::Claimed(None))) => {
-                demand!(claim.wait_ms.unwrap_or(0) == 0, "it was asked to wait");
+                demand!(claim.wait_ms.unwrap_or(0) == 0, "the request was to wait");
                 let first = self.first_ready(agent, claim, at);
                 demand!(first.is_none(), "there was {first:?} to claim");
                 Ok(())
@@ -75,7 +75,7 @@ impl Ledger {
         }
     }
 
-    /// The ready task that comes first for a claim.
+    /// The first ready task for a claim.
     fn first_ready(&self, agent: &AgentId, claim: &Claim, at: u64) -> Option<&TaskId> {
         let able = claim.capabilities.clone().unwrap_or_default();
         let ready = self.tasks.all_at(at).filter(|(id, work)| {
@@ -109,7 +109,8 @@ impl Ledger {
             (TaskCommand::Claim(_) | TaskCommand::Complete(_), reply) => {
                 Err(Breach(format!("{command:?} was answered with {reply:?}")))
             }
-            // Somebody who waits may have got it in the same commit; it is shown after all of it.
+            // A waiting claim may have got it in the same commit; it is returned as of the end of
+            // that.
             (_, TaskReply::Task(task)) => self.task_shown(task, at),
             (command, reply) => Err(Breach(format!("{command:?} was answered with {reply:?}"))),
         }
@@ -166,7 +167,7 @@ impl Ledger {
         }
     }
 
-    /// A claim that waited is told how that ended.
+    /// A waiting claim was answered.
     pub(crate) fn claim_ended(
         &self,
         asked: &DecidedRequest<'_>,
@@ -177,7 +178,7 @@ impl Ledger {
         match (how, reply) {
             (WaitEnd::Granted, Ok(Reply::Task(TaskReply::Claimed(Some(task))))) => {
                 let holder = task.lease.as_ref().map(|lease| &lease.holder);
-                demand!(holder == Some(asked.agent), "it is told that {holder:?} has it");
+                demand!(holder == Some(asked.agent), "the answer says that {holder:?} has it");
                 self.task_shown(task, revision)
             }
             (WaitEnd::Left(Left::Timeout), Ok(Reply::Task(TaskReply::Claimed(None)))) => Ok(()),
@@ -185,10 +186,10 @@ impl Ledger {
                 WaitEnd::Left(Left::SessionEnded),
                 Err(AnyRejection::Task(Rejection::SessionEnded { agent })),
             ) => {
-                demand!(agent == asked.agent, "it is told of another's session");
+                demand!(agent == asked.agent, "the answer names the session of another agent");
                 Ok(())
             }
-            (_, outcome) => Err(Breach(format!("it is told {outcome:?}"))),
+            (_, outcome) => Err(Breach(format!("the answer is {outcome:?}"))),
         }
     }
 
@@ -218,6 +219,9 @@ impl Ledger {
                 let dead = matches!(status, Status::Failed | Status::Cancelled);
                 demand!(dead, "{status:?} is not dead");
             }
+            Rejection::NotFailed { .. }
+            | Rejection::NeedsRetry { .. }
+            | Rejection::OfAStage { .. } => self.refused_retry(rejection, at)?,
             Rejection::NotInReview { task, status } => {
                 let there = status_of(task);
                 let other = there == Some(*status) && *status != Status::WaitingReview;
@@ -231,18 +235,24 @@ impl Ledger {
                 let live = work.lease.as_ref().is_some_and(|lease| lease.token == *given);
                 demand!(!live, "token {given} of `{task}` was refused, but it was live");
                 let same = work.status == *status && work.lease == *lease;
-                demand!(same, "`{task}` is said to be {status:?} {lease:?}, it is {work:?}");
+                demand!(
+                    same,
+                    "the answer says that `{task}` is {status:?} {lease:?}, it is {work:?}"
+                );
             }
             Rejection::NotClaimable { task, status, lease, .. } => {
                 let Some(work) = self.tasks.at(task, at) else {
                     return Err(Breach(format!("`{task}` is not there")));
                 };
                 let same = work.status == *status && work.lease == *lease;
-                demand!(same, "`{task}` is said to be {status:?} {lease:?}, it is {work:?}");
+                demand!(
+                    same,
+                    "the answer says that `{task}` is {status:?} {lease:?}, it is {work:?}"
+                );
             }
             other => {
                 let code = other.code();
-                return Err(Breach(format!("nobody asked for anything that is `{code}`")));
+                return Err(Breach(format!("no request can cause `{code}`")));
             }
         }
         Ok(())
@@ -250,14 +260,14 @@ impl Ledger {
 }
 
 impl BatchReader<'_> {
-    fn take_task(&mut self) -> Audit<&TaskEvent> {
+    pub(crate) fn take_task(&mut self) -> Audit<&TaskEvent> {
         match self.take()? {
             Event::Task(event) => Ok(event),
             other => Err(Breach(format!("a change of a task was due, not {}", other.kind()))),
         }
     }
 
-    /// What a task command does.
+    /// The effects of a task command.
     pub(crate) fn task(&mut self, command: &TaskCommand) -> Audit {
         let before = self.batch.revision.0 - 1;
         if let Some((task, token)) = under(command) {
@@ -274,6 +284,7 @@ impl BatchReader<'_> {
                 }
             }
             TaskCommand::Complete(complete) => self.complete(complete)?,
+            TaskCommand::Retry(retry) => self.retry(retry)?,
             command => {
                 let (kind, named) = match command {
                     TaskCommand::Progress(report) => ("task.progressed", &report.task),
@@ -282,7 +293,7 @@ impl BatchReader<'_> {
                     TaskCommand::Fail(fail) => ("task.failed", &fail.task),
                     TaskCommand::Cancel { task, .. } => ("task.cancelled", task),
                     TaskCommand::Review(review) => ("task.reviewed", &review.task),
-                    _ => return Err(Breach("nobody may ask for this".to_owned())),
+                    _ => return Err(Breach("a client cannot request this".to_owned())),
                 };
                 let event = self.take_task()?;
                 let fits = event.kind() == kind && event.task() == Some(named);
@@ -292,7 +303,7 @@ impl BatchReader<'_> {
         self.follow_stages()
     }
 
-    /// What becomes ready, and what will never be done.
+    /// Tasks that become ready, and tasks that can never be completed.
     pub(crate) fn follow_tasks(&mut self) -> Audit {
         while let Some(Event::Task(event)) = self.peek() {
             match event {
@@ -346,7 +357,7 @@ impl BatchReader<'_> {
         match self.peek() {
             Some(Event::Task(TaskEvent::Claimed { task, lease_ms, wait: None, .. })) => {
                 let first = self.ledger.first_ready(&agent, claim, before);
-                demand!(first == Some(task), "`{task}` was claimed, {first:?} comes first");
+                demand!(first == Some(task), "`{task}` was claimed, {first:?} is first");
                 demand!(*lease_ms == lease, "the lease lasts for {lease_ms} ms");
                 self.skip();
             }
@@ -387,8 +398,8 @@ impl BatchReader<'_> {
         Ok(())
     }
 
-    /// What comes first for whoever has just completed a task: what was ready, or has become ready
-    /// and nobody waits for.
+    /// The next task for an agent that has just completed one: one that was ready, or has become
+    /// ready and matches no waiting claim.
     fn next_claim(
         &self,
         types: Option<&BTreeSet<TaskType>>,
@@ -420,6 +431,7 @@ fn under(command: &TaskCommand) -> Option<(&TaskId, Token)> {
         | TaskCommand::Claim(_)
         | TaskCommand::Cancel { .. }
         | TaskCommand::Review(_)
+        | TaskCommand::Retry(_)
         | TaskCommand::Assign { .. }
         | TaskCommand::CancelAll { .. }
         | TaskCommand::Pass(_)

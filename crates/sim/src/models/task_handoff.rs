@@ -1,4 +1,4 @@
-//! How tasks pass from hand to hand, as the log tells it: never without the hand-off that says so.
+//! How tasks change hands according to the log: never without the hand-off that does it.
 
 use baton_core::handoff::Status as DealStatus;
 use baton_core::task::Returns;
@@ -12,7 +12,7 @@ use crate::models::handoff::HandoffModel;
 use crate::models::task::TaskModel;
 
 impl TaskModel {
-    /// Somebody works on it from now on.
+    /// A lease starts.
     pub(crate) fn begin_lease(
         &mut self,
         batch: &Batch,
@@ -42,7 +42,7 @@ impl Ledger {
         fits.ok_or_else(|| Breach(format!("`{id}` has nothing to do with it")))
     }
 
-    /// A task is offered to another, or is not any more.
+    /// A task is offered to another agent, or no longer is.
     pub(crate) fn offered(
         &self,
         batch: &Batch,
@@ -53,7 +53,7 @@ impl Ledger {
     ) -> Audit {
         let HandoffModel { handoff, .. } = self.mover(batch, task, id)?;
         let Some(lease) = &mut work.lease else {
-            return Err(Breach("nobody holds it".to_owned()));
+            return Err(Breach("it has no holder".to_owned()));
         };
         if let Event::Offered { .. } = event {
             let begins = handoff.created_at == batch.time && handoff.from == lease.holder;
@@ -68,7 +68,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// The work goes on in other hands, under another token.
+    /// Another agent continues the work, under another token.
     pub(crate) fn handed_over(
         &mut self,
         batch: &Batch,
@@ -93,7 +93,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Its holder has finished with it, or somebody has not taken it up.
+    /// The holder has handed it over, or the receiver has not claimed it.
     pub(crate) fn handed_off(
         &mut self,
         batch: &Batch,
@@ -110,7 +110,7 @@ impl Ledger {
             };
             self.check_expired(batch, at, within_ms)?;
             let by = work.handed_by.as_ref();
-            demand!(giver == *to && by == Some(id), "it goes back to `{giver}` by {by:?}");
+            demand!(giver == *to && by == Some(id), "it returns to `{giver}` by {by:?}");
             coverage.met("task: given back to its giver");
             Returns { to: None, at: batch.time.after(within_ms), within_ms }
         } else {

@@ -1,19 +1,23 @@
-//! What becomes of a task after a try has failed, as the log tells it.
+//! What happens to a task after a failed attempt, and how a failed task is retried, according to
+//! the log.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use baton_core::handoff::Status as DealStatus;
 use baton_core::task::Returns;
-use baton_core::task::{Cause, OnExhausted, Outcome, Status};
-use baton_core::{AgentId, Batch};
+use baton_core::task::{Cause, Event as TaskEvent, OnExhausted, Outcome, Rejection, Retry, Status};
+use baton_core::{AgentId, Batch, Event, TaskId, Timestamp};
 
+use crate::auditor::explain::BatchReader;
 use crate::auditor::ledger::Ledger;
 use crate::auditor::{Audit, Breach, demand};
 use crate::coverage::Coverage;
-use crate::models::task::TaskModel;
+use crate::models::pipeline::Pipelines;
+use crate::models::task::{TaskModel, Tasks};
 
 impl TaskModel {
-    /// What becomes of it after one more try has failed.
+    /// The outcome after one more failed attempt.
     pub(crate) fn check_outcome(&self, batch: &Batch, cause: Cause, outcome: &Outcome) -> Audit {
         if cause == Cause::Deadline {
             let late = self.deadline.is_some_and(|deadline| deadline <= batch.time);
@@ -21,24 +25,21 @@ impl TaskModel {
             return Ok(());
         }
         if matches!(cause, Cause::NotTakenUp | Cause::HandoffLoop) {
-            demand!(*outcome == Outcome::Review, "a person decides, not {outcome:?}");
+            demand!(*outcome == Outcome::Review, "a review is required, not {outcome:?}");
             return Ok(());
         }
         let failures = self.retries + 1;
         if let Outcome::Retry { not_before } = outcome {
             let most = self.max_retries;
-            demand!(
-                failures <= most,
-                "it is tried again after {failures} failures, {most} allowed"
-            );
+            demand!(failures <= most, "it is retried after {failures} failures, {most} allowed");
             let pause = not_before.map_or(0, |moment| moment.since(batch.time));
             demand!(
                 self.pauses(cause, failures).contains(&pause),
-                "it pauses for {pause} ms after {failures} failures"
+                "the delay is {pause} ms after {failures} failures"
             );
             return Ok(());
         }
-        // A worker may say that trying again is no use.
+        // A worker may report that a retry does not help.
         let hopeless = cause == Cause::Reported;
         demand!(failures > self.max_retries || hopeless, "{failures} failures are not too many");
         let due = match &self.on_exhausted {
@@ -50,7 +51,7 @@ impl TaskModel {
         Ok(())
     }
 
-    /// How long it may pause after so many failures.
+    /// The delay after this number of failures.
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -71,14 +72,14 @@ impl TaskModel {
         (least.max(1.0) as u64 - 1)..=(most as u64 + 1)
     }
 
-    /// It is what the try has made of it.
+    /// Applies the outcome.
     pub(crate) fn apply_outcome(&mut self, outcome: &Outcome, coverage: &mut Coverage) {
         self.ready = false;
         match outcome {
             Outcome::Retry { not_before } => {
                 self.status = Status::Pending;
                 self.not_before = *not_before;
-                coverage.met("task: tried again");
+                coverage.met("task: retried");
             }
             Outcome::Failed => {
                 self.status = Status::Failed;
@@ -95,8 +96,113 @@ impl TaskModel {
     }
 }
 
+impl TaskModel {
+    /// It is pending again as if it had never failed.
+    pub(crate) fn retried(
+        &mut self,
+        batch: &Batch,
+        deadline: Option<Timestamp>,
+        coverage: &mut Coverage,
+    ) -> Audit {
+        let is_ahead = deadline.is_none_or(|deadline| deadline > batch.time);
+        demand!(is_ahead, "its deadline {deadline:?} has passed already");
+        coverage.met(if self.because { "task: restored" } else { "task: retried" });
+        if self.returns.take().is_some() {
+            self.assigned = self.assigned_before.take();
+        }
+        (self.status, self.ready, self.because) = (Status::Pending, false, false);
+        (self.retries, self.deadline) = (0, deadline);
+        Ok(())
+    }
+}
+
+impl Tasks {
+    /// The tasks that must return when a failed one is retried: all that were cancelled because of
+    /// another task and that nothing keeps from running any more.
+    fn restored(&self, root: &TaskId, at: u64, pipelines: &Pipelines) -> BTreeSet<TaskId> {
+        let mut alive = BTreeSet::from([root.clone()]);
+        loop {
+            let is_dead = |task: &TaskId, final_states: &[Status]| {
+                let status = self.at(task, at).map(|work| work.status);
+                !alive.contains(task) && status.is_some_and(|it| final_states.contains(&it))
+            };
+            let returns = |(id, work): &(&TaskId, &Arc<TaskModel>)| {
+                let dead = [Status::Failed, Status::Cancelled];
+                work.because
+                    && !alive.contains(*id)
+                    && !pipelines.has_task(id, at)
+                    && !work.depends_on.iter().any(|task| is_dead(task, &dead))
+                    && !work.parent.iter().any(|task| is_dead(task, &[Status::Cancelled]))
+            };
+            let more: Vec<TaskId> =
+                self.all_at(at).filter(returns).map(|(id, _)| id.clone()).collect();
+            if more.is_empty() {
+                alive.remove(root);
+                return alive;
+            }
+            alive.extend(more);
+        }
+    }
+}
+
+impl BatchReader<'_> {
+    /// What a retry does: the failed task is pending again, and exactly those that were cancelled
+    /// because of it.
+    pub(crate) fn retry(&mut self, retry: &Retry) -> Audit {
+        let (before, time) = (self.batch.revision.0 - 1, self.batch.time);
+        let Some(work) = self.ledger.tasks.at(&retry.task, before) else {
+            return Err(Breach("the task does not exist".to_owned()));
+        };
+        let mut deadline = work.deadline.filter(|deadline| *deadline > time);
+        if let Some(deadline_ms) = retry.deadline_ms {
+            deadline = Some(time.after(deadline_ms));
+        }
+        let of_a_stage = self.ledger.pipelines.has_task(&retry.task, before);
+        demand!(!of_a_stage, "the task of a stage is retried with its stage");
+        let mut due = self.ledger.tasks.restored(&retry.task, before, &self.ledger.pipelines);
+        let root = self.take_task()?;
+        let fits = matches!(root, TaskEvent::Retried { task, because: None, deadline: given, .. }
+            if *task == retry.task && *given == deadline);
+        demand!(fits, "`{}` is to be retried until {deadline:?}, not {root:?}", retry.task);
+        while let Some(Event::Task(TaskEvent::Retried { task, because, .. })) = self.peek() {
+            let is_due = because.as_ref() == Some(&retry.task) && due.remove(task);
+            demand!(is_due, "`{task}` was restored for no reason");
+            self.skip();
+        }
+        demand!(due.is_empty(), "{due:?} was not restored with `{}`", retry.task);
+        Ok(())
+    }
+}
+
 impl Ledger {
-    /// A try has failed for this reason.
+    /// A retry was refused.
+    pub(crate) fn refused_retry(&self, rejection: &Rejection, at: u64) -> Audit {
+        let status_of = |task: &TaskId| self.tasks.at(task, at).map(|work| work.status);
+        match rejection {
+            Rejection::NotFailed { task, status, .. } => {
+                let there = status_of(task);
+                let other = there == Some(*status) && *status != Status::Failed;
+                demand!(other, "`{task}` is {there:?}");
+            }
+            Rejection::NeedsRetry { task, needs, status } => {
+                let there = status_of(needs);
+                let dead = matches!(status, Status::Failed | Status::Cancelled);
+                demand!(dead && there == Some(*status), "`{needs}` is {there:?}");
+                let work = self.tasks.at(task, at);
+                let needed = work.is_some_and(|work| {
+                    work.depends_on.contains(needs) || work.parent.as_ref() == Some(needs)
+                });
+                demand!(needed, "`{task}` does not need `{needs}`");
+            }
+            Rejection::OfAStage { task, .. } => {
+                demand!(self.pipelines.has_task(task, at), "`{task}` is of no stage");
+            }
+            other => return Err(Breach(format!("a retry is not refused as `{}`", other.code()))),
+        }
+        Ok(())
+    }
+
+    /// An attempt failed for this reason.
     pub(crate) fn failed(
         &mut self,
         batch: &Batch,
@@ -120,9 +226,9 @@ impl Ledger {
             Cause::AgentGone => {
                 let lease = self.end_lease(batch, work)?;
                 let gone = ended.contains(&lease.holder);
-                demand!(gone, "the session of `{}` goes on", lease.holder);
+                demand!(gone, "the session of `{}` has not ended", lease.holder);
                 demand!(lease.handoff.is_none(), "it was offered to another");
-                coverage.met("task: agent gone");
+                coverage.met("task: agent lost");
                 work.retries += 1;
             }
             Cause::NotTakenUp => {
@@ -132,7 +238,7 @@ impl Ledger {
                     return Err(Breach(format!("it is {:?}: {returns:?}", work.status)));
                 };
                 self.check_expired(batch, *at, *within_ms)?;
-                coverage.met("task: taken up by nobody");
+                coverage.met("task: not claimed after a hand-off");
             }
             Cause::HandoffLoop => {
                 let lease = self.end_lease(batch, work)?;
@@ -141,11 +247,11 @@ impl Ledger {
                         && handoff.from == lease.holder
                         && handoff.status == DealStatus::Failed
                 });
-                demand!(brake && lease.handoff.is_none(), "nobody has handed it round");
-                coverage.met("task: handed round in circles");
+                demand!(brake && lease.handoff.is_none(), "it was not handed around");
+                coverage.met("task: hand-off loop");
             }
             Cause::Deadline => {
-                demand!(batch.agent == AgentId::engine(), "its time was over by an agent's hand");
+                demand!(batch.agent == AgentId::engine(), "its deadline was recorded by an agent");
                 self.end_any_lease(batch, work);
                 coverage.met("task: deadline passed");
             }

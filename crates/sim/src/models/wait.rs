@@ -1,14 +1,14 @@
-//! Calls that wait, and tokens: who waits for something at every moment, who may still act.
+//! Waiting calls and tokens: which calls wait at any time, and which tokens are live.
 //!
 //! Laws, for every primitive that lets callers wait:
 //!
-//! 1. A wait begins once, by the hand of whoever waits, and its number is the revision of that.
+//! 1. A wait starts once, by its own caller, and its number is the revision of that commit.
 //! 2. It ends once: granted, or left because its time was over, its caller gone, or the session of
 //!    its caller ended; each only if that is so.
 //! 3. Nothing is granted to a caller that was gone before.
 //! 4. When a server has lost its memory, all callers are gone: the first thing that happens in a
 //!    workspace is that every wait in it is given up.
-//! 5. Tokens grow over the whole workspace, whoever gets them.
+//! 5. Tokens grow over the whole workspace, whichever agent gets them.
 //! 6. A call that waited under an idempotency key and got something leaves a receipt with it.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ use baton_core::{AgentId, Batch, IdempotencyKey, Timestamp, Token, WaitId, waiti
 use crate::auditor::timeline::Timeline;
 use crate::auditor::{Audit, demand};
 
-/// Somebody who waits.
+/// A waiting call.
 #[derive(Clone, Debug)]
 struct OpenWait {
     agent: AgentId,
@@ -35,7 +35,7 @@ pub enum WaitEnd {
     Granted,
     /// Without.
     Left(wait::Left),
-    /// Without: somebody has put an end to it for all.
+    /// Without a result, because it was reset for all.
     Reset,
 }
 
@@ -49,9 +49,9 @@ pub struct Waits {
     abandoned: BTreeMap<u64, u64>,
     /// Waits whose callers went with the memory of a server.
     forsaken: BTreeSet<u64>,
-    /// Which call waits under which key.
+    /// The waiting calls by idempotency key.
     keyed: BTreeMap<(AgentId, IdempotencyKey), Timeline<Option<u64>>>,
-    /// Keys whose receipt is due in the batch at hand.
+    /// Keys whose receipt is due in the current batch.
     receipts_due: Vec<(AgentId, IdempotencyKey)>,
 }
 
@@ -81,7 +81,7 @@ impl Waits {
         else {
             return Err(crate::auditor::Breach(format!("`{}` is the key of no call", keyed.key)));
         };
-        demand!(open.agent == keyed.agent, "`{}` is the key of somebody else", keyed.key);
+        demand!(open.agent == keyed.agent, "`{}` is the key of another agent", keyed.key);
         open.key = Some(keyed.key.clone());
         let waits = self.keyed.entry((keyed.agent.clone(), keyed.key.clone())).or_default();
         let twice = waits.now().copied().flatten();
@@ -127,14 +127,14 @@ impl Waits {
         Ok(())
     }
 
-    /// What a call waits for will never be there: its time is over.
+    /// What a call waits for can never be granted: its time has passed.
     pub fn expect_no_grant(&mut self, wait: u64) {
         if let Some(open) = self.open.get_mut(&wait) {
             open.until = Timestamp(0);
         }
     }
 
-    /// A call is told what it waited for. Nothing is given to it, so nothing is kept.
+    /// A call gets the answer that it waited for. Nothing is granted, so nothing is stored.
     pub fn notified(&mut self, batch: &Batch, wait: WaitId, agent: &AgentId) -> Audit {
         self.end(batch.revision.0, wait, agent, WaitEnd::Granted).map(drop)
     }
@@ -162,16 +162,22 @@ impl Waits {
             }
             wait::Left::Gone => {
                 let gone = open.gone_after.is_some();
-                demand!(by_engine && gone, "call {wait} of `{agent}` was given up by nobody");
+                demand!(
+                    by_engine && gone,
+                    "call {wait} of `{agent}` was given up without a reason"
+                );
             }
             wait::Left::SessionEnded => {
-                demand!(ended.contains(agent), "call {wait}: the session of `{agent}` goes on");
+                demand!(
+                    ended.contains(agent),
+                    "call {wait}: the session of `{agent}` has not ended"
+                );
             }
         }
         Ok(())
     }
 
-    /// Somebody has put an end to what a call waits for.
+    /// What a call waits for was reset.
     pub fn reset(&mut self, batch: &Batch, wait: WaitId, agent: &AgentId) -> Audit {
         self.end(batch.revision.0, wait, agent, WaitEnd::Reset).map(drop)
     }
@@ -190,7 +196,7 @@ impl Waits {
 
     /// All callers are gone with the memory of the server.
     pub fn abandon_all(&mut self, revision: u64) {
-        // What was not durable is gone too, and its number may be given again.
+        // What was not durable is lost too, and its number may be used again.
         self.abandoned.clear();
         for (wait, open) in &mut self.open {
             open.gone_after.get_or_insert(revision);
@@ -209,7 +215,7 @@ impl Waits {
         ended_later || self.open.keys().any(|wait| *wait <= at)
     }
 
-    /// A call that should have ended by this moment.
+    /// A call that should have ended by this time.
     pub fn overdue(&self, now: Timestamp) -> Option<(u64, &AgentId)> {
         let mut over = self.open.iter().filter(|(_, open)| open.until <= now);
         over.next().map(|(wait, open)| (*wait, &open.agent))
@@ -229,7 +235,7 @@ impl Waits {
     pub fn complete(&mut self, batch: &Batch) -> Audit<Vec<(AgentId, IdempotencyKey)>> {
         demand!(
             self.forsaken.is_empty(),
-            "{:?} happened although nobody has given up the forsaken calls {:?}",
+            "{:?} happened before the abandoned calls {:?} were given up",
             batch.events,
             self.forsaken
         );
@@ -245,7 +251,7 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// Somebody gets a token.
+    /// A token is issued.
     pub fn give(&mut self, batch: &Batch, token: Token, agent: &AgentId) -> Audit {
         demand!(
             token.0 > self.newest,
@@ -264,7 +270,7 @@ impl Tokens {
         }
     }
 
-    /// Whether somebody may act under a token, after a revision.
+    /// Whether a token is live after a revision.
     pub fn is_live(&self, token: Token, at: u64) -> bool {
         self.lives
             .get(&token.0)

@@ -7,53 +7,53 @@ use crate::auditor::ledger::Ledger;
 use crate::auditor::{Audit, demand};
 use crate::models::reaction::acting;
 
-/// What one watcher has been told so far, as the auditor follows it.
+/// What one watcher has received so far.
 #[derive(Clone, Debug)]
 pub struct WatchModel {
-    /// Which subjects it watches.
+    /// The watched subjects.
     pub pattern: String,
-    /// Which types of event; all if empty.
+    /// The watched event types; all if empty.
     pub kinds: Vec<String>,
-    /// The next event that it has not been told of: revision and index.
+    /// The next event that it has not received: revision and index.
     pub next: (u64, usize),
 }
 
 impl WatchModel {
-    /// It is told of an event.
+    /// It receives an event.
     pub fn notified(&mut self, ledger: &Ledger, notice: &Notice) -> Audit {
         let position = (notice.revision().0, notice.index());
         demand!(
             position.0 <= ledger.head(),
-            "a watcher was told of {position:?}, which is not durable"
+            "a watcher received {position:?}, which is not durable"
         );
         let due = self.due(ledger, ledger.head());
         demand!(
             due == Some(position),
-            "a watcher of `{}` was told of {position:?} when {due:?} was due",
+            "a watcher of `{}` received {position:?} when {due:?} was due",
             self.pattern
         );
         let batch = ledger.batch(position.0).expect("it is durable");
         let same = batch.events.get(position.1) == Some(notice.event())
             && acting(batch)[notice.index()] == notice.agent()
             && batch.time == notice.time();
-        demand!(same, "a watcher was told of {position:?} otherwise than it happened");
+        demand!(same, "a watcher received {position:?} with different content");
         self.next = (position.0, position.1 + 1);
         Ok(())
     }
 
-    /// It has been told of everything before this revision.
+    /// It has received everything before this revision.
     pub fn complete(&mut self, ledger: &Ledger, before: u64) -> Audit {
         let due = self.due(ledger, before.saturating_sub(1));
         demand!(
             due.is_none(),
-            "a watcher of `{}` was not told of {due:?} before {before}",
+            "a watcher of `{}` did not receive {due:?} before {before}",
             self.pattern
         );
         self.next = self.next.max((before, 0));
         Ok(())
     }
 
-    /// The next event up to a revision that it must be told of.
+    /// The next event up to a revision that it must receive.
     fn due(&self, ledger: &Ledger, upto: u64) -> Option<(u64, usize)> {
         let (first, skip) = self.next;
         for revision in first.max(1)..=upto {

@@ -1,7 +1,8 @@
-//! What ships does not describe itself: only `crates/spec` enables the `schema` features.
+//! Features that only some manifests may enable.
 //!
-//! With them every wire type carries a generator of its JSON Schema, a megabyte of code that a
-//! program which embeds the finished document never runs. A manifest that enables them by accident
+//! Only `crates/spec` enables the `schema` features. With them every wire type carries a generator
+//! of its JSON Schema, a megabyte of code that a program which embeds the finished document never
+//! runs. Only programs enable `net` of the client crate. A manifest that enables one by accident
 //! changes nothing that can be seen, except the size of the program and the time that it builds.
 
 use crate::findings::{Finding, assert_lines, assert_none};
@@ -33,6 +34,43 @@ fn descriptions(file: &File) -> Vec<Finding> {
 #[test]
 fn only_the_generator_enables_schemas() {
     assert_none(files().iter().flat_map(descriptions).collect());
+}
+
+/// Manifests of programs and of the client itself, which may use a network connection.
+const CONNECTED: [&str; 3] =
+    ["crates/cli/Cargo.toml", "crates/client/Cargo.toml", "examples/Cargo.toml"];
+
+/// An embedded engine has no HTTP, TLS or tokio: it uses the client crate without its feature
+/// `net`.
+fn connections(file: &File) -> Vec<Finding> {
+    if file.name() != "Cargo.toml" || CONNECTED.contains(&file.path.as_str()) {
+        return Vec::new();
+    }
+    let object = |(number, line): (usize, &str)| {
+        let is_default = file.path == WORKSPACE && !line.contains("default-features = false");
+        let is_wrong = line.starts_with("baton-client") && (is_default || line.contains("\"net\""));
+        let message = "only programs may enable `net` of `baton-client`";
+        is_wrong.then(|| Finding::new(&file.path, number, message))
+    };
+    file.lines().filter_map(object).collect()
+}
+
+#[test]
+fn the_engine_has_no_connection() {
+    assert_none(files().iter().flat_map(connections).collect());
+}
+
+#[test]
+fn an_enabled_connection_is_caught() {
+    let text = "baton-client.workspace = true\n\
+        baton-client = { workspace = true, features = [\"net\"] }\n\
+        baton-client = { path = \"crates/client\", default-features = false }\n";
+    let check = |path: &str, lines: &[usize]| {
+        assert_lines(&connections(&File::new(path, text)), lines);
+    };
+    check("crates/engine/Cargo.toml", &[2]);
+    check("crates/cli/Cargo.toml", &[]);
+    check("Cargo.toml", &[1, 2]);
 }
 
 #[test]

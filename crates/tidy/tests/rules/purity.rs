@@ -34,7 +34,8 @@ const WORDS: [(&str, &str); 8] = [
     ("hash_set", "use a `BTreeSet`, its order is the same everywhere"),
 ];
 
-/// Files whose matches are over the core's own words.
+/// Files whose matches are over the core's own words. So are those of policies, but for the one
+/// that lists them: most primitives have none.
 const EXHAUSTIVE: [&str; 6] =
     ["command.rs", "event.rs", "rejection.rs", "decide.rs", "table.rs", "space.rs"];
 
@@ -89,7 +90,8 @@ fn refused_words(file: &File, masked: &Masked) -> Vec<Finding> {
 }
 
 fn wildcards(file: &File, masked: &Masked) -> Vec<Finding> {
-    let over_words = EXHAUSTIVE.contains(&file.name()) || file.path.starts_with(POLICY);
+    let is_policy = file.path.starts_with(POLICY) && file.name() != "mod.rs";
+    let over_words = EXHAUSTIVE.contains(&file.name()) || is_policy;
     if !over_words || file.is_test() {
         return Vec::new();
     }

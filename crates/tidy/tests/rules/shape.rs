@@ -19,9 +19,6 @@ const PARTS: [&str; 7] = [
     "vocabulary.rs",
 ];
 
-/// Primitives that record nothing, so that they have no table: events are what they are about.
-const WITHOUT_TABLE: [&str; 1] = ["user_event"];
-
 /// Which primitive imports which, and why it may.
 const IMPORTS: [(&str, &str); 10] = [
     // A checkpoint belongs to the task whose token saves it.
@@ -59,9 +56,6 @@ fn shapes(files: &[File]) -> Vec<Finding> {
     for (folder, parts) in folders(files) {
         let names: BTreeSet<&str> = parts.iter().map(|(part, _)| *part).collect();
         for missing in PARTS.iter().filter(|part| !names.contains(*part)) {
-            if WITHOUT_TABLE.contains(&folder) {
-                continue;
-            }
             let message = format!("primitive `{folder}` has no `{missing}`, add it");
             findings.push(Finding::new(&format!("{PRIMITIVES}{folder}/mod.rs"), 1, message));
         }

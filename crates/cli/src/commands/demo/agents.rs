@@ -18,7 +18,7 @@ use std::time::Duration;
 use baton_client::core::handoff::{Accept, Handoff};
 use baton_client::core::task::{Backoff, Task};
 use baton_client::core::{Event, Json, Kind, Revision, Token, handoff};
-use baton_client::{Client, Error, Item, Job, Service, Setback, Worker, Workspace, keep};
+use baton_client::{Error, Item, Job, Service, Setback, Worker, Workspace, keep};
 use serde_json::json;
 use tokio::sync::{Notify, watch};
 use tokio::time::sleep;
@@ -108,7 +108,7 @@ impl Member {
         let (crash, pace) = (Arc::clone(crash), self.pace);
         let worker = Worker::new(self.workspace.clone()).of_type("research");
         let worker = worker.lease_ms(pace.patience_ms());
-        let handler = move |job: Job<Client>| {
+        let handler = move |job: Job| {
             let (crash, workspace) = (Arc::clone(&crash), job.workspace());
             async move { Research { job, workspace, pace, crash }.run().await }
         };
@@ -282,7 +282,7 @@ async fn under_lock(
 
 /// One research task.
 struct Research {
-    job: Job<Client>,
+    job: Job,
     /// Fenced by the lease.
     workspace: Workspace,
     pace: Pace,

@@ -51,6 +51,7 @@ enum Verb {
     Release(Release),
     Cancel(Cancel),
     Review(Review),
+    Retry(Retry),
     Ls(list::Ls),
     /// Show a task
     Get(list::Which),
@@ -171,6 +172,19 @@ struct Cancel {
     reason: Option<String>,
 }
 
+/// Retry a failed task, and restore the tasks cancelled because of it
+#[derive(Args)]
+struct Retry {
+    /// Task ID
+    task: String,
+    /// Reason
+    #[arg(long)]
+    reason: Option<String>,
+    /// Fail the task if it is not finished within this time from now
+    #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
+    deadline: Option<u64>,
+}
+
 /// Decide what to do with a task that is waiting for review
 #[derive(Args)]
 struct Review {
@@ -219,6 +233,7 @@ impl Task {
                 report(output, &tasks.cancel(&task, reason.as_deref()).await?)
             }
             Verb::Review(review) => review.run(&tasks, output).await,
+            Verb::Retry(retry) => retry.run(&tasks, output).await,
             Verb::Ls(ls) => ls.run(&tasks, output).await,
             Verb::Get(which) => output.one(&tasks.get(&which.task).await?),
             Verb::Why(which) => {
@@ -305,6 +320,19 @@ impl Fail {
             failing = failing.for_good();
         }
         report(output, &failing.await?)
+    }
+}
+
+impl Retry {
+    async fn run(self, tasks: &Tasks, output: &mut Output) -> Result<(), Failure> {
+        let mut retrying = tasks.retry(&self.task);
+        if let Some(reason) = &self.reason {
+            retrying = retrying.reason(reason);
+        }
+        if let Some(deadline_ms) = self.deadline {
+            retrying = retrying.deadline_ms(deadline_ms);
+        }
+        report(output, &retrying.await?)
     }
 }
 

@@ -73,7 +73,7 @@ async fn agents(workspace: &Workspace) -> Result<Vec<AgentRow>, Error> {
             rows.sort_by_key(|row| !row.is_alive);
             Ok(rows)
         }
-        reply => Err(<Error as baton_handle::Failure>::odd(&reply)),
+        reply => Err(Error::unexpected(&reply)),
     }
 }
 
@@ -85,7 +85,7 @@ async fn locks(workspace: &Workspace) -> Result<Vec<LockRow>, Error> {
                 |lock: &Lock| deadlocks.iter().flatten().any(|link| link.waits_for == lock.name);
             Ok(locks.iter().filter_map(|lock| lock_row(lock, is_stuck(lock))).collect())
         }
-        reply => Err(<Error as baton_handle::Failure>::odd(&reply)),
+        reply => Err(Error::unexpected(&reply)),
     }
 }
 

@@ -6,8 +6,10 @@ use super::vocabulary::{Agent, Command, Event, Query, Register, Reply, Status};
 use crate::limits;
 use crate::names::AgentId;
 use crate::numbers::Token;
+use crate::primitive::Rules;
 use crate::refusal::TooMany;
 use crate::space::stamp::Stamp;
+use crate::space::{Happening, ReplyPlan, Space};
 
 /// Events that must happen, and the agent that the answer is about.
 pub struct Decided {
@@ -15,6 +17,29 @@ pub struct Decided {
     pub events: Vec<Event>,
     /// The agent to answer with, as it is after the events.
     pub agent: Option<AgentId>,
+}
+
+impl Rules for Table {
+    type Command = Command;
+    type Query = Query;
+    type Reply = Reply;
+    type Rejection = Rejection;
+
+    fn decide(
+        space: &Space,
+        command: Command,
+        stamp: &Stamp,
+        happening: &mut Happening<'_>,
+    ) -> Result<ReplyPlan, Rejection> {
+        let decided = decide(&space.agent, command, stamp)?;
+        happening.extend(decided.events);
+        let done = ReplyPlan::Reply(Reply::Done.into());
+        Ok(decided.agent.map_or(done, ReplyPlan::Agent))
+    }
+
+    fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
+        Some(self::query(&space.agent, query))
+    }
 }
 
 /// Decides a command against the table as it is.

@@ -1,28 +1,28 @@
-//! Agents: who takes part, what they can do, and whether they are alive.
+//! Agents: who takes part, with which capabilities, and whether they are alive.
 //!
 //! ```text
 //!              register                leave
 //!   unknown ──────────────▶ active ────────────▶ left ──┐
-//!                           ▲ │  │  silence             │ register: a new session
+//!                           ▲ │  │  no heartbeat        │ register: a new session
 //!                           │ │  └───────────▶ lost ────┤
 //!                 heartbeat └─┘                         │
 //!                           ▲───────────────────────────┘
 //! ```
 //!
-//! A session begins with `register` and carries a token that only grows. Whoever comes later with
-//! an older one is refused: it has been replaced.
+//! A session starts with `register` and has a token, which only grows. A call with an older token
+//! is refused: its session has been replaced.
 //!
-//! A heartbeat is written down only when a good part of the time to live has passed since the
-//! last one that was, so that beating often costs nothing. The price is that silence is noticed
-//! up to a quarter later, and never earlier than the agent asked for.
+//! A heartbeat is recorded only when a quarter of the time to live has passed since the last
+//! recorded one, so that frequent heartbeats cost nothing. In return, a lost agent is noticed up to
+//! a quarter later than its time to live, and never earlier.
 //!
-//! Invariants, checked by [`Table::check`]:
+//! Invariants, checked by `Table::check`:
 //!
 //! 1. Tokens only grow, across all sessions of an agent.
 //! 2. Exactly the active agents have a deadline.
 //!
-//! Deliberately absent: what an agent holds. A session's end is a fact; the policies make every
-//! other primitive let go.
+//! Deliberately absent: what an agent holds. The end of a session is an event; the policies make
+//! the other primitives release what it held.
 
 mod decide;
 pub(crate) mod operations;

@@ -4,17 +4,31 @@ use super::{Command, Query};
 use crate::wire::operations;
 
 operations! {
-    Command::Register = "agent.register" -> "agent", Post "/agents" Body, Work, names_agent:
-        "Begin a session",
+    Command::Register = "agent.register" -> "agent", Post "/agents" Body, Work, names_agent,
+        side_effects(
+            "Ends the previous session of the agent, if there is one, as `agent.leave` does. \
+             Creates the namespace `agent:NAME` if it does not exist."
+        ):
+        "Register an agent and start its session",
         {"agent": "ada", "capabilities": ["search"], "metadata": {"model": "m1"}};
     Command::Heartbeat = "agent.heartbeat" -> "agent", Post "/agents/{agent}/heartbeat" Body, Work,
-        names_agent, names_token:
-        "Give a sign of life", {"agent": "ada"};
+        names_agent, names_token,
+        side_effects(
+            "Renews the session. No other call does; leases and holds are renewed by their own \
+             calls."
+        ):
+        "Renew a session", {"agent": "ada"};
     Command::Leave = "agent.leave" -> "agent", Delete "/agents/{agent}" Query, Work, names_agent,
-        names_token:
+        names_token,
+        side_effects(
+            "Releases the locks, permits, barrier arrivals and handlers of the agent, deletes its \
+             ephemeral entries and ends its waiting calls. Its tasks become available again, \
+             which counts as a failed attempt; requests that it has not answered go to another \
+             handler."
+        ):
         "End a session", {"agent": "ada"};
     Query::Get = "agent.get" -> "agent", Get "/agents/{agent}" Query, Read, names_agent:
-        "Read an agent", {"agent": "ada"};
+        "Get an agent", {"agent": "ada"};
     Query::List = "agent.list" -> "agents", Get "/agents" Query, Read:
         "List agents", {"status": "active"};
 }

@@ -7,10 +7,11 @@ use super::vocabulary::{Agent, Event, Status};
 use crate::limits;
 use crate::names::AgentId;
 use crate::numbers::Token;
+use crate::primitive;
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
 
-/// Every agent a workspace knows. Changes only by [`Table::evolve`] and [`Table::undo`].
+/// Every agent a workspace knows. Changes only by `Table::evolve` and `Table::undo`.
 #[derive(Default)]
 pub struct Table {
     by_id: BTreeMap<AgentId, Agent>,
@@ -30,9 +31,12 @@ pub struct Undo {
     before: Option<Agent>,
 }
 
-impl Table {
-    /// Applies a fact. Total: whatever `decide` can produce applies.
-    pub fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
+impl primitive::Table for Table {
+    type Event = Event;
+    type Undo = Undo;
+    type Facts = Vec<Agent>;
+
+    fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
         let id = event.agent();
         let before = self.by_id.get(id).cloned();
         let after = match event {
@@ -64,11 +68,53 @@ impl Table {
         Undo { agent: id.clone(), before }
     }
 
-    /// Takes back one change; the latest must be taken back first.
-    pub fn undo(&mut self, undo: Undo) {
+    fn undo(&mut self, undo: Undo) {
         self.replace(&undo.agent, undo.before);
     }
 
+    fn facts(&self) -> Vec<Agent> {
+        self.after(None).cloned().collect()
+    }
+
+    fn restore(agents: Self::Facts) -> Self {
+        let mut table = Self::default();
+        for agent in agents {
+            table.replace(&agent.id.clone(), Some(agent));
+        }
+        table
+    }
+
+    fn check(&self) {
+        let active = self.by_id.values().filter(|agent| agent.status == Status::Active).count();
+        assert_eq!(active, self.deadlines.len(), "exactly the active agents have a deadline");
+        assert_eq!(active, self.sessions.len(), "every session has a token");
+        assert_eq!(self.by_id.len() - active, self.ended.len(), "all others have ended");
+        for (_, id) in &self.deadlines {
+            assert!(self.is_active(id), "whoever has a deadline is active");
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Timestamp> {
+        self.deadlines.first().map(|(moment, _)| *moment)
+    }
+
+    fn wake(&mut self, moment: Timestamp) {
+        self.awake_since = moment;
+        self.deadlines = self
+            .by_id
+            .values()
+            .filter(|agent| agent.status == Status::Active)
+            .map(|agent| (self.deadline(agent), agent.id.clone()))
+            .collect();
+    }
+
+    fn holds(&self, token: Token) -> bool {
+        let mut from = self.sessions.range((token, AgentId::least())..);
+        from.next().is_some_and(|(found, _)| *found == token)
+    }
+}
+
+impl Table {
     fn replace(&mut self, id: &AgentId, after: Option<Agent>) {
         if let Some(before) = self.by_id.get(id) {
             if let Some(moment) = before.ended_at {
@@ -112,12 +158,6 @@ impl Table {
         self.get(id).is_some_and(|agent| agent.status == Status::Active)
     }
 
-    /// Whether a session has this token.
-    pub fn holds(&self, token: Token) -> bool {
-        let mut from = self.sessions.range((token, AgentId::least())..);
-        from.next().is_some_and(|(found, _)| *found == token)
-    }
-
     /// Agents by id, after one of them.
     pub fn after(&self, cursor: Option<&AgentId>) -> impl Iterator<Item = &Agent> {
         let from = cursor.map_or(Bound::Unbounded, Bound::Excluded);
@@ -134,23 +174,6 @@ impl Table {
         self.deadlines.iter().take_while(move |(moment, _)| *moment <= now).map(|(_, id)| id)
     }
 
-    /// When the engine should next send [`Command::Expire`](super::Command::Expire).
-    pub fn next_deadline(&self) -> Option<Timestamp> {
-        self.deadlines.first().map(|(moment, _)| *moment)
-    }
-
-    /// The workspace is served again from this moment on. Nobody is called lost for a silence
-    /// during which there was no server to hear a heartbeat.
-    pub fn wake(&mut self, moment: Timestamp) {
-        self.awake_since = moment;
-        self.deadlines = self
-            .by_id
-            .values()
-            .filter(|agent| agent.status == Status::Active)
-            .map(|agent| (self.deadline(agent), agent.id.clone()))
-            .collect();
-    }
-
     /// When silence since the last sign of life becomes too long. Beats are written down only
     /// every so often, so the unwritten part is added: nobody is called lost before its time.
     fn deadline(&self, agent: &Agent) -> Timestamp {
@@ -160,26 +183,6 @@ impl Table {
             return since.after(agent.ttl_ms / 2);
         }
         since.after(agent.ttl_ms + agent.ttl_ms / limits::HEARTBEAT_FRACTION)
-    }
-
-    /// Puts together what a snapshot holds.
-    pub fn restore(agents: Vec<Agent>) -> Self {
-        let mut table = Self::default();
-        for agent in agents {
-            table.replace(&agent.id.clone(), Some(agent));
-        }
-        table
-    }
-
-    /// Asserts the invariants of the module's story.
-    pub fn check(&self) {
-        let active = self.by_id.values().filter(|agent| agent.status == Status::Active).count();
-        assert_eq!(active, self.deadlines.len(), "exactly the active agents have a deadline");
-        assert_eq!(active, self.sessions.len(), "every session has a token");
-        assert_eq!(self.by_id.len() - active, self.ended.len(), "all others have ended");
-        for (_, id) in &self.deadlines {
-            assert!(self.is_active(id), "whoever has a deadline is active");
-        }
     }
 }
 

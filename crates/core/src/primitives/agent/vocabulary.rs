@@ -5,11 +5,14 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::json::Json;
+#[cfg(feature = "schema")]
+use crate::limits;
 use crate::names::AgentId;
 use crate::numbers::Token;
+use crate::primitive;
 use crate::time::Timestamp;
 
-/// What one may ask of agents so that they change.
+/// Commands that change agents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -18,199 +21,198 @@ pub enum Command {
     Register(Register),
     /// `agent.heartbeat`
     Heartbeat {
-        /// Who is alive.
+        /// The agent.
         agent: AgentId,
-        /// The session's token; without it the present session is meant.
+        /// The token of the session. If omitted, the current session is renewed.
         #[serde(default)]
         token: Option<Token>,
     },
     /// `agent.leave`
     Leave {
-        /// Who leaves.
+        /// The agent.
         agent: AgentId,
-        /// The session's token; without it the present session is meant.
+        /// The token of the session. If omitted, the current session is ended.
         #[serde(default)]
         token: Option<Token>,
     },
-    /// Sent by the engine when [`Table::next_deadline`](super::Table::next_deadline) has passed.
+    /// Sent by the engine when `Table::next_deadline` has passed.
     Expire,
 }
 
-/// Begins a session.
+/// Starts a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Register {
-    /// Who it is.
+    /// The id of the agent.
     pub agent: AgentId,
-    /// What it can do.
+    /// What the agent can do. Tasks and hand-offs that require capabilities go to agents that have
+    /// all of them.
     #[serde(default)]
     pub capabilities: BTreeSet<String>,
-    /// Whatever else is worth knowing.
+    /// Any JSON that describes the agent. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
-    /// How long it may be silent before it is called lost.
+    /// Time to live of the session in milliseconds. The agent is lost if it sends no heartbeat for
+    /// this long.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::AGENT_TTL_MS_DEFAULT),
+        range(min = limits::AGENT_TTL_MS_MIN, max = limits::AGENT_TTL_MS_MAX),
+    ))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
 }
 
-/// What one may ask of agents without changing them.
+/// Queries about agents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Query {
     /// `agent.get`
     Get {
-        /// Who.
+        /// The agent.
         agent: AgentId,
     },
     /// `agent.list`: a page, by id.
     List {
-        /// Only those that can do this.
+        /// Only agents with this capability. If omitted, all agents.
         #[serde(default)]
         capability: Option<String>,
-        /// Only those in this state.
+        /// Only agents with this status. If omitted, any status.
         #[serde(default)]
         status: Option<Status>,
-        /// How many at most.
+        /// The maximum number of results.
+        #[cfg_attr(feature = "schema", schemars(
+            extend("default" = limits::PAGE_DEFAULT),
+            range(min = 1, max = limits::PAGE_MAX),
+        ))]
         #[serde(default)]
         limit: Option<usize>,
-        /// Where the page before ended.
+        /// The `cursor` of the previous page. If omitted, the first page is returned.
         #[serde(default)]
         cursor: Option<AgentId>,
     },
 }
 
-/// Whether an agent takes part.
+/// The status of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "AgentStatus"))]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It has a session.
+    /// The agent has a session.
     Active,
-    /// It ended its session.
+    /// The agent ended its session.
     Left,
-    /// It was silent for too long.
+    /// The session ended because no heartbeat arrived within its time to live.
     Lost,
 }
 
-/// An agent as callers see it.
+/// An agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Agent {
-    /// Who it is.
+    /// The id of the agent.
     pub id: AgentId,
-    /// Whether it takes part.
+    /// The status.
     pub status: Status,
-    /// What it can do.
+    /// What the agent can do.
     pub capabilities: BTreeSet<String>,
-    /// Whatever else is worth knowing.
+    /// Metadata given at registration. Absent if none was given.
     #[serde(
         default,
         deserialize_with = "crate::json::given",
         skip_serializing_if = "Option::is_none"
     )]
     pub metadata: Option<Json>,
-    /// How long it may be silent.
+    /// Time to live of the session in milliseconds, renewed by heartbeats.
     pub ttl_ms: u64,
-    /// Token of its present or last session.
+    /// The token of the current session, or of the last one.
     pub token: Token,
-    /// When that session began.
+    /// When that session started.
     pub registered_at: Timestamp,
-    /// The last sign of life that was written down.
+    /// The last recorded heartbeat. Heartbeats are recorded when a quarter of `ttl_ms` has passed.
     pub last_seen_at: Timestamp,
-    /// When that session ended.
+    /// When that session ended. Absent while it is active.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
 }
 
-/// Answers of agents.
+/// Replies about agents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
     /// One agent.
     Agent(Agent),
-    /// A page of them, by id.
+    /// A page of results, by id.
     Agents {
-        /// The page.
+        /// The results on this page.
         agents: Vec<Agent>,
-        /// Where to go on, if there is more.
+        /// The cursor of the next page. Absent on the last page.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<AgentId>,
     },
-    /// Nothing had to be done.
+    /// Nothing was done.
     Done,
 }
 
-/// Facts about agents.
+/// Events of agents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// A session began.
+    /// A session started.
     Joined {
-        /// Whose.
+        /// The agent.
         agent: AgentId,
-        /// What it can do.
+        /// What the agent can do.
         #[serde(default)]
         capabilities: BTreeSet<String>,
-        /// Whatever else is worth knowing.
+        /// Metadata given at registration.
         #[serde(
             default,
             deserialize_with = "crate::json::given",
             skip_serializing_if = "Option::is_none"
         )]
         metadata: Option<Json>,
-        /// How long it may be silent.
+        /// Time to live of the session in milliseconds.
         ttl_ms: u64,
-        /// The session's token.
+        /// The token of the session.
         token: Token,
     },
-    /// A sign of life, worth writing down.
+    /// A recorded heartbeat.
     Seen {
-        /// Whose.
+        /// The agent.
         agent: AgentId,
     },
-    /// It ended its session.
+    /// An agent ended its session.
     Left {
-        /// Who.
+        /// The agent.
         agent: AgentId,
     },
-    /// It was silent for too long.
+    /// A session ended because no heartbeat arrived in time.
     Lost {
-        /// Who.
+        /// The agent.
         agent: AgentId,
     },
-    /// An ended agent made room for a new one.
+    /// The record of an ended agent was removed to make room for a new one.
     Forgotten {
-        /// Who.
+        /// The agent.
         agent: AgentId,
     },
 }
 
+impl primitive::Command for Command {
+    fn named_agent(&self) -> Option<&AgentId> {
+        match self {
+            Self::Register(register) => Some(&register.agent),
+            Self::Heartbeat { agent, .. } | Self::Leave { agent, .. } => Some(agent),
+            Self::Expire => None,
+        }
+    }
+}
+
 impl Event {
-    /// The event's type, as watchers and history know it.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Joined { .. } => "agent.joined",
-            Self::Seen { .. } => "agent.seen",
-            Self::Left { .. } => "agent.left",
-            Self::Lost { .. } => "agent.lost",
-            Self::Forgotten { .. } => "agent.forgotten",
-        }
-    }
-
-    /// The token it gives.
-    pub fn token(&self) -> Option<Token> {
-        match self {
-            Self::Joined { token, .. } => Some(*token),
-            Self::Seen { .. } | Self::Left { .. } | Self::Lost { .. } | Self::Forgotten { .. } => {
-                None
-            }
-        }
-    }
-
-    /// The agent it is about.
+    /// The agent that it is about.
     pub fn agent(&self) -> &AgentId {
         match self {
             Self::Joined { agent, .. }
@@ -222,8 +224,41 @@ impl Event {
     }
 }
 
+impl primitive::Event for Event {
+    fn kind(&self) -> &str {
+        match self {
+            Self::Joined { .. } => "agent.joined",
+            Self::Seen { .. } => "agent.seen",
+            Self::Left { .. } => "agent.left",
+            Self::Lost { .. } => "agent.lost",
+            Self::Forgotten { .. } => "agent.forgotten",
+        }
+    }
+
+    fn subject_parts(&self) -> [&str; 4] {
+        ["agents/", self.agent().as_str(), "", ""]
+    }
+
+    fn load(&self) -> usize {
+        match self {
+            Self::Joined { capabilities, metadata, .. } => {
+                let names = capabilities.iter().map(|name| name.len() + 5).sum::<usize>();
+                names + metadata.as_ref().map_or(0, |metadata| metadata.as_bytes().len())
+            }
+            Self::Seen { .. } | Self::Left { .. } | Self::Lost { .. } | Self::Forgotten { .. } => 0,
+        }
+    }
+
+    fn token(&self) -> Option<Token> {
+        match self {
+            Self::Joined { token, .. } => Some(*token),
+            _ => None,
+        }
+    }
+}
+
 impl Status {
-    /// The status as it stands in a sentence and on the wire.
+    /// The status as on the wire and in messages.
     pub fn word(self) -> &'static str {
         match self {
             Self::Active => "active",

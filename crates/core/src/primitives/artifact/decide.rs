@@ -5,8 +5,10 @@ use super::table::Table;
 use super::vocabulary::{Artifact, Command, Event, List, Put, Query, Reply};
 use crate::limits;
 use crate::names::{ArtifactId, MediaType};
+use crate::primitive::Rules;
 use crate::refusal::{fits, has_room, within};
 use crate::space::stamp::Stamp;
+use crate::space::{Happening, ReplyPlan as SpacePlan, Space};
 
 /// Events that must happen, and what the answer is about.
 pub struct Decided {
@@ -37,6 +39,28 @@ impl ReplyPlan {
             Self::Gone(artifact) => Reply::Artifact(artifact),
             Self::Done => Reply::Done,
         }
+    }
+}
+
+impl Rules for Table {
+    type Command = Command;
+    type Query = Query;
+    type Reply = Reply;
+    type Rejection = Rejection;
+
+    fn decide(
+        space: &Space,
+        command: Command,
+        stamp: &Stamp,
+        happening: &mut Happening<'_>,
+    ) -> Result<SpacePlan, Rejection> {
+        let decided = decide(&space.artifact, command, stamp)?;
+        happening.extend(decided.events);
+        Ok(SpacePlan::Artifact(decided.plan))
+    }
+
+    fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
+        Some(self::query(&space.artifact, query))
     }
 }
 

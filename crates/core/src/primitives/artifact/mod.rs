@@ -1,41 +1,38 @@
-//! Artifacts: files that work makes, kept beside the log and found by what is in them.
+//! Artifacts: files, stored outside the log and identified by their content.
 //!
 //! ```text
-//!   bytes ──▶ blob, durable ──▶ put ──▶ free ──────── named by a record ───────▶ held
-//!                                        ▲  │                                     │
-//!                                        │  └── nobody names it for `keep_ms` ─▶ expired
-//!                                        └──────── the last record lets go ───────┘
+//!   bytes ──▶ blob, durable ──▶ put ──▶ free ─────── referenced by a record ──────▶ held
+//!                                        ▲  │                                        │
+//!                                        │  └─ not referenced for `keep_ms` ─▶ expired
+//!                                        └──────── the last reference is removed ────┘
 //! ```
 //!
 //! The id of an artifact is the SHA-256 of its bytes, so the same content is the same artifact, and
-//! whoever has an id can check what they get. The rules know ids, sizes and names; the bytes lie in
-//! a blob that the engine has made durable before it sends [`Command::Put`], and removes after the
-//! artifact is gone. Every upload has a blob of its own, at a place that is never used again: what
-//! is removed because an artifact expired can not be what somebody has just put again.
+//! a reader can verify what it gets. The rules know ids, sizes and names; the bytes are in a blob
+//! that the engine has made durable before it sends [`Command::Put`], and deletes after the
+//! artifact is gone. Every upload has its own blob, at a place that is never used again, so that
+//! deleting an expired artifact cannot delete a new upload of the same content.
 //!
-//! An artifact stays while an entry, a task, a hand-off, a checkpoint or a message names it
-//! ([`artifacts`](crate::artifact) says how). After that, and before the first does, it stays for
-//! its `keep_ms`. Whoever names one that is not there is refused, so that no record points into
-//! nothing.
+//! An artifact is kept while an entry, a task, a hand-off, a checkpoint or a message references it.
+//! Without a reference it is kept for its `keep_ms`. A command that references an artifact that
+//! does not exist is refused, so that no record has a dangling reference.
 //!
-//! A string that is the id of an artifact, anywhere in a value, keeps the artifact while the value
-//! is there ([`References`]). The search for such strings is one pass over the text without
-//! parsing, because an id needs no escapes in JSON; an id that was written with escapes is not
-//! found.
+//! A string that is the id of an artifact, anywhere in a value, is a reference as long as the value
+//! exists ([`References`]). The search for such strings is one pass over the text without parsing,
+//! because an id needs no escapes in JSON; an id that was written with escapes is not found.
 //!
 //! Counting is generous, refusing is strict: a command is refused for a missing artifact only if it
-//! names one on purpose, by the field `artifact` or in a list called `artifacts`. Digests of other
+//! references one explicitly, in the field `artifact` or in a list `artifacts`. Digests of other
 //! things look the same.
 //!
-//! Invariants, checked by [`Table::check`]:
+//! Invariants, checked by `Table::check`:
 //!
-//! 1. An artifact that is held has no end; one that is free has, and is gone when it has passed.
+//! 1. A held artifact does not expire; a free one does, and is gone when its time has passed.
 //! 2. No two artifacts have the same blob.
-//! 3. The bytes of all artifacts are counted.
+//! 3. The total size of all artifacts is counted.
 //!
-//! Deliberately absent: changing an artifact, which would be another one; folders and versions,
-//! for which shared state is the place; and a hold by pipelines and joins, which pass on what tasks
-//! hold.
+//! Deliberately absent: changing an artifact, which would be another one; folders and versions, for
+//! which shared state exists; and references by pipelines and joins, which pass on those of tasks.
 
 mod decide;
 mod holder;

@@ -5,11 +5,11 @@ use crate::wire::operations;
 
 operations! {
     Command::Delete = "artifact.delete" -> "artifact", Delete "/artifacts/{artifact}" Query, Work:
-        "Remove one that nobody names",
+        "Delete an artifact that nothing references",
         {"artifact": "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"};
     Query::Get = "artifact.get" -> "artifact", Get "/artifacts/{artifact}/about" Query, Read:
-        "What is known of an artifact, and who names it",
+        "Get the metadata of an artifact and its references",
         {"artifact": "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"};
     Query::List = "artifact.list" -> "artifacts", Get "/artifacts" Query, Read:
-        "List artifacts, without their bytes", {"free": true, "limit": 10};
+        "List artifacts", {"free": true, "limit": 10};
 }

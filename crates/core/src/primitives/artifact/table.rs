@@ -10,6 +10,7 @@ use crate::artifact::{Holder, References};
 use crate::limits;
 use crate::names::TaskId;
 use crate::names::{AgentId, ArtifactId, BlobPlace, ContentName, Key, MediaType, NamespaceName};
+use crate::primitive;
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
 
@@ -40,8 +41,8 @@ pub struct Record {
 /// What a snapshot holds: how many have gone, which are there, and who names them.
 pub type Facts = (u64, Vec<Record>, Vec<(Holder, Vec<ArtifactId>)>);
 
-/// Every artifact, and who names it. Changes only by [`Table::evolve`], [`Table::refer`] and
-/// [`Table::undo`].
+/// Every artifact, and who names it. Changes only by `Table::evolve`, [`Table::refer`] and
+/// `Table::undo`.
 #[derive(Default)]
 pub struct Table {
     records: BTreeMap<ArtifactId, Record>,
@@ -60,9 +61,12 @@ pub enum Undo {
     References(Vec<(Holder, Vec<ArtifactId>)>, Vec<(ArtifactId, Timestamp)>),
 }
 
-impl Table {
-    /// Applies a fact. Total: whatever `decide` can produce applies.
-    pub fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
+impl primitive::Table for Table {
+    type Event = Event;
+    type Undo = Undo;
+    type Facts = Facts;
+
+    fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
         let id = event.artifact().clone();
         let after = match event {
             Event::Put { artifact, place, bytes, media_type, name, keep_ms } => {
@@ -89,8 +93,7 @@ impl Table {
         Undo::Record(id, before)
     }
 
-    /// Takes back one change; the latest must be taken back first.
-    pub fn undo(&mut self, undo: Undo) {
+    fn undo(&mut self, undo: Undo) {
         match undo {
             Undo::Record(artifact, before) => {
                 if before.is_some() && !self.records.contains_key(&artifact) {
@@ -109,6 +112,46 @@ impl Table {
         }
     }
 
+    fn facts(&self) -> Facts {
+        let named = self.references.all();
+        let named = named.map(|(holder, artifacts)| (holder.clone(), artifacts.to_vec()));
+        (self.gone, self.records.values().cloned().collect(), named.collect())
+    }
+
+    fn restore((gone, records, named): Facts) -> Self {
+        let mut table = Self { gone, ..Self::default() };
+        #[cfg(feature = "planted")]
+        let named = if crate::planted::is("artifact.forgets_holders") { Vec::new() } else { named };
+        for (holder, artifacts) in named {
+            table.references.replace(&holder, artifacts);
+        }
+        for record in records {
+            table.replace(&record.artifact.clone(), Some(record));
+        }
+        table
+    }
+
+    fn check(&self) {
+        self.references.check();
+        let mut places = BTreeSet::new();
+        let mut bytes = 0;
+        let mut ends = BTreeSet::new();
+        for (artifact, record) in &self.records {
+            assert_eq!(*artifact, record.artifact, "it is found by its id");
+            assert!(places.insert(&record.place), "no two have the same blob");
+            bytes += record.bytes;
+            ends.extend(self.end(record).map(|end| (end, artifact.clone())));
+        }
+        assert_eq!(bytes, self.bytes, "the bytes are counted");
+        assert_eq!(ends, self.ends, "what is free ends, and nothing else");
+    }
+
+    fn next_deadline(&self) -> Option<Timestamp> {
+        self.ends.first().map(|(moment, _)| *moment)
+    }
+}
+
+impl Table {
     fn replace(&mut self, artifact: &ArtifactId, after: Option<Record>) -> Option<Record> {
         self.forget_end(artifact);
         let before = self.records.remove(artifact);
@@ -283,47 +326,5 @@ impl Table {
     pub fn overdue(&self, now: Timestamp) -> impl Iterator<Item = &ArtifactId> {
         let over = self.ends.iter().take_while(move |(moment, _)| *moment <= now);
         over.map(|(_, artifact)| artifact)
-    }
-
-    /// When the engine should next send [`Command::Expire`](super::Command::Expire).
-    pub fn next_deadline(&self) -> Option<Timestamp> {
-        self.ends.first().map(|(moment, _)| *moment)
-    }
-
-    /// Everything, for a snapshot.
-    pub fn facts(&self) -> Facts {
-        let named = self.references.all();
-        let named = named.map(|(holder, artifacts)| (holder.clone(), artifacts.to_vec()));
-        (self.gone, self.records.values().cloned().collect(), named.collect())
-    }
-
-    /// Puts together what a snapshot holds.
-    pub fn restore((gone, records, named): Facts) -> Self {
-        let mut table = Self { gone, ..Self::default() };
-        #[cfg(feature = "planted")]
-        let named = if crate::planted::is("artifact.forgets_holders") { Vec::new() } else { named };
-        for (holder, artifacts) in named {
-            table.references.replace(&holder, artifacts);
-        }
-        for record in records {
-            table.replace(&record.artifact.clone(), Some(record));
-        }
-        table
-    }
-
-    /// Asserts the invariants of the module's story.
-    pub fn check(&self) {
-        self.references.check();
-        let mut places = BTreeSet::new();
-        let mut bytes = 0;
-        let mut ends = BTreeSet::new();
-        for (artifact, record) in &self.records {
-            assert_eq!(*artifact, record.artifact, "it is found by its id");
-            assert!(places.insert(&record.place), "no two have the same blob");
-            bytes += record.bytes;
-            ends.extend(self.end(record).map(|end| (end, artifact.clone())));
-        }
-        assert_eq!(bytes, self.bytes, "the bytes are counted");
-        assert_eq!(ends, self.ends, "what is free ends, and nothing else");
     }
 }

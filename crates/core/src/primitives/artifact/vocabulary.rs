@@ -2,184 +2,184 @@
 
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "schema")]
+use crate::limits;
 use crate::names::{AgentId, ArtifactId, BlobPlace, ContentName, MediaType};
+use crate::primitive;
 use crate::time::Timestamp;
 
-/// What one may ask of artifacts so that they change.
+/// Commands that change artifacts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
-    /// Sent by the engine when the bytes that somebody has uploaded are durable.
+    /// Sent by the engine when uploaded bytes are durable.
     Put(Box<Put>),
-    /// `artifact.delete`: before its time, if nobody names it.
+    /// `artifact.delete`: before it expires, if nothing references it.
     Delete {
-        /// Which.
+        /// The artifact.
         artifact: ArtifactId,
     },
-    /// Sent by the engine when [`Table::next_deadline`](super::Table::next_deadline) has passed.
+    /// Sent by the engine when `Table::next_deadline` has passed.
     Expire,
 }
 
-/// Bytes that are there, and what they are.
+/// An uploaded blob and its metadata.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PutArtifact"))]
 #[serde(deny_unknown_fields)]
 pub struct Put {
     /// The digest of the bytes.
     pub artifact: ArtifactId,
-    /// Where they are.
+    /// Where the bytes are stored.
     pub place: BlobPlace,
-    /// How many they are.
+    /// The size in bytes.
     pub bytes: u64,
-    /// What whoever sent them says that they are.
+    /// The id that the uploader expects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<ArtifactId>,
-    /// What kind of content it is.
+    /// The media type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media_type: Option<MediaType>,
-    /// What people call it.
+    /// File name for display.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<ContentName>,
-    /// How long it is kept while nobody names it.
+    /// How long the artifact is kept while nothing references it, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep_ms: Option<u64>,
 }
 
-/// What one may ask of artifacts without changing them.
+/// Queries about artifacts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Query {
-    /// `artifact.get`: what is known of it, without its bytes.
+    /// `artifact.get`: the metadata, without the bytes.
     Get {
-        /// Which.
+        /// The artifact.
         artifact: ArtifactId,
     },
     /// `artifact.list`: by id.
     List(List),
 }
 
-/// Which artifacts.
+/// Which artifacts to list.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ListArtifacts"))]
 #[serde(deny_unknown_fields)]
 pub struct List {
-    /// Only those that nobody names.
+    /// Only artifacts that nothing references.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub free: bool,
-    /// Only those that are called so.
+    /// Only artifacts with this name. If omitted, any name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<ContentName>,
-    /// How many at most.
+    /// The maximum number of results.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::PAGE_DEFAULT),
+        range(min = 1, max = limits::PAGE_MAX),
+    ))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// Where the page before ended.
+    /// The `cursor` of the previous page. If omitted, the first page is returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<ArtifactId>,
 }
 
-/// An artifact as callers see it.
+/// The metadata of an artifact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Artifact {
-    /// Which: the digest of its bytes.
+    /// The id: the SHA-256 of the bytes.
     pub artifact: ArtifactId,
-    /// How many bytes it has.
+    /// The size in bytes.
     pub bytes: u64,
-    /// What kind of content it is.
+    /// The media type.
     pub media_type: MediaType,
-    /// What people call it.
+    /// File name for display. Absent if none was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<ContentName>,
-    /// Who put it there last.
+    /// The agent that last uploaded it.
     pub put_by: AgentId,
-    /// When.
+    /// When it was last uploaded.
     pub put_at: Timestamp,
-    /// How long it is kept while nobody names it.
+    /// How long it is kept while nothing references it, in milliseconds.
     pub keep_ms: u64,
-    /// How many records name it.
+    /// The number of records that reference it.
     pub references: u64,
-    /// The first of them, as subjects.
+    /// The first of these records, as subjects. Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub holders: Vec<String>,
-    /// When it goes unless something names it by then.
+    /// When it is deleted unless something references it by then. Absent while it is referenced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
 }
 
-/// Answers of artifacts.
+/// Replies about artifacts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
-    /// Bytes were put.
+    /// Bytes were uploaded.
     Put {
-        /// The artifact that they are.
+        /// The artifact.
         artifact: Box<Artifact>,
-        /// Whether it was there before, so that the bytes need not be kept twice.
+        /// Whether the artifact existed, so that the new blob is not needed.
         known: bool,
     },
     /// One artifact.
     Artifact(Box<Artifact>),
     /// A page of them.
     Artifacts {
-        /// The page, by id.
+        /// The results on this page, by id.
         artifacts: Vec<Artifact>,
-        /// How many bytes all artifacts of the workspace have.
+        /// The total size of all artifacts of the workspace in bytes.
         bytes: u64,
-        /// Where to go on, if there is more.
+        /// The cursor of the next page. Absent on the last page.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<ArtifactId>,
     },
-    /// Nothing had to be done.
+    /// Nothing was done.
     Done,
 }
 
-/// Facts about artifacts.
+/// Events of artifacts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// Somebody put it there, perhaps again.
+    /// An artifact was uploaded, possibly again.
     Put {
-        /// Which.
+        /// The artifact.
         artifact: ArtifactId,
-        /// Where its bytes are; where they were if not given.
+        /// Where the bytes are stored. Absent if that did not change.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         place: Option<BlobPlace>,
-        /// How many they are.
+        /// The size in bytes.
         bytes: u64,
-        /// What kind of content it is.
+        /// The media type.
         media_type: MediaType,
-        /// What people call it.
+        /// File name for display.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<ContentName>,
-        /// How long it is kept while nobody names it.
+        /// How long it is kept while nothing references it, in milliseconds.
         keep_ms: u64,
     },
-    /// Somebody has removed it.
+    /// The artifact was deleted by a call.
     Deleted {
-        /// Which.
+        /// The artifact.
         artifact: ArtifactId,
     },
-    /// Nobody has named it for as long as it was to be kept.
+    /// Nothing referenced the artifact for its retention time.
     Expired {
-        /// Which.
+        /// The artifact.
         artifact: ArtifactId,
     },
 }
 
-impl Event {
-    /// The event's type, as watchers and history know it.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Put { .. } => "artifact.put",
-            Self::Deleted { .. } => "artifact.deleted",
-            Self::Expired { .. } => "artifact.expired",
-        }
-    }
+impl primitive::Command for Command {}
 
-    /// The artifact it is about.
+impl Event {
+    /// The artifact that it is about.
     pub fn artifact(&self) -> &ArtifactId {
         match self {
             Self::Put { artifact, .. }
@@ -187,9 +187,22 @@ impl Event {
             | Self::Expired { artifact } => artifact,
         }
     }
+}
 
-    /// Bytes of what is in it beyond the id.
-    pub(crate) fn load(&self) -> usize {
+impl primitive::Event for Event {
+    fn kind(&self) -> &str {
+        match self {
+            Self::Put { .. } => "artifact.put",
+            Self::Deleted { .. } => "artifact.deleted",
+            Self::Expired { .. } => "artifact.expired",
+        }
+    }
+
+    fn subject_parts(&self) -> [&str; 4] {
+        ["artifacts/", self.artifact().as_str(), "", ""]
+    }
+
+    fn load(&self) -> usize {
         // The names of the fields, and the place.
         const FRAME: usize = 96;
         match self {

@@ -6,8 +6,10 @@ use super::vocabulary::{Arrival, Arrive, Command, Event, Query, Reply};
 use crate::limits;
 use crate::names::{AgentId, BarrierName};
 use crate::numbers::WaitId;
+use crate::primitive::Rules;
 use crate::refusal::{TooMany, has_room, within};
 use crate::space::stamp::Stamp;
+use crate::space::{Happening, ReplyPlan as SpacePlan, Space};
 use crate::waiting::wait::Left;
 
 /// Events that must happen, and what the answer is about.
@@ -32,6 +34,32 @@ pub enum ReplyPlan {
 
 fn done(events: Vec<Event>) -> Decided {
     Decided { events, plan: ReplyPlan::Done }
+}
+
+impl Rules for Table {
+    type Command = Command;
+    type Query = Query;
+    type Reply = Reply;
+    type Rejection = Rejection;
+
+    fn decide(
+        space: &Space,
+        command: Command,
+        stamp: &Stamp,
+        happening: &mut Happening<'_>,
+    ) -> Result<SpacePlan, Rejection> {
+        let decided = decide(&space.barrier, command, stamp)?;
+        happening.extend(decided.events);
+        Ok(decided.plan.into())
+    }
+
+    fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
+        Some(Ok(self::query(&space.barrier, query)))
+    }
+
+    fn ending(space: &Space, event: &Event) -> Result<Reply, Rejection> {
+        ending(&space.barrier, event)
+    }
 }
 
 /// Decides a command against the table as it is.

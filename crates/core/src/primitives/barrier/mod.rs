@@ -1,30 +1,29 @@
-//! Barriers: nobody goes on before so many have arrived.
+//! Barriers: agents wait until a given number of them has arrived.
 //!
 //! ```text
 //!                  arrive                       the last of them arrives
-//!   generation 7 ──────────▶ 1 of 3 ▸ 2 of 3 ────────────────────────────▶ open, all are told
+//!   generation 7 ──────────▶ 1 of 3 ▸ 2 of 3 ────────────────────────────▶ open, all are answered
 //!        ▲                      │                                           │
-//!        │     withdrawn: its time is over, its caller is gone,             ▼
-//!        └──── its session has ended                        generation 8, nobody there
+//!        │     withdrawn: the wait timed out, the caller is gone,           ▼
+//!        └──── or the session has ended                       generation 8, without arrivals
 //! ```
 //!
-//! A barrier is there as soon as it is named. Whoever arrives first says how many it takes, and as
-//! long as anyone is there the others must say the same. The last to arrive opens it in the same
-//! commit, everybody who waits is answered, and the next to arrive begins another generation.
+//! A barrier exists as soon as it is named. The first arrival defines how many arrivals open it,
+//! and the others of that generation must give the same number. The last arrival opens it: in the
+//! same commit all waiting calls are answered, and the next arrival starts another generation.
 //!
-//! Whoever waits and stops waiting has not arrived: a barrier never opens for somebody who is no
-//! longer there. Whoever arrives without waiting stays until it opens, it is reset, or the session
-//! ends.
+//! An arrival whose wait ends is withdrawn, so that a barrier never opens for an agent that is
+//! gone. An arrival without a wait stays until the barrier opens or is reset, or the session ends.
 //!
-//! Invariants, checked by [`Table::check`]:
+//! Invariants, checked by `Table::check`:
 //!
 //! 1. An agent arrives at most once in a generation, and a generation opens at most once.
-//! 2. There are always fewer there than it takes: the last to arrive opens it.
-//! 3. Generations of a name only grow, even after the barrier was forgotten: it begins again above
+//! 2. There are always fewer arrivals than needed: the last one opens the barrier.
+//! 3. Generations of a name only grow, even after the barrier was forgotten: it starts again above
 //!    every generation that was ever forgotten.
 //!
-//! Deliberately absent: a time to live of arrivals that nobody waits behind. They end with the
-//! session of who arrived, and whoever has none can reset the barrier.
+//! Deliberately absent: a time to live of arrivals without a waiting call. They end with the
+//! session of the agent; if it has none, the barrier can be reset.
 
 mod decide;
 pub(crate) mod operations;

@@ -7,12 +7,13 @@ use serde::{Deserialize, Serialize};
 use super::vocabulary::{Barrier, Event};
 use crate::names::{AgentId, BarrierName};
 use crate::numbers::{Generation, WaitId};
+use crate::primitive;
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
 use crate::waiting::wait::Wait;
 
-/// Every barrier at which somebody has arrived. Changes only by [`Table::evolve`] and
-/// [`Table::undo`].
+/// Every barrier at which somebody has arrived. Changes only by `Table::evolve` and
+/// `Table::undo`.
 #[derive(Default)]
 pub struct Table {
     records: BTreeMap<BarrierName, Record>,
@@ -75,9 +76,12 @@ pub enum Undo {
     Nothing,
 }
 
-impl Table {
-    /// Applies a fact. Total: whatever `decide` can produce applies.
-    pub fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
+impl primitive::Table for Table {
+    type Event = Event;
+    type Undo = Undo;
+    type Facts = (Generation, Vec<Record>);
+
+    fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
         let (name, idle_since) = (event.name().clone(), moment.time);
         let forgotten = self.forgotten;
         match event {
@@ -117,11 +121,50 @@ impl Table {
         }
     }
 
-    /// Takes back one change; the latest must be taken back first.
-    pub fn undo(&mut self, undo: Undo) {
+    fn undo(&mut self, undo: Undo) {
         self.change(undo);
     }
 
+    fn facts(&self) -> Self::Facts {
+        (self.forgotten, self.records.values().cloned().collect())
+    }
+
+    fn restore((forgotten, records): Self::Facts) -> Self {
+        let mut table = Self { forgotten, ..Self::default() };
+        for record in records {
+            table.put_in(record);
+        }
+        table
+    }
+
+    fn check(&self) {
+        let (mut arrivals, mut waits, mut idle) = (0, 0, 0);
+        for record in self.records.values() {
+            let there = record.parties.len();
+            assert!((there as u64) < record.count, "the last to arrive opens it");
+            arrivals += there;
+            waits += record.parties.values().filter(|there| there.wait.is_some()).count();
+            idle += usize::from(there == 0);
+        }
+        assert_eq!(arrivals, self.by_agent.len(), "whoever has arrived is an agent");
+        assert_eq!([waits; 2], [self.waits.len(), self.wait_ends.len()], "every wait has an end");
+        assert_eq!(idle, self.idle.len(), "exactly those at which nobody is are idle");
+    }
+
+    fn next_deadline(&self) -> Option<Timestamp> {
+        self.wait_ends.first().map(|(moment, _)| *moment)
+    }
+
+    fn wait_ids(&self) -> impl Iterator<Item = WaitId> {
+        self.waits.keys().copied()
+    }
+
+    fn is_waiting(&self, wait: WaitId) -> bool {
+        self.waits.contains_key(&wait)
+    }
+}
+
+impl Table {
     /// Puts everything in its place; what was there before.
     fn change(&mut self, after: Undo) -> Undo {
         match after {
@@ -257,39 +300,5 @@ impl Table {
     pub fn overdue(&self, now: Timestamp) -> impl Iterator<Item = (&Record, &AgentId)> {
         let over = self.wait_ends.iter().take_while(move |(moment, _)| *moment <= now);
         over.filter_map(|(_, wait)| self.waiting(*wait))
-    }
-
-    /// When the engine should next send [`Command::Expire`](super::Command::Expire).
-    pub fn next_deadline(&self) -> Option<Timestamp> {
-        self.wait_ends.first().map(|(moment, _)| *moment)
-    }
-
-    /// Everything, for a snapshot.
-    pub fn facts(&self) -> (Generation, Vec<Record>) {
-        (self.forgotten, self.records.values().cloned().collect())
-    }
-
-    /// Puts together what a snapshot holds.
-    pub fn restore((forgotten, records): (Generation, Vec<Record>)) -> Self {
-        let mut table = Self { forgotten, ..Self::default() };
-        for record in records {
-            table.put_in(record);
-        }
-        table
-    }
-
-    /// Asserts the invariants of the module's story.
-    pub fn check(&self) {
-        let (mut arrivals, mut waits, mut idle) = (0, 0, 0);
-        for record in self.records.values() {
-            let there = record.parties.len();
-            assert!((there as u64) < record.count, "the last to arrive opens it");
-            arrivals += there;
-            waits += record.parties.values().filter(|there| there.wait.is_some()).count();
-            idle += usize::from(there == 0);
-        }
-        assert_eq!(arrivals, self.by_agent.len(), "whoever has arrived is an agent");
-        assert_eq!([waits; 2], [self.waits.len(), self.wait_ends.len()], "every wait has an end");
-        assert_eq!(idle, self.idle.len(), "exactly those at which nobody is are idle");
     }
 }

@@ -2,198 +2,200 @@
 
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "schema")]
+use crate::limits;
 use crate::names::{AgentId, BarrierName};
 use crate::numbers::{Generation, WaitId};
+use crate::primitive;
 use crate::time::Timestamp;
 use crate::waiting::wait::{Left, Step};
 
-/// What one may ask of barriers so that they change.
+/// Commands that change barriers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
     /// `barrier.arrive`
     Arrive(Arrive),
-    /// `barrier.reset`: whoever has arrived has not; nothing changes if nobody has.
+    /// `barrier.reset`: discards all arrivals. Without arrivals nothing changes.
     Reset {
-        /// Which barrier.
+        /// The barrier.
         name: BarrierName,
     },
-    /// Sent by the policies when an agent's session has ended.
+    /// Sent by a policy when the session of an agent has ended.
     LetGo {
-        /// Whose.
+        /// The agent.
         agent: AgentId,
     },
-    /// Sent by the engine when a caller is gone.
+    /// Sent by the engine when the caller of a waiting call is gone.
     GiveUp {
-        /// Which call.
+        /// The waiting call.
         wait: WaitId,
     },
-    /// Sent by the engine when [`Table::next_deadline`](super::Table::next_deadline) has passed.
+    /// Sent by the engine when `Table::next_deadline` has passed.
     Expire,
 }
 
-/// Arrives at a barrier, and perhaps waits until it opens.
+/// Arrives at a barrier, and waits until it opens if `wait_ms` is given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Arrive {
-    /// Which barrier.
+    /// The barrier.
     pub name: BarrierName,
-    /// How many it takes to open it. All who arrive in one generation say the same.
+    /// The number of arrivals that opens the barrier. It must be the same in every call of a
+    /// generation.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(range(min = 1, max = limits::BARRIER_COUNT_MAX))
+    )]
     pub count: u64,
-    /// How long to wait for the others at most; not at all if not given. Whoever waits in vain has
-    /// not arrived.
+    /// How long to wait for the barrier to open, in milliseconds. If omitted, the call returns at
+    /// once and the arrival stays. If the wait times out, the arrival is withdrawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_ms: Option<u64>,
 }
 
-/// What one may ask of barriers without changing them.
+/// Queries about barriers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Query {
     /// `barrier.get`
     Get {
-        /// Which barrier.
+        /// The barrier.
         name: BarrierName,
     },
 }
 
-/// What came of an arrival.
+/// The result of an arrival.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Arrival {
-    /// At which barrier.
+    /// The barrier.
     pub name: BarrierName,
-    /// In which generation.
+    /// The generation that it counts for.
     pub generation: Generation,
-    /// Whether that has opened.
+    /// Whether that generation has opened.
     pub opened: bool,
-    /// How many have arrived in it.
+    /// The number of arrivals in the generation.
     pub arrived: u64,
-    /// How many it takes.
+    /// The number of arrivals that opens it.
     pub count: u64,
 }
 
-/// A barrier as callers see it.
+/// A barrier.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Barrier {
-    /// Which.
+    /// The name of the barrier.
     pub name: BarrierName,
-    /// The generation that gathers now. All before it have opened or were reset.
+    /// The current generation. Earlier ones have opened or were reset.
     pub generation: Generation,
-    /// How many it takes; nothing as long as nobody has arrived.
+    /// The number of arrivals that opens it. Absent before the first arrival.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
-    /// Who has arrived.
+    /// The agents that have arrived.
     pub arrived: Vec<AgentId>,
-    /// How many of them have a call that waits.
+    /// The number of arrived agents with a waiting call.
     pub waiting: u64,
 }
 
-/// Answers of barriers.
+/// Replies about barriers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
-    /// What came of an arrival.
+    /// The result of an arrival.
     Arrival(Arrival),
     /// One barrier.
     Barrier(Barrier),
-    /// Nothing had to be done.
+    /// Nothing was done.
     Done,
 }
 
-/// Facts about barriers.
+/// Events of barriers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// Somebody is there.
+    /// An agent arrived.
     Arrived {
-        /// Which barrier.
+        /// The barrier.
         name: BarrierName,
-        /// Who.
+        /// The agent that arrived.
         party: AgentId,
-        /// In which generation.
+        /// The generation.
         generation: Generation,
-        /// How many it takes.
+        /// The number of arrivals that opens it.
         count: u64,
-        /// The call that waits.
+        /// The waiting call.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         wait: Option<WaitId>,
-        /// Until when at most.
+        /// When the wait times out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         until: Option<Timestamp>,
     },
-    /// So many have arrived that all may go on.
+    /// Enough agents have arrived.
     Opened {
-        /// Which barrier.
+        /// The barrier.
         name: BarrierName,
-        /// Which generation.
+        /// The generation.
         generation: Generation,
     },
-    /// Somebody who waited may go on; follows the opening.
+    /// A waiting call is answered. It follows `barrier.opened`.
     Passed {
-        /// Which barrier.
+        /// The barrier.
         name: BarrierName,
-        /// Who.
+        /// The agent that arrived.
         party: AgentId,
-        /// In which generation.
+        /// The generation.
         generation: Generation,
-        /// How many had to arrive.
+        /// The number of arrivals that opened it.
         count: u64,
-        /// The call that waited.
+        /// The waiting call that this answers.
         wait: WaitId,
     },
-    /// Somebody is no longer there.
+    /// An arrival was withdrawn.
     Withdrawn {
-        /// Which barrier.
+        /// The barrier.
         name: BarrierName,
-        /// Who.
+        /// The agent that arrived.
         party: AgentId,
-        /// In which generation.
+        /// The generation.
         generation: Generation,
-        /// How many it takes.
+        /// The number of arrivals that opens it.
         count: u64,
-        /// The call that waited.
+        /// The waiting call that this answers.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         wait: Option<WaitId>,
-        /// Why; because the barrier is reset if not given.
+        /// The reason. Absent if the barrier was reset.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         left: Option<Left>,
     },
-    /// Nobody is there any more, and the generation never opens.
+    /// All arrivals were discarded; the generation never opens.
     Reset {
-        /// Which barrier.
+        /// The barrier.
         name: BarrierName,
-        /// Which generation.
+        /// The generation.
         generation: Generation,
     },
-    /// It made room for another: nobody had been there for longer.
+    /// The record of the longest unused barrier was removed to make room.
     Forgotten {
-        /// Which barrier.
+        /// The barrier.
         name: BarrierName,
         /// The generation that would have been next.
         generation: Generation,
     },
 }
 
-impl Event {
-    /// The event's type, as watchers and history know it.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Arrived { .. } => "barrier.arrived",
-            Self::Opened { .. } => "barrier.opened",
-            Self::Passed { .. } => "barrier.passed",
-            Self::Withdrawn { .. } => "barrier.withdrawn",
-            Self::Reset { .. } => "barrier.reset",
-            Self::Forgotten { .. } => "barrier.forgotten",
-        }
+impl primitive::Command for Command {
+    fn wait_ms(&self) -> Option<u64> {
+        if let Self::Arrive(arrive) = self { arrive.wait_ms } else { None }
     }
+}
 
-    /// The barrier it is about.
+impl Event {
+    /// The barrier that it is about.
     pub fn name(&self) -> &BarrierName {
         match self {
             Self::Arrived { name, .. }
@@ -204,24 +206,39 @@ impl Event {
             | Self::Forgotten { name, .. } => name,
         }
     }
+}
 
-    /// What it means for a call that waits.
-    pub fn wait(&self) -> Option<Step> {
+impl primitive::Event for Event {
+    fn kind(&self) -> &str {
         match self {
-            Self::Arrived { wait, .. } => wait.map(Step::Begins),
-            Self::Passed { wait, .. } => Some(Step::Granted(*wait)),
-            Self::Withdrawn { wait, .. } => wait.map(Step::Left),
-            Self::Opened { .. } | Self::Reset { .. } | Self::Forgotten { .. } => None,
+            Self::Arrived { .. } => "barrier.arrived",
+            Self::Opened { .. } => "barrier.opened",
+            Self::Passed { .. } => "barrier.passed",
+            Self::Withdrawn { .. } => "barrier.withdrawn",
+            Self::Reset { .. } => "barrier.reset",
+            Self::Forgotten { .. } => "barrier.forgotten",
         }
     }
 
-    /// Bytes of the names in it beyond that of the barrier.
-    pub(crate) fn load(&self) -> usize {
+    fn subject_parts(&self) -> [&str; 4] {
+        ["barriers/", self.name().as_str(), "", ""]
+    }
+
+    fn load(&self) -> usize {
         match self {
             Self::Arrived { party, .. }
             | Self::Passed { party, .. }
             | Self::Withdrawn { party, .. } => party.as_str().len(),
             Self::Opened { .. } | Self::Reset { .. } | Self::Forgotten { .. } => 0,
+        }
+    }
+
+    fn wait(&self) -> Option<Step> {
+        match self {
+            Self::Arrived { wait, .. } => wait.map(Step::Begins),
+            Self::Passed { wait, .. } => Some(Step::Granted(*wait)),
+            Self::Withdrawn { wait, .. } => wait.map(Step::Left),
+            _ => None,
         }
     }
 }

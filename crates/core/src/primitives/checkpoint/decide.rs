@@ -9,8 +9,10 @@ use crate::limits;
 use crate::names::{ArtifactId, CheckpointId, CheckpointLabel, TaskId};
 use crate::numbers::Token;
 use crate::pattern::Pattern;
+use crate::primitive::Rules;
 use crate::refusal::{TooMany, fits, has_room, within};
 use crate::space::stamp::Stamp;
+use crate::space::{Happening, ReplyPlan as SpacePlan, Space};
 use crate::task::Lease;
 use crate::time::Timestamp;
 
@@ -55,6 +57,28 @@ pub enum ReplyPlan {
     Rules,
     /// Nobody asked.
     Done,
+}
+
+impl Rules for Table {
+    type Command = Command;
+    type Query = Query;
+    type Reply = Reply;
+    type Rejection = Rejection;
+
+    fn decide(
+        space: &Space,
+        command: Command,
+        stamp: &Stamp,
+        happening: &mut Happening<'_>,
+    ) -> Result<SpacePlan, Rejection> {
+        let decided = decide(&space.checkpoint, space, command, stamp)?;
+        happening.extend(decided.events);
+        Ok(SpacePlan::Checkpoint(decided.plan))
+    }
+
+    fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
+        Some(self::query(&space.checkpoint, query))
+    }
 }
 
 /// Decides a command against the table as it is.

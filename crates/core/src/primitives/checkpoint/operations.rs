@@ -4,33 +4,50 @@ use super::{Command, Query};
 use crate::wire::operations;
 
 operations! {
-    Command::Save = "checkpoint.save" -> "checkpoint", Post "/checkpoints" Body, Work, names_token:
-        "Save the state of a task, or of another thread of work",
-        {"task": "thread-7", "state": {"step": 3}, "description": "the outline stands",
+    Command::Save = "checkpoint.save" -> "checkpoint", Post "/checkpoints" Body, Work, names_token,
+        side_effects(
+            "The checkpoint becomes the head of its task. Retention rules may delete older \
+             checkpoints in the same commit."
+        ):
+        "Save a checkpoint of a task or another unit of work",
+        {"task": "thread-7", "state": {"step": 3}, "description": "the outline is finished",
             "label": "outline", "metadata": {"node": "plan"}};
     Command::Restore = "checkpoint.restore" -> "restored",
-        Post "/checkpoints/{checkpoint}/restore" Body, Work, names_token:
-        "Go back to a checkpoint", {"checkpoint": "c-0000000003"};
+        Post "/checkpoints/{checkpoint}/restore" Body, Work, names_token,
+        side_effects(
+            "The checkpoint becomes the head of its task: the next `checkpoint.save` continues \
+             from it."
+        ):
+        "Make a checkpoint the current one of its task and return it",
+        {"checkpoint": "c-0000000003"};
     Command::Fork = "checkpoint.fork" -> "checkpoint", Post "/checkpoints/{checkpoint}/fork" Body,
-        Work, names_token:
-        "Begin another task with the content of a checkpoint",
+        Work, names_token,
+        side_effects("The new checkpoint becomes the head of the other task."):
+        "Start the checkpoints of another task with a copy of this one",
         {"checkpoint": "c-0000000003", "task": "thread-8"};
     Command::Label = "checkpoint.label" -> "checkpoint",
-        Post "/checkpoints/{checkpoint}/label" Body, Work:
-        "Call a checkpoint by a name, which keeps it",
+        Post "/checkpoints/{checkpoint}/label" Body, Work,
+        side_effects("A labelled checkpoint is not deleted by retention rules."):
+        "Set or remove the label of a checkpoint",
         {"checkpoint": "c-0000000003", "label": "outline"};
     Command::Prune = "checkpoint.prune" -> "pruned", Post "/tasks/{task}/prune" Body, SetUp:
-        "Remove checkpoints of a task", {"task": "thread-7", "keep": 10, "older_than_ms": 3600000};
-    Command::Retain = "checkpoint.retain" -> "rules", Post "/retention/checkpoints" Body, SetUp:
-        "Say how many checkpoints are kept, and for how long",
+        "Delete old checkpoints of a task",
+        {"task": "thread-7", "keep": 10, "older_than_ms": 3600000};
+    Command::Retain = "checkpoint.retain" -> "rules", Post "/retention/checkpoints" Body, SetUp,
+        side_effects(
+            "Checkpoints beyond the number are deleted by the next save; older ones when their \
+             age is reached."
+        ):
+        "Set a retention rule for checkpoints",
         {"task": "thread-*", "keep": 20, "max_age_ms": 604800000};
-    Query::Latest = "checkpoint.latest" -> "latest", Get "/tasks/{task}/checkpoint" Query, Read:
-        "Read the checkpoint that a task goes on from", {"task": "thread-7"};
+    Query::Latest = "checkpoint.latest" -> "latest", Get "/tasks/{task}/checkpoint" Query, Read,
+        null_when("the task has no checkpoint"):
+        "Get the current checkpoint of a task", {"task": "thread-7"};
     Query::Get = "checkpoint.get" -> "checkpoint", Get "/checkpoints/{checkpoint}" Query, Read:
-        "Read a checkpoint with its state", {"checkpoint": "c-0000000003"};
+        "Get a checkpoint with its state", {"checkpoint": "c-0000000003"};
     Query::List = "checkpoint.list" -> "checkpoints", Get "/checkpoints" Query, Read:
         "List checkpoints, newest first, without their states",
         {"task": "thread-7", "metadata": {"node": "plan"}, "limit": 10};
     Query::Retention = "checkpoint.retention" -> "rules", Get "/retention/checkpoints" Query, Read:
-        "How many checkpoints are kept, and for how long", {};
+        "List the retention rules for checkpoints", {};
 }

@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 use crate::names::TaskId;
 use crate::pattern::Pattern;
 
-/// How many checkpoints of some tasks are kept, and for how long. Labels and heads are kept
-/// whatever a rule says.
+/// A retention rule. Labelled checkpoints and heads are always kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "CheckpointRule"))]
 pub struct Rule {
-    /// Which tasks.
+    /// The tasks that it applies to.
     pub task: Pattern,
-    /// How many are kept of each, the newest; those with a label are not counted.
+    /// The number of newest checkpoints to keep per task; labelled ones are not counted. Absent if
+    /// the number is not bounded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep: Option<u64>,
-    /// For how long.
+    /// The maximum age in milliseconds. Absent if the age is not bounded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_age_ms: Option<u64>,
 }
@@ -27,7 +27,7 @@ pub struct Rule {
 pub struct Rules(BTreeMap<Pattern, Rule>);
 
 impl Rules {
-    /// The rule for a task: of those that fit, that with the longest pattern.
+    /// The rule for a task: the longest pattern that matches.
     pub fn of(&self, task: &TaskId) -> Option<&Rule> {
         let fitting = self.0.values().filter(|rule| rule.task.matches(task.as_str()));
         fitting.max_by_key(|rule| rule.task.as_str().len())
@@ -38,8 +38,8 @@ impl Rules {
         self.0.get(pattern)
     }
 
-    /// Puts a rule in the place of that which has the same pattern, which is handed back. A rule
-    /// without bounds is none.
+    /// Replaces the rule of the same pattern and returns the old one. A rule without bounds is
+    /// none.
     pub fn replace(&mut self, rule: Rule) -> Rule {
         let none = Rule { task: rule.task.clone(), keep: None, max_age_ms: None };
         let before = if rule == none {
@@ -50,7 +50,7 @@ impl Rules {
         before.unwrap_or(none)
     }
 
-    /// All of them, by pattern.
+    /// All rules, by pattern.
     pub fn all(&self) -> impl ExactSizeIterator<Item = &Rule> {
         self.0.values()
     }

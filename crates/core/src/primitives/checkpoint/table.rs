@@ -11,10 +11,11 @@ use crate::checkpoint::{
 };
 use crate::json::Json;
 use crate::names::{CheckpointId, CheckpointLabel, TaskId};
+use crate::primitive;
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
 
-/// Every checkpoint. Changes only by [`Table::evolve`] and [`Table::undo`].
+/// Every checkpoint. Changes only by `Table::evolve` and `Table::undo`.
 #[derive(Default)]
 pub struct Table {
     /// By id, which is in the order they were saved.
@@ -47,9 +48,12 @@ pub enum Undo {
     Retained(Rule),
 }
 
-impl Table {
-    /// Applies a fact. Total: whatever `decide` can produce applies.
-    pub fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
+impl primitive::Table for Table {
+    type Event = Event;
+    type Undo = Undo;
+    type Facts = Facts;
+
+    fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
         match event {
             Event::Saved(saved) => self.save(saved, moment),
             Event::Restored { checkpoint, task } => {
@@ -83,6 +87,111 @@ impl Table {
         }
     }
 
+    fn undo(&mut self, undo: Undo) {
+        match undo {
+            Undo::Saved(checkpoint, before) => {
+                let record = self.take_out(&checkpoint);
+                self.content.release(&record.pages, &mut Freed::default());
+                self.created -= 1;
+                match before {
+                    Some(head) => {
+                        self.thread_mut(&record.task).saved -= 1;
+                        self.set_head(&record.task, head);
+                    }
+                    None => drop(self.threads.remove(&record.task)),
+                }
+                self.set_due(&record.task);
+            }
+            Undo::Restored(task, head) => drop(self.set_head(&task, head)),
+            Undo::Labelled(checkpoint, label) => drop(self.set_label(&checkpoint, label)),
+            Undo::Pruned(task, (saved, head), records, freed) => {
+                self.content.put_back(freed);
+                let thread = self.threads.entry(task.clone()).or_default();
+                (thread.saved, thread.head) = (saved, head);
+                for record in records {
+                    self.content.hold(&record.pages);
+                    self.put_in(record);
+                }
+                self.set_due(&task);
+            }
+            Undo::Retained(rule) => drop(self.set_rule(rule)),
+        }
+    }
+
+    fn facts(&self) -> Facts {
+        let chunks = self.content.chunks().map(|(number, it)| Part::Chunk(number, Arc::clone(it)));
+        let pages = self.content.pages().map(|(number, it)| Part::Page(number, Arc::clone(it)));
+        let records = self.records.values().map(|record| Part::Record(Arc::clone(record)));
+        let threads = self.threads.iter();
+        let threads =
+            threads.map(|(task, thread)| Part::Thread(task.clone(), thread.saved, thread.head));
+        Facts {
+            created: self.created,
+            rules: self.rules.all().cloned().collect(),
+            parts: chunks.chain(pages).chain(records).chain(threads).collect(),
+        }
+    }
+
+    fn restore(Facts { created, rules, parts }: Facts) -> Self {
+        let (mut chunks, mut pages, mut records) = (Vec::new(), Vec::new(), Vec::new());
+        let mut table = Self { created, rules: rules.into_iter().collect(), ..Self::default() };
+        for part in parts {
+            match part {
+                Part::Chunk(number, chunk) => chunks.push((number, chunk)),
+                Part::Page(number, page) => pages.push((number, page)),
+                Part::Record(record) => records.push(record),
+                Part::Thread(task, saved, head) => {
+                    table.threads.insert(task, Thread { saved, head, ..Thread::default() });
+                }
+            }
+        }
+        table.content = Content::restore(chunks, pages);
+        for record in records {
+            table.content.hold(&record.pages);
+            table.put_in(record);
+        }
+        #[cfg(feature = "planted")]
+        if crate::planted::is("checkpoint.head_forgotten") {
+            for thread in table.threads.values_mut() {
+                thread.head = *thread.kept.keys().next_back().expect("a thread is not empty");
+            }
+        }
+        table.set_all_due();
+        table
+    }
+
+    fn check(&self) {
+        let mut bytes = 0;
+        for record in self.records.values() {
+            let text = self.text(record);
+            assert_eq!(text.len() as u64, record.bytes, "a state has the bytes it was saved with");
+            assert_eq!(Checksum::of(&text), record.checksum, "and the same ones");
+            let thread = self.thread(&record.task).expect("a checkpoint is of a task");
+            let place = thread.kept.get(&record.number);
+            assert_eq!(place, Some(&(record.id.clone(), record.saved_at)), "found by its number");
+            assert_eq!(thread.loose.contains(&record.number), record.label.is_none());
+            bytes += record.footprint();
+        }
+        assert_eq!(bytes, self.bytes, "what is kept is counted");
+        self.content.check(self.records.values().map(|record| &*record.pages));
+        for (task, thread) in &self.threads {
+            assert!(thread.kept.contains_key(&thread.head), "a head is one of its task");
+            assert!(thread.kept.keys().all(|number| *number <= thread.saved), "they are counted");
+            let age_ms = self.rules.of(task).and_then(|rule| rule.max_age_ms);
+            let due = age_ms.and_then(|age_ms| Some(thread.oldest()?.after(age_ms)));
+            assert_eq!(self.due.get(task).copied(), due, "what becomes too old is noted");
+        }
+        let kept: usize = self.threads.values().map(|thread| thread.kept.len()).sum();
+        assert_eq!(kept, self.records.len(), "a task has only what is there");
+        assert_eq!(self.due.len(), self.by_due.len(), "noted twice, the same");
+    }
+
+    fn next_deadline(&self) -> Option<Timestamp> {
+        self.by_due.first().map(|(moment, _)| *moment)
+    }
+}
+
+impl Table {
     fn save(&mut self, saved: &Saved, moment: &Moment<'_>) -> Undo {
         let parent = saved.parent.as_ref().map(|parent| Arc::clone(&self.records[parent]));
         let before = parent.as_ref().map_or(&[][..], |parent| &parent.pages);
@@ -120,38 +229,6 @@ impl Table {
         self.put_in(Arc::new(record));
         self.set_due(&task);
         Undo::Saved(id, before)
-    }
-
-    /// Takes back one change; the latest must be taken back first.
-    pub fn undo(&mut self, undo: Undo) {
-        match undo {
-            Undo::Saved(checkpoint, before) => {
-                let record = self.take_out(&checkpoint);
-                self.content.release(&record.pages, &mut Freed::default());
-                self.created -= 1;
-                match before {
-                    Some(head) => {
-                        self.thread_mut(&record.task).saved -= 1;
-                        self.set_head(&record.task, head);
-                    }
-                    None => drop(self.threads.remove(&record.task)),
-                }
-                self.set_due(&record.task);
-            }
-            Undo::Restored(task, head) => drop(self.set_head(&task, head)),
-            Undo::Labelled(checkpoint, label) => drop(self.set_label(&checkpoint, label)),
-            Undo::Pruned(task, (saved, head), records, freed) => {
-                self.content.put_back(freed);
-                let thread = self.threads.entry(task.clone()).or_default();
-                (thread.saved, thread.head) = (saved, head);
-                for record in records {
-                    self.content.hold(&record.pages);
-                    self.put_in(record);
-                }
-                self.set_due(&task);
-            }
-            Undo::Retained(rule) => drop(self.set_rule(rule)),
-        }
     }
 
     fn thread_mut(&mut self, task: &TaskId) -> &mut Thread {
@@ -334,81 +411,5 @@ impl Table {
         over.filter_map(|(_, task)| {
             Some((task, self.threads.get(task)?, self.rules.of(task)?.max_age_ms?))
         })
-    }
-
-    /// When the engine should next send [`Command::Expire`](super::Command::Expire).
-    pub fn next_deadline(&self) -> Option<Timestamp> {
-        self.by_due.first().map(|(moment, _)| *moment)
-    }
-
-    /// Everything, for a snapshot.
-    pub fn facts(&self) -> Facts {
-        let chunks = self.content.chunks().map(|(number, it)| Part::Chunk(number, Arc::clone(it)));
-        let pages = self.content.pages().map(|(number, it)| Part::Page(number, Arc::clone(it)));
-        let records = self.records.values().map(|record| Part::Record(Arc::clone(record)));
-        let threads = self.threads.iter();
-        let threads =
-            threads.map(|(task, thread)| Part::Thread(task.clone(), thread.saved, thread.head));
-        Facts {
-            created: self.created,
-            rules: self.rules.all().cloned().collect(),
-            parts: chunks.chain(pages).chain(records).chain(threads).collect(),
-        }
-    }
-
-    /// Puts together what a snapshot holds.
-    pub fn restore(Facts { created, rules, parts }: Facts) -> Self {
-        let (mut chunks, mut pages, mut records) = (Vec::new(), Vec::new(), Vec::new());
-        let mut table = Self { created, rules: rules.into_iter().collect(), ..Self::default() };
-        for part in parts {
-            match part {
-                Part::Chunk(number, chunk) => chunks.push((number, chunk)),
-                Part::Page(number, page) => pages.push((number, page)),
-                Part::Record(record) => records.push(record),
-                Part::Thread(task, saved, head) => {
-                    table.threads.insert(task, Thread { saved, head, ..Thread::default() });
-                }
-            }
-        }
-        table.content = Content::restore(chunks, pages);
-        for record in records {
-            table.content.hold(&record.pages);
-            table.put_in(record);
-        }
-        #[cfg(feature = "planted")]
-        if crate::planted::is("checkpoint.head_forgotten") {
-            for thread in table.threads.values_mut() {
-                thread.head = *thread.kept.keys().next_back().expect("a thread is not empty");
-            }
-        }
-        table.set_all_due();
-        table
-    }
-
-    /// Asserts the invariants of the module's story.
-    pub fn check(&self) {
-        let mut bytes = 0;
-        for record in self.records.values() {
-            let text = self.text(record);
-            assert_eq!(text.len() as u64, record.bytes, "a state has the bytes it was saved with");
-            assert_eq!(Checksum::of(&text), record.checksum, "and the same ones");
-            let thread = self.thread(&record.task).expect("a checkpoint is of a task");
-            let place = thread.kept.get(&record.number);
-            assert_eq!(place, Some(&(record.id.clone(), record.saved_at)), "found by its number");
-            assert_eq!(thread.loose.contains(&record.number), record.label.is_none());
-            bytes += record.footprint();
-        }
-        assert_eq!(bytes, self.bytes, "what is kept is counted");
-        self.content.check(self.records.values().map(|record| &*record.pages));
-        for (task, thread) in &self.threads {
-            assert!(thread.kept.contains_key(&thread.head), "a head is one of its task");
-            assert!(thread.kept.keys().all(|number| *number <= thread.saved), "they are counted");
-            let age_ms = self.rules.of(task).and_then(|rule| rule.max_age_ms);
-            let due = age_ms.and_then(|age_ms| Some(thread.oldest()?.after(age_ms)));
-            assert_eq!(self.due.get(task).copied(), due, "what becomes too old is noted");
-        }
-        let kept: usize = self.threads.values().map(|thread| thread.kept.len()).sum();
-        assert_eq!(kept, self.records.len(), "a task has only what is there");
-        assert_eq!(self.due.len(), self.by_due.len(), "noted twice, the same");
     }
 }

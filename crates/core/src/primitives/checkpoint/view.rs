@@ -9,39 +9,40 @@ use crate::names::{AgentId, CheckpointId, CheckpointLabel, TaskId};
 use crate::numbers::Revision;
 use crate::time::Timestamp;
 
-/// A checkpoint as callers see it.
+/// A checkpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Checkpoint {
-    /// Which.
+    /// The id of the checkpoint.
     pub id: CheckpointId,
-    /// Of which task, or other thread of work.
+    /// The task, or any other id of a unit of work.
     pub task: TaskId,
-    /// Which of that task, counted from 1.
+    /// The number within the task, starting at 1.
     pub number: u64,
-    /// The one it goes on from.
+    /// The checkpoint that it continues. Absent if it is the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<CheckpointId>,
-    /// What it is, in words.
+    /// Human-readable description. Absent if none was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// A name by which it is found, and kept.
+    /// The label. Absent if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<CheckpointLabel>,
-    /// What its author notes about it.
+    /// The metadata. Absent if none was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
-    /// Who saved it.
+    /// The agent that saved it.
     pub saved_by: AgentId,
-    /// When.
+    /// When it was saved.
     pub saved_at: Timestamp,
-    /// In which commit.
+    /// The revision of the commit that saved it.
     pub revision: Revision,
-    /// How many bytes the state has.
+    /// The size of the state in bytes.
     pub bytes: u64,
-    /// Checksum of the bytes of the state.
+    /// The checksum of the state.
     pub checksum: Checksum,
-    /// The state, byte for byte as it was saved. Lists, and the answer to saving it, leave it out.
+    /// The state, byte for byte as it was saved. Absent in lists and in the answer to
+    /// `checkpoint.save`.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub state: Option<Json>,
 }

@@ -4,40 +4,45 @@ use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::{Checkpoint, Checksum, Recipe, Rule};
 use crate::json::Json;
+#[cfg(feature = "schema")]
+use crate::limits;
 use crate::names::{ArtifactId, CheckpointId, CheckpointLabel, TaskId};
 use crate::numbers::Token;
 use crate::pattern::Pattern;
+use crate::primitive;
 
-/// What one may ask of checkpoints so that they change.
+/// Commands that change checkpoints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
     /// `checkpoint.save`
     Save(Save),
-    /// `checkpoint.restore`: its state, and the next one is saved as going on from it.
+    /// `checkpoint.restore`: returns the state and makes the checkpoint the head of its task.
     Restore {
-        /// Which.
+        /// The checkpoint.
         checkpoint: CheckpointId,
-        /// Of the lease of its task, if that is leased.
+        /// The token of the task's lease. Required if the task is leased; if omitted otherwise, no
+        /// token is checked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         token: Option<Token>,
     },
     /// `checkpoint.fork`: the first checkpoint of another task, with the same content.
     Fork {
-        /// Which.
+        /// The checkpoint.
         checkpoint: CheckpointId,
-        /// The task, or other thread of work, that goes on from it. It has no checkpoints yet.
+        /// The new task, or other unit of work. It must not have checkpoints yet.
         task: TaskId,
-        /// Of the lease of that task, if it is leased.
+        /// The token of that task's lease. Required if the task is leased; if omitted otherwise, no
+        /// token is checked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         token: Option<Token>,
     },
     /// `checkpoint.label`
     Label {
-        /// Which.
+        /// The checkpoint.
         checkpoint: CheckpointId,
-        /// What it is called from now on; nothing if not given.
+        /// The new label. If omitted, the label is removed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         label: Option<CheckpointLabel>,
     },
@@ -45,148 +50,157 @@ pub enum Command {
     Prune(Prune),
     /// `checkpoint.retain`
     Retain(Retain),
-    /// Sent by the engine when [`Table::next_deadline`](super::Table::next_deadline) has passed.
+    /// Sent by the engine when `Table::next_deadline` has passed.
     Expire,
 }
 
-/// Saves the state of a piece of work.
+/// Saves the state of a task or another unit of work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Save {
-    /// Of which task, or other thread of work.
+    /// The task, or any other id of a unit of work.
     pub task: TaskId,
-    /// The state: any JSON, kept byte for byte.
+    /// The state: any JSON, stored byte for byte.
     pub state: Json,
-    /// What it is, in words.
+    /// Human-readable description. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The one it goes on from; the head of the task if not given.
+    /// The checkpoint that this one continues. If omitted, the head of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<CheckpointId>,
-    /// A name by which it is found, and kept.
+    /// A label. Labelled checkpoints are not removed by retention rules. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<CheckpointLabel>,
-    /// What to note about it: an object.
+    /// An object to filter lists by. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
-    /// Of the lease, if it is about a task of this workspace.
+    /// The token of the task's lease. Required if the task exists in this workspace. If omitted for
+    /// any other unit of work, no token is checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<Token>,
 }
 
-/// Removes checkpoints of a task that are beyond every bound that is given.
+/// Deletes the checkpoints of a task that exceed every given bound. At least one of `keep`,
+/// `older_than_ms` and `all` is required.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PruneCheckpoints"))]
 #[serde(deny_unknown_fields)]
 pub struct Prune {
-    /// Of which task.
+    /// The task.
     pub task: TaskId,
-    /// How many stay, the newest; those with a label are not counted unless `all` is given.
+    /// The number of newest checkpoints to keep. Labelled ones are not counted unless `all` is set.
+    /// If omitted, the number is not a bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep: Option<u64>,
-    /// How old one must be to go.
+    /// The minimum age of a deleted checkpoint in milliseconds. If omitted, age is not a bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub older_than_ms: Option<u64>,
-    /// Whether the head goes too, and those with a label.
+    /// Also delete the head and labelled checkpoints.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub all: bool,
 }
 
-/// Says how many checkpoints are kept, and for how long. Without bounds the rule is removed.
+/// Sets a retention rule. A rule without bounds is removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Retain {
-    /// Of which tasks; all for which there is no longer pattern if not given.
+    /// The tasks that the rule applies to. If omitted, all tasks without a more specific rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<Pattern>,
-    /// How many of each, the newest; those with a label are not counted.
+    /// The number of newest checkpoints to keep per task; labelled ones are not counted. If
+    /// omitted, the number is not a bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep: Option<u64>,
-    /// For how long.
+    /// The maximum age in milliseconds. If omitted, age is not a bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_age_ms: Option<u64>,
 }
 
-/// What one may ask of checkpoints without changing them.
+/// Queries about checkpoints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Query {
-    /// `checkpoint.latest`: the head of a task, with its state.
+    /// `checkpoint.latest`: the head of a task with its state.
     Latest {
-        /// Of which task.
+        /// The task.
         task: TaskId,
     },
-    /// `checkpoint.get`: one, with its state.
+    /// `checkpoint.get`: one checkpoint with its state.
     Get {
-        /// Which.
+        /// The checkpoint.
         checkpoint: CheckpointId,
     },
-    /// `checkpoint.list`: without their states, the newest first.
+    /// `checkpoint.list`: newest first, without states.
     List(List),
-    /// `checkpoint.retention`: the rules there are.
+    /// `checkpoint.retention`: the retention rules.
     Retention,
 }
 
-/// Which checkpoints.
+/// Which checkpoints to list.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ListCheckpoints"))]
 #[serde(deny_unknown_fields)]
 pub struct List {
-    /// Of this task.
+    /// Only checkpoints of this task. If omitted, of all tasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-    /// With this label.
+    /// Only checkpoints with this label. If omitted, any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<CheckpointLabel>,
-    /// Whose metadata contains this, as `@>` of `PostgreSQL` understands it.
+    /// Only checkpoints whose metadata contains this object, as `@>` of `PostgreSQL` defines it. If
+    /// omitted, any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
-    /// Older than this one.
+    /// Only checkpoints older than this one. If omitted, any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<CheckpointId>,
-    /// How many at most.
+    /// The maximum number of results.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::PAGE_DEFAULT),
+        range(min = 1, max = limits::PAGE_MAX),
+    ))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// Where the page before ended.
+    /// The `cursor` of the previous page. If omitted, the first page is returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<CheckpointId>,
 }
 
-/// Answers of checkpoints.
+/// Replies about checkpoints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
     /// One checkpoint.
     Checkpoint(Box<Checkpoint>),
-    /// One checkpoint, which is the head of its task now, with its state.
+    /// A checkpoint with its state, which is now the head of its task.
     Restored(Box<Checkpoint>),
-    /// The head of a task; nothing if it has no checkpoint.
+    /// The head of a task. `null` if the task has no checkpoint.
     Latest(Option<Box<Checkpoint>>),
     /// A page of them.
     Checkpoints {
-        /// They, the newest first.
+        /// The results on this page, newest first.
         checkpoints: Vec<Checkpoint>,
-        /// Where the next page begins, if there is more.
+        /// The cursor of the next page. Absent on the last page.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<CheckpointId>,
     },
-    /// Some are gone.
+    /// Checkpoints were deleted.
     Pruned {
-        /// How many.
+        /// The number of deleted checkpoints.
         pruned: u64,
-        /// How many bytes were in no other.
+        /// The number of bytes that no other checkpoint shares.
         bytes: u64,
     },
-    /// How many are kept, and for how long.
+    /// The retention rules.
     Rules {
-        /// By pattern. Of those that fit a task, that with the longest pattern counts.
+        /// The rules by pattern. The longest pattern that matches a task applies.
         rules: Vec<Rule>,
     },
-    /// Nothing had to be done.
+    /// Nothing was done.
     Done,
 }
 
@@ -194,108 +208,107 @@ pub enum Reply {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
-    /// Somebody asked for it.
+    /// A call asked for it.
     Asked,
-    /// There were more than the rule keeps.
+    /// A rule limits their number.
     Count,
-    /// They were older than the rule keeps them.
+    /// A rule limits their age.
     Age,
 }
 
 /// A checkpoint was saved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Saved {
-    /// Which.
+    /// The checkpoint.
     pub checkpoint: CheckpointId,
-    /// Of which task.
+    /// The task.
     pub task: TaskId,
-    /// The one it goes on from, and whose chunks the recipe means.
+    /// The checkpoint that it continues, to whose chunks the recipe refers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<CheckpointId>,
-    /// What it is, in words.
+    /// Human-readable description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What it is called.
+    /// The label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<CheckpointLabel>,
-    /// What is noted about it.
+    /// The metadata.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
-    /// The artifacts that its state or metadata names, each once and in order.
+    /// The artifacts that its state or metadata references, each once and in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<ArtifactId>,
-    /// How many bytes the state has.
+    /// The size of the state in bytes.
     pub bytes: u64,
-    /// Their checksum.
+    /// The checksum of the state.
     pub checksum: Checksum,
-    /// How to make the state of the parent's.
+    /// How to build the state from that of the parent.
     pub recipe: Recipe,
 }
 
-/// Facts about checkpoints.
+/// Events of checkpoints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
     /// One was saved.
     Saved(Box<Saved>),
-    /// One is the head of its task again.
+    /// A checkpoint became the head of its task again.
     Restored {
-        /// Which.
+        /// The checkpoint.
         checkpoint: CheckpointId,
-        /// Of which task.
+        /// The task.
         task: TaskId,
     },
-    /// A task begins with the content of another's.
+    /// A task starts with a copy of a checkpoint of another.
     Forked {
         /// The new one.
         checkpoint: CheckpointId,
-        /// Of which task.
+        /// The task.
         task: TaskId,
-        /// The one whose content it has.
+        /// The checkpoint whose content it has.
         source: CheckpointId,
     },
-    /// One is called otherwise now.
+    /// The label changed.
     Labelled {
-        /// Which.
+        /// The checkpoint.
         checkpoint: CheckpointId,
-        /// Of which task.
+        /// The task.
         task: TaskId,
-        /// What it is called now.
+        /// The new label.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         label: Option<CheckpointLabel>,
     },
-    /// Some are gone.
+    /// Checkpoints were deleted.
     Pruned {
-        /// Of which task.
+        /// The task.
         task: TaskId,
-        /// Which, by their numbers: ranges, both ends within.
+        /// Their numbers, as inclusive ranges.
         numbers: Vec<(u64, u64)>,
-        /// How many bytes were in no other.
+        /// The number of bytes that no other checkpoint shares.
         bytes: u64,
-        /// Why.
+        /// The reason.
         why: Why,
     },
-    /// There is another rule now about how many are kept.
+    /// A retention rule was set or removed.
     Retained {
-        /// The rule; none for its pattern if it has no bounds.
+        /// The rule; removed if it has no bounds.
         rule: Rule,
     },
 }
 
-impl Event {
-    /// The event's type, as watchers and history know it.
-    pub fn kind(&self) -> &'static str {
+impl primitive::Command for Command {
+    fn has_optional_token(&self) -> Option<bool> {
         match self {
-            Self::Saved(_) => "checkpoint.saved",
-            Self::Restored { .. } => "checkpoint.restored",
-            Self::Forked { .. } => "checkpoint.forked",
-            Self::Labelled { .. } => "checkpoint.labelled",
-            Self::Pruned { .. } => "checkpoint.pruned",
-            Self::Retained { .. } => "checkpoint.retained",
+            Self::Save(Save { token, .. })
+            | Self::Restore { token, .. }
+            | Self::Fork { token, .. } => Some(token.is_some()),
+            _ => None,
         }
     }
+}
 
-    /// The task it is about, or none if it is about all.
+impl Event {
+    /// The task that it is about; none if it is about all.
     pub fn task(&self) -> Option<&TaskId> {
         match self {
             Self::Saved(saved) => Some(&saved.task),
@@ -306,17 +319,28 @@ impl Event {
             Self::Retained { .. } => None,
         }
     }
+}
 
-    /// What it is about, in two parts.
-    pub(crate) fn subject_parts(&self) -> [&str; 2] {
-        match self.task() {
-            Some(task) => ["checkpoints/", task.as_str()],
-            None => ["checkpoints", ""],
+impl primitive::Event for Event {
+    fn kind(&self) -> &str {
+        match self {
+            Self::Saved(_) => "checkpoint.saved",
+            Self::Restored { .. } => "checkpoint.restored",
+            Self::Forked { .. } => "checkpoint.forked",
+            Self::Labelled { .. } => "checkpoint.labelled",
+            Self::Pruned { .. } => "checkpoint.pruned",
+            Self::Retained { .. } => "checkpoint.retained",
         }
     }
 
-    /// Bytes of what is in it beyond the task.
-    pub(crate) fn load(&self) -> usize {
+    fn subject_parts(&self) -> [&str; 4] {
+        match self.task() {
+            Some(task) => ["checkpoints/", task.as_str(), "", ""],
+            None => ["checkpoints", "", "", ""],
+        }
+    }
+
+    fn load(&self) -> usize {
         const RANGE: usize = 19;
         let label = |label: &Option<CheckpointLabel>| {
             label.as_ref().map_or(0, |label| label.as_str().len() + 8)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::refusals::Rejection;
-use super::table::{Table, Waiter};
+use super::table::{Table, Waiter, ending};
 use super::vocabulary::{Command, Event, Followed, Query, Reply};
 use crate::event::Event as AnyEvent;
 use crate::handoff::offer_checks::{self, Passed};
@@ -16,9 +16,11 @@ use crate::json::Json;
 use crate::limits;
 use crate::names::{AgentId, HandoffId, Key, TaskId};
 use crate::numbers::WaitId;
+use crate::primitive::Rules;
 use crate::refusal::{fits, has_room, json_fits, text_fits, within};
 use crate::rule::{Judgement, Proposal, Receiver as Known};
 use crate::space::stamp::Stamp;
+use crate::space::{Happening, ReplyPlan as SpacePlan, Space, SpaceView};
 use crate::state;
 use crate::state::Entry;
 use crate::task::Record;
@@ -113,6 +115,33 @@ pub fn decided(handoff: HandoffId, event: Event) -> Decided {
 
 fn done(events: Vec<Event>) -> Decided {
     Decided { events, moved: Moved::new(), plan: ReplyPlan::Done }
+}
+
+impl Rules for Table {
+    type Command = Command;
+    type Query = Query;
+    type Reply = Reply;
+    type Rejection = Rejection;
+
+    fn decide(
+        space: &Space,
+        command: Command,
+        stamp: &Stamp,
+        happening: &mut Happening<'_>,
+    ) -> Result<SpacePlan, Rejection> {
+        let decided = decide(&space.handoff, &SpaceView(space), command, stamp)?;
+        happening.extend(decided.events);
+        happening.extend(decided.moved);
+        Ok(decided.plan.into())
+    }
+
+    fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
+        Some(self::query(&space.handoff, &SpaceView(space), query))
+    }
+
+    fn ending(space: &Space, event: &Event) -> Result<Reply, Rejection> {
+        ending(&space.handoff, event)
+    }
 }
 
 /// Decides a command against the table as it is.

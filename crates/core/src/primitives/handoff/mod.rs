@@ -1,44 +1,44 @@
-//! Hand-offs: a durable contract about work that changes hands.
+//! Hand-offs: a durable protocol by which work changes hands.
 //!
 //! ```text
 //!            approve            receive                accept             complete, task done
 //!   offered ────────▶ approved ─────────▶ delivered ──────────▶ accepted ──────────▶ completed
 //!     │ └───────────────┴──────┬──────────────┘ ▲                  └───────────────▶ failed
 //!     │                        │                └ not answered: delivered again
-//!     └▶ failed                ├▶ rejected    the receiver, or who should approve, says no
-//!        by a rule, a brake    ├▶ expired     nobody took it in time
-//!        or a conflict         └▶ cancelled   the giver says no, or the task has ended
+//!     └▶ failed                ├▶ rejected    by the receiver or an approver
+//!        by a rule, a loop     ├▶ expired     not accepted in time
+//!        or a conflict         └▶ cancelled   by the giver, or because the task has ended
 //! ```
 //!
-//! Until it is accepted the giver holds the task: its lease does not end while the offer stands,
-//! so nothing is lost when the giver, the receiver or the server dies. Acceptance moves lease,
-//! token and the giver's own keys in one commit; from then on the giver's token is stale. Whatever
-//! ends an offer otherwise gives the lease back to the giver, as long as it was.
+//! Until it is accepted the giver holds the task, and its lease does not expire while the offer is
+//! open, so nothing is lost when the giver, the receiver or the server fails. Acceptance moves the
+//! lease, the token and the giver's own keys in one commit; from then on the giver's token is
+//! stale. If an offer ends in any other way, the giver gets its lease back with its full length.
 //!
-//! A coordinated hand-off ([`Command::Execute`]) does all of that without asking: it checks, moves
-//! the keys and hands the task to an agent that takes it up by claiming it. What stops it is
-//! written down as a failed hand-off with its step and error, and nothing has moved.
+//! A coordinated hand-off ([`Command::Execute`]) does all of that without acceptance: it checks,
+//! moves the keys and assigns the task to an agent that has to claim it. If a check fails, a failed
+//! hand-off with its step and error is recorded, and nothing is moved.
 //!
 //! | part | is |
 //! |---|---|
-//! | [`Handoff`] | a hand-off, as the table keeps it and callers see it |
-//! | [`Offer`] | what a giver says; also what is checked without being written |
-//! | [`Receiver`], [`Selected`] | to whom, and which keys go along |
-//! | [`Approval`] | who may let it pass, and who has |
+//! | [`Handoff`] | a hand-off, as the table stores it and clients see it |
+//! | [`Offer`] | what a giver sends; it can also be checked without being made |
+//! | [`Receiver`], [`Selected`] | the receiver, and the keys to hand over |
+//! | [`Approval`] | who may approve it, and who has |
 //! | [`Receipt`] | what the receiver got, and what was left out |
-//! | [`loop_guard`] | whether a task is handed round in a loop |
-//! | [`Counters`] | how many there were, how they ended, how long they took |
-//! | [`TransferContext`] | the same for other systems |
+//! | [`loop_guard`] | whether a task is handed around in a loop |
+//! | [`Counters`] | counts, outcomes and durations |
+//! | [`TransferContext`] | the portable form for other systems |
 //!
-//! Invariants, checked by [`Table::check`] and by the space:
+//! Invariants, checked by `Table::check` and by the space:
 //!
 //! 1. A task is offered by at most one hand-off, which is open, and its lease names it.
-//! 2. Only the named receiver accepts, or whoever has the capability; the first wins.
+//! 2. Only the named receiver accepts, or an agent with the capability; the first one wins.
 //! 3. An approval is used once, for exactly what was proposed.
-//! 4. What has ended never changes again.
+//! 4. A hand-off that has ended never changes again.
 //!
-//! Deliberately absent: handing one task to several at once. That is a fan-out, for which there are
-//! tasks and joins.
+//! Deliberately absent: handing one task to several agents at once. That is a fan-out, for which
+//! there are tasks and joins.
 
 mod counters;
 mod decide;

@@ -7,65 +7,81 @@ use serde::{Deserialize, Serialize};
 use super::record::{ApprovalWanted, wanted};
 use super::{Receiver, Selected, Status};
 use crate::json::{Json, given};
+#[cfg(feature = "schema")]
+use crate::limits;
 use crate::names::{AgentId, HandoffId, TaskId, Traceparent};
 use crate::numbers::Token;
 
-/// What a giver says: to whom, of what, and what the receiver must know.
+/// What is handed over, to whom, and what the receiver needs to know.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Offer {
-    /// The task that changes hands, if any.
+    /// The task to hand over. If omitted, only context and keys are handed over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-    /// The token of the giver's lease of that task.
+    /// The token of the giver's lease. Required with `task`; if omitted, there is no task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<Token>,
-    /// To whom: the id of an agent, or `{"capability": name}`.
+    /// The receiver: an agent id, or `{"capability": name}` for the first agent that has the
+    /// capability and accepts.
     pub to: Receiver,
-    /// What has been done.
+    /// Completed work, as any JSON. Default: none.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub work_completed: Option<Json>,
-    /// What is left to do.
+    /// Remaining work, as any JSON. Default: none.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub remaining_work: Option<Json>,
-    /// Whatever else the receiver should know.
+    /// Further notes for the receiver, as any JSON. Default: none.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub notes: Option<Json>,
-    /// Why it is handed over.
+    /// The reason, which is recorded. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What the receiver needs to know as a flat map, instead of a transcript.
+    /// Context for the receiver as a flat object.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub state: BTreeMap<String, Json>,
-    /// What the work has produced under which names.
+    /// Names of what the work has produced, as any JSON. Default: none.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub output_keys: Option<Json>,
-    /// What the work has made, by reference: a list.
+    /// References to what the work has produced: a list, usually of artifact ids. Default: none.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub artifacts: Option<Json>,
-    /// Keys that go along. Those of the giver's own namespace move to the receiver's.
+    /// Keys to hand over, as `namespace/key`. Keys in the giver's own namespace move to the
+    /// receiver's; others stay where they are. The answer to `handoff.accept` contains their
+    /// values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<Selected>,
-    /// The trace that this is a part of, as W3C Trace Context writes it.
+    /// W3C trace context (`traceparent`). Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<Traceparent>,
-    /// How long the receiver has to accept it.
+    /// How long the receiver has to accept, in milliseconds.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::HANDOFF_DEADLINE_MS_DEFAULT),
+        range(min = limits::HANDOFF_DEADLINE_MS_MIN, max = limits::HANDOFF_DEADLINE_MS_MAX),
+    ))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_ms: Option<u64>,
-    /// How long after it was delivered it is delivered again.
+    /// How long after a delivery without an answer it is delivered again, in milliseconds.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::REDELIVER_MS_DEFAULT),
+        range(min = limits::REDELIVER_MS_MIN, max = limits::HANDOFF_DEADLINE_MS_MAX),
+    ))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redeliver_ms: Option<u64>,
-    /// Whether somebody must approve it first: `true`, or who may and how long that holds.
+    /// Require an approval: `true`, or an object that names the approvers and how long an approval
+    /// is valid.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = false)))]
     #[serde(default, deserialize_with = "wanted", skip_serializing_if = "Option::is_none")]
     pub approval: Option<ApprovalWanted>,
-    /// What becomes of a task that is handed round in circles.
+    /// What to do if the task is handed around in a loop.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = "refuse")))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_loop: Option<OnLoop>,
 }
 
 impl Offer {
-    /// An offer to somebody, of nothing yet.
+    /// An offer to a receiver, without content.
     pub fn to(to: Receiver) -> Self {
         Self {
             task: None,
@@ -88,69 +104,79 @@ impl Offer {
     }
 }
 
-/// What becomes of a task that is handed round in circles.
+/// What happens to a task that is handed around in a loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum OnLoop {
-    /// The hand-off is refused; the giver keeps the task.
+    /// The hand-off is rejected; the giver keeps the task.
     #[default]
     Refuse,
-    /// The task waits for a person to decide.
+    /// The task waits for review.
     Review,
 }
 
-/// Takes what is offered.
+/// Accepts a hand-off.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Accept {
-    /// Which hand-off.
+    /// The hand-off.
     pub handoff: HandoffId,
-    /// How long the receiver's lease of the task is; as long as the giver's if not given.
+    /// The receiver's lease of the task in milliseconds. If omitted, the length of the giver's
+    /// lease.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(range(min = limits::LEASE_MS_MIN, max = limits::LEASE_MS_MAX))
+    )]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_ms: Option<u64>,
-    /// Whether keys that the receiver has already are replaced.
+    /// Replace keys that exist in the receiver's namespace. If `false`, they are a conflict.
+    ///
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub overwrite: bool,
 }
 
-/// The work that was handed over is done.
+/// Completes the work of a hand-off.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Complete {
-    /// Which hand-off.
+    /// The hand-off.
     pub handoff: HandoffId,
-    /// What came of it.
+    /// The result. Default: none.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub result: Option<Json>,
-    /// What changed in the map that was handed over.
+    /// The changed members of the hand-off's `state`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub changes: BTreeMap<String, Json>,
 }
 
-/// Which hand-offs a list shows, newest last.
+/// Which hand-offs to list, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "HandoffList"))]
 #[serde(deny_unknown_fields)]
 pub struct List {
-    /// Only those that this agent may accept, or has.
+    /// Only hand-offs that this agent may accept or has accepted. If omitted, any receiver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<AgentId>,
-    /// Only those of this giver.
+    /// Only hand-offs of this giver. If omitted, any giver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<AgentId>,
-    /// Only those of this task.
+    /// Only hand-offs of this task. If omitted, any task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-    /// Only those of this status.
+    /// Only hand-offs with this status. If omitted, any status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
-    /// How many at most.
+    /// The maximum number of results.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::PAGE_DEFAULT),
+        range(min = 1, max = limits::PAGE_MAX),
+    ))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// Where the page before ended.
+    /// The `cursor` of the previous page. If omitted, the first page is returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<HandoffId>,
 }

@@ -9,17 +9,17 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::limits;
 use crate::names::AgentId;
 
-/// An agent, or whoever can do something. On the wire an id, or `{"capability": name}`.
+/// The receiver of a hand-off. On the wire an agent id, or `{"capability": name}`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Receiver {
-    /// This agent and no other.
+    /// This agent.
     Agent(AgentId),
-    /// The first to accept among those who can do this.
+    /// The first agent with this capability that accepts.
     Capability(String),
 }
 
 impl Receiver {
-    /// The agent it is for, if it is for one.
+    /// The agent, if one is named.
     pub fn agent(&self) -> Option<&AgentId> {
         match self {
             Self::Agent(agent) => Some(agent),
@@ -27,7 +27,7 @@ impl Receiver {
         }
     }
 
-    /// What the receiver must be able to do, if that is all that is asked.
+    /// The capability, if one is named.
     pub fn capability(&self) -> Option<&str> {
         match self {
             Self::Agent(_) => None,
@@ -35,7 +35,7 @@ impl Receiver {
         }
     }
 
-    /// Bytes of its name.
+    /// The size of its name in bytes.
     pub fn bytes(&self) -> usize {
         match self {
             Self::Agent(agent) => agent.as_str().len(),

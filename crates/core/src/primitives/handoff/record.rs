@@ -14,33 +14,33 @@ use crate::rule::Finding;
 use crate::time::Timestamp;
 use crate::trace::kept;
 
-/// Where a hand-off is in its life.
+/// The status of a hand-off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "HandoffStatus"))]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It waits to be approved, or for its receiver.
+    /// Offered, and waiting for approval or for its receiver.
     Offered,
-    /// Somebody has approved it; it waits for its receiver.
+    /// Approved, and waiting for its receiver.
     Approved,
-    /// Its receiver has got it, and has not answered.
+    /// Delivered to its receiver, which has not answered.
     Delivered,
-    /// Its receiver has taken it.
+    /// Accepted by its receiver.
     Accepted,
-    /// Its receiver, or who should have approved it, does not want it.
+    /// Rejected by its receiver or an approver.
     Rejected,
-    /// Nobody took it in time.
+    /// Not accepted in time.
     Expired,
-    /// Its giver has withdrawn it.
+    /// Cancelled by its giver.
     Cancelled,
-    /// What was handed over is done.
+    /// The work was completed.
     Completed,
-    /// What was handed over was not done, or it could not be handed over.
+    /// The work was not completed, or the hand-off was not possible.
     Failed,
 }
 
 impl Status {
-    /// Every status, in the order of a life.
+    /// Every status, in the order of the life cycle.
     pub const ALL: [Self; 9] = [
         Self::Offered,
         Self::Approved,
@@ -58,12 +58,12 @@ impl Status {
         matches!(self, Self::Offered | Self::Approved | Self::Delivered)
     }
 
-    /// Whether nothing changes any more.
+    /// Whether it never changes again.
     pub fn is_finished(self) -> bool {
         !self.is_open() && self != Self::Accepted
     }
 
-    /// The status as it stands on the wire, and in a sentence.
+    /// The status as on the wire and in messages.
     pub fn word(self) -> &'static str {
         match self {
             Self::Offered => "offered",
@@ -79,15 +79,15 @@ impl Status {
     }
 }
 
-/// Who must approve a hand-off, and for how long that holds.
+/// Who must approve a hand-off, and how long an approval is valid.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ApprovalWanted {
-    /// Who may; anyone but the giver and the receiver if nobody is named.
+    /// The approvers. If omitted, any agent except the giver and the receiver.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub by: BTreeSet<AgentId>,
-    /// How long an approval holds; as long as the offer if not given.
+    /// How long an approval is valid, in milliseconds. If omitted, as long as the offer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_ms: Option<u64>,
 }
@@ -126,29 +126,29 @@ impl<'de> Visitor<'de> for Reading {
     }
 }
 
-/// What is known about the approval of a hand-off.
+/// The approval of a hand-off.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Approval {
-    /// Who may; anyone but the giver and the receiver if nobody is named.
+    /// The agents that may approve. If omitted, any agent except the giver and the receiver.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub by: BTreeSet<AgentId>,
-    /// How long one holds; as long as the offer if not given.
+    /// How long an approval is valid, in milliseconds. Absent if as long as the offer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_ms: Option<u64>,
-    /// Who has approved it.
+    /// The agent that approved it. Absent if it is not approved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved_by: Option<AgentId>,
-    /// Until when that holds.
+    /// When the approval expires. Absent if it is not approved or does not expire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
 }
 
-/// Somebody has got a hand-off to look at.
+/// A delivery to a receiver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Delivery {
-    /// Who.
+    /// The receiver.
     pub receiver: AgentId,
     /// When it is delivered again unless it is answered.
     pub until: Timestamp,
@@ -162,11 +162,11 @@ pub struct Taken {
     pub key: KeyName,
     /// The version that was handed over.
     pub version: Version,
-    /// How large its value is.
+    /// The size of its value in bytes.
     pub bytes: u64,
-    /// What kind of value it is, as JSON names it.
+    /// The JSON type of its value.
     pub kind: Shape,
-    /// Whether it moved from the giver's own namespace to the receiver's.
+    /// Whether it moved from the giver's namespace to the receiver's. Absent if `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub moved: bool,
 }
@@ -188,7 +188,7 @@ impl Taken {
 pub struct LeftOut {
     /// `namespace/key` as it was selected.
     pub key: KeyName,
-    /// Why: `missing`, or `too_large` to stand in an answer.
+    /// `missing`, or `too_large` to be part of the answer.
     pub reason: String,
 }
 
@@ -196,24 +196,24 @@ pub struct LeftOut {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Receipt {
-    /// Keys, with versions and sizes.
+    /// The keys with versions and sizes. Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<Taken>,
-    /// How many bytes the flat map had.
+    /// The size of `state` in bytes.
     pub state_bytes: u64,
-    /// What was selected and left out.
+    /// Selected keys that were left out. Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
 }
 
-/// How a step of a hand-off went.
+/// The outcome of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StepStatus {
-    /// It was done.
+    /// It succeeded.
     Completed,
-    /// It could not be done, and nothing has moved.
+    /// It failed, and nothing was moved.
     Failed,
 }
 
@@ -221,16 +221,16 @@ pub enum StepStatus {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Step {
-    /// Which: `validate`, `transfer_state`, `transfer_task`, or what became of an offer.
+    /// The step: `validate`, `transfer_state`, `transfer_task`, or an event of the offer.
     pub step: String,
-    /// How it went.
+    /// The outcome.
     pub status: StepStatus,
-    /// When.
+    /// When it happened.
     pub at: Timestamp,
-    /// By whom.
+    /// The agent that did it. Absent if it was the engine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<AgentId>,
-    /// In words.
+    /// Details in words. Absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
 }
@@ -239,98 +239,98 @@ pub struct Step {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Handoff {
-    /// Which.
+    /// The id of the hand-off.
     pub id: HandoffId,
-    /// Where it is in its life.
+    /// The status.
     pub status: Status,
-    /// Who gives.
+    /// The giver.
     pub from: AgentId,
-    /// To whom: the id of an agent, or `{"capability": name}`.
+    /// The receiver: an agent id, or `{"capability": name}`.
     pub to: Receiver,
-    /// Who has accepted it.
+    /// The agent that accepted it. Absent before that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receiver: Option<AgentId>,
-    /// The task that changes hands.
+    /// The task that is handed over. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-    /// What has been done.
+    /// Completed work. Absent if not given.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub work_completed: Option<Json>,
-    /// What is left to do.
+    /// Remaining work. Absent if not given.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub remaining_work: Option<Json>,
-    /// Whatever else the receiver should know.
+    /// Further notes. Absent if not given.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub notes: Option<Json>,
-    /// Why it is handed over.
+    /// The reason. Absent if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What the receiver needs to know as a flat map.
+    /// Context as a flat object. Absent if empty.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub state: BTreeMap<String, Json>,
-    /// What the work has produced under which names.
+    /// Names of what the work has produced. Absent if not given.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub output_keys: Option<Json>,
-    /// What the work has made, by reference.
+    /// References to what the work has produced. Absent if not given.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub artifacts: Option<Json>,
-    /// Keys that go along.
+    /// Keys that are handed over. Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<Selected>,
-    /// The trace that this is a part of.
+    /// W3C trace context (`traceparent`). Absent if not given.
     #[serde(default, deserialize_with = "kept", skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<Traceparent>,
-    /// Fingerprint of all that is proposed: what an approval is bound to.
+    /// Digest of the proposal; an approval is bound to it.
     pub digest: String,
-    /// Fingerprint of what the receiver is told and of how far the task is: equal ones mean that
+    /// Digest of what the receiver gets and of the progress of the task; equal digests mean that
     /// nothing has changed.
     pub content: String,
-    /// How often the task has changed hands before this.
+    /// How often the task was handed over before.
     pub hops: u64,
-    /// It must be accepted by then.
+    /// When the offer expires.
     pub deadline: Timestamp,
-    /// How long after it was delivered it is delivered again.
+    /// How long after a delivery without an answer it is delivered again, in milliseconds.
     pub redeliver_ms: u64,
-    /// Who may let it pass, and who has.
+    /// The required approval. Absent if none is required.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approval>,
-    /// How often it was delivered.
+    /// The number of deliveries.
     #[serde(default)]
     pub deliveries: u64,
-    /// Who has got it to look at.
+    /// The current delivery. Absent if it is not delivered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Delivery>,
-    /// What the receiver got.
+    /// What the receiver got. Absent before acceptance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipt: Option<Receipt>,
-    /// What came of it.
+    /// The result. Absent if there is none.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub result: Option<Json>,
-    /// What changed in the map that was handed over.
+    /// The changed members of `state`. Absent if there are none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub changes: BTreeMap<String, Json>,
-    /// Why it failed.
+    /// The error. Absent unless it failed.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub error: Option<Json>,
-    /// What rules had to say about it that did not stop it.
+    /// Findings of rules that did not stop it. Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Finding>,
-    /// What becomes of a task that is handed round in circles.
+    /// What happens if the task is handed around in a loop. Absent if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_loop: Option<OnLoop>,
-    /// What happened, and when.
+    /// The steps so far.
     pub steps: Vec<Step>,
     /// When it was offered.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// When it was last changed.
     pub updated_at: Timestamp,
-    /// When it ended.
+    /// When it ended. Absent before that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
 }
 
 impl Handoff {
-    /// What a giver said, as a record.
+    /// The record of an offer.
     pub fn new(id: HandoffId, from: AgentId, offer: Offer, now: Timestamp) -> Self {
         let approval = offer.approval.map(|ApprovalWanted { by, expires_ms }| Approval {
             by,
@@ -374,7 +374,7 @@ impl Handoff {
         }
     }
 
-    /// Notes what has been done.
+    /// Adds a successful step.
     pub fn step(&mut self, step: &str, at: Timestamp, by: Option<&AgentId>, detail: Option<&str>) {
         self.steps.push(Step {
             step: step.to_owned(),
@@ -385,7 +385,7 @@ impl Handoff {
         });
     }
 
-    /// Notes what could not be done; with that it has failed.
+    /// Adds a failed step; the hand-off has failed.
     pub fn fail(&mut self, step: &str, at: Timestamp, error: Json, detail: String) {
         let (status, by, detail) = (StepStatus::Failed, None, Some(detail));
         self.steps.push(Step { step: step.to_owned(), status, at, by, detail });
@@ -394,25 +394,25 @@ impl Handoff {
         self.ended_at = Some(at);
     }
 
-    /// Nothing changes any more after this.
+    /// Ends it; it never changes again.
     pub fn end(&mut self, status: Status, at: Timestamp) {
         (self.status, self.ended_at, self.delivery) = (status, Some(at), None);
     }
 
-    /// Whether it has what it needs to be accepted at this moment, as far as approvals go.
+    /// Whether it has the approval that it needs at this time.
     pub fn is_approved(&self, now: Timestamp) -> bool {
         let Some(approval) = &self.approval else { return true };
         approval.approved_by.is_some() && approval.expires_at.is_none_or(|moment| now < moment)
     }
 
-    /// Whether it was refused because of rules.
+    /// Whether a rule rejected it.
     pub fn is_invalid(&self) -> bool {
         self.steps
             .last()
             .is_some_and(|step| step.step == "validate" && step.status == StepStatus::Failed)
     }
 
-    /// About how many bytes it takes, in memory and in the log.
+    /// Approximate size in memory and in the log, in bytes.
     pub fn bytes(&self) -> usize {
         let json = |json: &Option<Json>| json.as_ref().map_or(0, |json| json.as_bytes().len() + 24);
         let map = |map: &BTreeMap<String, Json>| -> usize {

@@ -9,22 +9,23 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::names::KeyName;
 use crate::numbers::Version;
 
-/// On the wire `namespace/key`, or `{"key": "namespace/key", "version": n}` if it must be that one.
+/// A selected key: `namespace/key`, or `{"key": "namespace/key", "version": n}` to require that
+/// version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Selected {
-    /// Which key, and where.
+    /// The key with its namespace.
     pub name: KeyName,
-    /// Which version it must have.
+    /// The required version.
     pub version: Option<Version>,
 }
 
 impl Selected {
-    /// Reads `namespace/key`.
+    /// Parses `namespace/key`.
     pub fn parse(text: &str) -> Result<Self, String> {
         Ok(Self { name: KeyName::parse(text)?, version: None })
     }
 
-    /// About how many bytes it takes.
+    /// Approximate size in bytes.
     pub fn bytes(&self) -> usize {
         self.name.as_str().len() + 23
     }

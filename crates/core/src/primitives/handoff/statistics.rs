@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::histogram::Durations;
 use crate::names::AgentId;
 
-/// Everything about the hand-offs of a workspace, or between two agents.
+/// Statistics about the hand-offs of a workspace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(
     feature = "schema",
@@ -13,49 +13,49 @@ use crate::names::AgentId;
     schemars(rename = "HandoffStatistics")
 )]
 pub struct Statistics {
-    /// How many there were.
+    /// The total number.
     pub count: u64,
-    /// How many can still be accepted.
+    /// The number that can still be accepted.
     pub open: u64,
-    /// How many were accepted and are not done.
+    /// The number that were accepted and are not completed.
     pub accepted: u64,
-    /// How many were done.
+    /// The number that were completed.
     pub completed: u64,
-    /// How many failed.
+    /// The number that failed.
     pub failed: u64,
-    /// How many were not wanted by their receiver.
+    /// The number that were rejected.
     pub rejected: u64,
-    /// How many nobody took in time.
+    /// The number that expired.
     pub expired: u64,
-    /// How many were withdrawn.
+    /// The number that were cancelled.
     pub cancelled: u64,
-    /// How many failed because a rule forbade them.
+    /// The number that failed because of a rule.
     pub validation_errors: u64,
-    /// Completed ones among those that ended; 0 if none has.
+    /// The share of completed ones among those that ended; 0 if none has.
     pub success_rate: f64,
-    /// How long they took from the offer to the end.
+    /// Durations from offer to end.
     pub durations: Durations,
-    /// How long they took from the offer until they were accepted.
+    /// Durations from offer to acceptance.
     pub acceptance: Durations,
-    /// The same for each pair of agents, the most frequent first.
+    /// The same per pair of agents, most frequent first. Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pairs: Vec<Pair>,
 }
 
-/// What is known about hand-offs from one agent to another.
+/// Statistics about the hand-offs from one agent to another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pair {
-    /// Who gave.
+    /// The giver.
     pub from: AgentId,
-    /// To whom, as it was said: an agent, or what it can do.
+    /// The receiver as addressed: an agent, or a capability.
     pub to: String,
-    /// How many there were.
+    /// The total number.
     pub count: u64,
-    /// How many were done.
+    /// The number that were completed.
     pub completed: u64,
-    /// How many ended otherwise.
+    /// The number that ended otherwise.
     pub ended_otherwise: u64,
-    /// How long they took from the offer to the end.
+    /// Durations from offer to end.
     pub durations: Durations,
 }

@@ -10,6 +10,7 @@ use crate::handoff::{Added, Counters, Delivery, Facts, Handoff, List, Statistics
 use crate::limits;
 use crate::names::{AgentId, HandoffId, TaskId};
 use crate::numbers::{Revision, WaitId};
+use crate::primitive::{self, Forgotten};
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
 use crate::waiting::wait::{Left, Wait};
@@ -18,8 +19,8 @@ use crate::waiting::wait_queue::{self, WaitQueues};
 /// Somebody who waits for a hand-off.
 pub type Waiter = wait_queue::Waiter<AgentId>;
 
-/// Every hand-off of a workspace, and who waits for one. Changes only by [`Table::evolve`],
-/// [`Table::undo`] and [`Table::trim`].
+/// Every hand-off of a workspace, and who waits for one. Changes only by `Table::evolve`,
+/// `Table::undo` and `Table::trim`.
 #[derive(Default)]
 pub struct Table {
     by_id: BTreeMap<HandoffId, Arc<Handoff>>,
@@ -54,9 +55,12 @@ pub struct Undo {
     latest: (Revision, usize),
 }
 
-impl Table {
-    /// Applies a fact. Total: whatever `decide` can produce applies.
-    pub fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
+impl primitive::Table for Table {
+    type Event = Event;
+    type Undo = Undo;
+    type Facts = Facts;
+
+    fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
         let latest = self.latest;
         let wait = self.evolve_wait(event, moment);
         let mut undo = Undo { handoff: None, added: None, wait, latest };
@@ -76,6 +80,99 @@ impl Table {
         undo
     }
 
+    fn undo(&mut self, undo: Undo) {
+        let Undo { handoff, added, wait, latest } = undo;
+        if let Some(added) = added {
+            self.counters.take_back(added);
+        }
+        if let Some((id, before)) = handoff {
+            self.replace(&id, before.as_ref());
+        }
+        if let Some((id, before)) = wait {
+            self.wait_queues.replace(id, before);
+        }
+        self.latest = latest;
+    }
+
+    fn facts(&self) -> Facts {
+        Facts {
+            records: self.by_id.values().map(Arc::clone).collect(),
+            waits: self.wait_queues.all().cloned().collect(),
+            counters: self.counters.clone(),
+        }
+    }
+
+    fn restore(Facts { records, waits, counters }: Facts) -> Self {
+        let mut table = Self { counters, ..Self::default() };
+        for handoff in records {
+            table.replace(&handoff.id.clone(), Some(&handoff));
+        }
+        for waiter in waits {
+            table.wait_queues.replace(waiter.wait.id, Some(waiter));
+        }
+        table
+    }
+
+    fn check(&self) {
+        self.wait_queues.check();
+        let mut open: BTreeSet<&TaskId> = BTreeSet::new();
+        let (mut timers, mut finished) = (0, 0);
+        for handoff in self.by_id.values() {
+            assert_eq!(handoff.status.is_finished(), handoff.ended_at.is_some(), "{}", handoff.id);
+            if let Some(task) = handoff.task.as_ref().filter(|_| handoff.status.is_open()) {
+                assert!(open.insert(task), "a task is offered once");
+            }
+            let is_delivered = handoff.status == Status::Delivered;
+            assert_eq!(handoff.delivery.is_some(), is_delivered, "{}", handoff.id);
+            timers += usize::from(handoff.status.is_open());
+            finished += usize::from(handoff.status.is_finished());
+        }
+        assert_eq!([self.timers.len(), self.finished.len()], [timers, finished]);
+        assert_eq!(self.by_status.len(), self.by_id.len(), "every hand-off has a status");
+        let tasks = self.by_id.values().filter(|handoff| handoff.task.is_some()).count();
+        assert_eq!(self.by_task.len(), tasks, "and is found by its task");
+    }
+
+    fn next_deadline(&self) -> Option<Timestamp> {
+        let timer = self.timers.first().map(|(moment, _)| *moment);
+        timer.into_iter().chain(self.wait_queues.next_end()).min()
+    }
+
+    fn wake(&mut self, moment: Timestamp) {
+        self.awake_since = moment;
+        let open = self
+            .by_id
+            .values()
+            .filter_map(|handoff| Some((self.moment_of(handoff)?, handoff.id.clone())));
+        self.timers = open.collect();
+    }
+
+    /// Forgets the hand-offs that ended first, if there are too many. It happens after every batch,
+    /// to the same ones whenever the batch is replayed. Answers with those it has forgotten.
+    fn trim(&mut self) -> Vec<Forgotten> {
+        let too_many = |table: &Self| {
+            table.finished.len() > limits::HANDOFFS_FINISHED_MAX
+                || table.finished_bytes > limits::HANDOFFS_FINISHED_BYTES_MAX
+        };
+        let mut forgotten = Vec::new();
+        while too_many(self) {
+            let Some((_, id)) = self.finished.first().cloned() else { break };
+            self.replace(&id, None);
+            forgotten.push(Forgotten::Handoff(id));
+        }
+        forgotten
+    }
+
+    fn wait_ids(&self) -> impl Iterator<Item = WaitId> {
+        self.wait_queues.all().map(|waiter| waiter.wait.id)
+    }
+
+    fn is_waiting(&self, wait: WaitId) -> bool {
+        self.wait_queues.get(wait).is_some()
+    }
+}
+
+impl Table {
     fn evolve_wait(
         &mut self,
         event: &Event,
@@ -104,21 +201,6 @@ impl Table {
             | Event::Completed { .. }
             | Event::Failed { .. } => None,
         }
-    }
-
-    /// Takes back one change; the latest must be taken back first.
-    pub fn undo(&mut self, undo: Undo) {
-        let Undo { handoff, added, wait, latest } = undo;
-        if let Some(added) = added {
-            self.counters.take_back(added);
-        }
-        if let Some((id, before)) = handoff {
-            self.replace(&id, before.as_ref());
-        }
-        if let Some((id, before)) = wait {
-            self.wait_queues.replace(id, before);
-        }
-        self.latest = latest;
     }
 
     fn replace(&mut self, id: &HandoffId, after: Option<&Arc<Handoff>>) {
@@ -220,22 +302,6 @@ impl Table {
         }
         let span_ms = handoff.deadline.since(handoff.created_at).min(handoff.redeliver_ms);
         handoff.deadline.max(self.awake_since.after(span_ms))
-    }
-
-    /// Forgets the hand-offs that ended first, if there are too many. It happens after every batch,
-    /// to the same ones whenever the batch is replayed. Answers with those it has forgotten.
-    pub fn trim(&mut self) -> Vec<HandoffId> {
-        let too_many = |table: &Self| {
-            table.finished.len() > limits::HANDOFFS_FINISHED_MAX
-                || table.finished_bytes > limits::HANDOFFS_FINISHED_BYTES_MAX
-        };
-        let mut forgotten = Vec::new();
-        while too_many(self) {
-            let Some((_, id)) = self.finished.first().cloned() else { break };
-            self.replace(&id, None);
-            forgotten.push(id);
-        }
-        forgotten
     }
 
     /// A hand-off.
@@ -376,67 +442,9 @@ impl Table {
         over.map(|(_, id)| self.by_id[id].as_ref())
     }
 
-    /// When the engine should next send [`Command::Expire`](super::Command::Expire).
-    pub fn next_deadline(&self) -> Option<Timestamp> {
-        let timer = self.timers.first().map(|(moment, _)| *moment);
-        timer.into_iter().chain(self.wait_queues.next_end()).min()
-    }
-
-    /// The workspace is served again from this moment on.
-    pub fn wake(&mut self, moment: Timestamp) {
-        self.awake_since = moment;
-        let open = self
-            .by_id
-            .values()
-            .filter_map(|handoff| Some((self.moment_of(handoff)?, handoff.id.clone())));
-        self.timers = open.collect();
-    }
-
     /// How many there were, how they ended, how long they took.
     pub fn statistics(&self) -> Statistics {
         self.counters.shown()
-    }
-
-    /// Everything, for a snapshot.
-    pub fn facts(&self) -> Facts {
-        Facts {
-            records: self.by_id.values().map(Arc::clone).collect(),
-            waits: self.wait_queues.all().cloned().collect(),
-            counters: self.counters.clone(),
-        }
-    }
-
-    /// Puts together what a snapshot holds.
-    pub fn restore(Facts { records, waits, counters }: Facts) -> Self {
-        let mut table = Self { counters, ..Self::default() };
-        for handoff in records {
-            table.replace(&handoff.id.clone(), Some(&handoff));
-        }
-        for waiter in waits {
-            table.wait_queues.replace(waiter.wait.id, Some(waiter));
-        }
-        table
-    }
-
-    /// Asserts the invariants of the module's story.
-    pub fn check(&self) {
-        self.wait_queues.check();
-        let mut open: BTreeSet<&TaskId> = BTreeSet::new();
-        let (mut timers, mut finished) = (0, 0);
-        for handoff in self.by_id.values() {
-            assert_eq!(handoff.status.is_finished(), handoff.ended_at.is_some(), "{}", handoff.id);
-            if let Some(task) = handoff.task.as_ref().filter(|_| handoff.status.is_open()) {
-                assert!(open.insert(task), "a task is offered once");
-            }
-            let is_delivered = handoff.status == Status::Delivered;
-            assert_eq!(handoff.delivery.is_some(), is_delivered, "{}", handoff.id);
-            timers += usize::from(handoff.status.is_open());
-            finished += usize::from(handoff.status.is_finished());
-        }
-        assert_eq!([self.timers.len(), self.finished.len()], [timers, finished]);
-        assert_eq!(self.by_status.len(), self.by_id.len(), "every hand-off has a status");
-        let tasks = self.by_id.values().filter(|handoff| handoff.task.is_some()).count();
-        assert_eq!(self.by_task.len(), tasks, "and is found by its task");
     }
 }
 

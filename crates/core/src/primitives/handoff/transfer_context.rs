@@ -10,29 +10,29 @@ use crate::json::{Json, given};
 use crate::names::{HandoffId, Traceparent};
 use crate::trace::kept;
 
-/// Where the work came from, what is known, and what was produced.
+/// A hand-off in a portable form.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TransferContext {
-    /// The task that the work belongs to, where it came from.
+    /// The task at its origin. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub originating_task_id: Option<String>,
-    /// Who had it: an id, or an address.
+    /// The giver: an id or an address. Absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub originating_agent: Option<String>,
-    /// The flat map.
+    /// The flat object of context.
     #[serde(default)]
     pub state: BTreeMap<String, Json>,
-    /// What was produced under which names.
+    /// Names of what was produced. Absent if none were given.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub output_keys: Option<Json>,
-    /// The hand-off this was written from.
+    /// The hand-off that this was exported from. Absent in contexts of other systems.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handoff_id: Option<HandoffId>,
-    /// Why it was handed over.
+    /// The reason. Absent if none was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The trace that this is a part of.
+    /// W3C trace context (`traceparent`). Absent if none was given.
     #[serde(default, deserialize_with = "kept", skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<Traceparent>,
 }
@@ -52,8 +52,8 @@ impl From<&Handoff> for TransferContext {
 }
 
 impl TransferContext {
-    /// What to say to hand on here what came from elsewhere. Where it came from is kept as notes:
-    /// tasks and agents of elsewhere mean nothing here.
+    /// An offer that hands on here what came from another system. Its origin becomes `notes`,
+    /// because tasks and agents of another system have no meaning here.
     pub fn offer(self, to: Receiver) -> Offer {
         let mut origin = serde_json::Map::new();
         let mut note = |name: &str, text: Option<String>| {

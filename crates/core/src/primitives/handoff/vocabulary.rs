@@ -9,27 +9,28 @@ use crate::handoff::{
     Accept, Complete, Handoff, List, Offer, Receipt, Statistics, TransferContext,
 };
 use crate::json::{Json, given};
-use crate::names::{AgentId, HandoffId, TaskId};
+use crate::names::{AgentId, HandoffId, TaskId, Traceparent};
 use crate::numbers::WaitId;
+use crate::primitive;
 use crate::rule::Finding;
 use crate::task::Task;
 use crate::time::Timestamp;
 use crate::waiting::wait::{Left, Step};
 
-/// What one may ask of hand-offs so that they change.
+/// Commands that change hand-offs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
     /// `handoff.offer`
     Offer(Box<Offer>),
-    /// `handoff.execute`: checks, moves keys and task, in one commit.
+    /// `handoff.execute`: checks, and moves keys and task in one commit.
     Execute(Box<Offer>),
-    /// `handoff.validate`: what would become of an offer, without making it.
+    /// `handoff.validate`: checks an offer without making it.
     Validate(Box<Offer>),
-    /// `handoff.receive`: the next one for the caller, to be answered.
+    /// `handoff.receive`: the next hand-off for the caller.
     Receive {
-        /// How long to wait for one at most; not at all if not given.
+        /// How long to wait for a hand-off, in milliseconds. If omitted, the call does not wait.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         wait_ms: Option<u64>,
     },
@@ -37,273 +38,317 @@ pub enum Command {
     Accept(Accept),
     /// `handoff.reject`
     Reject {
-        /// Which hand-off.
+        /// The hand-off.
         handoff: HandoffId,
-        /// Why.
+        /// The reason, which is recorded. Default: none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// `handoff.complete`: and its task with it.
+    /// `handoff.complete`: also completes its task.
     Complete(Box<Complete>),
     /// `handoff.cancel`
     Cancel {
-        /// Which hand-off.
+        /// The hand-off.
         handoff: HandoffId,
-        /// Why.
+        /// The reason, which is recorded. Default: none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
     /// `handoff.approve`
     Approve {
-        /// Which hand-off.
+        /// The hand-off.
         handoff: HandoffId,
-        /// The fingerprint of what is approved, so that nobody approves what they have not seen.
+        /// The `digest` of the hand-off that is approved. If it does not match, the approval is
+        /// rejected. If omitted, it is not compared.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         digest: Option<String>,
-        /// Why.
+        /// The reason, which is recorded. Default: none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// Sent by the policies when somebody may wait for a hand-off that can be delivered.
+    /// Sent by a policy when a waiting call may exist for a hand-off that can be delivered.
     Deliver {
-        /// Which.
+        /// The hand-off.
         handoff: HandoffId,
     },
-    /// Sent by the policies when something has happened to a task that was handed over, or offered.
+    /// Sent by a policy when something happened to a task that was handed over or offered.
     Follow {
-        /// Which task.
+        /// The task.
         task: TaskId,
-        /// What.
+        /// What happened.
         what: Followed,
     },
-    /// Sent by the policies when an agent's session has ended.
+    /// Sent by a policy when the session of an agent has ended.
     LetGo {
-        /// Whose.
+        /// The agent.
         agent: AgentId,
     },
-    /// Sent by the engine when a caller is gone.
+    /// Sent by the engine when the caller of a waiting call is gone.
     GiveUp {
-        /// Which call.
+        /// The waiting call.
         wait: WaitId,
     },
-    /// Sent by the engine when [`Table::next_deadline`](super::Table::next_deadline) has passed.
+    /// Sent by the engine when `Table::next_deadline` has passed.
     Expire,
 }
 
-/// What has happened to a task that a hand-off is about.
+/// What happened to the task of a hand-off.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Followed {
-    /// It is done.
+    /// It was completed.
     Done {
-        /// What came of it.
+        /// The result.
         #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
         result: Option<Json>,
     },
-    /// It has left the hands it was in, and is not done.
+    /// Its holder lost it, and it was not completed.
     Lost {
-        /// How: what became of the task.
+        /// What happened to the task.
         reason: String,
     },
-    /// It went on to another, by this hand-off.
+    /// It was handed on by this hand-off.
     HandedOn {
-        /// Which.
+        /// The hand-off.
         handoff: HandoffId,
     },
 }
 
-/// What one may ask of hand-offs without changing them.
+/// Queries about hand-offs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Query {
     /// `handoff.get`
     Get {
-        /// Which hand-off.
+        /// The hand-off.
         handoff: HandoffId,
     },
-    /// `handoff.list`: a page of them, by id, which is by time.
+    /// `handoff.list`: a page by id, which is by time.
     List(List),
-    /// `handoff.history`: every known hand-off of a task, the first first.
+    /// `handoff.history`: every known hand-off of a task, oldest first.
     History {
-        /// Which task.
+        /// The task.
         task: TaskId,
     },
-    /// `handoff.export`: as other systems write it.
+    /// `handoff.export`: as a portable context.
     Export {
-        /// Which hand-off.
+        /// The hand-off.
         handoff: HandoffId,
     },
     /// `handoff.stats`
     Stats {},
 }
 
-/// Answers of hand-offs.
+/// Replies about hand-offs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
     /// One hand-off.
     Handoff(Arc<Handoff>),
-    /// The next one for the caller; nothing if there was none in time.
+    /// The next hand-off. `null` if there was none in time.
     Received(Option<Arc<Handoff>>),
-    /// The caller has it now.
+    /// The caller accepted it.
     Accepted {
-        /// Which, with the receipt of what the caller got.
+        /// The hand-off with its receipt.
         handoff: Arc<Handoff>,
-        /// The task, with the caller's lease.
+        /// The task with the caller's lease. Absent if the hand-off has no task.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<Box<Task>>,
-        /// The values of the keys that went along, by `namespace/key` as they were selected.
+        /// The values of the received keys, by `namespace/key` as they were selected. Absent if no
+        /// keys were handed over.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         values: BTreeMap<String, Json>,
     },
-    /// A page of them, by id.
+    /// A page of hand-offs, by id.
     Handoffs {
-        /// The page.
+        /// The results on this page.
         handoffs: Vec<Handoff>,
-        /// Where to go on, if there is more.
+        /// The cursor of the next page. Absent on the last page.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<HandoffId>,
     },
-    /// What would become of an offer.
+    /// The result of a validation.
     Verdict {
-        /// Whether it would be made.
+        /// Whether the offer would be made.
         valid: bool,
-        /// What stands against it.
+        /// Rules and checks that forbid it.
         errors: Vec<Finding>,
-        /// What should be known about it.
+        /// Findings that do not forbid it.
         warnings: Vec<Finding>,
     },
-    /// A hand-off as other systems write it.
+    /// A hand-off as a portable context.
     Context(Box<TransferContext>),
-    /// How many there were, how they ended, how long they took.
+    /// Counts, outcomes and durations.
     Stats(Box<Statistics>),
-    /// Nothing had to be done.
+    /// Nothing was done.
     Done,
 }
 
-/// Facts about hand-offs.
+/// Events of hand-offs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// Somebody wants to hand something over.
+    /// A hand-off was offered.
     Offered(Arc<Handoff>),
-    /// Somebody has handed something over, with keys and task.
+    /// A hand-off was executed, with keys and task.
     Executed(Arc<Handoff>),
-    /// It could not be handed over, and nothing has moved.
+    /// The hand-off was rejected by a check; nothing was moved.
     Refused(Arc<Handoff>),
-    /// Somebody has approved it.
+    /// It was approved.
     Approved {
-        /// Which.
+        /// The hand-off.
         handoff: HandoffId,
-        /// Who.
+        /// The agent that approved it.
         by: AgentId,
-        /// Of what: the fingerprint of the proposal.
+        /// The digest of what was approved.
         digest: String,
-        /// Until when that holds.
+        /// When the approval expires.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         until: Option<Timestamp>,
-        /// Why.
+        /// The reason, if given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// Somebody has got it to look at.
+    /// It was delivered to a receiver.
     Delivered {
-        /// Which.
+        /// The hand-off.
         handoff: HandoffId,
-        /// Who.
+        /// The receiver.
         receiver: AgentId,
         /// When it is delivered again unless it is answered.
         until: Timestamp,
-        /// The call that waited for it.
+        /// The waiting call that this answers.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         wait: Option<WaitId>,
     },
-    /// Whoever had got it has not answered.
+    /// The receiver did not answer in time.
     Undelivered {
-        /// Which.
+        /// The hand-off.
         handoff: HandoffId,
     },
-    /// Its receiver has taken it.
+    /// The receiver accepted it.
     Accepted {
-        /// Which.
+        /// The hand-off.
         handoff: HandoffId,
-        /// Who.
+        /// The receiver.
         receiver: AgentId,
         /// What the receiver got.
         receipt: Receipt,
-        /// How long the lease of the task shall be.
+        /// The lease of the task in milliseconds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         lease_ms: Option<u64>,
     },
-    /// Somebody who was asked does not want it.
+    /// The receiver or an approver rejected it.
     Rejected {
-        /// Which.
+        /// The hand-off.
         handoff: HandoffId,
-        /// Who.
+        /// The agent that rejected it.
         by: AgentId,
-        /// Why.
+        /// The reason, if given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// Nobody took it in time.
+    /// It was not accepted in time.
     Expired {
-        /// Which.
+        /// The hand-off.
         handoff: HandoffId,
-        /// Why: `deadline`, or `not_answered` after it was delivered often enough.
+        /// `deadline`, or `not_answered` after too many deliveries.
         reason: String,
     },
-    /// It is withdrawn.
+    /// It was cancelled.
     Cancelled {
-        /// Which.
+        /// The hand-off.
         handoff: HandoffId,
-        /// Why.
+        /// The reason, if given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// What was handed over is done.
+    /// The work was completed.
     Completed {
-        /// Which.
+        /// The hand-off.
         handoff: HandoffId,
-        /// What came of it.
+        /// The result.
         #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
         result: Option<Json>,
-        /// What changed in the map that was handed over.
+        /// The changed members of `state`.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         changes: BTreeMap<String, Json>,
     },
-    /// What was handed over was not done.
+    /// The work was not completed.
     Failed {
-        /// Which.
+        /// The hand-off.
         handoff: HandoffId,
-        /// Why.
+        /// The error.
         error: Json,
     },
-    /// Somebody waits for one.
+    /// A call waits for a hand-off.
     Queued {
-        /// Which call.
+        /// The waiting call.
         wait: WaitId,
-        /// Who.
+        /// The receiver.
         receiver: AgentId,
-        /// Until when at most.
+        /// When the wait times out.
         until: Timestamp,
     },
-    /// Somebody waits no longer.
+    /// A call stopped waiting without a result.
     GaveUp {
-        /// Which call.
+        /// The waiting call.
         wait: WaitId,
-        /// Who waited.
+        /// The agent that waited.
         receiver: AgentId,
-        /// Why.
+        /// The reason.
         left: Left,
     },
 }
 
+impl primitive::Command for Command {
+    fn wait_ms(&self) -> Option<u64> {
+        if let Self::Receive { wait_ms } = self { *wait_ms } else { None }
+    }
+
+    fn has_optional_token(&self) -> Option<bool> {
+        match self {
+            Self::Offer(offer) | Self::Execute(offer) | Self::Validate(offer) => {
+                Some(offer.token.is_some())
+            }
+            _ => None,
+        }
+    }
+
+    fn traceparent(&mut self) -> Option<&mut Option<Traceparent>> {
+        match self {
+            Self::Offer(offer) | Self::Execute(offer) => Some(&mut offer.traceparent),
+            _ => None,
+        }
+    }
+}
+
 impl Event {
-    /// The event's type, as watchers and history know it.
-    pub fn kind(&self) -> &'static str {
+    /// The hand-off that it is about; none if it is about a waiting call.
+    pub fn handoff(&self) -> Option<&HandoffId> {
+        match self {
+            Self::Offered(handoff) | Self::Executed(handoff) | Self::Refused(handoff) => {
+                Some(&handoff.id)
+            }
+            Self::Approved { handoff, .. }
+            | Self::Delivered { handoff, .. }
+            | Self::Undelivered { handoff }
+            | Self::Accepted { handoff, .. }
+            | Self::Rejected { handoff, .. }
+            | Self::Expired { handoff, .. }
+            | Self::Cancelled { handoff, .. }
+            | Self::Completed { handoff, .. }
+            | Self::Failed { handoff, .. } => Some(handoff),
+            Self::Queued { .. } | Self::GaveUp { .. } => None,
+        }
+    }
+}
+
+impl primitive::Event for Event {
+    fn kind(&self) -> &str {
         match self {
             Self::Offered(_) => "handoff.offered",
             Self::Executed(_) => "handoff.executed",
@@ -322,70 +367,20 @@ impl Event {
         }
     }
 
-    /// The hand-off it is about; none if it is about somebody who waits.
-    pub fn handoff(&self) -> Option<&HandoffId> {
-        match self {
-            Self::Offered(handoff) | Self::Executed(handoff) | Self::Refused(handoff) => {
-                Some(&handoff.id)
-            }
-            Self::Approved { handoff, .. }
-            | Self::Delivered { handoff, .. }
-            | Self::Undelivered { handoff }
-            | Self::Accepted { handoff, .. }
-            | Self::Rejected { handoff, .. }
-            | Self::Expired { handoff, .. }
-            | Self::Cancelled { handoff, .. }
-            | Self::Completed { handoff, .. }
-            | Self::Failed { handoff, .. } => Some(handoff),
-            Self::Queued { .. } | Self::GaveUp { .. } => None,
-        }
-    }
-
-    /// The two parts of its subject: `handoffs/` and the hand-off, or `receivers/` and who waits.
-    pub fn subject_parts(&self) -> [&str; 2] {
+    /// `handoffs/` and the hand-off, or `receivers/` and who waits.
+    fn subject_parts(&self) -> [&str; 4] {
         match self {
             Self::Queued { receiver, .. } | Self::GaveUp { receiver, .. } => {
-                ["receivers/", receiver.as_str()]
+                ["receivers/", receiver.as_str(), "", ""]
             }
-            Self::Offered(_)
-            | Self::Executed(_)
-            | Self::Refused(_)
-            | Self::Approved { .. }
-            | Self::Delivered { .. }
-            | Self::Undelivered { .. }
-            | Self::Accepted { .. }
-            | Self::Rejected { .. }
-            | Self::Expired { .. }
-            | Self::Cancelled { .. }
-            | Self::Completed { .. }
-            | Self::Failed { .. } => {
-                ["handoffs/", self.handoff().expect("all others are about one").as_str()]
+            event => {
+                let handoff = event.handoff().expect("all others are about one");
+                ["handoffs/", handoff.as_str(), "", ""]
             }
         }
     }
 
-    /// What it means for a call that waits.
-    pub fn wait(&self) -> Option<Step> {
-        match self {
-            Self::Delivered { wait, .. } => wait.map(Step::Granted),
-            Self::Queued { wait, .. } => Some(Step::Begins(*wait)),
-            Self::GaveUp { wait, .. } => Some(Step::Left(*wait)),
-            Self::Offered(_)
-            | Self::Executed(_)
-            | Self::Refused(_)
-            | Self::Approved { .. }
-            | Self::Undelivered { .. }
-            | Self::Accepted { .. }
-            | Self::Rejected { .. }
-            | Self::Expired { .. }
-            | Self::Cancelled { .. }
-            | Self::Completed { .. }
-            | Self::Failed { .. } => None,
-        }
-    }
-
-    /// Bytes of what is neither bounded by the frame of an event nor part of the subject.
-    pub(crate) fn load(&self) -> usize {
+    fn load(&self) -> usize {
         let text = |text: &Option<String>| text.as_ref().map_or(0, |text| text.len() + 24);
         match self {
             Self::Offered(handoff) | Self::Executed(handoff) | Self::Refused(handoff) => {
@@ -412,6 +407,15 @@ impl Event {
             | Self::Queued { receiver, .. }
             | Self::GaveUp { receiver, .. } => receiver.as_str().len(),
             Self::Undelivered { .. } => 0,
+        }
+    }
+
+    fn wait(&self) -> Option<Step> {
+        match self {
+            Self::Delivered { wait, .. } => wait.map(Step::Granted),
+            Self::Queued { wait, .. } => Some(Step::Begins(*wait)),
+            Self::GaveUp { wait, .. } => Some(Step::Left(*wait)),
+            _ => None,
         }
     }
 }

@@ -9,8 +9,10 @@ use crate::join::{Outcome, Record};
 use crate::limits;
 use crate::names::{AgentId, GroupName, JoinId, TaskId};
 use crate::numbers::WaitId;
+use crate::primitive::Rules;
 use crate::refusal::{TooMany, has_room, within};
 use crate::space::stamp::Stamp;
+use crate::space::{Happening, ReplyPlan as SpacePlan, Space, TasksView};
 use crate::task;
 use crate::waiting::wait::Left;
 
@@ -49,6 +51,32 @@ pub enum ReplyPlan {
 
 fn done(events: Vec<Event>) -> Decided {
     Decided { events, plan: ReplyPlan::Done }
+}
+
+impl Rules for Table {
+    type Command = Command;
+    type Query = Query;
+    type Reply = Reply;
+    type Rejection = Rejection;
+
+    fn decide(
+        space: &Space,
+        command: Command,
+        stamp: &Stamp,
+        happening: &mut Happening<'_>,
+    ) -> Result<SpacePlan, Rejection> {
+        let decided = decide(&space.join, &TasksView(&space.task), command, stamp)?;
+        happening.extend(decided.events);
+        Ok(decided.plan.into())
+    }
+
+    fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
+        Some(self::query(&space.join, &TasksView(&space.task), query))
+    }
+
+    fn ending(space: &Space, event: &Event) -> Result<Reply, Rejection> {
+        ending(&space.join, &TasksView(&space.task), event)
+    }
 }
 
 /// Decides a command against the table as it is.

@@ -8,6 +8,7 @@ use crate::join::{Member, Outcome, Record};
 use crate::limits;
 use crate::names::{AgentId, GroupName, JoinId, TaskId};
 use crate::numbers::{Revision, WaitId};
+use crate::primitive::{self, Forgotten};
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
 use crate::waiting::wait::Wait;
@@ -19,8 +20,8 @@ pub type Waiter = wait_queue::Waiter<JoinId>;
 /// Every join, for a snapshot: how many were ever created, those that are known, who waits.
 pub type Facts = (u64, Vec<Record>, Vec<Waiter>);
 
-/// Every join of a workspace. Changes only by [`Table::evolve`], [`Table::finish`],
-/// [`Table::grow`], [`Table::undo`] and [`Table::trim`].
+/// Every join of a workspace. Changes only by what [`primitive::Table`] lists,
+/// [`Table::add_members`], [`Table::finish`] and [`Table::grow`].
 #[derive(Default)]
 pub struct Table {
     records: BTreeMap<JoinId, Record>,
@@ -60,12 +61,15 @@ pub enum Undo {
     Grown(Vec<(JoinId, usize, bool)>),
 }
 
-impl Table {
-    /// Applies a fact. Total: whatever `decide` can produce applies.
-    pub fn evolve(&mut self, event: &Event, moment: &Moment<'_>, view: &impl View) -> Undo {
+impl primitive::Table for Table {
+    type Event = Event;
+    type Undo = Undo;
+    type Facts = Facts;
+
+    fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
         match event {
-            Event::Created { join, need, group, tasks, deadline } => {
-                let mut record = Record {
+            Event::Created { join, need, group, deadline, .. } => {
+                let record = Record {
                     id: join.clone(),
                     number: self.created,
                     need: *need,
@@ -82,15 +86,6 @@ impl Table {
                     unfinished: 0,
                     bytes: 0,
                 };
-                let there = group.as_ref().map(|group| view.group(group));
-                for task in there.as_ref().unwrap_or(tasks) {
-                    let (index, outcome) = (record.members.len(), view.outcome(task));
-                    record.grow(task.clone());
-                    if let Some(outcome) = outcome {
-                        let outcome = fitting(self.bytes + record.bytes, &record, outcome);
-                        record.note(index, Some(outcome));
-                    }
-                }
                 self.created += 1;
                 self.put_in(record);
                 Undo::Created(join.clone())
@@ -109,6 +104,117 @@ impl Table {
                 Undo::Wait(*wait, self.wait_queues.replace(*wait, None))
             }
         }
+    }
+
+    fn undo(&mut self, undo: Undo) {
+        match undo {
+            Undo::Created(join) => {
+                self.take_out(&join);
+                self.created -= 1;
+            }
+            Undo::Settled(join) => self.settle(&join, Status::Waiting, None, None),
+            Undo::Wait(wait, before) => drop(self.wait_queues.replace(wait, before)),
+            Undo::Finished(there) => {
+                for (join, index) in there {
+                    self.note(&join, index, None);
+                }
+            }
+            Undo::Grown(joins) => {
+                for (join, before, outgrown) in joins {
+                    let mut record = self.take_head(&join);
+                    record.outgrown = outgrown;
+                    for Member { task, .. } in record.members.split_off(before) {
+                        record.unfinished -= 1;
+                        self.by_task.remove(&(task, join.clone(), before));
+                    }
+                    self.put_head(record);
+                }
+            }
+        }
+    }
+
+    fn facts(&self) -> Facts {
+        let records = self.records.values().cloned().collect();
+        (self.created, records, self.wait_queues.all().cloned().collect())
+    }
+
+    fn restore((created, records, waits): Facts) -> Self {
+        let mut table = Self { created, ..Self::default() };
+        for record in records {
+            table.put_in(record);
+        }
+        for waiter in waits {
+            table.wait_queues.replace(waiter.wait.id, Some(waiter));
+        }
+        table
+    }
+
+    fn check(&self) {
+        let (mut unfinished, mut bytes) = (0, 0);
+        for record in self.records.values() {
+            let is_open = |member: &&Member| member.outcome.is_none();
+            let open = record.members.iter().filter(is_open).count();
+            assert_eq!(open, record.unfinished, "who has not finished is counted");
+            assert_eq!(record.status == Status::Waiting, record.settled_at.is_none());
+            assert!(record.bytes <= limits::JOIN_BYTES_MAX, "copied results have a limit");
+            unfinished += open;
+            bytes += record.bytes;
+        }
+        assert_eq!(unfinished, self.by_task.len(), "who has not finished is found by its task");
+        assert_eq!(bytes, self.bytes, "what is copied is counted");
+        assert!(bytes <= limits::JOINS_BYTES_MAX, "copied results have a limit");
+        self.wait_queues.check();
+        for waiter in self.wait_queues.all() {
+            let record = self.get(&waiter.name);
+            let waits = record.is_some_and(|record| record.settled_at.is_none());
+            assert!(waits, "nobody waits for what has settled");
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Timestamp> {
+        if !self.ripe.is_empty() {
+            return Some(Timestamp(0));
+        }
+        let deadline = self.deadlines.first().map(|(moment, _)| *moment);
+        deadline.into_iter().chain(self.wait_queues.next_end()).min()
+    }
+
+    /// Forgets the joins that settled first, if there are too many. It happens after every batch,
+    /// to the same joins whenever the batch is replayed.
+    fn trim(&mut self) -> Vec<Forgotten> {
+        while self.settled.len() > limits::JOINS_SETTLED_MAX
+            || self.settled_members > limits::SETTLED_TASKS_MAX
+        {
+            let Some((_, _, join)) = self.settled.first().cloned() else { break };
+            self.take_out(&join);
+        }
+        Vec::new()
+    }
+
+    fn wait_ids(&self) -> impl Iterator<Item = WaitId> {
+        self.wait_queues.all().map(|waiter| waiter.wait.id)
+    }
+
+    fn is_waiting(&self, wait: WaitId) -> bool {
+        self.wait_queues.get(wait).is_some()
+    }
+}
+
+impl Table {
+    /// Adds the members of a join that was just created, as far as they are known. Taking back the
+    /// creation takes them back.
+    pub fn add_members(&mut self, join: &JoinId, tasks: &[TaskId], view: &impl View) {
+        let mut record = self.take_head(join);
+        let there = record.group.as_ref().map(|group| view.group(group));
+        for task in there.as_deref().unwrap_or(tasks) {
+            let (index, outcome) = (record.members.len(), view.outcome(task));
+            record.grow(task.clone());
+            if let Some(outcome) = outcome {
+                let outcome = fitting(self.bytes + record.bytes, &record, outcome);
+                record.note(index, Some(outcome));
+            }
+        }
+        self.put_in(record);
     }
 
     /// Notes that a task has finished; none if no join is about it.
@@ -144,34 +250,6 @@ impl Table {
             grown.push((join, before, outgrown));
         }
         Some(Undo::Grown(grown))
-    }
-
-    /// Takes back one change; the latest must be taken back first.
-    pub fn undo(&mut self, undo: Undo) {
-        match undo {
-            Undo::Created(join) => {
-                self.take_out(&join);
-                self.created -= 1;
-            }
-            Undo::Settled(join) => self.settle(&join, Status::Waiting, None, None),
-            Undo::Wait(wait, before) => drop(self.wait_queues.replace(wait, before)),
-            Undo::Finished(there) => {
-                for (join, index) in there {
-                    self.note(&join, index, None);
-                }
-            }
-            Undo::Grown(joins) => {
-                for (join, before, outgrown) in joins {
-                    let mut record = self.take_head(&join);
-                    record.outgrown = outgrown;
-                    for Member { task, .. } in record.members.split_off(before) {
-                        record.unfinished -= 1;
-                        self.by_task.remove(&(task, join.clone(), before));
-                    }
-                    self.put_head(record);
-                }
-            }
-        }
     }
 
     fn note(&mut self, join: &JoinId, index: usize, outcome: Option<Outcome>) {
@@ -257,17 +335,6 @@ impl Table {
         self.put_head(record);
     }
 
-    /// Forgets the joins that settled first, if there are too many. It happens after every batch,
-    /// to the same joins whenever the batch is replayed.
-    pub fn trim(&mut self) {
-        while self.settled.len() > limits::JOINS_SETTLED_MAX
-            || self.settled_members > limits::SETTLED_TASKS_MAX
-        {
-            let Some((_, _, join)) = self.settled.first().cloned() else { return };
-            self.take_out(&join);
-        }
-    }
-
     /// What is known of a join.
     pub fn get(&self, join: &JoinId) -> Option<&Record> {
         self.records.get(join)
@@ -344,56 +411,6 @@ impl Table {
     /// Calls whose time is over.
     pub fn overdue_waits(&self, now: Timestamp) -> impl Iterator<Item = &Waiter> {
         self.wait_queues.overdue(now)
-    }
-
-    /// When the engine should next send [`Command::Expire`](super::Command::Expire).
-    pub fn next_deadline(&self) -> Option<Timestamp> {
-        if !self.ripe.is_empty() {
-            return Some(Timestamp(0));
-        }
-        let deadline = self.deadlines.first().map(|(moment, _)| *moment);
-        deadline.into_iter().chain(self.wait_queues.next_end()).min()
-    }
-
-    /// Everything, for a snapshot.
-    pub fn facts(&self) -> Facts {
-        let records = self.records.values().cloned().collect();
-        (self.created, records, self.wait_queues.all().cloned().collect())
-    }
-
-    /// Puts together what a snapshot holds.
-    pub fn restore((created, records, waits): Facts) -> Self {
-        let mut table = Self { created, ..Self::default() };
-        for record in records {
-            table.put_in(record);
-        }
-        for waiter in waits {
-            table.wait_queues.replace(waiter.wait.id, Some(waiter));
-        }
-        table
-    }
-
-    /// Asserts the invariants of the module's story.
-    pub fn check(&self) {
-        let (mut unfinished, mut bytes) = (0, 0);
-        for record in self.records.values() {
-            let is_open = |member: &&Member| member.outcome.is_none();
-            let open = record.members.iter().filter(is_open).count();
-            assert_eq!(open, record.unfinished, "who has not finished is counted");
-            assert_eq!(record.status == Status::Waiting, record.settled_at.is_none());
-            assert!(record.bytes <= limits::JOIN_BYTES_MAX, "copied results have a limit");
-            unfinished += open;
-            bytes += record.bytes;
-        }
-        assert_eq!(unfinished, self.by_task.len(), "who has not finished is found by its task");
-        assert_eq!(bytes, self.bytes, "what is copied is counted");
-        assert!(bytes <= limits::JOINS_BYTES_MAX, "copied results have a limit");
-        self.wait_queues.check();
-        for waiter in self.wait_queues.all() {
-            let record = self.get(&waiter.name);
-            let waits = record.is_some_and(|record| record.settled_at.is_none());
-            assert!(waits, "nobody waits for what has settled");
-        }
     }
 }
 

@@ -5,72 +5,77 @@ use serde::{Deserialize, Serialize};
 use crate::json::{Json, given};
 use crate::names::{AgentId, GroupName, JoinId, TaskId};
 use crate::numbers::WaitId;
+use crate::primitive;
 use crate::task;
 use crate::time::Timestamp;
 use crate::waiting::wait::{Left, Step};
 
-/// What one may ask of joins so that they change.
+/// Commands that change joins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
     /// `join.create`
     Create(Create),
-    /// `join.wait`: the join when it has settled.
+    /// `join.wait`: the join once it has settled.
     Wait {
-        /// Which join.
+        /// The join.
         join: JoinId,
-        /// How long to wait at most; not at all if not given.
+        /// How long to wait, in milliseconds. If omitted, the call does not wait.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         wait_ms: Option<u64>,
     },
-    /// Sent by the policies when it has turned out what becomes of some joins.
+    /// Sent by a policy when the outcome of joins is known.
     Settle,
-    /// Sent by the policies when an agent's session has ended.
+    /// Sent by a policy when the session of an agent has ended.
     LetGo {
-        /// Whose.
+        /// The agent.
         agent: AgentId,
     },
-    /// Sent by the engine when a caller is gone.
+    /// Sent by the engine when the caller of a waiting call is gone.
     GiveUp {
-        /// Which call.
+        /// The waiting call.
         wait: WaitId,
     },
-    /// Sent by the engine when [`Table::next_deadline`](super::Table::next_deadline) has passed.
+    /// Sent by the engine when `Table::next_deadline` has passed.
     Expire,
 }
 
-/// Begins to look after tasks: of a group, or those that are named.
+/// Creates a join over the tasks of a group, or over named tasks. Exactly one of `group` and
+/// `tasks` is required.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Create {
-    /// The id it shall have; a fresh one if not given. In a frame, where `id` is the number of the
-    /// request, it is called `join`.
+    /// The id of the join. If omitted, it is generated. In a WebSocket frame, where `id` numbers
+    /// the request, the field is called `join`.
     #[serde(default, alias = "join", skip_serializing_if = "Option::is_none")]
     pub id: Option<JoinId>,
-    /// All tasks of this group, those that are created later too.
+    /// The group. Tasks that are added to the group later belong to the join too. If omitted,
+    /// `tasks` is required.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<GroupName>,
-    /// These tasks.
+    /// The tasks. If omitted, `group` is required.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tasks: Option<Vec<TaskId>>,
-    /// How many must be completed; if not given, all must have finished, however that was.
+    /// The number of tasks that must complete, or `"all"`: every task must finish, with any
+    /// outcome.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = "all")))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub need: Option<Need>,
-    /// How long it waits for them at most; as long as it takes if not given.
+    /// How long the join waits, in milliseconds. If omitted, without a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_ms: Option<u64>,
 }
 
-/// What one may ask of joins without changing them.
+/// Queries about joins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Query {
     /// `join.get`
     Get {
-        /// Which join.
+        /// The join.
         join: JoinId,
     },
 }
@@ -80,18 +85,18 @@ pub enum Query {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Need {
-    /// That so many are completed.
+    /// This number of tasks must complete.
     Number(u64),
-    /// That all have finished, however that was.
+    /// All tasks must finish, with any outcome.
     Every(Every),
 }
 
-/// The word for it.
+/// The word `all`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Every {
-    /// All of them.
+    /// All tasks.
     All,
 }
 
@@ -101,161 +106,156 @@ impl Default for Need {
     }
 }
 
-/// What has become of a join.
+/// The status of a join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "JoinStatus"))]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Not enough have finished.
+    /// Not enough tasks have finished yet.
     Waiting,
-    /// Enough have.
+    /// Enough tasks have finished.
     Open,
-    /// Enough never will.
+    /// Enough tasks can never complete.
     Failed,
-    /// Its deadline has passed before.
+    /// The deadline passed first.
     Expired,
 }
 
-/// A task in a join, as callers see it.
+/// A task in a join.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Part {
-    /// Which task.
+    /// The task.
     pub task: TaskId,
-    /// Where it is in its life.
+    /// The status of the task.
     pub status: task::Status,
-    /// What came of it.
+    /// The result of the task. Absent if it has none.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub result: Option<Json>,
-    /// Why it failed.
+    /// The error of the task. Absent if it did not fail.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub error: Option<Json>,
-    /// Whether it finished after the join had settled.
+    /// Whether the task finished after the join had settled.
     pub late: bool,
-    /// Whether what came of it is too large to be repeated here: the task has it.
+    /// Whether the result is too large to be copied here; read it from the task. Absent if `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub omitted: bool,
 }
 
-/// A join as callers see it.
+/// A join.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Join {
-    /// Which.
+    /// The id of the join.
     pub id: JoinId,
-    /// What has become of it.
+    /// The status.
     pub status: Status,
     /// What it waits for.
     pub need: Need,
-    /// The group it is about.
+    /// The group. Absent if tasks are named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<GroupName>,
-    /// The tasks: in the order they were named, or that of their creation in the group.
+    /// The tasks in the order they were named, or in order of creation in the group.
     pub members: Vec<Part>,
-    /// Why it failed, in words.
+    /// Why it failed, in words. Absent unless it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Who created it.
+    /// The agent that created it.
     pub created_by: AgentId,
-    /// When.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// How long it waits at most.
+    /// The deadline. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Timestamp>,
-    /// When it ceased to wait.
+    /// When it settled. Absent while it is waiting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settled_at: Option<Timestamp>,
 }
 
-/// Answers of joins.
+/// Replies about joins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
     /// One join.
     Join(Box<Join>),
-    /// A join that has settled; nothing if it has not in time.
+    /// The settled join. `null` if it did not settle in time.
     Settled(Option<Box<Join>>),
-    /// Nothing had to be done.
+    /// Nothing was done.
     Done,
 }
 
-/// Facts about joins.
+/// Events of joins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// Somebody looks after tasks.
+    /// A join was created.
     Created {
-        /// Which join.
+        /// The join.
         join: JoinId,
         /// What it waits for.
         need: Need,
-        /// The group it is about.
+        /// The group. Absent if tasks are named.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         group: Option<GroupName>,
-        /// The tasks it is about, if it is not about a group.
+        /// The named tasks.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tasks: Vec<TaskId>,
-        /// How long it waits at most.
+        /// The deadline.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         deadline: Option<Timestamp>,
     },
-    /// It waits no longer.
+    /// The join settled.
     Settled {
-        /// Which join.
+        /// The join.
         join: JoinId,
-        /// What has become of it.
+        /// The outcome.
         status: Status,
         /// Why it failed, in words.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// Somebody waits for it.
+    /// A call waits for the join.
     Queued {
-        /// Which join.
+        /// The join.
         join: JoinId,
-        /// Who.
+        /// The agent that waits.
         waiter: AgentId,
-        /// Which call.
+        /// The waiting call.
         wait: WaitId,
-        /// Until when at most.
+        /// When the wait times out.
         until: Timestamp,
     },
-    /// Somebody who waited for it is told; follows its settling.
+    /// A waiting call is answered. It follows `join.settled`.
     Answered {
-        /// Which join.
+        /// The join.
         join: JoinId,
-        /// Who.
+        /// The agent that waits.
         waiter: AgentId,
-        /// Which call.
+        /// The waiting call.
         wait: WaitId,
     },
-    /// Somebody waits no longer.
+    /// A call stopped waiting without a result.
     GaveUp {
-        /// Which join.
+        /// The join.
         join: JoinId,
-        /// Who waited.
+        /// The agent that waited.
         waiter: AgentId,
-        /// Which call.
+        /// The waiting call.
         wait: WaitId,
-        /// Why.
+        /// The reason.
         left: Left,
     },
 }
 
-impl Event {
-    /// The event's type, as watchers and history know it.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Created { .. } => "join.created",
-            Self::Settled { .. } => "join.settled",
-            Self::Queued { .. } => "join.queued",
-            Self::Answered { .. } => "join.answered",
-            Self::GaveUp { .. } => "join.gave_up",
-        }
+impl primitive::Command for Command {
+    fn wait_ms(&self) -> Option<u64> {
+        if let Self::Wait { wait_ms, .. } = self { *wait_ms } else { None }
     }
+}
 
-    /// The join it is about.
+impl Event {
+    /// The join that it is about.
     pub fn join(&self) -> &JoinId {
         match self {
             Self::Created { join, .. }
@@ -265,19 +265,24 @@ impl Event {
             | Self::GaveUp { join, .. } => join,
         }
     }
+}
 
-    /// What it means for a call that waits. Nothing was granted to whoever is told how a join has
-    /// settled: asked again, they are told the same, so that no receipt needs to repeat it.
-    pub fn wait(&self) -> Option<Step> {
+impl primitive::Event for Event {
+    fn kind(&self) -> &str {
         match self {
-            Self::Queued { wait, .. } => Some(Step::Begins(*wait)),
-            Self::Answered { wait, .. } | Self::GaveUp { wait, .. } => Some(Step::Left(*wait)),
-            Self::Created { .. } | Self::Settled { .. } => None,
+            Self::Created { .. } => "join.created",
+            Self::Settled { .. } => "join.settled",
+            Self::Queued { .. } => "join.queued",
+            Self::Answered { .. } => "join.answered",
+            Self::GaveUp { .. } => "join.gave_up",
         }
     }
 
-    /// Bytes of what is in it beyond the id of the join.
-    pub(crate) fn load(&self) -> usize {
+    fn subject_parts(&self) -> [&str; 4] {
+        ["joins/", self.join().as_str(), "", ""]
+    }
+
+    fn load(&self) -> usize {
         match self {
             Self::Created { group, tasks, .. } => {
                 let group = group.as_ref().map_or(0, |group| group.as_str().len());
@@ -287,6 +292,14 @@ impl Event {
             Self::Queued { waiter, .. }
             | Self::Answered { waiter, .. }
             | Self::GaveUp { waiter, .. } => waiter.as_str().len(),
+        }
+    }
+
+    fn wait(&self) -> Option<Step> {
+        match self {
+            Self::Queued { wait, .. } => Some(Step::Begins(*wait)),
+            Self::Answered { wait, .. } | Self::GaveUp { wait, .. } => Some(Step::Left(*wait)),
+            _ => None,
         }
     }
 }

@@ -1,28 +1,27 @@
-//! Locks: one holder at a time, and everyone else in line.
+//! Locks: one holder at a time, and a wait queue.
 //!
 //! ```text
-//!            acquire                      release, time over, session ended
+//!            acquire                      release, expiry, end of session
 //!    free ──────────────▶ held ───────────────────────────────────────────▶ free
 //!                         ▲  │                                               │
-//!                  renew  └──┘       somebody waits: held by the first in line, same commit
+//!                  renew  └──┘       with waiters: held by the first, in the same commit
 //! ```
 //!
-//! A lock is there as soon as it is named; one that nobody holds is free and costs nothing. A hold
-//! ends by itself after its time to live unless it is renewed, and with the holder's session if it
-//! has one. Each comes with a token that only grows: whoever was replaced is refused, here and on
-//! every write that carries the token.
+//! A lock exists as soon as it is named; a free lock takes no memory. A hold ends when its time to
+//! live elapses without a renewal, and with the session of its holder if it has one. Each hold has
+//! a token, and tokens only grow: a call or a write with the token of a replaced hold is refused.
 //!
-//! A renewal is written down only when it moves the end by a good part of the time to live, as a
-//! heartbeat is; the answer always tells the end that stands.
+//! A renewal is recorded only if it extends the hold by a quarter of the time to live, like a
+//! heartbeat; the answer always contains the recorded end.
 //!
-//! Invariants, checked by [`Table::check`]:
+//! Invariants, checked by `Table::check`:
 //!
 //! 1. A lock has at most one hold, and no two holds have the same token.
-//! 2. Nobody waits for a free lock.
-//! 3. Whoever waits stands in the order of arrival, and nobody is passed over.
+//! 2. No call waits for a free lock.
+//! 3. Waiting calls are served in the order of arrival.
 //!
-//! Deliberately absent: holding the same lock twice. An agent may be many threads; the second of
-//! them waits like anyone else.
+//! Deliberately absent: reentrant locks. An agent may be several threads; the second of them waits
+//! like any other caller.
 
 mod decide;
 pub(crate) mod operations;

@@ -6,6 +6,7 @@ use std::ops::Bound;
 use super::vocabulary::{Event, Hold, Lock, Status};
 use crate::names::{AgentId, LockName};
 use crate::numbers::{Token, WaitId};
+use crate::primitive;
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
 use crate::waiting::wait::Wait;
@@ -14,8 +15,8 @@ use crate::waiting::wait_queue::{self, WaitQueues};
 /// Somebody who waits for a lock.
 pub type Waiter = wait_queue::Waiter<LockName>;
 
-/// Every lock that somebody has or waits for. Changes only by [`Table::evolve`] and
-/// [`Table::undo`].
+/// Every lock that somebody has or waits for. Changes only by `Table::evolve` and
+/// `Table::undo`.
 #[derive(Default)]
 pub struct Table {
     holds: BTreeMap<LockName, Hold>,
@@ -33,9 +34,12 @@ pub struct Undo {
     wait: Option<(WaitId, Option<Waiter>)>,
 }
 
-impl Table {
-    /// Applies a fact. Total: whatever `decide` can produce applies.
-    pub fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
+impl primitive::Table for Table {
+    type Event = Event;
+    type Undo = Undo;
+    type Facts = (Vec<Hold>, Vec<Waiter>);
+
+    fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
         let name = event.name();
         let before = self.holds.get(name);
         let (hold, wait) = match event {
@@ -74,8 +78,7 @@ impl Table {
         }
     }
 
-    /// Takes back one change; the latest must be taken back first.
-    pub fn undo(&mut self, undo: Undo) {
+    fn undo(&mut self, undo: Undo) {
         if let Some((name, before)) = undo.hold {
             self.replace_hold(&name, before);
         }
@@ -84,6 +87,56 @@ impl Table {
         }
     }
 
+    fn facts(&self) -> Self::Facts {
+        (self.holds.values().cloned().collect(), self.wait_queues.all().cloned().collect())
+    }
+
+    fn restore((holds, waits): Self::Facts) -> Self {
+        let mut table = Self::default();
+        for hold in holds {
+            table.replace_hold(&hold.name.clone(), Some(hold));
+        }
+        for waiter in waits {
+            table.wait_queues.replace(waiter.wait.id, Some(waiter));
+        }
+        table
+    }
+
+    fn check(&self) {
+        let count = self.holds.len();
+        assert_eq!(count, self.by_token.len(), "every hold has its own token");
+        assert_eq!(count, self.by_holder.len(), "every hold has a holder");
+        assert_eq!(count, self.ends.len(), "every hold ends");
+        self.wait_queues.check();
+        for waiter in self.wait_queues.all() {
+            assert!(self.holds.contains_key(&waiter.name), "nobody waits for a free lock");
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Timestamp> {
+        let hold = self.ends.first().map(|(moment, _)| *moment);
+        hold.into_iter().chain(self.wait_queues.next_end()).min()
+    }
+
+    fn wake(&mut self, moment: Timestamp) {
+        self.awake_since = moment;
+        self.ends = self.holds.values().map(|hold| (self.end(hold), hold.name.clone())).collect();
+    }
+
+    fn wait_ids(&self) -> impl Iterator<Item = WaitId> {
+        self.wait_queues.all().map(|waiter| waiter.wait.id)
+    }
+
+    fn is_waiting(&self, wait: WaitId) -> bool {
+        self.wait_queues.get(wait).is_some()
+    }
+
+    fn holds(&self, token: Token) -> bool {
+        self.by_token.contains_key(&token)
+    }
+}
+
+impl Table {
     fn replace_hold(&mut self, name: &LockName, after: Option<Hold>) -> Option<Hold> {
         let before = self.holds.remove(name);
         if let Some(before) = &before {
@@ -129,11 +182,6 @@ impl Table {
     pub fn holds_of(&self, agent: &AgentId) -> impl Iterator<Item = &Hold> {
         let names = self.by_holder.range((agent.clone(), LockName::least())..);
         names.take_while(move |(holder, _)| holder == agent).map(|(_, name)| &self.holds[name])
-    }
-
-    /// Whether somebody holds a lock under this token.
-    pub fn holds(&self, token: Token) -> bool {
-        self.by_token.contains_key(&token)
     }
 
     /// Holds by name, after one of them.
@@ -183,46 +231,5 @@ impl Table {
     /// Calls whose time is over.
     pub fn overdue_waits(&self, now: Timestamp) -> impl Iterator<Item = &Waiter> {
         self.wait_queues.overdue(now)
-    }
-
-    /// When the engine should next send [`Command::Expire`](super::Command::Expire).
-    pub fn next_deadline(&self) -> Option<Timestamp> {
-        let hold = self.ends.first().map(|(moment, _)| *moment);
-        hold.into_iter().chain(self.wait_queues.next_end()).min()
-    }
-
-    /// The workspace is served again from this moment on.
-    pub fn wake(&mut self, moment: Timestamp) {
-        self.awake_since = moment;
-        self.ends = self.holds.values().map(|hold| (self.end(hold), hold.name.clone())).collect();
-    }
-
-    /// Everything, for a snapshot.
-    pub fn facts(&self) -> (Vec<Hold>, Vec<Waiter>) {
-        (self.holds.values().cloned().collect(), self.wait_queues.all().cloned().collect())
-    }
-
-    /// Puts together what a snapshot holds.
-    pub fn restore((holds, waits): (Vec<Hold>, Vec<Waiter>)) -> Self {
-        let mut table = Self::default();
-        for hold in holds {
-            table.replace_hold(&hold.name.clone(), Some(hold));
-        }
-        for waiter in waits {
-            table.wait_queues.replace(waiter.wait.id, Some(waiter));
-        }
-        table
-    }
-
-    /// Asserts the invariants of the module's story.
-    pub fn check(&self) {
-        let count = self.holds.len();
-        assert_eq!(count, self.by_token.len(), "every hold has its own token");
-        assert_eq!(count, self.by_holder.len(), "every hold has a holder");
-        assert_eq!(count, self.ends.len(), "every hold ends");
-        self.wait_queues.check();
-        for waiter in self.wait_queues.all() {
-            assert!(self.holds.contains_key(&waiter.name), "nobody waits for a free lock");
-        }
     }
 }

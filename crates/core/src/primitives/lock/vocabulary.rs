@@ -2,12 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "schema")]
+use crate::limits;
 use crate::names::{AgentId, LockName};
 use crate::numbers::{Token, WaitId};
+use crate::primitive;
 use crate::time::Timestamp;
 use crate::waiting::wait::{Left, Step, Wait};
 
-/// What one may ask of locks so that they change.
+/// Commands that change locks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -16,242 +19,247 @@ pub enum Command {
     Acquire(Acquire),
     /// `lock.renew`
     Renew {
-        /// Which lock.
+        /// The lock.
         name: LockName,
-        /// The hold's token.
+        /// The token of the hold.
         token: Token,
-        /// How long from now on; as long as before if not given.
+        /// The new time to live in milliseconds, from now on. If omitted, the previous one.
+        #[cfg_attr(
+            feature = "schema",
+            schemars(range(min = limits::HOLD_TTL_MS_MIN, max = limits::HOLD_TTL_MS_MAX))
+        )]
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ttl_ms: Option<u64>,
     },
     /// `lock.release`
     Release {
-        /// Which lock.
+        /// The lock.
         name: LockName,
-        /// The hold's token.
+        /// The token of the hold.
         token: Token,
     },
-    /// Sent by the policies when a lock that somebody waits for has become free.
+    /// Sent by a policy when a lock with waiters has become free.
     HandOver {
-        /// Which lock.
+        /// The lock.
         name: LockName,
     },
-    /// Sent by the policies when an agent's session has ended.
+    /// Sent by a policy when the session of an agent has ended.
     LetGo {
-        /// Whose.
+        /// The agent.
         agent: AgentId,
     },
-    /// Sent by the engine when a caller is gone.
+    /// Sent by the engine when the caller of a waiting call is gone.
     GiveUp {
-        /// Which call.
+        /// The waiting call.
         wait: WaitId,
     },
-    /// Sent by the engine when [`Table::next_deadline`](super::Table::next_deadline) has passed.
+    /// Sent by the engine when `Table::next_deadline` has passed.
     Expire,
 }
 
-/// Takes a lock, or waits for it.
+/// Acquires a lock, or waits for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Acquire {
-    /// Which lock.
+    /// The lock.
     pub name: LockName,
-    /// How long it is held unless it is renewed.
+    /// Time to live of the hold in milliseconds, unless it is renewed.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::HOLD_TTL_MS_DEFAULT),
+        range(min = limits::HOLD_TTL_MS_MIN, max = limits::HOLD_TTL_MS_MAX),
+    ))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
-    /// How long to wait for it at most; not at all if not given.
+    /// How long to wait for the lock, in milliseconds. If omitted, the call does not wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_ms: Option<u64>,
 }
 
-/// What one may ask of locks without changing them.
+/// Queries about locks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Query {
     /// `lock.get`
     Get {
-        /// Which lock.
+        /// The lock.
         name: LockName,
     },
-    /// `lock.list`: a page of those that are held, by name.
+    /// `lock.list`: a page of held locks, by name.
     List {
-        /// How many at most.
+        /// The maximum number of results.
+        #[cfg_attr(feature = "schema", schemars(
+            extend("default" = limits::PAGE_DEFAULT),
+            range(min = 1, max = limits::PAGE_MAX),
+        ))]
         #[serde(default)]
         limit: Option<u64>,
-        /// Where the page before ended.
+        /// The `cursor` of the previous page. If omitted, the first page is returned.
         #[serde(default)]
         cursor: Option<LockName>,
     },
 }
 
-/// Whether anyone has a lock.
+/// Whether a lock is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "LockStatus"))]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Somebody has.
+    /// An agent holds it.
     Held,
-    /// Nobody has.
+    /// It is free.
     Free,
 }
 
-/// Somebody has a lock.
+/// A held lock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hold {
-    /// Which lock.
+    /// The lock.
     pub name: LockName,
-    /// Who has it.
+    /// The holder.
     pub holder: AgentId,
-    /// What the holder shows for it.
+    /// The fencing token of the hold.
     pub token: Token,
-    /// Since when.
+    /// When it was acquired.
     pub acquired_at: Timestamp,
-    /// When it ends unless it is renewed.
+    /// When it expires unless it is renewed.
     pub expires_at: Timestamp,
-    /// How long a renewal lasts.
+    /// The time to live in milliseconds that a renewal grants.
     pub ttl_ms: u64,
 }
 
-/// A lock as callers see it.
+/// A lock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Lock {
-    /// Which.
+    /// The name of the lock.
     pub name: LockName,
-    /// Whether anyone has it.
+    /// Whether it is held.
     pub status: Status,
-    /// Who has it, if anyone.
+    /// The hold. Absent if the lock is free.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold: Option<Hold>,
-    /// Who waits for it, the first in line first.
+    /// The wait queue, first in line first.
     pub waiters: Vec<Wait>,
 }
 
-/// One step of a circle in which everyone waits for the next.
+/// One edge of a deadlock: each agent waits for the next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Link {
-    /// Who waits.
+    /// The agent that waits.
     pub agent: AgentId,
-    /// For which lock.
+    /// The lock that it waits for.
     pub waits_for: LockName,
-    /// Who has it.
+    /// The holder of that lock.
     pub held_by: AgentId,
 }
 
-/// Answers of locks.
+/// Replies about locks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
-    /// The lock was taken; nothing if there was none to get in time.
+    /// The acquired or renewed hold. `null` if the lock was not granted in time.
     Hold(Option<Hold>),
     /// One lock.
     Lock(Lock),
-    /// A page of them, by name.
+    /// A page of results, by name.
     Locks {
-        /// The page.
+        /// The results on this page.
         locks: Vec<Lock>,
-        /// Circles in which everyone waits for the next, so that nobody goes on.
+        /// Deadlocks: cycles of agents that wait for each other.
         deadlocks: Vec<Vec<Link>>,
-        /// Where to go on, if there is more.
+        /// The cursor of the next page. Absent on the last page.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<LockName>,
     },
-    /// Nothing had to be done.
+    /// Nothing was done.
     Done,
 }
 
-/// Facts about locks.
+/// Events of locks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// Somebody has it.
+    /// The lock was acquired.
     Acquired {
-        /// Which lock.
+        /// The lock.
         name: LockName,
-        /// Who has it.
+        /// The holder.
         holder: AgentId,
-        /// The hold's token.
+        /// The token of the hold.
         token: Token,
-        /// How long it lasts.
+        /// How long it lasts, in milliseconds.
         ttl_ms: u64,
-        /// The call that waited for it.
+        /// The waiting call that this answers.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         wait: Option<WaitId>,
     },
-    /// It lasts longer.
+    /// The hold was renewed.
     Renewed {
-        /// Which lock.
+        /// The lock.
         name: LockName,
-        /// How long from now on.
+        /// The new duration in milliseconds, from now on.
         ttl_ms: u64,
     },
-    /// Its holder let it go.
+    /// The holder released it.
     Released {
-        /// Which lock.
+        /// The lock.
         name: LockName,
-        /// The token that is stale now.
+        /// The token, which is stale from now on.
         token: Token,
     },
-    /// Its time was over.
+    /// The hold expired.
     Expired {
-        /// Which lock.
+        /// The lock.
         name: LockName,
-        /// The token that is stale now.
+        /// The token, which is stale from now on.
         token: Token,
     },
-    /// Its holder's session ended.
+    /// The session of the holder ended.
     Dropped {
-        /// Which lock.
+        /// The lock.
         name: LockName,
-        /// The token that is stale now.
+        /// The token, which is stale from now on.
         token: Token,
     },
-    /// Somebody waits for it.
+    /// A call waits for the lock.
     Queued {
-        /// Which lock.
+        /// The lock.
         name: LockName,
-        /// Who.
+        /// The agent that waits.
         waiter: AgentId,
-        /// Which call.
+        /// The waiting call.
         wait: WaitId,
-        /// How long it shall be held.
+        /// Time to live of the hold in milliseconds, once granted.
         ttl_ms: u64,
-        /// Until when at most.
+        /// When the wait times out.
         until: Timestamp,
     },
-    /// Somebody waits no longer.
+    /// A call stopped waiting without a result.
     GaveUp {
-        /// Which lock.
+        /// The lock.
         name: LockName,
-        /// Who waited.
+        /// The agent that waited.
         waiter: AgentId,
-        /// Which call.
+        /// The waiting call.
         wait: WaitId,
-        /// Why.
+        /// The reason.
         left: Left,
     },
 }
 
-impl Event {
-    /// The event's type, as watchers and history know it.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Acquired { .. } => "lock.acquired",
-            Self::Renewed { .. } => "lock.renewed",
-            Self::Released { .. } => "lock.released",
-            Self::Expired { .. } => "lock.expired",
-            Self::Dropped { .. } => "lock.dropped",
-            Self::Queued { .. } => "lock.queued",
-            Self::GaveUp { .. } => "lock.gave_up",
-        }
+impl primitive::Command for Command {
+    fn wait_ms(&self) -> Option<u64> {
+        if let Self::Acquire(acquire) = self { acquire.wait_ms } else { None }
     }
+}
 
-    /// The lock it is about.
+impl Event {
+    /// The lock that it is about.
     pub fn name(&self) -> &LockName {
         match self {
             Self::Acquired { name, .. }
@@ -263,35 +271,26 @@ impl Event {
             | Self::GaveUp { name, .. } => name,
         }
     }
+}
 
-    /// What it means for a call that waits.
-    pub fn wait(&self) -> Option<Step> {
+impl primitive::Event for Event {
+    fn kind(&self) -> &str {
         match self {
-            Self::Acquired { wait, .. } => wait.map(Step::Granted),
-            Self::GaveUp { wait, .. } => Some(Step::Left(*wait)),
-            Self::Queued { wait, .. } => Some(Step::Begins(*wait)),
-            Self::Renewed { .. }
-            | Self::Released { .. }
-            | Self::Expired { .. }
-            | Self::Dropped { .. } => None,
+            Self::Acquired { .. } => "lock.acquired",
+            Self::Renewed { .. } => "lock.renewed",
+            Self::Released { .. } => "lock.released",
+            Self::Expired { .. } => "lock.expired",
+            Self::Dropped { .. } => "lock.dropped",
+            Self::Queued { .. } => "lock.queued",
+            Self::GaveUp { .. } => "lock.gave_up",
         }
     }
 
-    /// The token it gives.
-    pub fn token(&self) -> Option<Token> {
-        match self {
-            Self::Acquired { token, .. } => Some(*token),
-            Self::Renewed { .. }
-            | Self::Released { .. }
-            | Self::Expired { .. }
-            | Self::Dropped { .. }
-            | Self::Queued { .. }
-            | Self::GaveUp { .. } => None,
-        }
+    fn subject_parts(&self) -> [&str; 4] {
+        ["locks/", self.name().as_str(), "", ""]
     }
 
-    /// Bytes of the names in it beyond that of the lock.
-    pub(crate) fn load(&self) -> usize {
+    fn load(&self) -> usize {
         match self {
             Self::Acquired { holder: agent, .. }
             | Self::Queued { waiter: agent, .. }
@@ -300,6 +299,22 @@ impl Event {
             | Self::Released { .. }
             | Self::Expired { .. }
             | Self::Dropped { .. } => 0,
+        }
+    }
+
+    fn wait(&self) -> Option<Step> {
+        match self {
+            Self::Acquired { wait, .. } => wait.map(Step::Granted),
+            Self::GaveUp { wait, .. } => Some(Step::Left(*wait)),
+            Self::Queued { wait, .. } => Some(Step::Begins(*wait)),
+            _ => None,
+        }
+    }
+
+    fn token(&self) -> Option<Token> {
+        match self {
+            Self::Acquired { token, .. } => Some(*token),
+            _ => None,
         }
     }
 }

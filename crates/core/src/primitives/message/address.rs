@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::limits;
 use crate::names::{AgentId, HandlerName};
 
-/// An agent, or whoever handles something. On the wire an id, `{"handler": name}` or
-/// `{"capability": name}`.
+/// The address of a request: an agent id, `{"handler": name}` or `{"capability": name}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(
@@ -17,22 +16,22 @@ use crate::names::{AgentId, HandlerName};
     expecting = "it must be the id of an agent, or an object with `handler` or `capability`"
 )]
 pub enum Address {
-    /// This agent and no other.
+    /// This agent.
     Agent(AgentId),
-    /// One of those who have registered this handler.
+    /// One of the agents that are registered for this handler.
     Handler {
-        /// Its name.
+        /// The name of the handler.
         handler: HandlerName,
     },
-    /// One of those who listen and can do this.
+    /// One of the listening agents with this capability.
     Capability {
-        /// What it must be able to do.
+        /// The capability.
         capability: String,
     },
 }
 
 impl Address {
-    /// Bytes of its name.
+    /// The size of its name in bytes.
     pub fn bytes(&self) -> usize {
         match self {
             Self::Agent(agent) => agent.as_str().len(),
@@ -41,7 +40,7 @@ impl Address {
         }
     }
 
-    /// What is wrong with it, if anything: a name that is a text is not checked when it is read.
+    /// Why it is invalid, if it is: a name given as text is not checked when it is parsed.
     pub fn problem(&self) -> Option<String> {
         let Self::Capability { capability } = self else { return None };
         let max = limits::CAPABILITY_BYTES_MAX;

@@ -8,8 +8,10 @@ use crate::message::requests::{self, answered};
 use crate::message::{Handler, List, Message, Status, mail};
 use crate::names::{AgentId, HandlerName, MessageId};
 use crate::numbers::WaitId;
+use crate::primitive::Rules;
 use crate::refusal::{has_room, within};
 use crate::space::stamp::Stamp;
+use crate::space::{Happening, ReplyPlan as SpacePlan, Space, TablesView};
 use crate::time::Timestamp;
 use crate::waiting::wait::Left;
 
@@ -69,6 +71,32 @@ impl ReplyPlan {
 /// Events that nobody asked for.
 pub(crate) fn done(events: Vec<Event>) -> Decided {
     Decided { events, plan: ReplyPlan::Done }
+}
+
+impl Rules for Table {
+    type Command = Command;
+    type Query = Query;
+    type Reply = Reply;
+    type Rejection = Rejection;
+
+    fn decide(
+        space: &Space,
+        command: Command,
+        stamp: &Stamp,
+        happening: &mut Happening<'_>,
+    ) -> Result<SpacePlan, Rejection> {
+        let decided = decide(&space.message, &TablesView::of(space), command, stamp)?;
+        happening.extend(decided.events);
+        Ok(decided.plan.into())
+    }
+
+    fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
+        Some(self::query(&space.message, query))
+    }
+
+    fn ending(space: &Space, event: &Event) -> Result<Reply, Rejection> {
+        ending(&space.message, event)
+    }
 }
 
 /// Decides a command against the table as it is.

@@ -8,31 +8,32 @@ use crate::limits;
 use crate::names::{AgentId, HandlerName};
 use crate::time::Timestamp;
 
-/// Somebody who answers requests for a handler.
+/// An agent that is registered for a handler.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Handler {
-    /// Which handler.
+    /// The handler.
     pub handler: HandlerName,
-    /// Who answers.
+    /// The agent.
     pub agent: AgentId,
-    /// Since when.
+    /// When it was registered.
     pub since: Timestamp,
 }
 
-/// What is known of an agent that has asked for its mail.
+/// What is known of an agent that receives messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listener {
-    /// When it last asked.
+    /// When it last received.
     pub heard_at: Timestamp,
-    /// The number of the last request it was given; 0 if there was none.
+    /// The number of the last request that it was given; 0 if there was none.
     pub turn: u64,
 }
 
-/// An entry that was replaced: its name, and what it was before.
+/// A replaced entry: its name, and its previous value.
 pub type Replaced<Name, What> = Option<(Name, Option<What>)>;
 
-/// Which agents answer for which handlers. Changes only by its `replace` functions and `trim`.
+/// Which agents are registered for which handlers. It changes only by its `replace` functions and
+/// `trim`.
 #[derive(Default)]
 pub struct HandlerRegistry {
     handlers: BTreeMap<(HandlerName, AgentId), Handler>,
@@ -44,7 +45,7 @@ pub struct HandlerRegistry {
 }
 
 impl HandlerRegistry {
-    /// Puts a handler, or takes it away; how it was before.
+    /// Sets or removes a handler; returns the previous one.
     pub fn replace_handler(
         &mut self,
         handler: &HandlerName,
@@ -60,7 +61,7 @@ impl HandlerRegistry {
         before
     }
 
-    /// Notes what is known of an agent; how it was before.
+    /// Sets what is known of an agent; returns the previous value.
     pub fn replace_listener(
         &mut self,
         agent: &AgentId,
@@ -77,7 +78,7 @@ impl HandlerRegistry {
         before
     }
 
-    /// How many requests were given to somebody.
+    /// The number of requests that were assigned.
     pub fn turns(&self) -> u64 {
         self.turns
     }
@@ -87,46 +88,46 @@ impl HandlerRegistry {
         self.turns = turns;
     }
 
-    /// What is known of an agent that has asked for its mail.
+    /// What is known of an agent that receives messages.
     pub fn listener(&self, agent: &AgentId) -> Option<Listener> {
         self.listeners.get(agent).copied()
     }
 
-    /// Everything that is known of those.
+    /// Every agent that receives messages.
     pub fn listeners(&self) -> impl Iterator<Item = (&AgentId, &Listener)> {
         self.listeners.iter()
     }
 
-    /// Somebody who answers for a handler.
+    /// One agent that is registered for a handler.
     pub fn handler(&self, handler: &HandlerName, agent: &AgentId) -> Option<&Handler> {
         self.handlers.get(&(handler.clone(), agent.clone()))
     }
 
-    /// Everybody who answers for a handler.
+    /// Every agent that is registered for a handler.
     pub fn of<'a>(&'a self, handler: &'a HandlerName) -> impl Iterator<Item = &'a Handler> {
         let there = self.handlers.range((handler.clone(), AgentId::least())..);
         there.take_while(move |((name, _), _)| name == handler).map(|(_, handler)| handler)
     }
 
-    /// What an agent answers for.
+    /// The handlers of an agent.
     pub fn of_agent<'a>(&'a self, agent: &'a AgentId) -> impl Iterator<Item = &'a HandlerName> {
         let there = self.by_agent.range((agent.clone(), HandlerName::least())..);
         there.take_while(move |(owner, _)| owner == agent).map(|(_, name)| name)
     }
 
-    /// Everybody who answers, by handler and agent.
+    /// Every registration, by handler and agent.
     pub fn handlers(&self) -> impl Iterator<Item = &Handler> {
         self.handlers.values()
     }
 
-    /// Whose turn it is among some: who was given a request longest ago, by name if that is alike.
+    /// The next agent in turn: the one that was given a request longest ago, by name among equals.
     pub fn next<'a>(&self, agents: impl Iterator<Item = &'a AgentId>) -> Option<&'a AgentId> {
         let turn = |agent: &AgentId| self.listeners.get(agent).map_or(0, |it| it.turn);
         agents.min_by_key(|agent| (turn(agent), *agent))
     }
 
-    /// Forgets who was silent longest, if there are too many. It happens after every batch, to the
-    /// same ones whenever the batch is replayed.
+    /// Forgets the agent that was silent longest if there are too many. It runs after every batch,
+    /// so that replay forgets the same ones.
     pub fn trim(&mut self) {
         while self.listeners.len() > limits::LISTENERS_MAX {
             let Some((_, agent)) = self.silence.first().cloned() else { return };

@@ -1,47 +1,47 @@
-//! Messages: mail that waits for its receiver, and requests whose senders wait for an answer.
+//! Messages: an inbox for every agent, and requests whose senders wait for a reply.
 //!
 //! ```text
-//!          receive             ack
-//!  waiting ───────▶ delivered ──────▶ acked         time to live over: expired, from either
-//!     ▲ ▲               │
-//!     │ └───────────────┤ not acknowledged in time
-//!     │ requeue         ▼ too often
-//!     └─────────────── dead
+//!           receive             ack
+//!   waiting ───────▶ delivered ──────▶ acked         time to live over: expired, from either
+//!      ▲ ▲               │
+//!      │ └───────────────┤ not acknowledged in time
+//!      │ requeue         ▼ too often
+//!      └─────────────── dead
 //!
-//!  a request:  waiting ─▶ delivered ─reply─▶ replied      its sender is told by that commit
-//!                 ▲           ├─▶ timed_out               nobody answered in time
-//!                 └───────────┴─▶ lost                    who had it is gone, nobody else has it
-//!                  another handles it
+//!   a request:  waiting ─▶ delivered ─reply─▶ replied      its sender is answered by that commit
+//!                  ▲           ├─▶ timed_out               not answered in time
+//!                  └───────────┴─▶ lost                    its handler is gone, no other left
+//!                   another handles it
 //! ```
 //!
-//! Whoever sends a message goes on at once; whoever it is for need not be there yet. An agent
-//! receives its own mail, oldest first, and acknowledges it; what it does not acknowledge in time
-//! it gets again, in the same order.
+//! Sending does not wait, and the receiver need not be registered yet. An agent receives the
+//! messages of its own inbox, oldest first, and acknowledges them; a message that is not
+//! acknowledged in time is delivered again, in the same order.
 //!
-//! A request is a message with a deadline, for an agent that listens now: one that waits for mail,
-//! has asked for it in its present session, or has registered a handler of that name in it. Among
-//! several it goes to the one whose turn is longest ago. It is delivered once; that its handler
-//! dies is known by the end of the session, and then another gets it or the sender is told.
-//! Answering acknowledges it. A sender that lost its connection repeats the request under its
-//! idempotency key, and gets its place or the answer.
+//! A request is a message with a deadline, for an agent that listens now: one that waits for
+//! messages, has received in its present session, or has registered the handler in it. Among
+//! several agents the one whose last request is longest ago gets it. It is delivered once; if the
+//! session of its handler ends, another agent gets it or the sender is answered with an error. A
+//! reply acknowledges it. A sender that lost its connection repeats the request with its
+//! idempotency key, and gets its place or the reply.
 //!
 //! | part | is |
 //! |---|---|
-//! | `record` | one message as it is kept and shown |
+//! | `record` | one message as it is stored and shown |
 //! | `address` | the target of a request: an agent, a handler, a capability |
 //! | `store` | every known message, with its indexes |
 //! | `handlers` | which agents handle what, and which of them is next |
 //! | `mail` | the rules of sending, receiving and acknowledging |
 //! | `requests` | the rules of requests and their replies |
 //!
-//! Invariants, checked by [`Table::check`]:
+//! Invariants, checked by `Table::check`:
 //!
-//! 1. A message is in one inbox, and there it waits, is held, or is over.
-//! 2. Nobody waits for mail that is there.
-//! 3. A request is answered once, and whoever waits for that waits for an open one.
-//! 4. What was acknowledged, answered, expired or lost is never delivered again.
+//! 1. A message is in one inbox, where it is waiting, delivered or finished.
+//! 2. No call waits for messages that are available.
+//! 3. A request is answered once, and a call that waits for a reply waits for an open request.
+//! 4. A message that was acknowledged, answered, expired or lost is never delivered again.
 //!
-//! Deliberately absent: sending to many at once. That is a topic.
+//! Deliberately absent: sending to many agents at once, for which there are topics.
 
 mod address;
 mod decide;

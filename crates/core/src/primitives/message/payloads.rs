@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Address, Status};
 use crate::json::{Json, given};
+#[cfg(feature = "schema")]
+use crate::limits;
 use crate::names::{AgentId, MessageId, Traceparent};
 
 /// Sends a message.
@@ -11,87 +13,102 @@ use crate::names::{AgentId, MessageId, Traceparent};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Send {
-    /// To whom. The agent need not be there yet: mail waits.
+    /// The receiving agent. It need not be registered yet.
     pub to: AgentId,
-    /// What it says.
+    /// The body: any JSON.
     pub body: Json,
-    /// The conversation it belongs to, by its first message; a new one if not given.
+    /// The first message of the conversation that it belongs to. If omitted, the conversation of
+    /// `reply_to`, or a new one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<MessageId>,
-    /// The message it answers. It belongs to the same conversation.
+    /// The message that it answers, of the same conversation. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<MessageId>,
-    /// After how long it goes unless it is acknowledged; it stays if not given.
+    /// Time to live in milliseconds. If omitted, the message does not expire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
-    /// The trace that it is a part of, as W3C Trace Context writes it.
+    /// W3C trace context (`traceparent`). Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<Traceparent>,
 }
 
-/// Sends a request, and waits for the answer.
+/// Sends a request, and waits for the reply.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// To whom: an agent's id, `{"handler": name}` or `{"capability": name}`.
+    /// The address: an agent id, `{"handler": name}` or `{"capability": name}`.
     pub to: Address,
-    /// What is asked.
+    /// The body: any JSON.
     pub body: Json,
-    /// How long to wait for the answer.
+    /// How long to wait for the reply, in milliseconds.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::REQUEST_MS_DEFAULT),
+        range(min = 1, max = limits::WAIT_MS_MAX),
+    ))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-    /// The trace that it is a part of, as W3C Trace Context writes it.
+    /// W3C trace context (`traceparent`). Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<Traceparent>,
 }
 
-/// Answers a request, with a body or an error.
+/// Replies to a request. Exactly one of `body` and `error` is required.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Respond {
-    /// Which request: the id of the message.
+    /// The id of the request.
     pub request: MessageId,
-    /// What came of it.
+    /// The body of the reply. If omitted, `error` is required.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub body: Option<Json>,
-    /// Why nothing came of it.
+    /// The error. If omitted, `body` is required.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub error: Option<Json>,
 }
 
-/// Receives mail.
+/// Receives messages.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Receive {
-    /// Whose: the caller's own.
+    /// The owner of the inbox, which must be the caller. If omitted, the caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentId>,
-    /// How long to wait if there is none; not at all if not given.
+    /// How long to wait if the inbox is empty, in milliseconds. If omitted, the call does not wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_ms: Option<u64>,
-    /// How many messages at most.
+    /// The maximum number of messages.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::PAGE_DEFAULT),
+        range(min = 1, max = limits::RECEIVED_MAX),
+    ))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// After how long they are delivered again unless they are acknowledged.
+    /// How long after a delivery without an acknowledgement a message is delivered again, in
+    /// milliseconds.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::REDELIVER_MS_DEFAULT),
+        range(min = limits::REDELIVER_MS_MIN, max = limits::REDELIVER_MS_MAX),
+    ))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redeliver_ms: Option<u64>,
 }
 
-/// Acknowledges mail: it is never delivered again.
+/// Acknowledges messages, so that they are not delivered again. `message`, `messages` or both are
+/// required.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Ack {
-    /// Whose: the caller's own.
+    /// The owner of the inbox, which must be the caller. If omitted, the caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentId>,
-    /// Which message.
+    /// One message. If omitted, `messages` is required.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<MessageId>,
-    /// Which messages.
+    /// Several messages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<MessageId>,
 }
@@ -101,19 +118,23 @@ pub struct Ack {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ListMessages"))]
 #[serde(deny_unknown_fields)]
 pub struct List {
-    /// In whose inbox; in any if not given.
+    /// The owner of the inbox. If omitted, all inboxes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentId>,
-    /// Where in their life.
+    /// Only messages with this status. If omitted, any status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
-    /// Of which conversation.
+    /// Only messages of this conversation. If omitted, any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<MessageId>,
-    /// How many at most.
+    /// The maximum number of results.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::PAGE_DEFAULT),
+        range(min = 1, max = limits::PAGE_MAX),
+    ))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// Where the page before ended.
+    /// The `cursor` of the previous page. If omitted, the first page is returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<MessageId>,
 }

@@ -8,31 +8,31 @@ use crate::names::{AgentId, IdempotencyKey, MessageId, Traceparent};
 use crate::numbers::Revision;
 use crate::time::Timestamp;
 
-/// Where a message is in its life.
+/// The status of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "MessageStatus"))]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It waits to be received.
+    /// Waiting in its inbox.
     Waiting,
-    /// Somebody has received it, and has not acknowledged it yet.
+    /// Delivered, and not acknowledged yet.
     Delivered,
-    /// It was received so often without being acknowledged that it is not delivered any more.
+    /// Delivered too often without an acknowledgement; it is not delivered again.
     Dead,
-    /// It was acknowledged.
+    /// Acknowledged.
     Acked,
     /// The request was answered.
     Replied,
-    /// Its time to live was over.
+    /// Its time to live ended.
     Expired,
     /// The request was not answered in time.
     TimedOut,
-    /// Whoever had the request is gone, and nobody else handles it.
+    /// The agent that had the request is gone, and no other agent handles it.
     Lost,
 }
 
 impl Status {
-    /// Every status, in the order of a life.
+    /// Every status, in the order of the life cycle.
     pub const ALL: [Self; 8] = [
         Self::Waiting,
         Self::Delivered,
@@ -44,7 +44,7 @@ impl Status {
         Self::Lost,
     ];
 
-    /// As it is written.
+    /// The value as text.
     pub fn word(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -58,7 +58,7 @@ impl Status {
         }
     }
 
-    /// Whether it may still be delivered without anybody asking for that.
+    /// Whether it may still be delivered without a further call.
     pub fn is_open(self) -> bool {
         matches!(self, Self::Waiting | Self::Delivered)
     }
@@ -68,96 +68,97 @@ impl Status {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Message {
-    /// Which. Ids sort by time.
+    /// The id of the message. Ids sort by time.
     pub id: MessageId,
-    /// Who sent it.
+    /// The sender.
     pub from: AgentId,
-    /// In whose inbox it is.
+    /// The owner of the inbox.
     pub to: AgentId,
-    /// What it says.
+    /// The body.
     pub body: Json,
     /// When it was sent.
     pub sent_at: Timestamp,
-    /// Where it is in its life.
+    /// The status.
     pub status: Status,
-    /// The first message of the conversation it belongs to; itself if it began one.
+    /// The first message of its conversation; its own id if it starts one.
     pub thread: MessageId,
-    /// The message it answers.
+    /// The message that it answers. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<MessageId>,
-    /// How often it was received.
+    /// The number of deliveries.
     pub deliveries: u64,
-    /// When it goes unless it is acknowledged.
+    /// When it expires unless it is acknowledged. Absent if it does not expire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    /// The trace that it is a part of, as W3C Trace Context writes it: whoever acts on it goes on
-    /// with that.
+    /// W3C trace context (`traceparent`), to be continued by the receiver. Absent if none was
+    /// given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<Traceparent>,
-    /// When it is delivered again unless it is acknowledged.
+    /// When it is delivered again unless it is acknowledged. Absent unless it is delivered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redeliver_at: Option<Timestamp>,
-    /// When it was last received.
+    /// When it was last delivered. Absent if it never was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivered_at: Option<Timestamp>,
-    /// When something last happened to it.
+    /// When it was last changed.
     #[serde(default)]
     pub updated_at: Timestamp,
-    /// The revision that made it what it is.
+    /// The revision of the last change.
     #[serde(default)]
     pub revision: Revision,
-    /// When its life was over.
+    /// When it was acknowledged, answered, expired or lost. Absent before that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
-    /// What else there is to know if somebody waits for an answer.
+    /// Further fields of a request. Absent for other messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Box<Asked>>,
 }
 
-/// What makes a message a request.
+/// The further fields of a request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Asked {
-    /// To whom it was addressed.
+    /// The address of the request.
     pub address: Address,
     /// Until when it can be answered.
     pub deadline: Timestamp,
-    /// The requester's own name for it: whoever repeats it takes the place of the first.
+    /// The requester's idempotency key: a repeated request replaces the first. Absent if none was
+    /// given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<IdempotencyKey>,
-    /// What was answered.
+    /// The reply. Absent before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Given>,
 }
 
-/// The answer to a request: a body, or an error.
+/// The reply to a request: a body or an error.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Given {
-    /// What came of it.
+    /// The body. Absent if the reply is an error.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub body: Option<Json>,
-    /// Why nothing came of it.
+    /// The error. Absent if the reply has a body.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub error: Option<Json>,
 }
 
 impl Given {
-    /// Bytes of what it says.
+    /// The size of the reply in bytes.
     pub fn bytes(&self) -> usize {
         [&self.body, &self.error].into_iter().flatten().map(|json| json.as_bytes().len()).sum()
     }
 }
 
 impl Message {
-    /// About how many bytes of memory it takes.
+    /// Approximate size in memory, in bytes.
     pub fn bytes(&self) -> usize {
         const RECORD: usize = 512;
         let answer = self.request.as_ref().and_then(|asked| asked.answer.as_ref());
         RECORD + self.body.as_bytes().len() + answer.map_or(0, Given::bytes)
     }
 
-    /// Whether it is too late for it, although nobody has noticed yet.
+    /// Whether its deadline or time to live has passed, even if that is not recorded yet.
     pub fn is_over(&self, now: Timestamp) -> bool {
         let deadline = self.request.as_ref().map(|asked| asked.deadline);
         let ends = [self.expires_at, deadline];

@@ -8,13 +8,14 @@ use crate::message::{
 };
 use crate::names::{AgentId, HandlerName, MessageId};
 use crate::numbers::{Revision, WaitId};
+use crate::primitive::{self, Forgotten};
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
 use crate::waiting::wait::Wait;
 use crate::waiting::wait_queue::{WaitQueues, Waiter};
 
 /// Every message of a workspace, who waits for one, and who answers. Changes only by
-/// [`Table::evolve`], [`Table::undo`] and [`Table::trim`].
+/// `Table::evolve`, `Table::undo` and `Table::trim`.
 #[derive(Default)]
 pub struct Table {
     store: MessageStore,
@@ -37,9 +38,12 @@ pub struct Undo {
     turns: u64,
 }
 
-impl Table {
-    /// Applies a fact. Total: whatever `decide` can produce applies.
-    pub fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
+impl primitive::Table for Table {
+    type Event = Event;
+    type Undo = Undo;
+    type Facts = Facts;
+
+    fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
         let mut undo =
             Undo { latest: self.latest, turns: self.registry.turns(), ..Undo::default() };
         self.evolve_desks(event, moment, &mut undo);
@@ -59,8 +63,7 @@ impl Table {
         undo
     }
 
-    /// Takes back one change; the latest must be taken back first.
-    pub fn undo(&mut self, undo: Undo) {
+    fn undo(&mut self, undo: Undo) {
         let Undo { message, receiver, requester, listener, handlers, latest, turns } = undo;
         if let Some((id, before)) = message {
             self.store.replace(&id, before);
@@ -81,6 +84,79 @@ impl Table {
         self.latest = latest;
     }
 
+    fn facts(&self) -> Facts {
+        Facts {
+            records: self.store.all().map(Arc::clone).collect(),
+            receivers: self.receivers.all().cloned().collect(),
+            requesters: self.requesters.all().cloned().collect(),
+            handlers: self.registry.handlers().cloned().collect(),
+            listeners: self.registry.listeners().map(|(agent, it)| (agent.clone(), *it)).collect(),
+            turns: self.registry.turns(),
+        }
+    }
+
+    fn restore(facts: Facts) -> Self {
+        let mut table = Self::default();
+        for message in facts.records {
+            table.store.replace(&message.id.clone(), Some(message));
+        }
+        for waiter in facts.receivers {
+            table.receivers.replace(waiter.wait.id, Some(waiter));
+        }
+        for waiter in facts.requesters {
+            table.requesters.replace(waiter.wait.id, Some(waiter));
+        }
+        for handler in facts.handlers {
+            let (name, agent) = (handler.handler.clone(), handler.agent.clone());
+            table.registry.replace_handler(&name, &agent, Some(handler));
+        }
+        for (agent, listener) in facts.listeners {
+            table.registry.replace_listener(&agent, Some(listener));
+        }
+        table.registry.set_turns(facts.turns);
+        table
+    }
+
+    fn check(&self) {
+        self.store.check();
+        self.registry.check();
+        self.receivers.check();
+        self.requesters.check();
+        for waiter in self.receivers.all() {
+            let mail = self.next_for(&waiter.name, waiter.wait.since);
+            assert!(mail.is_none(), "nobody waits for mail that is there");
+        }
+        for waiter in self.requesters.all() {
+            let request = self.get(&waiter.name).expect("an open request is known");
+            assert!(request.status.is_open(), "nobody waits for the answer to what is over");
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Timestamp> {
+        // A call that waits for an answer waits as long as the request.
+        [self.store.next_moment(), self.receivers.next_end()].into_iter().flatten().min()
+    }
+
+    fn wake(&mut self, moment: Timestamp) {
+        self.store.wake(moment);
+    }
+
+    fn trim(&mut self) -> Vec<Forgotten> {
+        self.registry.trim();
+        self.store.trim().into_iter().map(Forgotten::Message).collect()
+    }
+
+    fn wait_ids(&self) -> impl Iterator<Item = WaitId> {
+        let receivers = self.receivers.all().map(|waiter| waiter.wait.id);
+        receivers.chain(self.requesters.all().map(|waiter| waiter.wait.id))
+    }
+
+    fn is_waiting(&self, wait: WaitId) -> bool {
+        self.receivers.get(wait).is_some() || self.requesters.get(wait).is_some()
+    }
+}
+
+impl Table {
     fn evolve_desks(&mut self, event: &Event, moment: &Moment<'_>, undo: &mut Undo) {
         match event {
             Event::Queued { receiver, .. } | Event::Delivered { to: receiver, .. } => {
@@ -191,12 +267,6 @@ impl Table {
         undo.requester = Some((wait, self.requesters.replace(wait, Some(waiter))));
     }
 
-    /// Forgets what was long over, if there is too much of it; answers with messages that were.
-    pub fn trim(&mut self) -> Vec<MessageId> {
-        self.registry.trim();
-        self.store.trim()
-    }
-
     /// A message.
     pub fn get(&self, id: &MessageId) -> Option<&Arc<Message>> {
         self.store.get(id)
@@ -236,79 +306,6 @@ impl Table {
     pub fn fresh_id(&self, revision: Revision) -> MessageId {
         let number = if self.latest.0 == revision { self.latest.1 + 1 } else { 1 };
         MessageId::of_revision(revision, number)
-    }
-
-    /// Every call that waits here.
-    pub fn waits(&self) -> impl Iterator<Item = WaitId> {
-        let receivers = self.receivers.all().map(|waiter| waiter.wait.id);
-        receivers.chain(self.requesters.all().map(|waiter| waiter.wait.id))
-    }
-
-    /// Whether a call waits here.
-    pub fn is_waiting(&self, wait: WaitId) -> bool {
-        self.receivers.get(wait).is_some() || self.requesters.get(wait).is_some()
-    }
-
-    /// When the engine should next send [`Command::Expire`](super::Command::Expire).
-    pub fn next_deadline(&self) -> Option<Timestamp> {
-        // Whoever waits for an answer waits as long as the request.
-        [self.store.next_moment(), self.receivers.next_end()].into_iter().flatten().min()
-    }
-
-    /// The workspace is served again from this moment on.
-    pub fn wake(&mut self, moment: Timestamp) {
-        self.store.wake(moment);
-    }
-
-    /// Everything, for a snapshot.
-    pub fn facts(&self) -> Facts {
-        Facts {
-            records: self.store.all().map(Arc::clone).collect(),
-            receivers: self.receivers.all().cloned().collect(),
-            requesters: self.requesters.all().cloned().collect(),
-            handlers: self.registry.handlers().cloned().collect(),
-            listeners: self.registry.listeners().map(|(agent, it)| (agent.clone(), *it)).collect(),
-            turns: self.registry.turns(),
-        }
-    }
-
-    /// Puts together what a snapshot holds.
-    pub fn restore(facts: Facts) -> Self {
-        let mut table = Self::default();
-        for message in facts.records {
-            table.store.replace(&message.id.clone(), Some(message));
-        }
-        for waiter in facts.receivers {
-            table.receivers.replace(waiter.wait.id, Some(waiter));
-        }
-        for waiter in facts.requesters {
-            table.requesters.replace(waiter.wait.id, Some(waiter));
-        }
-        for handler in facts.handlers {
-            let (name, agent) = (handler.handler.clone(), handler.agent.clone());
-            table.registry.replace_handler(&name, &agent, Some(handler));
-        }
-        for (agent, listener) in facts.listeners {
-            table.registry.replace_listener(&agent, Some(listener));
-        }
-        table.registry.set_turns(facts.turns);
-        table
-    }
-
-    /// Asserts the invariants of the module's story.
-    pub fn check(&self) {
-        self.store.check();
-        self.registry.check();
-        self.receivers.check();
-        self.requesters.check();
-        for waiter in self.receivers.all() {
-            let mail = self.next_for(&waiter.name, waiter.wait.since);
-            assert!(mail.is_none(), "nobody waits for mail that is there");
-        }
-        for waiter in self.requesters.all() {
-            let request = self.get(&waiter.name).expect("an open request is known");
-            assert!(request.status.is_open(), "nobody waits for the answer to what is over");
-        }
     }
 }
 

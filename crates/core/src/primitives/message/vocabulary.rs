@@ -3,148 +3,154 @@
 use serde::{Deserialize, Serialize};
 
 use crate::json::Json;
+use crate::limits;
 use crate::message::{
     Ack, Address, Given, Handler, List, Message, Receive, Request, Respond, Send,
 };
 use crate::names::{AgentId, HandlerName, IdempotencyKey, MessageId, Traceparent};
 use crate::numbers::WaitId;
+use crate::primitive;
 use crate::time::Timestamp;
 use crate::waiting::wait::{Left, Step};
 
-/// What one may ask of messages so that they change.
+/// Commands that change messages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
     /// `message.send`
     Send(Send),
-    /// `message.request`: sends, and waits for the answer.
+    /// `message.request`: sends, and waits for the reply.
     Request(Request),
-    /// `message.reply`: answers a request.
+    /// `message.reply`: replies to a request.
     Reply(Respond),
-    /// `inbox.receive`: the caller's oldest mail, to be acknowledged.
+    /// `inbox.receive`: the oldest messages of the caller.
     #[serde(rename = "inbox.receive")]
     Receive(Receive),
     /// `inbox.ack`
     #[serde(rename = "inbox.ack")]
     Ack(Ack),
-    /// `inbox.requeue`: a dead message is delivered again.
+    /// `inbox.requeue`: returns a dead message to its inbox.
     #[serde(rename = "inbox.requeue")]
     Requeue {
-        /// Which.
+        /// The message.
         message: MessageId,
     },
-    /// `handler.register`: the caller answers requests for it, as long as its session lasts.
+    /// `handler.register`: the caller handles these requests while its session lasts.
     #[serde(rename = "handler.register")]
     Register {
-        /// Which.
+        /// The handler.
         handler: HandlerName,
     },
-    /// `handler.remove`: it does not any more.
+    /// `handler.remove`: the caller no longer handles them.
     #[serde(rename = "handler.remove")]
     Remove {
-        /// Which.
+        /// The handler.
         handler: HandlerName,
     },
-    /// Sent by the policies when there is mail for somebody who waits.
+    /// Sent by a policy when there is a message for a waiting call.
     Deliver {
-        /// For whom.
+        /// The receiving agent.
         to: AgentId,
     },
-    /// Sent by the policies when an agent's session has ended.
+    /// Sent by a policy when the session of an agent has ended.
     LetGo {
-        /// Whose.
+        /// The agent.
         agent: AgentId,
     },
-    /// Sent by the engine when a caller is gone.
+    /// Sent by the engine when the caller of a waiting call is gone.
     GiveUp {
-        /// Which call.
+        /// The waiting call.
         wait: WaitId,
     },
-    /// Sent by the engine when [`Table::next_deadline`](super::Table::next_deadline) has passed.
+    /// Sent by the engine when `Table::next_deadline` has passed.
     Expire,
 }
 
-/// What one may ask of messages without changing them.
+/// Queries about messages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Query {
     /// `message.get`
     Get {
-        /// Which message.
+        /// The message.
         message: MessageId,
     },
-    /// `inbox.list`: a page of messages, by id, which is by time.
+    /// `inbox.list`: a page of messages by id, which is by time.
     #[serde(rename = "inbox.list")]
     List(List),
-    /// `handler.list`: a page of those who answer requests.
+    /// `handler.list`: a page of handlers.
     #[serde(rename = "handler.list")]
     Handlers {
-        /// For which handler; for all if not given.
+        /// Only this handler. If omitted, all handlers.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         handler: Option<HandlerName>,
-        /// How many at most.
+        /// The maximum number of results.
+        #[cfg_attr(feature = "schema", schemars(
+            extend("default" = limits::PAGE_DEFAULT),
+            range(min = 1, max = limits::PAGE_MAX),
+        ))]
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limit: Option<u64>,
-        /// Where the page before ended.
+        /// The `cursor` of the previous page. If omitted, the first page is returned.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<String>,
     },
 }
 
-/// The answer to a request.
+/// The reply to a request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Answered {
-    /// To which request.
+    /// The request.
     pub request: MessageId,
-    /// What came of it.
+    /// The body of the reply.
     pub body: Json,
-    /// Who answered.
+    /// The agent that replied.
     pub from: AgentId,
 }
 
-/// Answers of messages.
+/// Replies about messages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
     /// One message.
     Message(Box<Message>),
-    /// Mail, the oldest first; none if there was none in time.
+    /// The received messages, oldest first. Empty if there were none in time.
     Received {
         /// The messages.
         messages: Vec<Message>,
     },
     /// A page of messages, by id.
     Messages {
-        /// The page.
+        /// The results on this page.
         messages: Vec<Message>,
-        /// Where to go on, if there is more.
+        /// The cursor of the next page. Absent on the last page.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<MessageId>,
     },
-    /// These are acknowledged.
+    /// The messages are acknowledged.
     Acked {
-        /// Which.
+        /// Their ids.
         messages: Vec<MessageId>,
     },
-    /// The answer to a request.
+    /// The reply to a request.
     Replied(Answered),
-    /// A handler's error, as it is kept for whoever repeats the request.
+    /// An error reply, as it is stored for repeated requests.
     Failed(Failed),
-    /// Somebody who answers requests.
+    /// A registered handler.
     Handler(Handler),
-    /// A page of them, by handler and agent.
+    /// A page of handlers, by handler and agent.
     Handlers {
-        /// The page.
+        /// The results on this page.
         handlers: Vec<Handler>,
-        /// Where to go on, if there is more.
+        /// The cursor of the next page. Absent on the last page.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<String>,
     },
-    /// Nothing had to be done.
+    /// Nothing was done.
     Done,
 }
 
@@ -152,236 +158,242 @@ pub enum Reply {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Failed {
-    /// Which request.
+    /// The request.
     pub request: MessageId,
-    /// Who answered.
+    /// The agent that replied.
     pub handler: AgentId,
-    /// With what.
+    /// The error.
     pub error: Json,
 }
 
-/// Facts about messages. Each names the inbox, so that whoever watches one sees all of it.
+/// Events of messages. Each names the inbox, so that a watch of an inbox sees all of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// There is mail.
+    /// A message was sent.
     Sent(Box<Sent>),
-    /// Somebody has received it.
+    /// A message was delivered.
     Delivered {
-        /// Which.
+        /// The message.
         message: MessageId,
-        /// Who.
+        /// The receiving agent.
         to: AgentId,
         /// When it is delivered again unless it is acknowledged.
         until: Timestamp,
-        /// The call that waited for it.
+        /// The waiting call that this answers.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         wait: Option<WaitId>,
     },
-    /// It was not acknowledged in time, and waits again.
+    /// It was not acknowledged in time, and waits in its inbox again.
     Returned {
-        /// Which.
+        /// The message.
         message: MessageId,
-        /// In whose inbox.
+        /// The owner of the inbox.
         to: AgentId,
     },
     /// It was acknowledged.
     Acked {
-        /// Which.
+        /// The message.
         message: MessageId,
-        /// In whose inbox.
+        /// The owner of the inbox.
         to: AgentId,
     },
-    /// It was not acknowledged often enough.
+    /// It was delivered too often without being acknowledged.
     Died {
-        /// Which.
+        /// The message.
         message: MessageId,
-        /// In whose inbox.
+        /// The owner of the inbox.
         to: AgentId,
     },
-    /// Its time to live was over.
+    /// Its time to live ended.
     Expired {
-        /// Which.
+        /// The message.
         message: MessageId,
-        /// In whose inbox.
+        /// The owner of the inbox.
         to: AgentId,
     },
-    /// It was dead, and is delivered again.
+    /// A dead message was returned to its inbox.
     Requeued {
-        /// Which.
+        /// The message.
         message: MessageId,
-        /// In whose inbox.
+        /// The owner of the inbox.
         to: AgentId,
     },
     /// The request was answered.
     Replied {
-        /// Which.
+        /// The message.
         message: MessageId,
-        /// Who answered.
+        /// The agent that replied.
         to: AgentId,
-        /// With what.
+        /// The reply.
         answer: Given,
-        /// Whether the answer may name artifacts, which the message holds then. In earlier versions
-        /// none did.
+        /// Whether the reply may reference artifacts, which the message then holds. Earlier
+        /// versions never did.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         holds: bool,
-        /// The call that waited for it.
+        /// The waiting call that this answers.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         wait: Option<WaitId>,
     },
     /// The request was not answered in time.
     TimedOut {
-        /// Which.
+        /// The message.
         message: MessageId,
-        /// Who should have answered.
+        /// The agent that should have replied.
         to: AgentId,
-        /// The call that waited for it.
+        /// The waiting call that this answers.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         wait: Option<WaitId>,
     },
-    /// Whoever had the request is gone, and nobody else handles it.
+    /// The agent that had the request is gone, and no other agent handles it.
     Lost {
-        /// Which.
+        /// The message.
         message: MessageId,
-        /// Who had it.
+        /// The agent that had it.
         to: AgentId,
-        /// The call that waited for it.
+        /// The waiting call that this answers.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         wait: Option<WaitId>,
     },
-    /// Whoever had the request is gone, and another has it now.
+    /// The agent that had the request is gone, and another agent has it now.
     Rerouted {
-        /// Which.
+        /// The message.
         message: MessageId,
-        /// Who had it.
+        /// The agent that had it.
         to: AgentId,
-        /// Who has it now.
+        /// The agent that has it now.
         next: AgentId,
     },
-    /// The request was repeated, and waits in its place.
+    /// The request was repeated and replaces the first waiting call.
     Rejoined {
-        /// Which.
+        /// The message.
         message: MessageId,
-        /// Who should answer.
+        /// The agent that should reply.
         to: AgentId,
-        /// Who waits.
+        /// The agent that waits.
         requester: AgentId,
-        /// Which call.
+        /// The waiting call.
         wait: WaitId,
     },
-    /// Somebody waits for mail.
+    /// A call waits for messages.
     Queued {
-        /// Which call.
+        /// The waiting call.
         wait: WaitId,
-        /// Who.
+        /// The receiver.
         receiver: AgentId,
-        /// Until when at most.
+        /// When the wait times out.
         until: Timestamp,
-        /// After how long it will be delivered again unless it is acknowledged.
+        /// How long after a delivery without an acknowledgement it is delivered again, in
+        /// milliseconds.
         redeliver_ms: u64,
     },
-    /// Somebody waits no longer, for mail or for an answer.
+    /// A call stopped waiting for messages or for a reply.
     GaveUp {
-        /// Which call.
+        /// The waiting call.
         wait: WaitId,
-        /// Who waited.
+        /// The agent that waited.
         receiver: AgentId,
-        /// Why.
+        /// The reason.
         left: Left,
-        /// For the answer to which request.
+        /// The request whose reply it waited for.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<MessageId>,
     },
-    /// Somebody answers requests for a handler.
+    /// An agent was registered for a handler.
     HandlerAdded {
-        /// Which.
+        /// The handler.
         handler: HandlerName,
-        /// Who.
+        /// The agent.
         holder: AgentId,
     },
-    /// Somebody does not any more.
+    /// An agent was removed from a handler.
     HandlerRemoved {
-        /// Which.
+        /// The handler.
         handler: HandlerName,
-        /// Who.
+        /// The agent.
         holder: AgentId,
     },
-    /// Somebody answers no requests any more: the session has ended.
+    /// An agent was removed from all handlers because its session ended.
     HandlersGone {
-        /// Who.
+        /// The agent.
         holder: AgentId,
     },
 }
 
-/// A message that was sent. Who sent it is the author of the commit.
+/// A message that was sent. Its sender is the author of the commit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sent {
-    /// Which.
+    /// The message.
     pub message: MessageId,
-    /// In whose inbox it is.
+    /// The owner of the inbox.
     pub to: AgentId,
-    /// What it says.
+    /// The body.
     pub body: Json,
-    /// Whether it may name artifacts, which it holds then. In earlier versions none did.
+    /// Whether it may reference artifacts, which it then holds. Earlier versions never did.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub holds: bool,
-    /// The conversation it belongs to, if it did not begin one.
+    /// The conversation that it belongs to, unless it starts one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<MessageId>,
-    /// The message it answers.
+    /// The message that it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<MessageId>,
-    /// When it goes unless it is acknowledged.
+    /// When it expires unless it is acknowledged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    /// The trace that it is a part of, as W3C Trace Context writes it.
+    /// W3C trace context (`traceparent`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<Traceparent>,
-    /// What else there is to know if somebody waits for an answer.
+    /// Further fields of a request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Requested>,
 }
 
-/// What makes a message that was sent a request.
+/// The further fields of a request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Requested {
-    /// To whom it was addressed.
+    /// The address of the request.
     pub address: Address,
     /// Until when it can be answered.
     pub deadline: Timestamp,
-    /// The call that waits for the answer.
+    /// The call that waits for the reply.
     pub wait: WaitId,
-    /// The requester's own name for it.
+    /// The requester's idempotency key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<IdempotencyKey>,
 }
 
-impl Event {
-    /// The event's type, as watchers and history know it.
-    pub fn kind(&self) -> &'static str {
+impl primitive::Command for Command {
+    fn wait_ms(&self) -> Option<u64> {
         match self {
-            Self::Sent(_) => "message.sent",
-            Self::Delivered { .. } => "message.delivered",
-            Self::Returned { .. } => "message.returned",
-            Self::Acked { .. } => "message.acked",
-            Self::Died { .. } => "message.died",
-            Self::Expired { .. } => "message.expired",
-            Self::Requeued { .. } => "message.requeued",
-            Self::Replied { .. } => "message.replied",
-            Self::TimedOut { .. } => "message.timed_out",
-            Self::Lost { .. } => "message.lost",
-            Self::Rerouted { .. } => "message.rerouted",
-            Self::Rejoined { .. } => "message.rejoined",
-            Self::Queued { .. } => "message.queued",
-            Self::GaveUp { .. } => "message.gave_up",
-            Self::HandlerAdded { .. } => "message.handler_added",
-            Self::HandlerRemoved { .. } => "message.handler_removed",
-            Self::HandlersGone { .. } => "message.handlers_gone",
+            Self::Receive(receive) => receive.wait_ms,
+            Self::Request(request) => {
+                Some(request.timeout_ms.unwrap_or(limits::REQUEST_MS_DEFAULT))
+            }
+            _ => None,
         }
     }
 
-    /// The message it is about, and whose inbox it is in; none if it is about somebody who waits or
-    /// answers.
+    fn traceparent(&mut self) -> Option<&mut Option<Traceparent>> {
+        match self {
+            Self::Send(send) => Some(&mut send.traceparent),
+            Self::Request(request) => Some(&mut request.traceparent),
+            _ => None,
+        }
+    }
+
+    fn named_agent(&self) -> Option<&AgentId> {
+        match self {
+            Self::Receive(receive) => receive.agent.as_ref(),
+            Self::Ack(ack) => ack.agent.as_ref(),
+            _ => None,
+        }
+    }
+}
+
+impl Event {
+    /// The message that it is about and the owner of the inbox; none if it is about a waiting call
+    /// or a handler.
     pub fn message(&self) -> Option<(&AgentId, &MessageId)> {
         match self {
             Self::Sent(sent) => Some((&sent.to, &sent.message)),
@@ -403,10 +415,32 @@ impl Event {
             | Self::HandlersGone { .. } => None,
         }
     }
+}
 
-    /// The parts of its subject: `inbox/` and whose, and the message; `handlers/` and which; or
-    /// `inbox/` and who waits.
-    pub fn subject_parts(&self) -> [&str; 4] {
+impl primitive::Event for Event {
+    fn kind(&self) -> &str {
+        match self {
+            Self::Sent(_) => "message.sent",
+            Self::Delivered { .. } => "message.delivered",
+            Self::Returned { .. } => "message.returned",
+            Self::Acked { .. } => "message.acked",
+            Self::Died { .. } => "message.died",
+            Self::Expired { .. } => "message.expired",
+            Self::Requeued { .. } => "message.requeued",
+            Self::Replied { .. } => "message.replied",
+            Self::TimedOut { .. } => "message.timed_out",
+            Self::Lost { .. } => "message.lost",
+            Self::Rerouted { .. } => "message.rerouted",
+            Self::Rejoined { .. } => "message.rejoined",
+            Self::Queued { .. } => "message.queued",
+            Self::GaveUp { .. } => "message.gave_up",
+            Self::HandlerAdded { .. } => "message.handler_added",
+            Self::HandlerRemoved { .. } => "message.handler_removed",
+            Self::HandlersGone { .. } => "message.handlers_gone",
+        }
+    }
+
+    fn subject_parts(&self) -> [&str; 4] {
         if let Some((to, message)) = self.message() {
             return ["inbox/", to.as_str(), "/", message.as_str()];
         }
@@ -433,28 +467,7 @@ impl Event {
         }
     }
 
-    /// What it means for a call that waits.
-    pub fn wait(&self) -> Option<Step> {
-        match self {
-            Self::Sent(sent) => sent.request.as_ref().map(|asked| Step::Begins(asked.wait)),
-            Self::Queued { wait, .. } | Self::Rejoined { wait, .. } => Some(Step::Begins(*wait)),
-            Self::Delivered { wait, .. } | Self::Replied { wait, .. } => wait.map(Step::Granted),
-            Self::TimedOut { wait, .. } | Self::Lost { wait, .. } => wait.map(Step::Left),
-            Self::GaveUp { wait, .. } => Some(Step::Left(*wait)),
-            Self::Returned { .. }
-            | Self::Acked { .. }
-            | Self::Died { .. }
-            | Self::Expired { .. }
-            | Self::Requeued { .. }
-            | Self::Rerouted { .. }
-            | Self::HandlerAdded { .. }
-            | Self::HandlerRemoved { .. }
-            | Self::HandlersGone { .. } => None,
-        }
-    }
-
-    /// Bytes of what is neither bounded by the frame of an event nor part of the subject.
-    pub(crate) fn load(&self) -> usize {
+    fn load(&self) -> usize {
         let name = |name: &AgentId| name.as_str().len();
         match self {
             Self::Sent(sent) => {
@@ -484,6 +497,17 @@ impl Event {
             | Self::Lost { .. }
             | Self::Queued { .. }
             | Self::HandlersGone { .. } => 0,
+        }
+    }
+
+    fn wait(&self) -> Option<Step> {
+        match self {
+            Self::Sent(sent) => sent.request.as_ref().map(|asked| Step::Begins(asked.wait)),
+            Self::Queued { wait, .. } | Self::Rejoined { wait, .. } => Some(Step::Begins(*wait)),
+            Self::Delivered { wait, .. } | Self::Replied { wait, .. } => wait.map(Step::Granted),
+            Self::TimedOut { wait, .. } | Self::Lost { wait, .. } => wait.map(Step::Left),
+            Self::GaveUp { wait, .. } => Some(Step::Left(*wait)),
+            _ => None,
         }
     }
 }

@@ -6,7 +6,10 @@ use super::vocabulary::{Command, Event, Query, Reply};
 use crate::limits;
 use crate::names::NamespaceName;
 use crate::namespace::rules::Rules;
+use crate::primitive;
 use crate::refusal::TooMany;
+use crate::space::stamp::Stamp;
+use crate::space::{Happening, ReplyPlan, Space};
 
 /// Events that must happen. The answer is the namespace as it is then, unless it is gone.
 pub struct Decided {
@@ -14,6 +17,30 @@ pub struct Decided {
     pub events: Vec<Event>,
     /// What to answer; the namespace as it is after the events if none is given.
     pub reply: Option<Reply>,
+}
+
+impl primitive::Rules for Table {
+    type Command = Command;
+    type Query = Query;
+    type Reply = Reply;
+    type Rejection = Rejection;
+
+    fn decide(
+        space: &Space,
+        command: Command,
+        _stamp: &Stamp,
+        happening: &mut Happening<'_>,
+    ) -> Result<ReplyPlan, Rejection> {
+        let name = command.name().clone();
+        let decided = decide(&space.namespace, command)?;
+        happening.extend(decided.events);
+        let reply = decided.reply.map(|reply| ReplyPlan::Reply(reply.into()));
+        Ok(reply.unwrap_or(ReplyPlan::Namespace(name)))
+    }
+
+    fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
+        Some(self::query(&space.namespace, query))
+    }
 }
 
 /// Decides a command against the table as it is.

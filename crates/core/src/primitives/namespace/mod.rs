@@ -1,4 +1,4 @@
-//! Namespaces: rooms for keys, each with its own rules.
+//! Namespaces: named sets of keys, each with its own rules.
 //!
 //! ```text
 //!            create                  configure
@@ -7,14 +7,14 @@
 //!      └─────────────────┘ delete
 //! ```
 //!
-//! Invariants, checked by [`Table::check`]:
+//! Invariants, checked by `Table::check`:
 //!
-//! 1. `shared` is always there.
-//! 2. A namespace's rules make sense: they have no fault.
+//! 1. `shared` always exists.
+//! 2. The rules of a namespace are valid.
 //!
-//! Deliberately absent: the entries. They live in shared state and go when their namespace goes;
-//! whoever watches keys of a namespace is told by `namespace.deleted`. Changing rules does not
-//! look at what is already there: rules speak about what is written from then on.
+//! Deliberately absent: the entries. They are part of shared state and are deleted with their
+//! namespace; watches of its keys receive `namespace.deleted`. New rules do not apply to existing
+//! entries, only to later writes.
 
 mod decide;
 pub(crate) mod operations;

@@ -8,33 +8,37 @@ use crate::pattern::Pattern;
 use crate::schema::Schema;
 use crate::state::merge::Merge;
 
-/// What a namespace, or a pattern of its keys, demands of what is written.
+/// Rules for the values that are written to a namespace, or to keys that match a pattern.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Rules {
-    /// Add, don't overwrite: existing keys only grow, by `append` and `union`.
+    /// Existing keys only grow, by `append` and `union`; they cannot be overwritten or deleted.
+    ///
     #[serde(skip_serializing_if = "is_false")]
     pub append_only: bool,
-    /// JSON Schema that every new value must satisfy.
+    /// A JSON Schema that every new value must satisfy. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema: Option<Schema>,
-    /// The schema's own version, for readers; only grows while the namespace lives.
+    /// The version of the schema, for readers. It can only increase. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema_version: Option<u32>,
-    /// How a plain `state.set` combines with what is there.
+    /// How `state.set` combines the new value with the existing one.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = "last_write_wins")))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merge: Option<Merge>,
-    /// Time to live of entries that do not bring their own.
+    /// Time to live of entries without their own, in milliseconds. If omitted, entries do not
+    /// expire.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
-    /// Largest value in bytes, if smaller than the general limit.
+    /// The maximum size of a value in bytes. If omitted, the general limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value_bytes_max: Option<u64>,
-    /// Warn about values that hold objects or lists of objects instead of plain fields.
+    /// Warn about values that contain objects or lists of objects.
     #[serde(skip_serializing_if = "is_false")]
     pub flat: bool,
-    /// Rules for some keys. The first pattern that matches applies instead of the above.
+    /// Rules for some keys. The first pattern that matches applies instead of the rules above.
+    ///
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<KeyRules>,
 }
@@ -44,9 +48,9 @@ pub struct Rules {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct KeyRules {
-    /// Which keys.
+    /// The keys.
     pub pattern: Pattern,
-    /// What is demanded of them.
+    /// The rules for these keys.
     pub rules: Rules,
 }
 
@@ -56,13 +60,13 @@ fn is_false(flag: &bool) -> bool {
 }
 
 impl Rules {
-    /// The rules that hold for this key.
+    /// The rules that apply to this key.
     pub fn for_key(&self, key: &Key) -> &Rules {
         let special = self.keys.iter().find(|special| special.pattern.matches(key.as_str()));
         special.map_or(self, |special| &special.rules)
     }
 
-    /// Whether nothing at all is demanded.
+    /// Whether there are no rules at all.
     pub fn is_plain(&self) -> bool {
         let Self { append_only, schema, merge, ttl_ms, value_bytes_max, flat, keys, .. } = self;
         let demands = [schema.is_some(), merge.is_some(), ttl_ms.is_some(), !keys.is_empty()];
@@ -80,7 +84,7 @@ impl Rules {
         FRAME + schema + keys.sum::<usize>()
     }
 
-    /// What is wrong with the rules themselves, as a sentence.
+    /// What is wrong with the rules, as a sentence.
     pub fn fault(&self) -> Option<String> {
         if self.keys.len() > limits::KEY_RULES_MAX {
             return Some(format!("more than {} key patterns", limits::KEY_RULES_MAX));

@@ -7,10 +7,11 @@ use super::vocabulary::{Event, Namespace};
 use crate::names::{AgentId, NamespaceName};
 use crate::namespace::rules::Rules;
 use crate::numbers::Revision;
+use crate::primitive;
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
 
-/// Every namespace of a workspace. Changes only by [`Table::evolve`] and [`Table::undo`].
+/// Every namespace of a workspace. Changes only by `Table::evolve` and `Table::undo`.
 pub struct Table {
     by_name: BTreeMap<NamespaceName, Namespace>,
 }
@@ -34,9 +35,12 @@ impl Default for Table {
     }
 }
 
-impl Table {
-    /// Applies a fact. Total: whatever `decide` can produce applies.
-    pub fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
+impl primitive::Table for Table {
+    type Event = Event;
+    type Undo = Undo;
+    type Facts = Vec<Namespace>;
+
+    fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
         let name = event.name().clone();
         let before = match event {
             Event::Created { name, rules } => {
@@ -63,14 +67,32 @@ impl Table {
         Undo { name, before }
     }
 
-    /// Takes back one change; the latest must be taken back first.
-    pub fn undo(&mut self, undo: Undo) {
+    fn undo(&mut self, undo: Undo) {
         match undo.before {
             Some(namespace) => self.by_name.insert(undo.name, namespace),
             None => self.by_name.remove(&undo.name),
         };
     }
 
+    fn facts(&self) -> Vec<Namespace> {
+        self.after(None).cloned().collect()
+    }
+
+    fn restore(namespaces: Self::Facts) -> Self {
+        let named = namespaces.into_iter().map(|namespace| (namespace.name.clone(), namespace));
+        Self { by_name: named.collect() }
+    }
+
+    fn check(&self) {
+        assert!(self.by_name.contains_key(&NamespaceName::shared()), "`shared` is always there");
+        for (name, namespace) in &self.by_name {
+            assert_eq!(*name, namespace.name);
+            assert_eq!(namespace.rules.fault(), None, "rules make sense");
+        }
+    }
+}
+
+impl Table {
     /// A namespace.
     pub fn get(&self, name: &NamespaceName) -> Option<&Namespace> {
         self.by_name.get(name)
@@ -95,20 +117,5 @@ impl Table {
     pub fn after(&self, cursor: Option<&NamespaceName>) -> impl Iterator<Item = &Namespace> {
         let from = cursor.map_or(Bound::Unbounded, Bound::Excluded);
         self.by_name.range::<NamespaceName, _>((from, Bound::Unbounded)).map(|(_, there)| there)
-    }
-
-    /// Puts together what a snapshot holds.
-    pub fn restore(namespaces: Vec<Namespace>) -> Self {
-        let named = namespaces.into_iter().map(|namespace| (namespace.name.clone(), namespace));
-        Self { by_name: named.collect() }
-    }
-
-    /// Asserts the invariants of the module's story.
-    pub fn check(&self) {
-        assert!(self.by_name.contains_key(&NamespaceName::shared()), "`shared` is always there");
-        for (name, namespace) in &self.by_name {
-            assert_eq!(*name, namespace.name);
-            assert_eq!(namespace.rules.fault(), None, "rules make sense");
-        }
     }
 }

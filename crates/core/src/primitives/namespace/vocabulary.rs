@@ -2,45 +2,48 @@
 
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "schema")]
+use crate::limits;
 use crate::names::{AgentId, NamespaceName};
 use crate::namespace::rules::Rules;
 use crate::numbers::Revision;
+use crate::primitive;
 use crate::time::Timestamp;
 
-/// What one may ask of namespaces so that they change.
+/// Commands that change namespaces.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
     /// `namespace.create`
     Create {
-        /// Its name.
+        /// The name of the namespace.
         name: NamespaceName,
-        /// Its rules.
+        /// The rules for writes. If omitted, there are none.
         #[serde(default)]
         rules: Rules,
     },
-    /// `namespace.configure`: the rules as a whole are replaced.
+    /// `namespace.configure`: replaces all rules.
     Configure {
-        /// Which.
+        /// The name of the namespace.
         name: NamespaceName,
-        /// Its rules from now on.
+        /// The new rules.
         rules: Rules,
     },
     /// `namespace.delete`: with all its entries.
     Delete {
-        /// Which.
+        /// The name of the namespace.
         name: NamespaceName,
     },
-    /// Sent by a policy: there shall be one, whether or not there was.
+    /// Sent by a policy: creates the namespace if it does not exist.
     Ensure {
-        /// Its name.
+        /// The name of the namespace.
         name: NamespaceName,
     },
 }
 
 impl Command {
-    /// The namespace it is about.
+    /// The namespace that it is about.
     pub fn name(&self) -> &NamespaceName {
         match self {
             Self::Create { name, .. }
@@ -51,91 +54,107 @@ impl Command {
     }
 }
 
-/// What one may ask of namespaces without changing them.
+/// Queries about namespaces.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Query {
     /// `namespace.list`: a page, by name.
     List {
-        /// How many at most.
+        /// The maximum number of results.
+        #[cfg_attr(feature = "schema", schemars(
+            extend("default" = limits::PAGE_DEFAULT),
+            range(min = 1, max = limits::PAGE_MAX),
+        ))]
         #[serde(default)]
         limit: Option<usize>,
-        /// Where the page before ended.
+        /// The `cursor` of the previous page. If omitted, the first page is returned.
         #[serde(default)]
         cursor: Option<NamespaceName>,
     },
     /// `namespace.get`
     Get {
-        /// Which.
+        /// The name of the namespace.
         name: NamespaceName,
     },
 }
 
-/// A namespace as callers see it.
+/// A namespace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Namespace {
-    /// Its name.
+    /// The name.
     pub name: NamespaceName,
-    /// Its rules.
+    /// The rules for writes.
     pub rules: Rules,
     /// When it was created.
     pub created_at: Timestamp,
-    /// Who created it.
+    /// The agent that created it.
     pub created_by: AgentId,
-    /// The revision that made it or its rules what they are.
+    /// The revision that created it or last changed its rules.
     pub revision: Revision,
 }
 
-/// Answers of namespaces.
+/// Replies about namespaces.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
     /// One namespace.
     Namespace(Namespace),
-    /// A page of them, by name.
+    /// A page of results, by name.
     Namespaces {
-        /// The page.
+        /// The results on this page.
         namespaces: Vec<Namespace>,
-        /// Where to go on, if there is more.
+        /// The cursor of the next page. Absent on the last page.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<NamespaceName>,
     },
-    /// Nothing had to be done.
+    /// Nothing was done.
     Done,
 }
 
-/// Facts about namespaces.
+/// Events of namespaces.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// There is a new one.
+    /// A namespace was created.
     Created {
-        /// Its name.
+        /// The name of the namespace.
         name: NamespaceName,
-        /// Its rules.
+        /// The rules.
         #[serde(default)]
         rules: Rules,
     },
-    /// It has other rules now.
+    /// The rules were replaced.
     Configured {
-        /// Which.
+        /// The name of the namespace.
         name: NamespaceName,
-        /// Its rules from now on.
+        /// The new rules.
         rules: Rules,
     },
-    /// It is gone, with all its entries.
+    /// It was deleted with all its entries.
     Deleted {
-        /// Which.
+        /// The name of the namespace.
         name: NamespaceName,
     },
 }
 
+impl primitive::Command for Command {}
+
 impl Event {
-    /// The event's type, as watchers and history know it.
-    pub fn kind(&self) -> &'static str {
+    /// The namespace that it is about.
+    pub fn name(&self) -> &NamespaceName {
+        match self {
+            Self::Created { name, .. }
+            | Self::Configured { name, .. }
+            | Self::Deleted { name, .. } => name,
+        }
+    }
+}
+
+impl primitive::Event for Event {
+    fn kind(&self) -> &str {
         match self {
             Self::Created { .. } => "namespace.created",
             Self::Configured { .. } => "namespace.configured",
@@ -143,12 +162,14 @@ impl Event {
         }
     }
 
-    /// The namespace it is about.
-    pub fn name(&self) -> &NamespaceName {
+    fn subject_parts(&self) -> [&str; 4] {
+        ["namespaces/", self.name().as_str(), "", ""]
+    }
+
+    fn load(&self) -> usize {
         match self {
-            Self::Created { name, .. }
-            | Self::Configured { name, .. }
-            | Self::Deleted { name, .. } => name,
+            Self::Created { rules, .. } | Self::Configured { rules, .. } => rules.weight(),
+            Self::Deleted { .. } => 0,
         }
     }
 }

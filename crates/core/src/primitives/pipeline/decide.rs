@@ -9,9 +9,11 @@ use crate::json::Json;
 use crate::limits;
 use crate::names::{PipelineName, StageName, TaskId};
 use crate::pipeline::{Budget, Following, Misfit, graph};
+use crate::primitive::Rules;
 use crate::refusal::{TooLarge, TooMany, fits, has_room, json_fits, text_fits, within};
 use crate::space::batch::Moment;
 use crate::space::stamp::Stamp;
+use crate::space::{Happening, ReplyPlan as SpacePlan, Space, TasksView};
 
 /// What pipelines may know of tasks.
 pub trait View {
@@ -71,6 +73,28 @@ impl ReplyPlan {
             Self::Gone(pipeline) => Reply::Pipeline(pipeline),
             Self::Done => Reply::Done,
         }
+    }
+}
+
+impl Rules for Table {
+    type Command = Command;
+    type Query = Query;
+    type Reply = Reply;
+    type Rejection = Rejection;
+
+    fn decide(
+        space: &Space,
+        command: Command,
+        stamp: &Stamp,
+        happening: &mut Happening<'_>,
+    ) -> Result<SpacePlan, Rejection> {
+        let decided = decide(&space.pipeline, &TasksView(&space.task), command, stamp)?;
+        happening.extend(decided.events);
+        Ok(SpacePlan::Pipeline(decided.plan))
+    }
+
+    fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
+        Some(self::query(&space.pipeline, query))
     }
 }
 

@@ -1,53 +1,53 @@
-//! Pipelines: stages of work that come after one another.
+//! Pipelines: stages of work in a fixed order.
 //!
 //! ```text
-//!   a stage:      what it comes after is done      start             complete
+//!   a stage:      the stages before it are finished   start            complete
 //!      pending ─────────────────────────▶ ready ────────▶ running ───────────▶ completed
 //!         ▲  └──────────── skip ────────────┴──▶ skipped     │ fail
 //!         │                                        ▲         ▼
 //!         └──────────────── retry ─────────────────┼────── failed
 //!                                                  └─ skip ──┘
 //!   a pipeline:   created ──▶ running ──▶ completed
-//!                    │           ├◀─────▶ failed: a stage has, and nothing is under way beside it
+//!                    │           ├◀─────▶ failed: a stage has failed, and no other is running
 //!                    └───────────┴──────▶ aborted
 //! ```
 //!
-//! A stage comes after the one before it in the list, or after those that it names: stages may run
-//! side by side, and one may come after several. It is given the output of the stage before, a map
-//! of outputs by name if there are several, or what the pipeline was given if there is none. A
-//! stage that is left out has the output `null`, lets nothing overtake, and passes on what it would
-//! have been given.
+//! A stage follows the one before it in the list, or the stages that it names: stages may run in
+//! parallel, and one may follow several. Its input is the output of the stage before it, a map of
+//! outputs by name if there are several, or the input of the pipeline if there is none. A skipped
+//! stage has the output `null`, does not let later stages start early, and passes on its own input.
 //!
-//! By hand, whoever works on a stage starts it and says what came of it. An automatic pipeline
-//! makes a task for every stage that becomes ready, in the same commit, by policy; or one for each
-//! element of a list. The stage runs when a task of it is claimed and is completed when all of them
-//! are. One that ends otherwise makes it fail, and the others are cancelled. What a stage knows of
-//! its tasks it learns from their own events ([`Table::observe_task`]).
+//! Manually, an agent starts a stage and reports its outcome. An automatic pipeline creates a task
+//! for every stage that becomes ready, in the same commit, by policy; or one for each element of a
+//! list. The stage is running when one of its tasks is claimed, and completed when all of them are.
+//! If one of them ends in any other way the stage fails, and the others are cancelled. A stage
+//! learns about its tasks from their own events ([`Table::observe_task`]).
 //!
-//! Each commit does as much of what follows as fits well beside what caused it; the rest is due at
-//! once and follows by itself. That is so with very large outputs and with very many tasks only.
-//! What cannot be passed on, since it is too large or no list, makes the stage fail that it is for.
+//! Each commit includes the consequences that fit beside what caused them; the rest is due
+//! immediately and follows in later commits. This only happens with very large outputs and very
+//! many tasks. If an output cannot be passed on, because it is too large or not a list, the stage
+//! that it is for fails.
 //!
 //! | part | is |
 //! |---|---|
 //! | [`Create`], [`Design`] | a pipeline and its stages as requested |
-//! | [`Pipeline`], [`Stage`], [`Summary`] | the same as callers see them |
-//! | [`Record`], [`StageState`] | the same as the table keeps them |
+//! | [`Pipeline`], [`Stage`], [`Summary`] | the same as clients see them |
+//! | [`Record`], [`StageState`] | the same as the table stores them |
 //! | [`graph`] | the order of the stages, and whether it is valid |
 //! | [`flow`] | what follows from the state of a pipeline |
 //! | [`Following`] | applies that, as much as fits into a commit |
-//! | [`outputs`] | the input of a stage, and what its tasks shall do |
+//! | [`outputs`] | the input of a stage, and the tasks for it |
 //!
-//! Invariants, checked by [`Table::check`]:
+//! Invariants, checked by `Table::check`:
 //!
-//! 1. A stage is ready, running or completed only if all that it comes after is done.
-//! 2. Nothing is under way in a pipeline that is completed, failed or aborted.
-//! 3. The tasks of stages that are ready or running are found by their id, and no others.
-//! 4. What must happen by itself is known to be due.
-//! 5. What is kept of outputs stays within its limits.
+//! 1. A stage is ready, running or completed only if all stages before it are finished.
+//! 2. Nothing is running in a pipeline that is completed, failed or aborted.
+//! 3. Exactly the tasks of stages that are ready or running are found by their id.
+//! 4. Consequences that are still to come are known to be due.
+//! 5. Stored outputs stay within their limits.
 //!
-//! Deliberately absent: a lease on a stage that is worked on by hand, since that is what the tasks
-//! of automatic pipelines have; and loops, for which a stage can create another pipeline.
+//! Deliberately absent: a lease on a stage of a manual pipeline, since tasks of automatic pipelines
+//! have one; and loops, for which a stage can create another pipeline.
 
 mod decide;
 pub mod flow;

@@ -6,84 +6,91 @@ use serde::{Deserialize, Serialize};
 
 use super::Status;
 use crate::json::{Json, given};
+#[cfg(feature = "schema")]
+use crate::limits;
 use crate::names::{AgentId, PipelineName, StageName, TaskType, Traceparent};
 use crate::pattern::Pattern;
 use crate::task::{Backoff, OnExhausted};
 
-/// Stages, one after the other or side by side.
+/// Creates a pipeline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "CreatePipeline"))]
 #[serde(deny_unknown_fields)]
 pub struct Create {
-    /// The name it shall have.
+    /// The name of the pipeline.
     pub pipeline: PipelineName,
-    /// Its stages, each after the one before it in this list unless it says otherwise.
+    /// The stages. Each follows the one before it in this list, unless it has `after`.
     pub stages: Vec<Design>,
-    /// Whether a task is made for every stage that becomes ready, and its result is the output.
+    /// Create a task for every stage that becomes ready; the result of the task is the output of
+    /// the stage.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub automatic: bool,
-    /// What the first stages are given.
+    /// The input of the first stages. Default: none.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub input: Option<Json>,
-    /// Whatever else is worth knowing: an object.
+    /// An object with free-form metadata. Default: none.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
-    /// The trace that it and the tasks of its stages are a part of, as W3C Trace Context writes it.
+    /// W3C trace context (`traceparent`) of the pipeline and its tasks. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<Traceparent>,
 }
 
-/// A stage as it shall be.
+/// The definition of a stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "StageDesign"))]
 #[serde(deny_unknown_fields)]
 pub struct Design {
-    /// Its name, within the pipeline.
+    /// The name, unique within the pipeline.
     pub name: StageName,
-    /// The only agent that may work on it; anyone if not given.
+    /// The only agent that may work on it. If omitted, any agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentId>,
-    /// The type of the task that is made for it; the stage's name if not given.
+    /// The type of its task. If omitted, the name of the stage.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub task_type: Option<TaskType>,
-    /// What an agent must be able to do to claim its task.
+    /// Capabilities that an agent needs to claim its task.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub capabilities: BTreeSet<String>,
-    /// The stages it comes after; the one before it in the list if not given.
+    /// The stages that it follows; an empty list makes it a first stage. If omitted, the stage
+    /// before it in the list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Vec<StageName>>,
-    /// Whether its input is a list, and each element one task; its output is the list of results.
+    /// Create one task per element of its input, which must be a list; the output is the list of
+    /// results.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub each: bool,
-    /// What is to be done, in words.
+    /// Human-readable description. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// How often its task is tried again by itself; of a stage without a task, how often it may be
-    /// retried.
+    /// How often its task is retried automatically; if omitted, the default of `task.create`.
+    /// Without a task, how often the stage may be retried; if omitted, without a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_retries: Option<u64>,
     /// The priority of its task.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = 0)))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<i32>,
-    /// How long its task may take from when the stage is ready.
+    /// Deadline of its task in milliseconds from when the stage is ready. If omitted, none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_ms: Option<u64>,
-    /// How long to wait before its task is tried again.
+    /// Backoff between attempts at its task. If omitted, the default of `Backoff`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backoff: Option<Backoff>,
-    /// What becomes of its task when it was tried too often.
+    /// What happens to its task after the last attempt.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = "fail")))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_exhausted: Option<OnExhausted>,
-    /// Keys that it means to read. Only said, for whoever looks at the pipeline.
+    /// Keys that it reads, for documentation and contracts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reads: Vec<Pattern>,
-    /// Keys that it means to write, likewise.
+    /// Keys that it writes, for documentation and contracts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<Pattern>,
 }
 
 impl Design {
-    /// A stage of a name, and nothing else said about it.
+    /// A stage with a name and nothing else.
     pub fn new(name: StageName) -> Self {
         Self {
             name,
@@ -103,7 +110,7 @@ impl Design {
         }
     }
 
-    /// About how many bytes it takes, in memory and in the log, and never fewer in the log.
+    /// Upper bound of its size in the log, in bytes.
     pub fn bytes(&self) -> usize {
         // The names of all fields, the numbers, and the heads of texts.
         const FRAME: usize = 320;
@@ -130,13 +137,17 @@ impl Design {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ListPipelines"))]
 #[serde(deny_unknown_fields)]
 pub struct List {
-    /// Only those in this status.
+    /// Only pipelines with this status. If omitted, any status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
-    /// How many at most.
+    /// The maximum number of results.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::PAGE_DEFAULT),
+        range(min = 1, max = limits::PAGE_MAX),
+    ))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// Where the page before ended.
+    /// The `cursor` of the previous page. If omitted, the first page is returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<PipelineName>,
 }

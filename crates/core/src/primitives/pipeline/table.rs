@@ -9,14 +9,15 @@ use super::{Event, Record, StageState, StageStatus, Status, TaskState};
 use crate::limits;
 use crate::names::{PipelineName, StageName, TaskId};
 use crate::numbers::Revision;
+use crate::primitive::{self, Forgotten};
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
 
 /// Every pipeline, for a snapshot: how many were ever created, and those that are known.
 pub type Facts = (u64, Vec<Arc<Record>>);
 
-/// Every pipeline of a workspace. Changes only by [`Table::evolve`], [`Table::observe_task`],
-/// [`Table::undo`] and [`Table::trim`].
+/// Every pipeline of a workspace. Changes only by `Table::evolve`, [`Table::observe_task`],
+/// `Table::undo` and `Table::trim`.
 #[derive(Default)]
 pub struct Table {
     records: BTreeMap<PipelineName, Arc<Record>>,
@@ -40,9 +41,12 @@ pub struct Undo {
     created: u64,
 }
 
-impl Table {
-    /// Applies a fact. Total: whatever `decide` can produce applies.
-    pub fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
+impl primitive::Table for Table {
+    type Event = Event;
+    type Undo = Undo;
+    type Facts = Facts;
+
+    fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
         let pipeline = event.pipeline().clone();
         let created = self.created;
         let known = || self.records.get(&pipeline).expect("only a known pipeline changes");
@@ -66,6 +70,51 @@ impl Table {
         Undo { pipeline, before, created }
     }
 
+    fn undo(&mut self, undo: Undo) {
+        let Undo { pipeline, before, created } = undo;
+        self.replace(&pipeline, before.as_ref());
+        self.created = created;
+    }
+
+    fn facts(&self) -> Facts {
+        (self.created, self.records.values().cloned().collect())
+    }
+
+    fn restore((created, records): Facts) -> Self {
+        let mut table = Self { created, ..Self::default() };
+        for record in records {
+            table.replace(&record.name, Some(&record));
+        }
+        table
+    }
+
+    fn check(&self) {
+        let mut again = Self::restore(self.facts());
+        assert_eq!(again.by_task, self.by_task, "tasks are found by their stages");
+        assert_eq!(again.due, self.due, "what must happen is known to be due");
+        assert_eq!(again.finished, self.finished, "what is finished can be forgotten");
+        let bytes = (self.bytes, self.finished_bytes);
+        assert_eq!((again.bytes, again.finished_bytes), bytes, "what is kept is counted");
+        for record in again.records.values() {
+            check_record(record);
+        }
+        again.trim();
+        assert_eq!(again.records.len(), self.records.len(), "what is finished has a limit");
+    }
+
+    fn next_deadline(&self) -> Option<Timestamp> {
+        (!self.due.is_empty()).then_some(Timestamp(0))
+    }
+
+    /// Forgets the pipelines that finished first, if there are too many. It happens after every
+    /// batch, to the same pipelines whenever the batch is replayed.
+    fn trim(&mut self) -> Vec<Forgotten> {
+        self.trim_to(limits::PIPELINES_FINISHED_MAX);
+        Vec::new()
+    }
+}
+
+impl Table {
     /// Notes what has become of a task; none if no stage has it, or nothing that concerns a stage.
     pub fn observe_task(&mut self, task: &TaskId, view: &impl View) -> Option<Undo> {
         let (pipeline, stage, member) = self.by_task.get(task)?.clone();
@@ -84,13 +133,6 @@ impl Table {
             if outcome.bytes() <= record.room().min(all) { outcome } else { outcome.bare() }
         });
         TaskState { worker, outcome }
-    }
-
-    /// Takes back one change; the latest must be taken back first.
-    pub fn undo(&mut self, undo: Undo) {
-        let Undo { pipeline, before, created } = undo;
-        self.replace(&pipeline, before.as_ref());
-        self.created = created;
     }
 
     fn replace(&mut self, name: &PipelineName, after: Option<&Arc<Record>>) -> Option<Arc<Record>> {
@@ -147,12 +189,6 @@ impl Table {
         }
     }
 
-    /// Forgets the pipelines that finished first, if there are too many. It happens after every
-    /// batch, to the same pipelines whenever the batch is replayed.
-    pub fn trim(&mut self) {
-        self.trim_to(limits::PIPELINES_FINISHED_MAX);
-    }
-
     pub(super) fn trim_to(&mut self, finished_max: usize) {
         while self.finished.len() > finished_max
             || self.finished_bytes > limits::PIPELINES_BYTES_MAX
@@ -185,6 +221,16 @@ impl Table {
     pub fn of_task(&self, task: &TaskId) -> Option<(&Record, usize)> {
         let (pipeline, stage, _) = self.by_task.get(task)?;
         Some((self.get(pipeline)?, *stage))
+    }
+
+    /// The stage that a task was created for, whether or not that has ended.
+    pub fn stage_with(&self, pipeline: &PipelineName, task: &TaskId) -> Option<&StageName> {
+        let record = self.get(pipeline)?;
+        let stage = record
+            .stages
+            .iter()
+            .position(|state| state.members.iter().any(|member| member.task == *task))?;
+        Some(&record.plan.stages[stage].name)
     }
 
     /// Every task of a stage that is ready or running, and what was heard of it.
@@ -222,40 +268,6 @@ impl Table {
     ) -> impl Iterator<Item = TaskId> {
         let ids = (1..).map(move |number| TaskId::of_stage(revision, number));
         ids.filter(move |id| !self.by_task.contains_key(id) && !is_taken(id))
-    }
-
-    /// When the engine should next send [`Command::Expire`](super::Command::Expire).
-    pub fn next_deadline(&self) -> Option<Timestamp> {
-        (!self.due.is_empty()).then_some(Timestamp(0))
-    }
-
-    /// Everything, for a snapshot.
-    pub fn facts(&self) -> Facts {
-        (self.created, self.records.values().cloned().collect())
-    }
-
-    /// Puts together what a snapshot holds.
-    pub fn restore((created, records): Facts) -> Self {
-        let mut table = Self { created, ..Self::default() };
-        for record in records {
-            table.replace(&record.name, Some(&record));
-        }
-        table
-    }
-
-    /// Asserts the invariants of the module's story.
-    pub fn check(&self) {
-        let mut again = Self::restore(self.facts());
-        assert_eq!(again.by_task, self.by_task, "tasks are found by their stages");
-        assert_eq!(again.due, self.due, "what must happen is known to be due");
-        assert_eq!(again.finished, self.finished, "what is finished can be forgotten");
-        let bytes = (self.bytes, self.finished_bytes);
-        assert_eq!((again.bytes, again.finished_bytes), bytes, "what is kept is counted");
-        for record in again.records.values() {
-            check_record(record);
-        }
-        again.trim();
-        assert_eq!(again.records.len(), self.records.len(), "what is finished has a limit");
     }
 }
 

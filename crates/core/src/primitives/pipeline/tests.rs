@@ -3,6 +3,7 @@
 use super::Rejection;
 use crate::limits;
 use crate::names::TaskId;
+use crate::primitive::Table as _;
 use crate::space::Space;
 use crate::testing::{Step, World, check, check_codes, check_coverage, scenarios, story};
 

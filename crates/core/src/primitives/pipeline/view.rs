@@ -10,25 +10,25 @@ use crate::numbers::Revision;
 use crate::pattern::Pattern;
 use crate::time::Timestamp;
 
-/// Where a pipeline is in its life.
+/// The status of a pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PipelineStatus"))]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// No stage was begun.
+    /// No stage has started.
     Created,
-    /// Some were, and there is more to do.
+    /// A stage has started, and not all are finished.
     Running,
     /// Every stage is completed or skipped.
     Completed,
-    /// A stage has failed, and nothing is under way beside it.
+    /// A stage failed, and no other stage is running.
     Failed,
-    /// It is not wanted any more.
+    /// It was aborted.
     Aborted,
 }
 
 impl Status {
-    /// Whether nothing is under way. What has failed may still be retried.
+    /// Whether nothing is running. A failed stage may still be retried.
     pub fn is_finished(self) -> bool {
         match self {
             Self::Created | Self::Running => false,
@@ -36,7 +36,7 @@ impl Status {
         }
     }
 
-    /// Whether nothing changes any more.
+    /// Whether it never changes again.
     pub fn is_over(self) -> bool {
         match self {
             Self::Created | Self::Running | Self::Failed => false,
@@ -44,7 +44,7 @@ impl Status {
         }
     }
 
-    /// The status as it stands on the wire and in a sentence.
+    /// The status as on the wire and in messages.
     pub fn word(self) -> &'static str {
         match self {
             Self::Created => "created",
@@ -56,27 +56,27 @@ impl Status {
     }
 }
 
-/// Where a stage is in its life.
+/// The status of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StageStatus {
-    /// What it comes after is not done.
+    /// A stage before it is not finished.
     Pending,
     /// It can be started.
     Ready,
-    /// Somebody works on it.
+    /// An agent works on it.
     Running,
-    /// It was done.
+    /// It was completed.
     Completed,
-    /// It could not be done.
+    /// It failed.
     Failed,
-    /// It is left out.
+    /// It was skipped.
     Skipped,
 }
 
 impl StageStatus {
-    /// The status as it stands on the wire and in a sentence.
+    /// The status as on the wire and in messages.
     pub fn word(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -89,115 +89,116 @@ impl StageStatus {
     }
 }
 
-/// A stage as callers see it.
+/// A stage of a pipeline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stage {
-    /// Which.
+    /// The name of the stage.
     pub name: StageName,
-    /// Where it is in its life.
+    /// The status.
     pub status: StageStatus,
-    /// The stages it comes after.
+    /// The stages that it follows.
     pub after: Vec<StageName>,
-    /// The only agent that may work on it.
+    /// The only agent that may work on it. Absent if any agent may.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentId>,
-    /// The type of its task.
+    /// The type of its task. Absent if not given.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub task_type: Option<TaskType>,
-    /// What an agent must be able to do to claim its task.
+    /// Capabilities that an agent needs to claim its task. Absent if there are none.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub capabilities: BTreeSet<String>,
-    /// Whether each element of its input is one task.
+    /// Whether one task per element of its input is created. Absent if `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub each: bool,
-    /// What is to be done, in words.
+    /// Human-readable description. Absent if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// How often its task is tried again by itself, or it may be retried.
+    /// How often its task is retried automatically, or how often it may be retried. Absent if not
+    /// given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_retries: Option<u64>,
-    /// Keys that it means to read.
+    /// Keys that it reads. Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reads: Vec<Pattern>,
-    /// Keys that it means to write.
+    /// Keys that it writes. Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<Pattern>,
     /// How often it was started.
     pub attempts: u64,
-    /// How often it was retried after it had failed.
+    /// How often it was retried after a failure.
     pub retries: u64,
-    /// Who works on it, or did last.
+    /// The agent that works or last worked on it. Absent before the first start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker: Option<AgentId>,
-    /// Its tasks, in order.
+    /// Its tasks, in order. Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<TaskId>,
-    /// What it is given. In a whole pipeline only what was given when it was started: the rest is
-    /// the output of the stages before.
+    /// Its input. In a whole pipeline only an input given at its start; otherwise it is the output
+    /// of the stages before it. Absent if there is none.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub input: Option<Json>,
-    /// What came of it.
+    /// Its output. Absent before it is completed.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub output: Option<Json>,
-    /// Why it failed.
+    /// The error. Absent unless it failed.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub error: Option<Json>,
-    /// Why it was skipped.
+    /// Why it was skipped. Absent if no reason was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// When it could be started.
+    /// When it became ready. Absent before that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_at: Option<Timestamp>,
-    /// When it was last started.
+    /// When it was last started. Absent before that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
-    /// When it was completed, failed or skipped.
+    /// When it was completed, failed or skipped. Absent before that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<Timestamp>,
 }
 
-/// A pipeline as callers see it.
+/// A pipeline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pipeline {
-    /// Which.
+    /// The name of the pipeline.
     pub name: PipelineName,
-    /// Where it is in its life.
+    /// The status.
     pub status: Status,
-    /// Whether a task is made for every stage that becomes ready.
+    /// Whether a task is created for every stage that becomes ready.
     pub automatic: bool,
-    /// Its stages, in the order they were named.
+    /// Its stages, in the order they were defined.
     pub stages: Vec<Stage>,
-    /// The stages that somebody works on.
+    /// The stages that are running.
     pub current: Vec<StageName>,
     /// The stages that can be started.
     pub ready: Vec<StageName>,
-    /// What the first stages are given.
+    /// The input of the first stages. Absent if not given.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub input: Option<Json>,
-    /// Whatever else is worth knowing: an object.
+    /// An object with free-form metadata. Absent if not given.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
-    /// The trace that it and the tasks of its stages are a part of.
+    /// W3C trace context (`traceparent`) of the pipeline and its tasks. Absent if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<Traceparent>,
-    /// Why it was aborted.
+    /// Why it was aborted. Absent if no reason was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Who created it.
+    /// The agent that created it.
     pub created_by: AgentId,
-    /// When.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// When it was last changed.
     pub updated_at: Timestamp,
-    /// When its first stage was started.
+    /// When its first stage was started. Absent before that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
-    /// When it was completed, failed or aborted.
+    /// When it was completed, failed or aborted. Absent before that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<Timestamp>,
-    /// The revision that made it what it is.
+    /// The revision of the last change.
     pub revision: Revision,
 }
 
@@ -205,58 +206,58 @@ pub struct Pipeline {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PipelineSummary"))]
 pub struct Summary {
-    /// Which.
+    /// The name of the pipeline.
     pub name: PipelineName,
-    /// Where it is in its life.
+    /// The status.
     pub status: Status,
-    /// Whether a task is made for every stage that becomes ready.
+    /// Whether a task is created for every stage that becomes ready.
     pub automatic: bool,
-    /// How many stages it has.
+    /// The number of stages.
     pub stages: u64,
-    /// How many of them are completed or skipped.
+    /// The number of stages that are completed or skipped.
     pub done: u64,
-    /// The stages that somebody works on.
+    /// The stages that are running.
     pub current: Vec<StageName>,
     /// The stages that can be started.
     pub ready: Vec<StageName>,
     /// The stages that have failed.
     pub failed: Vec<StageName>,
-    /// Who created it.
+    /// The agent that created it.
     pub created_by: AgentId,
-    /// When.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// When it was last changed.
     pub updated_at: Timestamp,
-    /// When it was completed, failed or aborted.
+    /// When it was completed, failed or aborted. Absent before that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<Timestamp>,
 }
 
-/// A stage that is done, and what comes next.
+/// A finished stage, and what can start next.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "StageMoved"))]
 pub struct Moved {
     /// The stage.
     pub stage: Stage,
-    /// The first stage that can be started now; nothing if none can.
+    /// The first stage that can be started now. `null` if none can.
     pub next: Option<Stage>,
     /// Every stage that can be started now.
     pub ready: Vec<StageName>,
-    /// Where the pipeline is in its life.
+    /// The status of the pipeline.
     pub status: Status,
 }
 
-/// What came of a stage.
+/// The output of a stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "StageOutput"))]
 pub struct Output {
-    /// Which pipeline.
+    /// The pipeline.
     pub pipeline: PipelineName,
-    /// Which stage.
+    /// The stage.
     pub stage: StageName,
-    /// Where the stage is in its life.
+    /// The status of the stage.
     pub status: StageStatus,
-    /// What came of it; not here if nothing did yet.
+    /// The output. Absent before the stage is completed.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub output: Option<Json>,
 }

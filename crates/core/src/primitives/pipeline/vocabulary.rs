@@ -4,103 +4,104 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::{Json, given};
 use crate::names::{AgentId, PipelineName, StageName, TaskId, Traceparent};
+use crate::primitive;
 
 use super::{Create, Design, List, Moved, Output, Pipeline, Stage, Summary};
 
-/// What one may ask of pipelines so that they change.
+/// Commands that change pipelines.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
     /// `pipeline.create`
     Create(Box<Create>),
-    /// `pipeline.start_stage`: somebody works on it.
+    /// `pipeline.start_stage`: an agent works on it.
     StartStage {
-        /// Which pipeline.
+        /// The pipeline.
         pipeline: PipelineName,
-        /// Which stage.
+        /// The stage.
         stage: StageName,
-        /// What it is given; the output of the stages before if not given.
+        /// The input of the stage. If omitted, the outputs of the stages before it.
         #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
         input: Option<Json>,
     },
-    /// `pipeline.complete_stage`: it is done.
+    /// `pipeline.complete_stage`: it is completed.
     CompleteStage {
-        /// Which pipeline.
+        /// The pipeline.
         pipeline: PipelineName,
-        /// Which stage.
+        /// The stage.
         stage: StageName,
-        /// What came of it; `null` if not given.
+        /// The output of the stage. If omitted, `null`.
         #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
         output: Option<Json>,
     },
-    /// `pipeline.fail_stage`: it could not be done.
+    /// `pipeline.fail_stage`: it failed.
     FailStage {
-        /// Which pipeline.
+        /// The pipeline.
         pipeline: PipelineName,
-        /// Which stage.
+        /// The stage.
         stage: StageName,
-        /// What went wrong.
+        /// The error.
         error: Json,
     },
-    /// `pipeline.retry_stage`: it has failed, and shall be done again.
+    /// `pipeline.retry_stage`: a failed stage runs again.
     RetryStage {
-        /// Which pipeline.
+        /// The pipeline.
         pipeline: PipelineName,
-        /// Which stage.
+        /// The stage.
         stage: StageName,
     },
-    /// `pipeline.skip_stage`: it is left out.
+    /// `pipeline.skip_stage`: it is skipped.
     SkipStage {
-        /// Which pipeline.
+        /// The pipeline.
         pipeline: PipelineName,
-        /// Which stage.
+        /// The stage.
         stage: StageName,
-        /// Why.
+        /// The reason, which is recorded. Default: none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// `pipeline.abort`: it is not wanted any more.
+    /// `pipeline.abort`: ends it.
     Abort {
-        /// Which pipeline.
+        /// The pipeline.
         pipeline: PipelineName,
-        /// Why.
+        /// The reason, which is recorded. Default: none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// `pipeline.delete`: forgets one that is finished.
+    /// `pipeline.delete`: deletes a finished pipeline.
     Delete {
-        /// Which pipeline.
+        /// The pipeline.
         pipeline: PipelineName,
     },
-    /// Sent by the policies when something has happened to the tasks of stages.
+    /// Sent by a policy when something happened to the tasks of stages.
     Follow,
     /// Sent by the engine when something is due.
     Expire,
 }
 
-/// What one may ask of pipelines without changing them.
+/// Queries about pipelines.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Query {
     /// `pipeline.get`
     Get {
-        /// Which pipeline.
+        /// The pipeline.
         pipeline: PipelineName,
     },
     /// `pipeline.output`
     Output {
-        /// Which pipeline.
+        /// The pipeline.
         pipeline: PipelineName,
-        /// Which stage.
+        /// The stage.
         stage: StageName,
     },
     /// `pipeline.list`
     List(List),
 }
 
-/// Answers of pipelines.
+/// Replies about pipelines.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -109,45 +110,45 @@ pub enum Reply {
     Pipeline(Box<Pipeline>),
     /// One stage.
     Stage(Box<Stage>),
-    /// A stage that is done, and what comes next.
+    /// A finished stage, and what can start next.
     Moved(Box<Moved>),
-    /// What came of a stage.
+    /// The output of a stage.
     Output(Output),
     /// A page of pipelines, by name.
     Pipelines {
-        /// The page.
+        /// The results on this page.
         pipelines: Vec<Summary>,
-        /// Where to go on, if there is more.
+        /// The cursor of the next page. Absent on the last page.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<PipelineName>,
     },
-    /// Nothing had to be done.
+    /// Nothing was done.
     Done,
 }
 
-/// Somebody wants stages to be done.
+/// A pipeline was created.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Created {
-    /// Which pipeline.
+    /// The pipeline.
     pub pipeline: PipelineName,
     /// Its stages.
     pub stages: Vec<Design>,
-    /// Whether a task is made for every stage that becomes ready.
+    /// Whether a task is created for every stage that becomes ready.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub automatic: bool,
-    /// What the first stages are given.
+    /// The input of the first stages.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub input: Option<Json>,
-    /// Whatever else is worth knowing.
+    /// Free-form metadata.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
-    /// The trace that it is a part of, as W3C Trace Context writes it.
+    /// W3C trace context (`traceparent`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<Traceparent>,
 }
 
 impl Created {
-    /// About how many bytes it takes.
+    /// Approximate size in bytes.
     pub fn bytes(&self) -> usize {
         let json = |json: &Option<Json>| json.as_ref().map_or(0, |json| json.as_bytes().len() + 24);
         let stages: usize = self.stages.iter().map(Design::bytes).sum();
@@ -156,114 +157,103 @@ impl Created {
     }
 }
 
-/// Facts about pipelines.
+/// Events of pipelines.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// Somebody wants stages to be done.
+    /// A pipeline was created.
     Created(Box<Created>),
-    /// All that a stage comes after is done.
+    /// Every stage before it is finished.
     StageReady {
-        /// Which pipeline.
+        /// The pipeline.
         pipeline: PipelineName,
-        /// Which stage.
+        /// The stage.
         stage: StageName,
-        /// The tasks that are made for it in the same commit.
+        /// The tasks that are created for it in the same commit.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tasks: Vec<TaskId>,
     },
-    /// Somebody works on a stage.
+    /// An agent started a stage.
     StageStarted {
-        /// Which pipeline.
+        /// The pipeline.
         pipeline: PipelineName,
-        /// Which stage.
+        /// The stage.
         stage: StageName,
-        /// Who.
+        /// The agent that works on it.
         worker: AgentId,
-        /// What it is given, if that is not the output of the stages before.
+        /// Its input, if that is not the output of the stages before it.
         #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
         input: Option<Json>,
     },
-    /// A stage is done.
+    /// A stage was completed.
     StageCompleted {
-        /// Which pipeline.
+        /// The pipeline.
         pipeline: PipelineName,
-        /// Which stage.
+        /// The stage.
         stage: StageName,
-        /// What came of it; what came of its tasks if not given.
+        /// Its output. Absent if that is made of the results of its tasks.
         #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
         output: Option<Json>,
     },
-    /// A stage could not be done.
+    /// A stage failed.
     StageFailed {
-        /// Which pipeline.
+        /// The pipeline.
         pipeline: PipelineName,
-        /// Which stage.
+        /// The stage.
         stage: StageName,
-        /// What went wrong.
+        /// The error.
         error: Json,
     },
-    /// A stage that has failed shall be done again.
+    /// A failed stage runs again.
     StageRetried {
-        /// Which pipeline.
+        /// The pipeline.
         pipeline: PipelineName,
-        /// Which stage.
+        /// The stage.
         stage: StageName,
     },
-    /// A stage is left out.
+    /// A stage was skipped.
     StageSkipped {
-        /// Which pipeline.
+        /// The pipeline.
         pipeline: PipelineName,
-        /// Which stage.
+        /// The stage.
         stage: StageName,
-        /// Why.
+        /// The reason, if given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// Every stage is done.
+    /// Every stage is completed or skipped.
     Completed {
-        /// Which pipeline.
+        /// The pipeline.
         pipeline: PipelineName,
     },
-    /// A stage has failed, and nothing is under way beside it.
+    /// A stage failed, and no other stage is running.
     Failed {
-        /// Which pipeline.
+        /// The pipeline.
         pipeline: PipelineName,
     },
-    /// It is not wanted any more: what runs has failed, what is to come is left out.
+    /// It was aborted: running stages failed, pending ones are skipped.
     Aborted {
-        /// Which pipeline.
+        /// The pipeline.
         pipeline: PipelineName,
-        /// Why.
+        /// The reason, if given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// It is forgotten.
+    /// It was deleted.
     Deleted {
-        /// Which pipeline.
+        /// The pipeline.
         pipeline: PipelineName,
     },
 }
 
-impl Event {
-    /// The event's type, as watchers and history know it.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Created(_) => "pipeline.created",
-            Self::StageReady { .. } => "pipeline.stage_ready",
-            Self::StageStarted { .. } => "pipeline.stage_started",
-            Self::StageCompleted { .. } => "pipeline.stage_completed",
-            Self::StageFailed { .. } => "pipeline.stage_failed",
-            Self::StageRetried { .. } => "pipeline.stage_retried",
-            Self::StageSkipped { .. } => "pipeline.stage_skipped",
-            Self::Completed { .. } => "pipeline.completed",
-            Self::Failed { .. } => "pipeline.failed",
-            Self::Aborted { .. } => "pipeline.aborted",
-            Self::Deleted { .. } => "pipeline.deleted",
-        }
+impl primitive::Command for Command {
+    fn traceparent(&mut self) -> Option<&mut Option<Traceparent>> {
+        if let Self::Create(create) = self { Some(&mut create.traceparent) } else { None }
     }
+}
 
-    /// The pipeline it is about.
+impl Event {
+    /// The pipeline that it is about.
     pub fn pipeline(&self) -> &PipelineName {
         match self {
             Self::Created(created) => &created.pipeline,
@@ -280,7 +270,7 @@ impl Event {
         }
     }
 
-    /// The stage it is about, if it is one.
+    /// The stage that it is about, if it is about one.
     pub fn stage(&self) -> Option<&StageName> {
         match self {
             Self::StageReady { stage, .. }
@@ -296,9 +286,30 @@ impl Event {
             | Self::Deleted { .. } => None,
         }
     }
+}
 
-    /// Bytes of what is in it beyond the name of the pipeline.
-    pub(crate) fn load(&self) -> usize {
+impl primitive::Event for Event {
+    fn kind(&self) -> &str {
+        match self {
+            Self::Created(_) => "pipeline.created",
+            Self::StageReady { .. } => "pipeline.stage_ready",
+            Self::StageStarted { .. } => "pipeline.stage_started",
+            Self::StageCompleted { .. } => "pipeline.stage_completed",
+            Self::StageFailed { .. } => "pipeline.stage_failed",
+            Self::StageRetried { .. } => "pipeline.stage_retried",
+            Self::StageSkipped { .. } => "pipeline.stage_skipped",
+            Self::Completed { .. } => "pipeline.completed",
+            Self::Failed { .. } => "pipeline.failed",
+            Self::Aborted { .. } => "pipeline.aborted",
+            Self::Deleted { .. } => "pipeline.deleted",
+        }
+    }
+
+    fn subject_parts(&self) -> [&str; 4] {
+        ["pipelines/", self.pipeline().as_str(), "", ""]
+    }
+
+    fn load(&self) -> usize {
         let json = |json: &Option<Json>| json.as_ref().map_or(0, |json| json.as_bytes().len());
         let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         let stage = self.stage().map_or(0, |stage| stage.as_str().len());

@@ -10,40 +10,41 @@ use crate::event::Event;
 use crate::expression::{Expression, ExpressionError, Operand, Variable, Variables};
 use crate::pattern::Pattern;
 
-/// Which events a reaction runs on: all that is given must match.
+/// The events that a reaction runs on: everything that is given must match. `type` or `subject` is
+/// required.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ReactionOn"))]
 #[serde(deny_unknown_fields, default)]
 pub struct On {
-    /// Of which types, such as `task.completed` or `deploy.*`.
+    /// The event type, such as `task.completed` or `deploy.*`. If omitted, any type.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<Pattern>,
-    /// About which subjects, such as `state/shared/**`.
+    /// The subject, such as `state/shared/**`. If omitted, any subject.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<Pattern>,
-    /// What must be true of `event`, in the syntax of CEL.
+    /// A CEL expression about `event` that must be true. If omitted, none.
     #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
     pub condition: Option<Condition>,
 }
 
 impl On {
-    /// Whether type and subject fit. That costs little, and rules out nearly everything.
+    /// Whether type and subject match. This is cheap and excludes almost everything.
     pub fn fits(&self, event: &Event, subject: &str) -> bool {
         self.kind.as_ref().is_none_or(|kind| kind.matches(event.kind()))
             && self.subject.as_ref().is_none_or(|pattern| pattern.matches(subject))
     }
 
-    /// Whether the condition holds; if there is no answer, why.
+    /// Whether the condition is true, or why it cannot be evaluated.
     pub fn holds(&self, event: &Value) -> Result<bool, ExpressionError> {
         self.condition.as_ref().map_or(Ok(true), |condition| condition.0.holds(&Seen(event)))
     }
 
-    /// Whether nothing is said: it would run on everything.
+    /// Whether nothing is given: it would run on every event.
     pub fn is_any(&self) -> bool {
         self.kind.is_none() && self.subject.is_none() && self.condition.is_none()
     }
 
-    /// Bytes of what it is made of.
+    /// Its size in bytes.
     pub(crate) fn weight(&self) -> usize {
         let patterns = [&self.kind, &self.subject];
         let patterns = patterns.into_iter().flatten().map(|it| it.as_str().len() + 16);
@@ -52,7 +53,7 @@ impl On {
     }
 }
 
-/// What must be true of an event.
+/// A CEL expression about an event.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Condition(Expression);
 
@@ -82,7 +83,7 @@ impl<'de> Deserialize<'de> for Condition {
     }
 }
 
-/// The one thing that a condition speaks of.
+/// The variables of a condition.
 struct Seen<'a>(&'a Value);
 
 impl Variables for Seen<'_> {

@@ -7,9 +7,11 @@ use super::vocabulary::{Add, Command, Event, Query, Reply};
 use crate::json::shortened;
 use crate::limits;
 use crate::names::ReactionName;
+use crate::primitive::Rules;
 use crate::reaction::{Outcome, PendingCall, Unusable, WebhookCall, WebhookSpec, check_commands};
 use crate::refusal::{fits, has_room, within};
 use crate::space::stamp::Stamp;
+use crate::space::{Happening, ReplyPlan as SpacePlan, Space};
 use crate::time::Timestamp;
 
 /// Events that must happen, and what to answer then.
@@ -31,6 +33,28 @@ pub enum ReplyPlan {
 impl Decided {
     fn reply(events: Vec<Event>, reply: Reply) -> Self {
         Self { events, plan: ReplyPlan::Reply(Box::new(reply)) }
+    }
+}
+
+impl Rules for Table {
+    type Command = Command;
+    type Query = Query;
+    type Reply = Reply;
+    type Rejection = Rejection;
+
+    fn decide(
+        space: &Space,
+        command: Command,
+        stamp: &Stamp,
+        happening: &mut Happening<'_>,
+    ) -> Result<SpacePlan, Rejection> {
+        let decided = decide(&space.reaction, command, stamp)?;
+        happening.extend(decided.events);
+        Ok(decided.plan.into())
+    }
+
+    fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
+        Some(self::query(&space.reaction, query))
     }
 }
 

@@ -1,17 +1,17 @@
-//! Reactions: what happens because something happened, as data.
+//! Reactions: commands and webhooks that run because of an event.
 //!
 //! ```text
 //!   a commit of ada                                   added by bob: on task.completed do state.set
 //!   ┌───────────────────────────────────────────────────────────────┐
 //!   │ task.completed │ reaction.ran (as bob) │ state.set │ …         │  one revision
 //!   └───────┬────────┴───────────────────────┴─────┬─────┴───────────┘
-//!           └────── matches, as it is written ─────┴── may match again, one level deeper
+//!           └────── matches when it is recorded ───┴── may match again, one level deeper
 //! ```
 //!
-//! A reaction runs in the commit of the event that it is about, after everything that was asked for
-//! and everything that follows from that. Its commands are carried out one after the other, by the
-//! same rules as anybody's, in the name of whoever added it. `reaction.ran` says how many of the
-//! events after it are its doing, and [`Batch::author`](crate::Batch::author) whose they are.
+//! A reaction runs in the commit of the event that triggers it, after the requested changes and
+//! their consequences. Its commands are executed in order, by the same rules as any others, as the
+//! agent that added it. `reaction.ran` says how many of the events after it are its effects, and
+//! [`Batch::author`](crate::Batch::author) whose they are.
 //!
 //! ```text
 //!   on      {type, subject, where}    which events; `Condition` is compiled once
@@ -19,8 +19,9 @@
 //!   webhook {url, secret, …}          a call, made by the server and not in the commit
 //! ```
 //!
-//! A condition sees the event as watchers do, as `event`; a placeholder names its fields directly.
-//! Both also see `plan`: the subject without its first part, so `tasks/t-1` is about `t-1`.
+//! A condition sees the event as watches deliver it, as `event`; a placeholder names its fields
+//! directly. Both also see `about`: the subject without its first part, so `tasks/t-1` is about
+//! `t-1`.
 //!
 //! | in a command | becomes |
 //! |---|---|
@@ -29,28 +30,28 @@
 //! | `"{{result?}}"` | the value, or `null` if there is none |
 //! | `{{result?}}` in a longer text | the value, or nothing if there is none |
 //!
-//! A reaction that can be known to be wrong is refused when it is added: an unknown command, an
-//! unknown or missing field, an unreadable placeholder. Commands have no conditions or loops; for
+//! A reaction that can be recognised as invalid is refused when it is added: an unknown command, an
+//! unknown or missing field, a malformed placeholder. Commands have no conditions or loops; for
 //! those, a reaction creates a task for an agent.
 //!
 //! Invariants:
 //!
-//! 1. A reaction fails alone. If a command of it is refused, nothing of that run remains but
-//!    `reaction.failed`; the commit and all other reactions go on.
+//! 1. A reaction fails alone. If one of its commands is refused, the run has no effect except
+//!    `reaction.failed`; the commit and all other reactions succeed.
 //! 2. No commit is refused because of a reaction.
-//! 3. No loop is endless: what reactions cause is at most
+//! 3. No chain is endless: reactions are at most
 //!    [`REACTION_DEPTH_MAX`](crate::limits::REACTION_DEPTH_MAX) levels deep, and one commit has at
-//!    most [`REACTION_RUNS_MAX`](crate::limits::REACTION_RUNS_MAX) runs. Where that ends a chain,
-//!    `reaction.stopped` says so, once for each reaction.
+//!    most [`REACTION_RUNS_MAX`](crate::limits::REACTION_RUNS_MAX) runs. Where a limit ends a
+//!    chain, `reaction.stopped` says so, once for each reaction.
 //! 4. The order is fixed: events in order, and for each the reactions by name. The same commit
 //!    always causes the same events.
-//! 5. A call of a webhook is a fact before it is made, and at most one of a reaction is being made
-//!    at a time. Each ends: done, or dead after its last try.
-//! 6. What a webhook is signed with is in no public event and in no answer.
+//! 5. A webhook call is recorded before it is made, and at most one call of a reaction is in
+//!    flight. Each ends: done, or dead after its last attempt.
+//! 6. The signing secret of a webhook is in no public event and in no answer.
 //!
-//! Deliberately absent: reactions to what happens to reactions, which would answer to themselves;
-//! reactions that change reactions; commands that wait; and calls inside a commit, which would make
-//! everybody wait for a stranger.
+//! Deliberately absent: reactions to events of reactions, which could trigger themselves; reactions
+//! that change reactions; commands that wait; and calls inside a commit, which would make every
+//! caller wait for another server.
 
 mod built_in;
 mod calls;

@@ -12,39 +12,39 @@ use crate::names::{AgentId, ReactionName};
 use crate::numbers::Revision;
 use crate::time::Timestamp;
 
-/// Which events, and what to do then.
+/// The events, and the commands to execute.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Part {
-    /// Which events.
+    /// The events that it runs on.
     pub on: On,
-    /// What to do.
+    /// The commands.
     #[serde(rename = "do", default)]
     pub commands: Vec<Json>,
 }
 
-/// A reaction as it is kept. Cloning it is cheap.
+/// A reaction as it is stored. Cloning it is cheap.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// Its name.
+    /// The name.
     pub name: ReactionName,
-    /// What it does, and when. A reaction that somebody added has one part.
+    /// What it does, and when. A reaction that an agent added has one part.
     pub parts: Vec<Arc<Part>>,
-    /// What to call.
+    /// The webhook.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub webhook: Option<Webhook>,
-    /// What to sign the calls with.
+    /// The signing secret of the webhook.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<Secret>,
-    /// Whether it runs.
+    /// Whether it is enabled.
     pub enabled: bool,
-    /// Whether it comes with every workspace.
+    /// Whether it exists in every workspace.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub built_in: bool,
     /// When it was added.
     pub added_at: Timestamp,
-    /// Who added it; it acts in this name.
+    /// The agent that added it, as which it runs.
     pub added_by: AgentId,
-    /// The revision that made it what it is.
+    /// The revision of the last change.
     pub revision: Revision,
     /// How often it has run.
     #[serde(default)]
@@ -52,64 +52,65 @@ pub struct Record {
     /// How often it has failed.
     #[serde(default)]
     pub failures: u64,
-    /// How it failed last.
+    /// The last failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<Trouble>,
 }
 
-/// How a reaction failed last.
+/// The last failure of a reaction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ReactionTrouble"))]
 pub struct Trouble {
-    /// The code of the refusal.
+    /// The code of the rejection.
     pub code: String,
     /// What went wrong.
     pub detail: String,
-    /// When.
+    /// When it happened.
     pub at: Timestamp,
-    /// In which revision.
+    /// The revision of the commit.
     pub revision: Revision,
 }
 
-/// A reaction as callers see it.
+/// A reaction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reaction {
-    /// Its name.
+    /// The name of the reaction.
     pub name: ReactionName,
-    /// Which events.
+    /// The events that it runs on.
     pub on: On,
-    /// What it does then: commands, with `{{field}}` for what the event says.
+    /// The commands to execute. `{{field}}` is replaced by a field of the event. Absent if there
+    /// are none.
     #[serde(rename = "do", default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<Json>,
-    /// What it calls then.
+    /// The webhook to call. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub webhook: Option<Webhook>,
-    /// Whether it runs.
+    /// Whether it is enabled.
     pub enabled: bool,
-    /// Whether it comes with every workspace.
+    /// Whether it exists in every workspace. Absent if `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub built_in: bool,
     /// When it was added.
     pub added_at: Timestamp,
-    /// Who added it; it acts in this name.
+    /// The agent that added it, as which it runs.
     pub added_by: AgentId,
-    /// The revision that made it what it is.
+    /// The revision of the last change.
     pub revision: Revision,
     /// How often it has run.
     pub runs: u64,
     /// How often it has failed.
     pub failures: u64,
-    /// How it failed last.
+    /// The last failure. Absent if it never failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<Trouble>,
-    /// How many calls are still to be made.
+    /// The number of pending webhook calls.
     #[serde(default)]
     pub calls: u64,
 }
 
 impl Record {
-    /// The reaction as callers see it, with so many calls still to be made.
+    /// The reaction as clients see it, with the number of pending calls.
     pub fn shown(&self, calls: u64) -> Reaction {
         let commands = self.parts.iter().flat_map(|part| part.commands.iter().cloned());
         Reaction {
@@ -130,13 +131,13 @@ impl Record {
     }
 }
 
-/// What a snapshot holds of reactions.
+/// The reactions in a snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
-    /// Which there are, by name.
+    /// The reactions, by name.
     pub records: Vec<Record>,
     /// The number of the last call.
     pub last_call: u64,
-    /// Calls that are still to be made, by number.
+    /// Pending calls, by number.
     pub calls: Vec<PendingCall>,
 }

@@ -7,12 +7,13 @@ use std::sync::Arc;
 use super::vocabulary::Event;
 use crate::limits;
 use crate::names::ReactionName;
+use crate::primitive::{self, Table as _};
 use crate::reaction::{Facts, Part, PendingCall, Reaction, Record, Trouble, built_in};
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
 
 /// Every reaction of a workspace, and the calls that are still to be made. Changes only by
-/// [`Table::evolve`] and [`Table::undo`].
+/// `Table::evolve` and `Table::undo`.
 pub struct Table {
     by_name: BTreeMap<ReactionName, Record>,
     /// How many of them run.
@@ -37,9 +38,12 @@ pub struct Undo {
     calls: Vec<(u64, Option<PendingCall>)>,
 }
 
-impl Table {
-    /// Applies a fact. Total: whatever `decide` can produce applies.
-    pub fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
+impl primitive::Table for Table {
+    type Event = Event;
+    type Undo = Undo;
+    type Facts = Facts;
+
+    fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
         let name = event.reaction().clone();
         let record = self.by_name.get(&name).cloned();
         let (last_call, calls) = (self.last_call, self.evolve_calls(event, moment));
@@ -48,6 +52,73 @@ impl Table {
         Undo { name, record, last_call, calls }
     }
 
+    fn undo(&mut self, undo: Undo) {
+        self.put(&undo.name, undo.record);
+        self.last_call = undo.last_call;
+        for (number, call) in undo.calls.into_iter().rev() {
+            self.put_call(number, call);
+        }
+    }
+
+    fn facts(&self) -> Facts {
+        Facts {
+            records: self.by_name.values().cloned().collect(),
+            last_call: self.last_call,
+            calls: self.calls.values().cloned().collect(),
+        }
+    }
+
+    fn restore(facts: Facts) -> Self {
+        let mut table = Self {
+            by_name: BTreeMap::new(),
+            enabled: 0,
+            last_call: facts.last_call,
+            calls: BTreeMap::new(),
+            calls_bytes: 0,
+            deadlines: BTreeSet::new(),
+        };
+        for record in built_in() {
+            table.put(&record.name.clone(), Some(record));
+        }
+        for mut record in facts.records {
+            #[cfg(feature = "planted")]
+            if crate::planted::is("reaction.lost_in_a_snapshot") && !record.built_in {
+                continue;
+            }
+            if let Some(own) = table.by_name.get(&record.name).filter(|own| own.built_in) {
+                record.parts.clone_from(&own.parts);
+            }
+            table.put(&record.name.clone(), Some(record));
+        }
+        for call in facts.calls {
+            table.put_call(call.number, Some(call));
+        }
+        table
+    }
+
+    fn check(&self) {
+        assert!(self.len() <= limits::REACTIONS_MAX, "all reactions may be asked at once");
+        assert_eq!(self.enabled, self.running().count(), "those that run are counted");
+        assert_eq!(self.deadlines.len(), self.calls.len(), "every call ends some day");
+        let mut flying = BTreeSet::new();
+        for (number, call) in &self.calls {
+            assert_eq!(*number, call.number);
+            assert!(*number <= self.last_call, "numbers are not given twice");
+            assert!(self.by_name.contains_key(&call.reaction), "a call is of a reaction");
+            assert!(self.deadlines.contains(&(call.deadline(), *number)));
+            let is_second = call.until.is_some() && !flying.insert(&call.reaction);
+            assert!(!is_second, "at most one call of `{}` is being made", call.reaction);
+        }
+        let bytes = self.calls.values().map(|call| call.body.as_bytes().len()).sum::<usize>();
+        assert_eq!(bytes, self.calls_bytes);
+    }
+
+    fn next_deadline(&self) -> Option<Timestamp> {
+        self.deadlines.first().map(|(moment, _)| *moment)
+    }
+}
+
+impl Table {
     /// Applies what a fact means for calls, and tells what was there before.
     fn evolve_calls(
         &mut self,
@@ -128,15 +199,6 @@ impl Table {
             }
         }
         before
-    }
-
-    /// Takes back one change; the latest must be taken back first.
-    pub fn undo(&mut self, undo: Undo) {
-        self.put(&undo.name, undo.record);
-        self.last_call = undo.last_call;
-        for (number, call) in undo.calls.into_iter().rev() {
-            self.put_call(number, call);
-        }
     }
 
     /// Whether no reaction runs: then nothing has to be looked for.
@@ -220,68 +282,6 @@ impl Table {
     pub fn overdue(&self, now: Timestamp) -> impl Iterator<Item = &PendingCall> {
         let due = self.deadlines.iter().take_while(move |(moment, _)| *moment <= now);
         due.filter_map(|(_, number)| self.calls.get(number))
-    }
-
-    /// When time next causes something.
-    pub fn next_deadline(&self) -> Option<Timestamp> {
-        self.deadlines.first().map(|(moment, _)| *moment)
-    }
-
-    /// What a snapshot holds.
-    pub fn facts(&self) -> Facts {
-        Facts {
-            records: self.by_name.values().cloned().collect(),
-            last_call: self.last_call,
-            calls: self.calls.values().cloned().collect(),
-        }
-    }
-
-    /// Puts together what a snapshot holds. What comes with every workspace is there in any case,
-    /// and does what this version says.
-    pub fn restore(facts: Facts) -> Self {
-        let mut table = Self {
-            by_name: BTreeMap::new(),
-            enabled: 0,
-            last_call: facts.last_call,
-            calls: BTreeMap::new(),
-            calls_bytes: 0,
-            deadlines: BTreeSet::new(),
-        };
-        for record in built_in() {
-            table.put(&record.name.clone(), Some(record));
-        }
-        for mut record in facts.records {
-            #[cfg(feature = "planted")]
-            if crate::planted::is("reaction.lost_in_a_snapshot") && !record.built_in {
-                continue;
-            }
-            if let Some(own) = table.by_name.get(&record.name).filter(|own| own.built_in) {
-                record.parts.clone_from(&own.parts);
-            }
-            table.put(&record.name.clone(), Some(record));
-        }
-        for call in facts.calls {
-            table.put_call(call.number, Some(call));
-        }
-        table
-    }
-
-    /// Asserts the invariants of the module's story, as far as they are about what is there.
-    pub fn check(&self) {
-        assert!(self.len() <= limits::REACTIONS_MAX, "all reactions may be asked at once");
-        assert_eq!(self.enabled, self.running().count(), "those that run are counted");
-        assert_eq!(self.deadlines.len(), self.calls.len(), "every call ends some day");
-        let mut flying = BTreeSet::new();
-        for (number, call) in &self.calls {
-            assert_eq!(*number, call.number);
-            assert!(*number <= self.last_call, "numbers are not given twice");
-            assert!(self.by_name.contains_key(&call.reaction), "a call is of a reaction");
-            assert!(self.deadlines.contains(&(call.deadline(), *number)));
-            let is_second = call.until.is_some() && !flying.insert(&call.reaction);
-            assert!(!is_second, "at most one call of `{}` is being made", call.reaction);
-        }
-        let bytes = self.calls.values().map(|call| call.body.as_bytes().len()).sum::<usize>();
-        assert_eq!(bytes, self.calls_bytes);
     }
 }
 

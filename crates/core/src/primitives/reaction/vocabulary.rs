@@ -3,119 +3,128 @@
 use serde::{Deserialize, Serialize};
 
 use crate::json::Json;
+#[cfg(feature = "schema")]
+use crate::limits;
 use crate::names::{AgentId, ReactionName};
+use crate::primitive;
 use crate::reaction::{On, Outcome, Reaction, Secret, Webhook, WebhookCall, WebhookSpec};
 use crate::time::Timestamp;
 
-/// What one may ask of reactions so that they change.
+/// Commands that change reactions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
-    /// `reaction.add`: a reaction of the same name is replaced.
+    /// `reaction.add`: replaces a reaction of the same name.
     Add(Box<Add>),
-    /// `reaction.remove`: calls that were not made yet go with it.
+    /// `reaction.remove`: also discards its pending webhook calls.
     Remove {
-        /// Which.
+        /// The name of the reaction.
         name: ReactionName,
     },
     /// `reaction.enable`: it runs from now on.
     Enable {
-        /// Which.
+        /// The name of the reaction.
         name: ReactionName,
     },
-    /// `reaction.disable`: it runs no more, until it is enabled again.
+    /// `reaction.disable`: it does not run until it is enabled again.
     Disable {
-        /// Which.
+        /// The name of the reaction.
         name: ReactionName,
     },
-    /// Some calls have been without a word, or to no use, for too long. Sent by the engine.
+    /// Sent by the engine when webhook calls have timed out.
     #[cfg_attr(feature = "schema", schemars(skip))]
     Expire,
-    /// Whoever makes calls takes those that are due, one of each reaction. Sent by the server.
+    /// Sent by the server: takes the webhook calls that are due, one per reaction.
     #[cfg_attr(feature = "schema", schemars(skip))]
     Take {
-        /// How many at most.
+        /// The maximum number of calls.
         max: usize,
     },
-    /// What came of a try. Sent by the server.
+    /// Sent by the server: the outcome of an attempt.
     #[cfg_attr(feature = "schema", schemars(skip))]
     Settle {
-        /// Which call.
+        /// The call.
         call: u64,
-        /// Which try.
+        /// The attempt.
         attempt: u64,
-        /// What came of it.
+        /// The outcome.
         outcome: Outcome,
     },
 }
 
-/// Adds a reaction.
+/// Adds or replaces a reaction. At least one of `do` and `webhook` is required.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "AddReaction"))]
 #[serde(deny_unknown_fields)]
 pub struct Add {
-    /// Its name.
+    /// The name of the reaction.
     pub name: ReactionName,
-    /// Which events.
+    /// The events that it runs on.
     pub on: On,
-    /// What to do then: commands, with `{{field}}` for what the event says.
+    /// Commands to execute, as objects with `command`. `{{field}}` is replaced by a field of the
+    /// event.
     #[serde(rename = "do", default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<Json>,
-    /// What to call then.
+    /// A webhook to call. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub webhook: Option<WebhookSpec>,
-    /// Whether it runs at once; it does if nothing is said.
+    /// Whether it runs.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = true)))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
 }
 
-/// What one may ask of reactions without changing them.
+/// Queries about reactions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Query {
     /// `reaction.get`
     Get {
-        /// Which.
+        /// The name of the reaction.
         name: ReactionName,
     },
     /// `reaction.list`: a page, by name.
     List {
-        /// How many at most.
+        /// The maximum number of results.
+        #[cfg_attr(feature = "schema", schemars(
+            extend("default" = limits::PAGE_DEFAULT),
+            range(min = 1, max = limits::PAGE_MAX),
+        ))]
         #[serde(default)]
         limit: Option<u64>,
-        /// Where the page before ended.
+        /// The `cursor` of the previous page. If omitted, the first page is returned.
         #[serde(default)]
         cursor: Option<ReactionName>,
     },
 }
 
-/// Answers of reactions.
+/// Replies about reactions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
     /// One reaction.
     Reaction(Box<Reaction>),
-    /// A page of them, by name.
+    /// A page of results, by name.
     Reactions {
-        /// The page.
+        /// The results on this page.
         reactions: Vec<Reaction>,
-        /// Where to go on, if there is more.
+        /// The cursor of the next page. Absent on the last page.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<ReactionName>,
     },
-    /// Calls to make, and when to ask again if nothing else happens. For the server only.
+    /// Webhook calls to make, and when to ask again. For the server only.
     #[cfg_attr(feature = "schema", schemars(skip))]
     Calls {
         /// The calls.
         calls: Vec<WebhookCall>,
-        /// When the next one is due that is not due yet.
+        /// When the next call is due.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         next_at: Option<Timestamp>,
     },
-    /// Nothing to tell.
+    /// Nothing to return.
     Done,
 }
 
@@ -123,178 +132,156 @@ pub enum Reply {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// What reactions cause went on for too many levels.
+    /// Too many levels of reactions.
     Depth,
-    /// One commit had too many runs.
+    /// Too many runs in one commit.
     Runs,
 }
 
-/// Facts about reactions.
+/// Events of reactions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// There is a new one, or another one under the same name.
+    /// A reaction was added or replaced.
     Added {
-        /// Which.
+        /// The reaction.
         reaction: ReactionName,
-        /// Which events.
+        /// The events that it runs on.
         on: On,
-        /// What to do then.
+        /// The commands.
         #[serde(rename = "do", default, skip_serializing_if = "Vec::is_empty")]
         commands: Vec<Json>,
-        /// What to call then.
+        /// The webhook.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         webhook: Option<Webhook>,
-        /// Whether it runs.
+        /// Whether it is enabled.
         enabled: bool,
-        /// Whether another reaction had the name until now.
+        /// Whether it replaced a reaction of the same name.
         replaced: bool,
     },
-    /// What its calls are signed with. Nobody is told.
+    /// The signing secret of its webhook. Not public.
     Sealed {
-        /// Which.
+        /// The reaction.
         reaction: ReactionName,
         /// The secret.
         secret: Secret,
     },
-    /// It is gone, and with it the calls that were not made.
+    /// It was removed, with its pending webhook calls.
     Removed {
-        /// Which.
+        /// The reaction.
         reaction: ReactionName,
     },
-    /// It runs from now on.
+    /// It was enabled.
     Enabled {
-        /// Which.
+        /// The reaction.
         reaction: ReactionName,
     },
-    /// It runs no more.
+    /// It was disabled.
     Disabled {
-        /// Which.
+        /// The reaction.
         reaction: ReactionName,
     },
-    /// It ran: the events after this one are its doing.
+    /// It ran: the events after this one are its effects.
     Ran {
-        /// Which.
+        /// The reaction.
         reaction: ReactionName,
-        /// In whose name.
+        /// The agent that it ran as.
         by: AgentId,
-        /// The event of this commit that it is about, by its index.
+        /// The index in this commit of the event that caused it.
         cause: usize,
-        /// How many levels of reactions lie between that and what was asked for.
+        /// The number of reaction levels since the original request.
         depth: usize,
-        /// How many of the events after this one are its doing.
+        /// How many of the following events are its effects.
         events: usize,
     },
-    /// It could not run, and nothing of it remains.
+    /// It failed, and has no effects.
     Failed {
-        /// Which.
+        /// The reaction.
         reaction: ReactionName,
-        /// The event of this commit that it is about, by its index.
+        /// The index in this commit of the event that caused it.
         cause: usize,
-        /// The command that was refused, counted from 0, if one was.
+        /// The index of the rejected command, from 0.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         command: Option<usize>,
-        /// The code of the refusal.
+        /// The code of the rejection.
         code: String,
         /// What went wrong.
         detail: String,
     },
-    /// It would have run, but for a limit.
+    /// It did not run because of a limit.
     Stopped {
-        /// Which.
+        /// The reaction.
         reaction: ReactionName,
-        /// The first event of this commit that it would have run on, by its index.
+        /// The index in this commit of the first event that it would have run on.
         cause: usize,
-        /// Which limit.
+        /// The limit.
         limit: Limit,
-        /// How much that is.
+        /// The value of the limit.
         max: usize,
     },
-    /// There is a call to make.
+    /// A webhook call is to be made.
     Called {
-        /// Which.
+        /// The reaction.
         reaction: ReactionName,
         /// The number of the call.
         call: u64,
-        /// What to post.
+        /// The body to post.
         body: Json,
-        /// After this it is no use any more.
+        /// When the call is given up.
         give_up_at: Timestamp,
     },
-    /// A call is being made.
+    /// A webhook call started.
     CallBegun {
-        /// Which.
+        /// The reaction.
         reaction: ReactionName,
         /// The number of the call.
         call: u64,
-        /// The first try, the second, and so on.
+        /// The attempt, starting at 1.
         attempt: u64,
-        /// Whoever makes it is heard of by then.
+        /// When the attempt counts as failed without an outcome.
         until: Timestamp,
     },
-    /// A call was taken.
+    /// A webhook call succeeded.
     CallDone {
-        /// Which.
+        /// The reaction.
         reaction: ReactionName,
         /// The number of the call.
         call: u64,
-        /// The try that was taken.
+        /// The attempt that succeeded.
         attempt: u64,
-        /// The status of the answer.
+        /// The HTTP status of the response.
         status: u16,
     },
-    /// A try failed, and there will be another.
+    /// An attempt failed, and there will be another.
     CallFailed {
-        /// Which.
+        /// The reaction.
         reaction: ReactionName,
         /// The number of the call.
         call: u64,
-        /// The try that failed.
+        /// The attempt that failed.
         attempt: u64,
         /// What went wrong.
         detail: String,
-        /// Not before this moment it is tried again.
+        /// When the next attempt is due.
         again_at: Timestamp,
     },
-    /// The last try failed, or the call was to no use any more.
+    /// The last attempt failed, or the call was given up.
     CallDead {
-        /// Which.
+        /// The reaction.
         reaction: ReactionName,
         /// The number of the call.
         call: u64,
-        /// How often it was tried.
+        /// The number of attempts.
         attempt: u64,
         /// What went wrong.
         detail: String,
     },
 }
 
+impl primitive::Command for Command {}
+
 impl Event {
-    /// The event's type, as watchers and history know it.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Added { .. } => "reaction.added",
-            Self::Sealed { .. } => "reaction.sealed",
-            Self::Removed { .. } => "reaction.removed",
-            Self::Enabled { .. } => "reaction.enabled",
-            Self::Disabled { .. } => "reaction.disabled",
-            Self::Ran { .. } => "reaction.ran",
-            Self::Failed { .. } => "reaction.failed",
-            Self::Stopped { .. } => "reaction.stopped",
-            Self::Called { .. } => "reaction.called",
-            Self::CallBegun { .. } => "reaction.call_begun",
-            Self::CallDone { .. } => "reaction.call_done",
-            Self::CallFailed { .. } => "reaction.call_failed",
-            Self::CallDead { .. } => "reaction.call_dead",
-        }
-    }
-
-    /// Whether watchers are told.
-    pub fn is_public(&self) -> bool {
-        !matches!(self, Self::Sealed { .. })
-    }
-
-    /// The reaction it is about.
+    /// The reaction that it is about.
     pub fn reaction(&self) -> &ReactionName {
         match self {
             Self::Added { reaction, .. }
@@ -312,9 +299,32 @@ impl Event {
             | Self::CallDead { reaction, .. } => reaction,
         }
     }
+}
 
-    /// Bytes of what the frame of an event has no room for.
-    pub(crate) fn load(&self) -> usize {
+impl primitive::Event for Event {
+    fn kind(&self) -> &str {
+        match self {
+            Self::Added { .. } => "reaction.added",
+            Self::Sealed { .. } => "reaction.sealed",
+            Self::Removed { .. } => "reaction.removed",
+            Self::Enabled { .. } => "reaction.enabled",
+            Self::Disabled { .. } => "reaction.disabled",
+            Self::Ran { .. } => "reaction.ran",
+            Self::Failed { .. } => "reaction.failed",
+            Self::Stopped { .. } => "reaction.stopped",
+            Self::Called { .. } => "reaction.called",
+            Self::CallBegun { .. } => "reaction.call_begun",
+            Self::CallDone { .. } => "reaction.call_done",
+            Self::CallFailed { .. } => "reaction.call_failed",
+            Self::CallDead { .. } => "reaction.call_dead",
+        }
+    }
+
+    fn subject_parts(&self) -> [&str; 4] {
+        ["reactions/", self.reaction().as_str(), "", ""]
+    }
+
+    fn load(&self) -> usize {
         match self {
             Self::Added { on, commands, webhook, .. } => {
                 let commands = commands.iter().map(|command| command.as_bytes().len() + 5);
@@ -333,5 +343,9 @@ impl Event {
             | Self::CallBegun { .. }
             | Self::CallDone { .. } => 0,
         }
+    }
+
+    fn is_public(&self) -> bool {
+        !matches!(self, Self::Sealed { .. })
     }
 }

@@ -7,52 +7,60 @@ use serde::{Deserialize, Serialize};
 use crate::limits;
 use crate::refusal::{OutOfRange, within};
 
-/// A webhook as it is wished for.
+/// A webhook.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WantedWebhook"))]
 #[serde(deny_unknown_fields)]
 pub struct WebhookSpec {
-    /// Where to post, beginning with `http://` or `https://`.
+    /// The URL to post to; `http://` or `https://`.
     pub url: String,
-    /// What the calls are signed with. It is shown to nobody.
+    /// The secret that signs the calls. It is never returned. If omitted, calls are not signed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<Secret>,
-    /// How long one try may take.
+    /// The timeout of one attempt in milliseconds.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::WEBHOOK_TIMEOUT_MS_DEFAULT),
+        range(min = limits::WEBHOOK_TIMEOUT_MS_MIN, max = limits::WEBHOOK_TIMEOUT_MS_MAX),
+    ))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-    /// How often it is tried again.
+    /// How often a failed call is retried.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::WEBHOOK_RETRIES_DEFAULT),
+        range(min = 0, max = limits::WEBHOOK_RETRIES_MAX),
+    ))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retries: Option<u64>,
 }
 
-/// A webhook as it is kept and shown.
+/// A webhook as it is stored and shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Webhook {
-    /// Where to post.
+    /// The URL to post to.
     pub url: String,
-    /// How long one try may take.
+    /// The timeout of one attempt in milliseconds.
     pub timeout_ms: u64,
-    /// How often it is tried again.
+    /// How often a failed call is retried.
     pub retries: u64,
-    /// Whether the calls are signed.
+    /// Whether calls are signed. Absent if `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub signed: bool,
 }
 
-/// Why a webhook is not taken.
+/// Why a webhook is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unusable {
-    /// The address makes no sense, or leads where calls are not made.
+    /// The URL is invalid or not allowed.
     Url(&'static str),
     /// The secret is empty or too long.
     Secret,
-    /// A number makes no sense.
+    /// A number is out of range.
     Range(OutOfRange),
 }
 
 impl WebhookSpec {
-    /// Checks it, and takes the secret apart from what is shown.
+    /// Validates it, and separates the secret from what is shown.
     pub fn checked(self) -> Result<(Webhook, Option<Secret>), Unusable> {
         let Self { url, secret, timeout_ms, retries } = self;
         check_url(&url).map_err(Unusable::Url)?;
@@ -93,19 +101,19 @@ fn check_url(url: &str) -> Result<(), &'static str> {
     if name.is_empty() { Err("it names no host") } else { Ok(()) }
 }
 
-/// A text that is shown to nobody.
+/// A text that is never shown.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Keeps it.
+    /// Wraps the text.
     pub fn new(text: String) -> Self {
         Self(text)
     }
 
-    /// The text itself, for whoever signs with it.
+    /// The text itself, for signing.
     pub fn reveal(&self) -> &str {
         &self.0
     }

@@ -6,8 +6,11 @@ use super::vocabulary::{Add, Command, Event, Query, Reply};
 use crate::expression::ExpressionError;
 use crate::limits;
 use crate::names::RuleName;
+use crate::primitive::Rules;
 use crate::refusal::TooMany;
 use crate::rule::CheckError;
+use crate::space::stamp::Stamp;
+use crate::space::{Happening, ReplyPlan, Space};
 
 /// Events that must happen. The answer is the rule as it is then, unless it is gone.
 pub struct Decided {
@@ -15,6 +18,30 @@ pub struct Decided {
     pub events: Vec<Event>,
     /// What to answer; the rule as it is after the events if none is given.
     pub reply: Option<Reply>,
+}
+
+impl Rules for Table {
+    type Command = Command;
+    type Query = Query;
+    type Reply = Reply;
+    type Rejection = Rejection;
+
+    fn decide(
+        space: &Space,
+        command: Command,
+        _stamp: &Stamp,
+        happening: &mut Happening<'_>,
+    ) -> Result<ReplyPlan, Rejection> {
+        let name = command.name().clone();
+        let decided = decide(&space.rule, command)?;
+        happening.extend(decided.events);
+        let gone = decided.reply.map(|reply| ReplyPlan::Reply(reply.into()));
+        Ok(gone.unwrap_or(ReplyPlan::Rule(name)))
+    }
+
+    fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
+        Some(self::query(&space.rule, query))
+    }
 }
 
 /// Decides a command against the table as it is.

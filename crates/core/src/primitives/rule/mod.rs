@@ -7,19 +7,19 @@
 //!      └─────────────────┘ remove
 //! ```
 //!
-//! A rule says when it applies (`on`), what it demands (`check`, exactly one) and how serious it
-//! is. It is checked and compiled when it is added, kept compiled, and written down as its text.
-//! [`Table::judge`] asks every rule that applies; the story of that is told by
-//! [`judging`](crate::rule).
+//! A rule defines when it applies (`on`), what it requires (`check`, exactly one) and how serious a
+//! violation is. It is validated and compiled when it is added, kept compiled, and stored as its
+//! source. [`Table::judge`] evaluates every rule that applies; see `judgement`.
 //!
-//! Invariants, checked by [`Table::check`]:
+//! Invariants, checked by `Table::check`:
 //!
-//! 1. There are at most [`RULES_MAX`](crate::limits::RULES_MAX) rules: all of them may be asked
-//!    about one hand-off, while nobody else is served.
-//! 2. A rule that is there can be run. That it may still fail on a proposal is part of judging.
+//! 1. There are at most [`RULES_MAX`](crate::limits::RULES_MAX) rules: all of them may be evaluated
+//!    for one hand-off, while no other request is served.
+//! 2. Every stored rule can be evaluated. Evaluation may still fail for a proposal, which is a
+//!    finding.
 //!
-//! Deliberately absent: rules for what has been handed over already. A rule speaks about what
-//! happens from then on. And an order: every rule that applies is asked, whatever others say.
+//! Deliberately absent: rules for earlier hand-offs, since a rule applies from then on; and an
+//! order: every rule that applies is evaluated, whatever the others find.
 
 mod decide;
 mod judgement;

@@ -7,10 +7,11 @@ use super::vocabulary::{Event, Rule, Severity};
 use crate::json::shortened;
 use crate::limits;
 use crate::names::RuleName;
+use crate::primitive;
 use crate::rule::{Case, Finding, Judgement, Proposal};
 use crate::space::batch::Moment;
 
-/// Every rule of a workspace. Changes only by [`Table::evolve`] and [`Table::undo`].
+/// Every rule of a workspace. Changes only by `Table::evolve` and `Table::undo`.
 #[derive(Default)]
 pub struct Table {
     by_name: BTreeMap<RuleName, Rule>,
@@ -22,9 +23,12 @@ pub struct Undo {
     before: Option<Rule>,
 }
 
-impl Table {
-    /// Applies a fact. Total: whatever `decide` can produce applies.
-    pub fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
+impl primitive::Table for Table {
+    type Event = Event;
+    type Undo = Undo;
+    type Facts = Vec<Rule>;
+
+    fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
         let name = event.name().clone();
         let before = match event {
             Event::Added { name, on, check, severity, message, replaced } => {
@@ -54,8 +58,7 @@ impl Table {
         Undo { name, before }
     }
 
-    /// Takes back one change; the latest must be taken back first.
-    pub fn undo(&mut self, undo: Undo) {
+    fn undo(&mut self, undo: Undo) {
         #[cfg(feature = "planted")]
         if crate::planted::is("rule.undone_stays") {
             return;
@@ -66,6 +69,26 @@ impl Table {
         };
     }
 
+    fn facts(&self) -> Vec<Rule> {
+        self.after(None).cloned().collect()
+    }
+
+    fn restore(rules: Self::Facts) -> Self {
+        #[cfg(feature = "planted")]
+        let rules: Vec<_> =
+            if crate::planted::is("rule.lost_in_a_snapshot") { Vec::new() } else { rules };
+        Self { by_name: rules.into_iter().map(|rule| (rule.name.clone(), rule)).collect() }
+    }
+
+    fn check(&self) {
+        assert!(self.by_name.len() <= limits::RULES_MAX, "all rules may be asked at once");
+        for (name, rule) in &self.by_name {
+            assert_eq!(*name, rule.name);
+        }
+    }
+}
+
+impl Table {
     /// Asks every rule that applies to a proposal.
     pub fn judge(&self, proposal: &Proposal<'_>) -> Judgement {
         let case = Case::new(proposal);
@@ -104,21 +127,5 @@ impl Table {
     pub fn after(&self, cursor: Option<&RuleName>) -> impl Iterator<Item = &Rule> {
         let from = cursor.map_or(Bound::Unbounded, Bound::Excluded);
         self.by_name.range::<RuleName, _>((from, Bound::Unbounded)).map(|(_, there)| there)
-    }
-
-    /// Puts together what a snapshot holds.
-    pub fn restore(rules: Vec<Rule>) -> Self {
-        #[cfg(feature = "planted")]
-        let rules: Vec<_> =
-            if crate::planted::is("rule.lost_in_a_snapshot") { Vec::new() } else { rules };
-        Self { by_name: rules.into_iter().map(|rule| (rule.name.clone(), rule)).collect() }
-    }
-
-    /// Asserts the invariants of the module's story.
-    pub fn check(&self) {
-        assert!(self.by_name.len() <= limits::RULES_MAX, "all rules may be asked at once");
-        for (name, rule) in &self.by_name {
-            assert_eq!(*name, rule.name);
-        }
     }
 }

@@ -2,28 +2,31 @@
 
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "schema")]
+use crate::limits;
 use crate::names::{AgentId, RuleName, TaskType};
 use crate::numbers::Revision;
 use crate::pattern::Pattern;
+use crate::primitive;
 use crate::rule::{Check, CheckSpec, Proposal};
 use crate::time::Timestamp;
 
-/// What one may ask of rules so that they change.
+/// Commands that change rules.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
-    /// `rule.add`: a rule of the same name is replaced.
+    /// `rule.add`: replaces a rule of the same name.
     Add(Box<Add>),
     /// `rule.remove`
     Remove {
-        /// Which.
+        /// The name of the rule.
         name: RuleName,
     },
 }
 
 impl Command {
-    /// The rule it is about.
+    /// The rule that it is about.
     pub fn name(&self) -> &RuleName {
         match self {
             Self::Add(add) => &add.name,
@@ -32,38 +35,39 @@ impl Command {
     }
 }
 
-/// Adds a rule.
+/// Adds or replaces a rule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Add {
-    /// Its name.
+    /// The name of the rule.
     pub name: RuleName,
-    /// When it applies; always, if nothing is said.
+    /// When it applies. If omitted, always.
     #[serde(default, skip_serializing_if = "On::is_any")]
     pub on: On,
-    /// What it demands.
+    /// What it requires.
     pub check: CheckSpec,
-    /// How serious it is.
+    /// How serious a violation is.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = "error")))]
     #[serde(default, skip_serializing_if = "Severity::is_error")]
     pub severity: Severity,
-    /// What to tell whoever breaks it, before what is wrong in particular.
+    /// A message for the violator, shown before the details. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
 
-/// When a rule applies: all that is given must match.
+/// When a rule applies: everything that is given must match.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "RuleOn"))]
 #[serde(deny_unknown_fields, default)]
 pub struct On {
-    /// What kind of work it is. Nothing matches where there is no task.
+    /// The task type. A hand-off without a task does not match. If omitted, any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_type: Option<Pattern>,
-    /// Who hands it over.
+    /// The giver. If omitted, any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Pattern>,
-    /// Who shall have it. Nothing matches where that is nobody in particular.
+    /// The receiver. A hand-off to a capability does not match. If omitted, any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Pattern>,
 }
@@ -86,20 +90,20 @@ impl On {
     }
 }
 
-/// How serious it is to break a rule.
+/// How serious a violation is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// The hand-off does not happen.
+    /// The hand-off is rejected.
     #[default]
     Error,
-    /// The hand-off happens, and both sides are told.
+    /// The hand-off succeeds with a warning.
     Warning,
 }
 
 impl Severity {
-    /// The word for it.
+    /// The value as text.
     pub fn word(self) -> &'static str {
         match self {
             Self::Error => "error",
@@ -113,110 +117,120 @@ impl Severity {
     }
 }
 
-/// What one may ask of rules without changing them.
+/// Queries about rules.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Query {
     /// `rule.list`: a page, by name.
     List {
-        /// How many at most.
+        /// The maximum number of results.
+        #[cfg_attr(feature = "schema", schemars(
+            extend("default" = limits::PAGE_DEFAULT),
+            range(min = 1, max = limits::PAGE_MAX),
+        ))]
         #[serde(default)]
         limit: Option<usize>,
-        /// Where the page before ended.
+        /// The `cursor` of the previous page. If omitted, the first page is returned.
         #[serde(default)]
         cursor: Option<RuleName>,
     },
 }
 
-/// A rule as callers see it.
+/// A rule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rule {
-    /// Its name.
+    /// The name of the rule.
     pub name: RuleName,
-    /// When it applies; always, if nothing is said.
+    /// When it applies. Absent if always.
     #[serde(default, skip_serializing_if = "On::is_any")]
     pub on: On,
-    /// What it demands.
+    /// What it requires.
     pub check: Check,
-    /// How serious it is.
+    /// How serious a violation is.
     pub severity: Severity,
-    /// What to tell whoever breaks it.
+    /// A message for the violator. Absent if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// When it was added.
     pub added_at: Timestamp,
-    /// Who added it.
+    /// The agent that added it.
     pub added_by: AgentId,
-    /// The revision that made it what it is.
+    /// The revision of the last change.
     pub revision: Revision,
 }
 
-/// Answers of rules.
+/// Replies about rules.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
     /// One rule.
     Rule(Rule),
-    /// A page of them, by name.
+    /// A page of results, by name.
     Rules {
-        /// The page.
+        /// The results on this page.
         rules: Vec<Rule>,
-        /// Where to go on, if there is more.
+        /// The cursor of the next page. Absent on the last page.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<RuleName>,
     },
 }
 
-/// Facts about rules.
+/// Events of rules.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// There is a new one, or another one under the same name.
+    /// A rule was added or replaced.
     Added {
-        /// Its name.
+        /// The name of the rule.
         name: RuleName,
         /// When it applies.
         #[serde(default, skip_serializing_if = "On::is_any")]
         on: On,
-        /// What it demands.
+        /// What it requires.
         check: Check,
-        /// How serious it is.
+        /// How serious a violation is.
         #[serde(default, skip_serializing_if = "Severity::is_error")]
         severity: Severity,
-        /// What to tell whoever breaks it.
+        /// A message for the violator.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
-        /// Whether another rule had the name until now.
+        /// Whether it replaced a rule of the same name.
         replaced: bool,
     },
-    /// It is gone.
+    /// A rule was removed.
     Removed {
-        /// Which.
+        /// The name of the rule.
         name: RuleName,
     },
 }
 
+impl primitive::Command for Command {}
+
 impl Event {
-    /// The event's type, as watchers and history know it.
-    pub fn kind(&self) -> &'static str {
+    /// The rule that it is about.
+    pub fn name(&self) -> &RuleName {
+        match self {
+            Self::Added { name, .. } | Self::Removed { name } => name,
+        }
+    }
+}
+
+impl primitive::Event for Event {
+    fn kind(&self) -> &str {
         match self {
             Self::Added { .. } => "rule.added",
             Self::Removed { .. } => "rule.removed",
         }
     }
 
-    /// The rule it is about.
-    pub fn name(&self) -> &RuleName {
-        match self {
-            Self::Added { name, .. } | Self::Removed { name } => name,
-        }
+    fn subject_parts(&self) -> [&str; 4] {
+        ["rules/", self.name().as_str(), "", ""]
     }
 
-    /// Bytes of what the frame of an event has no room for.
-    pub(crate) fn load(&self) -> usize {
+    fn load(&self) -> usize {
         match self {
             Self::Added { on, check, message, .. } => {
                 let patterns = [&on.task_type, &on.from, &on.to];

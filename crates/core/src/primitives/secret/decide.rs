@@ -5,8 +5,10 @@ use super::table::Table;
 use super::vocabulary::{Command, Event, Put, Query, Reply, Secret};
 use crate::limits;
 use crate::names::SecretId;
+use crate::primitive::Rules;
 use crate::refusal::{fits, has_room, within};
 use crate::space::stamp::Stamp;
+use crate::space::{Happening, ReplyPlan as SpacePlan, Space};
 
 /// Events that must happen, and what the answer is about.
 pub struct Decided {
@@ -37,6 +39,28 @@ impl ReplyPlan {
             Self::Gone(secret) => Reply::Secret(secret),
             Self::Done => Reply::Done,
         }
+    }
+}
+
+impl Rules for Table {
+    type Command = Command;
+    type Query = Query;
+    type Reply = Reply;
+    type Rejection = Rejection;
+
+    fn decide(
+        space: &Space,
+        command: Command,
+        stamp: &Stamp,
+        happening: &mut Happening<'_>,
+    ) -> Result<SpacePlan, Rejection> {
+        let decided = decide(&space.secret, command, stamp)?;
+        happening.extend(decided.events);
+        Ok(SpacePlan::Secret(decided.plan))
+    }
+
+    fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
+        Some(self::query(&space.secret, query))
     }
 }
 

@@ -1,26 +1,26 @@
-//! Secrets: values that stand nowhere but in a blob of their own.
+//! Secrets: values that are stored in a blob of their own and nowhere else.
 //!
 //! ```text
 //!   value ──▶ blob, durable ──▶ put ──▶ {"secret": "secret:5d1c…"} in any value, event or text
 //!                                │
-//!                  reveal ───────┤  the value, to whoever asks, and a fact that they did
-//!                  delete, time ─┴─▶ gone, and the blob with it
+//!                  reveal ───────┤  returns the value, and records who read it
+//!               delete, expiry ──┴─▶ gone, and the blob with it
 //! ```
 //!
-//! A password, a key or the data of a person is handed in once and known by a reference from then
-//! on. The reference says nothing about the value: it is drawn by chance, and the same value twice
-//! has two of them. Commands, events, answers, history, watches, snapshots, exports and logs have
-//! the reference and never the value; the rules here have never seen it. Whoever needs it asks for
-//! it, and that they did is written down.
+//! A password, a key or personal data is stored once and known by a reference from then on. The
+//! reference is random and says nothing about the value; storing the same value twice gives two
+//! references. Commands, events, answers, history, watches, snapshots, exports and logs contain the
+//! reference and never the value; the rules here never see it. Reading the value is a separate
+//! call, which is recorded.
 //!
-//! Invariants, checked by [`Table::check`]:
+//! Invariants, checked by `Table::check`:
 //!
 //! 1. No two secrets have the same reference.
-//! 2. A secret that was given a time is gone when it has passed.
+//! 2. A secret with a time to live is gone when that has elapsed.
 //!
-//! Deliberately absent: who may ask, which is a matter of the door that one comes in by; changing a
-//! secret, which is a new one; and counting who names it, since a secret must go when it is told
-//! to, whatever still names it.
+//! Deliberately absent: who may read a secret, which is a matter of access control; changing a
+//! secret, which creates a new one; and counting references, since a secret must be deleted on
+//! request, whatever still refers to it.
 
 mod decide;
 pub(crate) mod operations;

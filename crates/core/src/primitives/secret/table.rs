@@ -5,10 +5,11 @@ use std::ops::Bound;
 
 use super::vocabulary::{Event, Secret};
 use crate::names::SecretId;
+use crate::primitive;
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
 
-/// Every secret, without its value. Changes only by [`Table::evolve`] and [`Table::undo`].
+/// Every secret, without its value. Changes only by `Table::evolve` and `Table::undo`.
 #[derive(Default)]
 pub struct Table {
     secrets: BTreeMap<SecretId, Secret>,
@@ -23,9 +24,12 @@ pub struct Undo {
     before: Option<Secret>,
 }
 
-impl Table {
-    /// Applies a fact. Total: whatever `decide` can produce applies.
-    pub fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
+impl primitive::Table for Table {
+    type Event = Event;
+    type Undo = Undo;
+    type Facts = (u64, Vec<Secret>);
+
+    fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
         let before = self.secrets.get(event.secret());
         let after = match event {
             Event::Put { secret, bytes, name, expires_at } => {
@@ -58,14 +62,37 @@ impl Table {
         Undo { secret, before }
     }
 
-    /// Takes back one change; the latest must be taken back first.
-    pub fn undo(&mut self, undo: Undo) {
+    fn undo(&mut self, undo: Undo) {
         if undo.before.is_some() && !self.secrets.contains_key(&undo.secret) {
             self.gone -= 1;
         }
         self.replace(&undo.secret, undo.before);
     }
 
+    fn facts(&self) -> Self::Facts {
+        (self.gone, self.secrets.values().cloned().collect())
+    }
+
+    fn restore((gone, secrets): Self::Facts) -> Self {
+        let mut table = Self { gone, ..Self::default() };
+        for secret in secrets {
+            table.replace(&secret.secret.clone(), Some(secret));
+        }
+        table
+    }
+
+    fn check(&self) {
+        let ends = self.secrets.values();
+        let ends = ends.filter_map(|it| it.expires_at.map(|end| (end, it.secret.clone())));
+        assert_eq!(ends.collect::<BTreeSet<_>>(), self.ends, "what was given a time ends");
+    }
+
+    fn next_deadline(&self) -> Option<Timestamp> {
+        self.ends.first().map(|(moment, _)| *moment)
+    }
+}
+
+impl Table {
     fn replace(&mut self, secret: &SecretId, after: Option<Secret>) -> Option<Secret> {
         let before = self.secrets.remove(secret);
         if let Some(end) = before.as_ref().and_then(|before| before.expires_at) {
@@ -108,31 +135,5 @@ impl Table {
     pub fn overdue(&self, now: Timestamp) -> impl Iterator<Item = &SecretId> {
         let over = self.ends.iter().take_while(move |(moment, _)| *moment <= now);
         over.map(|(_, secret)| secret)
-    }
-
-    /// When the engine should next send [`Command::Expire`](super::Command::Expire).
-    pub fn next_deadline(&self) -> Option<Timestamp> {
-        self.ends.first().map(|(moment, _)| *moment)
-    }
-
-    /// Everything, for a snapshot.
-    pub fn facts(&self) -> (u64, Vec<Secret>) {
-        (self.gone, self.secrets.values().cloned().collect())
-    }
-
-    /// Puts together what a snapshot holds.
-    pub fn restore((gone, secrets): (u64, Vec<Secret>)) -> Self {
-        let mut table = Self { gone, ..Self::default() };
-        for secret in secrets {
-            table.replace(&secret.secret.clone(), Some(secret));
-        }
-        table
-    }
-
-    /// Asserts the invariants of the module's story.
-    pub fn check(&self) {
-        let ends = self.secrets.values();
-        let ends = ends.filter_map(|it| it.expires_at.map(|end| (end, it.secret.clone())));
-        assert_eq!(ends.collect::<BTreeSet<_>>(), self.ends, "what was given a time ends");
     }
 }

@@ -2,161 +2,160 @@
 
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "schema")]
+use crate::limits;
 use crate::names::{AgentId, ContentName, SecretId};
+use crate::primitive;
 use crate::time::Timestamp;
 
-/// What one may ask of secrets so that they change.
+/// Commands that change secrets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
-    /// Sent by the engine when the value that somebody has handed in is durable.
+    /// Sent by the engine when a stored value is durable.
     Put(Put),
-    /// Sent by the engine before it hands out a value.
+    /// Sent by the engine before it returns a value.
     Reveal {
-        /// Which.
+        /// The secret.
         secret: SecretId,
     },
-    /// `secret.delete`: it is gone for good.
+    /// `secret.delete`: permanently.
     Delete {
-        /// Which.
+        /// The secret.
         secret: SecretId,
     },
-    /// Sent by the engine when [`Table::next_deadline`](super::Table::next_deadline) has passed.
+    /// Sent by the engine when `Table::next_deadline` has passed.
     Expire,
 }
 
-/// A value that is there.
+/// A stored value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PutSecret"))]
 #[serde(deny_unknown_fields)]
 pub struct Put {
-    /// Its reference, which is also where it is.
+    /// The reference, which is also its storage place.
     pub secret: SecretId,
-    /// How many bytes it has.
+    /// The size of the value in bytes.
     pub bytes: u64,
-    /// What people call it.
+    /// Name for display.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<ContentName>,
-    /// How long it is kept; until it is deleted if not given.
+    /// Time to live in milliseconds. If omitted, until it is deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
 }
 
-/// What one may ask of secrets without changing them.
+/// Queries about secrets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Query {
-    /// `secret.get`: what is known of it, without its value.
+    /// `secret.get`: the metadata, without the value.
     Get {
-        /// Which.
+        /// The secret.
         secret: SecretId,
     },
-    /// `secret.list`: by reference, without their values.
+    /// `secret.list`: by reference, without values.
     List {
-        /// How many at most.
+        /// The maximum number of results.
+        #[cfg_attr(feature = "schema", schemars(
+            extend("default" = limits::PAGE_DEFAULT),
+            range(min = 1, max = limits::PAGE_MAX),
+        ))]
         #[serde(default)]
         limit: Option<u64>,
-        /// Where the page before ended.
+        /// The `cursor` of the previous page. If omitted, the first page is returned.
         #[serde(default)]
         cursor: Option<SecretId>,
     },
 }
 
-/// What is known of a secret. Its value is not.
+/// The metadata of a secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SecretRecord"))]
 pub struct Secret {
-    /// Its reference.
+    /// The reference.
     pub secret: SecretId,
-    /// What people call it.
+    /// Name for display. Absent if none was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<ContentName>,
-    /// How many bytes it has.
+    /// The size of the value in bytes.
     pub bytes: u64,
-    /// Who handed it in.
+    /// The agent that stored it.
     pub put_by: AgentId,
-    /// When.
+    /// When it was stored.
     pub put_at: Timestamp,
-    /// When it goes by itself.
+    /// When it expires. Absent if it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    /// How often it was handed out.
+    /// How often the value was read.
     pub reveals: u64,
-    /// To whom, the last time.
+    /// The agent that last read the value. Absent if it was never read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revealed_to: Option<AgentId>,
-    /// When that was.
+    /// When the value was last read. Absent if it never was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revealed_at: Option<Timestamp>,
 }
 
-/// Answers of secrets.
+/// Replies about secrets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
-    /// What is known of one.
+    /// The metadata of one secret.
     Secret(Box<Secret>),
-    /// A page of them.
+    /// A page of secrets.
     Secrets {
-        /// The page, by reference.
+        /// The results on this page, by reference.
         secrets: Vec<Secret>,
-        /// Where to go on, if there is more.
+        /// The cursor of the next page. Absent on the last page.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<SecretId>,
     },
-    /// Nothing had to be done.
+    /// Nothing was done.
     Done,
 }
 
-/// Facts about secrets.
+/// Events of secrets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// Somebody handed one in.
+    /// A secret was stored.
     Put {
-        /// Its reference.
+        /// The reference.
         secret: SecretId,
-        /// How many bytes it has.
+        /// The size of the value in bytes.
         bytes: u64,
-        /// What people call it.
+        /// Name for display.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<ContentName>,
-        /// When it goes by itself.
+        /// When it expires.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         expires_at: Option<Timestamp>,
     },
-    /// Its value was handed out, to whoever caused this.
+    /// The value was read by the author of the commit.
     Revealed {
-        /// Which.
+        /// The secret.
         secret: SecretId,
     },
-    /// Somebody has removed it.
+    /// It was deleted by a call.
     Deleted {
-        /// Which.
+        /// The secret.
         secret: SecretId,
     },
-    /// Its time was over.
+    /// It expired.
     Expired {
-        /// Which.
+        /// The secret.
         secret: SecretId,
     },
 }
 
-impl Event {
-    /// The event's type, as watchers and history know it.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Put { .. } => "secret.put",
-            Self::Revealed { .. } => "secret.revealed",
-            Self::Deleted { .. } => "secret.deleted",
-            Self::Expired { .. } => "secret.expired",
-        }
-    }
+impl primitive::Command for Command {}
 
-    /// The secret it is about.
+impl Event {
+    /// The secret that it is about.
     pub fn secret(&self) -> &SecretId {
         match self {
             Self::Put { secret, .. }
@@ -165,9 +164,23 @@ impl Event {
             | Self::Expired { secret } => secret,
         }
     }
+}
 
-    /// Bytes of what is in it beyond the reference.
-    pub(crate) fn load(&self) -> usize {
+impl primitive::Event for Event {
+    fn kind(&self) -> &str {
+        match self {
+            Self::Put { .. } => "secret.put",
+            Self::Revealed { .. } => "secret.revealed",
+            Self::Deleted { .. } => "secret.deleted",
+            Self::Expired { .. } => "secret.expired",
+        }
+    }
+
+    fn subject_parts(&self) -> [&str; 4] {
+        ["secrets/", self.secret().as_str(), "", ""]
+    }
+
+    fn load(&self) -> usize {
         match self {
             Self::Put { name, .. } => name.as_ref().map_or(0, |name| name.as_str().len()),
             Self::Revealed { .. } | Self::Deleted { .. } | Self::Expired { .. } => 0,

@@ -6,8 +6,10 @@ use super::vocabulary::{Acquire, Command, Event, Permit, Query, Reply};
 use crate::limits;
 use crate::names::{AgentId, SemaphoreName};
 use crate::numbers::{Token, WaitId};
+use crate::primitive::Rules;
 use crate::refusal::{TooMany, has_room, within};
 use crate::space::stamp::Stamp;
+use crate::space::{Happening, ReplyPlan as SpacePlan, Space};
 use crate::waiting::lease_time::{is_worth_renewing, ttl_ms as checked_ttl};
 use crate::waiting::wait::Left;
 
@@ -35,6 +37,32 @@ pub enum ReplyPlan {
 
 fn done(events: Vec<Event>) -> Decided {
     Decided { events, plan: ReplyPlan::Done }
+}
+
+impl Rules for Table {
+    type Command = Command;
+    type Query = Query;
+    type Reply = Reply;
+    type Rejection = Rejection;
+
+    fn decide(
+        space: &Space,
+        command: Command,
+        stamp: &Stamp,
+        happening: &mut Happening<'_>,
+    ) -> Result<SpacePlan, Rejection> {
+        let decided = decide(&space.semaphore, command, stamp)?;
+        happening.extend(decided.events);
+        Ok(decided.plan.into())
+    }
+
+    fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
+        Some(self::query(&space.semaphore, query))
+    }
+
+    fn ending(space: &Space, event: &Event) -> Result<Reply, Rejection> {
+        ending(&space.semaphore, event)
+    }
 }
 
 /// Decides a command against the table as it is.

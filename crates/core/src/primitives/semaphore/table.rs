@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::vocabulary::{Event, Permit, Semaphore};
 use crate::names::{AgentId, SemaphoreName};
 use crate::numbers::{Token, WaitId};
+use crate::primitive;
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
 use crate::waiting::wait::Wait;
@@ -17,7 +18,7 @@ use crate::waiting::wait_queue::{self, WaitQueues};
 pub type Waiter = wait_queue::Waiter<SemaphoreName>;
 
 /// Every semaphore, who holds its permits, and who waits for one. Changes only by
-/// [`Table::evolve`] and [`Table::undo`].
+/// `Table::evolve` and `Table::undo`.
 #[derive(Default)]
 pub struct Table {
     records: BTreeMap<SemaphoreName, Record>,
@@ -54,9 +55,12 @@ pub struct Undo {
     wait: Option<(WaitId, Option<Waiter>)>,
 }
 
-impl Table {
-    /// Applies a fact. Total: whatever `decide` can produce applies.
-    pub fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
+impl primitive::Table for Table {
+    type Event = Event;
+    type Undo = Undo;
+    type Facts = (Vec<Record>, Vec<Permit>, Vec<Waiter>);
+
+    fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
         let name = event.name();
         let mut record = self.records.get(name).cloned();
         let (permit, wait) = match event {
@@ -105,11 +109,74 @@ impl Table {
         self.replace(Undo { name: name.clone(), record, permit, wait })
     }
 
-    /// Takes back one change; the latest must be taken back first.
-    pub fn undo(&mut self, undo: Undo) {
+    fn undo(&mut self, undo: Undo) {
         self.replace(undo);
     }
 
+    fn facts(&self) -> Self::Facts {
+        let records = self.records.values().cloned().collect();
+        let permits = self.permits.values().cloned().collect();
+        (records, permits, self.wait_queues.all().cloned().collect())
+    }
+
+    fn restore((records, permits, waits): Self::Facts) -> Self {
+        let mut table = Self::default();
+        for permit in permits {
+            table.replace_permit(permit.token, Some(permit));
+        }
+        for record in records {
+            let name = record.name.clone();
+            table.replace(Undo { name, record: Some(record), permit: None, wait: None });
+        }
+        for waiter in waits {
+            table.wait_queues.replace(waiter.wait.id, Some(waiter));
+        }
+        table
+    }
+
+    fn check(&self) {
+        let count = self.permits.len();
+        let indexes = [self.by_name.len(), self.by_holder.len(), self.ends.len()];
+        assert_eq!(indexes, [count; 3], "every permit has a semaphore, a holder and an end");
+        for (name, taken) in &self.taken {
+            let held = self.by_name.range((name.clone(), Token(0))..);
+            let held = held.take_while(|(there, _)| there == name).count();
+            assert_eq!(*taken, held as u64, "what is taken is held");
+            assert!(self.permits(name).is_some_and(|most| *taken <= most), "holders fit permits");
+        }
+        let idle = self.records.len() - self.taken.len();
+        assert_eq!(idle, self.idle.len(), "exactly those without holders are idle");
+        self.wait_queues.check();
+        for waiter in self.wait_queues.all() {
+            assert_eq!(self.free(&waiter.name), 0, "nobody waits while a permit is free");
+            assert!(self.records.contains_key(&waiter.name), "nobody waits for what is unknown");
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Timestamp> {
+        let permit = self.ends.first().map(|(moment, _)| *moment);
+        permit.into_iter().chain(self.wait_queues.next_end()).min()
+    }
+
+    fn wake(&mut self, moment: Timestamp) {
+        self.awake_since = moment;
+        self.ends = self.permits.values().map(|permit| (self.end(permit), permit.token)).collect();
+    }
+
+    fn wait_ids(&self) -> impl Iterator<Item = WaitId> {
+        self.wait_queues.all().map(|waiter| waiter.wait.id)
+    }
+
+    fn is_waiting(&self, wait: WaitId) -> bool {
+        self.wait_queues.get(wait).is_some()
+    }
+
+    fn holds(&self, token: Token) -> bool {
+        self.permits.contains_key(&token)
+    }
+}
+
+impl Table {
     /// Puts everything in its place; what was there before.
     fn replace(&mut self, after: Undo) -> Undo {
         let Undo { name, record, permit, wait } = after;
@@ -199,11 +266,6 @@ impl Table {
         tokens.take_while(move |(holder, _)| holder == agent).map(|(_, token)| &self.permits[token])
     }
 
-    /// Whether somebody holds a permit under this token.
-    pub fn holds(&self, token: Token) -> bool {
-        self.permits.contains_key(&token)
-    }
-
     /// Names in order, after one of them.
     pub fn after(&self, cursor: Option<&SemaphoreName>) -> impl Iterator<Item = &SemaphoreName> {
         let from = cursor.map_or(Bound::Unbounded, Bound::Excluded);
@@ -253,60 +315,5 @@ impl Table {
     /// Calls whose time is over.
     pub fn overdue_waits(&self, now: Timestamp) -> impl Iterator<Item = &Waiter> {
         self.wait_queues.overdue(now)
-    }
-
-    /// When the engine should next send [`Command::Expire`](super::Command::Expire).
-    pub fn next_deadline(&self) -> Option<Timestamp> {
-        let permit = self.ends.first().map(|(moment, _)| *moment);
-        permit.into_iter().chain(self.wait_queues.next_end()).min()
-    }
-
-    /// The workspace is served again from this moment on.
-    pub fn wake(&mut self, moment: Timestamp) {
-        self.awake_since = moment;
-        self.ends = self.permits.values().map(|permit| (self.end(permit), permit.token)).collect();
-    }
-
-    /// Everything, for a snapshot.
-    pub fn facts(&self) -> (Vec<Record>, Vec<Permit>, Vec<Waiter>) {
-        let records = self.records.values().cloned().collect();
-        let permits = self.permits.values().cloned().collect();
-        (records, permits, self.wait_queues.all().cloned().collect())
-    }
-
-    /// Puts together what a snapshot holds.
-    pub fn restore((records, permits, waits): (Vec<Record>, Vec<Permit>, Vec<Waiter>)) -> Self {
-        let mut table = Self::default();
-        for permit in permits {
-            table.replace_permit(permit.token, Some(permit));
-        }
-        for record in records {
-            let name = record.name.clone();
-            table.replace(Undo { name, record: Some(record), permit: None, wait: None });
-        }
-        for waiter in waits {
-            table.wait_queues.replace(waiter.wait.id, Some(waiter));
-        }
-        table
-    }
-
-    /// Asserts the invariants of the module's story.
-    pub fn check(&self) {
-        let count = self.permits.len();
-        let indexes = [self.by_name.len(), self.by_holder.len(), self.ends.len()];
-        assert_eq!(indexes, [count; 3], "every permit has a semaphore, a holder and an end");
-        for (name, taken) in &self.taken {
-            let held = self.by_name.range((name.clone(), Token(0))..);
-            let held = held.take_while(|(there, _)| there == name).count();
-            assert_eq!(*taken, held as u64, "what is taken is held");
-            assert!(self.permits(name).is_some_and(|most| *taken <= most), "holders fit permits");
-        }
-        let idle = self.records.len() - self.taken.len();
-        assert_eq!(idle, self.idle.len(), "exactly those without holders are idle");
-        self.wait_queues.check();
-        for waiter in self.wait_queues.all() {
-            assert_eq!(self.free(&waiter.name), 0, "nobody waits while a permit is free");
-            assert!(self.records.contains_key(&waiter.name), "nobody waits for what is unknown");
-        }
     }
 }

@@ -2,12 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "schema")]
+use crate::limits;
 use crate::names::{AgentId, SemaphoreName};
 use crate::numbers::{Token, WaitId};
+use crate::primitive;
 use crate::time::Timestamp;
 use crate::waiting::wait::{Left, Step, Wait};
 
-/// What one may ask of semaphores so that they change.
+/// Commands that change semaphores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -16,238 +19,241 @@ pub enum Command {
     Acquire(Acquire),
     /// `semaphore.renew`
     Renew {
-        /// Which semaphore.
+        /// The semaphore.
         name: SemaphoreName,
-        /// The permit's token.
+        /// The token of the permit.
         token: Token,
-        /// How long from now on; as long as before if not given.
+        /// The new time to live in milliseconds, from now on. If omitted, the previous one.
+        #[cfg_attr(
+            feature = "schema",
+            schemars(range(min = limits::HOLD_TTL_MS_MIN, max = limits::HOLD_TTL_MS_MAX))
+        )]
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ttl_ms: Option<u64>,
     },
     /// `semaphore.release`
     Release {
-        /// Which semaphore.
+        /// The semaphore.
         name: SemaphoreName,
-        /// The permit's token.
+        /// The token of the permit.
         token: Token,
     },
-    /// Sent by the policies when a permit that somebody waits for has become free.
+    /// Sent by a policy when a permit with waiters has become free.
     HandOver {
-        /// Which semaphore.
+        /// The semaphore.
         name: SemaphoreName,
     },
-    /// Sent by the policies when an agent's session has ended.
+    /// Sent by a policy when the session of an agent has ended.
     LetGo {
-        /// Whose.
+        /// The agent.
         agent: AgentId,
     },
-    /// Sent by the engine when a caller is gone.
+    /// Sent by the engine when the caller of a waiting call is gone.
     GiveUp {
-        /// Which call.
+        /// The waiting call.
         wait: WaitId,
     },
-    /// Sent by the engine when [`Table::next_deadline`](super::Table::next_deadline) has passed.
+    /// Sent by the engine when `Table::next_deadline` has passed.
     Expire,
 }
 
-/// Takes a permit, or waits for one.
+/// Acquires a permit, or waits for one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Acquire {
-    /// Which semaphore.
+    /// The semaphore.
     pub name: SemaphoreName,
-    /// How many permits the semaphore has. Whoever uses it first says so; the same number, or none,
-    /// is said later.
+    /// The number of permits of the semaphore. Required in the first call for a name; later calls
+    /// must give the same number. If omitted later, the existing number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permits: Option<u64>,
-    /// How long the permit is held unless it is renewed.
+    /// Time to live of the permit in milliseconds, unless it is renewed.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::HOLD_TTL_MS_DEFAULT),
+        range(min = limits::HOLD_TTL_MS_MIN, max = limits::HOLD_TTL_MS_MAX),
+    ))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
-    /// How long to wait for it at most; not at all if not given.
+    /// How long to wait for a permit, in milliseconds. If omitted, the call does not wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_ms: Option<u64>,
 }
 
-/// What one may ask of semaphores without changing them.
+/// Queries about semaphores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Query {
     /// `semaphore.get`
     Get {
-        /// Which semaphore.
+        /// The semaphore.
         name: SemaphoreName,
     },
-    /// `semaphore.list`: a page of them, by name.
+    /// `semaphore.list`: a page of semaphores, by name.
     List {
-        /// How many at most.
+        /// The maximum number of results.
+        #[cfg_attr(feature = "schema", schemars(
+            extend("default" = limits::PAGE_DEFAULT),
+            range(min = 1, max = limits::PAGE_MAX),
+        ))]
         #[serde(default)]
         limit: Option<u64>,
-        /// Where the page before ended.
+        /// The `cursor` of the previous page. If omitted, the first page is returned.
         #[serde(default)]
         cursor: Option<SemaphoreName>,
     },
 }
 
-/// Somebody holds a permit.
+/// A held permit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Permit {
-    /// Of which semaphore.
+    /// The semaphore.
     pub name: SemaphoreName,
-    /// Who holds it.
+    /// The holder.
     pub holder: AgentId,
-    /// What the holder shows for it.
+    /// The fencing token of the permit.
     pub token: Token,
-    /// Since when.
+    /// When it was acquired.
     pub acquired_at: Timestamp,
-    /// When it ends unless it is renewed.
+    /// When it expires unless it is renewed.
     pub expires_at: Timestamp,
-    /// How long a renewal lasts.
+    /// The time to live in milliseconds that a renewal grants.
     pub ttl_ms: u64,
 }
 
-/// A semaphore as callers see it.
+/// A semaphore.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Semaphore {
-    /// Which.
+    /// The name of the semaphore.
     pub name: SemaphoreName,
-    /// How many may hold a permit at a time.
+    /// The number of permits.
     pub permits: u64,
-    /// How many permits nobody holds.
+    /// The number of free permits.
     pub free: u64,
-    /// Who holds one, the longest first.
+    /// The held permits, oldest first.
     pub holders: Vec<Permit>,
-    /// Who waits for one, the first in line first.
+    /// The wait queue, first in line first.
     pub waiters: Vec<Wait>,
 }
 
-/// Answers of semaphores.
+/// Replies about semaphores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
-    /// A permit was taken; nothing if there was none to get in time.
+    /// The acquired or renewed permit. `null` if none was granted in time.
     Permit(Option<Permit>),
     /// One semaphore.
     Semaphore(Semaphore),
-    /// A page of them, by name.
+    /// A page of results, by name.
     Semaphores {
-        /// The page.
+        /// The results on this page.
         semaphores: Vec<Semaphore>,
-        /// Where to go on, if there is more.
+        /// The cursor of the next page. Absent on the last page.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<SemaphoreName>,
     },
-    /// Nothing had to be done.
+    /// Nothing was done.
     Done,
 }
 
-/// Facts about semaphores.
+/// Events of semaphores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// It is there from now on.
+    /// A semaphore was created.
     Created {
-        /// Which semaphore.
+        /// The semaphore.
         name: SemaphoreName,
-        /// How many may hold a permit at a time.
+        /// The number of permits.
         permits: u64,
     },
-    /// Somebody holds a permit.
+    /// A permit was acquired.
     Acquired {
-        /// Which semaphore.
+        /// The semaphore.
         name: SemaphoreName,
-        /// Who holds it.
+        /// The holder.
         holder: AgentId,
-        /// The permit's token.
+        /// The token of the permit.
         token: Token,
-        /// How long it lasts.
+        /// How long it lasts, in milliseconds.
         ttl_ms: u64,
-        /// The call that waited for it.
+        /// The waiting call that this answers.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         wait: Option<WaitId>,
     },
-    /// A permit lasts longer.
+    /// A permit was renewed.
     Renewed {
-        /// Which semaphore.
+        /// The semaphore.
         name: SemaphoreName,
-        /// The permit's token.
+        /// The token of the permit.
         token: Token,
-        /// How long from now on.
+        /// The new duration in milliseconds, from now on.
         ttl_ms: u64,
     },
-    /// The holder of a permit let it go.
+    /// The holder released a permit.
     Released {
-        /// Which semaphore.
+        /// The semaphore.
         name: SemaphoreName,
-        /// The token that is stale now.
+        /// The token, which is stale from now on.
         token: Token,
     },
-    /// The time of a permit was over.
+    /// A permit expired.
     Expired {
-        /// Which semaphore.
+        /// The semaphore.
         name: SemaphoreName,
-        /// The token that is stale now.
+        /// The token, which is stale from now on.
         token: Token,
     },
-    /// The session of a permit's holder ended.
+    /// The session of the holder ended.
     Dropped {
-        /// Which semaphore.
+        /// The semaphore.
         name: SemaphoreName,
-        /// The token that is stale now.
+        /// The token, which is stale from now on.
         token: Token,
     },
-    /// Somebody waits for a permit.
+    /// A call waits for a permit.
     Queued {
-        /// Which semaphore.
+        /// The semaphore.
         name: SemaphoreName,
-        /// Who.
+        /// The agent that waits.
         waiter: AgentId,
-        /// Which call.
+        /// The waiting call.
         wait: WaitId,
-        /// How long the permit shall be held.
+        /// Time to live of the permit in milliseconds, once granted.
         ttl_ms: u64,
-        /// Until when at most.
+        /// When the wait times out.
         until: Timestamp,
     },
-    /// Somebody waits no longer.
+    /// A call stopped waiting without a result.
     GaveUp {
-        /// Which semaphore.
+        /// The semaphore.
         name: SemaphoreName,
-        /// Who waited.
+        /// The agent that waited.
         waiter: AgentId,
-        /// Which call.
+        /// The waiting call.
         wait: WaitId,
-        /// Why.
+        /// The reason.
         left: Left,
     },
-    /// It made room for another: nobody had held a permit for longer.
+    /// The record of the longest idle semaphore was removed to make room.
     Forgotten {
-        /// Which semaphore.
+        /// The semaphore.
         name: SemaphoreName,
     },
 }
 
-impl Event {
-    /// The event's type, as watchers and history know it.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Created { .. } => "semaphore.created",
-            Self::Acquired { .. } => "semaphore.acquired",
-            Self::Renewed { .. } => "semaphore.renewed",
-            Self::Released { .. } => "semaphore.released",
-            Self::Expired { .. } => "semaphore.expired",
-            Self::Dropped { .. } => "semaphore.dropped",
-            Self::Queued { .. } => "semaphore.queued",
-            Self::GaveUp { .. } => "semaphore.gave_up",
-            Self::Forgotten { .. } => "semaphore.forgotten",
-        }
+impl primitive::Command for Command {
+    fn wait_ms(&self) -> Option<u64> {
+        if let Self::Acquire(acquire) = self { acquire.wait_ms } else { None }
     }
+}
 
-    /// The semaphore it is about.
+impl Event {
+    /// The semaphore that it is about.
     pub fn name(&self) -> &SemaphoreName {
         match self {
             Self::Created { name, .. }
@@ -261,39 +267,28 @@ impl Event {
             | Self::Forgotten { name } => name,
         }
     }
+}
 
-    /// What it means for a call that waits.
-    pub fn wait(&self) -> Option<Step> {
+impl primitive::Event for Event {
+    fn kind(&self) -> &str {
         match self {
-            Self::Acquired { wait, .. } => wait.map(Step::Granted),
-            Self::GaveUp { wait, .. } => Some(Step::Left(*wait)),
-            Self::Queued { wait, .. } => Some(Step::Begins(*wait)),
-            Self::Created { .. }
-            | Self::Renewed { .. }
-            | Self::Released { .. }
-            | Self::Expired { .. }
-            | Self::Dropped { .. }
-            | Self::Forgotten { .. } => None,
+            Self::Created { .. } => "semaphore.created",
+            Self::Acquired { .. } => "semaphore.acquired",
+            Self::Renewed { .. } => "semaphore.renewed",
+            Self::Released { .. } => "semaphore.released",
+            Self::Expired { .. } => "semaphore.expired",
+            Self::Dropped { .. } => "semaphore.dropped",
+            Self::Queued { .. } => "semaphore.queued",
+            Self::GaveUp { .. } => "semaphore.gave_up",
+            Self::Forgotten { .. } => "semaphore.forgotten",
         }
     }
 
-    /// The token it gives.
-    pub fn token(&self) -> Option<Token> {
-        match self {
-            Self::Acquired { token, .. } => Some(*token),
-            Self::Created { .. }
-            | Self::Renewed { .. }
-            | Self::Released { .. }
-            | Self::Expired { .. }
-            | Self::Dropped { .. }
-            | Self::Queued { .. }
-            | Self::GaveUp { .. }
-            | Self::Forgotten { .. } => None,
-        }
+    fn subject_parts(&self) -> [&str; 4] {
+        ["semaphores/", self.name().as_str(), "", ""]
     }
 
-    /// Bytes of the names in it beyond that of the semaphore.
-    pub(crate) fn load(&self) -> usize {
+    fn load(&self) -> usize {
         match self {
             Self::Acquired { holder: agent, .. }
             | Self::Queued { waiter: agent, .. }
@@ -304,6 +299,22 @@ impl Event {
             | Self::Expired { .. }
             | Self::Dropped { .. }
             | Self::Forgotten { .. } => 0,
+        }
+    }
+
+    fn wait(&self) -> Option<Step> {
+        match self {
+            Self::Acquired { wait, .. } => wait.map(Step::Granted),
+            Self::GaveUp { wait, .. } => Some(Step::Left(*wait)),
+            Self::Queued { wait, .. } => Some(Step::Begins(*wait)),
+            _ => None,
+        }
+    }
+
+    fn token(&self) -> Option<Token> {
+        match self {
+            Self::Acquired { token, .. } => Some(*token),
+            _ => None,
         }
     }
 }

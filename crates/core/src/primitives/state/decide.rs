@@ -2,15 +2,17 @@
 
 use super::table::Table;
 use super::{
-    Command, Delete, Entry, Event, Get, List, Operation, Page, PatchEntry, Query, Rejection,
-    Removal, Reply, Set, Snapshot, Source, Transfer, Warning,
+    Command, Delete, Event, Operation, PatchEntry, Query, Rejection, Removal, Reply, Set, Source,
+    Transfer, Warning, queries,
 };
 use crate::json::Json;
 use crate::limits;
 use crate::names::{AgentId, Key, NamespaceName};
 use crate::namespace::rules::Rules;
 use crate::numbers::{Revision, Version};
+use crate::primitive;
 use crate::space::stamp::Stamp;
+use crate::space::{Happening, ReplyPlan, Space, TablesView};
 use crate::state::merge::{self, Merge, MergeError, Patch};
 use crate::storage;
 use crate::time::Timestamp;
@@ -29,6 +31,32 @@ pub enum Answer {
     Written(Vec<Warning>),
     /// This.
     Reply(Reply),
+}
+
+impl primitive::Rules for Table {
+    type Command = Command;
+    type Query = Query;
+    type Reply = Reply;
+    type Rejection = Rejection;
+
+    fn decide(
+        space: &Space,
+        command: Command,
+        stamp: &Stamp,
+        happening: &mut Happening<'_>,
+    ) -> Result<ReplyPlan, Rejection> {
+        let view = TablesView::of(space);
+        let first = happening.len();
+        let mut happen = |event| happening.add(event);
+        match decide(&space.state, &view, command, stamp, &mut happen)? {
+            Answer::Written(warnings) => Ok(ReplyPlan::Written { event: first, warnings }),
+            Answer::Reply(reply) => Ok(ReplyPlan::Reply(reply.into())),
+        }
+    }
+
+    fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
+        queries::query(&space.state, &TablesView::of(space), query, space.revision())
+    }
 }
 
 /// Decides a command against the table as it is: what must happen is handed over, none if nothing
@@ -419,106 +447,4 @@ fn warn_if_nested(key: &Key, value: &Json) -> Vec<Warning> {
         detail: format!("field `{name}` of `{key}` is not flat; receivers expect plain fields"),
     };
     nested.map(warning).into_iter().collect()
-}
-
-/// Answers a question about the present; none if it is about the past.
-pub fn query(
-    table: &Table,
-    view: &impl View,
-    query: &Query,
-    revision: Revision,
-) -> Option<Result<Reply, Rejection>> {
-    match query {
-        Query::Get(Get { namespace, key, at: None }) => Some(get(table, view, namespace, key)),
-        Query::List(list) if list.at.is_none() => Some(page(table, view, list, revision)),
-        Query::Snapshot(snapshot) if snapshot.at.is_none() => {
-            Some(snapshot_page(table, view, snapshot, revision))
-        }
-        Query::Get(_)
-        | Query::List(_)
-        | Query::Snapshot(_)
-        | Query::History(_)
-        | Query::Diff(_) => None,
-    }
-}
-
-fn get(
-    table: &Table,
-    view: &impl View,
-    namespace: &NamespaceName,
-    key: &Key,
-) -> Result<Reply, Rejection> {
-    match table.entry(namespace, key) {
-        Some(entry) => Ok(Reply::Entry(entry)),
-        None if view.rules(namespace).is_none() => {
-            Err(Rejection::UnknownNamespace { namespace: namespace.clone() })
-        }
-        None => Err(Rejection::NotFound { namespace: namespace.clone(), key: key.clone() }),
-    }
-}
-
-/// The page size that is asked for, if it makes sense.
-pub fn page_limit(limit: Option<usize>) -> Result<usize, Rejection> {
-    match limit {
-        None => Ok(limits::PAGE_DEFAULT),
-        Some(given) if (1..=limits::PAGE_MAX).contains(&given) => Ok(given),
-        Some(given) => Err(Rejection::LimitOutOfRange { given, max: limits::PAGE_MAX }),
-    }
-}
-
-fn page(
-    table: &Table,
-    view: &impl View,
-    list: &List,
-    revision: Revision,
-) -> Result<Reply, Rejection> {
-    if view.rules(&list.namespace).is_none() {
-        return Err(Rejection::UnknownNamespace { namespace: list.namespace.clone() });
-    }
-    let limit = page_limit(list.limit)?;
-    let mut entries: Vec<Entry> = table
-        .listed(list)
-        .take(limit + 1)
-        .map(|there| table.shown(&list.namespace, there))
-        .collect();
-    let cursor = (entries.len() > limit).then(|| {
-        entries.truncate(limit);
-        entries.last().map(|entry| entry.key().to_owned()).unwrap_or_default()
-    });
-    Ok(Reply::Entries(Page { revision, entries, cursor }))
-}
-
-fn snapshot_page(
-    table: &Table,
-    view: &impl View,
-    snapshot: &Snapshot,
-    revision: Revision,
-) -> Result<Reply, Rejection> {
-    if let Some(namespace) = &snapshot.namespace
-        && view.rules(namespace).is_none()
-    {
-        return Err(Rejection::UnknownNamespace { namespace: namespace.clone() });
-    }
-    let limit = page_limit(snapshot.limit)?;
-    let after = snapshot.cursor.as_deref().map(place_of_cursor).transpose()?;
-    let mut entries: Vec<Entry> =
-        table.everything(snapshot.namespace.as_ref(), after.as_ref()).take(limit + 1).collect();
-    let cursor = (entries.len() > limit).then(|| {
-        entries.truncate(limit);
-        entries.last().map(cursor_of_place).unwrap_or_default()
-    });
-    Ok(Reply::Entries(Page { revision, entries, cursor }))
-}
-
-/// Where a page over several namespaces ended.
-pub fn cursor_of_place(entry: &Entry) -> String {
-    format!("{}/{}", entry.namespace(), entry.key())
-}
-
-/// Reads back what [`cursor_of_place`] wrote. A namespace has no `/` in its name.
-pub fn place_of_cursor(cursor: &str) -> Result<(NamespaceName, Key), Rejection> {
-    let bad = || Rejection::BadCursor { given: cursor.chars().take(80).collect() };
-    let (namespace, key) = cursor.split_once('/').ok_or_else(bad)?;
-    let namespace = NamespaceName::parse(namespace).map_err(|_| bad())?;
-    Ok((namespace, Key::parse(key).map_err(|_| bad())?))
 }

@@ -10,8 +10,8 @@ use crate::numbers::{Revision, Version};
 use crate::storage::{self, Head};
 use crate::time::Timestamp;
 
-/// One key of the shared, versioned state. It shares its bytes with the table but never changes:
-/// a later write makes another entry.
+/// An entry of shared state. It shares its bytes with the table and never changes: a later write
+/// creates another entry.
 #[derive(Clone)]
 pub struct Entry {
     packed: storage::Entry,
@@ -29,23 +29,23 @@ struct Special {
     warnings: Vec<Warning>,
 }
 
-/// What was taken although it deserves a word.
+/// A warning about a request that was accepted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Warning {
-    /// Stable code, such as `state.nested_value`.
+    /// A stable code, such as `state.nested_value`.
     pub code: String,
-    /// What it is about.
+    /// A description in words.
     pub detail: String,
 }
 
 impl Entry {
-    /// Puts together what the table keeps apart.
+    /// Builds an entry from what the table stores.
     pub fn new(packed: storage::Entry, namespace: NamespaceName, updated_by: AgentId) -> Self {
         Self { packed, namespace, updated_by, special: None }
     }
 
-    /// The same entry, with when and with whom it goes.
+    /// The same entry, with its expiry.
     #[must_use]
     pub fn ending(mut self, expires_at: Option<Timestamp>, ephemeral: bool) -> Self {
         if expires_at.is_some() || ephemeral || self.special.is_some() {
@@ -56,7 +56,7 @@ impl Entry {
         self
     }
 
-    /// The same entry, with warnings about the write that made it.
+    /// The same entry, with warnings about the write.
     #[must_use]
     pub fn warned(mut self, warnings: Vec<Warning>) -> Self {
         if !warnings.is_empty() || self.special.is_some() {
@@ -65,32 +65,32 @@ impl Entry {
         self
     }
 
-    /// The namespace it lives in.
+    /// The namespace.
     pub fn namespace(&self) -> &NamespaceName {
         &self.namespace
     }
 
-    /// Its key.
+    /// The key.
     pub fn key(&self) -> &str {
         self.packed.key()
     }
 
-    /// Its value, as the JSON text that was written.
+    /// The value, as the JSON text that was written.
     pub fn value(&self) -> &[u8] {
         self.packed.value()
     }
 
-    /// Its value, to be kept.
+    /// The value as an owned JSON text.
     pub fn json(&self) -> Json {
         Json::trusted(self.packed.value())
     }
 
-    /// How often it has changed: 1 when new.
+    /// The version, starting at 1.
     pub fn version(&self) -> Version {
         Version(u64::from(self.packed.version()))
     }
 
-    /// The revision that made it what it is.
+    /// The revision of the last change.
     pub fn revision(&self) -> Revision {
         Revision(self.packed.revision())
     }
@@ -100,22 +100,22 @@ impl Entry {
         Timestamp(self.packed.time_ms())
     }
 
-    /// Who wrote it last.
+    /// The agent that last wrote it.
     pub fn updated_by(&self) -> &AgentId {
         &self.updated_by
     }
 
-    /// When it goes by itself.
+    /// When it expires.
     pub fn expires_at(&self) -> Option<Timestamp> {
         self.special.as_ref()?.expires_at
     }
 
-    /// Whether it goes with the session of its author.
+    /// Whether it is deleted when the session of its author ends.
     pub fn is_ephemeral(&self) -> bool {
         self.special.as_ref().is_some_and(|special| special.ephemeral)
     }
 
-    /// What the write that made it should have been told.
+    /// Warnings about the last write.
     pub fn warnings(&self) -> &[Warning] {
         self.special.as_ref().map_or(&[], |special| &special.warnings)
     }
@@ -136,7 +136,7 @@ impl Entry {
         text
     }
 
-    /// Whether there is more to tell of it than of most.
+    /// Whether it has more than the usual fields.
     pub(crate) fn is_special(&self) -> bool {
         self.special.is_some()
     }
@@ -172,33 +172,33 @@ impl fmt::Debug for Entry {
     }
 }
 
-/// The entry's form on every wire and in stored answers.
+/// An entry of shared state.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Entry"))]
 pub(crate) struct Fields {
-    /// Where the key lives.
+    /// The namespace.
     namespace: NamespaceName,
-    /// Which key.
+    /// The key.
     key: Key,
-    /// Its value.
+    /// The value.
     value: Json,
-    /// How often it has changed: 1 when new.
+    /// The version, which grows by one with every change and starts at 1.
     version: Version,
-    /// The revision that made it what it is.
+    /// The revision of the last change.
     revision: Revision,
     /// When it was last written.
     updated_at: Timestamp,
-    /// Who wrote it last.
+    /// The agent that last wrote it.
     updated_by: AgentId,
     /// CRC-32 of the value, as `crc32:` and eight hexadecimal digits.
     checksum: String,
-    /// When it goes by itself.
+    /// When it expires. Absent if it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     expires_at: Option<Timestamp>,
-    /// Whether it goes with the session of its author.
+    /// Whether it is deleted when the session of its author ends. Absent if `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     ephemeral: bool,
-    /// What the write that made it should have been told.
+    /// Warnings about the write. Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<Warning>,
 }

@@ -43,22 +43,22 @@ use crate::json::{DEPTH_MAX, Json, JsonError, number_order, value_order};
 #[cfg(test)]
 mod tests;
 
-/// Most operations in one JSON Patch. Each may move a whole list by one place.
+/// The maximum number of operations in one JSON Patch. Each may shift a whole list by one position.
 pub const PATCH_OPERATIONS_MAX: usize = 256;
 
 /// Most bytes of text that the `copy` operations of one JSON Patch may make in all. Without it a
 /// patch of forty lines, each copying the whole document into itself, would fill any memory.
 pub const PATCH_COPIED_BYTES_MAX: usize = 1 << 20;
 
-/// How the server combines a written value with what is there.
+/// How the server combines a written value with the existing one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Merge {
-    /// The written value replaces the one that is there.
+    /// The written value replaces the existing one.
     #[default]
     LastWriteWins,
-    /// A value once there cannot be replaced by another.
+    /// An existing value cannot be replaced by another.
     Reject,
     /// Like [`Patch::Merge`].
     JsonMerge,
@@ -72,26 +72,26 @@ pub enum Merge {
     Max,
 }
 
-/// One of the patch forms of `state.patch`.
+/// One of the forms of `state.patch`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Patch {
-    /// JSON Merge Patch, RFC 7396: fields replace fields, `null` removes one.
+    /// JSON Merge Patch, RFC 7396: members replace members, `null` removes one.
     Merge(Json),
-    /// JSON Patch, RFC 6902: a list of operations, all or none.
+    /// JSON Patch, RFC 6902: a list of operations, applied entirely or not at all.
     JsonPatch(Json),
-    /// The value, or the elements of the list, are added to the end of the list.
+    /// Appends the value, or the elements of the list, to the list.
     Append(Json),
-    /// The same, but for values the list already has.
+    /// The same, without values that the list already contains.
     Union(Json),
-    /// The number is added.
+    /// Adds the number.
     Increment(Json),
-    /// The larger number stays.
+    /// Keeps the larger number.
     Max(Json),
 }
 
 impl Patch {
-    /// The value that it is given as.
+    /// The operand.
     pub fn value(&self) -> &Json {
         match self {
             Self::Merge(value)
@@ -104,42 +104,42 @@ impl Patch {
     }
 }
 
-/// Why values do not combine. Serialized, it is its facts under its name.
+/// Why values cannot be combined. Serialized as its facts under its name.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MergeError {
-    /// There is another value, and the rule is not to replace it.
+    /// There is another value, and the rule forbids replacing it.
     #[error("a different value is already there")]
     Exists,
-    /// There is nothing to apply a JSON Patch to.
+    /// There is no value to apply a JSON Patch to.
     #[error("there is no value to patch")]
     Absent,
-    /// What is there is of the wrong kind for this form.
+    /// The existing value has the wrong type for this form.
     #[error("the value there must be a {expected}, it is of kind {found}")]
     NotA {
-        /// The kind this form needs.
+        /// The required type.
         expected: &'static str,
-        /// The kind that is there.
+        /// The type of the existing value.
         found: &'static str,
     },
-    /// What was sent is of the wrong kind for this form.
+    /// The operand has the wrong type for this form.
     #[error("the given value must be a {expected}, it is of kind {found}")]
     BadOperand {
-        /// The kind this form needs.
+        /// The required type.
         expected: &'static str,
-        /// The kind that was sent.
+        /// The type of the operand.
         found: &'static str,
     },
-    /// What was sent is no JSON Patch.
+    /// The operand is not a JSON Patch.
     #[error("the given value is no JSON Patch: {reason}")]
     NotAPatch {
-        /// Where and how it is not.
+        /// Where and why it is not.
         reason: String,
     },
     /// The JSON Patch has too many operations.
     #[error("a JSON Patch has at most {operations_max} operations, got {operations}")]
     TooManyOperations {
-        /// How many it has.
+        /// The number of operations.
         operations: usize,
         /// The limit, [`PATCH_OPERATIONS_MAX`].
         operations_max: usize,
@@ -147,28 +147,28 @@ pub enum MergeError {
     /// The JSON Patch copies too much.
     #[error("operation {operation} of the patch copies beyond {bytes_max} bytes in all")]
     CopiesTooMuch {
-        /// Which operation, counted from 0.
+        /// The operation, counted from 0.
         operation: usize,
         /// The limit, [`PATCH_COPIED_BYTES_MAX`].
         bytes_max: usize,
     },
-    /// An operation of the JSON Patch does not apply to what is there.
+    /// An operation of the JSON Patch does not apply to the existing value.
     #[error("operation {operation} of the patch failed: {reason}")]
     PatchFailed {
-        /// Which operation, counted from 0.
+        /// The operation, counted from 0.
         operation: usize,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// The sum is beyond what numbers can say.
+    /// The sum is out of range.
     #[error("the sum of {current} and {added} is out of range")]
     Overflow {
-        /// The number there.
+        /// The existing number.
         current: String,
-        /// The number sent.
+        /// The number to add.
         added: String,
     },
-    /// The result would nest too deep.
+    /// The result would be nested too deeply.
     #[error("the result would nest deeper than {depth_max} levels")]
     TooDeep {
         /// The limit, [`DEPTH_MAX`].
@@ -176,7 +176,7 @@ pub enum MergeError {
     },
 }
 
-/// What becomes of the current value under this patch.
+/// The value after the patch.
 pub fn patch(current: Option<&Json>, patch: &Patch) -> Result<Json, MergeError> {
     match patch {
         Patch::Merge(operand) => merge_fields(current, operand),
@@ -188,7 +188,7 @@ pub fn patch(current: Option<&Json>, patch: &Patch) -> Result<Json, MergeError> 
     }
 }
 
-/// What becomes of the current value when another is written under this rule.
+/// The value after a write under this rule.
 pub fn merge(rule: Merge, current: Option<&Json>, written: Json) -> Result<Json, MergeError> {
     match rule {
         Merge::LastWriteWins => Ok(written),

@@ -7,36 +7,38 @@
 //!                                       └───────┘ set, patch: version n + 1
 //! ```
 //!
-//! A loser of a race gets a conflict that carries the winning entry, so it can decide without
-//! another read. Values stay the bytes that were received: a rule that needs to look inside
-//! parses them, nobody re-encodes them.
+//! A write that loses a race gets a conflict with the winning entry, so that the caller can decide
+//! without another read. Values stay the bytes that were received: a rule that needs to look inside
+//! parses them, and they are never encoded again.
 //!
-//! Invariants, checked by [`Table::check`]:
+//! Invariants, checked by `Table::check`:
 //!
-//! 1. An entry's version is at least 1 and its revision at most the workspace's.
-//! 2. What expires is listed once, at its time, and is there; nothing else is listed.
-//! 3. What is ephemeral is listed under the agent that wrote it, and is there.
+//! 1. The version of an entry is at least 1, and its revision at most that of the workspace.
+//! 2. Exactly the entries with a time to live are listed by their expiry, each once.
+//! 3. Exactly the ephemeral entries are listed under the agent that wrote them.
 //!
-//! Deliberately absent: the past. The table knows the present only; history and reads at a past
+//! Deliberately absent: the past. The table contains the present only; history and reads at a past
 //! revision are answered by the engine from the log. A deleted key leaves no trace here, so its
-//! version begins at 1 again when it comes back.
+//! version starts at 1 again when it is created again.
 
 mod decide;
 pub(crate) mod entry;
 pub mod merge;
 pub(crate) mod operations;
 pub(crate) mod patch;
+mod queries;
 mod refusals;
 mod table;
 #[cfg(test)]
 mod tests;
 mod vocabulary;
 
-pub use decide::{Answer, View, cursor_of_place, decide, page_limit, place_of_cursor, query};
+pub use decide::{Answer, View, decide};
 pub use entry::{Entry, Warning};
 pub use patch::PatchEntry;
+pub use queries::{cursor_of_place, page_limit, place_of_cursor};
 pub use refusals::Rejection;
-pub use table::{Before, Ending, Table, Undo};
+pub use table::{Before, Ending, Facts, Table, Undo};
 pub use vocabulary::{
     Change, Command, Delete, Diff, Event, Get, History, List, Operation, Page, Query, Removal,
     Reply, Set, Snapshot, Source, Transfer,

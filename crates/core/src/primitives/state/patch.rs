@@ -7,21 +7,22 @@ use crate::names::{Key, NamespaceName};
 use crate::numbers::Version;
 use crate::state::merge::Patch;
 
-/// Changes part of a value; the server does the reading and the writing.
+/// Changes part of a value on the server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "PatchFields", into = "PatchFields")]
 pub struct PatchEntry {
-    /// Where the key lives.
+    /// The namespace.
     pub namespace: NamespaceName,
-    /// Which key.
+    /// The key.
     pub key: Key,
-    /// What to do with the value.
+    /// The change.
     pub patch: Patch,
-    /// Only if the entry has this version; 0 means that it is absent.
+    /// Write only if the entry has this version; 0 means that it must not exist.
     pub expected_version: Option<Version>,
 }
 
-/// The fields of `state.patch`, of which exactly one says what to do.
+/// The fields of `state.patch`. Exactly one of `merge`, `json_patch`, `append`, `union`,
+/// `increment` and `max` is required.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(extend("oneOf" = [
     {"required": ["merge"]}, {"required": ["json_patch"]}, {"required": ["append"]},
@@ -29,29 +30,31 @@ pub struct PatchEntry {
 ])))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PatchFields {
-    /// Where the key lives.
+    /// The namespace.
     namespace: NamespaceName,
-    /// Which key.
+    /// The key.
     key: Key,
-    /// Only if the entry has this version; 0 means that it is absent.
+    /// Write only if the entry has this version; 0 means that it must not exist. If omitted, the
+    /// version is not checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     expected_version: Option<Version>,
-    /// JSON Merge Patch, RFC 7396.
+    /// A JSON Merge Patch (RFC 7396). If omitted, another form is required.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     merge: Option<Json>,
-    /// JSON Patch, RFC 6902.
+    /// A JSON Patch (RFC 6902). If omitted, another form is required.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     json_patch: Option<Json>,
-    /// Added to the end of the list, one value or the elements of a list.
+    /// A value, or a list of values, to append to the list. If omitted, another form is required.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     append: Option<Json>,
-    /// The same, without values already there.
+    /// The same, without values that the list already contains. If omitted, another form is
+    /// required.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     union: Option<Json>,
-    /// The number that is added.
+    /// A number to add. If omitted, another form is required.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     increment: Option<Json>,
-    /// The number that stays if it is larger.
+    /// A number that replaces the value if it is larger. If omitted, another form is required.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     max: Option<Json>,
 }

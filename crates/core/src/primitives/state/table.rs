@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{Entry, Event, List};
 use crate::names::{AgentId, Key, KeyName, NamespaceName};
 use crate::numbers::Revision;
+use crate::primitive;
 use crate::space::authors::Authors;
 use crate::space::batch::Moment;
 use crate::storage::{self, Entries, Head};
@@ -15,8 +16,8 @@ use crate::time::Timestamp;
 
 type EntryKey = (NamespaceName, Key);
 
-/// Every entry of a workspace. Changes only by [`Table::evolve`], [`Table::forget`] and
-/// [`Table::undo`].
+/// Every entry of a workspace. Changes only by `Table::evolve`, [`Table::forget`] and
+/// `Table::undo`.
 #[derive(Default)]
 pub struct Table {
     // Ordered maps, not hashes: iteration order reaches the event log.
@@ -63,6 +64,16 @@ pub enum Undo {
     },
 }
 
+/// Everything but the entries, for a snapshot.
+pub struct Facts {
+    /// The revision of the last removal of an entry.
+    pub last_removal: Revision,
+    /// Authors of entries, by number.
+    pub authors: Vec<AgentId>,
+    /// When and with whom entries go.
+    pub endings: Vec<(NamespaceName, Key, Ending)>,
+}
+
 /// What a fact about an entry has replaced.
 pub struct Before {
     /// What was there.
@@ -83,9 +94,101 @@ impl Before {
     }
 }
 
+impl primitive::Table for Table {
+    type Event = Event;
+    type Undo = Undo;
+    type Facts = Facts;
+
+    fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
+        self.apply(event, moment).undo(event)
+    }
+
+    fn undo(&mut self, undo: Undo) {
+        match undo {
+            Undo::Entry { namespace, key, before } => {
+                let Before { entry, ending, authors, last_removal } = before;
+                self.last_removal = last_removal;
+                self.authors.truncate(authors);
+                let entries = self.entries_mut(&namespace);
+                match entry {
+                    Some(entry) => entries.put(entry),
+                    None => entries.remove(key.as_str()),
+                };
+                // The namespace may have come with the change that is taken back.
+                if entries.is_empty() && !entries.is_capturing() {
+                    self.by_namespace.remove(&namespace);
+                }
+                self.set_ending(&namespace, &key, ending);
+            }
+            Undo::Namespace { namespace, entries, endings, last_removal } => {
+                self.last_removal = last_removal;
+                self.by_namespace.insert(namespace, *entries);
+                for ((namespace, key), ending) in endings {
+                    self.set_ending(&namespace, &key, Some(ending));
+                }
+            }
+        }
+    }
+
+    fn discard_undo(&mut self, undo: Undo) {
+        match undo {
+            Undo::Namespace { namespace, entries, .. } if entries.is_capturing() => {
+                self.departed.insert(namespace, *entries);
+            }
+            Undo::Namespace { .. } | Undo::Entry { .. } => {}
+        }
+    }
+
+    fn facts(&self) -> Facts {
+        let endings = self.endings();
+        Facts {
+            last_removal: self.last_removal,
+            authors: self.authors.names().to_vec(),
+            endings: endings
+                .map(|(namespace, key, ending)| (namespace.clone(), key.clone(), ending.clone()))
+                .collect(),
+        }
+    }
+
+    fn restore(facts: Facts) -> Self {
+        let authors = facts.authors.into_iter().collect();
+        let mut table = Self { authors, last_removal: facts.last_removal, ..Self::default() };
+        for (namespace, key, ending) in facts.endings {
+            table.set_ending(&namespace, &key, Some(ending));
+        }
+        table
+    }
+
+    fn check(&self) {
+        for entries in self.by_namespace.values() {
+            assert!(entries.iter().all(|entry| entry.version() >= 1), "versions begin at 1");
+        }
+        let mut expiring = 0;
+        let mut bound = 0;
+        for (place, ending) in &self.endings {
+            assert!(self.packed(&place.0, &place.1).is_some(), "what ends is there");
+            if let Some(moment) = ending.expires_at {
+                expiring += 1;
+                assert!(self.expiring.contains(&(moment, place.clone())), "what expires is listed");
+            }
+            if let Some(agent) = &ending.bound_to {
+                bound += 1;
+                assert!(self.bound[agent].contains(place), "what is bound is listed");
+            }
+        }
+        assert_eq!(expiring, self.expiring.len(), "nothing else is listed to expire");
+        let listed: usize = self.bound.values().map(BTreeSet::len).sum();
+        assert_eq!(bound, listed, "nothing else is bound");
+    }
+
+    fn next_deadline(&self) -> Option<Timestamp> {
+        self.expiring.first().map(|(moment, _)| *moment)
+    }
+}
+
 impl Table {
-    /// Applies a fact. Total: whatever `decide` can produce applies.
-    pub fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Before {
+    /// Applies a fact, and returns what is needed to take it back.
+    pub fn apply(&mut self, event: &Event, moment: &Moment<'_>) -> Before {
         let (namespace, key) = event.entry_key();
         let last_removal = self.last_removal;
         let authors = self.authors.len();
@@ -117,6 +220,17 @@ impl Table {
         Before { entry, ending, authors, last_removal }
     }
 
+    /// Adds the entries that a snapshot holds beside the facts.
+    pub fn restore_entries(&mut self, namespaces: Vec<(NamespaceName, Entries)>) {
+        self.by_namespace = namespaces.into_iter().collect();
+    }
+
+    /// Asserts that no entry is newer than its workspace.
+    pub fn check_revision(&self, revision: Revision) {
+        for entry in self.by_namespace.values().flatten() {
+            assert!(entry.revision() <= revision.0, "no entry is newer than its workspace");
+        }
+    }
     /// Drops all entries of a namespace that is no more.
     pub fn forget(&mut self, namespace: &NamespaceName, revision: Revision) -> Option<Undo> {
         let entries = self.by_namespace.remove(namespace)?;
@@ -134,44 +248,6 @@ impl Table {
         }
         let (namespace, entries) = (namespace.clone(), Box::new(entries));
         Some(Undo::Namespace { namespace, entries, endings, last_removal })
-    }
-
-    /// Takes back one change; the latest must be taken back first.
-    pub fn undo(&mut self, undo: Undo) {
-        match undo {
-            Undo::Entry { namespace, key, before } => {
-                let Before { entry, ending, authors, last_removal } = before;
-                self.last_removal = last_removal;
-                self.authors.truncate(authors);
-                let entries = self.entries_mut(&namespace);
-                match entry {
-                    Some(entry) => entries.put(entry),
-                    None => entries.remove(key.as_str()),
-                };
-                // The namespace may have come with the change that is taken back.
-                if entries.is_empty() && !entries.is_capturing() {
-                    self.by_namespace.remove(&namespace);
-                }
-                self.set_ending(&namespace, &key, ending);
-            }
-            Undo::Namespace { namespace, entries, endings, last_removal } => {
-                self.last_removal = last_removal;
-                self.by_namespace.insert(namespace, *entries);
-                for ((namespace, key), ending) in endings {
-                    self.set_ending(&namespace, &key, Some(ending));
-                }
-            }
-        }
-    }
-
-    /// The change stays. A namespace that went while it was being captured is kept for that.
-    pub fn discard_undo(&mut self, undo: Undo) {
-        match undo {
-            Undo::Namespace { namespace, entries, .. } if entries.is_capturing() => {
-                self.departed.insert(namespace, *entries);
-            }
-            Undo::Namespace { .. } | Undo::Entry { .. } => {}
-        }
     }
 
     /// The version of an entry, 0 if there is none; nothing if any entry ends by itself, or if the
@@ -367,11 +443,6 @@ impl Table {
         self.bound.get(agent).into_iter().flatten().map(|(namespace, key)| (namespace, key))
     }
 
-    /// When the engine should next send [`Command::Expire`](super::Command::Expire).
-    pub fn next_deadline(&self) -> Option<Timestamp> {
-        self.expiring.first().map(|(moment, _)| *moment)
-    }
-
     /// The revision at which something was last removed: what a key's absence may depend on.
     pub fn last_removal(&self) -> Revision {
         self.last_removal
@@ -418,50 +489,9 @@ impl Table {
         self.endings.iter().map(|((namespace, key), ending)| (namespace, key, ending))
     }
 
-    /// Puts together what a snapshot holds.
-    pub fn restore(
-        authors: Authors,
-        namespaces: Vec<(NamespaceName, Entries)>,
-        endings: Vec<(NamespaceName, Key, Ending)>,
-        last_removal: Revision,
-    ) -> Self {
-        let by_namespace = namespaces.into_iter().collect();
-        let mut table = Self { by_namespace, authors, last_removal, ..Self::default() };
-        for (namespace, key, ending) in endings {
-            table.set_ending(&namespace, &key, Some(ending));
-        }
-        table
-    }
-
     /// About how many bytes the entries take.
     pub fn bytes(&self) -> usize {
         self.by_namespace.values().map(Entries::bytes).sum()
-    }
-
-    /// Asserts the invariants of the module's story.
-    pub fn check(&self, revision: Revision) {
-        for entries in self.by_namespace.values() {
-            for entry in entries {
-                assert!(entry.version() >= 1, "versions begin at 1");
-                assert!(entry.revision() <= revision.0, "no entry is newer than its workspace");
-            }
-        }
-        let mut expiring = 0;
-        let mut bound = 0;
-        for (place, ending) in &self.endings {
-            assert!(self.packed(&place.0, &place.1).is_some(), "what ends is there");
-            if let Some(moment) = ending.expires_at {
-                expiring += 1;
-                assert!(self.expiring.contains(&(moment, place.clone())), "what expires is listed");
-            }
-            if let Some(agent) = &ending.bound_to {
-                bound += 1;
-                assert!(self.bound[agent].contains(place), "what is bound is listed");
-            }
-        }
-        assert_eq!(expiring, self.expiring.len(), "nothing else is listed to expire");
-        let listed: usize = self.bound.values().map(BTreeSet::len).sum();
-        assert_eq!(bound, listed, "nothing else is bound");
     }
 }
 

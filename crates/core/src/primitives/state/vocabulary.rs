@@ -3,14 +3,17 @@
 use serde::{Deserialize, Serialize};
 
 use crate::json::{Json, given};
+#[cfg(feature = "schema")]
+use crate::limits;
 use crate::names::{AgentId, Key, NamespaceName};
 use crate::numbers::{Revision, Version};
 use crate::pattern::Pattern;
+use crate::primitive;
 use crate::time::Timestamp;
 
 use super::{Entry, PatchEntry};
 
-/// What one may ask of shared state so that it changes.
+/// Commands that change the shared state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -23,11 +26,11 @@ pub enum Command {
     Delete(Delete),
     /// `state.transfer`
     Transfer(Transfer),
-    /// Sent by the engine when [`Table::next_deadline`](super::Table::next_deadline) has passed.
+    /// Sent by the engine when `Table::next_deadline` has passed.
     Expire,
-    /// Sent by a policy when an agent's session has ended: its ephemeral entries go.
+    /// Sent by a policy when the session of an agent has ended: deletes its ephemeral entries.
     LetGo {
-        /// Whose entries.
+        /// The agent.
         agent: AgentId,
     },
 }
@@ -37,25 +40,31 @@ pub enum Command {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Set {
-    /// Where the key lives.
+    /// The namespace.
     pub namespace: NamespaceName,
-    /// Which key.
+    /// The key.
     pub key: Key,
-    /// What to write.
+    /// The value: any JSON.
     pub value: Json,
-    /// Only if the entry has this version; 0 means that it is absent.
+    /// Write only if the entry has this version; 0 means that it must not exist. If omitted, the
+    /// version is not checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<Version>,
-    /// Only if there is no entry.
+    /// Write only if the entry does not exist.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub if_absent: bool,
-    /// Only if the entry has this value.
+    /// Write only if the entry has this value. If omitted, the value is not checked.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub expected_value: Option<Json>,
-    /// The entry goes after so many milliseconds unless written again.
+    /// Time to live in milliseconds. The entry is deleted when it elapses without another write. If
+    /// omitted, the `ttl_ms` of the namespace, if it has one.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(range(min = limits::TTL_MS_MIN, max = limits::TTL_MS_MAX))
+    )]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
-    /// The entry goes when the session of the agent that wrote it ends.
+    /// Delete the entry when the session of the caller ends.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ephemeral: bool,
 }
@@ -75,45 +84,45 @@ impl Set {
         }
     }
 
-    /// Whether nothing but a version is expected, and nothing but the value is given.
+    /// Whether it has no condition except a version and no option except the value.
     pub fn is_plain(&self) -> bool {
         let Self { if_absent, expected_value, ttl_ms, ephemeral, .. } = self;
         !if_absent && expected_value.is_none() && ttl_ms.is_none() && !ephemeral
     }
 }
 
-/// Removes an entry.
+/// Deletes an entry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Delete {
-    /// Where the key lives.
+    /// The namespace.
     pub namespace: NamespaceName,
-    /// Which key.
+    /// The key.
     pub key: Key,
-    /// Only if the entry has this version.
+    /// Delete only if the entry has this version. If omitted, the version is not checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<Version>,
 }
 
-/// Moves entries to another namespace, each with a note of where it came from.
+/// Moves entries to another namespace; each records its origin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Transfer {
-    /// Where they are.
+    /// The namespace to move from.
     pub from_namespace: NamespaceName,
-    /// Where they shall be.
+    /// The namespace to move to.
     pub to_namespace: NamespaceName,
-    /// Which of them; all if none are named.
+    /// The keys to move. If omitted, all keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys: Option<Vec<Key>>,
-    /// Replace entries of the same key in the target; otherwise they are a conflict.
+    /// Replace entries of the same key in the target. If `false`, they are a conflict.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub overwrite: bool,
 }
 
-/// What one may ask of shared state without changing it.
+/// Queries about the shared state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -131,7 +140,7 @@ pub enum Query {
 }
 
 impl Query {
-    /// Whether it names a revision of its own. Changes over time are always about the past.
+    /// Whether it names a revision itself. History and diff are always about the past.
     pub fn names_revision(&self) -> bool {
         match self {
             Self::Get(get) => get.at.is_some(),
@@ -142,17 +151,17 @@ impl Query {
     }
 }
 
-/// What differs between two revisions, by namespace and key.
+/// The entries that differ between two revisions, by namespace and key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Diff {
-    /// Only this namespace.
+    /// Only this namespace. If omitted, all namespaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<NamespaceName>,
-    /// The one revision.
+    /// The first revision.
     pub from: Revision,
-    /// The other revision; the present if not said.
+    /// The second revision. If omitted, the present.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Revision>,
 }
@@ -162,35 +171,39 @@ pub struct Diff {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Get {
-    /// Where the key lives.
+    /// The namespace.
     pub namespace: NamespaceName,
-    /// Which key.
+    /// The key.
     pub key: Key,
-    /// As it was after this revision.
+    /// Read the entry as of this revision. If omitted, the present.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Revision>,
 }
 
-/// A page of entries in key order.
+/// A page of entries by key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct List {
-    /// Which namespace.
+    /// The namespace.
     pub namespace: NamespaceName,
-    /// Only keys that begin so.
+    /// Only keys with this prefix. If omitted, any key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
-    /// Only keys that match.
+    /// Only keys that match this pattern. If omitted, any key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<Pattern>,
-    /// As they were after this revision.
+    /// Read the entries as of this revision. If omitted, the present.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Revision>,
-    /// How many at most.
+    /// The maximum number of results.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::PAGE_DEFAULT),
+        range(min = 1, max = limits::PAGE_MAX),
+    ))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
-    /// Where the page before ended.
+    /// The `cursor` of the previous page. If omitted, the first page is returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
 }
@@ -201,13 +214,13 @@ impl List {
         Self { namespace, prefix: None, pattern: None, at: None, limit: None, cursor: None }
     }
 
-    /// Whether a key is asked for.
+    /// Whether a key is selected.
     pub fn wants(&self, key: &str) -> bool {
         self.prefix.as_ref().is_none_or(|prefix| key.starts_with(prefix.as_str()))
             && self.pattern.as_ref().is_none_or(|pattern| pattern.matches(key))
     }
 
-    /// How every key that is asked for begins.
+    /// The common prefix of all selected keys.
     pub fn beginning(&self) -> &str {
         let prefix = self.prefix.as_deref().unwrap_or_default();
         let literal = self.pattern.as_ref().map_or("", Pattern::literal_prefix);
@@ -220,65 +233,73 @@ impl List {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct History {
-    /// Only this namespace.
+    /// Only this namespace. If omitted, all namespaces.
     pub namespace: Option<NamespaceName>,
-    /// Only this key; needs the namespace.
+    /// Only this key; requires `namespace`. If omitted, any key.
     pub key: Option<Key>,
-    /// Only keys that match.
+    /// Only keys that match this pattern. If omitted, any key.
     pub pattern: Option<Pattern>,
-    /// Only changes by this agent.
+    /// Only changes by this agent. If omitted, any agent.
     pub author: Option<AgentId>,
-    /// Oldest revision of interest.
+    /// The oldest revision to include. If omitted, the oldest that is kept.
     pub from: Option<Revision>,
-    /// Newest revision of interest.
+    /// The newest revision to include. If omitted, the present.
     pub to: Option<Revision>,
-    /// How many at most.
+    /// The maximum number of results.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::PAGE_DEFAULT),
+        range(min = 1, max = limits::PAGE_MAX),
+    ))]
     pub limit: Option<usize>,
-    /// Where the page before ended.
+    /// The `cursor` of the previous page. If omitted, the first page is returned.
     pub cursor: Option<String>,
 }
 
-/// Everything at one revision, page by page.
+/// All entries at one revision, page by page.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Snapshot {
-    /// Only this namespace.
+    /// Only this namespace. If omitted, all namespaces.
     pub namespace: Option<NamespaceName>,
-    /// As it was after this revision; the present if not said.
+    /// The revision. If omitted, the present.
     pub at: Option<Revision>,
-    /// How many entries at most.
+    /// The maximum number of entries.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::PAGE_DEFAULT),
+        range(min = 1, max = limits::PAGE_MAX),
+    ))]
     pub limit: Option<usize>,
-    /// Where the page before ended.
+    /// The `cursor` of the previous page. If omitted, the first page is returned.
     pub cursor: Option<String>,
 }
 
-/// Answers of shared state.
+/// Replies about shared state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
-    /// The entry that was written, read or removed.
+    /// The entry that was written, read or deleted.
     Entry(Entry),
     /// A page of entries.
     Entries(Page),
-    /// Keys that were moved.
+    /// The moved keys.
     Moved {
-        /// Which.
+        /// The keys.
         keys: Vec<Key>,
     },
     /// A page of changes, newest first; or the differences between two revisions, by key.
     Changes {
         /// The changes.
         changes: Vec<Change>,
-        /// What happened up to this revision is no longer kept; 0 if all of it is.
+        /// Changes up to this revision are no longer kept; 0 if all are kept.
         #[serde(default)]
         oldest: Revision,
-        /// Where to go on, if there is more.
+        /// The cursor of the next page. Absent on the last page.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<String>,
     },
-    /// Something was done that has nothing to tell.
+    /// The operation has no result.
     Done,
 }
 
@@ -286,93 +307,93 @@ pub enum Reply {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Page {
-    /// The revision at which this is the truth.
+    /// The revision that the page reflects.
     pub revision: Revision,
     /// The entries, by namespace and key.
     pub entries: Vec<Entry>,
-    /// Where to go on, if there is more.
+    /// The cursor of the next page. Absent on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
 }
 
-/// One change of one entry.
+/// One change of an entry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
-    /// When in the order of things.
+    /// The revision.
     pub revision: Revision,
-    /// When by the clock.
+    /// The time.
     pub time: Timestamp,
-    /// Who did it.
+    /// The agent that did it.
     pub agent: AgentId,
-    /// What was done: the event's type, such as `state.set`.
+    /// The event type, such as `state.set`.
     pub operation: String,
-    /// Where.
+    /// The namespace.
     pub namespace: NamespaceName,
-    /// To which key.
+    /// The key.
     pub key: Key,
-    /// The value before; none if there was no entry.
+    /// The previous value. Absent if there was no entry.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub old_value: Option<Json>,
-    /// The value after; none if the entry is gone.
+    /// The new value. Absent if the entry was deleted.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub new_value: Option<Json>,
-    /// Where a transferred value came from.
+    /// The origin of a transferred value. Absent for other changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
 }
 
-/// Facts about shared state.
+/// Events of shared state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// An entry has a new value.
+    /// An entry was written.
     Set {
-        /// Where the key lives.
+        /// The namespace.
         namespace: NamespaceName,
-        /// Which key.
+        /// The key.
         key: Key,
-        /// The whole new value.
+        /// The new value.
         value: Json,
-        /// The entry's version from now on.
+        /// The new version.
         version: Version,
-        /// How it came about.
+        /// How the value was produced.
         #[serde(default, skip_serializing_if = "Operation::is_set")]
         operation: Operation,
-        /// When the entry goes by itself.
+        /// When the entry expires.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         expires_at: Option<Timestamp>,
-        /// The agent with whose session it goes.
+        /// The agent whose session the entry is bound to.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bound_to: Option<AgentId>,
-        /// Where a transferred value came from.
+        /// The origin of a transferred value.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         source: Option<Source>,
     },
-    /// An entry is gone.
+    /// An entry was deleted.
     Deleted {
-        /// Where the key lived.
+        /// The namespace.
         namespace: NamespaceName,
-        /// Which key.
+        /// The key.
         key: Key,
-        /// The version it had.
+        /// The version that it had.
         version: Version,
-        /// Why it went.
+        /// Why it was deleted.
         #[serde(default)]
         removal: Removal,
     },
 }
 
-/// How a new value came about.
+/// How a value was produced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
-    /// It was written.
+    /// Written.
     #[default]
     Set,
-    /// It was computed from the one before.
+    /// Computed from the previous value.
     Patched,
-    /// It came from another namespace.
+    /// Moved from another namespace.
     Transferred,
 }
 
@@ -383,14 +404,14 @@ impl Operation {
     }
 }
 
-/// Why an entry went.
+/// Why an entry was deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Removal {
-    /// Somebody removed it.
+    /// By a call.
     #[default]
     Deleted,
-    /// Its time was over.
+    /// It expired.
     Expired,
     /// The session of its author ended.
     LetGo,
@@ -398,23 +419,44 @@ pub enum Removal {
     TransferredAway,
 }
 
-/// Where a transferred value came from.
+/// The origin of a transferred value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Source {
-    /// The namespace it was in.
+    /// The namespace that it was in.
     pub namespace: NamespaceName,
-    /// The version it had there.
+    /// The version that it had there.
     pub version: Version,
-    /// The revision at which it had been written there.
+    /// The revision that had written it there.
     pub revision: Revision,
-    /// Who had written it.
+    /// The agent that had written it.
     pub agent: AgentId,
 }
 
+impl primitive::Command for Command {}
+
 impl Event {
-    /// The event's type, as watchers and history know it.
-    pub fn kind(&self) -> &'static str {
+    /// The variant behind the last word of a type: one event may have several types.
+    pub(crate) fn variant(word: &str) -> &str {
+        match word {
+            "patched" | "transferred" => "set",
+            "expired" | "let_go" | "transferred_away" => "deleted",
+            other => other,
+        }
+    }
+
+    /// The entry that it is about.
+    pub fn entry_key(&self) -> (&NamespaceName, &Key) {
+        match self {
+            Self::Set { namespace, key, .. } | Self::Deleted { namespace, key, .. } => {
+                (namespace, key)
+            }
+        }
+    }
+}
+
+impl primitive::Event for Event {
+    fn kind(&self) -> &str {
         match self {
             Self::Set { operation: Operation::Set, .. } => "state.set",
             Self::Set { operation: Operation::Patched, .. } => "state.patched",
@@ -426,21 +468,22 @@ impl Event {
         }
     }
 
-    /// The variant behind the last word of a type: one fact may go by several names.
-    pub(crate) fn variant(word: &str) -> &str {
-        match word {
-            "patched" | "transferred" => "set",
-            "expired" | "let_go" | "transferred_away" => "deleted",
-            other => other,
-        }
+    fn subject_parts(&self) -> [&str; 4] {
+        let (namespace, key) = self.entry_key();
+        ["state/", namespace.as_str(), "/", key.as_str()]
     }
 
-    /// The entry it is about.
-    pub fn entry_key(&self) -> (&NamespaceName, &Key) {
+    fn load(&self) -> usize {
+        const SOURCE: usize = 96;
         match self {
-            Self::Set { namespace, key, .. } | Self::Deleted { namespace, key, .. } => {
-                (namespace, key)
+            Self::Set { value, bound_to, source, .. } => {
+                let bound = bound_to.as_ref().map_or(0, |agent| agent.as_str().len());
+                let source = source.as_ref().map_or(0, |source| {
+                    SOURCE + source.namespace.as_str().len() + source.agent.as_str().len()
+                });
+                value.as_bytes().len() + bound + source
             }
+            Self::Deleted { .. } => 0,
         }
     }
 }

@@ -7,8 +7,10 @@ use crate::json::Json;
 use crate::limits;
 use crate::names::{AgentId, StreamName};
 use crate::numbers::WaitId;
+use crate::primitive::Rules;
 use crate::refusal::{OutOfRange, bad, fits, has_room, text_fits, within};
 use crate::space::stamp::Stamp;
+use crate::space::{Happening, ReplyPlan as SpacePlan, Space};
 use crate::waiting::wait::Left;
 
 /// Events that must happen, and what the answer is about.
@@ -53,6 +55,33 @@ fn decided(stream: StreamName, event: Event) -> Decided {
 
 fn done(events: Vec<Event>) -> Decided {
     Decided { events, live: None, plan: ReplyPlan::Done }
+}
+
+impl Rules for Table {
+    type Command = Command;
+    type Query = Query;
+    type Reply = Reply;
+    type Rejection = Rejection;
+
+    fn decide(
+        space: &Space,
+        command: Command,
+        stamp: &Stamp,
+        happening: &mut Happening<'_>,
+    ) -> Result<SpacePlan, Rejection> {
+        let decided = decide(&space.stream, command, stamp)?;
+        happening.extend(decided.events);
+        decided.live.into_iter().for_each(|event| happening.tell(event));
+        Ok(decided.plan.into())
+    }
+
+    fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
+        Some(self::query(&space.stream, query))
+    }
+
+    fn ending(space: &Space, event: &Event) -> Result<Reply, Rejection> {
+        ending(&space.stream, event)
+    }
 }
 
 /// Decides a command against the table as it is.

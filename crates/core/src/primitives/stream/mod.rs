@@ -1,27 +1,27 @@
-//! Streams: frames in order, for any number of readers.
+//! Streams: ordered frames for any number of readers.
 //!
 //! ```text
-//!   create ──▶ open ──send──▶ 0 1 2 3 …       each reader goes on from its own offset
+//!   create ──▶ open ──send──▶ 0 1 2 3 …       each reader has its own offset
 //!               │                ▲
-//!             close              └ the oldest are dropped beyond the bound
+//!             close              └ the oldest are dropped beyond the limit
 //!               ▼
-//!            closed: readers get what is left, then its end
+//!            closed: readers get the remaining frames, then the end
 //! ```
 //!
-//! A frame has an offset, counted from 0, and never another. Readers name the offset they go on
-//! from, and wait at the end for more; the commit that brings more answers them. Nobody reads for
-//! others: reading changes nothing. Many small frames in one send are one event.
+//! A frame has an offset, counted from 0, which never changes. Readers give the offset to read
+//! from, and wait at the end for more; the commit that appends more answers them. Reading changes
+//! nothing, so readers are independent. Many small frames in one send are one event.
 //!
-//! A stream that is not kept holds no frames: what is sent goes to whoever watches
-//! `streams/NAME` now, in order with everything else, and is not written down.
+//! A stream that does not keep frames only delivers them to current watches of `streams/NAME`, in
+//! order with all other events, and does not record them.
 //!
-//! Invariants, checked by [`Table::check`]:
+//! Invariants, checked by `Table::check`:
 //!
-//! 1. The frames that are held are those before the next offset, without gap.
-//! 2. Nobody waits for a frame that is there, or at the end of a closed stream.
+//! 1. The kept frames are those before the next offset, without gaps.
+//! 2. No call waits for a frame that exists, or at the end of a closed stream.
 //! 3. Offsets only grow.
 //!
-//! Deliberately absent: groups of readers that share the work. Those are tasks.
+//! Deliberately absent: groups of readers that share the work, for which there are tasks.
 
 mod decide;
 pub(crate) mod operations;

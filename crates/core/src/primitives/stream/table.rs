@@ -11,6 +11,7 @@ use crate::json::Json;
 use crate::limits;
 use crate::names::{AgentId, StreamName};
 use crate::numbers::WaitId;
+use crate::primitive;
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
 use crate::waiting::wait::Wait;
@@ -58,7 +59,7 @@ pub struct Facts {
     pub waits: Vec<(Waiter, Want)>,
 }
 
-/// Every stream of a workspace. Changes only by [`Table::evolve`] and [`Table::undo`].
+/// Every stream of a workspace. Changes only by `Table::evolve` and `Table::undo`.
 #[derive(Default)]
 pub struct Table {
     streams: BTreeMap<StreamName, Record>,
@@ -124,9 +125,12 @@ impl Record {
     }
 }
 
-impl Table {
-    /// Applies a fact. Total: whatever `decide` can produce applies.
-    pub fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
+impl primitive::Table for Table {
+    type Event = Event;
+    type Undo = Undo;
+    type Facts = Facts;
+
+    fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
         match event {
             Event::Created { stream, kept, frames_max, bytes_max } => {
                 let record = Record {
@@ -171,6 +175,84 @@ impl Table {
         }
     }
 
+    fn undo(&mut self, undo: Undo) {
+        match undo {
+            Undo::Created(stream) => drop(self.streams.remove(&stream)),
+            Undo::Sent { stream, added, dropped, updated_at } => {
+                let record = self.record(&stream);
+                let before = record.bytes;
+                for frame in dropped.into_iter().rev() {
+                    record.frames.push_front(frame);
+                }
+                record.frames.truncate(record.frames.len() - added);
+                record.bytes = record.frames.iter().map(|frame| frame.as_bytes().len()).sum();
+                record.next -= added as u64;
+                record.updated_at = updated_at;
+                self.bytes = self.bytes - before + self.streams[&stream].bytes;
+            }
+            Undo::Closed { stream, updated_at } => {
+                let record = self.record(&stream);
+                (record.status, record.reason) = (Status::Open, None);
+                record.updated_at = updated_at;
+            }
+            Undo::Deleted(record) => {
+                self.bytes += record.bytes;
+                self.streams.insert(record.name.clone(), *record);
+            }
+            Undo::Wait(id, before) => drop(self.replace_wait(id, before)),
+            Undo::Nothing => {}
+        }
+    }
+
+    fn facts(&self) -> Facts {
+        let records = self.streams.values().cloned().collect();
+        let waits = self.wait_queues.all().map(|waiter| (waiter.clone(), self.want(waiter)));
+        Facts { records, waits: waits.collect() }
+    }
+
+    fn restore(Facts { records, waits }: Facts) -> Self {
+        let mut table = Self::default();
+        for record in records {
+            table.bytes += record.bytes;
+            table.streams.insert(record.name.clone(), record);
+        }
+        for (waiter, want) in waits {
+            table.replace_wait(waiter.wait.id, Some((waiter, want)));
+        }
+        table
+    }
+
+    fn check(&self) {
+        self.wait_queues.check();
+        let mut all = 0;
+        for (name, record) in &self.streams {
+            let bytes: usize = record.frames.iter().map(|frame| frame.as_bytes().len()).sum();
+            assert_eq!(record.bytes, bytes, "the bytes of `{name}` are counted");
+            assert!(record.frames.len() as u64 <= record.next, "offsets of `{name}` only grow");
+            all += bytes;
+        }
+        assert_eq!(self.bytes, all, "the bytes of all streams are counted");
+        for waiter in self.wait_queues.all() {
+            let record = self.streams.get(&waiter.name).expect("nobody waits for what is gone");
+            assert_eq!(record.status, Status::Open, "nobody waits for what is closed");
+            assert_eq!(self.want(waiter).from, record.next, "nobody waits for what is there");
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Timestamp> {
+        self.wait_queues.next_end()
+    }
+
+    fn wait_ids(&self) -> impl Iterator<Item = WaitId> {
+        self.wait_queues.all().map(|waiter| waiter.wait.id)
+    }
+
+    fn is_waiting(&self, wait: WaitId) -> bool {
+        self.wait_queues.get(wait).is_some()
+    }
+}
+
+impl Table {
     fn replace_wait(
         &mut self,
         id: WaitId,
@@ -218,36 +300,6 @@ impl Table {
         }
         self.bytes = self.bytes - before + self.streams[stream].bytes;
         Undo::Sent { stream: stream.clone(), added: frames.len(), dropped, updated_at }
-    }
-
-    /// Takes back one change; the latest must be taken back first.
-    pub fn undo(&mut self, undo: Undo) {
-        match undo {
-            Undo::Created(stream) => drop(self.streams.remove(&stream)),
-            Undo::Sent { stream, added, dropped, updated_at } => {
-                let record = self.record(&stream);
-                let before = record.bytes;
-                for frame in dropped.into_iter().rev() {
-                    record.frames.push_front(frame);
-                }
-                record.frames.truncate(record.frames.len() - added);
-                record.bytes = record.frames.iter().map(|frame| frame.as_bytes().len()).sum();
-                record.next -= added as u64;
-                record.updated_at = updated_at;
-                self.bytes = self.bytes - before + self.streams[&stream].bytes;
-            }
-            Undo::Closed { stream, updated_at } => {
-                let record = self.record(&stream);
-                (record.status, record.reason) = (Status::Open, None);
-                record.updated_at = updated_at;
-            }
-            Undo::Deleted(record) => {
-                self.bytes += record.bytes;
-                self.streams.insert(record.name.clone(), *record);
-            }
-            Undo::Wait(id, before) => drop(self.replace_wait(id, before)),
-            Undo::Nothing => {}
-        }
     }
 
     /// What somebody who waits wants.
@@ -304,48 +356,5 @@ impl Table {
     /// Who waits.
     pub fn wait_queues(&self) -> &WaitQueues<StreamName> {
         &self.wait_queues
-    }
-
-    /// When the engine should next send [`Command::Expire`](super::Command::Expire).
-    pub fn next_deadline(&self) -> Option<Timestamp> {
-        self.wait_queues.next_end()
-    }
-
-    /// Everything, for a snapshot.
-    pub fn facts(&self) -> Facts {
-        let records = self.streams.values().cloned().collect();
-        let waits = self.wait_queues.all().map(|waiter| (waiter.clone(), self.want(waiter)));
-        Facts { records, waits: waits.collect() }
-    }
-
-    /// Puts together what a snapshot holds.
-    pub fn restore(Facts { records, waits }: Facts) -> Self {
-        let mut table = Self::default();
-        for record in records {
-            table.bytes += record.bytes;
-            table.streams.insert(record.name.clone(), record);
-        }
-        for (waiter, want) in waits {
-            table.replace_wait(waiter.wait.id, Some((waiter, want)));
-        }
-        table
-    }
-
-    /// Asserts the invariants of the module's story.
-    pub fn check(&self) {
-        self.wait_queues.check();
-        let mut all = 0;
-        for (name, record) in &self.streams {
-            let bytes: usize = record.frames.iter().map(|frame| frame.as_bytes().len()).sum();
-            assert_eq!(record.bytes, bytes, "the bytes of `{name}` are counted");
-            assert!(record.frames.len() as u64 <= record.next, "offsets of `{name}` only grow");
-            all += bytes;
-        }
-        assert_eq!(self.bytes, all, "the bytes of all streams are counted");
-        for waiter in self.wait_queues.all() {
-            let record = self.streams.get(&waiter.name).expect("nobody waits for what is gone");
-            assert_eq!(record.status, Status::Open, "nobody waits for what is closed");
-            assert_eq!(self.want(waiter).from, record.next, "nobody waits for what is there");
-        }
     }
 }

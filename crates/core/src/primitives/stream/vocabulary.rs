@@ -3,12 +3,15 @@
 use serde::{Deserialize, Serialize};
 
 use crate::json::{Json, given};
+#[cfg(feature = "schema")]
+use crate::limits;
 use crate::names::{AgentId, StreamName};
 use crate::numbers::WaitId;
+use crate::primitive;
 use crate::time::Timestamp;
 use crate::waiting::wait::{Left, Step};
 
-/// What one may ask of streams so that they change, or so that the call may wait.
+/// Commands that change streams, or that may wait.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -21,65 +24,75 @@ pub enum Command {
     Receive(Receive),
     /// `stream.close`
     Close {
-        /// Which stream.
+        /// The stream.
         stream: StreamName,
-        /// Why.
+        /// The reason, which is recorded. Default: none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
     /// `stream.delete`
     Delete {
-        /// Which stream.
+        /// The stream.
         stream: StreamName,
     },
-    /// Sent by the policies when there is something for those who wait.
+    /// Sent by a policy when there are frames for waiting calls.
     Tell {
-        /// Which stream.
+        /// The stream.
         stream: StreamName,
     },
-    /// Sent by the policies when an agent's session has ended.
+    /// Sent by a policy when the session of an agent has ended.
     LetGo {
-        /// Whose.
+        /// The agent.
         agent: AgentId,
     },
-    /// Sent by the engine when a caller is gone.
+    /// Sent by the engine when the caller of a waiting call is gone.
     GiveUp {
-        /// Which call.
+        /// The waiting call.
         wait: WaitId,
     },
-    /// Sent by the engine when [`Table::next_deadline`](super::Table::next_deadline) has passed.
+    /// Sent by the engine when `Table::next_deadline` has passed.
     Expire,
 }
 
-/// Makes a stream.
+/// Creates a stream.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "CreateStream"))]
 #[serde(deny_unknown_fields)]
 pub struct Create {
-    /// Its name.
+    /// The name of the stream.
     pub stream: StreamName,
-    /// Whether frames are kept, as they are if not given; else they go to whoever watches now.
+    /// Keep frames, so that readers can read them later. If `false`, frames are only delivered to
+    /// current watches of `streams/NAME`.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = true)))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<bool>,
-    /// How many frames are kept at most; the oldest go first.
+    /// The maximum number of frames to keep; the oldest are dropped first.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::STREAM_FRAMES_DEFAULT),
+        range(min = 1, max = limits::STREAM_FRAMES_MAX),
+    ))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frames_max: Option<u64>,
-    /// How many bytes of frames are kept at most; the oldest go first.
+    /// The maximum size of the kept frames in bytes; the oldest are dropped first.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::STREAM_BYTES_DEFAULT),
+        range(min = 1, max = limits::STREAM_BYTES_MAX),
+    ))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_max: Option<u64>,
 }
 
-/// Sends one frame, or several at once.
+/// Appends one or several frames. `data`, `frames` or both are required.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SendFrames"))]
 #[serde(deny_unknown_fields)]
 pub struct Send {
-    /// To which stream.
+    /// The stream.
     pub stream: StreamName,
-    /// One frame.
+    /// One frame. If omitted, `frames` is required.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub data: Option<Json>,
-    /// Several, in order.
+    /// Several frames, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub frames: Vec<Json>,
 }
@@ -89,53 +102,62 @@ pub struct Send {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ReceiveFrames"))]
 #[serde(deny_unknown_fields)]
 pub struct Receive {
-    /// Of which stream.
+    /// The stream.
     pub stream: StreamName,
-    /// From which offset on; from the first that is kept if not given.
+    /// The first offset to read. If omitted, the first that is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<u64>,
-    /// How many at most.
+    /// The maximum number of frames.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::PAGE_DEFAULT),
+        range(min = 1, max = limits::PAGE_MAX),
+    ))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// How long to wait at the end for more; not at all if not given.
+    /// How long to wait at the end of the stream for more, in milliseconds. If omitted, the call
+    /// does not wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_ms: Option<u64>,
 }
 
-/// What one may ask of streams without changing them.
+/// Queries about streams.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Query {
     /// `stream.get`
     Get {
-        /// Which stream.
+        /// The stream.
         stream: StreamName,
     },
-    /// `stream.list`: a page of them, by name.
+    /// `stream.list`: a page of streams, by name.
     List {
-        /// How many at most.
+        /// The maximum number of results.
+        #[cfg_attr(feature = "schema", schemars(
+            extend("default" = limits::PAGE_DEFAULT),
+            range(min = 1, max = limits::PAGE_MAX),
+        ))]
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limit: Option<u64>,
-        /// Where the page before ended.
+        /// The `cursor` of the previous page. If omitted, the first page is returned.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<StreamName>,
     },
 }
 
-/// Whether more may come.
+/// The status of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "StreamStatus"))]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// More may come.
+    /// More frames may follow.
     Open,
-    /// Nothing comes any more.
+    /// No more frames follow.
     Closed,
 }
 
 impl Status {
-    /// As it is written.
+    /// The value as text.
     pub fn word(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -144,37 +166,37 @@ impl Status {
     }
 }
 
-/// A stream as callers see it.
+/// A stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stream {
-    /// Which.
+    /// The name of the stream.
     #[serde(rename = "stream")]
     pub name: StreamName,
-    /// Whether more may come.
+    /// The status.
     pub status: Status,
-    /// Why it was closed.
+    /// Why it was closed. Absent if no reason was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Whether frames are kept.
     pub kept: bool,
     /// The first offset that is kept.
     pub first: u64,
-    /// The offset that the next frame will have.
+    /// The offset of the next frame.
     pub next: u64,
-    /// Bytes of the frames that are kept.
+    /// The size of the kept frames in bytes.
     pub bytes: u64,
-    /// How many frames are kept at most.
+    /// The maximum number of frames to keep.
     pub frames_max: u64,
-    /// How many bytes of frames are kept at most.
+    /// The maximum size of the kept frames in bytes.
     pub bytes_max: u64,
-    /// Who made it.
+    /// The agent that created it.
     pub created_by: AgentId,
-    /// When.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// When something last happened to it.
+    /// When it was last changed.
     pub updated_at: Timestamp,
-    /// How many calls wait for more.
+    /// The number of waiting readers.
     pub readers_waiting: u64,
 }
 
@@ -182,163 +204,156 @@ pub struct Stream {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "StreamFrame"))]
 pub struct Frame {
-    /// Its place in the stream.
+    /// The offset in the stream.
     pub offset: u64,
-    /// What was sent.
+    /// The content.
     pub data: Json,
 }
 
-/// What was read.
+/// Frames that were read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Frames {
-    /// Of which stream.
+    /// The stream.
     pub stream: StreamName,
     /// The frames, in order.
     pub frames: Vec<Frame>,
-    /// The offset to go on from.
+    /// The offset to read next.
     pub next: u64,
-    /// Whether more may come.
+    /// Whether more frames may follow.
     pub status: Status,
 }
 
-/// What was sent.
+/// The result of an append.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sent {
-    /// To which stream.
+    /// The stream.
     pub stream: StreamName,
-    /// The offset of the first frame; none if frames are not kept.
+    /// The offset of the first frame. Absent if frames are not kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
-    /// How many frames.
+    /// The number of frames.
     pub frames: u64,
-    /// The offset that the next frame will have.
+    /// The offset of the next frame.
     pub next: u64,
 }
 
-/// Answers of streams.
+/// Replies about streams.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
     /// One stream.
     Stream(Stream),
-    /// What was sent.
+    /// The result of an append.
     Sent(Sent),
-    /// What was read.
+    /// Frames that were read.
     Frames(Frames),
     /// A page of streams, by name.
     Streams {
-        /// The page.
+        /// The results on this page.
         streams: Vec<Stream>,
-        /// Where to go on, if there is more.
+        /// The cursor of the next page. Absent on the last page.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<StreamName>,
     },
-    /// Nothing had to be done.
+    /// Nothing was done.
     Done,
 }
 
-/// Facts about streams.
+/// Events of streams.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// There is a new one.
+    /// A stream was created.
     Created {
-        /// Which.
+        /// The stream.
         stream: StreamName,
         /// Whether frames are kept.
         kept: bool,
-        /// How many at most.
+        /// The maximum number of frames to keep.
         frames_max: u64,
-        /// Of together how many bytes at most.
+        /// The maximum size of the kept frames in bytes.
         bytes_max: u64,
     },
-    /// There are frames.
+    /// Frames were appended.
     Sent {
-        /// In which stream.
+        /// The stream.
         stream: StreamName,
-        /// The offset of the first; none if they are not kept.
+        /// The offset of the first frame. Absent if frames are not kept.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         offset: Option<u64>,
-        /// What was sent, in order.
+        /// The frames, in order.
         frames: Vec<Json>,
-        /// Whether they were only told to those who watched, and are in no log.
+        /// Whether they were only delivered to watches and are in no log.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         live: bool,
     },
-    /// Nothing comes any more.
+    /// It was closed.
     Closed {
-        /// Which.
+        /// The stream.
         stream: StreamName,
-        /// Why.
+        /// The reason, if given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// It is gone.
+    /// It was deleted.
     Deleted {
-        /// Which.
+        /// The stream.
         stream: StreamName,
     },
-    /// Somebody waits for more.
+    /// A call waits for frames.
     Queued {
-        /// Of which stream.
+        /// The stream.
         stream: StreamName,
-        /// Who.
+        /// The agent that waits.
         reader: AgentId,
-        /// Which call.
+        /// The waiting call.
         wait: WaitId,
-        /// For which offset.
+        /// The offset that it waits for.
         from: u64,
-        /// How many frames at most.
+        /// The maximum number of frames.
         limit: u64,
-        /// Until when at most.
+        /// When the wait times out.
         until: Timestamp,
     },
-    /// Somebody who waited was told.
+    /// A waiting call is answered.
     Told {
-        /// Of which stream.
+        /// The stream.
         stream: StreamName,
-        /// Who.
+        /// The agent that waits.
         reader: AgentId,
-        /// Which call.
+        /// The waiting call.
         wait: WaitId,
-        /// What was asked for: from which offset on.
+        /// The first offset of the request.
         from: u64,
-        /// And how many frames at most.
+        /// The maximum number of frames of the request.
         limit: u64,
     },
-    /// Somebody waits no longer.
+    /// A call stopped waiting without a result.
     GaveUp {
-        /// Of which stream.
+        /// The stream.
         stream: StreamName,
-        /// Who waited.
+        /// The agent that waited.
         reader: AgentId,
-        /// Which call.
+        /// The waiting call.
         wait: WaitId,
-        /// For which offset.
+        /// The offset that it waited for.
         from: u64,
-        /// Why.
+        /// The reason.
         left: Left,
     },
 }
 
-impl Event {
-    /// The event's type, as watchers and history know it.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Created { .. } => "stream.created",
-            Self::Sent { .. } => "stream.sent",
-            Self::Closed { .. } => "stream.closed",
-            Self::Deleted { .. } => "stream.deleted",
-            Self::Queued { .. } => "stream.queued",
-            Self::Told { .. } => "stream.told",
-            Self::GaveUp { .. } => "stream.gave_up",
-        }
+impl primitive::Command for Command {
+    fn wait_ms(&self) -> Option<u64> {
+        if let Self::Receive(receive) = self { receive.wait_ms } else { None }
     }
+}
 
-    /// The stream it is about.
+impl Event {
+    /// The stream that it is about.
     pub fn stream(&self) -> &StreamName {
         match self {
             Self::Created { stream, .. }
@@ -350,10 +365,22 @@ impl Event {
             | Self::GaveUp { stream, .. } => stream,
         }
     }
+}
 
-    /// The parts of its subject: `streams/` and which, or `readers/` and of which for what is about
-    /// somebody who waits, so that whoever watches a stream sees the stream.
-    pub fn subject_parts(&self) -> [&str; 4] {
+impl primitive::Event for Event {
+    fn kind(&self) -> &str {
+        match self {
+            Self::Created { .. } => "stream.created",
+            Self::Sent { .. } => "stream.sent",
+            Self::Closed { .. } => "stream.closed",
+            Self::Deleted { .. } => "stream.deleted",
+            Self::Queued { .. } => "stream.queued",
+            Self::Told { .. } => "stream.told",
+            Self::GaveUp { .. } => "stream.gave_up",
+        }
+    }
+
+    fn subject_parts(&self) -> [&str; 4] {
         let stream = self.stream().as_str();
         match self {
             Self::Created { .. }
@@ -366,21 +393,7 @@ impl Event {
         }
     }
 
-    /// What it means for a call that waits. Reading changes nothing, so nothing is granted: whoever
-    /// repeats the call reads again.
-    pub fn wait(&self) -> Option<Step> {
-        match self {
-            Self::Queued { wait, .. } => Some(Step::Begins(*wait)),
-            Self::Told { wait, .. } | Self::GaveUp { wait, .. } => Some(Step::Left(*wait)),
-            Self::Created { .. }
-            | Self::Sent { .. }
-            | Self::Closed { .. }
-            | Self::Deleted { .. } => None,
-        }
-    }
-
-    /// Bytes of what is neither bounded by the frame of an event nor part of the subject.
-    pub(crate) fn load(&self) -> usize {
+    fn load(&self) -> usize {
         match self {
             Self::Sent { frames, .. } => {
                 frames.iter().map(|frame| frame.as_bytes().len() + 5).sum()
@@ -391,5 +404,17 @@ impl Event {
             | Self::GaveUp { reader, .. } => reader.as_str().len() + 16,
             Self::Created { .. } | Self::Deleted { .. } => 0,
         }
+    }
+
+    fn wait(&self) -> Option<Step> {
+        match self {
+            Self::Queued { wait, .. } => Some(Step::Begins(*wait)),
+            Self::Told { wait, .. } | Self::GaveUp { wait, .. } => Some(Step::Left(*wait)),
+            _ => None,
+        }
+    }
+
+    fn is_live(&self) -> bool {
+        matches!(self, Self::Sent { live: true, .. })
     }
 }

@@ -83,6 +83,13 @@ fn check_backoff(backoff: &Backoff) -> Result<(), Rejection> {
     Ok(check_fraction("backoff.jitter", *jitter)?)
 }
 
+/// Refuses a deadline that is too far away, or over before a task can begin.
+pub fn check_deadline(deadline_ms: Option<u64>, delay_ms: u64) -> Result<(), Rejection> {
+    let latest = (delay_ms + 1, limits::TTL_MS_MAX + 1);
+    within("deadline_ms", deadline_ms, latest.0, latest)?;
+    Ok(())
+}
+
 /// Refuses a new task whose own fields make no sense.
 pub fn check_create(create: &Create) -> Result<(), Rejection> {
     text_fits("description", create.description.as_ref(), limits::DESCRIPTION_BYTES_MAX)?;
@@ -92,9 +99,7 @@ pub fn check_create(create: &Create) -> Result<(), Rejection> {
     check_priority(create.priority.unwrap_or(0).into())?;
     let span = (0, limits::TTL_MS_MAX);
     let delay_ms = within("delay_ms", create.delay_ms, 0, span)?;
-    // What may begin only when its time is over can never be done.
-    let latest = (delay_ms + 1, limits::TTL_MS_MAX + 1);
-    within("deadline_ms", create.deadline_ms, latest.0, latest)?;
+    check_deadline(create.deadline_ms, delay_ms)?;
     within("max_retries", create.max_retries, 0, (0, limits::RETRIES_MAX))?;
     create.backoff.as_ref().map_or(Ok(()), check_backoff)?;
     if let Some(version) = &create.schema_version {

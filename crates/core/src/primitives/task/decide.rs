@@ -4,17 +4,20 @@ use std::collections::{BTreeSet, VecDeque};
 
 use serde_json::{Value, json};
 
+use super::endings::ending;
 use super::table::{Due, Table};
 use super::{
     Cause, Claim, Command, Complete, Event, Fail, Heartbeat, Outcome, Query, Rejection, Release,
-    Reply, Report, Review, Status, Task, Update, Verdict, Warning,
+    Reply, Report, Review, Status, Task, Update, Verdict, Warning, retry,
 };
 use crate::json::Json;
 use crate::limits;
-use crate::names::{AgentId, TaskId, TaskType};
+use crate::names::{AgentId, PipelineName, StageName, TaskId, TaskType};
 use crate::numbers::{Token, WaitId};
+use crate::primitive::Rules;
 use crate::refusal::{bad, has_room, json_fits, text_fits, within};
 use crate::space::stamp::Stamp;
+use crate::space::{Happening, ReplyPlan as SpacePlan, Space, TablesView};
 use crate::task::{Record, Waiting, checks, creation, explanation, lists, outcome, reassignment};
 use crate::waiting::lease_time::is_worth_renewing;
 use crate::waiting::wait::Left;
@@ -27,6 +30,8 @@ pub trait View {
     fn has_capable(&self, capabilities: &BTreeSet<String>) -> bool;
     /// Some agents without a session that could do all of this when they had one.
     fn were_capable(&self, capabilities: &BTreeSet<String>) -> Vec<AgentId>;
+    /// The pipeline and stage that a task belongs to.
+    fn stage_of(&self, task: &Record) -> Option<(PipelineName, StageName)>;
 }
 
 /// Events that must happen, and what the answer is about.
@@ -70,12 +75,38 @@ impl ReplyPlan {
     }
 }
 
-fn decided(task: TaskId, events: Vec<Event>) -> Decided {
+pub(super) fn decided(task: TaskId, events: Vec<Event>) -> Decided {
     Decided { events, plan: ReplyPlan::Task(task, Vec::new()) }
 }
 
 fn done(events: Vec<Event>) -> Decided {
     Decided { events, plan: ReplyPlan::Done }
+}
+
+impl Rules for Table {
+    type Command = Command;
+    type Query = Query;
+    type Reply = Reply;
+    type Rejection = Rejection;
+
+    fn decide(
+        space: &Space,
+        command: Command,
+        stamp: &Stamp,
+        happening: &mut Happening<'_>,
+    ) -> Result<SpacePlan, Rejection> {
+        let decided = decide(&space.task, &TablesView::of(space), command, stamp)?;
+        happening.extend(decided.events);
+        Ok(decided.plan.into())
+    }
+
+    fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
+        self::query(&space.task, &TablesView::of(space), query)
+    }
+
+    fn ending(space: &Space, event: &Event) -> Result<Reply, Rejection> {
+        ending(&space.task, event)
+    }
 }
 
 /// Decides a command against the table as it is.
@@ -96,6 +127,7 @@ pub fn decide(
         Command::Fail(command) => fail(table, command, stamp),
         Command::Cancel { task, reason } => cancel(table, task, reason.as_ref()),
         Command::Review(command) => review(table, command),
+        Command::Retry(command) => retry::retry(table, view, command, stamp),
         Command::Assign { task } => Ok(assign(table, &task, stamp)),
         Command::CancelAll { tasks, reason } => Ok(cancel_all(table, &tasks, &reason)),
         Command::Pass(reassignment) => Ok(done(reassignment::pass(table, reassignment, stamp))),
@@ -189,7 +221,7 @@ fn claimable<'a>(
     Err(Rejection::NotClaimable { task: task.clone(), status, lease, reason })
 }
 
-fn known<'a>(table: &'a Table, task: &TaskId) -> Result<&'a Record, Rejection> {
+pub(super) fn known<'a>(table: &'a Table, task: &TaskId) -> Result<&'a Record, Rejection> {
     table.get(task).ok_or_else(|| Rejection::NotFound { task: task.clone() })
 }
 
@@ -336,7 +368,8 @@ fn complete(
 fn freed<'a>(table: &'a Table, task: &'a TaskId, stamp: &Stamp) -> Vec<&'a Record> {
     let dependents = table.links().dependents(task).filter_map(|task| table.get(task));
     let is_free = |record: &&Record| {
-        record.not_before().is_none_or(|moment| moment <= stamp.now)
+        !record.status.is_finished()
+            && record.not_before().is_none_or(|moment| moment <= stamp.now)
             && table.waiting_for(record).all(|open| open == task)
     };
     #[cfg(feature = "planted")]
@@ -389,7 +422,7 @@ fn doomed(table: &Table, mut roots: VecDeque<(TaskId, Status)>) -> Vec<Event> {
 
 fn never(task: &TaskId, root: &TaskId, status: Status) -> Event {
     let reason = Some(format!("task `{root}`, which it needs, is {}", status.phrase()));
-    Event::Cancelled { task: task.clone(), reason }
+    Event::Cancelled { task: task.clone(), reason, because: Some(root.clone()) }
 }
 
 fn cancel(table: &Table, task: TaskId, reason: Option<&String>) -> Result<Decided, Rejection> {
@@ -399,13 +432,13 @@ fn cancel(table: &Table, task: TaskId, reason: Option<&String>) -> Result<Decide
     }
     text_fits("reason", reason, limits::NOTE_BYTES_MAX)?;
     let mut subtree = VecDeque::from([(task.clone(), Status::Cancelled)]);
-    let mut events = vec![Event::Cancelled { task: task.clone(), reason: reason.cloned() }];
+    let mut events = vec![by_hand(&task, reason)];
     let mut open = vec![task.clone()];
     while let Some(parent) = open.pop() {
         for child in table.links().children(&parent) {
             if table.get(child).is_some_and(|record| !record.status.is_finished()) {
                 subtree.push_back((child.clone(), Status::Cancelled));
-                events.push(Event::Cancelled { task: child.clone(), reason: reason.cloned() });
+                events.push(by_hand(child, reason));
             }
             open.push(child.clone());
         }
@@ -417,12 +450,15 @@ fn cancel(table: &Table, task: TaskId, reason: Option<&String>) -> Result<Decide
     Ok(decided(task, events))
 }
 
+fn by_hand(task: &TaskId, reason: Option<&String>) -> Event {
+    Event::Cancelled { task: task.clone(), reason: reason.cloned(), because: None }
+}
+
 /// Cancels what is not finished of these. What is below follows by itself.
 fn cancel_all(table: &Table, tasks: &[TaskId], reason: &str) -> Decided {
     let is_open = |task: &&TaskId| table.get(task).is_some_and(|it| !it.status.is_finished());
-    let cancelled =
-        |task: &TaskId| Event::Cancelled { task: task.clone(), reason: Some(reason.to_owned()) };
-    done(tasks.iter().filter(is_open).map(cancelled).collect())
+    let reason = reason.to_owned();
+    done(tasks.iter().filter(is_open).map(|task| by_hand(task, Some(&reason))).collect())
 }
 
 fn review(table: &Table, command: Review) -> Result<Decided, Rejection> {

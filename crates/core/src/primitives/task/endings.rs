@@ -28,6 +28,7 @@ pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
         | Event::Completed { .. }
         | Event::Failed { .. }
         | Event::Cancelled { .. }
-        | Event::Reviewed { .. } => Ok(Reply::Claimed(None)),
+        | Event::Reviewed { .. }
+        | Event::Retried { .. } => Ok(Reply::Claimed(None)),
     }
 }

@@ -25,10 +25,11 @@ fn follow<'a, A: Ord + Clone + 'a>(
 }
 
 impl Links {
-    /// A task has changed, come or gone. Whoever is finished depends on nothing any more.
+    /// A task has changed, come or gone. One that is finished depends on nothing any more, unless a
+    /// retry can restore it.
     pub fn change(&mut self, before: Option<&Record>, after: Option<&Record>) {
         let linked = |record: Option<&Record>| {
-            record.map(|record| !record.status.is_finished() && !record.depends_on().is_empty())
+            record.map(|record| record.may_run() && !record.depends_on().is_empty())
         };
         if linked(before) == linked(after) {
             return;
@@ -43,7 +44,7 @@ impl Links {
         }
         if let Some(record) = after {
             let id = &record.id;
-            if !record.status.is_finished() {
+            if record.may_run() {
                 let depends_on = record.depends_on().iter();
                 self.dependents.extend(depends_on.map(|task| (task.clone(), id.clone())));
             }
@@ -66,7 +67,8 @@ impl Links {
         follow(&self.children, task, after)
     }
 
-    /// The unfinished tasks that depend on a task.
+    /// The tasks that depend on a task and may still run: unfinished ones, and those that a retry
+    /// can restore.
     pub fn dependents<'a>(&'a self, task: &'a TaskId) -> impl Iterator<Item = &'a TaskId> {
         follow(&self.dependents, task, None)
     }

@@ -1,8 +1,8 @@
-//! Tasks: what is to be done, and who does it.
+//! Tasks: units of work, and the leases under which agents do them.
 //!
 //! ```text
-//!              ┌─ waits for another task, or for its time
-//!   create ──▶ pending ◀────────── release, fail, lease over, agent gone ────────┐
+//!              ┌─ waits for another task, or for its start time
+//!   create ──▶ pending ◀────────── release, fail, lease expired, agent lost ─────┐
 //!              └─ ready ────────── claim: a lease with a token ────────▶ in progress
 //!                   ▲                                                    │    │    │
 //!                   │ retry                        failed too often      │    │    │ complete
@@ -10,44 +10,51 @@
 //!                                     │ fail      │ complete ────────────────────▶ completed
 //!                                     ▼           deadline, failed too often  │
 //!   cancel: anything unfinished,    failed ◀──────────────────────────────────┘
-//!   with all that belongs to it ──▶ cancelled
+//!   with all its subtasks ────────▶ cancelled
 //! ```
 //!
-//! A lease is the right to work on a task. It has a token that only grows, and every call about the
-//! work must carry it: whoever comes with an older one has lost the task, and is told who has it. A
-//! lease ends by itself unless it is renewed. That counts as a failed try, since a task that kills
-//! its workers must not go round for ever; letting it go on purpose does not.
+//! A lease is the right to work on a task. Its token only grows, and every call about the work must
+//! carry it: a call with an older token is refused with the current holder. A lease expires unless
+//! it is renewed. That counts as a failed attempt, since a task that kills its workers must not be
+//! retried for ever; releasing it does not.
 //!
-//! Among ready tasks the one with the higher priority comes first, and among equals the older one.
-//! A point of priority is worth a minute of age, so that whatever waits long enough comes first.
-//! Among claims that wait, whoever came first is served first. A task that becomes ready while
-//! somebody waits for it is theirs in the same commit, by policy.
+//! A failed task can be retried under its own id. The tasks that were cancelled because they
+//! depended on it are restored in the same commit, and so are those cancelled because of them, as
+//! far as nothing else prevents them. Its tokens keep growing and its failures are counted anew.
+//! Joins keep the outcome that they recorded; the task of a pipeline's stage is retried with its
+//! stage.
 //!
-//! What one task means for others: what depends on it becomes ready when it is completed, and is
-//! cancelled when it can never be; what belongs to it is cancelled with it. Each commit does as
-//! much of that as fits well; the rest is due at once and follows by itself. So does a task whose
-//! try has failed: it is ready one commit later, so that the death of an agent with a thousand
-//! tasks does not have to give them all to others at once.
+//! Among ready tasks the one with the higher priority is claimed first, and among equals the older
+//! one. One point of priority is worth one minute of age, so that no task starves. Waiting claims
+//! are served in the order of arrival. A task that becomes ready while a claim waits for it is
+//! assigned in the same commit, by policy.
+//!
+//! Consequences for other tasks: a dependent task becomes ready when its dependencies are
+//! completed, and is cancelled when they never will be; subtasks are cancelled with their parent.
+//! Each commit includes as many of these as fit; the rest is due immediately and follows in later
+//! commits. The same holds for a task whose attempt has failed: it is ready one commit later, so
+//! that the loss of an agent with a thousand tasks does not have to assign them all at once.
 //!
 //! | part | is |
 //! |---|---|
-//! | [`Task`] | a task as callers see it |
-//! | [`Record`] | the same as the table keeps it: small, because there may be a million |
-//! | [`Queues`] | which task is next, for any claim |
-//! | [`Claims`] | the claims that wait, in order of arrival |
-//! | [`Counters`] | how many tasks there are, how long they took, why they failed |
+//! | [`Task`] | a task as clients see it |
+//! | [`Record`] | the same as the table stores it: small, because there may be a million |
+//! | [`Queues`] | the next task for any claim |
+//! | [`Claims`] | the waiting claims, in order of arrival |
+//! | [`Counters`] | counts, durations and failure reasons |
 //! | [`Why`] | why a task is not running, as a sentence |
 //!
-//! Invariants, checked by [`Table::check`]:
+//! Invariants, checked by `Table::check`:
 //!
 //! 1. Exactly the tasks in progress have a lease, each its own, and no two have the same token.
-//! 2. The token of a task's lease is larger than that of any lease before.
-//! 3. A finished task never changes. It is forgotten only when nothing depends on it any more.
-//! 4. What is ready is in line, once, and waits for nothing.
-//! 5. Nobody waits for a task that is ready.
+//! 2. The token of a lease is larger than that of any earlier lease of the task.
+//! 3. A finished task changes only when it is retried: a failed one, with those that were cancelled
+//!    because of it. It is removed only when nothing depends on it that could still run.
+//! 4. A ready task is in the queue, once, and waits for nothing.
+//! 5. No claim waits for a task that is ready.
 //!
-//! Deliberately absent: the past, which the engine answers from the log; and what tasks produce
-//! beyond a megabyte, which belongs into artifacts.
+//! Deliberately absent: the past, which the engine answers from the log; and results larger than a
+//! megabyte, for which there are artifacts.
 
 mod attempts;
 pub mod checks;
@@ -68,6 +75,7 @@ mod queues;
 pub mod reassignment;
 mod record;
 mod refusals;
+mod retry;
 mod statistics;
 mod table;
 #[cfg(test)]
@@ -89,8 +97,8 @@ pub use facts::Facts;
 pub use leases::Leases;
 pub use links::Links;
 pub use payloads::{
-    Claim, Complete, Create, Fail, Heartbeat, List, Next, Release, Report, Review, Transition,
-    Update, Verdict,
+    Claim, Complete, Create, Fail, Heartbeat, List, Next, Release, Report, Retry, Review,
+    Transition, Update, Verdict,
 };
 pub use queues::Queues;
 pub use reassignment::Reassignment;

@@ -6,79 +6,89 @@ use serde::{Deserialize, Serialize};
 
 use super::{Backoff, OnExhausted, Status};
 use crate::json::{Json, given};
+#[cfg(feature = "schema")]
+use crate::limits;
 use crate::names::{AgentId, GroupName, TaskId, TaskType, Traceparent};
 use crate::numbers::{Revision, Token};
 use crate::space::batch::Batch;
 use crate::time::Timestamp;
 use crate::wire::own_fields;
 
-/// Wants something done.
+/// Creates a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Create {
-    /// Which task it shall be; one is made up if not given. In a frame, where `id` is the number of
-    /// the request, it is called `task`.
+    /// The id of the task. If omitted, it is generated. In a WebSocket frame, where `id` numbers
+    /// the request, the field is called `task`.
     #[serde(default, alias = "task", skip_serializing_if = "Option::is_none")]
     pub id: Option<TaskId>,
-    /// What kind of work it is.
+    /// The task type, which claims filter by.
     #[serde(rename = "type")]
     pub task_type: TaskType,
-    /// What is to be done, in words.
+    /// Human-readable description. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What is to be done, as data.
+    /// The work as data: any JSON. Default: none.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub definition: Option<Json>,
-    /// The only agent that may work on it.
+    /// The only agent that may claim it. If omitted, any agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assigned_agent: Option<AgentId>,
-    /// What an agent must be able to do to work on it.
+    /// Capabilities that an agent needs to claim it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub capabilities: BTreeSet<String>,
-    /// Higher is sooner: -100 to 100, 0 if not given.
+    /// The priority; higher is claimed first. One point is worth one minute of age.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = 0)))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<i32>,
-    /// It is not begun before so much time has passed.
+    /// Delay in milliseconds before it can be claimed. If omitted, none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_ms: Option<u64>,
-    /// It has failed if it is not finished after so much time.
+    /// Deadline in milliseconds from now; the task fails unless it is finished by then. If omitted,
+    /// none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_ms: Option<u64>,
-    /// How often it may be tried again.
+    /// How often a failed attempt is retried.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::RETRIES_DEFAULT),
+        range(min = 0, max = limits::RETRIES_MAX),
+    ))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_retries: Option<u64>,
-    /// How long to wait before that.
+    /// The delay before a retry. If omitted, the defaults of `Backoff`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backoff: Option<Backoff>,
-    /// What becomes of it after that.
+    /// What happens after the last attempt.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = "fail")))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_exhausted: Option<OnExhausted>,
-    /// What must be completed before.
+    /// Tasks that must be completed first. If one of them fails or is cancelled, this task is
+    /// cancelled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<TaskId>,
-    /// The task it is a part of: with that it is cancelled.
+    /// The parent task; if that is cancelled, this one is too. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<TaskId>,
-    /// Which tasks it belongs with.
+    /// A group, for joins and filters. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<GroupName>,
-    /// Which version of the definition's schema it follows: a text or a number.
+    /// The version of the schema of `definition`: a string or a number. Default: none.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub schema_version: Option<Json>,
-    /// Whatever else is worth knowing: an object.
+    /// An object with free-form metadata. Default: none.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
-    /// The trace that it is a part of, as W3C Trace Context writes it.
+    /// W3C trace context (`traceparent`). Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<Traceparent>,
-    /// Only if there is a live agent that can do it; otherwise that is but a warning.
+    /// Reject the task if no active agent is able to claim it. If `false`, that is a warning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub if_capable: bool,
 }
 
 impl Create {
-    /// A task of a type, and nothing else said about it.
+    /// A task of a type and nothing else.
     pub fn new(task_type: TaskType) -> Self {
         Self {
             id: None,
@@ -104,165 +114,190 @@ impl Create {
     }
 }
 
-/// Takes the next task, or waits for one.
+/// Claims the next task, or waits for one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// Only tasks of these types.
+    /// Only tasks of these types. If omitted, any type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub types: Option<BTreeSet<TaskType>>,
-    /// What the claimant can do; what it registered with if not given.
+    /// The capabilities of the caller. If omitted, those of its session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<BTreeSet<String>>,
-    /// Only this task.
+    /// Only this task. If omitted, any task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-    /// How long the lease lasts unless it is renewed.
+    /// The lease in milliseconds, unless it is renewed.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::LEASE_MS_DEFAULT),
+        range(min = limits::LEASE_MS_MIN, max = limits::LEASE_MS_MAX),
+    ))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_ms: Option<u64>,
-    /// How long to wait for a task at most; not at all if not given.
+    /// How long to wait for a task, in milliseconds. If omitted, the call does not wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_ms: Option<u64>,
 }
 
-/// Takes the next task after one is done, in the same commit.
+/// Claims the next task in the same commit that completes one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Next {
-    /// Only tasks of these types.
+    /// Only tasks of these types. If omitted, any type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub types: Option<BTreeSet<TaskType>>,
-    /// What the claimant can do; what it registered with if not given.
+    /// The capabilities of the caller. If omitted, those of its session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<BTreeSet<String>>,
-    /// How long the lease lasts unless it is renewed.
+    /// The lease in milliseconds, unless it is renewed.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::LEASE_MS_DEFAULT),
+        range(min = limits::LEASE_MS_MIN, max = limits::LEASE_MS_MAX),
+    ))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_ms: Option<u64>,
 }
 
-/// Says that the work goes on: the lease lasts longer.
+/// Renews the lease of a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Heartbeat {
-    /// Which task.
+    /// The task.
     pub task: TaskId,
-    /// The lease's token.
+    /// The token of the lease.
     pub token: Token,
-    /// How long from now on; as long as before if not given.
+    /// The new lease in milliseconds, from now on. If omitted, the previous one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_ms: Option<u64>,
 }
 
-/// Says how far the work is. It counts as a heartbeat.
+/// Reports progress and renews the lease.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Report {
-    /// Which task.
+    /// The task.
     pub task: TaskId,
-    /// The lease's token.
+    /// The token of the lease.
     pub token: Token,
-    /// The part that is done: 0 to 1.
+    /// The completed fraction, 0 to 1.
     pub fraction: f64,
-    /// In words.
+    /// A note in words. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// Changes some fields of a task: `description`, `priority`, and by JSON Merge Patch `definition`,
+/// Changes fields of a task: `description` and `priority`, and by JSON Merge Patch `definition`,
 /// `metadata` and `result`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Update {
-    /// Which task.
+    /// The task.
     pub task: TaskId,
-    /// The lease's token.
+    /// The token of the lease.
     pub token: Token,
-    /// The fields that change: an object.
+    /// An object with the fields to change.
     pub fields: Json,
 }
 
-/// Lets a task go, for others to take; that counts as no try.
+/// Releases a task so that another agent can claim it. This does not count as a failed attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Release {
-    /// Which task.
+    /// The task.
     pub task: TaskId,
-    /// The lease's token.
+    /// The token of the lease.
     pub token: Token,
-    /// Why.
+    /// The reason, which is recorded. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// Says that a task is done.
+/// Completes a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Complete {
-    /// Which task.
+    /// The task.
     pub task: TaskId,
-    /// The lease's token.
+    /// The token of the lease.
     pub token: Token,
-    /// What came of it; what there was so far if not given.
+    /// The result. If omitted, the result so far.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub result: Option<Json>,
-    /// What it made besides: a list.
+    /// References to what it produced: a list, usually of artifact ids. Default: none.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub artifacts: Option<Json>,
-    /// Take the next task in the same commit.
+    /// Claim the next task in the same commit. If omitted, no task is claimed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub then_claim: Option<Next>,
 }
 
-/// Says that a try has failed.
+/// Reports a failed attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Fail {
-    /// Which task.
+    /// The task.
     pub task: TaskId,
-    /// The lease's token.
+    /// The token of the lease.
     pub token: Token,
-    /// What went wrong.
+    /// The error.
     pub error: Json,
-    /// Whether trying again may help; it may if not given.
+    /// Whether a retry may help. If `false`, the task is not retried.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = true)))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retryable: Option<bool>,
 }
 
-/// Decides about a task that waits for a person.
+/// Decides on a task that waits for review.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Review {
-    /// Which task.
+    /// The task.
     pub task: TaskId,
-    /// What becomes of it.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Why.
+    /// A note, which is recorded. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// What came of it; what there was so far if not given.
+    /// The result. If omitted, the result so far.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub result: Option<Json>,
 }
 
-/// What a person decides about a task.
+/// Returns a failed task to the queue under its own id.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Retry {
+    /// The failed task.
+    pub task: TaskId,
+    /// The reason for the retry. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// A new deadline, in milliseconds from now. Default: the task keeps its deadline, or has none
+    /// if that has passed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_ms: Option<u64>,
+}
+
+/// The verdict of a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It is tried again, as often as at first.
+    /// Retry it, with as many attempts as at first.
     Retry,
-    /// It is done.
+    /// Complete it.
     Complete,
-    /// It has failed.
+    /// Fail it.
     Fail,
 }
 
@@ -271,48 +306,52 @@ pub enum Verdict {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct List {
-    /// Only those in this status.
+    /// Only tasks with this status. If omitted, any status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
-    /// Only those of this type.
+    /// Only tasks of this type. If omitted, any type.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub task_type: Option<TaskType>,
-    /// Only those that this agent holds or is assigned.
+    /// Only tasks that this agent holds or is assigned to. If omitted, any agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentId>,
-    /// Only those of this group.
+    /// Only tasks of this group. If omitted, any group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<GroupName>,
-    /// Only direct parts of this task.
+    /// Only direct subtasks of this task. If omitted, any task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<TaskId>,
-    /// How many at most.
+    /// The maximum number of results.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::PAGE_DEFAULT),
+        range(min = 1, max = limits::PAGE_MAX),
+    ))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// Where the page before ended.
+    /// The `cursor` of the previous page. If omitted, the first page is returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<TaskId>,
 }
 
-/// Something that happened to a task.
+/// An event of a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Transition {
-    /// When in the order of things.
+    /// The revision.
     pub revision: Revision,
-    /// When.
+    /// The time.
     pub time: Timestamp,
-    /// Who caused it.
+    /// The agent that caused it.
     pub agent: AgentId,
-    /// What: `task.claimed`.
+    /// The event type, such as `task.claimed`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The event's own fields.
+    /// The fields of the event.
     pub fields: Json,
 }
 
 impl Transition {
-    /// What an event of a batch says.
+    /// The transition that an event of a batch describes.
     pub fn of(batch: &Batch, index: usize) -> Self {
         let event = &batch.events[index];
         let text = serde_json::to_vec(event).expect("events can be encoded");

@@ -16,53 +16,53 @@ use crate::time::Timestamp;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Reassignment {
-    /// Its holder has offered it to another.
+    /// Its holder has offered it to another agent.
     Offer {
-        /// Which task.
+        /// The task.
         task: TaskId,
-        /// By which hand-off.
+        /// The hand-off.
         handoff: HandoffId,
     },
-    /// Nobody took it: its holder keeps it.
+    /// The offer ended without acceptance: the holder keeps it.
     TakeBack {
-        /// Which task.
+        /// The task.
         task: TaskId,
-        /// By which hand-off it was offered.
+        /// The hand-off that offered it.
         handoff: HandoffId,
     },
-    /// Another has accepted it.
+    /// Another agent has accepted it.
     HandOver {
-        /// Which task.
+        /// The task.
         task: TaskId,
-        /// By which hand-off.
+        /// The hand-off.
         handoff: HandoffId,
-        /// Who holds it from now on.
+        /// The new holder.
         to: AgentId,
-        /// How long the lease is; as long as the giver's if not given.
+        /// The lease in milliseconds; that of the giver if not given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         lease_ms: Option<u64>,
     },
-    /// Its holder has finished with it and another shall take it up.
+    /// Its holder handed it to another agent, which has to claim it.
     HandOff {
-        /// Which task.
+        /// The task.
         task: TaskId,
-        /// By which hand-off.
+        /// The hand-off.
         handoff: HandoffId,
-        /// Who shall.
+        /// The receiving agent.
         to: AgentId,
-        /// What becomes of it otherwise.
+        /// What happens if it is not claimed.
         returns: Returns,
     },
-    /// It goes round in circles: a person decides.
+    /// It is handed around in a loop: it waits for review.
     Escalate {
-        /// Which task.
+        /// The task.
         task: TaskId,
-        /// Why.
+        /// The error.
         error: Json,
     },
 }
 
-/// What a hand-off makes of a task. Nothing if the task has moved on meanwhile.
+/// What a hand-off does to a task. Nothing if the task has changed meanwhile.
 pub fn pass(table: &Table, reassignment: Reassignment, stamp: &Stamp) -> Vec<Event> {
     let offered = |task, handoff| {
         let record: Option<&Record> = table.get(task);
@@ -98,8 +98,8 @@ pub fn pass(table: &Table, reassignment: Reassignment, stamp: &Stamp) -> Vec<Eve
     event.into_iter().collect()
 }
 
-/// A task that nobody took up goes back to whoever gave it away and, if that one does not take it
-/// up either, to a person.
+/// A task that was not claimed in time returns to the giver and, if that agent does not claim it
+/// either, waits for review.
 pub fn give_back(record: &Record, now: Timestamp) -> Event {
     assert_eq!(record.status, Status::HandedOff, "only what was handed off is given back");
     let task = record.id.clone();

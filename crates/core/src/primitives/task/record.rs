@@ -19,138 +19,138 @@ use crate::state::Warning;
 use crate::task::{Cause, Created, Event, Outcome};
 use crate::time::Timestamp;
 
-/// What an agent must be able to do; none if nothing in particular.
+/// The required capabilities; none if there are none.
 pub type Needs = Option<Arc<BTreeSet<String>>>;
 
 /// The position of a ready task in its queue: the least is claimed first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct QueuePosition {
-    /// When it was created, moved by its priority. It never changes while the task waits, so that
-    /// what is old enough comes before everything that is new.
+    /// The creation time, shifted by the priority. It never changes while the task waits, so that
+    /// old tasks come before all new ones.
     rank_ms: i64,
     /// Order of creation.
     number: u64,
 }
 
-/// A task as the table keeps it.
+/// A task as the table stores it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// Which.
+    /// The id of the task.
     pub id: TaskId,
-    /// What kind of work it is.
+    /// The task type.
     pub task_type: TaskType,
-    /// Where it is in its life.
+    /// The status.
     pub status: Status,
     /// Whether it is pending and can be claimed.
     pub ready: bool,
-    /// Higher is sooner.
+    /// The priority; higher is claimed first.
     pub priority: i32,
     /// Order of creation.
     pub number: u64,
     /// How often it was claimed.
     pub attempts: u64,
-    /// How many tries have failed.
+    /// The number of failed attempts.
     pub retries: u64,
-    /// Who wants it.
+    /// The agent that created it.
     pub requested_by: AgentId,
-    /// What is to be done, as data.
+    /// The work as data.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub definition: Option<Json>,
     /// When it was created.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// When it was last changed.
     pub updated_at: Timestamp,
-    /// Since when it has its status.
+    /// When it got its status.
     pub since: Timestamp,
-    /// The revision that made it what it is.
+    /// The revision of the last change.
     pub revision: Revision,
     /// The token of its last lease; 0 if there was none.
     pub last_token: Token,
-    /// Who works on it.
+    /// The lease.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<Box<Lease>>,
-    /// What was said about it that is not said about most.
+    /// Fields that most tasks do not have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terms: Option<Box<Terms>>,
-    /// What became of it so far.
+    /// What happened to it so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(rename = "course")]
     pub execution: Option<Box<Execution>>,
 }
 
-/// What is not said about most tasks.
+/// Fields that most tasks do not have.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Terms {
-    /// What is to be done, in words.
+    /// Human-readable description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The only agent that may work on it.
+    /// The only agent that may claim it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assigned_agent: Option<AgentId>,
-    /// What an agent must be able to do to work on it.
+    /// Capabilities that an agent needs to claim it.
     #[serde(with = "needs", skip_serializing_if = "Option::is_none")]
     pub needs: Needs,
-    /// Which tasks it belongs with.
+    /// The group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<GroupName>,
-    /// The task it is a part of.
+    /// The parent task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<TaskId>,
-    /// What must be completed before.
+    /// Tasks that must be completed first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<TaskId>,
-    /// It is not begun before.
+    /// It cannot be claimed before this time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_before: Option<Timestamp>,
-    /// It has failed if it is not finished by then.
+    /// It fails unless it is finished by then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Timestamp>,
-    /// How often it may be tried again.
+    /// How often a failed attempt is retried.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_retries: Option<u64>,
-    /// How long to wait before that.
+    /// The delay before a retry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backoff: Option<Backoff>,
-    /// What becomes of it after that.
+    /// What happens after the last attempt.
     pub on_exhausted: OnExhausted,
-    /// Whether another agent tries already.
+    /// Whether the agent of `on_exhausted` is trying already.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub escalated: bool,
-    /// Which version of the definition's schema it follows.
+    /// The version of the schema of `definition`.
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub schema_version: Option<Json>,
-    /// Whatever else is worth knowing.
+    /// Free-form metadata.
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
-    /// The trace that it is a part of.
+    /// W3C trace context (`traceparent`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<Traceparent>,
-    /// Who alone might work on it before it was handed to somebody who was not there.
+    /// The agent that it was assigned to before a hand-off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assigned_before: Option<AgentId>,
-    /// The hand-off by which it was last handed to somebody who was not there.
+    /// The hand-off that last handed it to an agent that was not asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handed_by: Option<HandoffId>,
-    /// What becomes of it if whom it was handed to does not take it up.
+    /// What happens if the receiver of a hand-off does not claim it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub returns: Option<Returns>,
 }
 
-/// A task that was handed to somebody is not left lying.
+/// What happens to a task whose receiver does not claim it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Returns {
-    /// Who gets it back; a person if not given.
+    /// The agent that gets it back; review if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<AgentId>,
-    /// When.
+    /// When it returns.
     pub at: Timestamp,
-    /// How long whoever gets it has to take it up.
+    /// How long the next agent has to claim it, in milliseconds.
     pub within_ms: u64,
 }
 
-/// What became of a task so far.
+/// What happened to a task so far.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Execution {
@@ -160,27 +160,30 @@ pub struct Execution {
     /// When it was finished.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<Timestamp>,
-    /// How far the work is.
+    /// The last reported progress.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<Progress>,
-    /// What came of it.
+    /// The result.
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub result: Option<Json>,
-    /// What it made besides.
+    /// References to what it produced.
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub artifacts: Option<Json>,
-    /// Why the last try failed.
+    /// The error of the last failed attempt.
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub error: Option<Json>,
-    /// Who had it in hand when it was finished: whoever looks for what somebody did finds it.
+    /// The agent that held it when it was finished, for searches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worked_by: Option<AgentId>,
-    /// Why it was last released, cancelled or reviewed so.
+    /// The reason of the last release, cancellation, review or retry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The task because of whose end it was cancelled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub because: Option<TaskId>,
 }
 
-/// Serde knows no shared things unless it is told to.
+/// Serde does not support shared values by default.
 mod needs {
     use std::collections::BTreeSet;
     use std::sync::Arc;
@@ -244,10 +247,11 @@ impl Record {
         }
     }
 
-    /// What an event makes of it.
+    /// The record after an event.
     #[must_use]
     pub fn after(&self, event: &Event, moment: &Moment<'_>) -> Self {
-        assert!(!self.status.is_finished(), "a finished task never changes");
+        let is_retry = matches!(event, Event::Retried { .. });
+        assert_eq!(is_retry, self.status.is_finished(), "only a retry changes a finished task");
         let mut record =
             Self { updated_at: moment.time, revision: moment.revision, ..self.clone() };
         match event {
@@ -289,9 +293,11 @@ impl Record {
             Event::Failed { error, cause, outcome, .. } => {
                 record.failed(error, *cause, outcome, moment);
             }
-            Event::Cancelled { reason, .. } => {
-                record.execution_mut().reason.clone_from(reason);
-                record.turn(Status::Cancelled, false, moment);
+            Event::Retried { deadline, reason, .. } => {
+                record.retried(*deadline, reason.as_ref(), moment);
+            }
+            Event::Cancelled { reason, because, .. } => {
+                record.cancelled(reason.as_ref(), because.as_ref(), moment);
             }
             Event::Reviewed { verdict, note, result, .. } => {
                 let execution = record.execution_mut();
@@ -325,7 +331,7 @@ impl Record {
         self.give(holder, token, lease_ms, moment);
     }
 
-    /// It waits for somebody who was not asked.
+    /// It waits for an agent that was not asked.
     fn handed_off(
         &mut self,
         to: &AgentId,
@@ -344,16 +350,15 @@ impl Record {
         terms.returns = Some(returns.clone());
     }
 
-    /// Whoever it was handed to has it, or nobody has: should it be tried again, it is not left to
-    /// an agent that may be gone.
-    fn taken_up(&mut self) {
+    /// It was claimed or released: a retry is not left to an agent that may be gone.
+    pub(super) fn taken_up(&mut self) {
         if let Some(terms) = self.terms.as_mut().filter(|terms| terms.returns.is_some()) {
             terms.returns = None;
             terms.assigned_agent = terms.assigned_before.take();
         }
     }
 
-    /// The work goes on in other hands: that is no new try.
+    /// Another agent continues the work; this is not a new attempt.
     fn handed_over(&mut self, holder: &AgentId, token: Token, lease_ms: u64, moment: &Moment<'_>) {
         assert!(self.last_token < token, "tokens only grow");
         if self.assigned_agent().is_some() {
@@ -425,8 +430,8 @@ impl Record {
         }
     }
 
-    /// Whatever the task turns to, the lease it had is void.
-    fn turn(&mut self, status: Status, ready: bool, moment: &Moment<'_>) {
+    /// A change of status voids the lease.
+    pub(super) fn turn(&mut self, status: Status, ready: bool, moment: &Moment<'_>) {
         let holder = self.lease.take().map(|lease| lease.holder);
         (self.status, self.ready, self.since) = (status, ready, moment.time);
         if status.is_finished() {
@@ -436,11 +441,11 @@ impl Record {
         }
     }
 
-    fn terms_mut(&mut self) -> &mut Terms {
+    pub(super) fn terms_mut(&mut self) -> &mut Terms {
         self.terms.get_or_insert_default()
     }
 
-    fn execution_mut(&mut self) -> &mut Execution {
+    pub(super) fn execution_mut(&mut self) -> &mut Execution {
         self.execution.get_or_insert_default()
     }
 
@@ -449,7 +454,7 @@ impl Record {
         self.lease.as_ref().is_some_and(|lease| lease.handoff.is_some())
     }
 
-    /// Where it stands in line.
+    /// Its position in the queue.
     pub fn queue_position(&self) -> QueuePosition {
         let ageing = i64::try_from(limits::AGEING_MS).expect("a minute is short");
         #[cfg(feature = "planted")]
@@ -459,22 +464,22 @@ impl Record {
         QueuePosition { rank_ms, number: self.number }
     }
 
-    /// What becomes of it if whom it was handed to does not take it up.
+    /// What happens if the receiver of a hand-off does not claim it.
     pub fn returns(&self) -> Option<&Returns> {
         self.terms.as_ref()?.returns.as_ref()
     }
 
-    /// The only agent that may work on it.
+    /// The only agent that may claim it.
     pub fn assigned_agent(&self) -> Option<&AgentId> {
         self.terms.as_ref()?.assigned_agent.as_ref()
     }
 
-    /// What an agent must be able to do to work on it.
+    /// Capabilities that an agent needs to claim it.
     pub fn needs(&self) -> Needs {
         self.terms.as_ref()?.needs.clone()
     }
 
-    /// Which of these an agent with those capabilities cannot do.
+    /// The required capabilities that an agent lacks.
     pub fn missing<'a>(
         &'a self,
         capabilities: &'a BTreeSet<String>,
@@ -483,33 +488,33 @@ impl Record {
         needs.into_iter().flatten().filter(|need| !capabilities.contains(*need))
     }
 
-    /// Whether an agent with these capabilities may work on it.
+    /// Whether an agent with these capabilities may claim it.
     pub fn suits(&self, agent: &AgentId, capabilities: &BTreeSet<String>) -> bool {
         self.assigned_agent().is_none_or(|assigned| assigned == agent)
             && self.missing(capabilities).next().is_none()
     }
 
-    /// Which tasks it belongs with.
+    /// The group.
     pub fn group(&self) -> Option<&GroupName> {
         self.terms.as_ref()?.group.as_ref()
     }
 
-    /// The task it is a part of.
+    /// The parent task.
     pub fn parent(&self) -> Option<&TaskId> {
         self.terms.as_ref()?.parent.as_ref()
     }
 
-    /// What must be completed before.
+    /// Tasks that must be completed first.
     pub fn depends_on(&self) -> &[TaskId] {
         self.terms.as_ref().map_or(&[], |terms| &terms.depends_on)
     }
 
-    /// It is not begun before.
+    /// It cannot be claimed before this time.
     pub fn not_before(&self) -> Option<Timestamp> {
         self.terms.as_ref()?.not_before
     }
 
-    /// It has failed if it is not finished by then.
+    /// It fails unless it is finished by then.
     pub fn deadline(&self) -> Option<Timestamp> {
         self.terms.as_ref()?.deadline
     }
@@ -519,18 +524,18 @@ impl Record {
         self.execution.as_ref()?.finished_at
     }
 
-    /// How often it may be tried again.
+    /// How often a failed attempt is retried.
     pub fn max_retries(&self) -> u64 {
         let given = self.terms.as_ref().and_then(|terms| terms.max_retries);
         given.unwrap_or(limits::RETRIES_DEFAULT)
     }
 
-    /// How long to wait before that.
+    /// The delay before a retry.
     pub fn backoff(&self) -> Backoff {
         self.terms.as_ref().and_then(|terms| terms.backoff).unwrap_or_default()
     }
 
-    /// What becomes of it after that: what was wished for, unless that was done before.
+    /// What happens after the last attempt: as requested, unless that has happened already.
     pub fn on_exhausted(&self) -> OnExhausted {
         match &self.terms {
             Some(terms) if !terms.escalated => terms.on_exhausted.clone(),
@@ -538,7 +543,7 @@ impl Record {
         }
     }
 
-    /// About how many bytes it takes as an answer.
+    /// Approximate size as an answer, in bytes.
     pub fn bytes(&self) -> usize {
         const FRAME: usize = 1_024;
         let json = |json: &Option<Json>| json.as_ref().map_or(0, |json| json.as_bytes().len());
@@ -559,7 +564,7 @@ impl Record {
         FRAME + json(&self.definition) + terms + execution
     }
 
-    /// The task as callers see it.
+    /// The task as clients see it.
     pub fn shown(&self, waiting_for: Vec<TaskId>, warnings: Vec<Warning>) -> Task {
         let terms = self.terms.as_deref().cloned().unwrap_or_default();
         let execution = self.execution.as_deref().cloned().unwrap_or_default();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use thiserror::Error;
 
 use super::{Lease, Status, Task};
-use crate::names::{AgentId, TaskId};
+use crate::names::{AgentId, PipelineName, StageName, TaskId};
 use crate::numbers::Token;
 use crate::refusal::{BadField, OutOfRange, TooLarge, TooMany};
 
@@ -239,6 +239,74 @@ crate::refusals! {
             hint: "cancel its subtasks one by one first",
             cause: "The cancelled task has more than 5,000 unfinished descendants.",
             remedy: "Cancel its subtasks one by one, then the task itself.",
+        }
+        /// Only a failed task can be retried.
+        #[error("task `{task}` is {}, and only a failed task can be retried", .status.phrase())]
+        NotFailed {
+            /// The task.
+            task: TaskId,
+            /// Its status.
+            #[serde(rename = "task_status")]
+            status: Status,
+            /// The task because of which it was cancelled.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            because: Option<TaskId>,
+        } => {
+            code: "task.not_failed",
+            kind: Conflict,
+            hint: "read the task; retry the one named in `because`, if there is one",
+            cause: "The task is unfinished, completed or cancelled. A task that was cancelled \
+                because of another one returns when that one is retried.",
+            remedy: "Retry the task named in `because`. Create another task if a cancelled one is \
+                wanted after all.",
+        }
+        /// A task that the failed one needs has ended as well.
+        #[error("task `{task}` needs task `{needs}`, which is {}", .status.phrase())]
+        NeedsRetry {
+            /// The task.
+            task: TaskId,
+            /// The dependency or parent that keeps it from running.
+            needs: TaskId,
+            /// The status of that one.
+            #[serde(rename = "task_status")]
+            status: Status,
+        } => {
+            code: "task.needs_retry",
+            kind: Conflict,
+            hint: "retry the task named in `needs` first",
+            cause: "A dependency of the task failed or was cancelled, or its parent was cancelled, \
+                so that it could not run.",
+            remedy: "Retry the task named in `needs`, then this one.",
+        }
+        /// The task of a pipeline's stage is retried with its stage.
+        #[error("task `{task}` belongs to stage `{stage}` of pipeline `{pipeline}`")]
+        OfAStage {
+            /// The task.
+            task: TaskId,
+            /// Its pipeline.
+            pipeline: PipelineName,
+            /// Its stage.
+            stage: StageName,
+        } => {
+            code: "task.of_a_stage",
+            kind: Conflict,
+            hint: "retry the stage with `pipeline.retry_stage`",
+            cause: "The pipeline decided what follows from the failure when the task failed.",
+            remedy: "Retry the stage: that creates new tasks for it.",
+        }
+        /// Retrying the task would restore more tasks than fit in one commit.
+        #[error("more than {max} tasks were cancelled because of task `{task}`")]
+        TooManyDependents {
+            /// The task.
+            task: TaskId,
+            /// The limit.
+            max: usize,
+        } => {
+            code: "task.too_many_dependents",
+            kind: TooLarge,
+            hint: "create the tasks again",
+            cause: "More than 5,000 tasks were cancelled because the task failed.",
+            remedy: "Create a new task, and new tasks that depend on it.",
         }
         /// The caller's session ended while it waited for a task.
         #[error("the session of agent `{agent}` ended while it waited for a task")]

@@ -4,68 +4,68 @@ use serde::{Deserialize, Serialize};
 
 use crate::histogram::Durations;
 
-/// Everything about the tasks of a workspace, or of one type.
+/// Statistics about the tasks of a workspace, or of one type.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Statistics {
-    /// How many there are.
+    /// Tasks by status.
     pub tasks: Counts,
-    /// How many claims wait for a task.
+    /// The number of waiting claims.
     pub claims_waiting: u64,
-    /// How long tasks stayed in each state that ends.
+    /// How long tasks stayed in each status.
     pub time_in_state: TimeInState,
-    /// Why tries failed, the most frequent reason first.
+    /// Reasons of failed attempts, most frequent first.
     pub failures: Vec<Failure>,
 }
 
-/// Tasks by status. Of finished tasks those that are still kept are counted.
+/// Tasks by status. Only finished tasks that are still kept are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counts {
-    /// Nobody works on them: ready, delayed and blocked together.
+    /// Pending: `ready`, `delayed` and `blocked` together.
     pub pending: u64,
-    /// Of these: those that can be claimed now.
+    /// Pending tasks that can be claimed now.
     pub ready: u64,
-    /// Of these: those whose time has not come.
+    /// Pending tasks whose start time has not come.
     pub delayed: u64,
-    /// Of these: those that wait for another task.
+    /// Pending tasks that wait for another task.
     pub blocked: u64,
-    /// Somebody holds their lease.
+    /// Tasks with a lease.
     pub in_progress: u64,
-    /// Handed to somebody who has not taken them up yet.
+    /// Tasks that were handed to an agent that has not claimed them yet.
     #[serde(default)]
     pub handed_off: u64,
-    /// A person must decide.
+    /// Tasks that wait for review.
     pub waiting_review: u64,
-    /// Done.
+    /// Completed tasks.
     pub completed: u64,
-    /// Given up.
+    /// Failed tasks.
     pub failed: u64,
-    /// Not wanted any more.
+    /// Cancelled tasks.
     pub cancelled: u64,
 }
 
-/// How long tasks stayed in each state that ends.
+/// How long tasks stayed in each status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimeInState {
-    /// Until somebody claimed them.
+    /// Until they were claimed.
     pub pending: Durations,
-    /// Until the work was done, failed or let go.
+    /// Until the attempt was completed, failed or released.
     pub in_progress: Durations,
-    /// Until whom they were handed to took them up.
+    /// Until the receiver of a hand-off claimed them.
     #[serde(default)]
     pub handed_off: Durations,
-    /// Until a person had decided.
+    /// Until they were reviewed.
     pub waiting_review: Durations,
 }
 
-/// A reason why tries failed.
+/// A reason of failed attempts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Failure {
-    /// The error's `code`, `reason` or `type`, or its text; `other` for all the rare ones.
+    /// The `code`, `reason` or `type` of the error, or its text; `other` for all rare ones.
     pub reason: String,
-    /// How many tries failed for it.
+    /// The number of failed attempts.
     pub count: u64,
 }

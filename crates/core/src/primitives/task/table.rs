@@ -1,5 +1,7 @@
 //! The facts about tasks.
 
+mod invariants;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -8,6 +10,7 @@ use super::{Event, List, Status, Task, Warning};
 use crate::limits;
 use crate::names::{AgentId, GroupName, TaskId, TaskType};
 use crate::numbers::{Revision, Token, WaitId};
+use crate::primitive::{self, Forgotten};
 use crate::space::batch::Moment;
 use crate::task::{
     Added, Claims, Counters, Facts, Leases, Links, Queues, Record, Stage, Statistics, Timers,
@@ -16,8 +19,8 @@ use crate::task::{
 use crate::time::Timestamp;
 use crate::waiting::wait::Wait;
 
-/// Every task of a workspace, and who waits for one. Changes only by [`Table::evolve`],
-/// [`Table::undo`] and [`Table::trim`].
+/// Every task of a workspace, and who waits for one. Changes only by `Table::evolve`,
+/// `Table::undo` and `Table::trim`.
 #[derive(Default)]
 pub struct Table {
     by_id: BTreeMap<TaskId, Arc<Record>>,
@@ -73,9 +76,12 @@ pub enum Due {
     Returns,
 }
 
-impl Table {
-    /// Applies a fact. Total: whatever `decide` can produce applies.
-    pub fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
+impl primitive::Table for Table {
+    type Event = Event;
+    type Undo = Undo;
+    type Facts = Facts;
+
+    fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
         let (created, latest) = (self.created, self.latest);
         let claim = self.evolve_claim(event, moment);
         let mut undo = Undo { task: None, added: None, claim, created, latest };
@@ -102,6 +108,89 @@ impl Table {
         undo
     }
 
+    fn undo(&mut self, undo: Undo) {
+        let Undo { task, added, claim, created, latest } = undo;
+        if let Some(added) = added {
+            self.counters.take_back(added);
+        }
+        if let Some((id, before)) = task {
+            self.replace(&id, before.as_ref());
+        }
+        match claim {
+            Some(Call::Began(wait)) => drop(self.dequeue(wait)),
+            Some(Call::Ended(waiting)) => self.queue(*waiting),
+            None => {}
+        }
+        (self.created, self.latest) = (created, latest);
+    }
+
+    fn facts(&self) -> Facts {
+        Facts {
+            records: self.by_id.values().map(Arc::clone).collect(),
+            claims: self.claims.all().cloned().collect(),
+            created: self.created,
+            past: self.counters.past(),
+        }
+    }
+
+    fn restore(facts: Facts) -> Self {
+        let Facts { records, claims, created, past } = facts;
+        let mut table = Self { created, ..Self::default() };
+        for record in records {
+            #[cfg(feature = "planted")]
+            if crate::planted::is("task.lost_in_a_snapshot") && record.attempts > 1 {
+                continue;
+            }
+            table.replace(&record.id, Some(&record));
+        }
+        for waiting in claims {
+            table.queue(waiting);
+        }
+        table.counters.remember(past);
+        table
+    }
+
+    fn check(&self) {
+        self.check_invariants();
+    }
+
+    fn next_deadline(&self) -> Option<Timestamp> {
+        let in_vain = self.in_vain.first().map(|_| Timestamp(0));
+        [in_vain, self.timers.next(), self.claims.next_end()].into_iter().flatten().min()
+    }
+
+    fn wake(&mut self, moment: Timestamp) {
+        self.awake_since = moment;
+        let held = self.leases.all();
+        let from = (Status::HandedOff, TaskId::least());
+        let handed = self.by_status.range(from..);
+        let handed = handed.take_while(|(status, _)| *status == Status::HandedOff);
+        let moved: Vec<TaskId> = held.chain(handed.map(|(_, task)| task)).cloned().collect();
+        for task in moved {
+            let record = Arc::clone(&self.by_id[&task]);
+            self.settle(Some(&record), Some(&record));
+        }
+    }
+
+    fn trim(&mut self) -> Vec<Forgotten> {
+        let forgotten = self.trim_to(limits::TASKS_FINISHED_MAX);
+        forgotten.into_iter().map(Forgotten::Task).collect()
+    }
+
+    fn wait_ids(&self) -> impl Iterator<Item = WaitId> {
+        self.claims.all().map(|waiting| waiting.wait.id)
+    }
+
+    fn is_waiting(&self, wait: WaitId) -> bool {
+        self.claims.get(wait).is_some()
+    }
+
+    fn holds(&self, token: Token) -> bool {
+        self.leases.has(token)
+    }
+}
+
+impl Table {
     fn evolve_claim(&mut self, event: &Event, moment: &Moment<'_>) -> Option<Call> {
         match event {
             Event::Queued { wait, claimant, until, types, capabilities, task, lease_ms } => {
@@ -132,25 +221,9 @@ impl Table {
             | Event::Completed { .. }
             | Event::Failed { .. }
             | Event::Cancelled { .. }
-            | Event::Reviewed { .. } => None,
+            | Event::Reviewed { .. }
+            | Event::Retried { .. } => None,
         }
-    }
-
-    /// Takes back one change; the latest must be taken back first.
-    pub fn undo(&mut self, undo: Undo) {
-        let Undo { task, added, claim, created, latest } = undo;
-        if let Some(added) = added {
-            self.counters.take_back(added);
-        }
-        if let Some((id, before)) = task {
-            self.replace(&id, before.as_ref());
-        }
-        match claim {
-            Some(Call::Began(wait)) => drop(self.dequeue(wait)),
-            Some(Call::Ended(waiting)) => self.queue(*waiting),
-            None => {}
-        }
-        (self.created, self.latest) = (created, latest);
     }
 
     fn queue(&mut self, waiting: Waiting) {
@@ -315,35 +388,34 @@ impl Table {
     }
 
     /// Why a task can never be done.
-    fn doom_of<'a>(&self, record: &'a Record) -> Option<(&'a TaskId, Status)> {
-        let status = |task: &TaskId| self.by_id.get(task).map(|record| record.status);
-        let parent = record.parent().filter(|task| status(task) == Some(Status::Cancelled));
-        if let Some(parent) = parent {
-            return Some((parent, Status::Cancelled));
-        }
-        record.depends_on().iter().find_map(|task| match status(task)? {
-            dead @ (Status::Failed | Status::Cancelled) => Some((task, dead)),
-            Status::Pending
-            | Status::InProgress
-            | Status::HandedOff
-            | Status::WaitingReview
-            | Status::Completed => None,
-        })
+    pub(super) fn doom_of<'a>(&'a self, record: &'a Record) -> Option<(&'a TaskId, Status)> {
+        self.dooms_of(record).next()
+    }
+
+    /// The tasks that keep a task from ever being done: a cancelled parent, and dependencies that
+    /// failed or were cancelled.
+    pub(super) fn dooms_of<'a>(
+        &'a self,
+        record: &'a Record,
+    ) -> impl Iterator<Item = (&'a TaskId, Status)> {
+        let ended = |task: &'a TaskId| Some((task, self.by_id.get(task)?.status));
+        let parent = record.parent().and_then(ended);
+        let parent = parent.filter(|(_, status)| *status == Status::Cancelled);
+        let dependencies = record.depends_on().iter().filter_map(ended);
+        let is_dead = |status| matches!(status, Status::Failed | Status::Cancelled);
+        parent.into_iter().chain(dependencies.filter(move |(_, status)| is_dead(*status)))
     }
 
     /// What of its dependencies a task still waits for.
     pub fn waiting_for<'a>(&'a self, record: &'a Record) -> impl Iterator<Item = &'a TaskId> {
-        let is_open = |task: &&TaskId| {
-            self.by_id.get(*task).is_some_and(|record| record.status != Status::Completed)
-        };
-        let depends_on = record.depends_on().iter().filter(|_| !record.status.is_finished());
-        depends_on.filter(is_open)
+        self.incomplete(record).filter(|_| !record.status.is_finished())
     }
 
-    /// Forgets the tasks that finished first, if there are too many. It happens after every batch,
-    /// to the same tasks whenever the batch is replayed. Answers with those it has forgotten.
-    pub fn trim(&mut self) -> Vec<TaskId> {
-        self.trim_to(limits::TASKS_FINISHED_MAX)
+    /// The dependencies of a task that are not completed.
+    pub(super) fn incomplete<'a>(&'a self, record: &'a Record) -> impl Iterator<Item = &'a TaskId> {
+        record.depends_on().iter().filter(|task| {
+            self.by_id.get(*task).is_some_and(|record| record.status != Status::Completed)
+        })
     }
 
     pub(super) fn trim_to(&mut self, finished_max: usize) -> Vec<TaskId> {
@@ -421,11 +493,6 @@ impl Table {
         self.claims.all().map(|waiting| &waiting.wait)
     }
 
-    /// Whether a call waits.
-    pub fn is_waiting(&self, wait: WaitId) -> bool {
-        self.claims.get(wait).is_some()
-    }
-
     /// What is linked to what.
     pub fn links(&self) -> &Links {
         &self.links
@@ -444,11 +511,6 @@ impl Table {
     /// Who works on what.
     pub fn leases(&self) -> &Leases {
         &self.leases
-    }
-
-    /// Whether a lease that stands has this token.
-    pub fn holds(&self, token: Token) -> bool {
-        self.leases.has(token)
     }
 
     /// Counts, durations and failures.
@@ -509,97 +571,5 @@ impl Table {
             waiting.task.as_ref().is_none_or(|task| !self.in_vain.contains(task))
         });
         in_vain.chain(over)
-    }
-
-    /// When the engine should next send [`Command::Expire`](super::Command::Expire).
-    pub fn next_deadline(&self) -> Option<Timestamp> {
-        let in_vain = self.in_vain.first().map(|_| Timestamp(0));
-        [in_vain, self.timers.next(), self.claims.next_end()].into_iter().flatten().min()
-    }
-
-    /// The workspace is served again from this moment on. Nobody loses a lease for a silence during
-    /// which there was no server to hear a heartbeat.
-    pub fn wake(&mut self, moment: Timestamp) {
-        self.awake_since = moment;
-        let held = self.leases.all();
-        let from = (Status::HandedOff, TaskId::least());
-        let handed = self.by_status.range(from..);
-        let handed = handed.take_while(|(status, _)| *status == Status::HandedOff);
-        let moved: Vec<TaskId> = held.chain(handed.map(|(_, task)| task)).cloned().collect();
-        for task in moved {
-            let record = Arc::clone(&self.by_id[&task]);
-            self.settle(Some(&record), Some(&record));
-        }
-    }
-
-    /// Everything, for a snapshot.
-    pub fn facts(&self) -> Facts {
-        Facts {
-            records: self.by_id.values().map(Arc::clone).collect(),
-            claims: self.claims.all().cloned().collect(),
-            created: self.created,
-            past: self.counters.past(),
-        }
-    }
-
-    /// Puts together what a snapshot holds.
-    pub fn restore(facts: Facts) -> Self {
-        let Facts { records, claims, created, past } = facts;
-        let mut table = Self { created, ..Self::default() };
-        for record in records {
-            #[cfg(feature = "planted")]
-            if crate::planted::is("task.lost_in_a_snapshot") && record.attempts > 1 {
-                continue;
-            }
-            table.replace(&record.id, Some(&record));
-        }
-        for waiting in claims {
-            table.queue(waiting);
-        }
-        table.counters.remember(past);
-        table
-    }
-
-    /// Asserts the invariants of the module's story.
-    pub fn check(&self) {
-        self.queues.check();
-        self.claims.check();
-        let records = || self.by_id.values();
-        let count = |wanted: fn(&Record) -> bool| records().filter(|record| wanted(record)).count();
-        assert_eq!(self.queues.len(), count(|record| record.ready), "what is ready is in line");
-        let held = count(|record| record.status == Status::InProgress);
-        assert_eq!(self.leases.counts(), [held; 2], "one lease for each");
-        let apart = count(|record| record.status != Status::Pending);
-        assert_eq!(self.by_status.len(), apart, "what is not pending is listed apart");
-        for record in records() {
-            assert_eq!(record.lease.is_some(), record.status == Status::InProgress);
-            let may_be_ready = matches!(record.status, Status::Pending | Status::HandedOff);
-            assert!(!record.ready || may_be_ready, "what is ready is in nobody's hands");
-            assert!(record.number < self.created, "all were counted");
-            let waits = self.waiting_for(record).next().is_some();
-            assert!(!(waits && record.ready), "what waits for another task is not ready");
-            assert_eq!(self.stages.get(&record.id).copied(), self.stage_of(record));
-            assert_eq!(self.timers.get(&record.id), self.moment_of(record), "{}", record.id);
-            let is_free = record.status.is_finished() && !self.links.is_needed(&record.id);
-            let ended = record.finished_at().map(|time| (time, record.number, record.id.clone()));
-            assert_eq!(is_free, ended.is_some_and(|ended| self.forgettable.contains(&ended)));
-            for task in record.depends_on().iter().filter(|_| !record.status.is_finished()) {
-                assert!(self.by_id.contains_key(task), "what is waited for is known");
-            }
-        }
-        let unready = count(|record| record.status == Status::Pending && !record.ready);
-        assert_eq!(self.stages.len(), unready, "what is pending is ready or waits");
-        assert!(self.timers.len() <= self.by_id.len(), "only known tasks have a moment");
-        for waiting in self.claims.all() {
-            let Waiting { wait, types, capabilities, task, .. } = waiting;
-            let wanted = match task {
-                Some(task) => self.get(task).filter(|record| record.ready),
-                None => self.first(&wait.agent, types.as_ref(), capabilities),
-            };
-            assert!(
-                !wanted.is_some_and(|record| waiting.wants(record)),
-                "nobody waits for what is there"
-            );
-        }
     }
 }

@@ -44,6 +44,67 @@ scenarios! {
         (9, "ada", "task.history a",                 "about the past"),
     ]
 
+    a_failed_task_is_retried_with_what_was_cancelled_because_of_it => [
+        (0, "ann", r#"task.create w id="a" max_retries=0"#,   "task.created a w ready"),
+        (0, "ann", r#"task.create w id="b" max_retries=0"#,   "task.created b w ready"),
+        (0, "ann", r#"task.create w id="c" depends_on=["a"] deadline_ms=50"#, "task.created c w"),
+        (0, "ann", r#"task.create w id="d" depends_on=["a","b"]"#, "task.created d w"),
+        (0, "ann", r#"task.create w id="e" parent="c""#,      "task.created e w ready"),
+        (0, "ann", r#"task.create w id="f" depends_on=["c"]"#, "task.created f w"),
+        (1, "ann", r#"task.cancel f reason="unwanted""#, "task.cancelled f (unwanted)"),
+        (1, "ann", "task.retry a",                            "refused task.not_failed"),
+        (2, "ada", r#"task.claim task="a""#,                  "task.claimed a by ada token=8"),
+        (3, "ada", r#"task.fail a token=8 error="no""#,
+            "task.failed a \"no\" for good; \
+             task.cancelled c (task `a`, which it needs, is failed); \
+             task.cancelled d (task `a`, which it needs, is failed); \
+             task.cancelled e (task `c`, which it needs, is cancelled)"),
+        (4, "ada", r#"task.claim task="b""#,                  "task.claimed b by ada token=10"),
+        (5, "ada", r#"task.fail b token=10 error="no""#,      "task.failed b \"no\" for good"),
+        (6, "ann", "task.retry c",                            "refused task.not_failed"),
+        (6, "ann", "task.retry nope",                         "refused task.not_found"),
+        (6, "ann", "task.retry a deadline_ms=0",              "refused task.out_of_range"),
+        // `d` stays cancelled, since `b` failed as well; `f` was cancelled by hand.
+        (60, "ann", r#"task.retry a reason="repaired""#,
+            "task.retried a (repaired); task.retried c; task.retried e; task.ready a"),
+        (60, "ann", "task.get c",                             r#"c pending after ["a"]"#),
+        (61, "ann", "task.retry b",
+            "task.retried b; task.retried d; task.ready b"),
+        (62, "ada", r#"task.claim task="a""#,                 "task.claimed a by ada token=14"),
+        (62, "ada", "task.complete a token=8",                "refused task.stale_token"),
+        (63, "ada", "task.complete a token=14",
+            "task.completed a; task.ready c"),
+    ]
+
+    a_task_is_retried_only_if_it_can_run => [
+        (0,  "ann", r#"task.create w id="a" max_retries=0"#,  "task.created a w ready"),
+        (0,  "ann", r#"task.create w id="b" depends_on=["a"] deadline_ms=10"#, "task.created b w"),
+        (10, "ann", "time",
+            "task.failed b {\"reason\":\"deadline\"} for good"),
+        // It waits for what it depends on, as at first.
+        (11, "ann", "task.retry b deadline_ms=10",            "task.retried b"),
+        (11, "ann", "task.get b",
+            r#"b pending after ["a"] error={"reason":"deadline"}"#),
+        (21, "ann", "time",
+            "task.failed b {\"reason\":\"deadline\"} for good"),
+        (22, "ada", r#"task.claim task="a""#,                 "task.claimed a by ada token=6"),
+        (23, "ada", r#"task.fail a token=6 error="no""#,      "task.failed a \"no\" for good"),
+        (24, "ann", "task.retry b",                           "refused task.needs_retry"),
+        (25, "ann", "task.retry a",                           "task.retried a; task.ready a"),
+        (26, "ann", "task.retry b",                           "task.retried b"),
+        // A stage decides for itself what follows from a failure.
+        (30, "ann", r#"pipeline.create p automatic=true stages=[{"name":"s","max_retries":0}]"#,
+            "pipeline.created p [s] automatic; pipeline.stage_ready p/s [p-0000000010]; \
+             task.created p-0000000010 s ready"),
+        (31, "ada", r#"task.claim types=["s"]"#,
+            "task.claimed p-0000000010 by ada token=11; pipeline.stage_started p/s by ada"),
+        (32, "ada", r#"task.fail p-0000000010 token=11 error="no""#,
+            "task.failed p-0000000010 \"no\" for good; pipeline.stage_failed p/s \
+             {\"error\":\"no\",\"reason\":\"task_failed\",\"task\":\"p-0000000010\"}; \
+             pipeline.failed p"),
+        (33, "ann", "task.retry p-0000000010",                "refused task.of_a_stage"),
+    ]
+
     the_more_important_and_the_older_come_first => [
         (0,      "ann", r#"task.create w id="old""#,                 "task.created old w ready"),
         (0,      "ann", r#"task.create w id="older" priority=-1"#,   "task.created older w ready"),
@@ -498,7 +559,7 @@ scenarios! {
 #[test]
 fn every_word_is_reached() {
     let source = include_str!("vocabulary.rs");
-    let elsewhere = ["task.too_many", "task.subtree_too_large"];
+    let elsewhere = ["task.too_many", "task.subtree_too_large", "task.too_many_dependents"];
     check_codes(Rejection::REFUSALS, SCENARIOS, &elsewhere);
     // By hand-offs.
     let elsewhere = ["task.offered", "task.taken_back", "task.handed_over", "task.handed_off"];

@@ -10,29 +10,29 @@ use crate::numbers::{Revision, Token};
 use crate::state::Warning;
 use crate::time::Timestamp;
 
-/// Where a task is in its life.
+/// The status of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TaskStatus"))]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Nobody works on it.
+    /// Waiting to be claimed.
     Pending,
-    /// Somebody holds its lease.
+    /// An agent holds its lease.
     InProgress,
-    /// It was handed to an agent that has not taken it up yet.
+    /// Handed to an agent that has not claimed it yet.
     HandedOff,
-    /// It failed too often, and a person decides.
+    /// It failed too often, and waits for review.
     WaitingReview,
-    /// It was done.
+    /// It was completed.
     Completed,
-    /// It was given up.
+    /// It failed for good.
     Failed,
-    /// It is not wanted any more.
+    /// It was cancelled.
     Cancelled,
 }
 
 impl Status {
-    /// Every status, in the order of a life.
+    /// Every status, in the order of the life cycle.
     pub const ALL: [Self; 7] = [
         Self::Pending,
         Self::InProgress,
@@ -43,7 +43,7 @@ impl Status {
         Self::Cancelled,
     ];
 
-    /// Whether nothing changes any more.
+    /// Whether it never changes again.
     pub fn is_finished(self) -> bool {
         match self {
             Self::Pending | Self::InProgress | Self::HandedOff | Self::WaitingReview => false,
@@ -51,7 +51,7 @@ impl Status {
         }
     }
 
-    /// The status as it stands on the wire.
+    /// The status as on the wire.
     pub fn word(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -64,7 +64,7 @@ impl Status {
         }
     }
 
-    /// The status as it stands in a sentence, after `is`.
+    /// The status as used in a sentence, after `is`.
     pub fn phrase(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -78,19 +78,20 @@ impl Status {
     }
 }
 
-/// How long to wait before the next try: `initial_ms`, then each time `multiplier` times as long,
-/// up to `max_ms`, each spread by the part `jitter` to either side.
+/// The delay before the next attempt: `initial_ms`, multiplied by `multiplier` after each failure,
+/// up to `max_ms`, and randomised by the fraction `jitter` in both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Backoff {
-    /// Before the first repetition.
+    /// The delay before the first retry in milliseconds.
     pub initial_ms: u64,
-    /// By how much longer each time; at least 1.
+    /// The factor by which each delay grows; at least 1.
     pub multiplier: f64,
-    /// The longest, before it is spread.
+    /// The maximum delay in milliseconds, before jitter.
     pub max_ms: u64,
-    /// How far it is spread, so that what failed together is not repeated together: 0 to 1.
+    /// The fraction of random variation, 0 to 1, so that tasks that failed together are not retried
+    /// together.
     pub jitter: f64,
 }
 
@@ -100,148 +101,148 @@ impl Default for Backoff {
     }
 }
 
-/// What becomes of a task that failed too often.
+/// What happens to a task after its last attempt has failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum OnExhausted {
-    /// It has failed.
+    /// The task fails.
     #[default]
     Fail,
-    /// It waits for a person to decide.
+    /// The task waits for review.
     Review,
-    /// This agent tries, as often again; after that it has failed.
+    /// This agent gets the same number of attempts; after that the task fails.
     Agent(AgentId),
 }
 
-/// The right to work on a task.
+/// The right to work on a task for a limited time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Lease {
-    /// Who works on it.
+    /// The holder.
     pub holder: AgentId,
-    /// What every later call about it must carry.
+    /// The fencing token, which every later call about the task must carry.
     pub token: Token,
-    /// Since when.
+    /// When it was claimed.
     pub claimed_at: Timestamp,
-    /// When it ends unless it is renewed.
+    /// When it expires unless it is renewed.
     pub expires_at: Timestamp,
-    /// How long a renewal lasts.
+    /// The lease in milliseconds that a renewal grants.
     pub lease_ms: u64,
-    /// It is offered to another by this hand-off: until that is settled it does not end.
+    /// The hand-off that offers the task; until that is settled the lease does not expire. Absent
+    /// if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handoff: Option<HandoffId>,
 }
 
-/// How far the work is.
+/// The progress of a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Progress {
-    /// The part that is done: 0 to 1.
+    /// The completed fraction, 0 to 1.
     pub fraction: f64,
-    /// In words.
+    /// A note in words. Absent if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// When that was said.
+    /// When it was reported.
     pub at: Timestamp,
 }
 
-/// A task as callers see it.
+/// A task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Task {
-    /// Which.
+    /// The id of the task.
     pub id: TaskId,
-    /// What kind of work it is.
+    /// The task type.
     #[serde(rename = "type")]
     pub task_type: TaskType,
-    /// Where it is in its life.
+    /// The status.
     pub status: Status,
-    /// What is to be done, in words.
+    /// Human-readable description. Absent if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What is to be done, as data.
+    /// The work as data. Absent if not given.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub definition: Option<Json>,
-    /// Who wants it.
+    /// The agent that created it.
     pub requested_by: AgentId,
-    /// The only agent that may work on it.
+    /// The only agent that may claim it. Absent if any agent may.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assigned_agent: Option<AgentId>,
-    /// What an agent must be able to do to work on it.
+    /// Capabilities that an agent needs to claim it. Absent if there are none.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub capabilities: BTreeSet<String>,
-    /// Higher is sooner.
+    /// The priority; higher is claimed first.
     pub priority: i32,
-    /// Which tasks it belongs with.
+    /// The group. Absent if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<GroupName>,
-    /// The task it is a part of: with that it is cancelled.
+    /// The parent task; if that is cancelled, this one is too. Absent if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<TaskId>,
-    /// What must be completed before.
+    /// Tasks that must be completed first. Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<TaskId>,
-    /// What of that is not yet.
+    /// The dependencies that are not completed yet. Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waiting_for: Vec<TaskId>,
-    /// It is not begun before.
+    /// It cannot be claimed before this time. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_before: Option<Timestamp>,
-    /// It has failed if it is not finished by then.
+    /// It fails unless it is finished by then. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Timestamp>,
-    /// How often it may be tried again.
+    /// How often a failed attempt is retried.
     pub max_retries: u64,
-    /// How long to wait before that.
+    /// The delay before a retry.
     pub backoff: Backoff,
-    /// What becomes of it after that.
+    /// What happens after the last attempt.
     pub on_exhausted: OnExhausted,
     /// How often it was claimed.
     pub attempts: u64,
-    /// How many tries have failed.
+    /// The number of failed attempts.
     pub retries: u64,
-    /// Who works on it.
+    /// The lease. Absent if no agent holds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<Lease>,
-    /// How far the work is.
+    /// The last reported progress. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<Progress>,
-    /// What came of it; of a task in progress, so far.
+    /// The result; for a task in progress, the result so far. Absent if there is none.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub result: Option<Json>,
-    /// What it made besides: a list.
+    /// References to what it produced: a list. Absent if there are none.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub artifacts: Option<Json>,
-    /// Why the last try failed.
+    /// The error of the last failed attempt. Absent if there is none.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub error: Option<Json>,
-    /// Why it was last released, cancelled or reviewed so.
+    /// The reason of the last release, cancellation or review. Absent if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Which version of the definition's schema it follows.
+    /// The version of the schema of `definition`. Absent if not given.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub schema_version: Option<Json>,
-    /// Whatever else is worth knowing: an object.
+    /// An object with free-form metadata. Absent if not given.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
-    /// The trace that it is a part of, as W3C Trace Context writes it: whoever works on it goes on
-    /// with that.
+    /// W3C trace context (`traceparent`), to be continued by the worker. Absent if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<Traceparent>,
     /// When it was created.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// When it was last changed.
     pub updated_at: Timestamp,
-    /// When it was first claimed.
+    /// When it was first claimed. Absent before that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
-    /// When it was completed, failed or cancelled.
+    /// When it was completed, failed or cancelled. Absent before that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<Timestamp>,
-    /// The revision that made it what it is.
+    /// The revision of the last change.
     pub revision: Revision,
-    /// What the call that made it should have been told.
+    /// Warnings about the call that created it. Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
 }

@@ -5,18 +5,21 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::json::{Json, given};
-use crate::names::{AgentId, HandoffId, TaskId, TaskType};
+#[cfg(feature = "schema")]
+use crate::limits;
+use crate::names::{AgentId, HandoffId, TaskId, TaskType, Traceparent};
 use crate::numbers::{Revision, Token, WaitId};
+use crate::primitive;
 use crate::time::Timestamp;
 use crate::waiting::wait::{Left, Step};
 
 use super::{
     Cause, Claim, Complete, Create, Created, Fail, Heartbeat, List, Outcome, Reassignment, Release,
-    Report, Returns, Review, Statistics, Task, Transition, Update, Verdict, Why, load,
+    Report, Retry, Returns, Review, Statistics, Task, Transition, Update, Verdict, Why, load,
 };
 pub use crate::state::Warning;
 
-/// What one may ask of tasks so that they change.
+/// Commands that change tasks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -37,310 +40,368 @@ pub enum Command {
     Complete(Box<Complete>),
     /// `task.fail`
     Fail(Fail),
-    /// `task.cancel`: the task and everything below it.
+    /// `task.cancel`: the task and its subtasks.
     Cancel {
-        /// Which task.
+        /// The task.
         task: TaskId,
-        /// Why.
+        /// The reason, which is recorded. Default: none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
     /// `task.review`
     Review(Review),
-    /// Sent by the policies when a task that somebody may wait for has become ready, or will never.
+    /// `task.retry`
+    Retry(Retry),
+    /// Sent by a policy when a task that a call may wait for has become ready, or never will.
     Assign {
-        /// Which task.
+        /// The task.
         task: TaskId,
     },
-    /// Sent by the policies when a stage of a pipeline needs its tasks no longer.
+    /// Sent by a policy when a stage of a pipeline no longer needs its tasks.
     CancelAll {
-        /// Which tasks.
+        /// The tasks.
         tasks: Vec<TaskId>,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// Sent by the policies when a hand-off moves a task.
+    /// Sent by a policy when a hand-off moves a task.
     Pass(Reassignment),
-    /// Sent by the policies when an agent's session has ended.
+    /// Sent by a policy when the session of an agent has ended.
     LetGo {
-        /// Whose.
+        /// The agent.
         agent: AgentId,
     },
-    /// Sent by the engine when a caller is gone.
+    /// Sent by the engine when the caller of a waiting call is gone.
     GiveUp {
-        /// Which call.
+        /// The waiting call.
         wait: WaitId,
     },
-    /// Sent by the engine when [`Table::next_deadline`](super::Table::next_deadline) has passed.
+    /// Sent by the engine when `Table::next_deadline` has passed.
     Expire,
 }
 
-/// What one may ask of tasks without changing them.
+/// Queries about tasks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Query {
     /// `task.get`
     Get {
-        /// Which task.
+        /// The task.
         task: TaskId,
     },
     /// `task.list`
     List(List),
     /// `task.stats`
     Stats {
-        /// Only tasks of this type.
+        /// Only tasks of this type. If omitted, all tasks.
         #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
         task_type: Option<TaskType>,
     },
     /// `task.why`: why it is not running.
     Why {
-        /// Which task.
+        /// The task.
         task: TaskId,
     },
-    /// `task.history`: a page of what happened to it, newest first.
+    /// `task.history`: a page of its events, newest first.
     History {
-        /// Which task.
+        /// The task.
         task: TaskId,
-        /// How many at most.
+        /// The maximum number of results.
+        #[cfg_attr(feature = "schema", schemars(
+            extend("default" = limits::PAGE_DEFAULT),
+            range(min = 1, max = limits::PAGE_MAX),
+        ))]
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limit: Option<u64>,
-        /// Where the page before ended.
+        /// The `cursor` of the previous page. If omitted, the first page is returned.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<String>,
     },
 }
 
-/// Answers of tasks.
+/// Replies about tasks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
     /// One task.
     Task(Box<Task>),
-    /// The task that was claimed; nothing if there was none to get in time.
+    /// The claimed task. `null` if there was none in time.
     Claimed(Option<Box<Task>>),
-    /// A task is done.
+    /// A task was completed.
     Completed {
-        /// Which.
+        /// The completed task.
         task: Box<Task>,
-        /// The one that was claimed next.
+        /// The task claimed by `then_claim`. Absent if there was none, or `then_claim` was not
+        /// given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         next: Option<Box<Task>>,
     },
-    /// A page of tasks, by id. It may have fewer than were asked for, or none, and still not be the
-    /// last: that is the one without a cursor.
+    /// A page of tasks, by id. It may have fewer results than requested, or none, and not be the
+    /// last: only the last page has no cursor.
     Tasks {
-        /// The page.
+        /// The results on this page.
         tasks: Vec<Task>,
-        /// Where to go on, if there is more.
+        /// The cursor of the next page. Absent on the last page.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<TaskId>,
     },
-    /// How many there are, how long they took, why they failed.
+    /// Counts, durations and failure reasons.
     Stats(Box<Statistics>),
     /// Why a task is not running.
     Why(Box<Why>),
-    /// A page of what happened to a task, newest first.
+    /// A page of events of a task, newest first.
     History {
-        /// The page.
+        /// The results on this page.
         events: Vec<Transition>,
-        /// What happened up to this revision is no longer kept; 0 if all of it is.
+        /// Events up to this revision are no longer kept; 0 if all are kept.
         #[serde(default)]
         oldest: Revision,
-        /// Where to go on, if there is more.
+        /// The cursor of the next page. Absent on the last page.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<String>,
     },
-    /// Nothing had to be done.
+    /// Nothing was done.
     Done,
 }
 
-/// Facts about tasks.
+/// Events of tasks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// Somebody wants something done.
+    /// A task was created.
     Created(Box<Created>),
-    /// Somebody works on it.
+    /// A task was claimed.
     Claimed {
-        /// Which task.
+        /// The task.
         task: TaskId,
-        /// Who.
+        /// The holder.
         holder: AgentId,
-        /// The lease's token.
+        /// The token of the lease.
         token: Token,
-        /// How long the lease is.
+        /// The lease in milliseconds.
         lease_ms: u64,
-        /// The call that waited for it.
+        /// The waiting call that this answers.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         wait: Option<WaitId>,
     },
     /// A claim waits for a task.
     Queued {
-        /// Which call.
+        /// The waiting call.
         wait: WaitId,
-        /// Who waits.
+        /// The agent that waits.
         claimant: AgentId,
-        /// Until when at most.
+        /// When the wait times out.
         until: Timestamp,
         /// Only tasks of these types.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         types: Option<BTreeSet<TaskType>>,
-        /// What the claimant can do.
+        /// The capabilities of the claimant.
         #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
         capabilities: BTreeSet<String>,
         /// Only this task.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
-        /// How long the lease shall be.
+        /// The requested lease in milliseconds.
         lease_ms: u64,
     },
-    /// A claim waits no longer.
+    /// A claim stopped waiting without a task.
     GaveUp {
-        /// Which call.
+        /// The waiting call.
         wait: WaitId,
-        /// Who waited.
+        /// The agent that waited.
         claimant: AgentId,
-        /// Why.
+        /// The reason.
         left: Left,
     },
-    /// The lease lasts longer.
+    /// The lease was renewed.
     Renewed {
-        /// Which task.
+        /// The task.
         task: TaskId,
-        /// How long from now on.
+        /// The new lease in milliseconds.
         lease_ms: u64,
     },
-    /// The work went on; the lease lasts longer.
+    /// Progress was reported, and the lease renewed.
     Progressed {
-        /// Which task.
+        /// The task.
         task: TaskId,
-        /// The part that is done.
+        /// The completed fraction.
         fraction: f64,
-        /// In words.
+        /// A note in words.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
     },
-    /// The worker changed something about it: each field that is here, to what it says.
+    /// The holder updated fields; each one that is present has changed.
     Updated {
-        /// Which task.
+        /// The task.
         task: TaskId,
-        /// What is to be done, in words.
+        /// The new description.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         description: Option<String>,
-        /// What is to be done, as data.
+        /// The new definition.
         #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
         definition: Option<Json>,
-        /// Whatever else is worth knowing.
+        /// The new metadata.
         #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
         metadata: Option<Json>,
-        /// What came of it so far.
+        /// The new result so far.
         #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
         result: Option<Json>,
-        /// Higher is sooner.
+        /// The new priority.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         priority: Option<i32>,
     },
-    /// The worker let it go; that counts as no try.
+    /// The holder released it. This does not count as a failed attempt.
     Released {
-        /// Which task.
+        /// The task.
         task: TaskId,
-        /// Why.
+        /// The reason, if given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// It can be claimed: its time has come, or what it waited for is done.
+    /// It can be claimed: its delay has passed, or its dependencies are completed.
     Ready {
-        /// Which task.
+        /// The task.
         task: TaskId,
     },
-    /// Its holder offers it to another, and holds it until that is settled.
+    /// Its holder offers it to another agent, and keeps it until that is settled.
     Offered {
-        /// Which task.
+        /// The task.
         task: TaskId,
-        /// By which hand-off.
+        /// The hand-off.
         handoff: HandoffId,
     },
-    /// Nobody took it: its holder goes on, with a lease that begins anew.
+    /// The offer ended without acceptance: the holder keeps it, with a renewed lease.
     TakenBack {
-        /// Which task.
+        /// The task.
         task: TaskId,
-        /// By which hand-off it was offered.
+        /// The hand-off that offered it.
         handoff: HandoffId,
     },
-    /// Another goes on with it: the lease and the token before are void.
+    /// Another agent holds it now; the previous lease and token are void.
     HandedOver {
-        /// Which task.
+        /// The task.
         task: TaskId,
-        /// By which hand-off.
+        /// The hand-off.
         handoff: HandoffId,
-        /// Who holds it now.
+        /// The new holder.
         holder: AgentId,
-        /// The lease's token.
+        /// The token of the lease.
         token: Token,
-        /// How long the lease is.
+        /// The lease in milliseconds.
         lease_ms: u64,
     },
-    /// Its holder has finished with it, and another shall take it up.
+    /// Its holder handed it to another agent, which has to claim it.
     HandedOff {
-        /// Which task.
+        /// The task.
         task: TaskId,
-        /// By which hand-off.
+        /// The hand-off.
         handoff: HandoffId,
-        /// Who shall.
+        /// The receiving agent.
         to: AgentId,
-        /// What becomes of it otherwise.
+        /// What happens if it is not claimed.
         returns: Returns,
     },
-    /// It is done.
+    /// It was completed.
     Completed {
-        /// Which task.
+        /// The task.
         task: TaskId,
-        /// What came of it; what there was so far if not given.
+        /// The result. Absent if the result so far stands.
         #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
         result: Option<Json>,
-        /// What it made besides.
+        /// References to what it produced.
         #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
         artifacts: Option<Json>,
     },
-    /// A try failed, or its time was over.
+    /// An attempt failed, or the deadline passed.
     Failed {
-        /// Which task.
+        /// The task.
         task: TaskId,
-        /// What went wrong.
+        /// The error.
         error: Json,
-        /// Who says so.
+        /// Who reported it.
         cause: Cause,
-        /// What becomes of it.
+        /// What happens to the task.
         outcome: Outcome,
     },
-    /// It is not wanted any more.
+    /// It was cancelled.
     Cancelled {
-        /// Which task.
+        /// The task.
         task: TaskId,
-        /// Why.
+        /// The reason, if given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+        /// The task whose end made this one impossible. Retrying that task restores this one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        because: Option<TaskId>,
+    },
+    /// A failed task is pending again, or a task that was cancelled because of it.
+    Retried {
+        /// The task.
+        task: TaskId,
+        /// The retried task that this one was cancelled with; none if this is that task.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        because: Option<TaskId>,
+        /// The deadline from now on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        deadline: Option<Timestamp>,
+        /// Why it is retried.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// A person has decided about it.
+    /// It was reviewed.
     Reviewed {
-        /// Which task.
+        /// The task.
         task: TaskId,
-        /// What.
+        /// The verdict.
         verdict: Verdict,
-        /// Why.
+        /// The note of the reviewer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
-        /// What came of it.
+        /// The result.
         #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
         result: Option<Json>,
     },
 }
 
+impl primitive::Command for Command {
+    fn wait_ms(&self) -> Option<u64> {
+        if let Self::Claim(claim) = self { claim.wait_ms } else { None }
+    }
+
+    fn traceparent(&mut self) -> Option<&mut Option<Traceparent>> {
+        if let Self::Create(create) = self { Some(&mut create.traceparent) } else { None }
+    }
+}
+
 impl Event {
-    /// The event's type, as watchers and history know it.
-    pub fn kind(&self) -> &'static str {
+    /// The task that it is about; none if it is about a waiting claim.
+    pub fn task(&self) -> Option<&TaskId> {
+        match self {
+            Self::Created(created) => Some(&created.task),
+            Self::Claimed { task, .. }
+            | Self::Renewed { task, .. }
+            | Self::Progressed { task, .. }
+            | Self::Updated { task, .. }
+            | Self::Released { task, .. }
+            | Self::Ready { task }
+            | Self::Offered { task, .. }
+            | Self::TakenBack { task, .. }
+            | Self::HandedOver { task, .. }
+            | Self::HandedOff { task, .. }
+            | Self::Completed { task, .. }
+            | Self::Failed { task, .. }
+            | Self::Cancelled { task, .. }
+            | Self::Reviewed { task, .. }
+            | Self::Retried { task, .. } => Some(task),
+            Self::Queued { .. } | Self::GaveUp { .. } => None,
+        }
+    }
+}
+
+impl primitive::Event for Event {
+    fn kind(&self) -> &str {
         match self {
             Self::Created(_) => "task.created",
             Self::Claimed { .. } => "task.claimed",
@@ -359,90 +420,40 @@ impl Event {
             Self::Failed { .. } => "task.failed",
             Self::Cancelled { .. } => "task.cancelled",
             Self::Reviewed { .. } => "task.reviewed",
+            Self::Retried { .. } => "task.retried",
         }
     }
 
-    /// The task it is about; none if it is about a claim that waits.
-    pub fn task(&self) -> Option<&TaskId> {
-        match self {
-            Self::Created(created) => Some(&created.task),
-            Self::Claimed { task, .. }
-            | Self::Renewed { task, .. }
-            | Self::Progressed { task, .. }
-            | Self::Updated { task, .. }
-            | Self::Released { task, .. }
-            | Self::Ready { task }
-            | Self::Offered { task, .. }
-            | Self::TakenBack { task, .. }
-            | Self::HandedOver { task, .. }
-            | Self::HandedOff { task, .. }
-            | Self::Completed { task, .. }
-            | Self::Failed { task, .. }
-            | Self::Cancelled { task, .. }
-            | Self::Reviewed { task, .. } => Some(task),
-            Self::Queued { .. } | Self::GaveUp { .. } => None,
-        }
-    }
-
-    /// The two parts of its subject: `tasks/` and the task, or `claims/` and who waits.
-    pub fn subject_parts(&self) -> [&str; 2] {
+    /// `tasks/` and the task, or `claims/` and who waits.
+    fn subject_parts(&self) -> [&str; 4] {
         match self {
             Self::Queued { claimant, .. } | Self::GaveUp { claimant, .. } => {
-                ["claims/", claimant.as_str()]
+                ["claims/", claimant.as_str(), "", ""]
             }
-            Self::Created(_)
-            | Self::Claimed { .. }
-            | Self::Renewed { .. }
-            | Self::Progressed { .. }
-            | Self::Updated { .. }
-            | Self::Released { .. }
-            | Self::Ready { .. }
-            | Self::Offered { .. }
-            | Self::TakenBack { .. }
-            | Self::HandedOver { .. }
-            | Self::HandedOff { .. }
-            | Self::Completed { .. }
-            | Self::Failed { .. }
-            | Self::Cancelled { .. }
-            | Self::Reviewed { .. } => {
-                ["tasks/", self.task().expect("all others are about a task").as_str()]
+            event => {
+                let task = event.task().expect("all others are about a task");
+                ["tasks/", task.as_str(), "", ""]
             }
         }
     }
 
-    /// What it means for a call that waits.
-    pub fn wait(&self) -> Option<Step> {
+    fn load(&self) -> usize {
+        load(self)
+    }
+
+    fn wait(&self) -> Option<Step> {
         match self {
             Self::Claimed { wait, .. } => wait.map(Step::Granted),
             Self::GaveUp { wait, .. } => Some(Step::Left(*wait)),
             Self::Queued { wait, .. } => Some(Step::Begins(*wait)),
-            Self::Created(_)
-            | Self::Renewed { .. }
-            | Self::Progressed { .. }
-            | Self::Updated { .. }
-            | Self::Released { .. }
-            | Self::Ready { .. }
-            | Self::Offered { .. }
-            | Self::TakenBack { .. }
-            | Self::HandedOver { .. }
-            | Self::HandedOff { .. }
-            | Self::Completed { .. }
-            | Self::Failed { .. }
-            | Self::Cancelled { .. }
-            | Self::Reviewed { .. } => None,
+            _ => None,
         }
     }
 
-    /// The token it gives.
-    pub fn token(&self) -> Option<Token> {
+    fn token(&self) -> Option<Token> {
         let (Self::Claimed { token, .. } | Self::HandedOver { token, .. }) = self else {
             return None;
         };
         Some(*token)
-    }
-
-    /// Bytes of what is neither bounded by the frame of an event nor part of the subject.
-    pub(crate) fn load(&self) -> usize {
-        load(self)
     }
 }

@@ -29,7 +29,10 @@ pub fn load(event: &Event) -> usize {
         Event::Updated { description, definition, metadata, result, .. } => {
             text(description) + json(definition) + json(metadata) + json(result)
         }
-        Event::Released { reason, .. } | Event::Cancelled { reason, .. } => text(reason),
+        Event::Released { reason, .. } => text(reason),
+        Event::Cancelled { reason, because, .. } | Event::Retried { reason, because, .. } => {
+            text(reason) + because.as_ref().map_or(0, |task| task.as_str().len() + 32)
+        }
         Event::Completed { result, artifacts, .. } => json(result) + json(artifacts),
         Event::Failed { error, outcome, .. } => {
             let to = if let Outcome::Reassigned { to } = outcome { to.as_str().len() } else { 0 };

@@ -6,35 +6,35 @@ use super::Status;
 use crate::names::{AgentId, TaskId};
 use crate::time::Timestamp;
 
-/// Why a task is where it is.
+/// Why a task has its status.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Why {
-    /// Which task.
+    /// The task.
     pub task: TaskId,
-    /// Where it is in its life.
+    /// The status.
     pub status: Status,
-    /// All of it, for a person.
+    /// All reasons as one sentence.
     pub sentence: String,
-    /// One by one, for a program.
+    /// The reasons one by one.
     pub facts: Vec<Fact>,
 }
 
-/// One reason, or one circumstance.
+/// One reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fact {
-    /// Stable word, such as `waits_for`, `delayed`, `no_capable_agent`.
+    /// A stable code, such as `waits_for`, `delayed` or `no_capable_agent`.
     pub code: String,
-    /// The same as a part of a sentence.
+    /// The reason as part of a sentence.
     pub detail: String,
-    /// The task it is about, if another.
+    /// The other task that it is about. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-    /// The agent it is about.
+    /// The agent that it is about. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentId>,
-    /// The moment it is about.
+    /// The time that it is about. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
 }

@@ -2,10 +2,13 @@
 
 use super::refusals::Rejection;
 use super::table::Table;
-use super::vocabulary::{Command, Event, Query, Reply};
+use super::vocabulary::{Command, Event, Published, Query, Reply};
 use crate::limits;
 use crate::names::TopicName;
+use crate::primitive::Rules;
 use crate::refusal::{json_fits, within};
+use crate::space::stamp::Stamp;
+use crate::space::{Happening, ReplyPlan, Space};
 
 /// What must happen, and what it is about.
 pub struct Decided {
@@ -15,6 +18,32 @@ pub struct Decided {
     pub is_durable: bool,
     /// Where.
     pub topic: TopicName,
+}
+
+impl Rules for Table {
+    type Command = Command;
+    type Query = Query;
+    type Reply = Reply;
+    type Rejection = Rejection;
+
+    fn decide(
+        _space: &Space,
+        command: Command,
+        _stamp: &Stamp,
+        happening: &mut Happening<'_>,
+    ) -> Result<ReplyPlan, Rejection> {
+        let Decided { event, is_durable, topic } = decide(command)?;
+        if is_durable {
+            happening.add(event);
+        } else {
+            happening.tell(event);
+        }
+        Ok(ReplyPlan::Published(Published { topic, durable: is_durable, posts: 0 }))
+    }
+
+    fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
+        Some(self::query(&space.topic, query))
+    }
 }
 
 /// Decides a command.

@@ -1,25 +1,24 @@
-//! Topics: what is said to whoever listens.
+//! Topics: publish messages to watches.
 //!
 //! ```text
-//!   publish ──▶ durable:  an event of the workspace ──▶ watchers, from any revision on
-//!           └─▶ live:     not written down ───────────▶ whoever watches now
+//!   publish ──▶ durable:  an event of the workspace ──▶ watches, from any revision on
+//!           └─▶ live:     not recorded ───────────────▶ current watches only
 //! ```
 //!
-//! Whoever wants to hear a topic watches the subject `topics/NAME`, or a pattern of them; names
-//! have segments. There is no list of subscribers here and no second way to be told: a post is an
-//! event like any other, with its place among all others of the workspace.
+//! A subscriber watches the subject `topics/NAME`, or a pattern; names have segments. There is no
+//! list of subscribers here and no second kind of delivery: a message is an event like any other,
+//! ordered among all events of the workspace.
 //!
-//! A live post takes no room and no time on disk, and leaves no trace. It arrives in order with the
-//! commits around it and carries the revision of the one before; a watcher that falls behind, or
-//! comes later, does not get it.
+//! A live message takes no space and no time on disk, and leaves no trace. It is delivered in order
+//! with the commits around it, with the revision of the one before; a watch that falls behind, or
+//! starts later, does not get it.
 //!
-//! Invariants, checked by [`Table::check`]:
+//! Invariants, checked by `Table::check`:
 //!
-//! 1. What is counted is what was written down.
-//! 2. The topics that are known are those that were last posted to.
+//! 1. Only recorded messages are counted.
+//! 2. The known topics are those with the latest messages.
 //!
-//! Deliberately absent: topics that are created or deleted. A topic is there as soon as it is
-//! named.
+//! Deliberately absent: creating and deleting topics. A topic exists as soon as it is named.
 
 mod decide;
 pub(crate) mod operations;

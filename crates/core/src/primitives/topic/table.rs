@@ -6,11 +6,12 @@ use std::ops::Bound;
 use super::vocabulary::{Event, Topic};
 use crate::limits;
 use crate::names::TopicName;
+use crate::primitive::{self, Forgotten};
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
 
-/// Every topic that something was lately posted to. Changes only by [`Table::evolve`],
-/// [`Table::undo`] and [`Table::trim`].
+/// Every topic that something was lately posted to. Changes only by `Table::evolve`,
+/// `Table::undo` and `Table::trim`.
 #[derive(Default)]
 pub struct Table {
     topics: BTreeMap<TopicName, Topic>,
@@ -24,9 +25,12 @@ pub struct Undo {
     before: Option<Topic>,
 }
 
-impl Table {
-    /// Applies a fact. Total: whatever `decide` can produce applies.
-    pub fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
+impl primitive::Table for Table {
+    type Event = Event;
+    type Undo = Undo;
+    type Facts = Vec<Topic>;
+
+    fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
         let name = event.topic();
         let posts = self.topics.get(name).map_or(0, |topic| topic.posts) + 1;
         let (last_at, last_by) = (moment.time, moment.agent.clone());
@@ -34,11 +38,39 @@ impl Table {
         Undo { name: name.clone(), before: self.replace(name, Some(after)) }
     }
 
-    /// Takes back one change; the latest must be taken back first.
-    pub fn undo(&mut self, undo: Undo) {
+    fn undo(&mut self, undo: Undo) {
         self.replace(&undo.name, undo.before);
     }
 
+    fn facts(&self) -> Self::Facts {
+        self.topics.values().cloned().collect()
+    }
+
+    fn restore(topics: Self::Facts) -> Self {
+        let mut table = Self::default();
+        for topic in topics {
+            table.replace(&topic.name.clone(), Some(topic));
+        }
+        table
+    }
+
+    fn check(&self) {
+        assert_eq!(self.topics.len(), self.by_time.len(), "every topic has its time");
+        assert!(self.topics.values().all(|topic| topic.posts > 0), "what is known was posted to");
+    }
+
+    /// Forgets what was posted to longest ago, if there are too many topics. It happens after every
+    /// batch, to the same ones whenever the batch is replayed.
+    fn trim(&mut self) -> Vec<Forgotten> {
+        while self.topics.len() > limits::TOPICS_MAX {
+            let Some((_, name)) = self.by_time.first().cloned() else { break };
+            self.replace(&name, None);
+        }
+        Vec::new()
+    }
+}
+
+impl Table {
     fn replace(&mut self, name: &TopicName, after: Option<Topic>) -> Option<Topic> {
         let before = self.topics.remove(name);
         if let Some(before) = &before {
@@ -49,15 +81,6 @@ impl Table {
             self.topics.insert(name.clone(), after);
         }
         before
-    }
-
-    /// Forgets what was posted to longest ago, if there are too many topics. It happens after every
-    /// batch, to the same ones whenever the batch is replayed.
-    pub fn trim(&mut self) {
-        while self.topics.len() > limits::TOPICS_MAX {
-            let Some((_, name)) = self.by_time.first().cloned() else { return };
-            self.replace(&name, None);
-        }
     }
 
     /// A topic.
@@ -82,25 +105,5 @@ impl Table {
         };
         let there = self.topics.range::<str, _>((from, Bound::Unbounded));
         there.take_while(move |(name, _)| name.as_str().starts_with(prefix)).map(|(_, it)| it)
-    }
-
-    /// Everything, for a snapshot.
-    pub fn facts(&self) -> Vec<Topic> {
-        self.topics.values().cloned().collect()
-    }
-
-    /// Puts together what a snapshot holds.
-    pub fn restore(topics: Vec<Topic>) -> Self {
-        let mut table = Self::default();
-        for topic in topics {
-            table.replace(&topic.name.clone(), Some(topic));
-        }
-        table
-    }
-
-    /// Asserts the invariants of the module's story.
-    pub fn check(&self) {
-        assert_eq!(self.topics.len(), self.by_time.len(), "every topic has its time");
-        assert!(self.topics.values().all(|topic| topic.posts > 0), "what is known was posted to");
     }
 }

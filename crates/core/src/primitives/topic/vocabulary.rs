@@ -3,136 +3,159 @@
 use serde::{Deserialize, Serialize};
 
 use crate::json::Json;
+#[cfg(feature = "schema")]
+use crate::limits;
 use crate::names::{AgentId, TopicName, Traceparent};
+use crate::primitive;
 use crate::time::Timestamp;
 
-/// What one may ask of topics so that they change.
+/// Commands that change topics.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
     /// `topic.publish`
     Publish {
-        /// Which topic.
+        /// The topic.
         topic: TopicName,
-        /// What is said.
+        /// The content: any JSON.
         body: Json,
-        /// Whether it is written down, as it is if not given; else it is told to whoever watches
-        /// now, and to nobody later.
+        /// Record the message in the log. If `false`, it is only delivered to current watches.
+        #[cfg_attr(feature = "schema", schemars(extend("default" = true)))]
         #[serde(default, skip_serializing_if = "Option::is_none")]
         durable: Option<bool>,
-        /// The trace that it is a part of, as W3C Trace Context writes it.
+        /// W3C trace context (`traceparent`). Default: none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         traceparent: Option<Traceparent>,
     },
 }
 
-/// What one may ask of topics without changing them.
+/// Queries about topics.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Query {
     /// `topic.get`
     Get {
-        /// Which topic.
+        /// The topic.
         topic: TopicName,
     },
-    /// `topic.list`: a page of those that something was posted to, by name.
+    /// `topic.list`: a page of topics, by name.
     List {
-        /// Only those whose names begin so.
+        /// Only topics with this prefix. If omitted, all topics.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prefix: Option<String>,
-        /// How many at most.
+        /// The maximum number of results.
+        #[cfg_attr(feature = "schema", schemars(
+            extend("default" = limits::PAGE_DEFAULT),
+            range(min = 1, max = limits::PAGE_MAX),
+        ))]
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limit: Option<u64>,
-        /// Where the page before ended.
+        /// The `cursor` of the previous page. If omitted, the first page is returned.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<TopicName>,
     },
 }
 
-/// A topic as callers see it. Only what was written down counts.
+/// A topic. Only recorded messages are counted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Topic {
-    /// Which.
+    /// The name of the topic.
     #[serde(rename = "topic")]
     pub name: TopicName,
-    /// How often something was posted.
+    /// The number of messages.
     pub posts: u64,
-    /// When something was last posted.
+    /// When the last message was published.
     pub last_at: Timestamp,
-    /// Who posted it.
+    /// The agent that published it.
     pub last_by: AgentId,
 }
 
-/// What was published.
+/// The result of `topic.publish`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Published {
-    /// To which topic.
+    /// The topic.
     pub topic: TopicName,
-    /// Whether it was written down.
+    /// Whether it was recorded.
     pub durable: bool,
-    /// How often something was posted there, as far as it was written down.
+    /// The number of recorded messages of the topic.
     pub posts: u64,
 }
 
-/// Answers of topics.
+/// Replies about topics.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
-    /// It was published.
+    /// The message was published.
     Published(Published),
     /// One topic.
     Topic(Topic),
-    /// A page of them, by name.
+    /// A page of results, by name.
     Topics {
-        /// The page.
+        /// The results on this page.
         topics: Vec<Topic>,
-        /// Where to go on, if there is more.
+        /// The cursor of the next page. Absent on the last page.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<TopicName>,
     },
 }
 
-/// Facts about topics.
+/// Events of topics.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// Something was said. Who said it is the author of the commit.
+    /// A message was published. Its sender is the author of the commit.
     Posted {
-        /// In which topic.
+        /// The topic.
         topic: TopicName,
-        /// What.
+        /// The content.
         body: Json,
-        /// The trace that it is a part of.
+        /// W3C trace context (`traceparent`).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         traceparent: Option<Traceparent>,
-        /// Whether it was only told to those who watched, and is in no log.
+        /// Whether it was only delivered to watches and is in no log.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         live: bool,
     },
 }
 
+impl primitive::Command for Command {
+    fn traceparent(&mut self) -> Option<&mut Option<Traceparent>> {
+        let Self::Publish { traceparent, .. } = self;
+        Some(traceparent)
+    }
+}
+
 impl Event {
-    /// The event's type, as watchers and history know it.
-    pub fn kind(&self) -> &'static str {
+    /// The topic that it is about.
+    pub fn topic(&self) -> &TopicName {
+        let Self::Posted { topic, .. } = self;
+        topic
+    }
+}
+
+impl primitive::Event for Event {
+    fn kind(&self) -> &str {
         match self {
             Self::Posted { .. } => "topic.posted",
         }
     }
 
-    /// The topic it is about.
-    pub fn topic(&self) -> &TopicName {
-        let Self::Posted { topic, .. } = self;
-        topic
+    fn subject_parts(&self) -> [&str; 4] {
+        ["topics/", self.topic().as_str(), "", ""]
     }
 
-    /// Bytes of what is neither bounded by the frame of an event nor part of the subject.
-    pub(crate) fn load(&self) -> usize {
+    fn load(&self) -> usize {
         let Self::Posted { body, traceparent, .. } = self;
         body.as_bytes().len() + traceparent.as_ref().map_or(0, Traceparent::bytes)
+    }
+
+    fn is_live(&self) -> bool {
+        let Self::Posted { live, .. } = self;
+        *live
     }
 }

@@ -13,46 +13,51 @@ use crate::point::Point;
 use crate::refusal::{bad, within};
 use crate::space::batch::Batch;
 
-/// Which events, in which order.
+/// Which events to return, and in which order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "EventHistory"))]
 #[serde(deny_unknown_fields, default)]
 pub struct History {
-    /// Only of types that match, such as `task.*`.
+    /// Only types that match, such as `task.*`. If omitted, any type.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<Pattern>,
-    /// Only what this agent did.
+    /// Only events caused by this agent. If omitted, any agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<AgentId>,
-    /// Only about subjects that match, such as `tasks/**`.
+    /// Only subjects that match, such as `tasks/**`. If omitted, any subject.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<Pattern>,
-    /// From this revision or moment on.
+    /// The first revision or time to include. If omitted, the oldest that is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Point>,
-    /// Up to this revision or moment, which is still meant.
+    /// The last revision or time to include. If omitted, the present.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Point>,
-    /// Which come first.
+    /// The order of the results.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = "newest")))]
     #[serde(skip_serializing_if = "Order::is_newest")]
     pub order: Order,
-    /// How many at most.
+    /// The maximum number of results.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::PAGE_DEFAULT),
+        range(min = 1, max = limits::PAGE_MAX),
+    ))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// Where the page before ended.
+    /// The `cursor` of the previous page. If omitted, the first page is returned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
 }
 
-/// Which events come first.
+/// The order of events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "EventOrder"))]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// The newest.
+    /// Newest first.
     #[default]
     Newest,
-    /// The oldest.
+    /// Oldest first.
     Oldest,
 }
 
@@ -63,38 +68,38 @@ impl Order {
     }
 }
 
-/// A page of what happened. It may have fewer events than were asked for, or none, and still not
-/// be the last: that is the one without a cursor.
+/// A page of events. It may have fewer results than requested, or none, and not be the last: only
+/// the last page has no cursor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "EventPage"))]
 pub struct Page {
-    /// Each as watchers were told of it.
+    /// The events, as watches deliver them.
     pub events: Vec<Json>,
-    /// What happened up to this revision is no longer kept.
+    /// Events up to this revision are no longer kept.
     pub oldest: Revision,
-    /// Where to go on, if there is more.
+    /// The cursor of the next page. Absent on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
 }
 
-/// Where a page begins: at a revision, after so many of its events that are wanted.
+/// The start of a page: a revision, and how many of its events to skip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageStart {
-    /// The revision to go on with.
+    /// The revision to continue with.
     pub revision: Revision,
-    /// How many of its events were told.
+    /// How many of its events were returned already.
     pub delivered: usize,
 }
 
 impl History {
-    /// How many events a page may have.
+    /// The maximum number of events on a page.
     pub fn limit(&self) -> Result<usize, Rejection> {
         let range = (1, limits::PAGE_MAX as u64);
         let limit = within("limit", self.limit, limits::PAGE_DEFAULT as u64, range)?;
         Ok(usize::try_from(limit).expect("pages are small"))
     }
 
-    /// Where the page before ended, if there was one.
+    /// The end of the previous page, if there was one.
     pub fn page_start(&self) -> Result<Option<PageStart>, Rejection> {
         let Some(cursor) = &self.cursor else { return Ok(None) };
         let (revision, delivered) = cursor.split_once('.').unwrap_or((cursor, "0"));
@@ -106,7 +111,7 @@ impl History {
         }
     }
 
-    /// Whether an event of a batch is wanted.
+    /// Whether an event of a batch is selected.
     pub fn wants(&self, batch: &Batch, index: usize) -> bool {
         let event: &Event = &batch.events[index];
         event.is_public()

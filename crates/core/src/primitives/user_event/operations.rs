@@ -4,8 +4,11 @@ use super::{Command, Query};
 use crate::wire::operations;
 
 operations! {
-    Command::Emit = "event.emit" -> "emitted", Post "/events" Body, Work:
-        "Say that something has happened", {"type": "deploy.finished", "payload": {"version": 7}};
+    Command::Emit = "event.emit" -> "emitted", Post "/events" Body, Work,
+        side_effects(
+            "Delivered to watches of `events/TYPE`; matching reactions run in the same commit."
+        ):
+        "Emit an event of your own type", {"type": "deploy.finished", "payload": {"version": 7}};
     Query::History = "event.history" -> "events", Get "/events" Query, Read, is_about_the_past:
-        "What happened, of any type", {"type": "task.*", "limit": 10};
+        "Query the event history", {"type": "task.*", "limit": 10};
 }

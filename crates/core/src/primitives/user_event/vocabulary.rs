@@ -1,15 +1,13 @@
-//! The vocabulary of user events, and their one rule.
+//! The words of user events.
 
-use super::refusals::Rejection;
 use serde::{Deserialize, Serialize};
 
 use super::history::{History, Page};
 use crate::json::{Json, given};
-use crate::limits;
 use crate::names::EventType;
-use crate::refusal::json_fits;
+use crate::primitive;
 
-/// What a type cannot begin with: what Baton itself speaks of, or may one day.
+/// First words that a type cannot have: those that Baton uses or reserves.
 pub const RESERVED: [&str; 38] = [
     "agent",
     "artifact",
@@ -51,7 +49,7 @@ pub const RESERVED: [&str; 38] = [
     "workspace",
 ];
 
-/// What one may ask of the bus so that something happens.
+/// Commands of the event bus.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -60,84 +58,74 @@ pub enum Command {
     Emit(Emit),
 }
 
-/// Says that something has happened.
+/// Emits an event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Emit {
-    /// What: words with dots between them, such as `deploy.finished`.
+    /// The type: words with dots between them, such as `deploy.finished`.
     #[serde(rename = "type")]
     pub kind: EventType,
-    /// What there is to say about it.
+    /// Any JSON. Default: none.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub payload: Option<Json>,
 }
 
-/// What one may ask of the bus without anything happening.
+/// Queries about events.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Query {
-    /// `event.history`: what happened in the workspace, of any type.
+    /// `event.history`: the events of the workspace, of any type.
     History(Box<History>),
 }
 
-/// Answers of the bus.
+/// Replies about events.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
-    /// It was said.
+    /// The event was emitted.
     Emitted {
-        /// What.
+        /// The type.
         #[serde(rename = "type")]
         kind: EventType,
-        /// Under which subject it can be watched.
+        /// The subject to watch it under.
         subject: String,
     },
-    /// What happened.
+    /// A page of events.
     Events(Page),
 }
 
-/// Facts of the bus.
+/// Events of the event bus.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// An agent says that something has happened.
+    /// An agent emitted an event.
     Emitted {
-        /// What. Watchers see it as the type of the event itself.
+        /// The type, which watches show as the type of the event.
         #[serde(rename = "type")]
         kind: EventType,
-        /// What there is to say about it.
+        /// The payload.
         #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
         payload: Option<Json>,
     },
 }
 
-impl Event {
-    /// The event's type, as watchers and history know it: the one that was given.
-    pub fn kind(&self) -> &str {
+impl primitive::Command for Command {}
+
+impl primitive::Event for Event {
+    fn kind(&self) -> &str {
         let Self::Emitted { kind, .. } = self;
         kind.as_str()
     }
 
-    /// Bytes of what the frame of an event has no room for.
-    pub(crate) fn load(&self) -> usize {
+    fn subject_parts(&self) -> [&str; 4] {
+        ["events/", self.kind(), "", ""]
+    }
+
+    fn load(&self) -> usize {
         let Self::Emitted { payload, .. } = self;
         payload.as_ref().map_or(0, |payload| payload.as_bytes().len())
     }
-}
-
-/// Decides what is said: what happens, and the answer.
-pub fn emit(emit: Emit) -> Result<(Event, Reply), Rejection> {
-    let Emit { kind, payload } = emit;
-    let word = kind.as_str().split('.').next().unwrap_or_default();
-    if RESERVED.contains(&word) {
-        let word = word.to_owned();
-        return Err(Rejection::ReservedType { kind, word });
-    }
-    json_fits("payload", payload.as_ref(), limits::EVENT_BYTES_MAX)?;
-    let subject = format!("events/{kind}");
-    let event = Event::Emitted { kind: kind.clone(), payload };
-    Ok((event, Reply::Emitted { kind, subject }))
 }

@@ -2,7 +2,38 @@
 
 use super::refusals::Rejection;
 use super::table::Table;
-use super::vocabulary::{Command, Event, Reply, Retention};
+use super::vocabulary::{Command, Event, Query, Reply, Retention};
+use crate::primitive::Rules;
+use crate::space::stamp::Stamp;
+use crate::space::{Happening, ReplyPlan, Space};
+
+impl Rules for Table {
+    type Command = Command;
+    type Query = Query;
+    type Reply = Reply;
+    type Rejection = Rejection;
+
+    fn decide(
+        space: &Space,
+        command: Command,
+        _stamp: &Stamp,
+        happening: &mut Happening<'_>,
+    ) -> Result<ReplyPlan, Rejection> {
+        happening.extend(decide(&space.workspace, &command)?);
+        Ok(ReplyPlan::Workspace)
+    }
+
+    fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
+        match query {
+            Query::Get => Some(Ok(about(&space.workspace, space.counts()))),
+            Query::List { .. }
+            | Query::Fork { .. }
+            | Query::Diff(_)
+            | Query::Search(_)
+            | Query::Why { .. } => None,
+        }
+    }
+}
 
 /// Decides a command against the table as it is.
 pub fn decide(table: &Table, command: &Command) -> Result<Vec<Event>, Rejection> {

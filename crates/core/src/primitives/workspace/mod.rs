@@ -1,23 +1,23 @@
-//! The workspace about itself: how much of its past it keeps, and where it came from.
+//! The workspace itself: how much history it keeps, and where it came from.
 //!
 //! ```text
 //!   empty ──(first change)──▶ defaults ──configure──▶ configured ──configure──▶ …
-//!   another's content ──found──▶ as there
+//!   content of another ──found──▶ as there
 //! ```
 //!
-//! A workspace begins empty, or as another was at some revision: forked, or read from a file. Then
-//! it is founded, which is written down with its origin, and from there on it has nothing to do
-//! with that one any more. It keeps counting revisions where the other was, so that what is known
-//! about its entries stays true.
+//! A workspace starts empty, or with the state of another at some revision: forked, or imported
+//! from a file. Its origin is recorded, and from then on it is independent of the other. It
+//! continues the revision numbers of its origin, so that what is recorded about its entries stays
+//! true.
 //!
-//! Invariants, checked by [`Table::check`]:
+//! Invariants, checked by `Table::check`:
 //!
-//! 1. At least one revision of history is kept, for at least a moment.
+//! 1. At least one revision of history is kept, for at least a millisecond.
 //! 2. An origin never changes.
 //!
 //! Deliberately absent: answers about the past and about other workspaces, which the engine gives
-//! in these words; and the keeping. The engine drops what is older than asked for, whole runs of
-//! revisions at a time, and answers questions about it with the oldest revision there is.
+//! in the types defined here; and retention itself. The engine removes older history, whole runs of
+//! revisions at a time, and answers queries about it with the oldest revision that is kept.
 
 mod decide;
 pub(crate) mod operations;

@@ -2,8 +2,10 @@
 
 use super::vocabulary::{Event, Retention};
 use crate::history::Origin;
+use crate::primitive;
+use crate::space::batch::Moment;
 
-/// How the workspace is set up. Changes only by [`Table::evolve`] and [`Table::undo`].
+/// How the workspace is set up. Changes only by `Table::evolve` and `Table::undo`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
     retention: Retention,
@@ -13,9 +15,12 @@ pub struct Table {
 /// How to take back one change: the set-up as it was.
 pub struct Undo(Table);
 
-impl Table {
-    /// Applies a fact.
-    pub fn evolve(&mut self, event: &Event) -> Undo {
+impl primitive::Table for Table {
+    type Event = Event;
+    type Undo = Undo;
+    type Facts = (Retention, Option<Origin>);
+
+    fn evolve(&mut self, event: &Event, _moment: &Moment<'_>) -> Undo {
         let before = self.clone();
         match event {
             Event::Configured { retention } => self.retention = *retention,
@@ -24,11 +29,25 @@ impl Table {
         Undo(before)
     }
 
-    /// Takes back one change.
-    pub fn undo(&mut self, undo: Undo) {
+    fn undo(&mut self, undo: Undo) {
         *self = undo.0;
     }
 
+    fn facts(&self) -> Self::Facts {
+        (self.retention, self.origin.clone())
+    }
+
+    fn restore((retention, origin): Self::Facts) -> Self {
+        Self { retention, origin }
+    }
+
+    fn check(&self) {
+        assert!(self.retention.history_count > 0, "at least one revision is kept");
+        assert!(self.retention.history_age_ms > 0, "for at least a moment");
+    }
+}
+
+impl Table {
     /// How much of the past is kept.
     pub fn retention(&self) -> Retention {
         self.retention
@@ -37,16 +56,5 @@ impl Table {
     /// Where it came from, if it was not empty when it began.
     pub fn origin(&self) -> Option<&Origin> {
         self.origin.as_ref()
-    }
-
-    /// Puts together what a snapshot holds.
-    pub fn restore(retention: Retention, origin: Option<Origin>) -> Self {
-        Self { retention, origin }
-    }
-
-    /// Asserts the invariants of the module's story.
-    pub fn check(&self) {
-        assert!(self.retention.history_count > 0, "at least one revision is kept");
-        assert!(self.retention.history_age_ms > 0, "for at least a moment");
     }
 }

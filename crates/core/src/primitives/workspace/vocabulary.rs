@@ -7,50 +7,55 @@ use crate::limits;
 use crate::names::WorkspaceName;
 use crate::numbers::Revision;
 use crate::pattern::Pattern;
+use crate::primitive;
 use crate::search::{Results, Search};
 
-/// What one may ask of the workspace so that it changes.
+/// Commands that change the workspace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
-    /// `workspace.configure`: what is not given stays as it is.
+    /// `workspace.configure`: omitted fields stay as they are.
     Configure {
-        /// How many revisions of history to keep.
+        /// The number of revisions of history to keep. If omitted, unchanged.
         #[serde(default)]
         history_count: Option<u64>,
-        /// For how long to keep history.
+        /// How long to keep history, in milliseconds. If omitted, unchanged.
         #[serde(default)]
         history_age_ms: Option<u64>,
     },
-    /// Sent by the engine when the workspace begins with the content of another.
+    /// Sent by the engine when the workspace starts with the content of another.
     Found {
-        /// Where it comes from.
+        /// Its origin.
         origin: Origin,
     },
 }
 
-/// What one may ask of the workspace without changing it.
+/// Queries about the workspace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Query {
     /// `workspace.get`
     Get,
-    /// `workspace.list`: those that there are beside this one, and it.
+    /// `workspace.list`: all workspaces.
     List {
-        /// How many at most.
+        /// The maximum number of results.
+        #[cfg_attr(feature = "schema", schemars(
+            extend("default" = limits::PAGE_DEFAULT),
+            range(min = 1, max = limits::PAGE_MAX),
+        ))]
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limit: Option<u64>,
-        /// Where the page before ended.
+        /// The `cursor` of the previous page. If omitted, the first page is returned.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<WorkspaceName>,
     },
-    /// `workspace.fork`: another workspace that begins as this one was.
+    /// `workspace.fork`: creates a workspace from the state of this one.
     Fork {
-        /// The name of the new one.
+        /// The name of the new workspace.
         to: WorkspaceName,
-        /// As it was at this revision or time; as it is if not given.
+        /// The revision or time to fork from. If omitted, the present.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at: Option<At>,
     },
@@ -58,44 +63,48 @@ pub enum Query {
     Diff(Diff),
     /// `workspace.search`
     Search(Search),
-    /// `workspace.why`: what led to an entry, a task or a hand-off as it is.
+    /// `workspace.why`: what led to the current state of an entry, a task or a hand-off.
     Why {
-        /// What: `state/shared/plan`, `tasks/t-7`, `handoffs/h-7`.
+        /// The subject: `state/shared/plan`, `tasks/t-7` or `handoffs/h-7`.
         subject: String,
-        /// As it was at this revision or time; as it is if not given.
+        /// The revision or time to explain. If omitted, the present.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at: Option<At>,
     },
 }
 
-/// What happened to everything between two moments.
+/// The changes between two revisions or times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WorkspaceDiff"))]
 #[serde(deny_unknown_fields)]
 pub struct Diff {
-    /// After this revision or time.
+    /// The revision or time to start after.
     pub from: At,
-    /// Up to this one; the present if not given.
+    /// The last revision or time to include. If omitted, the present.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<At>,
-    /// Only subjects that match.
+    /// Only subjects that match. If omitted, all subjects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<Pattern>,
-    /// How many subjects at most.
+    /// The maximum number of subjects.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::PAGE_DEFAULT),
+        range(min = 1, max = limits::PAGE_MAX),
+    ))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// Where the page before ended.
+    /// The `cursor` of the previous page. If omitted, the first page is returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
 }
 
-/// How much of the past is kept. What is beyond either bound goes.
+/// How much history is kept. History beyond either bound is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Retention {
-    /// How many revisions.
+    /// The number of revisions.
     pub history_count: u64,
-    /// For how long.
+    /// The maximum age in milliseconds.
     pub history_age_ms: u64,
 }
 
@@ -108,66 +117,66 @@ impl Default for Retention {
     }
 }
 
-/// Answers of the workspace.
+/// Replies about the workspace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
-    /// How it is set up.
+    /// The configuration and size of a workspace.
     Workspace {
-        /// How much of the past it keeps.
+        /// How much history it keeps.
         retention: Retention,
-        /// How many entries of shared state it has.
+        /// The number of entries of shared state.
         entries: u64,
-        /// How many namespaces it has.
+        /// The number of namespaces.
         namespaces: u64,
-        /// How many agents it knows.
+        /// The number of known agents.
         agents: u64,
-        /// Where it came from, if it was not empty when it began.
+        /// Its origin. Absent if it started empty.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         origin: Option<Origin>,
     },
     /// A page of workspaces, by name.
     Workspaces {
-        /// The page.
+        /// The results on this page.
         workspaces: Vec<Listed>,
-        /// Where to go on, if there is more.
+        /// The cursor of the next page. Absent on the last page.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<WorkspaceName>,
     },
-    /// The workspace that begins as this one was.
+    /// The new workspace.
     Forked(Forked),
-    /// What happened to everything between two moments.
+    /// The changes between two revisions or times.
     Differences(Differences),
-    /// What was found.
+    /// Search results.
     Found(Results),
-    /// Why something is as it is.
+    /// An explanation.
     Why(Explanation),
 }
 
-/// A workspace that begins as another was.
+/// A new workspace that was created from another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Forked {
-    /// Its name.
+    /// The name of the workspace.
     pub id: WorkspaceName,
-    /// The revision with which it begins.
+    /// The revision with which it starts.
     pub revision: Revision,
-    /// Where it came from.
+    /// Its origin.
     pub origin: Origin,
 }
 
-/// What happened to everything between two moments: a page of it.
+/// A page of the changes between two revisions or times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Differences {
-    /// After this revision.
+    /// The revision after which they start.
     pub from: Revision,
-    /// Up to this one.
+    /// The last revision.
     pub to: Revision,
-    /// What happened, by subject.
+    /// The changes, by subject.
     pub differences: Vec<Difference>,
-    /// Where to go on, if there is more.
+    /// The cursor of the next page. Absent on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
 }
@@ -176,34 +185,43 @@ pub struct Differences {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ListedWorkspace"))]
 pub struct Listed {
-    /// Its name.
+    /// The name of the workspace.
     pub id: WorkspaceName,
     /// The revision of its last change.
     pub revision: Revision,
 }
 
-/// Facts about the workspace.
+/// Events of the workspace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// It is set up otherwise now.
+    /// Its configuration changed.
     Configured {
-        /// How much of the past it keeps from now on.
+        /// How much history it keeps.
         retention: Retention,
     },
-    /// It begins with the content of another.
+    /// It started with the content of another.
     Founded {
-        /// Where that came from.
+        /// Its origin.
         origin: Origin,
     },
 }
 
-impl Event {
-    /// The event's type, as watchers and history know it.
-    pub fn kind(&self) -> &'static str {
+impl primitive::Command for Command {}
+
+impl primitive::Event for Event {
+    fn kind(&self) -> &str {
         match self {
             Self::Configured { .. } => "workspace.configured",
             Self::Founded { .. } => "workspace.founded",
         }
+    }
+
+    fn subject_parts(&self) -> [&str; 4] {
+        ["workspace", "", "", ""]
+    }
+
+    fn load(&self) -> usize {
+        0
     }
 }

@@ -4,6 +4,7 @@ use crate::command::Request;
 use crate::history::{Manner, Origin};
 use crate::names::{AgentId, WorkspaceName};
 use crate::numbers::Revision;
+use crate::primitive::Table as _;
 use crate::space::Space;
 use crate::storage::Entries;
 use crate::task::{List, Status};

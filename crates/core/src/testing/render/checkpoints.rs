@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::brief;
 use crate::checkpoint::{Checkpoint, Event, Piece, Recipe, Reply, Rule};
+use crate::primitive::Event as _;
 
 /// How much of a state is kept of the parent, known from elsewhere, and new: in chunks.
 fn parts(recipe: &Recipe) -> String {

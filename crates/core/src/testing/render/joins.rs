@@ -2,6 +2,7 @@
 
 use super::brief;
 use crate::join::{Event, Every, Join, Need, Part, Reply};
+use crate::primitive::Event as _;
 
 pub(super) fn rendered(event: &Event) -> String {
     let line = format!("{} {}", event.kind(), event.join());

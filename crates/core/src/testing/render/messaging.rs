@@ -3,6 +3,7 @@
 use super::brief;
 use crate::json::Json;
 use crate::numbers::WaitId;
+use crate::primitive::Event as _;
 use crate::{message, stream, topic};
 
 fn call(wait: Option<WaitId>) -> String {

@@ -1,6 +1,7 @@
 //! What is told of the event bus and of reactions.
 
 use super::brief;
+use crate::primitive::Event as _;
 use crate::reaction::{Event, Reaction, Reply};
 use crate::user_event;
 

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::access::permission;
+use crate::command::Command;
 use crate::wire::{Call, Frame};
 
 fn example(operation: &Operation) -> (Value, Call) {

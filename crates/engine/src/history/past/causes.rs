@@ -1,15 +1,15 @@
-//! Why something is as it is: from what was written, back to who wanted it.
+//! Causes: from a written value back to the task and the agent behind it.
 //!
 //! ```text
-//!   entry ──who wrote it had in hand──▶ task ──taken over by──▶ hand-off ──offered by──▶ …
-//!     │                                  └──created by whom, with what in hand──▶ task ──▶ …
+//!   entry ──its author held the lease──▶ task ──taken over by──▶ hand-off ──offered by──▶ …
+//!     │                                   └──created by, while holding──▶ task ──▶ …
 //!     └──moved from──▶ entry ──▶ …
 //! ```
 //!
-//! Events do not say under which task something was written. But whoever writes for a task holds
-//! its lease then, so the leases of the author at that revision tell; if the author held several,
-//! all of them are named and the chain follows the first. What happened to the same task in the
-//! same commit decides before that.
+//! Events do not record under which task something was written. But an agent that writes for a task
+//! holds its lease, so the leases of the author at that revision show it; if the author held
+//! several, all of them are named and the chain follows the first. Events about a task in the same
+//! commit take precedence.
 
 use std::collections::BTreeSet;
 
@@ -26,9 +26,9 @@ use super::differences::place_of;
 use super::{Past, steps};
 use crate::error::Error;
 
-/// Longest chain that is told.
+/// The maximum length of a chain.
 const CAUSES_MAX: usize = 64;
-/// Most tasks that are named as being in somebody's hands.
+/// The maximum number of tasks that are named as held by an agent.
 const IN_HAND_MAX: usize = 4;
 
 /// Something to be explained.
@@ -54,13 +54,13 @@ impl Subject {
     }
 }
 
-/// Where the chain goes on.
+/// Where the chain continues.
 enum Next {
     /// With this, as of a revision.
     Then(Subject, Revision),
     /// Nowhere: this is where it began.
     Began,
-    /// What came before is no longer kept.
+    /// Earlier history is no longer kept.
     Cut,
 }
 
@@ -126,7 +126,7 @@ impl<L: Log> Past<'_, L> {
         self.under(&batch, cause, causes)
     }
 
-    /// Tells what was done with something in hand, and goes on with that.
+    /// Records a task under which something was done, and continues with it.
     fn under(&self, batch: &Batch, cause: Cause, causes: &mut Vec<Cause>) -> Result<Next, Error> {
         let tasks = self.in_hand(batch)?;
         causes.push(cause.under(&tasks));
@@ -144,7 +144,7 @@ impl<L: Log> Past<'_, L> {
                 _ => {}
             }
         }
-        // Nobody wanted a task while working on it.
+        // A task created in this commit is not the one that it was created for.
         touched.retain(|task| !fresh.contains(task));
         if let [task] = touched.into_iter().collect::<Vec<_>>()[..] {
             return Ok(vec![task.clone()]);
@@ -177,7 +177,7 @@ impl<L: Log> Past<'_, L> {
                             causes.push(cause);
                             return Ok(Next::Then(Subject::Task(parent.clone()), revision));
                         }
-                        // Whoever had another in hand wanted it for that one.
+                        // An agent that held another task created this one for it.
                         return self.under(&batch, cause, causes);
                     }
                     task::Event::HandedOver { handoff, .. }

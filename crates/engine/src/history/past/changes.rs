@@ -9,7 +9,7 @@ use baton_log::Log;
 use super::{Past, deletes, refused};
 use crate::error::Error;
 
-/// Most batches that one page of history looks at; a filter that lets little through gets its
+/// The maximum number of batches that are read for one page of history; a selective filter gets its
 /// results in several pages.
 pub(super) const SCANNED_MAX: u64 = 10_000;
 
@@ -26,7 +26,7 @@ impl<L: Log> Past<'_, L> {
         };
         let oldest = match query.from {
             Some(from) => {
-                // The changes of a revision can be told if the state before it is known.
+                // The changes of a revision can be computed if the state before it is known.
                 self.check(Revision(from.0.saturating_sub(1)).min(self.present))?;
                 from.max(Revision(1))
             }
@@ -61,7 +61,7 @@ impl<L: Log> Past<'_, L> {
         Ok((changes, next.map(|revision| revision.to_string())))
     }
 
-    /// Where a page ended: the revision to go on with, and how many of its changes were told. A
+    /// Where a page ended: the next revision, and how many of its changes were returned already. A
     /// page may end within a revision, since a large commit has more changes than a small page.
     fn place_of(&self, cursor: &str) -> Result<(Revision, usize), Error> {
         let (revision, returned) = cursor.split_once('.').unwrap_or((cursor, "0"));
@@ -71,7 +71,7 @@ impl<L: Log> Past<'_, L> {
         })
     }
 
-    /// Adds the changes of one batch that a query wants, newest first.
+    /// Adds the matching changes of one batch, newest first.
     fn changes_of(
         &self,
         revision: Revision,
@@ -215,27 +215,7 @@ impl<L: Log> Past<'_, L> {
                     places.insert((name.clone(), Key::parse(&key?)?));
                 }
             }
-            Event::Namespace(_)
-            | Event::Agent(_)
-            | Event::Message(_)
-            | Event::Topic(_)
-            | Event::Stream(_)
-            | Event::Rule(_)
-            | Event::UserEvent(_)
-            | Event::Reaction(_)
-            | Event::Lock(_)
-            | Event::Semaphore(_)
-            | Event::Barrier(_)
-            | Event::Join(_)
-            | Event::Checkpoint(_)
-            | Event::Artifact(_)
-            | Event::Secret(_)
-            | Event::Handoff(_)
-            | Event::Task(_)
-            | Event::Pipeline(_)
-            | Event::Workspace(_)
-            | Event::Receipt(_)
-            | Event::Awaited(_) => {}
+            _ => {}
         }
         Ok(())
     }

@@ -1,9 +1,9 @@
-//! What happened to everything between two revisions, by subject.
+//! The events between two revisions, grouped by subject.
 //!
-//! Runs are sorted by subject, so a page costs what it shows: the subjects of runs and tail are
-//! merged from where the page before ended, and only the batches that touched those on the page are
-//! read. Entries that went with their namespace have no event of their own and are found by their
-//! keys.
+//! Runs are sorted by subject, so the cost of a page depends on what it contains: the subjects of
+//! runs and tail are merged from where the previous page ended, and only the batches that touched
+//! those on the page are read. Entries that were removed with their namespace have no separate
+//! event and are found by their keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -19,13 +19,13 @@ use super::pages::{Merged, Source};
 use super::{Past, deletes};
 use crate::error::Error;
 
-/// Most subjects that one page looks at; if few of them were touched in time, the results come in
-/// several pages.
+/// The maximum number of subjects that are read for one page; if few of them match, the results
+/// come in several pages.
 const EXAMINED_MAX: usize = 100_000;
-/// Most events that are told of one subject; all are counted.
+/// The maximum number of events returned per subject; all are counted.
 const EVENTS_MAX: usize = 16;
 
-/// Two revisions, and the last subject that was told.
+/// Two revisions, and the last subject that was returned.
 struct Between {
     from: Revision,
     to: Revision,
@@ -61,8 +61,8 @@ impl<L: Log> Past<'_, L> {
         Ok(Differences { from, to, differences, cursor })
     }
 
-    /// The two revisions. Where the page before ended says which they were, so that a time or the
-    /// present means the same on every page.
+    /// The two revisions. The cursor contains them, so that a time or the present means the same on
+    /// every page.
     fn between(&self, diff: &workspace::Diff) -> Result<Between, Error> {
         let between = match &diff.cursor {
             None => {
@@ -151,13 +151,13 @@ impl<L: Log> Past<'_, L> {
                 }
                 Err(error) => Some(Err(error.into())),
             });
-            // The run is not borrowed beyond this: who archives meanwhile may let go of it.
+            // The run is not borrowed beyond this: concurrent archiving may drop it.
             sources.push(Box::new(touched.collect::<Vec<_>>().into_iter()));
         }
         Ok(Merged::new(sources))
     }
 
-    /// What happened to one subject; none if nothing did that anyone is told of.
+    /// The events of one subject; none if there are no visible ones.
     fn difference(
         &self,
         subject: &str,

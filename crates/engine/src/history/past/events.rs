@@ -28,8 +28,8 @@ impl PageBuilder {
         self.events.len() >= self.limit || self.bytes >= limits::PAGE_BYTES_MAX
     }
 
-    /// Adds the events of a batch that are wanted, after so many of them; how many are told then,
-    /// if there are more than fit.
+    /// Adds the matching events of a batch, after this many of them; returns how many were added in
+    /// total if more match than fit.
     fn add(&mut self, batch: Batch, query: &History, delivered: usize) -> Option<usize> {
         let batch = Arc::new(batch);
         let wanted = (0..batch.events.len()).filter(|index| query.wants(&batch, *index));
@@ -50,7 +50,7 @@ impl PageBuilder {
 }
 
 impl<L: Log> Past<'_, L> {
-    /// `event.history`: what happened, in the order that was asked for, and where to go on.
+    /// `event.history`: the events in the requested order, and the cursor of the next page.
     pub fn events(&self, query: &History) -> Result<Page, Error> {
         let limit = query.limit().map_err(refused)?;
         let start = query.page_start().map_err(refused)?;
@@ -83,8 +83,8 @@ impl<L: Log> Past<'_, L> {
         Ok(Page { events: builder.events, oldest: self.floor(), cursor })
     }
 
-    /// The revision to look at next. If the question is about one subject, the index of what was
-    /// touched leads from one to the next.
+    /// The next revision to read. For a query about one subject, the index leads from one to the
+    /// next.
     fn next_touch(
         &self,
         query: &History,
@@ -98,7 +98,7 @@ impl<L: Log> Past<'_, L> {
         }
     }
 
-    /// The first and the last revision that are asked for.
+    /// The first and the last requested revision.
     fn range(&self, query: &History) -> Result<(Revision, Revision), Error> {
         let kept = self.floor().next();
         let first = match query.from {

@@ -37,12 +37,13 @@ pub struct Past<'a, L> {
     shard: &'a Shard<L>,
     workspace: &'a WorkspaceName,
     base: Option<Arc<Base>>,
-    // Archiving goes on meanwhile: when the tail begins later, the runs are looked up again.
+    // Archiving may happen at the same time: if the tail begins later, the runs are looked up
+    // again.
     runs: RefCell<Vec<Arc<Run>>>,
     tail_first: Cell<Revision>,
     floor: Revision,
     present: Revision,
-    /// Where the workspace came from, if it was not empty when it began.
+    /// The origin of the workspace, if it was forked or imported.
     origin: Option<Box<Origin>>,
     _reading: Arc<()>,
 }
@@ -82,8 +83,8 @@ impl<L: Log> Shard<L> {
             let mut machine = self.machine();
             let Some(resident) = machine.resident(workspace) else { return Ok(()) };
             let tail = &mut resident.history.tail;
-            // If they were archived meanwhile, or somebody else has looked, what was read may be
-            // a part of them, or nothing at all.
+            // If they were archived in the meantime, or another thread has read them, this may be a
+            // part of them, or nothing at all.
             if tail.unseen().is_some_and(|now| now == range) {
                 tail.seen(range.end, &looked?);
             }
@@ -158,7 +159,7 @@ impl<L: Log> Past<'_, L> {
     }
 
     fn batch(&self, revision: Revision) -> Result<Batch, Error> {
-        // A run that was here when the question came is read even if it is folded meanwhile.
+        // A run that existed when the query arrived is read even if it is folded in the meantime.
         let holds = |run: &&Arc<Run>| (run.first()..=run.last()).contains(&revision.0);
         let run = self.runs().iter().find(holds).map(Arc::clone);
         let frame = match run {
@@ -223,7 +224,7 @@ impl<L: Log> Past<'_, L> {
         Ok(None)
     }
 
-    /// The newest batch, at most this one, that decided whether an entry is there.
+    /// The newest batch, at most this one, that created or removed an entry.
     fn last_touch(
         &self,
         namespace: &NamespaceName,
@@ -284,8 +285,8 @@ impl<L: Log> Past<'_, L> {
 }
 
 impl<L: Log> Shard<L> {
-    /// Some batches from a revision on, for a watcher that catches up: at most so many bytes, and
-    /// none that is not durable. Empty when there is no more up to `last`.
+    /// Some batches from a revision on, for a watcher that catches up: at most this many bytes, and
+    /// durable ones only. Empty when there are no more up to `last`.
     pub fn batches(
         &self,
         workspace: &WorkspaceName,
@@ -322,7 +323,7 @@ impl<L: Log> Shard<L> {
     }
 }
 
-/// A failed write has emptied the memory while somebody read. Whoever asks again is answered.
+/// A failed write has emptied the memory during a read. A retry succeeds.
 pub(crate) fn left(workspace: &WorkspaceName) -> Error {
     Error::Storage { what: format!("`{workspace}` left memory meanwhile") }
 }

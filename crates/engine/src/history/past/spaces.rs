@@ -1,19 +1,19 @@
-//! The whole workspace as it was, and which revision a moment stands for.
+//! A whole workspace at a past revision, and the revision of a point in time.
 //!
-//! A question about the present of any primitive can be asked about the past, because a space is
-//! what its batches add up to: it is built again from the nearest picture before the revision, and
-//! asked the same. What was built is remembered for a moment, since who looks at the past looks
-//! more than once, and a later revision of the same workspace goes on from there.
+//! Every query about the present can also be asked about the past, because a space is the result of
+//! its batches: it is rebuilt from the nearest snapshot before the revision, and given the same
+//! query. A rebuilt space is cached for a moment, since queries about the past rarely come alone,
+//! and a later revision of the same workspace is built from it.
 //!
 //! ```text
-//!   base ─────── snapshot ───── remembered ────▶ at ─ ─ ─ ─ ─ ─▶ present
-//!                               begin with the nearest, replay the rest
+//!   base ─────── snapshot ─────── cached ──────▶ at ─ ─ ─ ─ ─ ─▶ present
+//!                               start with the nearest, replay the rest
 //! ```
 //!
-//! 1. Nothing is asked of a space that is at another revision than was asked for.
+//! 1. A query is only given to a space at exactly the requested revision.
 //! 2. At most [`Options::past_batches_max`](crate::Options::past_batches_max) batches are replayed
-//!    for one question.
-//! 3. At most [`REMEMBERED_MAX`] spaces are remembered, each for [`REMEMBERED_MS`].
+//!    for one query.
+//! 3. At most [`REMEMBERED_MAX`] spaces are cached, each for [`REMEMBERED_MS`].
 
 use std::sync::{Mutex, PoisonError};
 
@@ -30,7 +30,7 @@ use crate::snapshot::Snapshot;
 
 /// How many spaces of the past are kept in memory: each is as large as a workspace.
 pub const REMEMBERED_MAX: usize = 2;
-/// How long they are kept when nobody asks.
+/// How long they are kept without a query.
 pub const REMEMBERED_MS: u64 = 10_000;
 
 /// Spaces of the past that were asked about a moment ago.
@@ -60,7 +60,7 @@ impl PastSpaceCache {
         spaces.push((workspace.clone(), space, now));
     }
 
-    /// Lets go of those that nobody has asked about for a while.
+    /// Drops those that were not queried for a while.
     pub fn forget(&self, now: Timestamp) {
         let mut spaces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         spaces.retain(|(_, _, used_at)| now.since(*used_at) < REMEMBERED_MS);
@@ -68,7 +68,7 @@ impl PastSpaceCache {
 }
 
 impl<L: Log> Past<'_, L> {
-    /// The revision that a moment stands for.
+    /// The revision at a point in time.
     pub fn revision_of(&self, at: At) -> Result<Revision, Error> {
         let revision = match at {
             At::Revision(revision) => revision,
@@ -116,7 +116,7 @@ impl<L: Log> Past<'_, L> {
         Ok(answer)
     }
 
-    /// The workspace as it was after a revision, for whoever wants to have it.
+    /// The workspace after a revision, for a caller that takes ownership.
     pub fn space(&self, at: Revision) -> Result<Space, Error> {
         self.check(at)?;
         #[cfg(feature = "planted")]
@@ -158,7 +158,7 @@ impl<L: Log> Past<'_, L> {
             File::Base { .. } | File::Run { .. } => false,
         });
         let Some(file) = fitting.max() else { return Ok(None) };
-        // A newer one may have taken its place meanwhile.
+        // A newer one may have replaced it in the meantime.
         let blob = self.shard.log.open_blob(&file.name(self.workspace))?;
         Ok(blob.map(Snapshot::open).transpose()?)
     }
@@ -184,7 +184,7 @@ impl<L: Log> Past<'_, L> {
 }
 
 impl<L: Log> Shard<L> {
-    /// Lets go of spaces of the past, and of indexes, that nobody has asked for a while.
+    /// Drops past spaces and indexes that were not queried for a while.
     pub(crate) fn evict_past_spaces(&self) {
         let now = self.clock.now();
         self.past_spaces.forget(now);

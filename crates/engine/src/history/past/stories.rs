@@ -7,8 +7,8 @@ use super::Past;
 use crate::error::Error;
 
 impl<L: Log> Past<'_, L> {
-    /// The commits before a revision that touched a subject, the oldest first; if there are more
-    /// than so many, the newest of them.
+    /// The commits before a revision that touched a subject, oldest first; if there are more than
+    /// the limit, the newest ones.
     pub fn story(
         &self,
         subject: &str,

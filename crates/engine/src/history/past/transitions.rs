@@ -13,7 +13,7 @@ fn refused(rejection: impl Into<Rejection>) -> Error {
 }
 
 impl<L: Log> Past<'_, L> {
-    /// `task.history`: what happened to a task, newest first, and where to go on.
+    /// `task.history`: the events of a task, newest first, and the cursor of the next page.
     pub fn transitions(
         &self,
         task: &TaskId,

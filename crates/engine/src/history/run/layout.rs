@@ -24,7 +24,7 @@ pub(super) const FOOTER_BYTES: usize = 60;
 /// stays far below a frame, and to search it takes a microsecond.
 pub(super) const CHUNK_REVISIONS_MAX: usize = 1024;
 
-/// Where a batch lies and when it happened.
+/// The location and the time of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Row {
     /// From the first batch.
@@ -130,7 +130,7 @@ impl Footer {
         self.first + (self.count - 1)
     }
 
-    /// Where a row lies in the blob. The revision must be one of the run.
+    /// The offset of a row in the blob. The revision must be in the run.
     pub(super) fn row_offset(&self, revision: u64) -> u64 {
         self.table_offset + (revision - self.first) * ROW_BYTES as u64
     }

@@ -95,12 +95,12 @@ impl Run {
         Ok(batch)
     }
 
-    /// The batches from a revision on, in order: all of them if it lies before the run, none if
-    /// behind. Reads ahead, at first 64 KiB and then up to a mebibyte. Ends after an error.
+    /// The batches from a revision on, in order: all of them if it is before the run, none if it is
+    /// after. Reads ahead, at first 64 KiB and then up to a mebibyte. Ends after an error.
     pub fn batches(&self, from: u64) -> Batches<'_> {
         Batches {
             run: self,
-            // Counted within the run, so that the end exists even behind the last revision of all.
+            // Relative to the run, so that the end exists even after the largest revision.
             next: from.saturating_sub(self.first()).min(self.footer.count),
             window_bytes: WINDOW_BYTES_MIN,
             rows: Vec::new(),

@@ -117,7 +117,7 @@ pub struct Subjects<'a> {
     /// `None` after an error.
     entries: Option<Peekable<Entries<'a>>>,
     run: RangeInclusive<u64>,
-    /// Where the index lies, for errors.
+    /// The offset of the index, for errors.
     index_offset: u64,
 }
 

@@ -79,8 +79,8 @@ impl Model {
         bytes
     }
 
-    /// Asks a run everything. Whatever it answers must be the truth; the result says whether all
-    /// was answered.
+    /// Reads everything from a run. Every result must be what was written; returns whether all of
+    /// it could be read.
     fn agrees(&self, run: &Run) -> bool {
         let mut whole = self.batches_agree(run);
         let mut keep = |answered: bool| whole &= answered;
@@ -260,7 +260,7 @@ fn every_flipped_bit_is_detected() {
 #[test]
 fn every_truncation_is_detected() {
     let mut model = small(20);
-    // A run inside the run: cut behind it, the file ends in a sound footer of somebody else.
+    // A run inside the run: cut after it, the file ends in a valid footer of another run.
     model.steps[11].batch = small(9).written();
     let bytes = model.written();
     for length in 0..bytes.len() {
@@ -288,7 +288,7 @@ fn no_bytes_make_the_reader_panic_or_lie() {
     }
 }
 
-/// Rows and footer under sound checksums that nobody wrote must not be followed out of bounds.
+/// Forged rows and footers with valid checksums must not lead out of bounds.
 #[test]
 fn sound_checksums_over_nonsense_do_not_panic() {
     let model = small(30);

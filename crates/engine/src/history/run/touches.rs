@@ -17,7 +17,7 @@ pub(super) struct Touches {
     /// Numbers of subjects by their text. Asked, never walked.
     numbers: HashTable<u32>,
     hasher: DefaultHashBuilder,
-    /// A subject and a batch, in the order they were told.
+    /// A subject and a batch, in the order of insertion.
     recorded: Vec<(u32, u32)>,
 }
 
@@ -28,7 +28,8 @@ fn subject<'a>(text: &'a str, ends: &[u32], number: u32) -> &'a str {
 }
 
 impl Touches {
-    /// A batch touches a subject, which is given in parts. Batches are told in ascending order.
+    /// Records that a batch touches a subject, which is given in parts. Batches come in ascending
+    /// order.
     pub(super) fn add(&mut self, touched: &[&str], batch: u32) {
         let Self { text, ends, numbers, hasher, recorded } = self;
         // Written where it would stay, so that it is put together once, and taken back if known.
@@ -59,7 +60,7 @@ impl Touches {
         // Dropped early: sorting needs none of it.
         self.numbers = HashTable::new();
         let (text, ends) = (&self.text, &self.ends);
-        // Numbers are dense, so each touch has its place by counting; told in order, they stay so.
+        // Numbers are dense, so a counting sort places each touch; it keeps the order of insertion.
         let mut room = vec![0_usize; ends.len() + 1];
         for (number, _) in &self.recorded {
             room[*number as usize + 1] += 1;

@@ -8,7 +8,7 @@ use super::{FORMAT_VERSION, RunError, subjects};
 use crate::sorted_table::SortedTableWriter;
 use crate::sorted_table::layout::header;
 
-/// Batches are gathered up to this size, since most are far smaller than a write should be.
+/// Batches are buffered up to this size, since most are far smaller than a write should be.
 const WRITE_BYTES: usize = 256 << 10;
 
 /// What [`RunWriter::finish`] wrote.

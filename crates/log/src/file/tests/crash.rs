@@ -1,5 +1,5 @@
-//! Goal: whatever was acknowledged is there after a power cut or a failed operation at any point,
-//! and nothing is there in part.
+//! Goal: everything acknowledged exists after a power cut or a failed operation at any point, and
+//! nothing exists in part.
 //!
 //! Method: one script of appends, truncations and blobs that crosses many segments, run once for
 //! every disk operation it makes, with the fault at that operation. A ledger beside it knows what
@@ -100,7 +100,7 @@ impl Ledger {
         }
     }
 
-    /// Compares what is there with what was promised, and settles what was open.
+    /// Compares the log with what was acknowledged, and resolves what was in flight.
     fn check(&mut self, log: &FileLog<FaultyDisk>, context: &str) {
         let start = log.start();
         assert!(start <= self.needed_from, "{context}: needed records were truncated");
@@ -195,7 +195,7 @@ pub(super) fn errors(direct: bool, keep_cache: bool) {
         if let Some(log) = ledger.run(&disk) {
             check_poisoned(&log, &ledger);
         }
-        // The failure may yet be to come, in the operations of opening.
+        // The failure may still happen later, while the log is opened.
         let log = try_open(&disk).or_else(|_| try_open(&disk)).expect("it fails once");
         ledger.check(&log, &context);
         drop(log);

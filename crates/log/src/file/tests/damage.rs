@@ -37,7 +37,7 @@ fn long_log() -> (FaultyDisk, Vec<Vec<u8>>) {
     (disk, bodies)
 }
 
-/// The bodies that a visitor of a closed log sees, up to so many, and whether it saw damage.
+/// The bodies that a visitor of a closed log sees, up to a limit, and whether it saw damage.
 fn visited(disk: &FaultyDisk, most: usize) -> (Vec<Vec<u8>>, bool) {
     let mut seen = Vec::new();
     let report = visit_on(disk, "/baton".as_ref(), |record| {
@@ -101,7 +101,7 @@ fn check_flip(disk: &FaultyDisk, path: &PathBuf, bit: u64, expected: &[Vec<u8>],
         Ok(log) => {
             let found = bodies(&log);
             assert!(expected.starts_with(&found), "bit {bit}: a wrong body");
-            // The very last record cannot be told from a torn one.
+            // The very last record cannot be distinguished from a torn one.
             let missing = expected.len() - found.len();
             assert!(missing <= usize::from(last), "bit {bit}: {missing} records lost in silence");
             log
@@ -304,7 +304,7 @@ fn a_repair_that_is_interrupted_can_be_done_again() {
 
 #[test]
 fn a_body_that_looks_like_a_record_is_never_taken_for_one() {
-    // Whoever writes bodies may know the format and guess positions, but not the salt.
+    // The author of a body may know the format and guess positions, but not the salt.
     let disk = FaultyDisk::new(3);
     let log = open(&disk);
     append(&log, b"first");

@@ -1,5 +1,4 @@
-//! The bytes on disk, pinned for ever. If one of these tests fails, logs out there become
-//! unreadable.
+//! Pins the bytes on disk. If one of these tests fails, existing logs become unreadable.
 
 use super::super::format::{
     FORMAT_VERSION, Found, SegmentFlaw, SegmentHeader, encode_record, find_record,

@@ -1,4 +1,4 @@
-//! Keys that vouch for tokens of others: a public key in PEM, a set of them (JWKS), or a secret.
+//! Keys that verify JWTs: a public key in PEM, a set of them (JWKS), or a secret.
 //!
 //! | file | keys | algorithms |
 //! |---|---|---|
@@ -6,8 +6,8 @@
 //! | JSON with `keys` | all that are for signatures | those of its kind, or the one it names |
 //! | anything else, of 32 bytes and more | one secret | `HS256`, `HS384`, `HS512` |
 //!
-//! A key verifies by algorithms of its own kind and no others, so that nobody can have a public key
-//! taken for a secret. There is no algorithm `none`: what has no name here verifies nothing.
+//! A key is only used with algorithms of its own kind, so that a public key is never taken for a
+//! secret. There is no algorithm `none`: an algorithm that is not listed here verifies nothing.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -26,7 +26,7 @@ const P256: &[u8] = &[0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07];
 const P384: &[u8] = &[0x2B, 0x81, 0x04, 0x00, 0x22];
 const ED25519: &[u8] = &[0x2B, 0x65, 0x70];
 
-/// What tells one key from another.
+/// The identity of a key.
 pub(crate) type Fingerprint = [u8; 32];
 
 /// How a token is signed.
@@ -100,7 +100,7 @@ enum Material {
 pub(super) struct Key {
     /// How tokens name it, if they have to.
     pub(super) id: Option<String>,
-    /// The one algorithm it is for, if it says so.
+    /// The one algorithm it is for, if it names one.
     only: Option<Algorithm>,
     material: Material,
     pub(super) fingerprint: Fingerprint,
@@ -168,7 +168,7 @@ impl Key {
     }
 }
 
-/// The keys of a file; what is wrong with it otherwise, without a word of what stands in it.
+/// The keys of a file, or what is wrong with it, without any of its content.
 pub(super) fn read(bytes: &[u8], is_set: bool) -> Result<Vec<Key>, &'static str> {
     if is_set {
         return set(bytes);
@@ -181,7 +181,7 @@ pub(super) fn read(bytes: &[u8], is_set: bool) -> Result<Vec<Key>, &'static str>
         let material = pem(text).ok_or("it is not a public key of RSA, P-256, P-384 or Ed25519")?;
         return Ok(vec![Key::new(None, None, material)]);
     }
-    // An editor puts an end of line there that nobody means.
+    // Editors add a line break at the end that is not part of the secret.
     let secret = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     let secret = secret.strip_suffix(b"\r").unwrap_or(secret);
     if secret.len() < SECRET_BYTES_MIN {
@@ -202,7 +202,7 @@ fn pem(text: &str) -> Option<Material> {
     }
 }
 
-/// The first element of some DER: its tag, what is in it, and what comes after.
+/// The first element of DER data: its tag, its content, and the rest.
 fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&tag, rest) = bytes.split_first()?;
     let (&first, rest) = rest.split_first()?;
@@ -215,7 +215,7 @@ fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     Some((tag, rest.get(..length)?, rest.get(length..)?))
 }
 
-/// What is in the first element, if it is of this tag; and what comes after.
+/// The content of the first element, if it has this tag; and the rest.
 fn inside(bytes: &[u8], wanted: u8) -> Option<(&[u8], &[u8])> {
     let (tag, content, rest) = element(bytes)?;
     (tag == wanted).then_some((content, rest))
@@ -254,7 +254,7 @@ fn rsa_of(modulus: &[u8], exponent: &[u8]) -> Material {
     Material::Rsa { modulus: bare(modulus), exponent: bare(exponent) }
 }
 
-/// A set of keys as RFC 7517 has it.
+/// A set of keys in the form of RFC 7517.
 #[derive(Deserialize)]
 struct Set {
     keys: Vec<Member>,

@@ -1,29 +1,29 @@
-//! Tokens of others: JSON Web Tokens that an issuer signs whom this server believes.
+//! JSON Web Tokens that are signed by a trusted issuer.
 //!
 //! ```text
 //!   header.claims.signature
 //!      │      │       └─ by a key of the file, in an algorithm of that key's kind
-//!      │      └─ iss, aud, exp, nbf as RFC 7519 has them; sub: who; baton: what they may
+//!      │      └─ iss, aud, exp, nbf as in RFC 7519; sub: the agent; baton: its permissions
 //!      └─ alg, kid
 //! ```
 //!
 //! | claim | becomes |
 //! |---|---|
 //! | `sub` | the agent that acts, unless `baton.agent` names another |
-//! | `baton.role` | the role; without it nobody comes in |
-//! | `baton.workspaces`, `baton.namespaces` | patterns, as of a token; all if there are none |
-//! | `exp` | when it is worth nothing any more; it must be there |
+//! | `baton.role` | the role; required |
+//! | `baton.workspaces`, `baton.namespaces` | patterns, as for a token; all if absent |
+//! | `exp` | when it expires; required |
 //!
 //! Invariants:
 //!
-//! 1. Nothing that a token says is believed before its signature is verified, but for which key and
-//!    algorithm it asks for; and a key is never used with an algorithm of another kind.
-//! 2. Issuer and audience are demanded: a token for somebody else is none for this server.
-//! 3. What came in is known by its digest until its time is over, as a token is; how many are known
-//!    is bounded.
-//! 4. When the keys are read again, whoever was vouched for by a key that is gone is gone too.
+//! 1. No claim is used before the signature is verified, except the key and the algorithm that the
+//!    header names; and a key is never used with an algorithm of another kind.
+//! 2. Issuer and audience are required: a token for another audience is invalid here.
+//! 3. A verified JWT is remembered by its digest until it expires, as a token is; their number is
+//!    limited.
+//! 4. When the keys are reloaded, JWTs that were verified by a removed key end.
 //!
-//! Deliberately absent: fetching keys from the network, which is for whoever deploys the file; and
+//! Deliberately absent: fetching keys from the network, which is left to the deployment; and
 //! encrypted tokens.
 
 mod keys;
@@ -37,7 +37,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use baton_core::access::Grant;
-use baton_core::{AgentId, Kind, Timestamp};
+use baton_core::{AgentId, Timestamp};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use thiserror::Error;
@@ -53,30 +53,26 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 /// How far the clock of an issuer may be ahead of ours.
 const AHEAD_MS_MAX: u64 = 30_000;
 
-/// Why a file of keys cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("the keys in `{path}` cannot be used: {reason}")]
-pub struct KeyFileError {
-    /// Which file.
-    pub path: String,
-    /// What is wrong with it.
-    pub reason: String,
-}
-
-impl KeyFileError {
-    /// Stable across releases; documented in `docs/errors.md`.
-    pub fn code(&self) -> &'static str {
-        "access.bad_key_file"
-    }
-
-    /// What the caller should do about it.
-    pub fn kind(&self) -> Kind {
-        Kind::Invalid
-    }
-
-    /// What to do next, as a sentence.
-    pub fn hint(&self) -> &'static str {
-        "give the issuer's public key in PEM, a secret, or with --jwt-jwks a set of keys"
+baton_core::refusals! {
+    /// Why a file of keys cannot be used.
+    #[derive(Clone, Debug, PartialEq, Eq, Error)]
+    pub enum KeyFileError {
+        /// The file with an issuer's keys cannot be used.
+        #[error("the keys in `{path}` cannot be used: {reason}")]
+        Unusable {
+            /// Which file.
+            path: String,
+            /// What is wrong with it.
+            reason: String,
+        } => {
+            code: "access.bad_key_file",
+            kind: Invalid,
+            hint: "give the issuer's public key in PEM, a secret, or with --jwt-jwks a set of keys",
+            cause: "It does not exist, is larger than 1 MiB, is a private key, contains no usable \
+                key, or is a secret of fewer than 32 bytes.",
+            remedy: "Set the issuer's public key (PEM) or a secret with `--jwt-key`, or a key set \
+                with `--jwt-jwks`.",
+        }
     }
 }
 
@@ -98,7 +94,8 @@ impl KeyFile {
 
     fn read(&self) -> Result<Vec<Key>, KeyFileError> {
         let path = self.path();
-        let unusable = |reason: String| KeyFileError { path: path.display().to_string(), reason };
+        let unusable =
+            |reason: String| KeyFileError::Unusable { path: path.display().to_string(), reason };
         let length = std::fs::metadata(path).map_err(|error| unusable(error.to_string()))?.len();
         if length > FILE_BYTES_MAX {
             return Err(unusable(format!("it has more than {FILE_BYTES_MAX} bytes")));
@@ -109,7 +106,7 @@ impl KeyFile {
     }
 }
 
-/// Somebody else who makes tokens. Clones are one and the same.
+/// A trusted issuer of JWTs. Clones share their state.
 #[derive(Clone)]
 pub struct Issuer(Arc<Inner>);
 
@@ -129,7 +126,7 @@ impl std::fmt::Debug for Issuer {
     }
 }
 
-/// Somebody that an issuer vouches for.
+/// An identity from a verified JWT.
 #[derive(Debug)]
 pub(crate) struct JwtIdentity {
     pub(crate) grant: Grant,
@@ -138,7 +135,7 @@ pub(crate) struct JwtIdentity {
     pub(crate) by: Fingerprint,
 }
 
-/// Why a token of an issuer is worth nothing.
+/// Why a JWT is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JwtFlaw {
     TooLarge,
@@ -236,12 +233,12 @@ impl Issuer {
         Arc::clone(&self.0.keys.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether a key is still among those that vouch.
+    /// Whether a key is still in use.
     pub(crate) fn still_has(&self, by: &Fingerprint) -> bool {
         self.keys().iter().any(|key| key.fingerprint == *by)
     }
 
-    /// Whom a token is for, and what they may, if it is worth anything at this moment.
+    /// The identity and the permissions in a token, if it is valid now.
     pub(crate) fn verify(&self, token: &str, now: Timestamp) -> Result<JwtIdentity, JwtFlaw> {
         if token.len() > TOKEN_BYTES_MAX {
             return Err(JwtFlaw::TooLarge);

@@ -169,7 +169,7 @@ fn a_public_key_is_never_taken_for_a_secret() {
     let issuer = issuer(text.as_bytes(), false);
     let good = token(&json!({"alg": "ES256", "kid": "whatever"}), &claims(), sign);
     assert!(issuer.verify(&good, NOW).is_ok());
-    // Everybody knows the public key: whoever signs with it as a secret must not come in.
+    // The public key is public: a token signed with it as a secret must be rejected.
     for secret in [text.as_bytes(), text.trim().as_bytes(), &point] {
         let confused = token(&json!({"alg": "HS256"}), &claims(), hmac_with(secret));
         assert_eq!(issuer.verify(&confused, NOW).unwrap_err(), JwtFlaw::Algorithm);
@@ -256,7 +256,7 @@ fn keys_that_are_read_again_take_the_place_of_the_old_ones_whole() {
     assert!(!format!("{issuer:?}").contains("ffff"));
 }
 
-/// A public key of RSA that `openssl` made, as `SubjectPublicKeyInfo`; nobody has the private one.
+/// A public RSA key made by `openssl`, as `SubjectPublicKeyInfo`; its private key was discarded.
 const RSA_KEY: &str = "\
 -----BEGIN PUBLIC KEY-----
 MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAxY1H+LZgqKGE1S6PhVyU
@@ -281,7 +281,7 @@ LnM4zxC5smIk0g55Swq/2u3Z2/8Lh26GewIDAQAB
 -----END RSA PUBLIC KEY-----
 ";
 
-/// Its modulus, as a set of keys has it.
+/// Its modulus, as in a set of keys.
 const RSA_MODULUS: &str = "\
 xY1H-LZgqKGE1S6PhVyUJBdZai7i2GmBaHcL01Fp6A0gWMkgUJv4vtiQF6bM0hfhCGVrG0WvSB4xDknnTygMaNVjmBlb\
 gRdQJCKyIasAzsymyjDZA-_00evF-jRsSufhsLa1YQ2EqT8_vffIInpwbMQoUMTIygV8gQ8CnFyPgx6CH4QApn5esw_2\
@@ -338,12 +338,12 @@ fn what_a_key_of_rsa_has_not_signed_is_refused_whatever_form_the_key_is_in() {
         ] {
             assert_eq!(verify(forged), Err(JwtFlaw::Signature), "{forged:?}");
         }
-        // In a set the key says which algorithm it is for; in a file any of its kind may be tried.
+        // In a set the key names its algorithm; in a file any algorithm of its kind may be tried.
         let flaw = if is_set { JwtFlaw::Algorithm } else { JwtFlaw::Signature };
         for alg in ["RS384", "RS512", "PS256"] {
             assert_eq!(verify([&named(alg), claims, signature]), Err(flaw), "{alg}");
         }
-        // Everybody knows the public key: it is no secret to sign with.
+        // The public key is public: it is not a secret to sign with.
         let confused = token(
             &json!({"alg": "HS256", "kid": "rsa"}),
             &self::claims(),

@@ -1,4 +1,4 @@
-//! The life of a hand-off: from the offer until what was handed over is done, or nobody took it.
+//! The lifecycle of a hand-off: from the offer until its work is done, or it was not accepted.
 
 use baton_core::handoff::Event;
 use baton_core::handoff::{Handoff as Record, Receiver};
@@ -12,7 +12,7 @@ use crate::otel::span::{Span, kind_of};
 pub(in crate::otel) struct Handoff {
     at: Timestamp,
     context: SpanContext,
-    /// What its giver said it is a part of, if it stands below a task all the same.
+    /// The trace that its giver named, if its span is below a task nevertheless.
     link: Option<SpanContext>,
     from: String,
     to: String,

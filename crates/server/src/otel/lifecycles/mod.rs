@@ -1,5 +1,5 @@
-//! Lifecycles: what began, and has not ended yet. Each is told what happens to it, in order, and
-//! makes spans of what has ended. No I/O, no clock: the same events always give the same spans.
+//! Lifecycles: objects that have begun and not ended. Each receives its events in order, and
+//! produces spans of what has ended. No I/O, no clock: the same events always give the same spans.
 
 mod handoff;
 mod pipeline;
@@ -55,7 +55,7 @@ pub(super) enum LifecycleId {
 }
 
 impl LifecycleId {
-    /// Whose life an event is a part of, if it says anything for a span.
+    /// The lifecycle that an event belongs to, if it matters for a span.
     pub(super) fn of(event: &Event) -> Option<Self> {
         match event {
             Event::Task(event) => of_task(event),
@@ -128,7 +128,7 @@ pub(super) enum Lifecycle {
 }
 
 impl Lifecycle {
-    /// Something happened in it. A hand-off is told where the spans of its task belong.
+    /// Applies an event. A hand-off also gets the parent of its task's spans.
     pub(super) fn observe(
         &mut self,
         seen: &Seen<'_>,
@@ -177,7 +177,7 @@ pub(super) fn begins(event: &Event) -> bool {
     }
 }
 
-/// Whether nothing comes after an event in its life.
+/// Whether an event is the last of its lifecycle.
 pub(super) fn ends(event: &Event) -> bool {
     use task_words::{Event as Fact, Outcome, Verdict};
     match event {
@@ -204,7 +204,7 @@ pub(super) fn ends(event: &Event) -> bool {
     }
 }
 
-/// The task whose span a hand-off stands below.
+/// The task whose span is the parent of a hand-off.
 pub(super) fn task_of(event: &Event) -> Option<&TaskId> {
     use handoff_words::Event as Fact;
     match event {

@@ -24,7 +24,7 @@ pub(in crate::otel) struct Pipeline {
 
 struct Open {
     since: Timestamp,
-    /// The commit in which it became ready tells one time from another.
+    /// The commit in which it became ready distinguishes one run from another.
     revision: Revision,
     worker: Option<String>,
 }
@@ -118,7 +118,8 @@ impl Pipeline {
         }
     }
 
-    /// A stage is done again. If all had ended with that stage, it goes on as another round.
+    /// A stage runs again. If the pipeline had ended with that stage, it continues as another
+    /// round.
     fn go_on(&mut self, seen: &Seen<'_>) {
         if std::mem::take(&mut self.has_ended) {
             self.rounds += 1;

@@ -1,4 +1,4 @@
-//! The life of a request: from when it was asked until it is answered, or nobody will.
+//! The lifecycle of a request: from the question until it is answered, or will not be.
 
 use baton_core::message::Event;
 use baton_core::message::Message;
@@ -26,8 +26,8 @@ fn span_context(
 }
 
 impl Request {
-    /// A request of which the beginning is no longer written down, but for what it still says
-    /// itself.
+    /// A request whose beginning is no longer in the log, except for what its record still
+    /// contains.
     pub(in crate::otel) fn of_record(workspace: &WorkspaceName, message: &Message) -> Self {
         Self {
             at: message.sent_at,
@@ -70,7 +70,7 @@ impl Request {
                 let error = Some("handler_lost".to_owned());
                 spans.push(lifecycle.ended(seen, message, "lost", error));
             }
-            // Nothing else ends a request, or says who has it.
+            // No other event ends a request, or names its handler.
             _ => {}
         }
     }

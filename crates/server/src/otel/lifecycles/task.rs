@@ -1,4 +1,4 @@
-//! The life of a task: one span for all of it, and one for each time that somebody had it in hand.
+//! The lifecycle of a task: one span for all of it, and one for each time an agent held it.
 
 use baton_core::task::{self, Cause, Created, Event, Outcome, Verdict};
 use baton_core::{AgentId, GroupName, Json, TaskId, Timestamp, WorkspaceName, pipeline};
@@ -14,7 +14,7 @@ pub(in crate::otel) struct Task {
     begun: Option<Begun>,
     /// How often it was claimed.
     attempts: u64,
-    /// How often somebody got it in hand: claimed it, or was handed it.
+    /// How often an agent got it: by a claim or by a hand-off.
     holds: u64,
     held: Option<Held>,
     usage: Usage,
@@ -35,7 +35,7 @@ struct Held {
     by: AgentId,
 }
 
-/// The span of a task as a whole.
+/// The span of a whole task.
 pub(in crate::otel) fn task_span(workspace: &WorkspaceName, task: &TaskId) -> SpanId {
     ids::span(workspace, &["task", task.as_str()])
 }
@@ -60,7 +60,7 @@ fn conversation(group: Option<&str>, task: &TaskId) -> String {
     group.unwrap_or(task.as_str()).to_owned()
 }
 
-/// Where the stage belongs that a task was made for: the same commit says so.
+/// The parent of the stage that a task was created for: the same commit contains it.
 fn stage_of(seen: &Seen<'_>, created: &Created) -> Option<SpanContext> {
     let made = seen.batch.events.iter().find_map(|event| match event {
         baton_core::Event::Pipeline(pipeline::Event::StageReady { pipeline, stage, tasks })
@@ -76,7 +76,7 @@ fn stage_of(seen: &Seen<'_>, created: &Created) -> Option<SpanContext> {
 }
 
 impl Task {
-    /// A task of which the beginning is no longer written down, but for what it still says itself.
+    /// A task whose beginning is no longer in the log, except for what its record still contains.
     pub(in crate::otel) fn of_record(workspace: &WorkspaceName, task: &task::Task) -> Self {
         let traceparent = task.traceparent.as_ref();
         let begun = Begun {
@@ -99,7 +99,7 @@ impl Task {
         self.begun.is_some()
     }
 
-    /// Where whatever belongs to the task stands: below the span of all of it.
+    /// The parent of everything that belongs to the task: the span of all of it.
     pub(in crate::otel) fn inside(
         &self,
         workspace: &WorkspaceName,
@@ -150,7 +150,8 @@ impl Task {
             | Event::Progressed { .. }
             | Event::Ready { .. }
             | Event::Offered { .. }
-            | Event::TakenBack { .. } => {}
+            | Event::TakenBack { .. }
+            | Event::Retried { .. } => {}
         }
     }
 
@@ -173,7 +174,7 @@ impl Task {
         self.end(seen, task, "completed", None, spans);
     }
 
-    /// Whoever had it in hand has it no longer.
+    /// The agent that held it no longer does.
     fn let_go(
         &mut self,
         seen: &Seen<'_>,
@@ -228,7 +229,7 @@ impl Task {
 
 fn word_of(cause: Cause) -> &'static str {
     match cause {
-        // The worker has said what, in words that are its own.
+        // The worker has reported the error in its own words.
         Cause::Reported => "_OTHER",
         Cause::LeaseExpired => "lease_expired",
         Cause::AgentGone => "agent_gone",

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use baton::{Admission, Caller};
 use baton_core::wire::{Call, FastFrame, Fault, Fields, Frame, Problem};
 use baton_core::{AgentId, IdempotencyKey, Mutation, Query, Request, WorkspaceName};
-use baton_handle::Caller;
 
 use super::{Connection, End, Stop};
-use crate::in_flight::{LookUpOutcome, SubmitOutcome, query_past};
+use crate::in_flight::query_past;
 use crate::refusal::Refusal;
 use crate::server_log::{FieldValue, Level};
 use crate::ws::framing::{Message, Opcode, write};
@@ -43,7 +43,7 @@ impl Connection {
         let is_noted = self.shared.settings.server_log.wants(Level::Debug);
         if !is_noted
             && FastFrame::parse(text)
-                .is_some_and(|fast_frame| self.do_plainly(&fast_frame, text.len()))
+                .is_some_and(|fast_frame| self.submit_fast(&fast_frame, text.len()))
         {
             return None;
         }
@@ -130,15 +130,15 @@ impl Connection {
         self.shared.settings.server_log.write(Level::Debug, "operation.asked", &fields);
     }
 
-    /// Does what nearly everybody wants the short way; if that cannot be, nothing has happened.
-    fn do_plainly(&mut self, fast_frame: &FastFrame<'_>, bytes: usize) -> bool {
+    /// Executes a frame on the fast path; false if it cannot take that, and then it had no effect.
+    fn submit_fast(&mut self, fast_frame: &FastFrame<'_>, bytes: usize) -> bool {
         if self.remember_names(Some(fast_frame.workspace), fast_frame.agent).is_err() {
             return false;
         }
         let Some(workspace) = &self.workspace else { return false };
         let FastFrame { id, call, .. } = fast_frame;
         if !self.authority.permits_all(workspace)
-            || !self.in_flight.do_plainly(&self.shared.baton, workspace, &self.agent, call, *id)
+            || !self.in_flight.submit_fast(&self.shared.baton, workspace, &self.agent, call, *id)
         {
             return false;
         }
@@ -162,19 +162,19 @@ impl Connection {
         id: u64,
     ) -> Result<Option<Stop>, Problem> {
         match self.in_flight.submit(&self.shared.baton, workspace, agent, request, id) {
-            Ok(SubmitOutcome::InFlight) => Ok(None),
-            Ok(SubmitOutcome::Waits(waiting)) => {
+            Ok(Admission::Answer(())) => Ok(None),
+            Ok(Admission::Wait(waiting)) => {
                 let max = self.shared.settings.waits_per_connection_max;
-                // Nothing is lost by refusing it now: whoever lets go of a call gives it up.
+                // Nothing is lost by refusing it now: dropping a waiting call cancels it.
                 if self.jobs.waits() >= max {
                     return Err(Refusal::TooManyWaits { max }.into());
                 }
                 self.jobs.wait(id, waiting.answer());
                 Ok(None)
             }
-            Ok(SubmitOutcome::Stalled(stalled)) => {
+            Ok(Admission::Retry(request, after)) => {
                 let (workspace, agent) = (workspace.clone(), agent.clone());
-                Ok(Some(Stop::Stalled { workspace, agent, stalled }))
+                Ok(Some(Stop::RetryRequest { workspace, agent, request, id, after }))
             }
             Err(error) => Err(Problem::from(&error)),
         }
@@ -183,24 +183,24 @@ impl Connection {
     pub(super) fn look_up(&mut self, id: u64, query: Query) -> Result<Option<Stop>, Problem> {
         let workspace = named(self.workspace.as_ref())?;
         match self.in_flight.look_up(&self.shared.baton, workspace, &query, id) {
-            Ok(LookUpOutcome::InFlight) => {
+            Ok(Admission::Answer(())) => {
                 self.answer_what_is_ready();
                 Ok(None)
             }
-            Ok(LookUpOutcome::Past) => {
+            Ok(Admission::Wait(_)) => {
                 let caller = self.caller()?;
                 self.start_past_query(caller, query, id);
                 Ok(None)
             }
-            Ok(LookUpOutcome::Absent) => {
+            Ok(Admission::Retry((), after)) => {
                 let caller = self.caller()?;
-                Ok(Some(Stop::Unloaded { caller, query, id }))
+                Ok(Some(Stop::RetryQuery { caller, query, id, after }))
             }
             Err(error) => Err(Problem::from(&error)),
         }
     }
 
-    /// The past is read from files: on another thread, so that nobody here waits for them.
+    /// The past is read from files, on another thread, so that this one does not block.
     fn start_past_query(&mut self, caller: Caller, query: Query, id: u64) {
         self.jobs.ask(id, query_past(Arc::clone(&self.shared), caller, query));
     }
@@ -230,7 +230,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Each workspace has a share of its own.
+    /// Each workspace has its own budget.
     fn switch_workspace(&mut self, workspace: Option<WorkspaceName>) {
         self.end_budget();
         self.workspace = workspace;

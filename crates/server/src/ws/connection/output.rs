@@ -1,4 +1,4 @@
-//! What one WebSocket says: by its queue, or by itself where that cannot be.
+//! The output of one WebSocket: through its queue, or directly where that is not possible.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -17,8 +17,8 @@ use crate::ws::framing::{Opcode, write, write_close};
 use crate::ws::pushes::Pushes;
 
 impl Connection {
-    /// Sees to it that what was handed in is answered and all there is to send is sent: by others,
-    /// if that goes without this one.
+    /// Ensures that submitted requests are answered and all output is sent: by the writers, if
+    /// possible without this task.
     pub(super) async fn flush(&mut self) -> Result<(), End> {
         let is_all_sent = self.outbox.bytes.is_empty() && self.in_flight.is_empty();
         if is_all_sent && !self.stream.has_unsent() && !self.queue_needs_owner() {
@@ -37,7 +37,7 @@ impl Connection {
         self.drain().await
     }
 
-    /// Waits for what was handed in, answers it and sends that.
+    /// Waits for submitted requests, answers them and sends the answers.
     pub(super) async fn drain(&mut self) -> Result<(), End> {
         if let Some(queue) = &self.queue {
             let (mut bytes, mut in_flight) = queue.take_unsent().await.ok_or(End::Gone)?;
@@ -82,7 +82,7 @@ impl Connection {
         }
     }
 
-    /// The queue has something to tell, or came back with something in it.
+    /// The queue has something to report, or came back with unsent output.
     pub(super) async fn check_queue(&mut self) -> Result<(), End> {
         if let Some((took, count)) = self.queue.as_ref().and_then(|queue| queue.slow()) {
             self.note_slow(took, count);
@@ -90,7 +90,7 @@ impl Connection {
         self.drain().await
     }
 
-    /// Writes down that a turn has taken long, and what was last asked for in it.
+    /// Logs that a round was slow, and its last operation.
     fn note_slow(&self, took: Duration, count: usize) {
         let workspace = self.workspace.as_ref().map_or("", WorkspaceName::as_str);
         let fields = [
@@ -123,7 +123,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Time has passed: asks for a sign of life, and leaves if there is none.
+    /// A timer fired: sends a ping, and closes the connection if the last one was not answered.
     pub(super) async fn check_liveness(&mut self) -> Result<(), End> {
         let settings = &self.shared.settings;
         self.alarm.set(sleep(settings.ping_every));
@@ -172,9 +172,9 @@ impl Connection {
         End::Close(1001, "the server is shutting down")
     }
 
-    /// Ends the connection from this side, after the answers to what was handed in.
+    /// Ends the connection from this side, after the answers to submitted requests.
     pub(super) async fn close(mut self, code: u16, reason: &str) {
-        // Nothing comes after it.
+        // Nothing follows it.
         self.watches(|pushes| *pushes = Pushes::default());
         if self.drain().await.is_ok() {
             write_close(&mut self.outbox.bytes, code, reason);

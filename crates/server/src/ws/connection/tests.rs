@@ -8,8 +8,8 @@ use tokio::net::{TcpListener, TcpStream};
 use super::*;
 use crate::settings::Settings;
 
-/// Ten thousand idle connections shall cost at most 8 KB of ours each, of which this is the largest
-/// part; beside it are a few small boxes and what the runtime keeps of a task and a socket.
+/// Ten thousand idle connections may take at most 8 KB of memory each, of which this is the largest
+/// part; besides there are a few small boxes and the runtime's own data for a task and a socket.
 const BYTES_MAX: usize = 4_096;
 
 #[tokio::test]

@@ -18,7 +18,7 @@ use crate::expression::{Expression, ExpressionError};
 use crate::limits;
 use crate::schema::Schema;
 
-/// What a rule demands, as it is asked for: exactly one of the fields must be given.
+/// What a rule requires. Exactly one field must be given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(
     feature = "schema",
@@ -27,69 +27,70 @@ use crate::schema::Schema;
 )]
 #[serde(deny_unknown_fields, default)]
 pub struct CheckSpec {
-    /// Names that the state must have.
+    /// Names that the state must have. If omitted, another field is required.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub required_keys: Option<Vec<String>>,
-    /// JSON Schema of the state as one object.
+    /// A JSON Schema for the state as one object. If omitted, another field is required.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema: Option<Schema>,
-    /// What must be true, in the syntax of CEL.
+    /// A CEL expression that must be true. If omitted, another field is required.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expression: Option<String>,
-    /// What the receiver must be able to do.
+    /// A capability that the receiver must have. If omitted, another field is required.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capability: Option<String>,
-    /// The receiver must have a session. Only `true` can be asked for.
+    /// `true`: the receiver must have a session. If omitted, another field is required.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receiver_alive: Option<bool>,
-    /// Most bytes that names and values of the state may have together.
+    /// The maximum size of the state, names and values, in bytes. If omitted, another field is
+    /// required.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state_bytes_max: Option<u64>,
-    /// How often the work may change hands.
+    /// How often the work may change hands. If omitted, another field is required.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hops_max: Option<u64>,
 }
 
-/// What a rule demands, checked and compiled. It is written down as its text.
+/// What a rule requires, compiled. It is stored as its source.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Check {
     /// Names that the state must have.
     RequiredKeys(Vec<String>),
-    /// JSON Schema of the state as one object.
+    /// A JSON Schema for the state as one object.
     Schema(Schema),
-    /// What must be true, in the syntax of CEL.
+    /// A CEL expression that must be true.
     Expression(Expression),
-    /// What the receiver must be able to do.
+    /// A capability that the receiver must have.
     Capability(String),
-    /// The receiver must have a session; always `true`.
+    /// `true`: the receiver must have a session.
     ReceiverAlive(bool),
-    /// Most bytes that names and values of the state may have together.
+    /// The maximum size of the state, names and values, in bytes.
     StateBytesMax(u64),
     /// How often the work may change hands.
     HopsMax(u64),
 }
 
-/// Why what was wanted is no [`Check`]. Serialized, it is its facts.
+/// Why a [`Check`] is invalid. Serialized as its facts.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
 #[serde(untagged)]
 pub enum CheckError {
-    /// None was given, or several.
+    /// None or several were given.
     #[error("a check has exactly one field, got {}", counted(given))]
     NotOne {
         /// The fields that were given.
         given: Vec<&'static str>,
     },
-    /// The expression cannot be read.
+    /// The expression is invalid.
     #[error("the expression cannot be used {0}")]
     Expression(ExpressionError),
-    /// A field makes no sense.
+    /// A field is invalid.
     #[error("`{field}` makes no sense: {reason}")]
     BadField {
-        /// Which.
+        /// The field.
         field: &'static str,
-        /// What is wrong with it.
+        /// Why it is invalid.
         reason: String,
     },
 }
@@ -102,12 +103,12 @@ fn counted(given: &[&str]) -> String {
     format!("{}: {}", given.len(), quoted.join(", "))
 }
 
-/// Why a check does not let a proposal pass.
+/// Why a check rejects a proposal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Objection {
-    /// What is objected to.
+    /// What is wrong.
     pub detail: String,
-    /// Whether the check could not be run.
+    /// Whether the check could not be evaluated.
     pub broken: bool,
 }
 
@@ -134,7 +135,7 @@ impl CheckSpec {
         fields.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name).collect()
     }
 
-    /// Checks and compiles what was wanted.
+    /// Validates and compiles a check.
     pub fn compile(self) -> Result<Check, CheckError> {
         let given = self.given();
         if given.len() != 1 {
@@ -224,7 +225,7 @@ impl Check {
         }
     }
 
-    /// About how many bytes it takes in the log, and never fewer.
+    /// Upper bound of the bytes it takes in the log.
     pub(crate) fn weight(&self) -> usize {
         match self {
             Self::RequiredKeys(keys) => keys.iter().map(|key| key.len() + 5).sum(),

@@ -36,60 +36,61 @@ use crate::expression::{Operand, Variable, Variables};
 use crate::json::Json;
 use crate::names::{AgentId, RuleName, TaskType};
 
-/// What is about to be handed over, as rules see it.
+/// A proposed hand-off, as rules see it.
 #[derive(Clone, Copy, Debug)]
 pub struct Proposal<'a> {
-    /// Who hands it over.
+    /// The giver.
     pub from: &'a AgentId,
-    /// Who shall have it; none if it goes to whoever has the capability.
+    /// The receiver; none if it goes to an agent with the capability.
     pub to: Option<&'a AgentId>,
-    /// What whoever takes it must be able to do.
+    /// The capability that the receiver needs.
     pub capability: Option<&'a str>,
-    /// The task as callers see it.
+    /// The task.
     pub task: Option<&'a Json>,
-    /// What kind of work it is.
+    /// The task type.
     pub task_type: Option<&'a TaskType>,
-    /// What goes along, by name; entries of shared state by `namespace/key`.
+    /// What is handed over, by name; entries of shared state by `namespace/key`.
     pub state: &'a BTreeMap<String, Json>,
     /// What is known of `to`.
     pub receiver: Option<Receiver<'a>>,
-    /// How often the work has changed hands, this time included.
+    /// How often the work has changed hands, including this time.
     pub hops: u64,
-    /// Why it is handed over.
+    /// The reason of the hand-off.
     pub reason: Option<&'a str>,
 }
 
-/// What rules may know of whoever shall have the work.
+/// What rules can see of the receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct Receiver<'a> {
     /// Whether it has a session.
     pub is_active: bool,
-    /// What it can do.
+    /// Its capabilities.
     pub capabilities: &'a BTreeSet<String>,
 }
 
-/// One rule's objection.
+/// A violation that a rule found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
-    /// Which rule.
+    /// The rule.
     pub rule: RuleName,
-    /// What it objects to.
+    /// What violates it.
     pub detail: String,
-    /// Whether the rule could not be run. It blocks then, whatever its severity.
+    /// Whether the rule could not be evaluated. It then counts as an error, whatever its severity.
+    /// Absent if `false`.
     #[serde(default, skip_serializing_if = "is_false")]
     pub broken: bool,
 }
 
-/// What all rules together say, each list in order of the rules' names.
+/// The findings of all rules, each list by rule name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Judgement {
-    /// Why it must not happen.
+    /// Findings that forbid it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<Finding>,
-    /// What to think about, though it may happen.
+    /// Findings that do not forbid it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Finding>,
 }
@@ -100,13 +101,13 @@ fn is_false(flag: &bool) -> bool {
 }
 
 impl Judgement {
-    /// Whether it may happen.
+    /// Whether nothing forbids it.
     pub fn is_valid(&self) -> bool {
         self.errors.is_empty()
     }
 }
 
-/// A proposal, and the trees that some checks need of it: made when first asked for, and once.
+/// A proposal and the trees that some checks need, each built once on first use.
 pub(crate) struct Case<'a> {
     pub(crate) proposal: &'a Proposal<'a>,
     state: OnceCell<Value>,

@@ -1,0 +1,174 @@
+//! Errors of the command line itself, one row each.
+//!
+//! `baton-spec` compiles this file too, to document the codes: a program has no library to import.
+
+use std::path::PathBuf;
+
+use baton_core::json::JsonError;
+use thiserror::Error;
+
+baton_core::refusals! {
+    /// An error of the command line itself.
+    #[derive(Debug, Error)]
+    pub(crate) enum Fault {
+        /// The command line is invalid. Nothing was done.
+        #[error("{reason}")]
+        Usage { reason: String } => {
+            code: "cli.usage",
+            kind: Invalid,
+            hint: "see `baton help`, or use `--help` after the command",
+            cause: "An option, an argument or a value is unknown to the command, or a required one \
+                is missing.",
+            remedy: "See `baton help`, or `--help` after any command.",
+        }
+        /// The argument parser rejected the command line; `command` is the part that it recognised.
+        #[error("{reason}")]
+        Arguments { reason: String, command: String } => {
+            code: "cli.usage",
+            kind: Invalid,
+            hint: "see `baton help`, or use `--help` after the command",
+        }
+        /// A value is not valid JSON. Nothing was sent.
+        #[error("{given} is not valid JSON: {reason}")]
+        NotJson { given: String, reason: JsonError, has_string_option: bool } => {
+            code: "cli.not_json",
+            kind: Invalid,
+            hint: "write text as a JSON string: '\"text\"'",
+            hint_if: { has_string_option: true } => "write text as a JSON string, '\"text\"', or \
+                use --string",
+            cause: "Usually text without quotes: the shell removes one pair.",
+            remedy: "Write `'\"text\"'`, or use `--string` to pass plain text.",
+        }
+        /// A value is JSON, but not in the required form, such as the rules of a namespace. Nothing
+        /// was sent.
+        #[error("{given} does not have the expected structure: {reason}")]
+        Misshapen { given: String, reason: JsonError } => {
+            code: "cli.misshapen",
+            kind: Invalid,
+            hint: "correct the value; `baton openapi` describes the structures",
+            cause: "A field is misspelled, missing or of another type.",
+            remedy: "Correct the field that the detail names.",
+        }
+        /// The file or stream given as `@file` or `-` cannot be read. Nothing was sent.
+        #[error("cannot read {given}: {reason}")]
+        Unreadable { given: String, reason: String } => {
+            code: "cli.unreadable",
+            kind: Invalid,
+            hint: "check that the file exists and is readable",
+            cause: "It does not exist, cannot be read, or is not text.",
+            remedy: "Name another file.",
+        }
+        /// A file cannot be written.
+        #[error("cannot write {given}: {reason}")]
+        Unwritable { given: String, reason: String } => {
+            code: "cli.unreadable",
+            kind: Invalid,
+            hint: "check that the folder exists and is writable",
+        }
+        /// The content given as `@file` or `-` is too large for a request. Nothing was sent.
+        #[error("{given} is larger than {bytes_max} bytes")]
+        TooLong { given: String, bytes_max: u64 } => {
+            code: "cli.too_long",
+            kind: TooLarge,
+            hint: "split it into several requests",
+            cause: "It exceeds 64 MiB.",
+        }
+        /// The settings file cannot be used.
+        #[error("invalid configuration in `{}`: {reason}", path.display())]
+        Settings { path: PathBuf, reason: String } => {
+            code: "cli.settings",
+            kind: Invalid,
+            hint: "correct the file, then run `baton config check`",
+            cause: "It was named and does not exist, is not TOML, or contains an unknown key.",
+            remedy: "Correct the line that the detail names. The keys are `url`, `workspace`, \
+                `agent` and `output`.",
+        }
+        /// A command that loses data was not confirmed. Nothing was done.
+        #[error("{what}, and this cannot be undone")]
+        Unconfirmed { what: String } => {
+            code: "cli.unconfirmed",
+            kind: Invalid,
+            hint: "to proceed, repeat the command with --yes",
+            cause: "`baton log repair` was called without `--yes`.",
+            remedy: "Keep a copy of the folder, then repeat with `--yes`.",
+        }
+        /// `baton state get --string` found a value that is not a string.
+        #[error("the value of `{key}` is not a string")]
+        NotString { key: String } => {
+            code: "cli.not_string",
+            kind: Invalid,
+            hint: "omit --string to print the value as JSON",
+            cause: "The entry contains another type of JSON value.",
+            remedy: "Use `--value` to print it as JSON.",
+        }
+        /// A lock, a permit or a task was not available within the waiting time. The exit code is
+        /// 10.
+        #[error("{what}")]
+        NothingInTime { what: String } => {
+            code: "cli.nothing_in_time",
+            kind: Unavailable,
+            hint: "try again later, or wait longer with --wait",
+            cause: "Another agent holds it.",
+            remedy: "Wait longer, with `--wait`; `baton lock ls` shows the holder.",
+        }
+        /// Keys that other agents depend on were removed, renamed or changed in type, or would be
+        /// rejected.
+        #[error("{count} of the keys that others depend on are broken")]
+        Broken { count: usize } => {
+            code: "cli.broken_contracts",
+            kind: Conflict,
+            hint: "restore the keys, or update the agents that depend on them",
+            cause: "`baton contract check` found the problems that it listed.",
+            remedy: "Restore the keys, or inform the agents that depend on them.",
+        }
+        /// `baton doctor` found a problem.
+        #[error("{count} checks failed")]
+        Unwell { count: usize } => {
+            code: "cli.unwell",
+            kind: Unavailable,
+            hint: "follow the suggestion after each failed check",
+            cause: "At least one check failed; the output lists each of them.",
+            remedy: "Follow the advice for each failed check, then run it again.",
+        }
+        /// The lock, permit or lease that a program ran under could not be renewed in time, so
+        /// another agent may hold it. The program was stopped.
+        #[error("lost {what}: {reason}")]
+        Lost { what: String, reason: String } => {
+            code: "cli.lost",
+            kind: Stale,
+            hint: "the work is unfinished: check its state, then start again",
+            cause: "The server was unreachable for longer than the time to live.",
+            remedy: "The work is not finished: check it, then start again. A longer `--ttl` \
+                survives longer interruptions.",
+        }
+        /// The program to run does not exist or is not executable.
+        #[error("cannot run `{program}`: {reason}")]
+        NoProgram { program: String, reason: String } => {
+            code: "cli.no_program",
+            kind: Invalid,
+            hint: "check that the program exists and is executable",
+            cause: "It is misspelled, not on the `PATH`, or not executable.",
+            remedy: "Name an existing, executable program.",
+        }
+        /// The program was built without the requested feature. Nothing was done.
+        #[error("this build does not include {what} (feature `{feature}`)")]
+        NotBuilt { what: &'static str, feature: &'static str } => {
+            code: "cli.not_built",
+            kind: Invalid,
+            hint: "build it with `cargo build --release -p baton-cli --features otel`",
+            cause: "A setting, such as `--otel-endpoint`, needs a feature that is not part of this \
+                build.",
+            remedy: "Build with that feature: `cargo build --release -p baton-cli --features \
+                otel`; or remove the setting.",
+        }
+        /// The operating system refused an operation unrelated to Baton. The exit code is 1.
+        #[error("system error: {reason}")]
+        System { reason: String } => {
+            code: "cli.system",
+            kind: Unavailable,
+            hint: "resolve the reported problem, then retry",
+            cause: "The disk under stdout is full, or there is no memory for a thread.",
+            remedy: "See the detail.",
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! The client: a carrier over one connection to a server.
+
+use std::io::{Read, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use baton_core::history::At;
+use baton_core::secret::Secret;
+use baton_core::workspace::Forked;
+use baton_core::{Answer, ArtifactId, IdempotencyKey, Mutation, Query, SecretId, wire};
+use tokio::task::JoinHandle;
+
+use crate::carrier::{
+    Caller, Carrier, Content, Pending, PutOptions, SecretOptions, StoredArtifact,
+};
+use crate::net::address::Address;
+use crate::net::dialer::Dialer;
+use crate::net::multiplexer::{Effect, Multiplexer};
+use crate::net::options::Options;
+use crate::net::watch::RemoteWatch;
+use crate::net::{connection, frames, random, upgrade};
+use crate::{Error, Watch, Workspace};
+
+/// A client of one server. Cheap to clone; it disconnects when the last clone, and every handle
+/// made from it, is dropped.
+#[derive(Clone)]
+pub struct Client(Arc<Connected>);
+
+struct Connected {
+    dialer: Dialer,
+    multiplexer: Arc<Multiplexer>,
+    job: Mutex<Option<JoinHandle<()>>>,
+    keys: Keys,
+}
+
+impl Drop for Connected {
+    fn drop(&mut self) {
+        self.multiplexer.abandon();
+    }
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "Client({})", self.address())
+    }
+}
+
+/// Connects to a server: `http://host:port` or `ws://host:port`; `https://host:port` or
+/// `wss://host:port` if it speaks TLS.
+///
+/// If the first connection fails, the error says why. After that, the client reconnects by itself.
+pub async fn connect(url: &str) -> Result<Client, Error> {
+    connect_with(url, Options::default()).await
+}
+
+/// As [`connect`], with settings.
+pub async fn connect_with(url: &str, options: Options) -> Result<Client, Error> {
+    let address = Address::parse(url)?;
+    let url = address.to_string();
+    let dialer = Dialer::new(address, &options)?;
+    let socket = upgrade::dial(&dialer, &options).await?;
+    let multiplexer = Arc::new(Multiplexer::new(url, options));
+    let job = tokio::spawn(connection::run(Arc::clone(&multiplexer), dialer.clone(), socket));
+    let job = Mutex::new(Some(job));
+    Ok(Client(Arc::new(Connected { dialer, multiplexer, job, keys: Keys::new() })))
+}
+
+impl Client {
+    /// A workspace. It is created by its first change.
+    pub fn workspace(&self, name: &str) -> Result<Workspace, Error> {
+        Workspace::new(Arc::new(self.clone()), name)
+    }
+
+    /// The address of the server.
+    pub fn description(&self) -> String {
+        format!("server at {}", self.address())
+    }
+
+    /// Finishes the calls that are under way and disconnects. Later calls fail.
+    pub async fn close(self) {
+        self.0.multiplexer.close();
+        let job = self.0.job.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(job) = job {
+            // The job does not panic, and its runtime may have ended it already.
+            let _ = job.await;
+        }
+    }
+
+    pub(crate) fn address(&self) -> &Address {
+        self.0.dialer.address()
+    }
+
+    pub(crate) fn dialer(&self) -> &Dialer {
+        &self.0.dialer
+    }
+
+    pub(crate) fn multiplexer(&self) -> &Multiplexer {
+        &self.0.multiplexer
+    }
+}
+
+impl Client {
+    async fn mutate(&self, caller: &Caller, mutation: Mutation) -> Result<Answer, Error> {
+        let multiplexer = self.multiplexer();
+        let given = caller.idempotency_key.clone();
+        let key =
+            given.or_else(|| multiplexer.options().automatic_keys.then(|| self.0.keys.next()));
+        let effect = if key.is_some() { Effect::ChangesOnce } else { Effect::Changes };
+        let id = multiplexer.next_id();
+        let encoded = frames::mutation(id, caller, key.as_ref(), &mutation);
+        drop(mutation);
+        multiplexer.call(id, encoded, effect).await
+    }
+
+    async fn ask(&self, caller: &Caller, query: Query) -> Result<Answer, Error> {
+        let id = self.multiplexer().next_id();
+        let encoded = frames::query(id, caller, &query);
+        drop(query);
+        self.multiplexer().call(id, encoded, Effect::Asks).await
+    }
+
+    async fn watch(&self, caller: &Caller, request: wire::Watch) -> Result<Watch, Error> {
+        let number = self.multiplexer().watch(caller, request).await?;
+        Ok(Watch::new(RemoteWatch::new(self.clone(), number)))
+    }
+}
+
+impl Carrier for Client {
+    fn mutate<'a>(&'a self, caller: &'a Caller, mutation: Mutation) -> Pending<'a, Answer> {
+        Box::pin(Self::mutate(self, caller, mutation))
+    }
+
+    fn ask<'a>(&'a self, caller: &'a Caller, query: Query) -> Pending<'a, Answer> {
+        Box::pin(Self::ask(self, caller, query))
+    }
+
+    fn watch<'a>(&'a self, caller: &'a Caller, request: wire::Watch) -> Pending<'a, Watch> {
+        Box::pin(Self::watch(self, caller, request))
+    }
+
+    fn put<'a>(
+        &'a self,
+        caller: &'a Caller,
+        options: PutOptions,
+        bytes: Box<dyn Read + Send>,
+    ) -> Pending<'a, StoredArtifact> {
+        Box::pin(Self::put(self, caller, options, bytes))
+    }
+
+    fn read<'a>(
+        &'a self,
+        caller: &'a Caller,
+        artifact: &'a ArtifactId,
+        offset: u64,
+    ) -> Pending<'a, Box<dyn Content>> {
+        Box::pin(Self::read(self, caller, artifact, offset))
+    }
+
+    fn put_secret<'a>(
+        &'a self,
+        caller: &'a Caller,
+        options: SecretOptions,
+        value: Vec<u8>,
+    ) -> Pending<'a, Secret> {
+        Box::pin(Self::put_secret(self, caller, options, value))
+    }
+
+    fn reveal<'a>(&'a self, caller: &'a Caller, secret: &'a SecretId) -> Pending<'a, Vec<u8>> {
+        Box::pin(Self::reveal(self, caller, secret))
+    }
+
+    fn export<'a>(
+        &'a self,
+        caller: &'a Caller,
+        at: Option<At>,
+        to: Box<dyn Write + Send>,
+    ) -> Pending<'a, ()> {
+        Box::pin(Self::export(self, caller, at, to))
+    }
+
+    fn import<'a>(&'a self, caller: &'a Caller, from: Box<dyn Read + Send>) -> Pending<'a, Forked> {
+        Box::pin(Self::import(self, caller, from))
+    }
+}
+
+/// Idempotency keys that no other client uses.
+struct Keys {
+    /// A random number that identifies this client.
+    client: u64,
+    count: AtomicU64,
+}
+
+impl Keys {
+    fn new() -> Self {
+        Self { client: random::number(), count: AtomicU64::new(0) }
+    }
+
+    fn next(&self) -> IdempotencyKey {
+        let count = self.count.fetch_add(1, Ordering::Relaxed);
+        let key = format!("{:016x}-{count:x}", self.client);
+        IdempotencyKey::parse(&key).expect("digits and a hyphen are a key")
+    }
+}

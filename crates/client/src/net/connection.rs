@@ -1,0 +1,156 @@
+//! The connection: one task for each client, which owns the socket and nothing else.
+//!
+//! ```text
+//!   run: serve ──broken──▶ back off ───────▶ dial ──▶ serve …
+//!           │                  ▲               │
+//!           │ finished         └── failed ─────┘
+//!           ▼
+//!         close
+//! ```
+//!
+//! 1. Reading and writing do not wait for each other, so that a server that sends without reading
+//!    cannot block both sides.
+//! 2. Queued frames are sent with one flush.
+//! 3. A connection without traffic is closed.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::{SinkExt, StreamExt};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
+
+use crate::Error;
+use crate::net::dialer::Dialer;
+use crate::net::multiplexer::Multiplexer;
+use crate::net::random;
+use crate::net::upgrade::{Socket, dial};
+
+/// How long the closing handshake may take.
+const GOODBYE: Duration = Duration::from_secs(1);
+
+type Sink<S> = SplitSink<WebSocketStream<S>, Message>;
+type Stream<S> = SplitStream<WebSocketStream<S>>;
+
+/// A byte stream: a socket, or a pipe in tests with paused time.
+trait Bytes: AsyncRead + AsyncWrite + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Bytes for S {}
+
+/// Keeps a connection to the server until the client is closed.
+pub(crate) async fn run(multiplexer: Arc<Multiplexer>, dialer: Dialer, first: Socket) {
+    let mut next = Some(first);
+    let mut failures = 0;
+    while let Some(socket) = next.take() {
+        multiplexer.connected();
+        let mut heard = false;
+        match serve(&multiplexer, socket, &mut heard).await {
+            Ok(()) => break,
+            Err(reason) => multiplexer.broken(&reason),
+        }
+        if heard {
+            failures = 0;
+        }
+        tokio::select! {
+            () = multiplexer.finished() => break,
+            socket = redial(&multiplexer, &dialer, &mut failures) => next = Some(socket),
+        }
+    }
+    multiplexer.over();
+}
+
+/// Reconnects, with a growing backoff.
+async fn redial(multiplexer: &Multiplexer, dialer: &Dialer, failures: &mut u32) -> Socket {
+    loop {
+        sleep(multiplexer.options().backoff(*failures, random::fraction())).await;
+        // A connection on which nothing is heard before it breaks is a failure too.
+        *failures = failures.saturating_add(1);
+        match dial(dialer, multiplexer.options()).await {
+            Ok(socket) => return socket,
+            Err(Error::Unreachable { reason, .. }) => multiplexer.broken(&reason),
+            Err(error) => multiplexer.broken(&error.to_string()),
+        }
+    }
+}
+
+/// Uses a connection until it breaks or the client is closed. `heard` becomes true when a valid
+/// frame arrives.
+async fn serve<S: Bytes>(
+    multiplexer: &Multiplexer,
+    socket: WebSocketStream<S>,
+    heard: &mut bool,
+) -> Result<(), String> {
+    let (mut sink, stream) = socket.split();
+    tokio::select! {
+        broken = write(multiplexer, &mut sink) => return Err(broken),
+        broken = read(multiplexer, stream, heard) => return Err(broken),
+        () = multiplexer.finished() => {}
+    }
+    // The client is closed, whether or not the server answers.
+    let _ = timeout(GOODBYE, sink.close()).await;
+    Ok(())
+}
+
+async fn write<S: Bytes>(multiplexer: &Multiplexer, sink: &mut Sink<S>) -> String {
+    let ping_every = multiplexer.options().silence_max / 3;
+    let mut ping_at = Instant::now() + ping_every;
+    let mut batch = Vec::new();
+    loop {
+        let more_at = multiplexer.outgoing(&mut batch);
+        if batch.is_empty() {
+            tokio::select! {
+                () = multiplexer.work() => continue,
+                () = sleep_until(more_at.unwrap_or(ping_at).min(ping_at)) => {}
+            }
+            if Instant::now() < ping_at {
+                continue;
+            }
+        }
+        if Instant::now() >= ping_at {
+            ping_at = Instant::now() + ping_every;
+            if let Err(error) = sink.feed(Message::Ping(Vec::new().into())).await {
+                return error.to_string();
+            }
+        }
+        for text in batch.drain(..) {
+            if let Err(error) = sink.feed(Message::Text(text)).await {
+                return error.to_string();
+            }
+        }
+        if let Err(error) = sink.flush().await {
+            return error.to_string();
+        }
+    }
+}
+
+async fn read<S: Bytes>(
+    multiplexer: &Multiplexer,
+    mut stream: Stream<S>,
+    heard: &mut bool,
+) -> String {
+    let silence_max = multiplexer.options().silence_max;
+    loop {
+        let message = match timeout(silence_max, stream.next()).await {
+            Ok(Some(Ok(message))) => message,
+            Ok(Some(Err(error))) => return error.to_string(),
+            Ok(None) => return "the server closed the connection".to_owned(),
+            Err(_) => return format!("nothing was heard for {} ms", silence_max.as_millis()),
+        };
+        match message {
+            Message::Text(text) => match multiplexer.received(&text) {
+                Ok(()) => *heard = true,
+                Err(what) => return format!("the server sent what cannot be understood: {what}"),
+            },
+            Message::Binary(_) => return "the server sent a binary frame".to_owned(),
+            Message::Close(Some(frame)) => return format!("the server closed: {frame}"),
+            Message::Close(None) => return "the server closed the connection".to_owned(),
+            Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => {}
+        }
+    }
+}

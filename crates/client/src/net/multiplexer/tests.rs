@@ -1,0 +1,337 @@
+//! The multiplexer without a connection: what is said about calls whose time is over. Time is
+//! paused, so it passes as soon as everyone waits.
+
+use std::pin::pin;
+use std::task::Context;
+use std::time::Duration;
+
+use baton_core::lock::{self, Acquire};
+use baton_core::{AgentId, LockName, Pattern, WorkspaceName};
+
+use super::*;
+use crate::net::frames::Expects;
+
+fn multiplexer(options: Options) -> Multiplexer {
+    Multiplexer::new("http://nowhere:1".to_owned(), options)
+}
+
+fn encoded(text: &str) -> EncodedRequest {
+    EncodedRequest {
+        text: text.to_owned(),
+        expects: Expects::One("state.get".to_owned()),
+        awaits: None,
+    }
+}
+
+fn caller() -> Caller {
+    Caller {
+        workspace: WorkspaceName::parse("lab").unwrap(),
+        agent: AgentId::parse("ada").unwrap(),
+        idempotency_key: None,
+    }
+}
+
+fn everything() -> wire::Watch {
+    let pattern = Pattern::parse("**").unwrap();
+    wire::Watch { pattern, types: Vec::new(), from: None, snapshot: false }
+}
+
+fn outgoing(multiplexer: &Multiplexer) -> Vec<String> {
+    let mut out = Vec::new();
+    multiplexer.outgoing(&mut out);
+    out.into_iter().map(|text| text.to_string()).collect()
+}
+
+fn is_pending(future: std::pin::Pin<&mut impl Future>) -> bool {
+    future.poll(&mut Context::from_waker(Waker::noop())).is_pending()
+}
+
+fn refusal(id: u64, code: &str) -> String {
+    let words = format!(r#""code":"{code}","kind":"unavailable","detail":"d","hint":"h""#);
+    format!(r#"{{"id":{id},"error":{{{words}}}}}"#)
+}
+
+const EFFECTS: [Effect; 3] = [Effect::Asks, Effect::ChangesOnce, Effect::Changes];
+
+#[tokio::test(start_paused = true)]
+async fn what_was_never_sent_was_not_done() {
+    for effect in EFFECTS {
+        let multiplexer = multiplexer(Options::default());
+        multiplexer.broken("it rains");
+        let begun = Instant::now();
+        let error = multiplexer.call(1, encoded("a"), effect).await.unwrap_err();
+        assert_eq!(begun.elapsed().as_secs(), 30);
+        assert_eq!(error.code(), "client.unreachable");
+        assert_eq!(error.to_string(), "cannot connect to http://nowhere:1: it rains");
+        assert!(!error.is_unknown());
+        multiplexer.connected();
+        assert!(outgoing(&multiplexer).is_empty(), "what was given up is not sent later");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_sent_and_not_answered_is_unknown_if_it_changes_something() {
+    for (effect, code) in EFFECTS.into_iter().zip([
+        "client.timeout",
+        "client.unknown_outcome",
+        "client.unknown_outcome",
+    ]) {
+        let multiplexer = multiplexer(Options::default());
+        let (outcome, ()) = tokio::join!(multiplexer.call(1, encoded("a"), effect), async {
+            multiplexer.work().await;
+            assert_eq!(outgoing(&multiplexer), ["a"]);
+        });
+        assert_eq!(outcome.unwrap_err().code(), code, "{effect:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_in_flight_once_stays_unknown_without_a_connection() {
+    for (effect, code) in
+        [(Effect::Asks, "client.unreachable"), (Effect::ChangesOnce, "client.unknown_outcome")]
+    {
+        let multiplexer = multiplexer(Options::default());
+        let (outcome, ()) = tokio::join!(multiplexer.call(1, encoded("a"), effect), async {
+            multiplexer.work().await;
+            assert_eq!(outgoing(&multiplexer), ["a"]);
+            multiplexer.broken("it rains");
+        });
+        assert_eq!(outcome.unwrap_err().code(), code);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_at_the_last_moment_counts() {
+    let multiplexer = multiplexer(Options::default());
+    let mut call = pin!(multiplexer.call(1, encoded("a"), Effect::Changes));
+    assert!(is_pending(call.as_mut()));
+    assert_eq!(outgoing(&multiplexer), ["a"]);
+    tokio::time::advance(Duration::from_secs(31)).await;
+    multiplexer.received(&refusal(1, "x.y")).unwrap();
+    assert_eq!(call.await.unwrap_err().code(), "x.y");
+}
+
+#[tokio::test]
+async fn a_server_that_is_closing_is_sent_nothing_more() {
+    let multiplexer = multiplexer(Options { automatic_keys: false, ..Options::default() });
+    let mut first = pin!(multiplexer.call(1, encoded("a"), Effect::Changes));
+    assert!(is_pending(first.as_mut()));
+    assert_eq!(outgoing(&multiplexer), ["a"]);
+    let mut second = pin!(multiplexer.call(2, encoded("b"), Effect::Changes));
+    assert!(is_pending(second.as_mut()));
+    multiplexer.received(&refusal(1, "server.closing")).unwrap();
+    assert!(outgoing(&multiplexer).is_empty());
+    multiplexer.broken("it is gone");
+    multiplexer.connected();
+    assert_eq!(outgoing(&multiplexer), ["a", "b"], "nothing was done, so it may be sent again");
+}
+
+#[tokio::test]
+async fn a_watch_that_a_closing_server_refuses_begins_at_the_next() {
+    let multiplexer = multiplexer(Options { resume_watches: false, ..Options::default() });
+    let caller = caller();
+    let mut begun = pin!(multiplexer.watch(&caller, everything()));
+    assert!(is_pending(begun.as_mut()));
+    assert!(outgoing(&multiplexer)[0].starts_with(r#"{"id":2,"#));
+    multiplexer.received(&refusal(2, "engine.closed")).unwrap();
+    assert!(outgoing(&multiplexer).is_empty());
+    multiplexer.broken("it is gone");
+    multiplexer.connected();
+    assert!(outgoing(&multiplexer)[0].starts_with(r#"{"id":3,"#));
+    multiplexer.received(r#"{"id":3,"revision":0,"result":{"watch":3,"from":1}}"#).unwrap();
+    assert_eq!(begun.await.unwrap(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_does_not_begin_in_time_leaves_nothing_behind() {
+    let multiplexer = multiplexer(Options { watches_max: 1, ..Options::default() });
+    multiplexer.broken("it rains");
+    let caller = caller();
+    for _ in 0..2 {
+        let error = multiplexer.watch(&caller, everything()).await.unwrap_err();
+        assert_eq!(error.code(), "client.unreachable");
+    }
+    multiplexer.connected();
+    let (begun, ()) = tokio::join!(multiplexer.watch(&caller, everything()), async {
+        multiplexer.work().await;
+        assert_eq!(outgoing(&multiplexer).len(), 1, "only this one is asked for");
+    });
+    assert_eq!(begun.unwrap_err().code(), "client.timeout");
+    assert_eq!(outgoing(&multiplexer).len(), 1, "and given back");
+}
+
+#[tokio::test]
+async fn more_than_may_wait_is_refused_at_once() {
+    let multiplexer = multiplexer(Options { queue_max: 2, in_flight_max: 1, ..Options::default() });
+    multiplexer.broken("it rains");
+    let mut waiting: Vec<_> =
+        (1..=2).map(|id| Box::pin(multiplexer.call(id, encoded("a"), Effect::Asks))).collect();
+    assert!(waiting.iter_mut().all(|call| is_pending(call.as_mut())));
+    let error = multiplexer.call(3, encoded("a"), Effect::Asks).await.unwrap_err();
+    assert_eq!(error.code(), "client.crowded");
+    assert_eq!(error.to_string(), "too many calls are waiting in the client (limit 2)");
+
+    multiplexer.connected();
+    assert_eq!(outgoing(&multiplexer).len(), 1, "no more than may be in flight");
+    assert_eq!(outgoing(&multiplexer).len(), 0, "not later either");
+    drop(waiting.remove(1));
+    drop(waiting.remove(0));
+    assert_eq!(outgoing(&multiplexer).len(), 0, "what was dropped is not sent");
+}
+
+#[tokio::test]
+async fn more_bytes_than_may_wait_are_refused_but_one_call_always_fits() {
+    let multiplexer = multiplexer(Options { queue_bytes_max: 3, ..Options::default() });
+    let mut large = Box::pin(multiplexer.call(1, encoded("large"), Effect::Asks));
+    assert!(is_pending(large.as_mut()));
+    let error = multiplexer.call(2, encoded("x"), Effect::Asks).await.unwrap_err();
+    assert_eq!(error.code(), "client.crowded");
+    drop(large);
+    assert!(is_pending(pin!(multiplexer.call(3, encoded("xyz"), Effect::Asks))));
+}
+
+#[tokio::test]
+async fn a_call_on_which_the_server_would_hang_up_is_not_sent() {
+    let multiplexer = multiplexer(Options { request_bytes_max: 3, ..Options::default() });
+    let error = multiplexer.call(1, encoded("four"), Effect::Changes).await.unwrap_err();
+    assert_eq!(error.code(), "request.too_large");
+    assert_eq!(error.to_string(), "the request has 4 bytes; at most 3 are allowed");
+    assert_eq!(error.fact("max").unwrap().as_str(), "3");
+    assert!(!error.is_unknown() && outgoing(&multiplexer).is_empty());
+}
+
+#[tokio::test]
+async fn more_watches_than_may_be_are_refused() {
+    let multiplexer = multiplexer(Options { watches_max: 0, ..Options::default() });
+    let error = multiplexer.watch(&caller(), everything()).await.unwrap_err();
+    assert_eq!(error.code(), "client.crowded");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_keeps_ending_is_asked_for_ever_more_patiently() {
+    let multiplexer = multiplexer(Options::default());
+    let begin = async {
+        multiplexer.work().await;
+        answer_watch(&multiplexer);
+    };
+    let caller = caller();
+    let (number, ()) = tokio::join!(multiplexer.watch(&caller, everything()), begin);
+    let number = number.unwrap();
+    let mut waits = Vec::new();
+    let mut id = 2;
+    for round in 0..7 {
+        if round == 6 {
+            let event = r#""revision":1,"index":0,"time":"2026-01-01T00:00:00.000Z","agent":"bob",
+                "type":"state.deleted","subject":"state/shared/a","last":true,
+                "namespace":"shared","key":"a","version":1"#;
+            multiplexer.received(&format!(r#"{{"watch":{id},"event":{{{event}}}}}"#)).unwrap();
+        }
+        let end = format!(
+            r#"{{"watch":{id},"error":{{"code":"watch.interrupted","kind":"unavailable",
+            "detail":"d","hint":"h","resume_from":1}}}}"#
+        );
+        multiplexer.received(&end).unwrap();
+        let begun = Instant::now();
+        let mut out = Vec::new();
+        while let Some(moment) = multiplexer.outgoing(&mut out) {
+            tokio::time::sleep_until(moment).await;
+        }
+        waits.push(begun.elapsed().as_millis());
+        assert_eq!(out.len(), 1);
+        id += 1;
+        multiplexer
+            .received(&format!(r#"{{"id":{id},"revision":1,"result":{{"from":1}}}}"#))
+            .unwrap();
+    }
+    assert_eq!(waits[0], 0, "the first time at once: {waits:?}");
+    assert_eq!(waits.pop(), Some(0), "an item has come in between");
+    for (index, wait) in waits.iter().enumerate().skip(1) {
+        let most = 50 << (index - 1);
+        assert!(*wait >= most / 2 && *wait <= most + 1, "{waits:?}");
+    }
+    assert_eq!(multiplexer.resume_from(number).0, 1);
+}
+
+/// Answers the one watch that goes out, which has the second number of the multiplexer.
+fn answer_watch(multiplexer: &Multiplexer) {
+    let out = outgoing(multiplexer);
+    assert_eq!(out.len(), 1);
+    assert!(out[0].starts_with(r#"{"id":2,"#), "{out:?}");
+    multiplexer.received(r#"{"id":2,"revision":0,"result":{"watch":2,"from":1}}"#).unwrap();
+}
+
+fn acquire(id: u64, wait_ms: u64) -> EncodedRequest {
+    let name = LockName::parse("door").unwrap();
+    let command = lock::Command::Acquire(Acquire { name, ttl_ms: None, wait_ms: Some(wait_ms) });
+    frames::mutation(id, &caller(), None, &Mutation::Command(command.into()))
+}
+
+fn granted(id: u64) -> String {
+    let hold = r#"{"name":"door","holder":"ada","token":7,"acquired_at":"2023-11-14T22:13:20.000Z",
+        "expires_at":"2023-11-14T22:18:20.000Z","ttl_ms":300000}"#;
+    format!(r#"{{"id":{id},"revision":7,"result":{hold}}}"#)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_asks_to_wait_has_that_time_on_top() {
+    for (wait_ms, seconds) in [(0, 30), (3_600_000, 3_630)] {
+        let multiplexer = multiplexer(Options::default());
+        let begun = Instant::now();
+        let error =
+            multiplexer.call(1, acquire(1, wait_ms), Effect::ChangesOnce).await.unwrap_err();
+        assert_eq!((begun.elapsed().as_secs(), error.code()), (seconds, "client.timeout"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_granted_to_a_call_that_was_given_up_is_given_back() {
+    let multiplexer = multiplexer(Options::default());
+    {
+        let mut call = pin!(multiplexer.call(1, acquire(1, 1_000), Effect::ChangesOnce));
+        assert!(is_pending(call.as_mut()));
+        assert_eq!(outgoing(&multiplexer).len(), 1);
+    }
+    multiplexer.received(&granted(1)).unwrap();
+    let release = outgoing(&multiplexer);
+    assert_eq!(release.len(), 1, "{release:?}");
+    for part in
+        [r#""command":"lock.release""#, r#""name":"door""#, r#""token":7"#, r#""agent":"ada""#]
+    {
+        assert!(release[0].contains(part), "{release:?}");
+    }
+    // Nobody waits for that, and there is nothing to give back if nothing was granted.
+    multiplexer.received(r#"{"id":1,"revision":8,"result":null}"#).unwrap();
+    let mut call = Box::pin(multiplexer.call(2, acquire(2, 1_000), Effect::ChangesOnce));
+    assert!(is_pending(call.as_mut()));
+    outgoing(&multiplexer);
+    drop(call);
+    multiplexer.received(r#"{"id":2,"revision":8,"result":null}"#).unwrap();
+    assert!(outgoing(&multiplexer).is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_wait_leave_room_for_what_they_wait_for() {
+    let multiplexer = multiplexer(Options { in_flight_max: 1, ..Options::default() });
+    let mut calls: Vec<_> = (1..=3)
+        .map(|id| Box::pin(multiplexer.call(id, acquire(id, 1_000), Effect::ChangesOnce)))
+        .collect();
+    assert!(calls.iter_mut().all(|call| is_pending(call.as_mut())));
+    let mut first = pin!(multiplexer.call(4, encoded("a"), Effect::Asks));
+    let mut second = pin!(multiplexer.call(5, encoded("b"), Effect::Asks));
+    assert!(is_pending(first.as_mut()) && is_pending(second.as_mut()));
+    assert_eq!(outgoing(&multiplexer).len(), 4, "all that wait, and one that does not");
+    // After a broken line they are sent again, and counted as before.
+    multiplexer.broken("it rains");
+    multiplexer.connected();
+    assert_eq!(outgoing(&multiplexer).len(), 4);
+    multiplexer.received(&granted(2)).unwrap();
+    assert!(calls.remove(1).await.is_ok());
+    assert!(outgoing(&multiplexer).is_empty(), "one that does not wait is in flight still");
+    multiplexer.received(&refusal(4, "state.not_found")).unwrap();
+    assert!(first.await.is_err());
+    assert_eq!(outgoing(&multiplexer), ["b"]);
+    // Closing does not wait for those who may wait for an hour.
+    multiplexer.received(&refusal(5, "state.not_found")).unwrap();
+    multiplexer.close();
+    multiplexer.finished().await;
+}

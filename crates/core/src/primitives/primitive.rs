@@ -1,0 +1,170 @@
+//! What every primitive provides, one trait for each of its files. The sums over all primitives
+//! forward to these; a default means that most primitives have nothing to say.
+//!
+//! | trait | in | implemented for |
+//! |---|---|---|
+//! | [`Command`], [`Event`] | `vocabulary.rs` | the enums of the same name |
+//! | `Rules` | `decide.rs` | the table |
+//! | [`Table`] | `table.rs` | the table |
+
+use crate::names::{AgentId, HandoffId, MessageId, TaskId, Traceparent};
+use crate::numbers::{Token, WaitId};
+use crate::space::batch::Moment;
+use crate::space::stamp::Stamp;
+use crate::space::{Happening, ReplyPlan, Space};
+use crate::time::Timestamp;
+use crate::waiting::wait::Step;
+
+/// A command of one primitive.
+pub trait Command {
+    /// How long it waits at most, if it can wait.
+    fn wait_ms(&self) -> Option<u64> {
+        None
+    }
+
+    /// Whether it was given a token of its own, if that is optional. If not, its operation says
+    /// whether there is one.
+    fn has_optional_token(&self) -> Option<bool> {
+        None
+    }
+
+    /// Where it says which trace it is a part of, if it can say so.
+    fn traceparent(&mut self) -> Option<&mut Option<Traceparent>> {
+        None
+    }
+
+    /// The agent that it names as the one that acts or is served.
+    fn named_agent(&self) -> Option<&AgentId> {
+        None
+    }
+}
+
+/// An event of one primitive.
+pub trait Event {
+    /// The event's type, as watchers and history know it: `state.set`, `agent.lost`.
+    fn kind(&self) -> &str;
+
+    /// The parts whose concatenation is the subject, so that it can be hashed without a copy.
+    fn subject_parts(&self) -> [&str; 4];
+
+    /// Bytes of what is neither bounded by the frame of an event nor part of the subject.
+    fn load(&self) -> usize;
+
+    /// What it means for a call that waits.
+    fn wait(&self) -> Option<Step> {
+        None
+    }
+
+    /// The token that it grants.
+    fn token(&self) -> Option<Token> {
+        None
+    }
+
+    /// Whether watchers receive it.
+    fn is_public(&self) -> bool {
+        true
+    }
+
+    /// Whether only watchers receive it, so that it is in no log.
+    fn is_live(&self) -> bool {
+        false
+    }
+}
+
+/// The rules of one primitive.
+pub(crate) trait Rules: Table {
+    /// What may be asked of it so that something changes.
+    type Command;
+    /// What may be asked of it without a change.
+    type Query;
+    /// Its answers.
+    type Reply;
+    /// Its reasons to refuse.
+    type Rejection;
+
+    /// Decides a command against the space as it is. If it is refused, the events that it has
+    /// added mean nothing.
+    fn decide(
+        space: &Space,
+        command: Self::Command,
+        stamp: &Stamp,
+        happening: &mut Happening<'_>,
+    ) -> Result<ReplyPlan, Self::Rejection>;
+
+    /// Answers a question about the present; none if it is about the past.
+    fn query(space: &Space, query: &Self::Query) -> Option<Result<Self::Reply, Self::Rejection>>;
+
+    /// The answer to a call whose wait this event has ended.
+    fn ending(_space: &Space, _event: &Self::Event) -> Result<Self::Reply, Self::Rejection> {
+        unreachable!("no call waits for this primitive")
+    }
+}
+
+/// The facts of one primitive.
+pub trait Table: Default {
+    /// What changes it.
+    type Event: Event;
+    /// How to take back one change.
+    type Undo;
+    /// All facts, for a snapshot.
+    type Facts;
+
+    /// Applies a fact. Total: whatever the rules can produce applies.
+    fn evolve(&mut self, event: &Self::Event, moment: &Moment<'_>) -> Self::Undo;
+
+    /// Takes back one change; the latest must be taken back first.
+    fn undo(&mut self, undo: Self::Undo);
+
+    /// The change is final: what taking it back would have needed can go.
+    fn discard_undo(&mut self, undo: Self::Undo) {
+        drop(undo);
+    }
+
+    /// Everything, for a snapshot.
+    fn facts(&self) -> Self::Facts;
+
+    /// Puts together what a snapshot holds.
+    fn restore(facts: Self::Facts) -> Self;
+
+    /// Asserts the invariants that the primitive's `mod.rs` lists.
+    fn check(&self);
+
+    /// When the engine should next let time take effect.
+    fn next_deadline(&self) -> Option<Timestamp> {
+        None
+    }
+
+    /// The workspace is served again from this moment on.
+    fn wake(&mut self, _moment: Timestamp) {}
+
+    /// Forgets what is over and exceeds a limit, and returns what could have named artifacts.
+    fn trim(&mut self) -> Vec<Forgotten> {
+        Vec::new()
+    }
+
+    /// Every call that waits.
+    fn wait_ids(&self) -> impl Iterator<Item = WaitId> {
+        std::iter::empty()
+    }
+
+    /// Whether this call waits here.
+    fn is_waiting(&self, _wait: WaitId) -> bool {
+        false
+    }
+
+    /// Whether something is held under this token.
+    fn holds(&self, _token: Token) -> bool {
+        false
+    }
+}
+
+/// A record that was forgotten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Forgotten {
+    /// A task.
+    Task(TaskId),
+    /// A hand-off.
+    Handoff(HandoffId),
+    /// A message.
+    Message(MessageId),
+}

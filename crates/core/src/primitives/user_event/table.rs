@@ -1,0 +1,27 @@
+//! The facts about user events: none, since they change nothing but the history.
+
+use super::vocabulary::Event;
+use crate::primitive;
+use crate::space::batch::Moment;
+
+/// Nothing is kept of what was emitted, beyond the history of the workspace.
+#[derive(Default)]
+pub struct Table;
+
+impl primitive::Table for Table {
+    type Event = Event;
+    type Undo = ();
+    type Facts = ();
+
+    fn evolve(&mut self, _event: &Event, _moment: &Moment<'_>) {}
+
+    fn undo(&mut self, _undo: ()) {}
+
+    fn facts(&self) {}
+
+    fn restore(_facts: ()) -> Self {
+        Self
+    }
+
+    fn check(&self) {}
+}
