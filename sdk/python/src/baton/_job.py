@@ -1,0 +1,363 @@
+"""A task that is worked on: its lease is renewed in the background."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from . import _flow as flow
+from . import params, types
+from ._flow import Call
+from ._lease import AsyncHeld, Held, milliseconds
+from ._omit import OMIT
+from .errors import BatonError, NotJson, Stale
+
+if TYPE_CHECKING:
+    from ._async_baton import AsyncBaton
+    from ._baton import Baton
+
+
+class RetryLater(Exception):
+    """Raised by the code that works on a task: this try failed, another may succeed.
+
+    The task goes back, and is offered again after the pause that its `backoff` says.
+    """
+
+    def __init__(self, error: Any = "retry later") -> None:
+        super().__init__(error)
+        self.error = error
+
+
+class GiveUp(Exception):
+    """Raised by the code that works on a task: it failed, and trying again would not help."""
+
+    def __init__(self, error: Any = "given up") -> None:
+        super().__init__(error)
+        self.error = error
+
+
+class Release(Exception):
+    """Raised by the code that works on a task: it goes back to the queue, and this was no try."""
+
+    def __init__(self, reason: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class HandedOver(Exception):
+    """Raised by `Job.handoff` to end the work on a task that was offered to another agent."""
+
+    def __init__(self, handoff: types.Handoff) -> None:
+        super().__init__(handoff.id)
+        self.handoff = handoff
+
+
+def described(error: BaseException) -> Any:
+    """What is reported about a try that raised."""
+    told = {"type": type(error).__name__, "detail": str(error)}
+    frames = traceback.extract_tb(error.__traceback__)
+    if frames:
+        last = frames[-1]
+        told["where"] = f"{last.name} at {os.path.basename(last.filename)}:{last.lineno}"
+    if isinstance(error, BatonError):
+        told["code"] = error.code
+    return told
+
+
+def settling(
+    task: str,
+    token: int,
+    result: Any,
+    error: BaseException | None,
+    following: dict[str, Any] | None,
+) -> tuple[Call | None, str]:
+    """The call that reports what came of a task, and which count it belongs to."""
+    about: dict[str, Any] = {"task": task, "token": token}
+    if error is None:
+        fields = about if result is OMIT else {**about, "result": result}
+        if following is not None:
+            fields = {**fields, "then_claim": following}
+        return Call("task.complete", fields), "completed"
+    if isinstance(error, HandedOver):
+        return None, "handed_over"
+    if isinstance(error, Release):
+        reason = {} if error.reason is None else {"reason": error.reason}
+        return Call("task.release", {**about, **reason}), "released"
+    if isinstance(error, RetryLater):
+        return Call("task.fail", {**about, "error": error.error, "retryable": True}), "failed"
+    if isinstance(error, GiveUp):
+        return Call("task.fail", {**about, "error": error.error, "retryable": False}), "failed"
+    # A value that is not JSON stays so, however often it is tried.
+    fields = {**about, "error": described(error)}
+    if isinstance(error, NotJson):
+        fields["retryable"] = False
+    return Call("task.fail", fields), "failed"
+
+
+class _JobFacts:
+    """What is known about the task."""
+
+    task: types.Task
+
+    @property
+    def id(self) -> str:
+        """The id of the task."""
+        return self.task.id
+
+    @property
+    def input(self) -> Any:
+        """What is to be done, as data: the `definition` of the task."""
+        return self.task.definition
+
+    @property
+    def attempt(self) -> int:
+        """How often the task has been claimed, this time included."""
+        return self.task.attempts
+
+
+def claim_fields(
+    types_wanted: Sequence[str],
+    task: str | None,
+    lease: float | None,
+    capabilities: Sequence[str] | None,
+) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    if types_wanted:
+        fields["types"] = list(types_wanted)
+    if task is not None:
+        fields["task"] = task
+    if lease is not None:
+        fields["lease_ms"] = milliseconds(lease)
+    if capabilities is not None:
+        fields["capabilities"] = list(capabilities)
+    return fields
+
+
+def _handoff_fields(
+    to: params.Receiver,
+    task: str,
+    token: int,
+    reason: str | None,
+    state: Mapping[str, Any] | None,
+    keys: Sequence[params.Selected] | None,
+    notes: Any,
+    fields: Mapping[str, Any],
+) -> dict[str, Any]:
+    given: dict[str, Any] = {"to": to, "task": task, "token": token, **fields}
+    if reason is not None:
+        given["reason"] = reason
+    if state is not None:
+        given["state"] = state
+    if keys is not None:
+        given["keys"] = keys
+    if notes is not OMIT:
+        given["notes"] = notes
+    return given
+
+
+class Job(_JobFacts, Held):
+    """A task that this agent works on.
+
+    As a context manager it claims the task and renews its lease. When the block ends, the task is
+    completed with `result`; when it raises, the task fails, and so does the block. `complete`,
+    `fail`, `release` and `handoff` may say otherwise earlier.
+    """
+
+    def __init__(self, baton: Baton, fields: dict[str, Any], wait: float | None) -> None:
+        super().__init__(baton, "the lease of a task")
+        self._fields = fields
+        self._wait = wait
+        self._is_settled = False
+        self._has_handed_over = False
+        self.result: Any = OMIT
+        """What the task is completed with when the block ends."""
+
+    @classmethod
+    def adopt(cls, baton: Baton, raw: dict[str, Any]) -> Job:
+        """A job for a task that was claimed already."""
+        job = cls(baton, {}, 0)
+        job._begin(raw)
+        return job
+
+    def _acquire(self) -> None:
+        call = Call("task.claim", self._fields)
+        self._begin(self._base.run(flow.waiting(call, self._wait, "a task")))
+
+    def _begin(self, raw: dict[str, Any]) -> None:
+        self.task = types.Task(raw)
+        lease = raw["lease"]
+        self.what = f"the lease of task `{self.id}`"
+        fields = {"task": self.id, "token": lease["token"]}
+        self._keep(lease["token"], lease["lease_ms"] / 1000, "task.heartbeat", fields)
+
+    def progress(self, fraction: float, note: str | None = None) -> None:
+        """Says how far the work is, from 0 to 1."""
+        fields: dict[str, Any] = {"task": self.id, "token": self.token, "fraction": fraction}
+        if note is not None:
+            fields["note"] = note
+        self._base.call("task.progress", **fields)
+
+    def complete(self, result: Any = OMIT) -> types.Task:
+        """The task is done."""
+        fields = {} if result is OMIT else {"result": result}
+        return types.Task(self._settle("task.complete", **fields)["task"])
+
+    def fail(self, error: Any, *, retryable: bool | None = None) -> types.Task:
+        """This try failed."""
+        fields = {} if retryable is None else {"retryable": retryable}
+        return types.Task(self._settle("task.fail", error=error, **fields))
+
+    def release(self, reason: str | None = None) -> types.Task:
+        """Gives the task back to the queue."""
+        return types.Task(self._settle("task.release", reason=reason))
+
+    def handoff(
+        self,
+        to: params.Receiver,
+        *,
+        reason: str | None = None,
+        state: Mapping[str, Any] | None = None,
+        keys: Sequence[params.Selected] | None = None,
+        notes: Any = OMIT,
+        **fields: Any,
+    ) -> types.Handoff:
+        """Offers the task to another agent, with state, keys and notes. This ends the work here:
+        raise `HandedOver` with the result to leave a handler, or just return.
+
+        Until the receiver accepts, the task stays with this agent; if the receiver rejects it, the
+        lease runs out and the task goes back to the queue.
+        """
+        given = _handoff_fields(to, self.id, self.token, reason, state, keys, notes, fields)
+        offered = types.Handoff(self._base.handoffs.offer_fields(given))
+        self.stop_renewing()
+        self._is_settled = self._has_handed_over = True
+        return offered
+
+    def _settle(self, operation: str, **fields: Any) -> Any:
+        self.check()
+        raw = self._base.call(operation, task=self.id, token=self.token, **fields)
+        self.stop_renewing()
+        self._is_settled = True
+        return raw
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether what came of the task has been reported."""
+        return self._is_settled
+
+    @property
+    def has_handed_over(self) -> bool:
+        """Whether the task was offered to another agent."""
+        return self._has_handed_over
+
+    def _end(self, error: BaseException | None) -> None:
+        if self._is_settled:
+            return
+        call, _ = settling(self.id, self.token, self.result, error, None)
+        if call is None:
+            return
+        if error is None:
+            self._base.run(flow.ignoring(call))
+        else:
+            self._base.run(flow.ignoring(call, Stale, BatonError))
+        self._is_settled = True
+
+
+class AsyncJob(_JobFacts, AsyncHeld):
+    """A task that this agent works on. See `Job`."""
+
+    def __init__(self, baton: AsyncBaton, fields: dict[str, Any], wait: float | None) -> None:
+        super().__init__(baton, "the lease of a task")
+        self._fields = fields
+        self._wait = wait
+        self._is_settled = False
+        self._has_handed_over = False
+        self.result: Any = OMIT
+        """What the task is completed with when the block ends."""
+
+    @classmethod
+    def adopt(cls, baton: AsyncBaton, raw: dict[str, Any]) -> AsyncJob:
+        """A job for a task that was claimed already."""
+        job = cls(baton, {}, 0)
+        job._begin(raw)
+        return job
+
+    async def _acquire(self) -> None:
+        call = Call("task.claim", self._fields)
+        self._begin(await self._base.run(flow.waiting(call, self._wait, "a task")))
+
+    def _begin(self, raw: dict[str, Any]) -> None:
+        self.task = types.Task(raw)
+        lease = raw["lease"]
+        self.what = f"the lease of task `{self.id}`"
+        fields = {"task": self.id, "token": lease["token"]}
+        self._keep(lease["token"], lease["lease_ms"] / 1000, "task.heartbeat", fields)
+
+    async def progress(self, fraction: float, note: str | None = None) -> None:
+        """Says how far the work is, from 0 to 1."""
+        fields: dict[str, Any] = {"task": self.id, "token": self.token, "fraction": fraction}
+        if note is not None:
+            fields["note"] = note
+        await self._base.call("task.progress", **fields)
+
+    async def complete(self, result: Any = OMIT) -> types.Task:
+        """The task is done."""
+        fields = {} if result is OMIT else {"result": result}
+        return types.Task((await self._settle("task.complete", **fields))["task"])
+
+    async def fail(self, error: Any, *, retryable: bool | None = None) -> types.Task:
+        """This try failed."""
+        fields = {} if retryable is None else {"retryable": retryable}
+        return types.Task(await self._settle("task.fail", error=error, **fields))
+
+    async def release(self, reason: str | None = None) -> types.Task:
+        """Gives the task back to the queue."""
+        return types.Task(await self._settle("task.release", reason=reason))
+
+    async def handoff(
+        self,
+        to: params.Receiver,
+        *,
+        reason: str | None = None,
+        state: Mapping[str, Any] | None = None,
+        keys: Sequence[params.Selected] | None = None,
+        notes: Any = OMIT,
+        **fields: Any,
+    ) -> types.Handoff:
+        """Offers the task to another agent. See `Job.handoff`."""
+        given = _handoff_fields(to, self.id, self.token, reason, state, keys, notes, fields)
+        offered = types.Handoff(await self._base.handoffs.offer_fields(given))
+        self.stop_renewing()
+        self._is_settled = self._has_handed_over = True
+        return offered
+
+    async def _settle(self, operation: str, **fields: Any) -> Any:
+        self.check()
+        raw = await self._base.call(operation, task=self.id, token=self.token, **fields)
+        self.stop_renewing()
+        self._is_settled = True
+        return raw
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether what came of the task has been reported."""
+        return self._is_settled
+
+    @property
+    def has_handed_over(self) -> bool:
+        """Whether the task was offered to another agent."""
+        return self._has_handed_over
+
+    async def _end(self, error: BaseException | None) -> None:
+        if self._is_settled:
+            return
+        call, _ = settling(self.id, self.token, self.result, error, None)
+        if call is None:
+            return
+        if error is None:
+            await self._base.run(flow.ignoring(call))
+        else:
+            await self._base.run(flow.ignoring(call, Stale, BatonError))
+        self._is_settled = True

@@ -1,0 +1,47 @@
+"""Values to JSON and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Set
+from dataclasses import asdict, is_dataclass
+from datetime import datetime
+from typing import Any
+
+from ._record import Record, moment_text
+from .errors import NotJson
+
+
+def _default(value: object) -> Any:
+    """What objects that JSON does not know are written as."""
+    if isinstance(value, Record):
+        return value.raw
+    if isinstance(value, datetime):
+        return moment_text(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if isinstance(value, Mapping):
+        return dict(value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    if isinstance(value, Set):
+        return sorted(value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    # Pydantic models, without depending on pydantic.
+    dump = getattr(value, "model_dump", None)
+    if callable(dump):
+        return dump(mode="json")
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+_encoder = json.JSONEncoder(
+    separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_default
+)
+
+
+def encode(value: object) -> bytes:
+    """JSON in UTF-8."""
+    try:
+        return _encoder.encode(value).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise NotJson(str(error) or type(error).__name__) from None
+
+
+decode = json.loads

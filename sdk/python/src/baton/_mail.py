@@ -1,0 +1,232 @@
+"""The inbox as an iterator, topics and streams."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import TYPE_CHECKING, Any
+
+from . import _flow as flow
+from . import types
+from ._async_calls import InboxCalls as AsyncInboxCalls
+from ._async_calls import StreamsCalls as AsyncStreamsCalls
+from ._async_calls import TopicsCalls as AsyncTopicsCalls
+from ._calls import InboxCalls, StreamsCalls, TopicsCalls
+from ._flow import Call, waits
+from ._omit import OMIT
+from ._watch import AsyncWatch, Watch
+from .errors import Conflict, NotFound
+
+if TYPE_CHECKING:
+    from ._async_baton import AsyncBaton
+    from ._baton import Baton
+
+
+class _Mail:
+    def __init__(self, message: types.Message) -> None:
+        self.message = message
+
+    @property
+    def body(self) -> Any:
+        """What the message says."""
+        return self.message.body
+
+    @property
+    def sender(self) -> str:
+        """The agent that sent it."""
+        return self.message.from_
+
+    @property
+    def is_request(self) -> bool:
+        """Whether the sender waits for an answer."""
+        return self.message.request is not None
+
+
+class Mail(_Mail):
+    """A message that was received. It comes again unless it is acknowledged or answered."""
+
+    def __init__(self, baton: Baton, message: types.Message) -> None:
+        super().__init__(message)
+        self._baton = baton
+
+    def ack(self) -> None:
+        """It was handled, and must not come again."""
+        self._baton.call("inbox.ack", agent=self._baton.agent, messages=[self.message.id])
+
+    def reply(self, body: Any = None, *, error: Any = OMIT) -> None:
+        """Answers a request, with a body or with an error."""
+        given = {"body": body} if error is OMIT else {"error": error}
+        self._baton.call("message.reply", request=self.message.id, **given)
+
+
+class AsyncMail(_Mail):
+    """A message that was received. It comes again unless it is acknowledged or answered."""
+
+    def __init__(self, baton: AsyncBaton, message: types.Message) -> None:
+        super().__init__(message)
+        self._baton = baton
+
+    async def ack(self) -> None:
+        """It was handled, and must not come again."""
+        await self._baton.call("inbox.ack", agent=self._baton.agent, messages=[self.message.id])
+
+    async def reply(self, body: Any = None, *, error: Any = OMIT) -> None:
+        """Answers a request, with a body or with an error."""
+        given = {"body": body} if error is OMIT else {"error": error}
+        await self._baton.call("message.reply", request=self.message.id, **given)
+
+
+class Inbox(InboxCalls):
+    """The inbox of the agent that acts."""
+
+    __slots__ = ()
+
+    def messages(self, wait: float | None = None) -> Iterator[Mail]:
+        """Messages as they come, oldest first; ends when none comes for so many seconds."""
+        while True:
+            for chunk in waits(wait):
+                received = self.receive(limit=1, wait_ms=chunk).messages
+                if received:
+                    break
+            else:
+                return
+            for message in received:
+                yield Mail(self._baton, message)
+
+
+class AsyncInbox(AsyncInboxCalls):
+    """The inbox of the agent that acts."""
+
+    __slots__ = ()
+
+    async def messages(self, wait: float | None = None) -> AsyncIterator[AsyncMail]:
+        """Messages as they come, oldest first; ends when none comes for so many seconds."""
+        while True:
+            for chunk in waits(wait):
+                received = (await self.receive(limit=1, wait_ms=chunk)).messages
+                if received:
+                    break
+            else:
+                return
+            for message in received:
+                yield AsyncMail(self._baton, message)
+
+
+class Topics(TopicsCalls):
+    """Topics: posts that any watcher can receive."""
+
+    __slots__ = ()
+
+    def subscribe(self, topic: str, *, start: int | None = None) -> Watch:
+        """The posts of a topic, or of all topics that match a pattern."""
+        return self._baton.watch(f"topics/{topic}", types=["topic.posted"], start=start)
+
+
+class AsyncTopics(AsyncTopicsCalls):
+    """Topics: posts that any watcher can receive."""
+
+    __slots__ = ()
+
+    async def subscribe(self, topic: str, *, start: int | None = None) -> AsyncWatch:
+        """The posts of a topic, or of all topics that match a pattern."""
+        return await self._baton.watch(f"topics/{topic}", types=["topic.posted"], start=start)
+
+
+class StreamWriter:
+    """Sends frames to a stream, which is closed when the block ends."""
+
+    def __init__(self, baton: Baton, stream: str) -> None:
+        self._baton = baton
+        self.stream = stream
+
+    def send(self, *frames: Any) -> types.Sent:
+        """Sends frames, in order."""
+        return types.Sent(self._baton.call("stream.send", stream=self.stream, frames=list(frames)))
+
+    def __enter__(self) -> StreamWriter:
+        self._baton.run(flow.ignoring(Call("stream.create", {"stream": self.stream}), Conflict))
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        reason = {} if error is None else {"reason": f"{type(error).__name__}: {error}"}
+        call = Call("stream.close", {"stream": self.stream, **reason})
+        self._baton.run(flow.ignoring(call, NotFound))
+
+
+class AsyncStreamWriter:
+    """Sends frames to a stream, which is closed when the block ends."""
+
+    def __init__(self, baton: AsyncBaton, stream: str) -> None:
+        self._baton = baton
+        self.stream = stream
+
+    async def send(self, *frames: Any) -> types.Sent:
+        """Sends frames, in order."""
+        raw = await self._baton.call("stream.send", stream=self.stream, frames=list(frames))
+        return types.Sent(raw)
+
+    async def __aenter__(self) -> AsyncStreamWriter:
+        call = Call("stream.create", {"stream": self.stream})
+        await self._baton.run(flow.ignoring(call, Conflict))
+        return self
+
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        reason = {} if error is None else {"reason": f"{type(error).__name__}: {error}"}
+        call = Call("stream.close", {"stream": self.stream, **reason})
+        await self._baton.run(flow.ignoring(call, NotFound))
+
+
+class Streams(StreamsCalls):
+    """Streams: frames with offsets."""
+
+    __slots__ = ()
+
+    def read(
+        self, stream: str, *, start: int | None = None, wait: float | None = None
+    ) -> Iterator[types.StreamFrame]:
+        """Frames as they come, from an offset; ends with the stream, or when none comes for so many
+        seconds."""
+        offset = start
+        while True:
+            for chunk in waits(wait):
+                frames = self.receive(stream, from_=offset, wait_ms=chunk)
+                if frames.frames or frames.status == "closed":
+                    break
+            else:
+                return
+            offset = frames.next
+            yield from frames.frames
+            if frames.status == "closed" and not frames.frames:
+                return
+
+    def writer(self, stream: str) -> StreamWriter:
+        """A context manager that creates a stream if it is absent, and closes it in the end."""
+        return StreamWriter(self._baton, stream)
+
+
+class AsyncStreams(AsyncStreamsCalls):
+    """Streams: frames with offsets."""
+
+    __slots__ = ()
+
+    async def read(
+        self, stream: str, *, start: int | None = None, wait: float | None = None
+    ) -> AsyncIterator[types.StreamFrame]:
+        """Frames as they come, from an offset; ends with the stream, or when none comes for so many
+        seconds."""
+        offset = start
+        while True:
+            for chunk in waits(wait):
+                frames = await self.receive(stream, from_=offset, wait_ms=chunk)
+                if frames.frames or frames.status == "closed":
+                    break
+            else:
+                return
+            offset = frames.next
+            for frame in frames.frames:
+                yield frame
+            if frames.status == "closed" and not frames.frames:
+                return
+
+    def writer(self, stream: str) -> AsyncStreamWriter:
+        """A context manager that creates a stream if it is absent, and closes it in the end."""
+        return AsyncStreamWriter(self._baton, stream)

@@ -1,0 +1,50 @@
+"""What the protocol core knows about an operation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+
+@dataclass(frozen=True)
+class GivesBack:
+    """The operation that gives back what a call was granted after its caller had gone."""
+
+    operation: str
+    fields: dict[str, str | tuple[str, ...]]
+    """For each field a text, or the path of the value in the result."""
+
+    def of(self, result: Any) -> dict[str, Any] | None:
+        """The fields; none if nothing was granted."""
+        made: dict[str, Any] = {}
+        for name, source in self.fields.items():
+            if isinstance(source, str):
+                made[name] = source
+                continue
+            value = result
+            for part in source:
+                if not isinstance(value, dict) or part not in value:
+                    return None
+                value = value[part]  # pyright: ignore[reportUnknownVariableType]
+            made[name] = value
+        return made
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One row of the operation table."""
+
+    name: str
+    asks: bool = False
+    """It changes nothing, so it can be repeated."""
+    agent: Literal["acts", "field", "narrows"] = "acts"
+    """What `agent` is in a frame: the agent that acts, a field of the operation, or a filter."""
+    waits: str | None = None
+    """The field that says how many milliseconds to wait."""
+    id_field: str | None = None
+    """What `id` is called in a frame, where `id` is the number of the request."""
+    has_token: bool = False
+    """The token is a field of the operation, not a fence around it."""
+    is_past: bool = False
+    """It asks about the past by itself, so it takes no `at`."""
+    gives_back: GivesBack | None = None

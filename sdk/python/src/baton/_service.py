@@ -1,0 +1,287 @@
+"""Services: receive what comes to an agent, and answer the requests among it.
+
+    session ──▶ handlers registered ──▶ receive ──▶ handler ─▶ returns ─▶ reply, or acknowledge
+      ▲  │                                ▲  ▲         └─────▶ raises ─▶ reply with the error
+      │  └ heartbeats                     │  └──────────────── next
+      └── the session is lost: all of it begins again
+
+A message that is no request is acknowledged if its handler returned, and comes again if it raised.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from . import _flow as flow
+from . import types
+from ._flow import Call
+from ._job import described
+from ._lease import AsyncSession, Session, milliseconds
+from ._lease_scope import Loss, outside, under
+from ._threads import ThreadGroup
+from ._worker import HOPELESS, PAUSE
+from .errors import BatonError, LeaseLost
+
+if TYPE_CHECKING:
+    from ._async_baton import AsyncBaton
+    from ._baton import Baton
+
+WAIT_MS = 30_000
+REDELIVER_MS = 600_000
+"""After how long mail that is not acknowledged comes again: model calls take minutes."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass
+class Served:
+    """What a service did."""
+
+    answered: int = 0
+    """Requests that were answered, and messages that were acknowledged."""
+    failed: int = 0
+    """Requests that were answered with an error, and messages that will come again."""
+    lost: int = 0
+    """Requests for whose answer nobody waited any more."""
+
+
+def _name_of(message: types.Message) -> str | None:
+    """The handler that a request is addressed to; none for other mail."""
+    if message.request is None:
+        return None
+    address = message.request.address
+    return str(address.get("handler", "")) if isinstance(address, dict) else ""
+
+
+def _answering(message: types.Message, result: Any, error: BaseException | None) -> Call | None:
+    """The call that says what came of a message."""
+    if message.request is None:
+        return None if error else Call("inbox.ack", {"messages": [message.id]})
+    if error is not None:
+        return Call("message.reply", {"request": message.id, "error": described(error)})
+    return Call("message.reply", {"request": message.id, "body": result})
+
+
+class ServiceBase(Generic[F]):
+    """What both kinds of services share: the handlers."""
+
+    def __init__(self, capabilities: Sequence[str], concurrency: int, ttl: float) -> None:
+        self._capabilities = list(capabilities)
+        self._concurrency = concurrency
+        self._ttl = ttl
+        self._handlers: dict[str, Callable[..., Any]] = {}
+        self._others: Callable[..., Any] | None = None
+        self._stopped = Loss()
+        self.served = Served()
+        """What was done so far."""
+
+    def handler(self, name: str) -> Callable[[F], F]:
+        """Decorates the handler of requests to this name. What it returns is the answer."""
+
+        def register(handler: F) -> F:
+            if name in self._handlers:
+                raise ValueError(f"there is a handler `{name}` already")
+            self._handlers[name] = handler
+            return handler
+
+        return register
+
+    def message(self, handler: F) -> F:
+        """Decorates the handler of everything else: messages, and requests to the agent itself."""
+        if self._others is not None:
+            raise ValueError("there is a handler for messages already")
+        self._others = handler
+        return handler
+
+    def stop(self) -> None:
+        """Receives nothing new; `run` returns when what was begun is finished."""
+        self._stopped.set(LeaseLost("the service", "it was stopped"))
+
+    @property
+    def is_stopping(self) -> bool:
+        return self._stopped.error is not None
+
+    def _find(self, message: types.Message) -> Callable[..., Any]:
+        name = _name_of(message)
+        handler = self._handlers.get(name, self._others) if name else self._others
+        if handler is None:
+            raise LookupError("no handler is here for this message")
+        return handler
+
+    def _session_fields(self) -> dict[str, Any]:
+        fields: dict[str, Any] = {"ttl_ms": milliseconds(self._ttl)}
+        if self._capabilities:
+            fields["capabilities"] = self._capabilities
+        return fields
+
+    def _receive_fields(self) -> dict[str, Any]:
+        return {"limit": 1, "redeliver_ms": REDELIVER_MS, "wait_ms": WAIT_MS}
+
+    def _count(self, error: BaseException | None, was_reported: bool) -> None:
+        if not was_reported:
+            self.served.lost += 1
+        elif error is not None:
+            self.served.failed += 1
+        else:
+            self.served.answered += 1
+
+
+class Service(ServiceBase[Callable[[types.Message], Any]]):
+    """A service whose handlers are functions."""
+
+    def __init__(
+        self, baton: Baton, capabilities: Sequence[str], concurrency: int, ttl: float
+    ) -> None:
+        super().__init__(capabilities, concurrency, ttl)
+        self._baton = baton
+        self._lock = threading.Lock()
+        self._error: BaseException | None = None
+
+    def run(self) -> Served:
+        """Serves until `stop` is called, and then until what was begun is finished."""
+        while not self.is_stopping:
+            try:
+                self._session()
+            except HOPELESS:
+                raise
+            except BatonError:
+                if not self.is_stopping:
+                    time.sleep(PAUSE)
+            except KeyboardInterrupt:
+                self.stop()
+                raise
+        if self._error is not None:
+            raise self._error
+        return self.served
+
+    def _session(self) -> None:
+        with Session(self._baton, self._session_fields()) as session:
+            for name in self._handlers:
+                self._baton.handlers.register(name)
+            slots = ThreadGroup("baton-service", self._concurrency, lambda: self._slot(session))
+            try:
+                slots.start()
+                slots.wait()
+            except BaseException:
+                self.stop()
+                raise
+
+    def _slot(self, session: Session) -> None:
+        try:
+            while not self.is_stopping and not session.lost:
+                for message in self._receive(session):
+                    self._serve(session, message)
+        except BaseException as error:
+            if not session.lost:
+                self._error = self._error or error
+                self.stop()
+
+    def _receive(self, session: Session) -> list[types.Message]:
+        try:
+            with under(self._stopped), under(session.loss):
+                raw = self._baton.call(
+                    "inbox.receive", agent=self._baton.agent, **self._receive_fields()
+                )
+        except HOPELESS:
+            raise
+        except BatonError:
+            if not self.is_stopping and not session.lost:
+                time.sleep(PAUSE)
+            return []
+        return [types.Message(each) for each in raw["messages"]]
+
+    def _serve(self, session: Session, message: types.Message) -> None:
+        result: Any = None
+        error: BaseException | None = None
+        try:
+            with under(session.loss):
+                result = self._find(message)(message)
+        except Exception as raised:
+            error = raised
+        was_reported = not session.lost
+        call = _answering(message, result, error)
+        if call is not None and was_reported:
+            try:
+                with outside():
+                    self._baton.run(flow.ignoring(call))
+            except BatonError:
+                was_reported = False
+        with self._lock:
+            self._count(error, was_reported)
+
+
+class AsyncService(ServiceBase[Callable[[types.Message], Awaitable[Any]]]):
+    """A service whose handlers are coroutine functions."""
+
+    def __init__(
+        self, baton: AsyncBaton, capabilities: Sequence[str], concurrency: int, ttl: float
+    ) -> None:
+        super().__init__(capabilities, concurrency, ttl)
+        self._baton = baton
+
+    async def run(self) -> Served:
+        """Serves until `stop` is called, and then until what was begun is finished."""
+        while not self.is_stopping:
+            try:
+                await self._session()
+            except HOPELESS:
+                raise
+            except BatonError:
+                if not self.is_stopping:
+                    await asyncio.sleep(PAUSE)
+        return self.served
+
+    async def _session(self) -> None:
+        async with AsyncSession(self._baton, self._session_fields()) as session:
+            for name in self._handlers:
+                await self._baton.handlers.register(name)
+            slots = [asyncio.create_task(self._slot(session)) for _ in range(self._concurrency)]
+            try:
+                await asyncio.gather(*slots)
+            finally:
+                for slot in slots:
+                    slot.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await asyncio.gather(*slots, return_exceptions=True)
+
+    async def _slot(self, session: AsyncSession) -> None:
+        while not self.is_stopping and not session.lost:
+            for message in await self._receive(session):
+                await self._serve(session, message)
+
+    async def _receive(self, session: AsyncSession) -> list[types.Message]:
+        try:
+            with under(self._stopped):
+                raw = await self._baton.call(
+                    "inbox.receive", agent=self._baton.agent, **self._receive_fields()
+                )
+        except HOPELESS:
+            raise
+        except BatonError:
+            if not self.is_stopping and not session.lost:
+                await asyncio.sleep(PAUSE)
+            return []
+        return [types.Message(each) for each in raw["messages"]]
+
+    async def _serve(self, session: AsyncSession, message: types.Message) -> None:
+        result: Any = None
+        error: BaseException | None = None
+        try:
+            result = await self._find(message)(message)
+        except Exception as raised:
+            error = raised
+        was_reported = not session.lost
+        call = _answering(message, result, error)
+        if call is not None and was_reported:
+            try:
+                with outside():
+                    await self._baton.run(flow.ignoring(call))
+            except BatonError:
+                was_reported = False
+        self._count(error, was_reported)

@@ -1,0 +1,342 @@
+"""Workers: claim tasks, run a handler for each while its lease is renewed, report what came of it.
+
+             ┌──────────────── next, claimed in the same commit ◀──────────┐
+             ▼                                                             │
+    claim ──▶ handler ─────▶ returns ─▶ complete ──────────────────────────┘
+      ▲         │ └────────▶ raises ─▶ fail, or release
+      └─────────┴── the lease is lost: what the handler returns does not count
+
+1. When told to stop, nothing new is claimed, and what was begun is finished.
+2. That the server cannot be reached is no reason to end: the worker tries again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from . import _flow as flow
+from ._flow import Call
+from ._job import AsyncJob, Job, claim_fields, settling
+from ._lease_scope import Loss, under
+from ._omit import OMIT
+from ._threads import ThreadGroup
+from .errors import BatonError, Closed, Denied, Forked, Invalid, LeaseLost, NotJson, WrongLoop
+
+if TYPE_CHECKING:
+    from ._async_baton import AsyncBaton
+    from ._baton import Baton
+
+WAIT_MS = 30_000
+"""How long one claim waits before the next one does."""
+PAUSE = 1.0
+"""The pause after a claim that could not be made, in seconds."""
+
+HOPELESS = (Invalid, Denied, Closed, Forked, WrongLoop)
+"""Errors after which trying again makes no sense."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass
+class Worked:
+    """What a worker did."""
+
+    completed: int = 0
+    failed: int = 0
+    """Tries that failed, and were reported as such."""
+    released: int = 0
+    handed_over: int = 0
+    lost: int = 0
+    """Tasks whose lease was lost, or whose outcome could not be reported."""
+
+    def count(self, what: str) -> None:
+        setattr(self, what, getattr(self, what) + 1)
+
+
+class WorkerBase(Generic[F]):
+    """What both kinds of workers share: the handlers and what to claim."""
+
+    def __init__(
+        self, concurrency: int, lease: float | None, capabilities: Sequence[str] | None
+    ) -> None:
+        if concurrency < 1:
+            raise ValueError("concurrency must be at least 1")
+        self._concurrency = concurrency
+        self._lease = lease
+        self._capabilities = capabilities
+        self._handlers: dict[str, Callable[..., Any]] = {}
+        self._any: Callable[..., Any] | None = None
+        self.worked = Worked()
+        """What was done so far."""
+
+    def task(self, *types: str) -> Callable[[F], F]:
+        """Decorates the handler of tasks of these types; of every other type if none is named.
+
+        The handler gets a job. What it returns is the result of the task. What it raises is why
+        the try failed; `RetryLater`, `GiveUp` and `Release` say more exactly what shall happen.
+        """
+
+        def register(handler: F) -> F:
+            for name in types:
+                if name in self._handlers:
+                    raise ValueError(f"there is a handler for `{name}` already")
+                self._handlers[name] = handler
+            if not types:
+                if self._any is not None:
+                    raise ValueError("there is a handler for every other type already")
+                self._any = handler
+            return handler
+
+        return register
+
+    def _handler(self, task_type: str) -> Callable[..., Any]:
+        handler = self._handlers.get(task_type, self._any)
+        if handler is None:
+            raise KeyError(task_type)
+        return handler
+
+    def _claiming(self) -> dict[str, Any]:
+        if not self._handlers and self._any is None:
+            raise ValueError("the worker has no handler: decorate one with `@worker.task(...)`")
+        types = [] if self._any is not None else sorted(self._handlers)
+        return claim_fields(types, None, self._lease, self._capabilities)
+
+
+SyncHandler = Callable[[Job], Any]
+AsyncHandler = Callable[[AsyncJob], Awaitable[Any]]
+
+
+class Worker(WorkerBase[SyncHandler]):
+    """A worker whose handlers are functions, each run in a thread of the worker."""
+
+    def __init__(
+        self,
+        baton: Baton,
+        concurrency: int,
+        lease: float | None,
+        capabilities: Sequence[str] | None,
+    ) -> None:
+        super().__init__(concurrency, lease, capabilities)
+        self._baton = baton
+        self._stopped = Loss()
+        self._lock = threading.Lock()
+        self._error: BaseException | None = None
+
+    def stop(self) -> None:
+        """Claims nothing new; `run` returns when what was begun is finished. Any thread, and any
+        handler, may call this."""
+        self._stopped.set(LeaseLost("the worker", "it was stopped"))
+
+    @property
+    def is_stopping(self) -> bool:
+        return self._stopped.error is not None
+
+    def run(self, *, until: Callable[[Worked], bool] | None = None) -> Worked:
+        """Works until `stop` is called, and then until what was begun is finished.
+
+        `until` is asked after every task; the worker stops when it says so. A `KeyboardInterrupt`
+        stops it in the same way and is raised in the end; a second one is raised at once.
+
+        Raises an error only if claiming makes no sense, for example because it is not allowed.
+        """
+        claiming = self._claiming()
+        name = "baton-worker"
+        slots = ThreadGroup(name, self._concurrency, lambda: self._slot(claiming, until))
+        interrupted: KeyboardInterrupt | None = None
+        try:
+            slots.start()
+            slots.wait()
+        except KeyboardInterrupt as error:
+            interrupted = error
+            self.stop()
+            slots.wait()
+        if interrupted is not None:
+            raise interrupted
+        if self._error is not None:
+            raise self._error
+        return self.worked
+
+    def _slot(self, claiming: dict[str, Any], until: Callable[[Worked], bool] | None) -> None:
+        claimed: dict[str, Any] | None = None
+        try:
+            while claimed is not None or not self.is_stopping:
+                task = claimed if claimed is not None else self._claim(claiming)
+                if task is None:
+                    continue
+                claimed = self._work(task, claiming)
+                if until is not None and until(self.worked):
+                    self.stop()
+        except BaseException as error:
+            self._error = self._error or error
+            self.stop()
+
+    def _claim(self, claiming: dict[str, Any]) -> dict[str, Any] | None:
+        try:
+            with under(self._stopped):
+                return self._baton.call("task.claim", **claiming, wait_ms=WAIT_MS)
+        except HOPELESS:
+            raise
+        except BatonError:
+            if not self.is_stopping:
+                time.sleep(PAUSE)
+            return None
+
+    def _work(self, task: dict[str, Any], claiming: dict[str, Any]) -> dict[str, Any] | None:
+        """Works on a task; the next one, if there is one at once."""
+        job = Job.adopt(self._baton, task)
+        result: Any = OMIT
+        error: BaseException | None = None
+        try:
+            with under(job.loss):
+                result = self._handler(job.task.type)(job)
+        except BaseException as raised:
+            error = raised
+        finally:
+            job.stop_renewing()
+        following = None if self.is_stopping else claiming
+        call, what = settling(job.id, job.token, result, error, following)
+        if job.is_settled:
+            what = "handed_over" if job.has_handed_over else "completed"
+            call = None
+        if job.lost:
+            call, what = None, "lost"
+        claimed: dict[str, Any] | None = None
+        if call is not None:
+            claimed, what = self._report(job, call, what)
+        with self._lock:
+            self.worked.count(what)
+        if error is not None and not isinstance(error, Exception):
+            raise error
+        return claimed
+
+    def _report(self, job: Job, call: Call, what: str) -> tuple[dict[str, Any] | None, str]:
+        try:
+            answer = self._baton.run(flow.ignoring(call))
+        except NotJson as error:
+            failing, what = settling(job.id, job.token, OMIT, error, None)
+            assert failing is not None
+            return self._report(job, failing, what)
+        except BatonError:
+            return None, "lost"
+        return (answer.get("next") if what == "completed" else None), what
+
+
+class AsyncWorker(WorkerBase[AsyncHandler]):
+    """A worker whose handlers are coroutine functions. One that loses its lease is cancelled."""
+
+    def __init__(
+        self,
+        baton: AsyncBaton,
+        concurrency: int,
+        lease: float | None,
+        capabilities: Sequence[str] | None,
+    ) -> None:
+        super().__init__(concurrency, lease, capabilities)
+        self._baton = baton
+        self._stopped = Loss()
+
+    def stop(self) -> None:
+        """Claims nothing new; `run` returns when what was begun is finished."""
+        self._stopped.set(LeaseLost("the worker", "it was stopped"))
+
+    @property
+    def is_stopping(self) -> bool:
+        return self._stopped.error is not None
+
+    async def run(self, *, until: Callable[[Worked], bool] | None = None) -> Worked:
+        """Works until `stop` is called, and then until what was begun is finished. Cancelling it
+        lets go of everything at once: the tasks that were begun go back when their leases end."""
+        claiming = self._claiming()
+        slots = [asyncio.create_task(self._slot(claiming, until)) for _ in range(self._concurrency)]
+        try:
+            await asyncio.gather(*slots)
+        finally:
+            for slot in slots:
+                slot.cancel()
+            await asyncio.gather(*slots, return_exceptions=True)
+        return self.worked
+
+    async def _slot(self, claiming: dict[str, Any], until: Callable[[Worked], bool] | None) -> None:
+        claimed: dict[str, Any] | None = None
+        try:
+            while claimed is not None or not self.is_stopping:
+                task = claimed if claimed is not None else await self._claim(claiming)
+                if task is None:
+                    continue
+                claimed = await self._work(task, claiming)
+                if until is not None and until(self.worked):
+                    self.stop()
+        except BaseException:
+            self.stop()
+            raise
+
+    async def _claim(self, claiming: dict[str, Any]) -> dict[str, Any] | None:
+        try:
+            with under(self._stopped):
+                return await self._baton.call("task.claim", **claiming, wait_ms=WAIT_MS)
+        except HOPELESS:
+            raise
+        except BatonError:
+            if not self.is_stopping:
+                await asyncio.sleep(PAUSE)
+            return None
+
+    async def _work(self, task: dict[str, Any], claiming: dict[str, Any]) -> dict[str, Any] | None:
+        """Works on a task; the next one, if there is one at once."""
+        job = AsyncJob.adopt(self._baton, task)
+        result: Any = OMIT
+        error: BaseException | None = None
+        handling = asyncio.ensure_future(self._handle(job))
+
+        def cancel(_: LeaseLost) -> None:
+            handling.cancel()
+
+        job.on_lost(cancel)
+        try:
+            result = await asyncio.shield(handling)
+        except asyncio.CancelledError as raised:
+            if not job.lost:
+                handling.cancel()
+                with contextlib.suppress(BaseException):
+                    await handling
+                job.stop_renewing()
+                raise
+            error = raised
+        except Exception as raised:
+            error = raised
+        job.stop_renewing()
+        following = None if self.is_stopping else claiming
+        call, what = settling(job.id, job.token, result, error, following)
+        if job.is_settled:
+            what = "handed_over" if job.has_handed_over else "completed"
+            call = None
+        if job.lost:
+            call, what = None, "lost"
+        claimed: dict[str, Any] | None = None
+        if call is not None:
+            claimed, what = await self._report(job, call, what)
+        self.worked.count(what)
+        return claimed
+
+    async def _handle(self, job: AsyncJob) -> Any:
+        with under(job.loss):
+            return await self._handler(job.task.type)(job)
+
+    async def _report(
+        self, job: AsyncJob, call: Call, what: str
+    ) -> tuple[dict[str, Any] | None, str]:
+        try:
+            answer = await self._baton.run(flow.ignoring(call))
+        except NotJson as error:
+            failing, what = settling(job.id, job.token, OMIT, error, None)
+            assert failing is not None
+            return await self._report(job, failing, what)
+        except BatonError:
+            return None, "lost"
+        return (answer.get("next") if what == "completed" else None), what

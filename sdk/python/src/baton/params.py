@@ -1,0 +1,392 @@
+"""What the operations take, where it is more than a plain value.
+
+Made by `generate.py` from `spec/`; changes made here are overwritten."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypedDict
+
+from .types import Merge
+
+
+class AddressCapability(TypedDict):
+    """One of the listening agents with this capability."""
+
+    capability: str
+    """The capability."""
+
+
+class AddressHandler(TypedDict):
+    """One of the agents that are registered for this handler."""
+
+    handler: str
+    """The name of the handler."""
+
+
+class ApprovalWanted(TypedDict, total=False):
+    """Who must approve a hand-off, and how long an approval is valid."""
+
+    by: Sequence[str]
+    """The approvers. If omitted, any agent except the giver and the receiver."""
+
+    expires_ms: int
+    """How long an approval is valid, in milliseconds. If omitted, as long as the offer."""
+
+
+class Backoff(TypedDict, total=False):
+    """The delay before the next attempt: `initial_ms`, multiplied by `multiplier` after each
+    failure, up to `max_ms`, and randomised by the fraction `jitter` in both directions.
+    """
+
+    initial_ms: int
+    """The delay before the first retry in milliseconds."""
+
+    jitter: float
+    """The fraction of random variation, 0 to 1, so that tasks that failed together are not retried
+    together.
+    """
+
+    max_ms: int
+    """The maximum delay in milliseconds, before jitter."""
+
+    multiplier: float
+    """The factor by which each delay grows; at least 1."""
+
+
+class KeyRules(TypedDict):
+    """Rules for the keys that match a pattern."""
+
+    pattern: str
+    """The keys."""
+
+    rules: Rules
+    """The rules for these keys."""
+
+
+class Next(TypedDict, total=False):
+    """Claims the next task in the same commit that completes one."""
+
+    capabilities: Sequence[str]
+    """The capabilities of the caller. If omitted, those of its session."""
+
+    lease_ms: int
+    """The lease in milliseconds, unless it is renewed."""
+
+    types: Sequence[str]
+    """Only tasks of these types. If omitted, any type."""
+
+
+class OnExhaustedAgent(TypedDict):
+    """This agent gets the same number of attempts; after that the task fails."""
+
+    agent: str
+    """Not described."""
+
+
+class PreconditionAgent(TypedDict):
+    """About the session of an agent."""
+
+    agent: PreconditionAgentAgent
+    """Not described."""
+
+
+class PreconditionAgentAgent(TypedDict):
+    """An argument `PreconditionAgentAgent`."""
+
+    active: bool
+    """Whether it must have a session."""
+
+    agent: str
+    """The agent."""
+
+
+class PreconditionEntry(TypedDict):
+    """About an entry."""
+
+    entry: PreconditionEntryEntry
+    """Not described."""
+
+
+class _PreconditionEntryEntryRequired(TypedDict):
+    key: str
+    """The key."""
+
+    namespace: str
+    """The namespace."""
+
+
+class PreconditionEntryEntry(_PreconditionEntryEntryRequired, total=False):
+    """An argument `PreconditionEntryEntry`."""
+
+    exists: bool
+    """Whether the entry must exist. If omitted, not checked."""
+
+    value: Any
+    """The entry must have this value. If omitted, not checked."""
+
+    version: int
+    """The entry must have this version; 0 means that it must not exist. If omitted, not checked.
+    """
+
+
+class PreconditionNamespace(TypedDict):
+    """About the existence of a namespace."""
+
+    namespace: PreconditionNamespaceNamespace
+    """Not described."""
+
+
+class PreconditionNamespaceNamespace(TypedDict):
+    """An argument `PreconditionNamespaceNamespace`."""
+
+    exists: bool
+    """Whether it must exist."""
+
+    name: str
+    """The name of the namespace."""
+
+
+class PreconditionRevision(TypedDict):
+    """The workspace must not have changed since this revision."""
+
+    revision: int
+    """Not described."""
+
+
+class PreconditionToken(TypedDict):
+    """The lease, hold, permit or session of this token must be live."""
+
+    token: int
+    """Not described."""
+
+
+class ReactionOn(TypedDict, total=False):
+    """The events that a reaction runs on: everything that is given must match. `type` or `subject`
+    is required.
+    """
+
+    subject: str
+    """The subject, such as `state/shared/**`. If omitted, any subject."""
+
+    type: str
+    """The event type, such as `task.completed` or `deploy.*`. If omitted, any type."""
+
+    where: str
+    """A CEL expression about `event` that must be true. If omitted, none."""
+
+
+class ReceiverCapability(TypedDict):
+    """An argument `ReceiverCapability`."""
+
+    capability: str
+    """The capability."""
+
+
+RuleOn = TypedDict(
+    "RuleOn",
+    {
+        "from": str,
+        "task_type": str,
+        "to": str,
+    },
+    total=False,
+)
+"""When a rule applies: everything that is given must match."""
+
+
+class Rules(TypedDict, total=False):
+    """Rules for the values that are written to a namespace, or to keys that match a pattern."""
+
+    append_only: bool
+    """Existing keys only grow, by `append` and `union`; they cannot be overwritten or deleted.
+    """
+
+    flat: bool
+    """Warn about values that contain objects or lists of objects."""
+
+    keys: Sequence[KeyRules]
+    """Rules for some keys. The first pattern that matches applies instead of the rules above.
+    """
+
+    merge: Merge
+    """How `state.set` combines the new value with the existing one."""
+
+    schema: Any
+    """A JSON Schema that every new value must satisfy. Default: none."""
+
+    schema_version: int
+    """The version of the schema, for readers. It can only increase. Default: none."""
+
+    ttl_ms: int
+    """Time to live of entries without their own, in milliseconds. If omitted, entries do not
+    expire.
+    """
+
+    value_bytes_max: int
+    """The maximum size of a value in bytes. If omitted, the general limit."""
+
+
+class _SelectedKeyRequired(TypedDict):
+    key: str
+    """Not described."""
+
+
+class SelectedKey(_SelectedKeyRequired, total=False):
+    """An argument `SelectedKey`."""
+
+    version: int
+    """The required version. If omitted, any version."""
+
+
+class _StageDesignRequired(TypedDict):
+    name: str
+    """The name, unique within the pipeline."""
+
+
+class StageDesign(_StageDesignRequired, total=False):
+    """The definition of a stage."""
+
+    after: Sequence[str]
+    """The stages that it follows; an empty list makes it a first stage. If omitted, the stage
+    before it in the list.
+    """
+
+    agent: str
+    """The only agent that may work on it. If omitted, any agent."""
+
+    backoff: Backoff
+    """Backoff between attempts at its task. If omitted, the default of `Backoff`."""
+
+    capabilities: Sequence[str]
+    """Capabilities that an agent needs to claim its task."""
+
+    deadline_ms: int
+    """Deadline of its task in milliseconds from when the stage is ready. If omitted, none."""
+
+    description: str
+    """Human-readable description. Default: none."""
+
+    each: bool
+    """Create one task per element of its input, which must be a list; the output is the list of
+    results.
+    """
+
+    max_retries: int
+    """How often its task is retried automatically; if omitted, the default of `task.create`.
+    Without a task, how often the stage may be retried; if omitted, without a limit.
+    """
+
+    on_exhausted: OnExhausted
+    """What happens to its task after the last attempt."""
+
+    priority: int
+    """The priority of its task."""
+
+    reads: Sequence[str]
+    """Keys that it reads, for documentation and contracts."""
+
+    type: str
+    """The type of its task. If omitted, the name of the stage."""
+
+    writes: Sequence[str]
+    """Keys that it writes, for documentation and contracts."""
+
+
+class WantedCheck(TypedDict, total=False):
+    """What a rule requires. Exactly one field must be given."""
+
+    capability: str
+    """A capability that the receiver must have. If omitted, another field is required."""
+
+    expression: str
+    """A CEL expression that must be true. If omitted, another field is required."""
+
+    hops_max: int
+    """How often the work may change hands. If omitted, another field is required."""
+
+    receiver_alive: bool
+    """`true`: the receiver must have a session. If omitted, another field is required."""
+
+    required_keys: Sequence[str]
+    """Names that the state must have. If omitted, another field is required."""
+
+    schema: Any
+    """A JSON Schema for the state as one object. If omitted, another field is required."""
+
+    state_bytes_max: int
+    """The maximum size of the state, names and values, in bytes. If omitted, another field is
+    required.
+    """
+
+
+class _WantedWebhookRequired(TypedDict):
+    url: str
+    """The URL to post to; `http://` or `https://`."""
+
+
+class WantedWebhook(_WantedWebhookRequired, total=False):
+    """A webhook."""
+
+    retries: int
+    """How often a failed call is retried."""
+
+    secret: str
+    """The secret that signs the calls. It is never returned. If omitted, calls are not signed.
+    """
+
+    timeout_ms: int
+    """The timeout of one attempt in milliseconds."""
+
+
+Address = str | AddressHandler | AddressCapability
+"""The address of a request: an agent id, `{"handler": name}` or `{"capability": name}`."""
+
+OnExhausted = str | OnExhaustedAgent
+"""What happens to a task after its last attempt has failed."""
+
+Precondition = (
+    PreconditionEntry
+    | PreconditionNamespace
+    | PreconditionAgent
+    | PreconditionToken
+    | PreconditionRevision
+)
+"""A precondition of a transaction."""
+
+Receiver = str | ReceiverCapability
+"""The id of an agent, or a capability that the receiver must have."""
+
+Selected = str | SelectedKey
+"""A key as `namespace/key`, optionally with a required version."""
+
+__all__ = [
+    "Address",
+    "AddressCapability",
+    "AddressHandler",
+    "ApprovalWanted",
+    "Backoff",
+    "KeyRules",
+    "Next",
+    "OnExhausted",
+    "OnExhaustedAgent",
+    "Precondition",
+    "PreconditionAgent",
+    "PreconditionAgentAgent",
+    "PreconditionEntry",
+    "PreconditionEntryEntry",
+    "PreconditionNamespace",
+    "PreconditionNamespaceNamespace",
+    "PreconditionRevision",
+    "PreconditionToken",
+    "ReactionOn",
+    "Receiver",
+    "ReceiverCapability",
+    "RuleOn",
+    "Rules",
+    "Selected",
+    "SelectedKey",
+    "StageDesign",
+    "WantedCheck",
+    "WantedWebhook",
+]
