@@ -1,0 +1,61 @@
+// Sequential requests a second: through the SDK, and with the same frames over the same socket
+// without it.
+//
+//   BATON_URL=http://127.0.0.1:4747 node sdk/js/bench.mjs [REQUESTS]
+
+import { connect } from "./node.js";
+import { parseAddress } from "./src/address.js";
+import { settingsOf } from "./src/options.js";
+import { dialNodeSocket } from "./src/sockets/node-socket.js";
+
+const requests = Number(process.argv[2] ?? 10_000);
+const url = process.env.BATON_URL ?? "http://127.0.0.1:4747";
+const workspace = `bench-${Date.now()}`;
+
+/** Both ways take turns in short slices, so that other work on the machine affects them equally. */
+const SLICES = 100;
+
+/** The requests a second of one slice. @param {() => Promise<unknown>} call */
+async function rateOf(call) {
+    const count = requests / SLICES;
+    const begun = performance.now();
+    for (let index = 0; index < count; index += 1) await call();
+    return (count * 1_000) / (performance.now() - begun);
+}
+
+/** What three quarters of the slices do not exceed. @param {number[]} rates */
+const upperQuartile = (rates) => rates.sort((a, b) => a - b)[Math.floor((rates.length * 3) / 4)];
+
+const client = await connect(url);
+const { state } = client.workspace(workspace);
+await state.set("plan", { step: 1 });
+
+let heard = () => {};
+const socket = await dialNodeSocket(parseAddress(url), settingsOf({}), {
+    onMessage: (text) => heard(JSON.parse(text)),
+    onClose: () => {},
+});
+let id = 0;
+const raw = () =>
+    new Promise((resolve) => {
+        heard = resolve;
+        const frame = {
+            id: (id += 1),
+            workspace,
+            command: "state.get",
+            namespace: "shared",
+            key: "plan",
+        };
+        socket.send(JSON.stringify(frame));
+    });
+
+const rates = { without: [], through: [] };
+for (let slice = 0; slice < SLICES; slice += 1) {
+    rates.without.push(await rateOf(raw));
+    rates.through.push(await rateOf(() => state.get("plan")));
+}
+const [without, through] = [upperQuartile(rates.without), upperQuartile(rates.through)];
+console.log(`${through.toFixed(0)} requests/s through the SDK, ${without.toFixed(0)} without it`);
+console.log(`ratio ${(through / without).toFixed(2)}`);
+socket.close();
+await client.close();

@@ -1,0 +1,17 @@
+// The SDK for Node.js 20 and later.
+
+import { open } from "./src/client.js";
+import { dialNodeSocket } from "./src/sockets/node-socket.js";
+
+export * from "./src/exports.js";
+
+/** @import { ClientOptions } from "./src/options.js" */
+
+/**
+ * Connects to a server: `http://host:port`, or `https://…` if it uses TLS. Without a URL it is
+ * `BATON_URL`, or the server of this machine.
+ * @param {string} [url]
+ * @param {ClientOptions} [options]
+ */
+export const connect = (url, options = {}) =>
+  open({ dial: dialNodeSocket, canSendHeaders: true, environment: process.env }, url, options);

@@ -1,0 +1,20 @@
+// Everything that is public and the same on every platform.
+
+export { Client } from "./client.js";
+export * from "./errors.js";
+export { Held } from "./held.js";
+export { Job } from "./job.js";
+export { Service } from "./service.js";
+export { Session } from "./session.js";
+export { State } from "./state.js";
+export { Watch } from "./watch.js";
+export { GiveUp, RetryLater, Worker } from "./worker.js";
+export { Workspace } from "./workspace.js";
+
+/** @typedef {import("./caller.js").CallOptions} CallOptions */
+/** @typedef {import("./options.js").ClientOptions} ClientOptions */
+/** @typedef {import("./held.js").HoldOptions} HoldOptions */
+/** @typedef {import("./service.js").ServiceOptions} ServiceOptions */
+/** @typedef {import("./worker.js").WorkerOptions} WorkerOptions */
+/** @typedef {import("./worker.js").Worked} Worked */
+/** @typedef {import("./watch.js").Snapshot} Snapshot */

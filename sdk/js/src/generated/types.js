@@ -1,0 +1,4243 @@
+// Generated from spec/ by generate.mjs. Do not edit.
+//
+// The types of requests, results and events. There is no code in this file.
+
+
+/**
+ * A JSON value, typed as by `JSON.parse`.
+ * @typedef {any} Json
+ */
+
+/**
+ * The address of a request: an agent id, `{"handler": name}` or `{"capability": name}`.
+ * @typedef {AgentId | { handler: HandlerName } | { capability: string }} Address
+ */
+
+/**
+ * An agent.
+ * @typedef {object} Agent
+ * @property {string[]} capabilities - What the agent can do.
+ * @property {Timestamp | null} [ended_at] - When that session ended. Absent while it is active.
+ * @property {AgentId} id - The id of the agent.
+ * @property {Timestamp} last_seen_at - The last recorded heartbeat. Heartbeats are recorded when a quarter of `ttl_ms` has
+ *   passed.
+ * @property {Json} [metadata] - Metadata given at registration. Absent if none was given.
+ * @property {Timestamp} registered_at - When that session started.
+ * @property {AgentStatus} status - The status.
+ * @property {Token} token - The token of the current session, or of the last one.
+ * @property {number} ttl_ms - Time to live of the session in milliseconds, renewed by heartbeats.
+ */
+
+/**
+ * Id of an agent.
+ * @typedef {string} AgentId
+ */
+
+/**
+ * The status of an agent.
+ * @typedef {"active" | "left" | "lost"} AgentStatus
+ */
+
+/**
+ * The reply to a request.
+ * @typedef {object} Answered
+ * @property {Json} body - The body of the reply.
+ * @property {AgentId} from - The agent that replied.
+ * @property {MessageId} request - The request.
+ */
+
+/**
+ * The approval of a hand-off.
+ * @typedef {object} Approval
+ * @property {AgentId | null} [approved_by] - The agent that approved it. Absent if it is not approved.
+ * @property {AgentId[]} [by] - The agents that may approve. If omitted, any agent except the giver and the receiver.
+ * @property {Timestamp | null} [expires_at] - When the approval expires. Absent if it is not approved or does not expire.
+ * @property {number | null} [expires_ms] - How long an approval is valid, in milliseconds. Absent if as long as the offer.
+ */
+
+/**
+ * Who must approve a hand-off, and how long an approval is valid.
+ * @typedef {object} ApprovalWanted
+ * @property {AgentId[]} [by] - The approvers. If omitted, any agent except the giver and the receiver.
+ * @property {number | null} [expires_ms] - How long an approval is valid, in milliseconds. If omitted, as long as the offer.
+ */
+
+/**
+ * The result of an arrival.
+ * @typedef {object} Arrival
+ * @property {number} arrived - The number of arrivals in the generation.
+ * @property {number} count - The number of arrivals that opens it.
+ * @property {Generation} generation - The generation that it counts for.
+ * @property {BarrierName} name - The barrier.
+ * @property {boolean} opened - Whether that generation has opened.
+ */
+
+/**
+ * The metadata of an artifact.
+ * @typedef {object} Artifact
+ * @property {ArtifactId} artifact - The id: the SHA-256 of the bytes.
+ * @property {number} bytes - The size in bytes.
+ * @property {Timestamp | null} [expires_at] - When it is deleted unless something references it by then. Absent while it is referenced.
+ * @property {string[]} [holders] - The first of these records, as subjects. Absent if there are none.
+ * @property {number} keep_ms - How long it is kept while nothing references it, in milliseconds.
+ * @property {MediaType} media_type - The media type.
+ * @property {ContentName | null} [name] - File name for display. Absent if none was given.
+ * @property {Timestamp} put_at - When it was last uploaded.
+ * @property {AgentId} put_by - The agent that last uploaded it.
+ * @property {number} references - The number of records that reference it.
+ */
+
+/**
+ * Id of an artifact: the SHA-256 of its bytes.
+ * @typedef {string} ArtifactId
+ */
+
+/**
+ * The further fields of a request.
+ * @typedef {object} Asked
+ * @property {Address} address - The address of the request.
+ * @property {Given | null} [answer] - The reply. Absent before it.
+ * @property {Timestamp} deadline - Until when it can be answered.
+ * @property {IdempotencyKey | null} [key] - The requester's idempotency key: a repeated request replaces the first. Absent if none was
+ *   given.
+ */
+
+/**
+ * A revision, or a time that stands for the last revision up to then.
+ * @typedef {number | string} At
+ */
+
+/**
+ * The delay before the next attempt: `initial_ms`, multiplied by `multiplier` after each
+ * failure, up to `max_ms`, and randomised by the fraction `jitter` in both directions.
+ * @typedef {object} Backoff
+ * @property {number} [initial_ms] - The delay before the first retry in milliseconds.
+ * @property {number} [jitter] - The fraction of random variation, 0 to 1, so that tasks that failed together are not
+ *   retried together.
+ * @property {number} [max_ms] - The maximum delay in milliseconds, before jitter.
+ * @property {number} [multiplier] - The factor by which each delay grows; at least 1.
+ */
+
+/**
+ * A barrier.
+ * @typedef {object} Barrier
+ * @property {AgentId[]} arrived - The agents that have arrived.
+ * @property {number | null} [count] - The number of arrivals that opens it. Absent before the first arrival.
+ * @property {Generation} generation - The current generation. Earlier ones have opened or were reset.
+ * @property {BarrierName} name - The name of the barrier.
+ * @property {number} waiting - The number of arrived agents with a waiting call.
+ */
+
+/**
+ * Name of a barrier.
+ * @typedef {string} BarrierName
+ */
+
+/**
+ * How the dependency is known.
+ * @typedef {"handoff" | "rule" | "stage"} By
+ */
+
+/**
+ * One link in the chain of events that led to something.
+ * @typedef {object} Cause
+ * @property {AgentId} agent - The agent that did it.
+ * @property {HandoffId | null} [handoff] - The hand-off that it came by. Absent if there was none.
+ * @property {Revision} revision - The revision.
+ * @property {string} sentence - The event as a sentence.
+ * @property {string} subject - The subject of the event.
+ * @property {TaskId | null} [task] - The task that the agent worked on. Absent if there was none.
+ * @property {Timestamp} time - The time.
+ * @property {string} type - The event type, such as `state.set`.
+ */
+
+/**
+ * One change of an entry.
+ * @typedef {object} Change
+ * @property {AgentId} agent - The agent that did it.
+ * @property {Key} key - The key.
+ * @property {NamespaceName} namespace - The namespace.
+ * @property {Json} [new_value] - The new value. Absent if the entry was deleted.
+ * @property {Json} [old_value] - The previous value. Absent if there was no entry.
+ * @property {string} operation - The event type, such as `state.set`.
+ * @property {Revision} revision - The revision.
+ * @property {Source | null} [source] - The origin of a transferred value. Absent for other changes.
+ * @property {Timestamp} time - The time.
+ */
+
+/**
+ * How a subject changed.
+ * @typedef {"created" | "changed" | "ended" | "passed"} ChangeOfSubject
+ */
+
+/**
+ * What a rule requires, compiled. It is stored as its source.
+ * @typedef {{ required_keys: string[] } | { schema: JsonSchema } | { expression: Expression } | { capability: string } | { receiver_alive: boolean } | { state_bytes_max: number } | { hops_max: number }} Check
+ */
+
+/**
+ * A checkpoint.
+ * @typedef {object} Checkpoint
+ * @property {number} bytes - The size of the state in bytes.
+ * @property {Checksum} checksum - The checksum of the state.
+ * @property {string | null} [description] - Human-readable description. Absent if none was given.
+ * @property {CheckpointId} id - The id of the checkpoint.
+ * @property {CheckpointLabel | null} [label] - The label. Absent if it has none.
+ * @property {Json} [metadata] - The metadata. Absent if none was given.
+ * @property {number} number - The number within the task, starting at 1.
+ * @property {CheckpointId | null} [parent] - The checkpoint that it continues. Absent if it is the first.
+ * @property {Revision} revision - The revision of the commit that saved it.
+ * @property {Timestamp} saved_at - When it was saved.
+ * @property {AgentId} saved_by - The agent that saved it.
+ * @property {Json} [state] - The state, byte for byte as it was saved. Absent in lists and in the answer to
+ *   `checkpoint.save`.
+ * @property {TaskId} task - The task, or any other id of a unit of work.
+ */
+
+/**
+ * Id of a checkpoint.
+ * @typedef {string} CheckpointId
+ */
+
+/**
+ * Label of a checkpoint.
+ * @typedef {string} CheckpointLabel
+ */
+
+/**
+ * A retention rule. Labelled checkpoints and heads are always kept.
+ * @typedef {object} CheckpointRule
+ * @property {number | null} [keep] - The number of newest checkpoints to keep per task; labelled ones are not counted. Absent
+ *   if the number is not bounded.
+ * @property {number | null} [max_age_ms] - The maximum age in milliseconds. Absent if the age is not bounded.
+ * @property {Pattern} task - The tasks that it applies to.
+ */
+
+/**
+ * CRC-32 of the bytes.
+ * @typedef {string} Checksum
+ */
+
+/**
+ * A CEL expression about `event` that must be true.
+ * @typedef {string} Condition
+ */
+
+/**
+ * Name of an artifact or a secret.
+ * @typedef {string} ContentName
+ */
+
+/**
+ * The context of an agent.
+ * @typedef {object} Context
+ * @property {ContextLeftOut[]} [left_out] - What was left out.
+ * @property {ContextSection[]} sections - The parts of the text.
+ * @property {string} text - The whole text, ready to be put into a prompt.
+ * @property {number} token_budget - The maximum number of tokens.
+ * @property {number} tokens - The number of tokens of the text.
+ * @property {Traceparent | null} [traceparent] - W3C trace context (`traceparent`) of the task, to be continued; it is not part of the
+ *   text. Absent if there is none.
+ */
+
+/**
+ * What was left out of a context.
+ * @typedef {object} ContextLeftOut
+ * @property {number} tokens - The number of tokens that it would have had; 0 if unknown.
+ * @property {string} what - The name of what was left out.
+ * @property {ContextWhy} why - The reason.
+ */
+
+/**
+ * A part of a context.
+ * @typedef {object} ContextSection
+ * @property {string[]} items - The names of what it contains.
+ * @property {string} name - The name of the part.
+ * @property {string} text - Its text.
+ * @property {number} tokens - The number of tokens of the text.
+ */
+
+/**
+ * Why something was left out.
+ * @typedef {"budget" | "missing" | "not_examined"} ContextWhy
+ */
+
+/**
+ * A key with its writers and readers.
+ * @typedef {object} Contract
+ * @property {string} key - `namespace/key`.
+ * @property {PresentKey | null} [present] - The current state of the key. Absent if it does not exist.
+ * @property {KeyReader[]} readers - The dependencies on it.
+ * @property {string[]} writers - Agents, and `stage:PIPELINE/STAGE`.
+ */
+
+/**
+ * A broken dependency, or one that would be.
+ * @typedef {object} ContractProblem
+ * @property {string[]} depended_on_by - The dependents.
+ * @property {string} detail - A description in words.
+ * @property {string} key - `namespace/key`.
+ * @property {Trouble} problem - What is wrong.
+ */
+
+/**
+ * Tasks by status. Only finished tasks that are still kept are counted.
+ * @typedef {object} Counts
+ * @property {number} blocked - Pending tasks that wait for another task.
+ * @property {number} cancelled - Cancelled tasks.
+ * @property {number} completed - Completed tasks.
+ * @property {number} delayed - Pending tasks whose start time has not come.
+ * @property {number} failed - Failed tasks.
+ * @property {number} [handed_off] - Tasks that were handed to an agent that has not claimed them yet.
+ * @property {number} in_progress - Tasks with a lease.
+ * @property {number} pending - Pending: `ready`, `delayed` and `blocked` together.
+ * @property {number} ready - Pending tasks that can be claimed now.
+ * @property {number} waiting_review - Tasks that wait for review.
+ */
+
+/**
+ * A delivery to a receiver.
+ * @typedef {object} Delivery
+ * @property {AgentId} receiver - The receiver.
+ * @property {Timestamp} until - When it is delivered again unless it is answered.
+ */
+
+/**
+ * The changes of one subject.
+ * @typedef {object} Difference
+ * @property {ChangeOfSubject} change - How it changed.
+ * @property {number} count - The number of events.
+ * @property {Happened[]} events - The last events, oldest first.
+ * @property {Json} [new_value] - For an entry, the new value. Absent if the entry was deleted.
+ * @property {Json} [old_value] - For an entry, the previous value. Absent if there was no entry.
+ * @property {string} subject - The subject, such as `tasks/t-7` or `state/shared/plan`.
+ */
+
+/**
+ * A page of the changes between two revisions or times.
+ * @typedef {object} Differences
+ * @property {string | null} [cursor] - The cursor of the next page. Absent on the last page.
+ * @property {Difference[]} differences - The changes, by subject.
+ * @property {Revision} from - The revision after which they start.
+ * @property {Revision} to - The last revision.
+ */
+
+/**
+ * Statistics of durations. Percentiles are exact to an eighth.
+ * @typedef {object} Durations
+ * @property {number} average_ms - Their average in milliseconds.
+ * @property {number} count - The number of durations.
+ * @property {number} max_ms - The maximum in milliseconds.
+ * @property {number} [min_ms] - The minimum in milliseconds.
+ * @property {number} p50_ms - The median in milliseconds.
+ * @property {number} p95_ms - The 95th percentile in milliseconds.
+ * @property {number} p99_ms - The 99th percentile in milliseconds.
+ * @property {number} [total_ms] - Their sum in milliseconds.
+ */
+
+/**
+ * An entry of shared state.
+ * @typedef {object} Entry
+ * @property {string} checksum - CRC-32 of the value, as `crc32:` and eight hexadecimal digits.
+ * @property {boolean} [ephemeral] - Whether it is deleted when the session of its author ends. Absent if `false`.
+ * @property {Timestamp | null} [expires_at] - When it expires. Absent if it does not.
+ * @property {Key} key - The key.
+ * @property {NamespaceName} namespace - The namespace.
+ * @property {Revision} revision - The revision of the last change.
+ * @property {Timestamp} updated_at - When it was last written.
+ * @property {AgentId} updated_by - The agent that last wrote it.
+ * @property {Json} value - The value.
+ * @property {Version} version - The version, which grows by one with every change and starts at 1.
+ * @property {Warning[]} [warnings] - Warnings about the write. Absent if there are none.
+ */
+
+/**
+ * The order of events.
+ * @typedef {"newest" | "oldest"} EventOrder
+ */
+
+/**
+ * A page of events. It may have fewer results than requested, or none, and not be the last:
+ * only the last page has no cursor.
+ * @typedef {object} EventPage
+ * @property {string | null} [cursor] - The cursor of the next page. Absent on the last page.
+ * @property {Json[]} events - The events, as watches deliver them.
+ * @property {Revision} oldest - Events up to this revision are no longer kept.
+ */
+
+/**
+ * Type of a user event: words with dots between them.
+ * @typedef {string} EventType
+ */
+
+/**
+ * The word `all`.
+ * @typedef {"all"} Every
+ */
+
+/**
+ * What led to the state of something, latest first.
+ * @typedef {object} Explanation
+ * @property {Cause[]} causes - The causes, latest first.
+ * @property {boolean} complete - Whether the last cause is the first one in time. If not, earlier history is no longer
+ *   kept, or the chain is longer than the limit.
+ * @property {Revision} revision - The revision that the explanation reflects.
+ * @property {string} subject - The subject that is explained.
+ */
+
+/**
+ * A CEL expression that must be true.
+ * @typedef {string} Expression
+ */
+
+/**
+ * One reason.
+ * @typedef {object} Fact
+ * @property {AgentId | null} [agent] - The agent that it is about. Absent if there is none.
+ * @property {Timestamp | null} [at] - The time that it is about. Absent if there is none.
+ * @property {string} code - A stable code, such as `waits_for`, `delayed` or `no_capable_agent`.
+ * @property {string} detail - The reason as part of a sentence.
+ * @property {TaskId | null} [task] - The other task that it is about. Absent if there is none.
+ */
+
+/**
+ * A reason of failed attempts.
+ * @typedef {object} Failure
+ * @property {number} count - The number of failed attempts.
+ * @property {string} reason - The `code`, `reason` or `type` of the error, or its text; `other` for all rare ones.
+ */
+
+/**
+ * A violation that a rule found.
+ * @typedef {object} Finding
+ * @property {boolean} [broken] - Whether the rule could not be evaluated. It then counts as an error, whatever its
+ *   severity. Absent if `false`.
+ * @property {string} detail - What violates it.
+ * @property {RuleName} rule - The rule.
+ */
+
+/**
+ * A new workspace that was created from another.
+ * @typedef {object} Forked
+ * @property {WorkspaceName} id - The name of the workspace.
+ * @property {Origin} origin - Its origin.
+ * @property {Revision} revision - The revision with which it starts.
+ */
+
+/**
+ * A search result.
+ * @typedef {object} Found
+ * @property {Timestamp | null} [created_at] - When it was created. Absent for keys.
+ * @property {Record<string, string>} fields - The fields that it can be found by.
+ * @property {SearchKind} kind - The kind.
+ * @property {Revision} revision - The revision of the last change, or of the event.
+ * @property {string} subject - The subject: `tasks/t-7`, `inbox/bob/m-7` or `state/shared/plan`.
+ * @property {Timestamp} updated_at - When that was.
+ */
+
+/**
+ * Frames that were read.
+ * @typedef {object} Frames
+ * @property {StreamFrame[]} frames - The frames, in order.
+ * @property {number} next - The offset to read next.
+ * @property {StreamStatus} status - Whether more frames may follow.
+ * @property {StreamName} stream - The stream.
+ */
+
+/**
+ * Generation of a barrier, counted from 1.
+ * @typedef {number} Generation
+ */
+
+/**
+ * The reply to a request: a body or an error.
+ * @typedef {object} Given
+ * @property {Json} [body] - The body. Absent if the reply is an error.
+ * @property {Json} [error] - The error. Absent if the reply has a body.
+ */
+
+/**
+ * Name of a group of tasks.
+ * @typedef {string} GroupName
+ */
+
+/**
+ * An agent that is registered for a handler.
+ * @typedef {object} Handler
+ * @property {AgentId} agent - The agent.
+ * @property {HandlerName} handler - The handler.
+ * @property {Timestamp} since - When it was registered.
+ */
+
+/**
+ * Name of a handler of requests.
+ * @typedef {string} HandlerName
+ */
+
+/**
+ * A hand-off.
+ * @typedef {object} Handoff
+ * @property {Approval | null} [approval] - The required approval. Absent if none is required.
+ * @property {Json} [artifacts] - References to what the work has produced. Absent if not given.
+ * @property {Record<string, Json>} [changes] - The changed members of `state`. Absent if there are none.
+ * @property {string} content - Digest of what the receiver gets and of the progress of the task; equal digests mean that
+ *   nothing has changed.
+ * @property {Timestamp} created_at - When it was offered.
+ * @property {Timestamp} deadline - When the offer expires.
+ * @property {number} [deliveries] - The number of deliveries.
+ * @property {Delivery | null} [delivery] - The current delivery. Absent if it is not delivered.
+ * @property {string} digest - Digest of the proposal; an approval is bound to it.
+ * @property {Timestamp | null} [ended_at] - When it ended. Absent before that.
+ * @property {Json} [error] - The error. Absent unless it failed.
+ * @property {AgentId} from - The giver.
+ * @property {number} hops - How often the task was handed over before.
+ * @property {HandoffId} id - The id of the hand-off.
+ * @property {Selected[]} [keys] - Keys that are handed over. Absent if there are none.
+ * @property {Json} [notes] - Further notes. Absent if not given.
+ * @property {OnLoop | null} [on_loop] - What happens if the task is handed around in a loop. Absent if not given.
+ * @property {Json} [output_keys] - Names of what the work has produced. Absent if not given.
+ * @property {string | null} [reason] - The reason. Absent if not given.
+ * @property {Receipt | null} [receipt] - What the receiver got. Absent before acceptance.
+ * @property {AgentId | null} [receiver] - The agent that accepted it. Absent before that.
+ * @property {number} redeliver_ms - How long after a delivery without an answer it is delivered again, in milliseconds.
+ * @property {Json} [remaining_work] - Remaining work. Absent if not given.
+ * @property {Json} [result] - The result. Absent if there is none.
+ * @property {Record<string, Json>} [state] - Context as a flat object. Absent if empty.
+ * @property {HandoffStatus} status - The status.
+ * @property {Step[]} steps - The steps so far.
+ * @property {TaskId | null} [task] - The task that is handed over. Absent if there is none.
+ * @property {Receiver} to - The receiver: an agent id, or `{"capability": name}`.
+ * @property {Traceparent | null} [traceparent] - W3C trace context (`traceparent`). Absent if not given.
+ * @property {Timestamp} updated_at - When it was last changed.
+ * @property {Finding[]} [warnings] - Findings of rules that did not stop it. Absent if there are none.
+ * @property {Json} [work_completed] - Completed work. Absent if not given.
+ */
+
+/**
+ * Id of a hand-off.
+ * @typedef {string} HandoffId
+ */
+
+/**
+ * Statistics about the hand-offs of a workspace.
+ * @typedef {object} HandoffStatistics
+ * @property {Durations} acceptance - Durations from offer to acceptance.
+ * @property {number} accepted - The number that were accepted and are not completed.
+ * @property {number} cancelled - The number that were cancelled.
+ * @property {number} completed - The number that were completed.
+ * @property {number} count - The total number.
+ * @property {Durations} durations - Durations from offer to end.
+ * @property {number} expired - The number that expired.
+ * @property {number} failed - The number that failed.
+ * @property {number} open - The number that can still be accepted.
+ * @property {Pair[]} [pairs] - The same per pair of agents, most frequent first. Absent if there are none.
+ * @property {number} rejected - The number that were rejected.
+ * @property {number} success_rate - The share of completed ones among those that ended; 0 if none has.
+ * @property {number} validation_errors - The number that failed because of a rule.
+ */
+
+/**
+ * The status of a hand-off.
+ * @typedef {"offered" | "approved" | "delivered" | "accepted" | "rejected" | "expired" | "cancelled" | "completed" | "failed"} HandoffStatus
+ */
+
+/**
+ * One event in short.
+ * @typedef {object} Happened
+ * @property {AgentId} agent - The agent that did it.
+ * @property {Revision} revision - The revision.
+ * @property {Timestamp} time - The time.
+ * @property {string} type - The event type, such as `task.claimed`.
+ */
+
+/**
+ * A held lock.
+ * @typedef {object} Hold
+ * @property {Timestamp} acquired_at - When it was acquired.
+ * @property {Timestamp} expires_at - When it expires unless it is renewed.
+ * @property {AgentId} holder - The holder.
+ * @property {LockName} name - The lock.
+ * @property {Token} token - The fencing token of the hold.
+ * @property {number} ttl_ms - The time to live in milliseconds that a renewal grants.
+ */
+
+/**
+ * Idempotency key: repeating a request with the same key has no second effect.
+ * @typedef {string} IdempotencyKey
+ */
+
+/**
+ * A join.
+ * @typedef {object} Join
+ * @property {Timestamp} created_at - When it was created.
+ * @property {AgentId} created_by - The agent that created it.
+ * @property {Timestamp | null} [deadline] - The deadline. Absent if there is none.
+ * @property {GroupName | null} [group] - The group. Absent if tasks are named.
+ * @property {JoinId} id - The id of the join.
+ * @property {Part[]} members - The tasks in the order they were named, or in order of creation in the group.
+ * @property {Need} need - What it waits for.
+ * @property {string | null} [reason] - Why it failed, in words. Absent unless it failed.
+ * @property {Timestamp | null} [settled_at] - When it settled. Absent while it is waiting.
+ * @property {JoinStatus} status - The status.
+ */
+
+/**
+ * Id of a join.
+ * @typedef {string} JoinId
+ */
+
+/**
+ * The status of a join.
+ * @typedef {"waiting" | "open" | "failed" | "expired"} JoinStatus
+ */
+
+/**
+ * A JSON Schema without external references.
+ * @typedef {Record<string, Json> | boolean} JsonSchema
+ */
+
+/**
+ * Key of an entry within its namespace.
+ * @typedef {string} Key
+ */
+
+/**
+ * A key as `namespace/key`.
+ * @typedef {string} KeyName
+ */
+
+/**
+ * A dependency on a key.
+ * @typedef {object} KeyReader
+ * @property {By} by - How the dependency is known.
+ * @property {ValueKind | null} [kind] - The JSON type that was received. Absent if not known.
+ * @property {Version | null} [version] - The version that was received. Absent if not known.
+ * @property {string} who - An agent or a pattern of agents, `rule:NAME`, or `stage:PIPELINE/STAGE`.
+ */
+
+/**
+ * Rules for the keys that match a pattern.
+ * @typedef {object} KeyRules
+ * @property {Pattern} pattern - The keys.
+ * @property {Rules} rules - The rules for these keys.
+ */
+
+/**
+ * The category of an error, which determines HTTP status and exit code.
+ * @typedef {"invalid" | "denied" | "not_found" | "conflict" | "stale" | "too_large" | "exhausted" | "unavailable"} Kind
+ */
+
+/**
+ * The right to work on a task for a limited time.
+ * @typedef {object} Lease
+ * @property {Timestamp} claimed_at - When it was claimed.
+ * @property {Timestamp} expires_at - When it expires unless it is renewed.
+ * @property {HandoffId | null} [handoff] - The hand-off that offers the task; until that is settled the lease does not expire. Absent
+ *   if there is none.
+ * @property {AgentId} holder - The holder.
+ * @property {number} lease_ms - The lease in milliseconds that a renewal grants.
+ * @property {Token} token - The fencing token, which every later call about the task must carry.
+ */
+
+/**
+ * A key that the receiver did not get.
+ * @typedef {object} LeftOut
+ * @property {KeyName} key - `namespace/key` as it was selected.
+ * @property {string} reason - `missing`, or `too_large` to be part of the answer.
+ */
+
+/**
+ * One edge of a deadlock: each agent waits for the next.
+ * @typedef {object} Link
+ * @property {AgentId} agent - The agent that waits.
+ * @property {AgentId} held_by - The holder of that lock.
+ * @property {LockName} waits_for - The lock that it waits for.
+ */
+
+/**
+ * A workspace in a list.
+ * @typedef {object} ListedWorkspace
+ * @property {WorkspaceName} id - The name of the workspace.
+ * @property {Revision} revision - The revision of its last change.
+ */
+
+/**
+ * A lock.
+ * @typedef {object} Lock
+ * @property {Hold | null} [hold] - The hold. Absent if the lock is free.
+ * @property {LockName} name - The name of the lock.
+ * @property {LockStatus} status - Whether it is held.
+ * @property {Wait[]} waiters - The wait queue, first in line first.
+ */
+
+/**
+ * Name of a lock.
+ * @typedef {string} LockName
+ */
+
+/**
+ * Whether a lock is held.
+ * @typedef {"held" | "free"} LockStatus
+ */
+
+/**
+ * How a workspace came from another.
+ * @typedef {"fork" | "import"} Manner
+ */
+
+/**
+ * Media type of an artifact.
+ * @typedef {string} MediaType
+ */
+
+/**
+ * How the server combines a written value with the existing one.
+ * @typedef {"last_write_wins" | "reject" | "json_merge" | "append" | "union" | "counter" | "max"} Merge
+ */
+
+/**
+ * A message.
+ * @typedef {object} Message
+ * @property {Json} body - The body.
+ * @property {Timestamp | null} [delivered_at] - When it was last delivered. Absent if it never was.
+ * @property {number} deliveries - The number of deliveries.
+ * @property {Timestamp | null} [ended_at] - When it was acknowledged, answered, expired or lost. Absent before that.
+ * @property {Timestamp | null} [expires_at] - When it expires unless it is acknowledged. Absent if it does not expire.
+ * @property {AgentId} from - The sender.
+ * @property {MessageId} id - The id of the message. Ids sort by time.
+ * @property {Timestamp | null} [redeliver_at] - When it is delivered again unless it is acknowledged. Absent unless it is delivered.
+ * @property {MessageId | null} [reply_to] - The message that it answers. Absent if there is none.
+ * @property {Asked | null} [request] - Further fields of a request. Absent for other messages.
+ * @property {Revision} [revision] - The revision of the last change.
+ * @property {Timestamp} sent_at - When it was sent.
+ * @property {MessageStatus} status - The status.
+ * @property {MessageId} thread - The first message of its conversation; its own id if it starts one.
+ * @property {AgentId} to - The owner of the inbox.
+ * @property {Traceparent | null} [traceparent] - W3C trace context (`traceparent`), to be continued by the receiver. Absent if none was
+ *   given.
+ * @property {Timestamp} [updated_at] - When it was last changed.
+ */
+
+/**
+ * Id of a message.
+ * @typedef {string} MessageId
+ */
+
+/**
+ * The status of a message.
+ * @typedef {"waiting" | "delivered" | "dead" | "acked" | "replied" | "expired" | "timed_out" | "lost"} MessageStatus
+ */
+
+/**
+ * A namespace.
+ * @typedef {object} Namespace
+ * @property {Timestamp} created_at - When it was created.
+ * @property {AgentId} created_by - The agent that created it.
+ * @property {NamespaceName} name - The name.
+ * @property {Revision} revision - The revision that created it or last changed its rules.
+ * @property {Rules} rules - The rules for writes.
+ */
+
+/**
+ * Name of a namespace of shared state.
+ * @typedef {string} NamespaceName
+ */
+
+/**
+ * What a join waits for.
+ * @typedef {number | Every} Need
+ */
+
+/**
+ * Claims the next task in the same commit that completes one.
+ * @typedef {object} Next
+ * @property {string[] | null} [capabilities] - The capabilities of the caller. If omitted, those of its session.
+ * @property {number | null} [lease_ms] - The lease in milliseconds, unless it is renewed.
+ * @property {TaskType[] | null} [types] - Only tasks of these types. If omitted, any type.
+ */
+
+/**
+ * What happens to a task after its last attempt has failed.
+ * @typedef {"fail" | "review" | { agent: AgentId }} OnExhausted
+ */
+
+/**
+ * What happens to a task that is handed around in a loop.
+ * @typedef {"refuse" | "review"} OnLoop
+ */
+
+/**
+ * The origin of a workspace that did not start empty.
+ * @typedef {object} Origin
+ * @property {AgentId} by - The agent that requested it.
+ * @property {Manner} manner - How it was created.
+ * @property {Revision} revision - The revision of that workspace.
+ * @property {Timestamp} time - The time of that revision.
+ * @property {WorkspaceName} workspace - The workspace whose content it started with.
+ */
+
+/**
+ * A page of entries.
+ * @typedef {object} Page
+ * @property {string | null} [cursor] - The cursor of the next page. Absent on the last page.
+ * @property {Entry[]} entries - The entries, by namespace and key.
+ * @property {Revision} revision - The revision that the page reflects.
+ */
+
+/**
+ * Statistics about the hand-offs from one agent to another.
+ * @typedef {object} Pair
+ * @property {number} completed - The number that were completed.
+ * @property {number} count - The total number.
+ * @property {Durations} durations - Durations from offer to end.
+ * @property {number} ended_otherwise - The number that ended otherwise.
+ * @property {AgentId} from - The giver.
+ * @property {string} to - The receiver as addressed: an agent, or a capability.
+ */
+
+/**
+ * A task in a join.
+ * @typedef {object} Part
+ * @property {Json} [error] - The error of the task. Absent if it did not fail.
+ * @property {boolean} late - Whether the task finished after the join had settled.
+ * @property {boolean} [omitted] - Whether the result is too large to be copied here; read it from the task. Absent if
+ *   `false`.
+ * @property {Json} [result] - The result of the task. Absent if it has none.
+ * @property {TaskStatus} status - The status of the task.
+ * @property {TaskId} task - The task.
+ */
+
+/**
+ * A pattern: `*` matches any text within a segment, `**` any text.
+ * @typedef {string} Pattern
+ */
+
+/**
+ * A held permit.
+ * @typedef {object} Permit
+ * @property {Timestamp} acquired_at - When it was acquired.
+ * @property {Timestamp} expires_at - When it expires unless it is renewed.
+ * @property {AgentId} holder - The holder.
+ * @property {SemaphoreName} name - The semaphore.
+ * @property {Token} token - The fencing token of the permit.
+ * @property {number} ttl_ms - The time to live in milliseconds that a renewal grants.
+ */
+
+/**
+ * A pipeline.
+ * @typedef {object} Pipeline
+ * @property {boolean} automatic - Whether a task is created for every stage that becomes ready.
+ * @property {Timestamp} created_at - When it was created.
+ * @property {AgentId} created_by - The agent that created it.
+ * @property {StageName[]} current - The stages that are running.
+ * @property {Timestamp | null} [finished_at] - When it was completed, failed or aborted. Absent before that.
+ * @property {Json} [input] - The input of the first stages. Absent if not given.
+ * @property {Json} [metadata] - An object with free-form metadata. Absent if not given.
+ * @property {PipelineName} name - The name of the pipeline.
+ * @property {StageName[]} ready - The stages that can be started.
+ * @property {string | null} [reason] - Why it was aborted. Absent if no reason was given.
+ * @property {Revision} revision - The revision of the last change.
+ * @property {Stage[]} stages - Its stages, in the order they were defined.
+ * @property {Timestamp | null} [started_at] - When its first stage was started. Absent before that.
+ * @property {PipelineStatus} status - The status.
+ * @property {Traceparent | null} [traceparent] - W3C trace context (`traceparent`) of the pipeline and its tasks. Absent if not given.
+ * @property {Timestamp} updated_at - When it was last changed.
+ */
+
+/**
+ * Name of a pipeline.
+ * @typedef {string} PipelineName
+ */
+
+/**
+ * The status of a pipeline.
+ * @typedef {"created" | "running" | "completed" | "failed" | "aborted"} PipelineStatus
+ */
+
+/**
+ * A pipeline in a list.
+ * @typedef {object} PipelineSummary
+ * @property {boolean} automatic - Whether a task is created for every stage that becomes ready.
+ * @property {Timestamp} created_at - When it was created.
+ * @property {AgentId} created_by - The agent that created it.
+ * @property {StageName[]} current - The stages that are running.
+ * @property {number} done - The number of stages that are completed or skipped.
+ * @property {StageName[]} failed - The stages that have failed.
+ * @property {Timestamp | null} [finished_at] - When it was completed, failed or aborted. Absent before that.
+ * @property {PipelineName} name - The name of the pipeline.
+ * @property {StageName[]} ready - The stages that can be started.
+ * @property {number} stages - The number of stages.
+ * @property {PipelineStatus} status - The status.
+ * @property {Timestamp} updated_at - When it was last changed.
+ */
+
+/**
+ * A revision, or a time in UTC with milliseconds.
+ * @typedef {number | string} Point
+ */
+
+/**
+ * A precondition of a transaction.
+ * @typedef {{ entry: { exists?: boolean | null, key: Key, namespace: NamespaceName, value?: Json, version?: Version | null } } | { namespace: { exists: boolean, name: NamespaceName } } | { agent: { active: boolean, agent: AgentId } } | { token: Token } | { revision: Revision }} Precondition
+ */
+
+/**
+ * The current state of a key.
+ * @typedef {object} PresentKey
+ * @property {ValueKind} kind - The JSON type of the value.
+ * @property {Version} version - The version.
+ */
+
+/**
+ * An error. Further members are facts about it.
+ * @typedef {object} Problem
+ * @property {string} code - Error code, stable across releases.
+ * @property {string} detail - What happened, as a sentence.
+ * @property {string} hint - What to do next, as a sentence.
+ * @property {Kind} kind - The category of the error.
+ * @property {number} status - The HTTP status.
+ * @property {string} title - The title of the HTTP status.
+ * @property {string} type - The documentation of the error code.
+ */
+
+/**
+ * The progress of a task.
+ * @typedef {object} Progress
+ * @property {Timestamp} at - When it was reported.
+ * @property {number} fraction - The completed fraction, 0 to 1.
+ * @property {string | null} [note] - A note in words. Absent if not given.
+ */
+
+/**
+ * The result of `topic.publish`.
+ * @typedef {object} Published
+ * @property {boolean} durable - Whether it was recorded.
+ * @property {number} posts - The number of recorded messages of the topic.
+ * @property {TopicName} topic - The topic.
+ */
+
+/**
+ * A reaction.
+ * @typedef {object} Reaction
+ * @property {Timestamp} added_at - When it was added.
+ * @property {AgentId} added_by - The agent that added it, as which it runs.
+ * @property {boolean} [built_in] - Whether it exists in every workspace. Absent if `false`.
+ * @property {number} [calls] - The number of pending webhook calls.
+ * @property {Json[]} [do] - The commands to execute. `{{field}}` is replaced by a field of the event. Absent if there
+ *   are none.
+ * @property {boolean} enabled - Whether it is enabled.
+ * @property {number} failures - How often it has failed.
+ * @property {ReactionName} name - The name of the reaction.
+ * @property {ReactionOn} on - The events that it runs on.
+ * @property {Revision} revision - The revision of the last change.
+ * @property {number} runs - How often it has run.
+ * @property {ReactionTrouble | null} [trouble] - The last failure. Absent if it never failed.
+ * @property {Webhook | null} [webhook] - The webhook to call. Absent if there is none.
+ */
+
+/**
+ * Name of a reaction.
+ * @typedef {string} ReactionName
+ */
+
+/**
+ * The events that a reaction runs on: everything that is given must match. `type` or
+ * `subject` is required.
+ * @typedef {object} ReactionOn
+ * @property {Pattern | null} [subject] - The subject, such as `state/shared/**`. If omitted, any subject.
+ * @property {Pattern | null} [type] - The event type, such as `task.completed` or `deploy.*`. If omitted, any type.
+ * @property {Condition | null} [where] - A CEL expression about `event` that must be true. If omitted, none.
+ */
+
+/**
+ * The last failure of a reaction.
+ * @typedef {object} ReactionTrouble
+ * @property {Timestamp} at - When it happened.
+ * @property {string} code - The code of the rejection.
+ * @property {string} detail - What went wrong.
+ * @property {Revision} revision - The revision of the commit.
+ */
+
+/**
+ * What the receiver got.
+ * @typedef {object} Receipt
+ * @property {Taken[]} [keys] - The keys with versions and sizes. Absent if there are none.
+ * @property {LeftOut[]} [left_out] - Selected keys that were left out. Absent if there are none.
+ * @property {number} state_bytes - The size of `state` in bytes.
+ */
+
+/**
+ * The id of an agent, or a capability that the receiver must have.
+ * @typedef {string | { capability: string }} Receiver
+ */
+
+/**
+ * A page of search results, newest first.
+ * @typedef {object} Results
+ * @property {string | null} [cursor] - The cursor of the next page. Absent on the last page. A page may be short or empty and not
+ *   be the last.
+ * @property {Revision} events_since - Events up to this revision are not searched; 0 if all are. They are in the history.
+ * @property {Found[]} found - The results on this page.
+ * @property {Revision} keys_since - Keys that were last written up to this revision are not searched; 0 if all are.
+ */
+
+/**
+ * How much history is kept. History beyond either bound is removed.
+ * @typedef {object} Retention
+ * @property {number} history_age_ms - The maximum age in milliseconds.
+ * @property {number} history_count - The number of revisions.
+ */
+
+/**
+ * Position of a commit in the history of its workspace; each commit adds one.
+ * @typedef {number} Revision
+ */
+
+/**
+ * A rule.
+ * @typedef {object} Rule
+ * @property {Timestamp} added_at - When it was added.
+ * @property {AgentId} added_by - The agent that added it.
+ * @property {Check} check - What it requires.
+ * @property {string | null} [message] - A message for the violator. Absent if not given.
+ * @property {RuleName} name - The name of the rule.
+ * @property {RuleOn} [on] - When it applies. Absent if always.
+ * @property {Revision} revision - The revision of the last change.
+ * @property {Severity} severity - How serious a violation is.
+ */
+
+/**
+ * Name of a rule for hand-offs.
+ * @typedef {string} RuleName
+ */
+
+/**
+ * When a rule applies: everything that is given must match.
+ * @typedef {object} RuleOn
+ * @property {Pattern | null} [from] - The giver. If omitted, any.
+ * @property {Pattern | null} [task_type] - The task type. A hand-off without a task does not match. If omitted, any.
+ * @property {Pattern | null} [to] - The receiver. A hand-off to a capability does not match. If omitted, any.
+ */
+
+/**
+ * Rules for the values that are written to a namespace, or to keys that match a pattern.
+ * @typedef {object} Rules
+ * @property {boolean} [append_only] - Existing keys only grow, by `append` and `union`; they cannot be overwritten or deleted.
+ * @property {boolean} [flat] - Warn about values that contain objects or lists of objects.
+ * @property {KeyRules[]} [keys] - Rules for some keys. The first pattern that matches applies instead of the rules above.
+ * @property {Merge | null} [merge] - How `state.set` combines the new value with the existing one.
+ * @property {JsonSchema | null} [schema] - A JSON Schema that every new value must satisfy. Default: none.
+ * @property {number | null} [schema_version] - The version of the schema, for readers. It can only increase. Default: none.
+ * @property {number | null} [ttl_ms] - Time to live of entries without their own, in milliseconds. If omitted, entries do not
+ *   expire.
+ * @property {number | null} [value_bytes_max] - The maximum size of a value in bytes. If omitted, the general limit.
+ */
+
+/**
+ * The kind of a search result.
+ * @typedef {"task" | "message" | "key" | "event"} SearchKind
+ */
+
+/**
+ * A text that is never shown.
+ * @typedef {string} Secret
+ */
+
+/**
+ * Reference to a secret.
+ * @typedef {string} SecretId
+ */
+
+/**
+ * The metadata of a secret.
+ * @typedef {object} SecretRecord
+ * @property {number} bytes - The size of the value in bytes.
+ * @property {Timestamp | null} [expires_at] - When it expires. Absent if it does not.
+ * @property {ContentName | null} [name] - Name for display. Absent if none was given.
+ * @property {Timestamp} put_at - When it was stored.
+ * @property {AgentId} put_by - The agent that stored it.
+ * @property {Timestamp | null} [revealed_at] - When the value was last read. Absent if it never was.
+ * @property {AgentId | null} [revealed_to] - The agent that last read the value. Absent if it was never read.
+ * @property {number} reveals - How often the value was read.
+ * @property {SecretId} secret - The reference.
+ */
+
+/**
+ * A key as `namespace/key`, optionally with a required version.
+ * @typedef {string | { key: string, version?: number }} Selected
+ */
+
+/**
+ * A semaphore.
+ * @typedef {object} Semaphore
+ * @property {number} free - The number of free permits.
+ * @property {Permit[]} holders - The held permits, oldest first.
+ * @property {SemaphoreName} name - The name of the semaphore.
+ * @property {number} permits - The number of permits.
+ * @property {Wait[]} waiters - The wait queue, first in line first.
+ */
+
+/**
+ * Name of a semaphore.
+ * @typedef {string} SemaphoreName
+ */
+
+/**
+ * The result of an append.
+ * @typedef {object} Sent
+ * @property {number} frames - The number of frames.
+ * @property {number} next - The offset of the next frame.
+ * @property {number | null} [offset] - The offset of the first frame. Absent if frames are not kept.
+ * @property {StreamName} stream - The stream.
+ */
+
+/**
+ * How serious a violation is.
+ * @typedef {"error" | "warning"} Severity
+ */
+
+/**
+ * The origin of a transferred value.
+ * @typedef {object} Source
+ * @property {AgentId} agent - The agent that had written it.
+ * @property {NamespaceName} namespace - The namespace that it was in.
+ * @property {Revision} revision - The revision that had written it there.
+ * @property {Version} version - The version that it had there.
+ */
+
+/**
+ * A stage of a pipeline.
+ * @typedef {object} Stage
+ * @property {StageName[]} after - The stages that it follows.
+ * @property {AgentId | null} [agent] - The only agent that may work on it. Absent if any agent may.
+ * @property {number} attempts - How often it was started.
+ * @property {string[]} [capabilities] - Capabilities that an agent needs to claim its task. Absent if there are none.
+ * @property {string | null} [description] - Human-readable description. Absent if not given.
+ * @property {boolean} [each] - Whether one task per element of its input is created. Absent if `false`.
+ * @property {Json} [error] - The error. Absent unless it failed.
+ * @property {Timestamp | null} [finished_at] - When it was completed, failed or skipped. Absent before that.
+ * @property {Json} [input] - Its input. In a whole pipeline only an input given at its start; otherwise it is the
+ *   output of the stages before it. Absent if there is none.
+ * @property {number | null} [max_retries] - How often its task is retried automatically, or how often it may be retried. Absent if not
+ *   given.
+ * @property {StageName} name - The name of the stage.
+ * @property {Json} [output] - Its output. Absent before it is completed.
+ * @property {Pattern[]} [reads] - Keys that it reads. Absent if there are none.
+ * @property {Timestamp | null} [ready_at] - When it became ready. Absent before that.
+ * @property {string | null} [reason] - Why it was skipped. Absent if no reason was given.
+ * @property {number} retries - How often it was retried after a failure.
+ * @property {Timestamp | null} [started_at] - When it was last started. Absent before that.
+ * @property {StageStatus} status - The status.
+ * @property {TaskId[]} [tasks] - Its tasks, in order. Absent if there are none.
+ * @property {TaskType | null} [type] - The type of its task. Absent if not given.
+ * @property {AgentId | null} [worker] - The agent that works or last worked on it. Absent before the first start.
+ * @property {Pattern[]} [writes] - Keys that it writes. Absent if there are none.
+ */
+
+/**
+ * The definition of a stage.
+ * @typedef {object} StageDesign
+ * @property {StageName[] | null} [after] - The stages that it follows; an empty list makes it a first stage. If omitted, the stage
+ *   before it in the list.
+ * @property {AgentId | null} [agent] - The only agent that may work on it. If omitted, any agent.
+ * @property {Backoff | null} [backoff] - Backoff between attempts at its task. If omitted, the default of `Backoff`.
+ * @property {string[]} [capabilities] - Capabilities that an agent needs to claim its task.
+ * @property {number | null} [deadline_ms] - Deadline of its task in milliseconds from when the stage is ready. If omitted, none.
+ * @property {string | null} [description] - Human-readable description. Default: none.
+ * @property {boolean} [each] - Create one task per element of its input, which must be a list; the output is the list of
+ *   results.
+ * @property {number | null} [max_retries] - How often its task is retried automatically; if omitted, the default of `task.create`.
+ *   Without a task, how often the stage may be retried; if omitted, without a limit.
+ * @property {StageName} name - The name, unique within the pipeline.
+ * @property {OnExhausted | null} [on_exhausted] - What happens to its task after the last attempt.
+ * @property {number | null} [priority] - The priority of its task.
+ * @property {Pattern[]} [reads] - Keys that it reads, for documentation and contracts.
+ * @property {TaskType | null} [type] - The type of its task. If omitted, the name of the stage.
+ * @property {Pattern[]} [writes] - Keys that it writes, for documentation and contracts.
+ */
+
+/**
+ * A finished stage, and what can start next.
+ * @typedef {object} StageMoved
+ * @property {Stage | null} [next] - The first stage that can be started now. `null` if none can.
+ * @property {StageName[]} ready - Every stage that can be started now.
+ * @property {Stage} stage - The stage.
+ * @property {PipelineStatus} status - The status of the pipeline.
+ */
+
+/**
+ * Name of a stage of a pipeline.
+ * @typedef {string} StageName
+ */
+
+/**
+ * The output of a stage.
+ * @typedef {object} StageOutput
+ * @property {Json} [output] - The output. Absent before the stage is completed.
+ * @property {PipelineName} pipeline - The pipeline.
+ * @property {StageName} stage - The stage.
+ * @property {StageStatus} status - The status of the stage.
+ */
+
+/**
+ * The status of a stage.
+ * @typedef {"pending" | "ready" | "running" | "completed" | "failed" | "skipped"} StageStatus
+ */
+
+/**
+ * Statistics about the tasks of a workspace, or of one type.
+ * @typedef {object} Statistics
+ * @property {number} claims_waiting - The number of waiting claims.
+ * @property {Failure[]} failures - Reasons of failed attempts, most frequent first.
+ * @property {Counts} tasks - Tasks by status.
+ * @property {TimeInState} time_in_state - How long tasks stayed in each status.
+ */
+
+/**
+ * One step of a hand-off.
+ * @typedef {object} Step
+ * @property {Timestamp} at - When it happened.
+ * @property {AgentId | null} [by] - The agent that did it. Absent if it was the engine.
+ * @property {string | null} [detail] - Details in words. Absent if there are none.
+ * @property {StepStatus} status - The outcome.
+ * @property {string} step - The step: `validate`, `transfer_state`, `transfer_task`, or an event of the offer.
+ */
+
+/**
+ * The outcome of a step.
+ * @typedef {"completed" | "failed"} StepStatus
+ */
+
+/**
+ * A stream.
+ * @typedef {object} Stream
+ * @property {number} bytes - The size of the kept frames in bytes.
+ * @property {number} bytes_max - The maximum size of the kept frames in bytes.
+ * @property {Timestamp} created_at - When it was created.
+ * @property {AgentId} created_by - The agent that created it.
+ * @property {number} first - The first offset that is kept.
+ * @property {number} frames_max - The maximum number of frames to keep.
+ * @property {boolean} kept - Whether frames are kept.
+ * @property {number} next - The offset of the next frame.
+ * @property {number} readers_waiting - The number of waiting readers.
+ * @property {string | null} [reason] - Why it was closed. Absent if no reason was given.
+ * @property {StreamStatus} status - The status.
+ * @property {StreamName} stream - The name of the stream.
+ * @property {Timestamp} updated_at - When it was last changed.
+ */
+
+/**
+ * One frame.
+ * @typedef {object} StreamFrame
+ * @property {Json} data - The content.
+ * @property {number} offset - The offset in the stream.
+ */
+
+/**
+ * Name of a stream.
+ * @typedef {string} StreamName
+ */
+
+/**
+ * The status of a stream.
+ * @typedef {"open" | "closed"} StreamStatus
+ */
+
+/**
+ * A key that the receiver got.
+ * @typedef {object} Taken
+ * @property {number} bytes - The size of its value in bytes.
+ * @property {KeyName} key - `namespace/key` as it was selected.
+ * @property {ValueKind} kind - The JSON type of its value.
+ * @property {boolean} [moved] - Whether it moved from the giver's namespace to the receiver's. Absent if `false`.
+ * @property {Version} version - The version that was handed over.
+ */
+
+/**
+ * A task.
+ * @typedef {object} Task
+ * @property {Json} [artifacts] - References to what it produced: a list. Absent if there are none.
+ * @property {AgentId | null} [assigned_agent] - The only agent that may claim it. Absent if any agent may.
+ * @property {number} attempts - How often it was claimed.
+ * @property {Backoff} backoff - The delay before a retry.
+ * @property {string[]} [capabilities] - Capabilities that an agent needs to claim it. Absent if there are none.
+ * @property {Timestamp} created_at - When it was created.
+ * @property {Timestamp | null} [deadline] - It fails unless it is finished by then. Absent if there is none.
+ * @property {Json} [definition] - The work as data. Absent if not given.
+ * @property {TaskId[]} [depends_on] - Tasks that must be completed first. Absent if there are none.
+ * @property {string | null} [description] - Human-readable description. Absent if not given.
+ * @property {Json} [error] - The error of the last failed attempt. Absent if there is none.
+ * @property {Timestamp | null} [finished_at] - When it was completed, failed or cancelled. Absent before that.
+ * @property {GroupName | null} [group] - The group. Absent if it has none.
+ * @property {TaskId} id - The id of the task.
+ * @property {Lease | null} [lease] - The lease. Absent if no agent holds it.
+ * @property {number} max_retries - How often a failed attempt is retried.
+ * @property {Json} [metadata] - An object with free-form metadata. Absent if not given.
+ * @property {Timestamp | null} [not_before] - It cannot be claimed before this time. Absent if there is none.
+ * @property {OnExhausted} on_exhausted - What happens after the last attempt.
+ * @property {TaskId | null} [parent] - The parent task; if that is cancelled, this one is too. Absent if it has none.
+ * @property {number} priority - The priority; higher is claimed first.
+ * @property {Progress | null} [progress] - The last reported progress. Absent if there is none.
+ * @property {string | null} [reason] - The reason of the last release, cancellation or review. Absent if not given.
+ * @property {AgentId} requested_by - The agent that created it.
+ * @property {Json} [result] - The result; for a task in progress, the result so far. Absent if there is none.
+ * @property {number} retries - The number of failed attempts.
+ * @property {Revision} revision - The revision of the last change.
+ * @property {Json} [schema_version] - The version of the schema of `definition`. Absent if not given.
+ * @property {Timestamp | null} [started_at] - When it was first claimed. Absent before that.
+ * @property {TaskStatus} status - The status.
+ * @property {Traceparent | null} [traceparent] - W3C trace context (`traceparent`), to be continued by the worker. Absent if not given.
+ * @property {TaskType} type - The task type.
+ * @property {Timestamp} updated_at - When it was last changed.
+ * @property {TaskId[]} [waiting_for] - The dependencies that are not completed yet. Absent if there are none.
+ * @property {Warning[]} [warnings] - Warnings about the call that created it. Absent if there are none.
+ */
+
+/**
+ * Id of a task.
+ * @typedef {string} TaskId
+ */
+
+/**
+ * The status of a task.
+ * @typedef {"pending" | "in_progress" | "handed_off" | "waiting_review" | "completed" | "failed" | "cancelled"} TaskStatus
+ */
+
+/**
+ * Type of a task.
+ * @typedef {string} TaskType
+ */
+
+/**
+ * How long tasks stayed in each status.
+ * @typedef {object} TimeInState
+ * @property {Durations} [handed_off] - Until the receiver of a hand-off claimed them.
+ * @property {Durations} in_progress - Until the attempt was completed, failed or released.
+ * @property {Durations} pending - Until they were claimed.
+ * @property {Durations} waiting_review - Until they were reviewed.
+ */
+
+/**
+ * A time in UTC with milliseconds (RFC 3339).
+ * @typedef {string} Timestamp
+ */
+
+/**
+ * Fencing token. Later tokens are larger.
+ * @typedef {number} Token
+ */
+
+/**
+ * A topic. Only recorded messages are counted.
+ * @typedef {object} Topic
+ * @property {Timestamp} last_at - When the last message was published.
+ * @property {AgentId} last_by - The agent that published it.
+ * @property {number} posts - The number of messages.
+ * @property {TopicName} topic - The name of the topic.
+ */
+
+/**
+ * Name of a topic.
+ * @typedef {string} TopicName
+ */
+
+/**
+ * W3C trace context (`traceparent`).
+ * @typedef {string} Traceparent
+ */
+
+/**
+ * A hand-off in a portable form.
+ * @typedef {object} TransferContext
+ * @property {HandoffId | null} [handoff_id] - The hand-off that this was exported from. Absent in contexts of other systems.
+ * @property {string | null} [originating_agent] - The giver: an id or an address. Absent if unknown.
+ * @property {string | null} [originating_task_id] - The task at its origin. Absent if there is none.
+ * @property {Json} [output_keys] - Names of what was produced. Absent if none were given.
+ * @property {string | null} [reason] - The reason. Absent if none was given.
+ * @property {Record<string, Json>} [state] - The flat object of context.
+ * @property {Traceparent | null} [traceparent] - W3C trace context (`traceparent`). Absent if none was given.
+ */
+
+/**
+ * An event of a task.
+ * @typedef {object} Transition
+ * @property {AgentId} agent - The agent that caused it.
+ * @property {Json} fields - The fields of the event.
+ * @property {Revision} revision - The revision.
+ * @property {Timestamp} time - The time.
+ * @property {string} type - The event type, such as `task.claimed`.
+ */
+
+/**
+ * What is wrong with a key.
+ * @typedef {"vanished" | "retyped" | "renamed" | "schema"} Trouble
+ */
+
+/**
+ * The JSON type of a value.
+ * @typedef {"object" | "array" | "string" | "number" | "boolean" | "null"} ValueKind
+ */
+
+/**
+ * The verdict of a review.
+ * @typedef {"retry" | "complete" | "fail"} Verdict
+ */
+
+/**
+ * Version of an entry: 1 when it is created, plus one for every change.
+ * @typedef {number} Version
+ */
+
+/**
+ * A waiting call.
+ * @typedef {object} Wait
+ * @property {AgentId} agent - The agent that waits.
+ * @property {WaitId} id - The waiting call.
+ * @property {Timestamp} since - When it started to wait.
+ * @property {Timestamp} until - When the wait times out.
+ */
+
+/**
+ * A waiting call.
+ * @typedef {number} WaitId
+ */
+
+/**
+ * What a rule requires. Exactly one field must be given.
+ * @typedef {object} WantedCheck
+ * @property {string | null} [capability] - A capability that the receiver must have. If omitted, another field is required.
+ * @property {string | null} [expression] - A CEL expression that must be true. If omitted, another field is required.
+ * @property {number | null} [hops_max] - How often the work may change hands. If omitted, another field is required.
+ * @property {boolean | null} [receiver_alive] - `true`: the receiver must have a session. If omitted, another field is required.
+ * @property {string[] | null} [required_keys] - Names that the state must have. If omitted, another field is required.
+ * @property {JsonSchema | null} [schema] - A JSON Schema for the state as one object. If omitted, another field is required.
+ * @property {number | null} [state_bytes_max] - The maximum size of the state, names and values, in bytes. If omitted, another field is
+ *   required.
+ */
+
+/**
+ * A webhook.
+ * @typedef {object} WantedWebhook
+ * @property {number | null} [retries] - How often a failed call is retried.
+ * @property {Secret | null} [secret] - The secret that signs the calls. It is never returned. If omitted, calls are not signed.
+ * @property {number | null} [timeout_ms] - The timeout of one attempt in milliseconds.
+ * @property {string} url - The URL to post to; `http://` or `https://`.
+ */
+
+/**
+ * A warning about a request that was accepted.
+ * @typedef {object} Warning
+ * @property {string} code - A stable code, such as `state.nested_value`.
+ * @property {string} detail - A description in words.
+ */
+
+/**
+ * A webhook as it is stored and shown.
+ * @typedef {object} Webhook
+ * @property {number} retries - How often a failed call is retried.
+ * @property {boolean} [signed] - Whether calls are signed. Absent if `false`.
+ * @property {number} timeout_ms - The timeout of one attempt in milliseconds.
+ * @property {string} url - The URL to post to.
+ */
+
+/**
+ * Why a task has its status.
+ * @typedef {object} Why
+ * @property {Fact[]} facts - The reasons one by one.
+ * @property {string} sentence - All reasons as one sentence.
+ * @property {TaskStatus} status - The status.
+ * @property {TaskId} task - The task.
+ */
+
+/**
+ * Name of a workspace.
+ * @typedef {string} WorkspaceName
+ */
+
+/**
+ * A page of results, by id.
+ * @typedef {object} AgentAgents
+ * @property {Agent[]} agents - The results on this page.
+ * @property {AgentId | null} [cursor] - The cursor of the next page. Absent on the last page.
+ */
+
+/**
+ * A page of them.
+ * @typedef {object} ArtifactArtifacts
+ * @property {Artifact[]} artifacts - The results on this page, by id.
+ * @property {number} bytes - The total size of all artifacts of the workspace in bytes.
+ * @property {ArtifactId | null} [cursor] - The cursor of the next page. Absent on the last page.
+ */
+
+/**
+ * A page of them.
+ * @typedef {object} CheckpointCheckpoints
+ * @property {Checkpoint[]} checkpoints - The results on this page, newest first.
+ * @property {CheckpointId | null} [cursor] - The cursor of the next page. Absent on the last page.
+ */
+
+/**
+ * The head of a task. `null` if the task has no checkpoint.
+ * @typedef {Checkpoint | null} CheckpointLatestResult
+ */
+
+/**
+ * Checkpoints were deleted.
+ * @typedef {object} CheckpointPruned
+ * @property {number} bytes - The number of bytes that no other checkpoint shares.
+ * @property {number} pruned - The number of deleted checkpoints.
+ */
+
+/**
+ * The retention rules.
+ * @typedef {object} CheckpointRules
+ * @property {CheckpointRule[]} rules - The rules by pattern. The longest pattern that matches a task applies.
+ */
+
+/**
+ * A page of contracts, by key.
+ * @typedef {object} ContractContracts
+ * @property {Contract[]} contracts - The results on this page.
+ * @property {string | null} [cursor] - The cursor of the next page. Absent on the last page.
+ */
+
+/**
+ * Problems by key; empty if there are none.
+ * @typedef {object} ContractProblems
+ * @property {ContractProblem[]} problems - The problems.
+ */
+
+/**
+ * The event was emitted.
+ * @typedef {object} EventEmitted
+ * @property {string} subject - The subject to watch it under.
+ * @property {EventType} type - The type.
+ */
+
+/**
+ * The caller accepted it.
+ * @typedef {object} HandoffAccepted
+ * @property {Handoff} handoff - The hand-off with its receipt.
+ * @property {Task | null} [task] - The task with the caller's lease. Absent if the hand-off has no task.
+ * @property {Record<string, Json>} [values] - The values of the received keys, by `namespace/key` as they were selected. Absent if no
+ *   keys were handed over.
+ */
+
+/**
+ * A page of hand-offs, by id.
+ * @typedef {object} HandoffHandoffs
+ * @property {HandoffId | null} [cursor] - The cursor of the next page. Absent on the last page.
+ * @property {Handoff[]} handoffs - The results on this page.
+ */
+
+/**
+ * The next hand-off. `null` if there was none in time.
+ * @typedef {Handoff | null} HandoffReceived
+ */
+
+/**
+ * The result of a validation.
+ * @typedef {object} HandoffVerdict
+ * @property {Finding[]} errors - Rules and checks that forbid it.
+ * @property {boolean} valid - Whether the offer would be made.
+ * @property {Finding[]} warnings - Findings that do not forbid it.
+ */
+
+/**
+ * The settled join. `null` if it did not settle in time.
+ * @typedef {Join | null} JoinSettled
+ */
+
+/**
+ * The acquired or renewed hold. `null` if the lock was not granted in time.
+ * @typedef {Hold | null} LockHold
+ */
+
+/**
+ * A page of results, by name.
+ * @typedef {object} LockLocks
+ * @property {LockName | null} [cursor] - The cursor of the next page. Absent on the last page.
+ * @property {Link[][]} deadlocks - Deadlocks: cycles of agents that wait for each other.
+ * @property {Lock[]} locks - The results on this page.
+ */
+
+/**
+ * The messages are acknowledged.
+ * @typedef {object} MessageAcked
+ * @property {MessageId[]} messages - Their ids.
+ */
+
+/**
+ * A page of handlers, by handler and agent.
+ * @typedef {object} MessageHandlers
+ * @property {string | null} [cursor] - The cursor of the next page. Absent on the last page.
+ * @property {Handler[]} handlers - The results on this page.
+ */
+
+/**
+ * A page of messages, by id.
+ * @typedef {object} MessageMessages
+ * @property {MessageId | null} [cursor] - The cursor of the next page. Absent on the last page.
+ * @property {Message[]} messages - The results on this page.
+ */
+
+/**
+ * The received messages, oldest first. Empty if there were none in time.
+ * @typedef {object} MessageReceived
+ * @property {Message[]} messages - The messages.
+ */
+
+/**
+ * A page of results, by name.
+ * @typedef {object} NamespaceNamespaces
+ * @property {NamespaceName | null} [cursor] - The cursor of the next page. Absent on the last page.
+ * @property {Namespace[]} namespaces - The results on this page.
+ */
+
+/**
+ * A page of pipelines, by name.
+ * @typedef {object} PipelinePipelines
+ * @property {PipelineName | null} [cursor] - The cursor of the next page. Absent on the last page.
+ * @property {PipelineSummary[]} pipelines - The results on this page.
+ */
+
+/**
+ * A page of results, by name.
+ * @typedef {object} ReactionReactions
+ * @property {ReactionName | null} [cursor] - The cursor of the next page. Absent on the last page.
+ * @property {Reaction[]} reactions - The results on this page.
+ */
+
+/**
+ * A page of results, by name.
+ * @typedef {object} RuleRules
+ * @property {RuleName | null} [cursor] - The cursor of the next page. Absent on the last page.
+ * @property {Rule[]} rules - The results on this page.
+ */
+
+/**
+ * A page of secrets.
+ * @typedef {object} SecretSecrets
+ * @property {SecretId | null} [cursor] - The cursor of the next page. Absent on the last page.
+ * @property {SecretRecord[]} secrets - The results on this page, by reference.
+ */
+
+/**
+ * The acquired or renewed permit. `null` if none was granted in time.
+ * @typedef {Permit | null} SemaphorePermit
+ */
+
+/**
+ * A page of results, by name.
+ * @typedef {object} SemaphoreSemaphores
+ * @property {SemaphoreName | null} [cursor] - The cursor of the next page. Absent on the last page.
+ * @property {Semaphore[]} semaphores - The results on this page.
+ */
+
+/**
+ * A page of changes, newest first; or the differences between two revisions, by key.
+ * @typedef {object} StateChanges
+ * @property {Change[]} changes - The changes.
+ * @property {string | null} [cursor] - The cursor of the next page. Absent on the last page.
+ * @property {Revision} [oldest] - Changes up to this revision are no longer kept; 0 if all are kept.
+ */
+
+/**
+ * The moved keys.
+ * @typedef {object} StateMoved
+ * @property {Key[]} keys - The keys.
+ */
+
+/**
+ * A page of streams, by name.
+ * @typedef {object} StreamStreams
+ * @property {StreamName | null} [cursor] - The cursor of the next page. Absent on the last page.
+ * @property {Stream[]} streams - The results on this page.
+ */
+
+/**
+ * The claimed task. `null` if there was none in time.
+ * @typedef {Task | null} TaskClaimed
+ */
+
+/**
+ * A task was completed.
+ * @typedef {object} TaskCompleted
+ * @property {Task | null} [next] - The task claimed by `then_claim`. Absent if there was none, or `then_claim` was not given.
+ * @property {Task} task - The completed task.
+ */
+
+/**
+ * A page of events of a task, newest first.
+ * @typedef {object} TaskHistoryResult
+ * @property {string | null} [cursor] - The cursor of the next page. Absent on the last page.
+ * @property {Transition[]} events - The results on this page.
+ * @property {Revision} [oldest] - Events up to this revision are no longer kept; 0 if all are kept.
+ */
+
+/**
+ * A page of tasks, by id. It may have fewer results than requested, or none, and not be the
+ * last: only the last page has no cursor.
+ * @typedef {object} TaskTasks
+ * @property {TaskId | null} [cursor] - The cursor of the next page. Absent on the last page.
+ * @property {Task[]} tasks - The results on this page.
+ */
+
+/**
+ * A page of results, by name.
+ * @typedef {object} TopicTopics
+ * @property {TopicName | null} [cursor] - The cursor of the next page. Absent on the last page.
+ * @property {Topic[]} topics - The results on this page.
+ */
+
+/**
+ * The configuration and size of a workspace.
+ * @typedef {object} WorkspaceWorkspace
+ * @property {number} agents - The number of known agents.
+ * @property {number} entries - The number of entries of shared state.
+ * @property {number} namespaces - The number of namespaces.
+ * @property {Origin | null} [origin] - Its origin. Absent if it started empty.
+ * @property {Retention} retention - How much history it keeps.
+ */
+
+/**
+ * A page of workspaces, by name.
+ * @typedef {object} WorkspaceWorkspaces
+ * @property {WorkspaceName | null} [cursor] - The cursor of the next page. Absent on the last page.
+ * @property {ListedWorkspace[]} workspaces - The results on this page.
+ */
+
+/**
+ * Optional fields of `state.set`.
+ * @typedef {object} StateSetOptions
+ * @property {NamespaceName} [namespace] - The namespace.
+ * @property {boolean} [ephemeral] - Delete the entry when the session of the caller ends.
+ * @property {Json} [expected_value] - Write only if the entry has this value. If omitted, the value is not checked.
+ * @property {Version | null} [expected_version] - Write only if the entry has this version; 0 means that it must not exist. If omitted, the
+ *   version is not checked.
+ * @property {boolean} [if_absent] - Write only if the entry does not exist.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | null} [ttl_ms] - Time to live in milliseconds. The entry is deleted when it elapses without another write.
+ *   If omitted, the `ttl_ms` of the namespace, if it has one.
+ */
+
+/**
+ * `state.set` as a command.
+ * @typedef {{ command: "state.set", namespace: NamespaceName, key: Key, value: Json } & StateSetOptions} StateSetCommand
+ */
+
+/**
+ * Optional fields of `state.patch`.
+ * @typedef {object} StatePatchBase
+ * @property {NamespaceName} [namespace] - The namespace.
+ * @property {Version | null} [expected_version] - Write only if the entry has this version; 0 means that it must not exist. If omitted, the
+ *   version is not checked.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * Fields of `state.patch`, of which one says what to do.
+ * @typedef {StatePatchBase & ({ merge: Json } | { json_patch: Json } | { append: Json } | { union: Json } | { increment: Json } | { max: Json })} StatePatchOptions
+ */
+
+/**
+ * `state.patch` as a command.
+ * @typedef {{ command: "state.patch", namespace: NamespaceName, key: Key } & StatePatchOptions} StatePatchCommand
+ */
+
+/**
+ * Optional fields of `state.delete`.
+ * @typedef {object} StateDeleteOptions
+ * @property {NamespaceName} [namespace] - The namespace.
+ * @property {Version | null} [expected_version] - Delete only if the entry has this version. If omitted, the version is not checked.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `state.delete` as a command.
+ * @typedef {{ command: "state.delete", namespace: NamespaceName, key: Key } & StateDeleteOptions} StateDeleteCommand
+ */
+
+/**
+ * Optional fields of `state.transfer`.
+ * @typedef {object} StateTransferOptions
+ * @property {Key[] | null} [keys] - The keys to move. If omitted, all keys.
+ * @property {boolean} [overwrite] - Replace entries of the same key in the target. If `false`, they are a conflict.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `state.transfer` as a command.
+ * @typedef {{ command: "state.transfer", from_namespace: NamespaceName, to_namespace: NamespaceName } & StateTransferOptions} StateTransferCommand
+ */
+
+/**
+ * Optional fields of `state.get`.
+ * @typedef {object} StateGetOptions
+ * @property {NamespaceName} [namespace] - The namespace.
+ * @property {Revision | null} [at] - Read the entry as of this revision. If omitted, the present.
+ */
+
+/**
+ * `state.get` as a command.
+ * @typedef {{ command: "state.get", namespace: NamespaceName, key: Key } & StateGetOptions} StateGetCommand
+ */
+
+/**
+ * Optional fields of `state.list`.
+ * @typedef {object} StateListOptions
+ * @property {NamespaceName} [namespace] - The namespace.
+ * @property {Revision | null} [at] - Read the entries as of this revision. If omitted, the present.
+ * @property {string | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null} [limit] - The maximum number of results.
+ * @property {Pattern | null} [pattern] - Only keys that match this pattern. If omitted, any key.
+ * @property {string | null} [prefix] - Only keys with this prefix. If omitted, any key.
+ */
+
+/**
+ * `state.list` as a command.
+ * @typedef {{ command: "state.list", namespace: NamespaceName } & StateListOptions} StateListCommand
+ */
+
+/**
+ * Optional fields of `state.history`.
+ * @typedef {object} StateHistoryOptions
+ * @property {AgentId | null} [author] - Only changes by this agent. If omitted, any agent.
+ * @property {string | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {Revision | null} [from] - The oldest revision to include. If omitted, the oldest that is kept.
+ * @property {Key | null} [key] - Only this key; requires `namespace`. If omitted, any key.
+ * @property {number | null} [limit] - The maximum number of results.
+ * @property {NamespaceName | null} [namespace] - Only this namespace. If omitted, all namespaces.
+ * @property {Pattern | null} [pattern] - Only keys that match this pattern. If omitted, any key.
+ * @property {Revision | null} [to] - The newest revision to include. If omitted, the present.
+ */
+
+/**
+ * `state.history` as a command.
+ * @typedef {{ command: "state.history" } & StateHistoryOptions} StateHistoryCommand
+ */
+
+/**
+ * Optional fields of `state.snapshot`.
+ * @typedef {object} StateSnapshotOptions
+ * @property {Revision | null} [at] - The revision. If omitted, the present.
+ * @property {string | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null} [limit] - The maximum number of entries.
+ * @property {NamespaceName | null} [namespace] - Only this namespace. If omitted, all namespaces.
+ */
+
+/**
+ * `state.snapshot` as a command.
+ * @typedef {{ command: "state.snapshot" } & StateSnapshotOptions} StateSnapshotCommand
+ */
+
+/**
+ * Optional fields of `state.diff`.
+ * @typedef {object} StateDiffOptions
+ * @property {NamespaceName | null} [namespace] - Only this namespace. If omitted, all namespaces.
+ * @property {Revision | null} [to] - The second revision. If omitted, the present.
+ */
+
+/**
+ * `state.diff` as a command.
+ * @typedef {{ command: "state.diff", from: Revision } & StateDiffOptions} StateDiffCommand
+ */
+
+/**
+ * Optional fields of `namespace.create`.
+ * @typedef {object} NamespaceCreateOptions
+ * @property {Rules} [rules] - The rules for writes. If omitted, there are none.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `namespace.create` as a command.
+ * @typedef {{ command: "namespace.create", name: NamespaceName } & NamespaceCreateOptions} NamespaceCreateCommand
+ */
+
+/**
+ * Optional fields of `namespace.configure`.
+ * @typedef {object} NamespaceConfigureOptions
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `namespace.configure` as a command.
+ * @typedef {{ command: "namespace.configure", name: NamespaceName, rules: Rules } & NamespaceConfigureOptions} NamespaceConfigureCommand
+ */
+
+/**
+ * Optional fields of `namespace.delete`.
+ * @typedef {object} NamespaceDeleteOptions
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `namespace.delete` as a command.
+ * @typedef {{ command: "namespace.delete", name: NamespaceName } & NamespaceDeleteOptions} NamespaceDeleteCommand
+ */
+
+/**
+ * Optional fields of `namespace.list`.
+ * @typedef {object} NamespaceListOptions
+ * @property {At} [at] - As it was at this revision or time.
+ * @property {NamespaceName | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null} [limit] - The maximum number of results.
+ */
+
+/**
+ * `namespace.list` as a command.
+ * @typedef {{ command: "namespace.list" } & NamespaceListOptions} NamespaceListCommand
+ */
+
+/**
+ * Optional fields of `namespace.get`.
+ * @typedef {object} NamespaceGetOptions
+ * @property {At} [at] - As it was at this revision or time.
+ */
+
+/**
+ * `namespace.get` as a command.
+ * @typedef {{ command: "namespace.get", name: NamespaceName } & NamespaceGetOptions} NamespaceGetCommand
+ */
+
+/**
+ * Optional fields of `agent.register`.
+ * @typedef {object} AgentRegisterOptions
+ * @property {AgentId} [agent] - The id of the agent.
+ * @property {string[]} [capabilities] - What the agent can do. Tasks and hand-offs that require capabilities go to agents that
+ *   have all of them.
+ * @property {Json} [metadata] - Any JSON that describes the agent. Default: none.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | null} [ttl_ms] - Time to live of the session in milliseconds. The agent is lost if it sends no heartbeat
+ *   for this long.
+ */
+
+/**
+ * `agent.register` as a command.
+ * @typedef {{ command: "agent.register" } & AgentRegisterOptions} AgentRegisterCommand
+ */
+
+/**
+ * Optional fields of `agent.heartbeat`.
+ * @typedef {object} AgentHeartbeatOptions
+ * @property {AgentId} [agent] - The agent.
+ * @property {Token | null} [token] - The token of the session. If omitted, the current session is renewed.
+ */
+
+/**
+ * `agent.heartbeat` as a command.
+ * @typedef {{ command: "agent.heartbeat" } & AgentHeartbeatOptions} AgentHeartbeatCommand
+ */
+
+/**
+ * Optional fields of `agent.leave`.
+ * @typedef {object} AgentLeaveOptions
+ * @property {AgentId} [agent] - The agent.
+ * @property {Token | null} [token] - The token of the session. If omitted, the current session is ended.
+ */
+
+/**
+ * `agent.leave` as a command.
+ * @typedef {{ command: "agent.leave" } & AgentLeaveOptions} AgentLeaveCommand
+ */
+
+/**
+ * Optional fields of `agent.get`.
+ * @typedef {object} AgentGetOptions
+ * @property {At} [at] - As it was at this revision or time.
+ */
+
+/**
+ * `agent.get` as a command.
+ * @typedef {{ command: "agent.get", agent: AgentId } & AgentGetOptions} AgentGetCommand
+ */
+
+/**
+ * Optional fields of `agent.list`.
+ * @typedef {object} AgentListOptions
+ * @property {At} [at] - As it was at this revision or time.
+ * @property {string | null} [capability] - Only agents with this capability. If omitted, all agents.
+ * @property {AgentId | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null} [limit] - The maximum number of results.
+ * @property {AgentStatus | null} [status] - Only agents with this status. If omitted, any status.
+ */
+
+/**
+ * `agent.list` as a command.
+ * @typedef {{ command: "agent.list" } & AgentListOptions} AgentListCommand
+ */
+
+/**
+ * Optional fields of `message.send`.
+ * @typedef {object} MessageSendOptions
+ * @property {MessageId | null} [reply_to] - The message that it answers, of the same conversation. Default: none.
+ * @property {MessageId | null} [thread] - The first message of the conversation that it belongs to. If omitted, the conversation of
+ *   `reply_to`, or a new one.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {Traceparent | null} [traceparent] - W3C trace context (`traceparent`). Default: none.
+ * @property {number | null} [ttl_ms] - Time to live in milliseconds. If omitted, the message does not expire.
+ */
+
+/**
+ * `message.send` as a command.
+ * @typedef {{ command: "message.send", to: AgentId, body: Json } & MessageSendOptions} MessageSendCommand
+ */
+
+/**
+ * Optional fields of `message.request`.
+ * @typedef {object} MessageRequestOptions
+ * @property {number | null} [timeout_ms] - How long to wait for the reply, in milliseconds.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {Traceparent | null} [traceparent] - W3C trace context (`traceparent`). Default: none.
+ */
+
+/**
+ * `message.request` as a command.
+ * @typedef {{ command: "message.request", to: Address, body: Json } & MessageRequestOptions} MessageRequestCommand
+ */
+
+/**
+ * Optional fields of `message.reply`.
+ * @typedef {object} MessageReplyOptions
+ * @property {Json} [body] - The body of the reply. If omitted, `error` is required.
+ * @property {Json} [error] - The error. If omitted, `body` is required.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `message.reply` as a command.
+ * @typedef {{ command: "message.reply", request: MessageId } & MessageReplyOptions} MessageReplyCommand
+ */
+
+/**
+ * Optional fields of `message.get`.
+ * @typedef {object} MessageGetOptions
+ * @property {At} [at] - As it was at this revision or time.
+ */
+
+/**
+ * `message.get` as a command.
+ * @typedef {{ command: "message.get", message: MessageId } & MessageGetOptions} MessageGetCommand
+ */
+
+/**
+ * Optional fields of `inbox.receive`.
+ * @typedef {object} InboxReceiveOptions
+ * @property {AgentId | null} [agent] - The owner of the inbox, which must be the caller. If omitted, the caller.
+ * @property {number | null} [limit] - The maximum number of messages.
+ * @property {number | null} [redeliver_ms] - How long after a delivery without an acknowledgement a message is delivered again, in
+ *   milliseconds.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | null} [wait_ms] - How long to wait if the inbox is empty, in milliseconds. If omitted, the call does not
+ *   wait.
+ */
+
+/**
+ * `inbox.receive` as a command.
+ * @typedef {{ command: "inbox.receive" } & InboxReceiveOptions} InboxReceiveCommand
+ */
+
+/**
+ * Optional fields of `inbox.ack`.
+ * @typedef {object} InboxAckOptions
+ * @property {AgentId | null} [agent] - The owner of the inbox, which must be the caller. If omitted, the caller.
+ * @property {MessageId | null} [message] - One message. If omitted, `messages` is required.
+ * @property {MessageId[]} [messages] - Several messages.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `inbox.ack` as a command.
+ * @typedef {{ command: "inbox.ack" } & InboxAckOptions} InboxAckCommand
+ */
+
+/**
+ * Optional fields of `inbox.requeue`.
+ * @typedef {object} InboxRequeueOptions
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `inbox.requeue` as a command.
+ * @typedef {{ command: "inbox.requeue", message: MessageId } & InboxRequeueOptions} InboxRequeueCommand
+ */
+
+/**
+ * Optional fields of `inbox.list`.
+ * @typedef {object} InboxListOptions
+ * @property {AgentId | null} [agent] - The owner of the inbox. If omitted, all inboxes.
+ * @property {At} [at] - As it was at this revision or time.
+ * @property {MessageId | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null} [limit] - The maximum number of results.
+ * @property {MessageStatus | null} [status] - Only messages with this status. If omitted, any status.
+ * @property {MessageId | null} [thread] - Only messages of this conversation. If omitted, any.
+ */
+
+/**
+ * `inbox.list` as a command.
+ * @typedef {{ command: "inbox.list" } & InboxListOptions} InboxListCommand
+ */
+
+/**
+ * Optional fields of `handler.register`.
+ * @typedef {object} HandlerRegisterOptions
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `handler.register` as a command.
+ * @typedef {{ command: "handler.register", handler: HandlerName } & HandlerRegisterOptions} HandlerRegisterCommand
+ */
+
+/**
+ * Optional fields of `handler.remove`.
+ * @typedef {object} HandlerRemoveOptions
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `handler.remove` as a command.
+ * @typedef {{ command: "handler.remove", handler: HandlerName } & HandlerRemoveOptions} HandlerRemoveCommand
+ */
+
+/**
+ * Optional fields of `handler.list`.
+ * @typedef {object} HandlerListOptions
+ * @property {At} [at] - As it was at this revision or time.
+ * @property {string | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {HandlerName | null} [handler] - Only this handler. If omitted, all handlers.
+ * @property {number | null} [limit] - The maximum number of results.
+ */
+
+/**
+ * `handler.list` as a command.
+ * @typedef {{ command: "handler.list" } & HandlerListOptions} HandlerListCommand
+ */
+
+/**
+ * Optional fields of `topic.publish`.
+ * @typedef {object} TopicPublishOptions
+ * @property {boolean | null} [durable] - Record the message in the log. If `false`, it is only delivered to current watches.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {Traceparent | null} [traceparent] - W3C trace context (`traceparent`). Default: none.
+ */
+
+/**
+ * `topic.publish` as a command.
+ * @typedef {{ command: "topic.publish", topic: TopicName, body: Json } & TopicPublishOptions} TopicPublishCommand
+ */
+
+/**
+ * Optional fields of `topic.get`.
+ * @typedef {object} TopicGetOptions
+ * @property {At} [at] - As it was at this revision or time.
+ */
+
+/**
+ * `topic.get` as a command.
+ * @typedef {{ command: "topic.get", topic: TopicName } & TopicGetOptions} TopicGetCommand
+ */
+
+/**
+ * Optional fields of `topic.list`.
+ * @typedef {object} TopicListOptions
+ * @property {At} [at] - As it was at this revision or time.
+ * @property {TopicName | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null} [limit] - The maximum number of results.
+ * @property {string | null} [prefix] - Only topics with this prefix. If omitted, all topics.
+ */
+
+/**
+ * `topic.list` as a command.
+ * @typedef {{ command: "topic.list" } & TopicListOptions} TopicListCommand
+ */
+
+/**
+ * Optional fields of `stream.create`.
+ * @typedef {object} StreamCreateOptions
+ * @property {number | null} [bytes_max] - The maximum size of the kept frames in bytes; the oldest are dropped first.
+ * @property {number | null} [frames_max] - The maximum number of frames to keep; the oldest are dropped first.
+ * @property {boolean | null} [kept] - Keep frames, so that readers can read them later. If `false`, frames are only delivered to
+ *   current watches of `streams/NAME`.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `stream.create` as a command.
+ * @typedef {{ command: "stream.create", stream: StreamName } & StreamCreateOptions} StreamCreateCommand
+ */
+
+/**
+ * Optional fields of `stream.send`.
+ * @typedef {object} StreamSendOptions
+ * @property {Json} [data] - One frame. If omitted, `frames` is required.
+ * @property {Json[]} [frames] - Several frames, in order.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `stream.send` as a command.
+ * @typedef {{ command: "stream.send", stream: StreamName } & StreamSendOptions} StreamSendCommand
+ */
+
+/**
+ * Optional fields of `stream.receive`.
+ * @typedef {object} StreamReceiveOptions
+ * @property {number | null} [from] - The first offset to read. If omitted, the first that is kept.
+ * @property {number | null} [limit] - The maximum number of frames.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | null} [wait_ms] - How long to wait at the end of the stream for more, in milliseconds. If omitted, the call
+ *   does not wait.
+ */
+
+/**
+ * `stream.receive` as a command.
+ * @typedef {{ command: "stream.receive", stream: StreamName } & StreamReceiveOptions} StreamReceiveCommand
+ */
+
+/**
+ * Optional fields of `stream.close`.
+ * @typedef {object} StreamCloseOptions
+ * @property {string | null} [reason] - The reason, which is recorded. Default: none.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `stream.close` as a command.
+ * @typedef {{ command: "stream.close", stream: StreamName } & StreamCloseOptions} StreamCloseCommand
+ */
+
+/**
+ * Optional fields of `stream.delete`.
+ * @typedef {object} StreamDeleteOptions
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `stream.delete` as a command.
+ * @typedef {{ command: "stream.delete", stream: StreamName } & StreamDeleteOptions} StreamDeleteCommand
+ */
+
+/**
+ * Optional fields of `stream.get`.
+ * @typedef {object} StreamGetOptions
+ * @property {At} [at] - As it was at this revision or time.
+ */
+
+/**
+ * `stream.get` as a command.
+ * @typedef {{ command: "stream.get", stream: StreamName } & StreamGetOptions} StreamGetCommand
+ */
+
+/**
+ * Optional fields of `stream.list`.
+ * @typedef {object} StreamListOptions
+ * @property {At} [at] - As it was at this revision or time.
+ * @property {StreamName | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null} [limit] - The maximum number of results.
+ */
+
+/**
+ * `stream.list` as a command.
+ * @typedef {{ command: "stream.list" } & StreamListOptions} StreamListCommand
+ */
+
+/**
+ * Optional fields of `rule.add`.
+ * @typedef {object} RuleAddOptions
+ * @property {string | null} [message] - A message for the violator, shown before the details. Default: none.
+ * @property {RuleOn} [on] - When it applies. If omitted, always.
+ * @property {Severity} [severity] - How serious a violation is.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `rule.add` as a command.
+ * @typedef {{ command: "rule.add", name: RuleName, check: WantedCheck } & RuleAddOptions} RuleAddCommand
+ */
+
+/**
+ * Optional fields of `rule.remove`.
+ * @typedef {object} RuleRemoveOptions
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `rule.remove` as a command.
+ * @typedef {{ command: "rule.remove", name: RuleName } & RuleRemoveOptions} RuleRemoveCommand
+ */
+
+/**
+ * Optional fields of `rule.list`.
+ * @typedef {object} RuleListOptions
+ * @property {At} [at] - As it was at this revision or time.
+ * @property {RuleName | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null} [limit] - The maximum number of results.
+ */
+
+/**
+ * `rule.list` as a command.
+ * @typedef {{ command: "rule.list" } & RuleListOptions} RuleListCommand
+ */
+
+/**
+ * Optional fields of `event.emit`.
+ * @typedef {object} EventEmitOptions
+ * @property {Json} [payload] - Any JSON. Default: none.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `event.emit` as a command.
+ * @typedef {{ command: "event.emit", type: EventType } & EventEmitOptions} EventEmitCommand
+ */
+
+/**
+ * Optional fields of `event.history`.
+ * @typedef {object} EventHistoryOptions
+ * @property {string | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {Point | null} [from] - The first revision or time to include. If omitted, the oldest that is kept.
+ * @property {number | null} [limit] - The maximum number of results.
+ * @property {EventOrder} [order] - The order of the results.
+ * @property {AgentId | null} [source] - Only events caused by this agent. If omitted, any agent.
+ * @property {Pattern | null} [subject] - Only subjects that match, such as `tasks/**`. If omitted, any subject.
+ * @property {Point | null} [to] - The last revision or time to include. If omitted, the present.
+ * @property {Pattern | null} [type] - Only types that match, such as `task.*`. If omitted, any type.
+ */
+
+/**
+ * `event.history` as a command.
+ * @typedef {{ command: "event.history" } & EventHistoryOptions} EventHistoryCommand
+ */
+
+/**
+ * Optional fields of `reaction.add`.
+ * @typedef {object} ReactionAddOptions
+ * @property {Json[]} [do] - Commands to execute, as objects with `command`. `{{field}}` is replaced by a field of the
+ *   event.
+ * @property {boolean | null} [enabled] - Whether it runs.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {WantedWebhook | null} [webhook] - A webhook to call. Default: none.
+ */
+
+/**
+ * `reaction.add` as a command.
+ * @typedef {{ command: "reaction.add", name: ReactionName, on: ReactionOn } & ReactionAddOptions} ReactionAddCommand
+ */
+
+/**
+ * Optional fields of `reaction.remove`.
+ * @typedef {object} ReactionRemoveOptions
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `reaction.remove` as a command.
+ * @typedef {{ command: "reaction.remove", name: ReactionName } & ReactionRemoveOptions} ReactionRemoveCommand
+ */
+
+/**
+ * Optional fields of `reaction.enable`.
+ * @typedef {object} ReactionEnableOptions
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `reaction.enable` as a command.
+ * @typedef {{ command: "reaction.enable", name: ReactionName } & ReactionEnableOptions} ReactionEnableCommand
+ */
+
+/**
+ * Optional fields of `reaction.disable`.
+ * @typedef {object} ReactionDisableOptions
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `reaction.disable` as a command.
+ * @typedef {{ command: "reaction.disable", name: ReactionName } & ReactionDisableOptions} ReactionDisableCommand
+ */
+
+/**
+ * Optional fields of `reaction.get`.
+ * @typedef {object} ReactionGetOptions
+ * @property {At} [at] - As it was at this revision or time.
+ */
+
+/**
+ * `reaction.get` as a command.
+ * @typedef {{ command: "reaction.get", name: ReactionName } & ReactionGetOptions} ReactionGetCommand
+ */
+
+/**
+ * Optional fields of `reaction.list`.
+ * @typedef {object} ReactionListOptions
+ * @property {At} [at] - As it was at this revision or time.
+ * @property {ReactionName | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null} [limit] - The maximum number of results.
+ */
+
+/**
+ * `reaction.list` as a command.
+ * @typedef {{ command: "reaction.list" } & ReactionListOptions} ReactionListCommand
+ */
+
+/**
+ * Optional fields of `contract.show`.
+ * @typedef {object} ContractShowOptions
+ * @property {At} [at] - As it was at this revision or time.
+ * @property {string | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null} [limit] - The maximum number of results.
+ * @property {Pattern | null} [pattern] - Only keys that match, as `namespace/key`. If omitted, all keys.
+ */
+
+/**
+ * `contract.show` as a command.
+ * @typedef {{ command: "contract.show" } & ContractShowOptions} ContractShowCommand
+ */
+
+/**
+ * Optional fields of `contract.check`.
+ * @typedef {object} ContractCheckOptions
+ * @property {At} [at] - As it was at this revision or time.
+ * @property {NamespaceName | null} [namespace] - Only keys of this namespace. If omitted, all namespaces.
+ * @property {JsonSchema | null} [schema] - A JSON Schema to check as the future schema of the namespace; requires `namespace`. If
+ *   omitted, the present state is checked.
+ */
+
+/**
+ * `contract.check` as a command.
+ * @typedef {{ command: "contract.check" } & ContractCheckOptions} ContractCheckCommand
+ */
+
+/**
+ * Optional fields of `context.build`.
+ * @typedef {object} ContextBuildOptions
+ * @property {AgentId} [agent] - The agent.
+ * @property {At} [at] - As it was at this revision or time.
+ * @property {TaskId | null} [task] - The task that the context is for. If omitted, the context describes the workspace.
+ * @property {number | null} [token_budget] - The maximum number of tokens.
+ */
+
+/**
+ * `context.build` as a command.
+ * @typedef {{ command: "context.build" } & ContextBuildOptions} ContextBuildCommand
+ */
+
+/**
+ * Optional fields of `lock.acquire`.
+ * @typedef {object} LockAcquireOptions
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | null} [ttl_ms] - Time to live of the hold in milliseconds, unless it is renewed.
+ * @property {number | null} [wait_ms] - How long to wait for the lock, in milliseconds. If omitted, the call does not wait.
+ */
+
+/**
+ * `lock.acquire` as a command.
+ * @typedef {{ command: "lock.acquire", name: LockName } & LockAcquireOptions} LockAcquireCommand
+ */
+
+/**
+ * Optional fields of `lock.renew`.
+ * @typedef {object} LockRenewOptions
+ * @property {number | null} [ttl_ms] - The new time to live in milliseconds, from now on. If omitted, the previous one.
+ */
+
+/**
+ * `lock.renew` as a command.
+ * @typedef {{ command: "lock.renew", name: LockName, token: Token } & LockRenewOptions} LockRenewCommand
+ */
+
+/**
+ * Optional fields of `lock.release`.
+ * @typedef {{}} LockReleaseOptions
+ */
+
+/**
+ * `lock.release` as a command.
+ * @typedef {{ command: "lock.release", name: LockName, token: Token } & LockReleaseOptions} LockReleaseCommand
+ */
+
+/**
+ * Optional fields of `lock.get`.
+ * @typedef {object} LockGetOptions
+ * @property {At} [at] - As it was at this revision or time.
+ */
+
+/**
+ * `lock.get` as a command.
+ * @typedef {{ command: "lock.get", name: LockName } & LockGetOptions} LockGetCommand
+ */
+
+/**
+ * Optional fields of `lock.list`.
+ * @typedef {object} LockListOptions
+ * @property {At} [at] - As it was at this revision or time.
+ * @property {LockName | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null} [limit] - The maximum number of results.
+ */
+
+/**
+ * `lock.list` as a command.
+ * @typedef {{ command: "lock.list" } & LockListOptions} LockListCommand
+ */
+
+/**
+ * Optional fields of `semaphore.acquire`.
+ * @typedef {object} SemaphoreAcquireOptions
+ * @property {number | null} [permits] - The number of permits of the semaphore. Required in the first call for a name; later calls
+ *   must give the same number. If omitted later, the existing number.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | null} [ttl_ms] - Time to live of the permit in milliseconds, unless it is renewed.
+ * @property {number | null} [wait_ms] - How long to wait for a permit, in milliseconds. If omitted, the call does not wait.
+ */
+
+/**
+ * `semaphore.acquire` as a command.
+ * @typedef {{ command: "semaphore.acquire", name: SemaphoreName } & SemaphoreAcquireOptions} SemaphoreAcquireCommand
+ */
+
+/**
+ * Optional fields of `semaphore.renew`.
+ * @typedef {object} SemaphoreRenewOptions
+ * @property {number | null} [ttl_ms] - The new time to live in milliseconds, from now on. If omitted, the previous one.
+ */
+
+/**
+ * `semaphore.renew` as a command.
+ * @typedef {{ command: "semaphore.renew", name: SemaphoreName, token: Token } & SemaphoreRenewOptions} SemaphoreRenewCommand
+ */
+
+/**
+ * Optional fields of `semaphore.release`.
+ * @typedef {{}} SemaphoreReleaseOptions
+ */
+
+/**
+ * `semaphore.release` as a command.
+ * @typedef {{ command: "semaphore.release", name: SemaphoreName, token: Token } & SemaphoreReleaseOptions} SemaphoreReleaseCommand
+ */
+
+/**
+ * Optional fields of `semaphore.get`.
+ * @typedef {object} SemaphoreGetOptions
+ * @property {At} [at] - As it was at this revision or time.
+ */
+
+/**
+ * `semaphore.get` as a command.
+ * @typedef {{ command: "semaphore.get", name: SemaphoreName } & SemaphoreGetOptions} SemaphoreGetCommand
+ */
+
+/**
+ * Optional fields of `semaphore.list`.
+ * @typedef {object} SemaphoreListOptions
+ * @property {At} [at] - As it was at this revision or time.
+ * @property {SemaphoreName | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null} [limit] - The maximum number of results.
+ */
+
+/**
+ * `semaphore.list` as a command.
+ * @typedef {{ command: "semaphore.list" } & SemaphoreListOptions} SemaphoreListCommand
+ */
+
+/**
+ * Optional fields of `task.create`.
+ * @typedef {object} TaskCreateOptions
+ * @property {AgentId | null} [assigned_agent] - The only agent that may claim it. If omitted, any agent.
+ * @property {Backoff | null} [backoff] - The delay before a retry. If omitted, the defaults of `Backoff`.
+ * @property {string[]} [capabilities] - Capabilities that an agent needs to claim it.
+ * @property {number | null} [deadline_ms] - Deadline in milliseconds from now; the task fails unless it is finished by then. If
+ *   omitted, none.
+ * @property {Json} [definition] - The work as data: any JSON. Default: none.
+ * @property {number | null} [delay_ms] - Delay in milliseconds before it can be claimed. If omitted, none.
+ * @property {TaskId[]} [depends_on] - Tasks that must be completed first. If one of them fails or is cancelled, this task is
+ *   cancelled.
+ * @property {string | null} [description] - Human-readable description. Default: none.
+ * @property {GroupName | null} [group] - A group, for joins and filters. Default: none.
+ * @property {TaskId | null} [id] - The id of the task. If omitted, it is generated. In a WebSocket frame, where `id` numbers
+ *   the request, the field is called `task`.
+ * @property {boolean} [if_capable] - Reject the task if no active agent is able to claim it. If `false`, that is a warning.
+ * @property {number | null} [max_retries] - How often a failed attempt is retried.
+ * @property {Json} [metadata] - An object with free-form metadata. Default: none.
+ * @property {OnExhausted | null} [on_exhausted] - What happens after the last attempt.
+ * @property {TaskId | null} [parent] - The parent task; if that is cancelled, this one is too. Default: none.
+ * @property {number | null} [priority] - The priority; higher is claimed first. One point is worth one minute of age.
+ * @property {Json} [schema_version] - The version of the schema of `definition`: a string or a number. Default: none.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {Traceparent | null} [traceparent] - W3C trace context (`traceparent`). Default: none.
+ */
+
+/**
+ * `task.create` as a command.
+ * @typedef {{ command: "task.create", type: TaskType } & TaskCreateOptions} TaskCreateCommand
+ */
+
+/**
+ * Optional fields of `task.claim`.
+ * @typedef {object} TaskClaimOptions
+ * @property {string[] | null} [capabilities] - The capabilities of the caller. If omitted, those of its session.
+ * @property {number | null} [lease_ms] - The lease in milliseconds, unless it is renewed.
+ * @property {TaskId | null} [task] - Only this task. If omitted, any task.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {TaskType[] | null} [types] - Only tasks of these types. If omitted, any type.
+ * @property {number | null} [wait_ms] - How long to wait for a task, in milliseconds. If omitted, the call does not wait.
+ */
+
+/**
+ * `task.claim` as a command.
+ * @typedef {{ command: "task.claim" } & TaskClaimOptions} TaskClaimCommand
+ */
+
+/**
+ * Optional fields of `task.heartbeat`.
+ * @typedef {object} TaskHeartbeatOptions
+ * @property {number | null} [lease_ms] - The new lease in milliseconds, from now on. If omitted, the previous one.
+ */
+
+/**
+ * `task.heartbeat` as a command.
+ * @typedef {{ command: "task.heartbeat", task: TaskId, token: Token } & TaskHeartbeatOptions} TaskHeartbeatCommand
+ */
+
+/**
+ * Optional fields of `task.progress`.
+ * @typedef {object} TaskProgressOptions
+ * @property {string | null} [note] - A note in words. Default: none.
+ */
+
+/**
+ * `task.progress` as a command.
+ * @typedef {{ command: "task.progress", task: TaskId, token: Token, fraction: number } & TaskProgressOptions} TaskProgressCommand
+ */
+
+/**
+ * Optional fields of `task.update`.
+ * @typedef {{}} TaskUpdateOptions
+ */
+
+/**
+ * `task.update` as a command.
+ * @typedef {{ command: "task.update", task: TaskId, token: Token, fields: Json } & TaskUpdateOptions} TaskUpdateCommand
+ */
+
+/**
+ * Optional fields of `task.release`.
+ * @typedef {object} TaskReleaseOptions
+ * @property {string | null} [reason] - The reason, which is recorded. Default: none.
+ */
+
+/**
+ * `task.release` as a command.
+ * @typedef {{ command: "task.release", task: TaskId, token: Token } & TaskReleaseOptions} TaskReleaseCommand
+ */
+
+/**
+ * Optional fields of `task.complete`.
+ * @typedef {object} TaskCompleteOptions
+ * @property {Json} [artifacts] - References to what it produced: a list, usually of artifact ids. Default: none.
+ * @property {Json} [result] - The result. If omitted, the result so far.
+ * @property {Next | null} [then_claim] - Claim the next task in the same commit. If omitted, no task is claimed.
+ */
+
+/**
+ * `task.complete` as a command.
+ * @typedef {{ command: "task.complete", task: TaskId, token: Token } & TaskCompleteOptions} TaskCompleteCommand
+ */
+
+/**
+ * Optional fields of `task.fail`.
+ * @typedef {object} TaskFailOptions
+ * @property {boolean | null} [retryable] - Whether a retry may help. If `false`, the task is not retried.
+ */
+
+/**
+ * `task.fail` as a command.
+ * @typedef {{ command: "task.fail", task: TaskId, token: Token, error: Json } & TaskFailOptions} TaskFailCommand
+ */
+
+/**
+ * Optional fields of `task.cancel`.
+ * @typedef {object} TaskCancelOptions
+ * @property {string | null} [reason] - The reason, which is recorded. Default: none.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `task.cancel` as a command.
+ * @typedef {{ command: "task.cancel", task: TaskId } & TaskCancelOptions} TaskCancelCommand
+ */
+
+/**
+ * Optional fields of `task.review`.
+ * @typedef {object} TaskReviewOptions
+ * @property {string | null} [note] - A note, which is recorded. Default: none.
+ * @property {Json} [result] - The result. If omitted, the result so far.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `task.review` as a command.
+ * @typedef {{ command: "task.review", task: TaskId, verdict: Verdict } & TaskReviewOptions} TaskReviewCommand
+ */
+
+/**
+ * Optional fields of `task.retry`.
+ * @typedef {object} TaskRetryOptions
+ * @property {number | null} [deadline_ms] - A new deadline, in milliseconds from now. Default: the task keeps its deadline, or has
+ *   none if that has passed.
+ * @property {string | null} [reason] - The reason for the retry. Default: none.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `task.retry` as a command.
+ * @typedef {{ command: "task.retry", task: TaskId } & TaskRetryOptions} TaskRetryCommand
+ */
+
+/**
+ * Optional fields of `task.get`.
+ * @typedef {object} TaskGetOptions
+ * @property {At} [at] - As it was at this revision or time.
+ */
+
+/**
+ * `task.get` as a command.
+ * @typedef {{ command: "task.get", task: TaskId } & TaskGetOptions} TaskGetCommand
+ */
+
+/**
+ * Optional fields of `task.list`.
+ * @typedef {object} TaskListOptions
+ * @property {AgentId | null} [agent] - Only tasks that this agent holds or is assigned to. If omitted, any agent.
+ * @property {At} [at] - As it was at this revision or time.
+ * @property {TaskId | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {GroupName | null} [group] - Only tasks of this group. If omitted, any group.
+ * @property {number | null} [limit] - The maximum number of results.
+ * @property {TaskId | null} [parent] - Only direct subtasks of this task. If omitted, any task.
+ * @property {TaskStatus | null} [status] - Only tasks with this status. If omitted, any status.
+ * @property {TaskType | null} [type] - Only tasks of this type. If omitted, any type.
+ */
+
+/**
+ * `task.list` as a command.
+ * @typedef {{ command: "task.list" } & TaskListOptions} TaskListCommand
+ */
+
+/**
+ * Optional fields of `task.stats`.
+ * @typedef {object} TaskStatsOptions
+ * @property {At} [at] - As it was at this revision or time.
+ * @property {TaskType | null} [type] - Only tasks of this type. If omitted, all tasks.
+ */
+
+/**
+ * `task.stats` as a command.
+ * @typedef {{ command: "task.stats" } & TaskStatsOptions} TaskStatsCommand
+ */
+
+/**
+ * Optional fields of `task.why`.
+ * @typedef {object} TaskWhyOptions
+ * @property {At} [at] - As it was at this revision or time.
+ */
+
+/**
+ * `task.why` as a command.
+ * @typedef {{ command: "task.why", task: TaskId } & TaskWhyOptions} TaskWhyCommand
+ */
+
+/**
+ * Optional fields of `task.history`.
+ * @typedef {object} TaskHistoryOptions
+ * @property {string | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null} [limit] - The maximum number of results.
+ */
+
+/**
+ * `task.history` as a command.
+ * @typedef {{ command: "task.history", task: TaskId } & TaskHistoryOptions} TaskHistoryCommand
+ */
+
+/**
+ * Optional fields of `barrier.arrive`.
+ * @typedef {object} BarrierArriveOptions
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | null} [wait_ms] - How long to wait for the barrier to open, in milliseconds. If omitted, the call returns at
+ *   once and the arrival stays. If the wait times out, the arrival is withdrawn.
+ */
+
+/**
+ * `barrier.arrive` as a command.
+ * @typedef {{ command: "barrier.arrive", name: BarrierName, count: number } & BarrierArriveOptions} BarrierArriveCommand
+ */
+
+/**
+ * Optional fields of `barrier.reset`.
+ * @typedef {object} BarrierResetOptions
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `barrier.reset` as a command.
+ * @typedef {{ command: "barrier.reset", name: BarrierName } & BarrierResetOptions} BarrierResetCommand
+ */
+
+/**
+ * Optional fields of `barrier.get`.
+ * @typedef {object} BarrierGetOptions
+ * @property {At} [at] - As it was at this revision or time.
+ */
+
+/**
+ * `barrier.get` as a command.
+ * @typedef {{ command: "barrier.get", name: BarrierName } & BarrierGetOptions} BarrierGetCommand
+ */
+
+/**
+ * Optional fields of `join.create`.
+ * @typedef {object} JoinCreateOptions
+ * @property {number | null} [deadline_ms] - How long the join waits, in milliseconds. If omitted, without a limit.
+ * @property {GroupName | null} [group] - The group. Tasks that are added to the group later belong to the join too. If omitted,
+ *   `tasks` is required.
+ * @property {JoinId | null} [id] - The id of the join. If omitted, it is generated. In a WebSocket frame, where `id` numbers
+ *   the request, the field is called `join`.
+ * @property {Need | null} [need] - The number of tasks that must complete, or `"all"`: every task must finish, with any
+ *   outcome.
+ * @property {TaskId[] | null} [tasks] - The tasks. If omitted, `group` is required.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `join.create` as a command.
+ * @typedef {{ command: "join.create" } & JoinCreateOptions} JoinCreateCommand
+ */
+
+/**
+ * Optional fields of `join.wait`.
+ * @typedef {object} JoinWaitOptions
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | null} [wait_ms] - How long to wait, in milliseconds. If omitted, the call does not wait.
+ */
+
+/**
+ * `join.wait` as a command.
+ * @typedef {{ command: "join.wait", join: JoinId } & JoinWaitOptions} JoinWaitCommand
+ */
+
+/**
+ * Optional fields of `join.get`.
+ * @typedef {object} JoinGetOptions
+ * @property {At} [at] - As it was at this revision or time.
+ */
+
+/**
+ * `join.get` as a command.
+ * @typedef {{ command: "join.get", join: JoinId } & JoinGetOptions} JoinGetCommand
+ */
+
+/**
+ * Optional fields of `pipeline.create`.
+ * @typedef {object} PipelineCreateOptions
+ * @property {boolean} [automatic] - Create a task for every stage that becomes ready; the result of the task is the output of
+ *   the stage.
+ * @property {Json} [input] - The input of the first stages. Default: none.
+ * @property {Json} [metadata] - An object with free-form metadata. Default: none.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {Traceparent | null} [traceparent] - W3C trace context (`traceparent`) of the pipeline and its tasks. Default: none.
+ */
+
+/**
+ * `pipeline.create` as a command.
+ * @typedef {{ command: "pipeline.create", pipeline: PipelineName, stages: StageDesign[] } & PipelineCreateOptions} PipelineCreateCommand
+ */
+
+/**
+ * Optional fields of `pipeline.start_stage`.
+ * @typedef {object} PipelineStartStageOptions
+ * @property {Json} [input] - The input of the stage. If omitted, the outputs of the stages before it.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `pipeline.start_stage` as a command.
+ * @typedef {{ command: "pipeline.start_stage", pipeline: PipelineName, stage: StageName } & PipelineStartStageOptions} PipelineStartStageCommand
+ */
+
+/**
+ * Optional fields of `pipeline.complete_stage`.
+ * @typedef {object} PipelineCompleteStageOptions
+ * @property {Json} [output] - The output of the stage. If omitted, `null`.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `pipeline.complete_stage` as a command.
+ * @typedef {{ command: "pipeline.complete_stage", pipeline: PipelineName, stage: StageName } & PipelineCompleteStageOptions} PipelineCompleteStageCommand
+ */
+
+/**
+ * Optional fields of `pipeline.fail_stage`.
+ * @typedef {object} PipelineFailStageOptions
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `pipeline.fail_stage` as a command.
+ * @typedef {{ command: "pipeline.fail_stage", pipeline: PipelineName, stage: StageName, error: Json } & PipelineFailStageOptions} PipelineFailStageCommand
+ */
+
+/**
+ * Optional fields of `pipeline.retry_stage`.
+ * @typedef {object} PipelineRetryStageOptions
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `pipeline.retry_stage` as a command.
+ * @typedef {{ command: "pipeline.retry_stage", pipeline: PipelineName, stage: StageName } & PipelineRetryStageOptions} PipelineRetryStageCommand
+ */
+
+/**
+ * Optional fields of `pipeline.skip_stage`.
+ * @typedef {object} PipelineSkipStageOptions
+ * @property {string | null} [reason] - The reason, which is recorded. Default: none.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `pipeline.skip_stage` as a command.
+ * @typedef {{ command: "pipeline.skip_stage", pipeline: PipelineName, stage: StageName } & PipelineSkipStageOptions} PipelineSkipStageCommand
+ */
+
+/**
+ * Optional fields of `pipeline.abort`.
+ * @typedef {object} PipelineAbortOptions
+ * @property {string | null} [reason] - The reason, which is recorded. Default: none.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `pipeline.abort` as a command.
+ * @typedef {{ command: "pipeline.abort", pipeline: PipelineName } & PipelineAbortOptions} PipelineAbortCommand
+ */
+
+/**
+ * Optional fields of `pipeline.delete`.
+ * @typedef {object} PipelineDeleteOptions
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `pipeline.delete` as a command.
+ * @typedef {{ command: "pipeline.delete", pipeline: PipelineName } & PipelineDeleteOptions} PipelineDeleteCommand
+ */
+
+/**
+ * Optional fields of `pipeline.get`.
+ * @typedef {object} PipelineGetOptions
+ * @property {At} [at] - As it was at this revision or time.
+ */
+
+/**
+ * `pipeline.get` as a command.
+ * @typedef {{ command: "pipeline.get", pipeline: PipelineName } & PipelineGetOptions} PipelineGetCommand
+ */
+
+/**
+ * Optional fields of `pipeline.output`.
+ * @typedef {object} PipelineOutputOptions
+ * @property {At} [at] - As it was at this revision or time.
+ */
+
+/**
+ * `pipeline.output` as a command.
+ * @typedef {{ command: "pipeline.output", pipeline: PipelineName, stage: StageName } & PipelineOutputOptions} PipelineOutputCommand
+ */
+
+/**
+ * Optional fields of `pipeline.list`.
+ * @typedef {object} PipelineListOptions
+ * @property {At} [at] - As it was at this revision or time.
+ * @property {PipelineName | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null} [limit] - The maximum number of results.
+ * @property {PipelineStatus | null} [status] - Only pipelines with this status. If omitted, any status.
+ */
+
+/**
+ * `pipeline.list` as a command.
+ * @typedef {{ command: "pipeline.list" } & PipelineListOptions} PipelineListCommand
+ */
+
+/**
+ * Optional fields of `checkpoint.save`.
+ * @typedef {object} CheckpointSaveOptions
+ * @property {string | null} [description] - Human-readable description. Default: none.
+ * @property {CheckpointLabel | null} [label] - A label. Labelled checkpoints are not removed by retention rules. Default: none.
+ * @property {Json} [metadata] - An object to filter lists by. Default: none.
+ * @property {CheckpointId | null} [parent] - The checkpoint that this one continues. If omitted, the head of the task.
+ * @property {Token | null} [token] - The token of the task's lease. Required if the task exists in this workspace. If omitted
+ *   for any other unit of work, no token is checked.
+ */
+
+/**
+ * `checkpoint.save` as a command.
+ * @typedef {{ command: "checkpoint.save", task: TaskId, state: Json } & CheckpointSaveOptions} CheckpointSaveCommand
+ */
+
+/**
+ * Optional fields of `checkpoint.restore`.
+ * @typedef {object} CheckpointRestoreOptions
+ * @property {Token | null} [token] - The token of the task's lease. Required if the task is leased; if omitted otherwise, no
+ *   token is checked.
+ */
+
+/**
+ * `checkpoint.restore` as a command.
+ * @typedef {{ command: "checkpoint.restore", checkpoint: CheckpointId } & CheckpointRestoreOptions} CheckpointRestoreCommand
+ */
+
+/**
+ * Optional fields of `checkpoint.fork`.
+ * @typedef {object} CheckpointForkOptions
+ * @property {Token | null} [token] - The token of that task's lease. Required if the task is leased; if omitted otherwise, no
+ *   token is checked.
+ */
+
+/**
+ * `checkpoint.fork` as a command.
+ * @typedef {{ command: "checkpoint.fork", checkpoint: CheckpointId, task: TaskId } & CheckpointForkOptions} CheckpointForkCommand
+ */
+
+/**
+ * Optional fields of `checkpoint.label`.
+ * @typedef {object} CheckpointLabelOptions
+ * @property {CheckpointLabel | null} [label] - The new label. If omitted, the label is removed.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `checkpoint.label` as a command.
+ * @typedef {{ command: "checkpoint.label", checkpoint: CheckpointId } & CheckpointLabelOptions} CheckpointLabelCommand
+ */
+
+/**
+ * Optional fields of `checkpoint.prune`.
+ * @typedef {object} CheckpointPruneOptions
+ * @property {boolean} [all] - Also delete the head and labelled checkpoints.
+ * @property {number | null} [keep] - The number of newest checkpoints to keep. Labelled ones are not counted unless `all` is
+ *   set. If omitted, the number is not a bound.
+ * @property {number | null} [older_than_ms] - The minimum age of a deleted checkpoint in milliseconds. If omitted, age is not a bound.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `checkpoint.prune` as a command.
+ * @typedef {{ command: "checkpoint.prune", task: TaskId } & CheckpointPruneOptions} CheckpointPruneCommand
+ */
+
+/**
+ * Optional fields of `checkpoint.retain`.
+ * @typedef {object} CheckpointRetainOptions
+ * @property {number | null} [keep] - The number of newest checkpoints to keep per task; labelled ones are not counted. If
+ *   omitted, the number is not a bound.
+ * @property {number | null} [max_age_ms] - The maximum age in milliseconds. If omitted, age is not a bound.
+ * @property {Pattern | null} [task] - The tasks that the rule applies to. If omitted, all tasks without a more specific rule.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `checkpoint.retain` as a command.
+ * @typedef {{ command: "checkpoint.retain" } & CheckpointRetainOptions} CheckpointRetainCommand
+ */
+
+/**
+ * Optional fields of `checkpoint.latest`.
+ * @typedef {object} CheckpointLatestOptions
+ * @property {At} [at] - As it was at this revision or time.
+ */
+
+/**
+ * `checkpoint.latest` as a command.
+ * @typedef {{ command: "checkpoint.latest", task: TaskId } & CheckpointLatestOptions} CheckpointLatestCommand
+ */
+
+/**
+ * Optional fields of `checkpoint.get`.
+ * @typedef {object} CheckpointGetOptions
+ * @property {At} [at] - As it was at this revision or time.
+ */
+
+/**
+ * `checkpoint.get` as a command.
+ * @typedef {{ command: "checkpoint.get", checkpoint: CheckpointId } & CheckpointGetOptions} CheckpointGetCommand
+ */
+
+/**
+ * Optional fields of `checkpoint.list`.
+ * @typedef {object} CheckpointListOptions
+ * @property {At} [at] - As it was at this revision or time.
+ * @property {CheckpointId | null} [before] - Only checkpoints older than this one. If omitted, any.
+ * @property {CheckpointId | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {CheckpointLabel | null} [label] - Only checkpoints with this label. If omitted, any.
+ * @property {number | null} [limit] - The maximum number of results.
+ * @property {Json} [metadata] - Only checkpoints whose metadata contains this object, as `@>` of `PostgreSQL` defines it.
+ *   If omitted, any.
+ * @property {TaskId | null} [task] - Only checkpoints of this task. If omitted, of all tasks.
+ */
+
+/**
+ * `checkpoint.list` as a command.
+ * @typedef {{ command: "checkpoint.list" } & CheckpointListOptions} CheckpointListCommand
+ */
+
+/**
+ * Optional fields of `checkpoint.retention`.
+ * @typedef {object} CheckpointRetentionOptions
+ * @property {At} [at] - As it was at this revision or time.
+ */
+
+/**
+ * `checkpoint.retention` as a command.
+ * @typedef {{ command: "checkpoint.retention" } & CheckpointRetentionOptions} CheckpointRetentionCommand
+ */
+
+/**
+ * Optional fields of `artifact.delete`.
+ * @typedef {object} ArtifactDeleteOptions
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `artifact.delete` as a command.
+ * @typedef {{ command: "artifact.delete", artifact: ArtifactId } & ArtifactDeleteOptions} ArtifactDeleteCommand
+ */
+
+/**
+ * Optional fields of `artifact.get`.
+ * @typedef {object} ArtifactGetOptions
+ * @property {At} [at] - As it was at this revision or time.
+ */
+
+/**
+ * `artifact.get` as a command.
+ * @typedef {{ command: "artifact.get", artifact: ArtifactId } & ArtifactGetOptions} ArtifactGetCommand
+ */
+
+/**
+ * Optional fields of `artifact.list`.
+ * @typedef {object} ArtifactListOptions
+ * @property {At} [at] - As it was at this revision or time.
+ * @property {ArtifactId | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {boolean} [free] - Only artifacts that nothing references.
+ * @property {number | null} [limit] - The maximum number of results.
+ * @property {ContentName | null} [name] - Only artifacts with this name. If omitted, any name.
+ */
+
+/**
+ * `artifact.list` as a command.
+ * @typedef {{ command: "artifact.list" } & ArtifactListOptions} ArtifactListCommand
+ */
+
+/**
+ * Optional fields of `secret.delete`.
+ * @typedef {object} SecretDeleteOptions
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `secret.delete` as a command.
+ * @typedef {{ command: "secret.delete", secret: SecretId } & SecretDeleteOptions} SecretDeleteCommand
+ */
+
+/**
+ * Optional fields of `secret.get`.
+ * @typedef {object} SecretGetOptions
+ * @property {At} [at] - As it was at this revision or time.
+ */
+
+/**
+ * `secret.get` as a command.
+ * @typedef {{ command: "secret.get", secret: SecretId } & SecretGetOptions} SecretGetCommand
+ */
+
+/**
+ * Optional fields of `secret.list`.
+ * @typedef {object} SecretListOptions
+ * @property {At} [at] - As it was at this revision or time.
+ * @property {SecretId | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null} [limit] - The maximum number of results.
+ */
+
+/**
+ * `secret.list` as a command.
+ * @typedef {{ command: "secret.list" } & SecretListOptions} SecretListCommand
+ */
+
+/**
+ * Optional fields of `handoff.offer`.
+ * @typedef {object} HandoffOfferOptions
+ * @property {ApprovalWanted | null} [approval] - Require an approval: `true`, or an object that names the approvers and how long an
+ *   approval is valid.
+ * @property {Json} [artifacts] - References to what the work has produced: a list, usually of artifact ids. Default: none.
+ * @property {number | null} [deadline_ms] - How long the receiver has to accept, in milliseconds.
+ * @property {Selected[]} [keys] - Keys to hand over, as `namespace/key`. Keys in the giver's own namespace move to the
+ *   receiver's; others stay where they are. The answer to `handoff.accept` contains their
+ *   values.
+ * @property {Json} [notes] - Further notes for the receiver, as any JSON. Default: none.
+ * @property {OnLoop | null} [on_loop] - What to do if the task is handed around in a loop.
+ * @property {Json} [output_keys] - Names of what the work has produced, as any JSON. Default: none.
+ * @property {string | null} [reason] - The reason, which is recorded. Default: none.
+ * @property {number | null} [redeliver_ms] - How long after a delivery without an answer it is delivered again, in milliseconds.
+ * @property {Json} [remaining_work] - Remaining work, as any JSON. Default: none.
+ * @property {Record<string, Json>} [state] - Context for the receiver as a flat object.
+ * @property {TaskId | null} [task] - The task to hand over. If omitted, only context and keys are handed over.
+ * @property {Token | null} [token] - The token of the giver's lease. Required with `task`; if omitted, there is no task.
+ * @property {Traceparent | null} [traceparent] - W3C trace context (`traceparent`). Default: none.
+ * @property {Json} [work_completed] - Completed work, as any JSON. Default: none.
+ */
+
+/**
+ * `handoff.offer` as a command.
+ * @typedef {{ command: "handoff.offer", to: Receiver } & HandoffOfferOptions} HandoffOfferCommand
+ */
+
+/**
+ * Optional fields of `handoff.execute`.
+ * @typedef {object} HandoffExecuteOptions
+ * @property {ApprovalWanted | null} [approval] - Require an approval: `true`, or an object that names the approvers and how long an
+ *   approval is valid.
+ * @property {Json} [artifacts] - References to what the work has produced: a list, usually of artifact ids. Default: none.
+ * @property {number | null} [deadline_ms] - How long the receiver has to accept, in milliseconds.
+ * @property {Selected[]} [keys] - Keys to hand over, as `namespace/key`. Keys in the giver's own namespace move to the
+ *   receiver's; others stay where they are. The answer to `handoff.accept` contains their
+ *   values.
+ * @property {Json} [notes] - Further notes for the receiver, as any JSON. Default: none.
+ * @property {OnLoop | null} [on_loop] - What to do if the task is handed around in a loop.
+ * @property {Json} [output_keys] - Names of what the work has produced, as any JSON. Default: none.
+ * @property {string | null} [reason] - The reason, which is recorded. Default: none.
+ * @property {number | null} [redeliver_ms] - How long after a delivery without an answer it is delivered again, in milliseconds.
+ * @property {Json} [remaining_work] - Remaining work, as any JSON. Default: none.
+ * @property {Record<string, Json>} [state] - Context for the receiver as a flat object.
+ * @property {TaskId | null} [task] - The task to hand over. If omitted, only context and keys are handed over.
+ * @property {Token | null} [token] - The token of the giver's lease. Required with `task`; if omitted, there is no task.
+ * @property {Traceparent | null} [traceparent] - W3C trace context (`traceparent`). Default: none.
+ * @property {Json} [work_completed] - Completed work, as any JSON. Default: none.
+ */
+
+/**
+ * `handoff.execute` as a command.
+ * @typedef {{ command: "handoff.execute", to: Receiver } & HandoffExecuteOptions} HandoffExecuteCommand
+ */
+
+/**
+ * Optional fields of `handoff.validate`.
+ * @typedef {object} HandoffValidateOptions
+ * @property {ApprovalWanted | null} [approval] - Require an approval: `true`, or an object that names the approvers and how long an
+ *   approval is valid.
+ * @property {Json} [artifacts] - References to what the work has produced: a list, usually of artifact ids. Default: none.
+ * @property {number | null} [deadline_ms] - How long the receiver has to accept, in milliseconds.
+ * @property {Selected[]} [keys] - Keys to hand over, as `namespace/key`. Keys in the giver's own namespace move to the
+ *   receiver's; others stay where they are. The answer to `handoff.accept` contains their
+ *   values.
+ * @property {Json} [notes] - Further notes for the receiver, as any JSON. Default: none.
+ * @property {OnLoop | null} [on_loop] - What to do if the task is handed around in a loop.
+ * @property {Json} [output_keys] - Names of what the work has produced, as any JSON. Default: none.
+ * @property {string | null} [reason] - The reason, which is recorded. Default: none.
+ * @property {number | null} [redeliver_ms] - How long after a delivery without an answer it is delivered again, in milliseconds.
+ * @property {Json} [remaining_work] - Remaining work, as any JSON. Default: none.
+ * @property {Record<string, Json>} [state] - Context for the receiver as a flat object.
+ * @property {TaskId | null} [task] - The task to hand over. If omitted, only context and keys are handed over.
+ * @property {Token | null} [token] - The token of the giver's lease. Required with `task`; if omitted, there is no task.
+ * @property {Traceparent | null} [traceparent] - W3C trace context (`traceparent`). Default: none.
+ * @property {Json} [work_completed] - Completed work, as any JSON. Default: none.
+ */
+
+/**
+ * `handoff.validate` as a command.
+ * @typedef {{ command: "handoff.validate", to: Receiver } & HandoffValidateOptions} HandoffValidateCommand
+ */
+
+/**
+ * Optional fields of `handoff.receive`.
+ * @typedef {object} HandoffReceiveOptions
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | null} [wait_ms] - How long to wait for a hand-off, in milliseconds. If omitted, the call does not wait.
+ */
+
+/**
+ * `handoff.receive` as a command.
+ * @typedef {{ command: "handoff.receive" } & HandoffReceiveOptions} HandoffReceiveCommand
+ */
+
+/**
+ * Optional fields of `handoff.accept`.
+ * @typedef {object} HandoffAcceptOptions
+ * @property {number | null} [lease_ms] - The receiver's lease of the task in milliseconds. If omitted, the length of the giver's
+ *   lease.
+ * @property {boolean} [overwrite] - Replace keys that exist in the receiver's namespace. If `false`, they are a conflict.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `handoff.accept` as a command.
+ * @typedef {{ command: "handoff.accept", handoff: HandoffId } & HandoffAcceptOptions} HandoffAcceptCommand
+ */
+
+/**
+ * Optional fields of `handoff.reject`.
+ * @typedef {object} HandoffRejectOptions
+ * @property {string | null} [reason] - The reason, which is recorded. Default: none.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `handoff.reject` as a command.
+ * @typedef {{ command: "handoff.reject", handoff: HandoffId } & HandoffRejectOptions} HandoffRejectCommand
+ */
+
+/**
+ * Optional fields of `handoff.complete`.
+ * @typedef {object} HandoffCompleteOptions
+ * @property {Record<string, Json>} [changes] - The changed members of the hand-off's `state`.
+ * @property {Json} [result] - The result. Default: none.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `handoff.complete` as a command.
+ * @typedef {{ command: "handoff.complete", handoff: HandoffId } & HandoffCompleteOptions} HandoffCompleteCommand
+ */
+
+/**
+ * Optional fields of `handoff.cancel`.
+ * @typedef {object} HandoffCancelOptions
+ * @property {string | null} [reason] - The reason, which is recorded. Default: none.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `handoff.cancel` as a command.
+ * @typedef {{ command: "handoff.cancel", handoff: HandoffId } & HandoffCancelOptions} HandoffCancelCommand
+ */
+
+/**
+ * Optional fields of `handoff.approve`.
+ * @typedef {object} HandoffApproveOptions
+ * @property {string | null} [digest] - The `digest` of the hand-off that is approved. If it does not match, the approval is
+ *   rejected. If omitted, it is not compared.
+ * @property {string | null} [reason] - The reason, which is recorded. Default: none.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `handoff.approve` as a command.
+ * @typedef {{ command: "handoff.approve", handoff: HandoffId } & HandoffApproveOptions} HandoffApproveCommand
+ */
+
+/**
+ * Optional fields of `handoff.get`.
+ * @typedef {object} HandoffGetOptions
+ * @property {At} [at] - As it was at this revision or time.
+ */
+
+/**
+ * `handoff.get` as a command.
+ * @typedef {{ command: "handoff.get", handoff: HandoffId } & HandoffGetOptions} HandoffGetCommand
+ */
+
+/**
+ * Optional fields of `handoff.list`.
+ * @typedef {object} HandoffListOptions
+ * @property {At} [at] - As it was at this revision or time.
+ * @property {HandoffId | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {AgentId | null} [from] - Only hand-offs of this giver. If omitted, any giver.
+ * @property {number | null} [limit] - The maximum number of results.
+ * @property {HandoffStatus | null} [status] - Only hand-offs with this status. If omitted, any status.
+ * @property {TaskId | null} [task] - Only hand-offs of this task. If omitted, any task.
+ * @property {AgentId | null} [to] - Only hand-offs that this agent may accept or has accepted. If omitted, any receiver.
+ */
+
+/**
+ * `handoff.list` as a command.
+ * @typedef {{ command: "handoff.list" } & HandoffListOptions} HandoffListCommand
+ */
+
+/**
+ * Optional fields of `handoff.history`.
+ * @typedef {object} HandoffHistoryOptions
+ * @property {At} [at] - As it was at this revision or time.
+ */
+
+/**
+ * `handoff.history` as a command.
+ * @typedef {{ command: "handoff.history", task: TaskId } & HandoffHistoryOptions} HandoffHistoryCommand
+ */
+
+/**
+ * Optional fields of `handoff.export`.
+ * @typedef {object} HandoffExportOptions
+ * @property {At} [at] - As it was at this revision or time.
+ */
+
+/**
+ * `handoff.export` as a command.
+ * @typedef {{ command: "handoff.export", handoff: HandoffId } & HandoffExportOptions} HandoffExportCommand
+ */
+
+/**
+ * Optional fields of `handoff.stats`.
+ * @typedef {object} HandoffStatsOptions
+ * @property {At} [at] - As it was at this revision or time.
+ */
+
+/**
+ * `handoff.stats` as a command.
+ * @typedef {{ command: "handoff.stats" } & HandoffStatsOptions} HandoffStatsCommand
+ */
+
+/**
+ * Optional fields of `workspace.configure`.
+ * @typedef {object} WorkspaceConfigureOptions
+ * @property {number | null} [history_age_ms] - How long to keep history, in milliseconds. If omitted, unchanged.
+ * @property {number | null} [history_count] - The number of revisions of history to keep. If omitted, unchanged.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `workspace.configure` as a command.
+ * @typedef {{ command: "workspace.configure" } & WorkspaceConfigureOptions} WorkspaceConfigureCommand
+ */
+
+/**
+ * Optional fields of `workspace.get`.
+ * @typedef {object} WorkspaceGetOptions
+ * @property {At} [at] - As it was at this revision or time.
+ */
+
+/**
+ * `workspace.get` as a command.
+ * @typedef {{ command: "workspace.get" } & WorkspaceGetOptions} WorkspaceGetCommand
+ */
+
+/**
+ * Optional fields of `workspace.list`.
+ * @typedef {object} WorkspaceListOptions
+ * @property {WorkspaceName | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null} [limit] - The maximum number of results.
+ */
+
+/**
+ * `workspace.list` as a command.
+ * @typedef {{ command: "workspace.list" } & WorkspaceListOptions} WorkspaceListCommand
+ */
+
+/**
+ * Optional fields of `workspace.fork`.
+ * @typedef {object} WorkspaceForkOptions
+ * @property {At | null} [at] - The revision or time to fork from. If omitted, the present.
+ */
+
+/**
+ * `workspace.fork` as a command.
+ * @typedef {{ command: "workspace.fork", to: WorkspaceName } & WorkspaceForkOptions} WorkspaceForkCommand
+ */
+
+/**
+ * Optional fields of `workspace.diff`.
+ * @typedef {object} WorkspaceDiffOptions
+ * @property {string | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null} [limit] - The maximum number of subjects.
+ * @property {Pattern | null} [pattern] - Only subjects that match. If omitted, all subjects.
+ * @property {At | null} [to] - The last revision or time to include. If omitted, the present.
+ */
+
+/**
+ * `workspace.diff` as a command.
+ * @typedef {{ command: "workspace.diff", from: At } & WorkspaceDiffOptions} WorkspaceDiffCommand
+ */
+
+/**
+ * Optional fields of `workspace.search`.
+ * @typedef {object} WorkspaceSearchOptions
+ * @property {string | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null} [limit] - The maximum number of results.
+ */
+
+/**
+ * `workspace.search` as a command.
+ * @typedef {{ command: "workspace.search", query: string } & WorkspaceSearchOptions} WorkspaceSearchCommand
+ */
+
+/**
+ * Optional fields of `workspace.why`.
+ * @typedef {object} WorkspaceWhyOptions
+ * @property {At | null} [at] - The revision or time to explain. If omitted, the present.
+ */
+
+/**
+ * `workspace.why` as a command.
+ * @typedef {{ command: "workspace.why", subject: string } & WorkspaceWhyOptions} WorkspaceWhyCommand
+ */
+
+/**
+ * The result of every operation, by name.
+ * @typedef {{ "state.set": Entry, "state.patch": Entry, "state.delete": Entry, "state.transfer": StateMoved, "state.get": Entry, "state.list": Page, "state.history": StateChanges, "state.snapshot": Page, "state.diff": StateChanges, "namespace.create": Namespace, "namespace.configure": Namespace, "namespace.delete": Namespace, "namespace.list": NamespaceNamespaces, "namespace.get": Namespace, "agent.register": Agent, "agent.heartbeat": Agent, "agent.leave": Agent, "agent.get": Agent, "agent.list": AgentAgents, "message.send": Message, "message.request": Answered, "message.reply": Message, "message.get": Message, "inbox.receive": MessageReceived, "inbox.ack": MessageAcked, "inbox.requeue": Message, "inbox.list": MessageMessages, "handler.register": Handler, "handler.remove": Handler, "handler.list": MessageHandlers, "topic.publish": Published, "topic.get": Topic, "topic.list": TopicTopics, "stream.create": Stream, "stream.send": Sent, "stream.receive": Frames, "stream.close": Stream, "stream.delete": Stream, "stream.get": Stream, "stream.list": StreamStreams, "rule.add": Rule, "rule.remove": Rule, "rule.list": RuleRules, "event.emit": EventEmitted, "event.history": EventPage, "reaction.add": Reaction, "reaction.remove": Reaction, "reaction.enable": Reaction, "reaction.disable": Reaction, "reaction.get": Reaction, "reaction.list": ReactionReactions, "contract.show": ContractContracts, "contract.check": ContractProblems, "context.build": Context, "lock.acquire": LockHold, "lock.renew": Hold, "lock.release": Lock, "lock.get": Lock, "lock.list": LockLocks, "semaphore.acquire": SemaphorePermit, "semaphore.renew": Permit, "semaphore.release": Semaphore, "semaphore.get": Semaphore, "semaphore.list": SemaphoreSemaphores, "task.create": Task, "task.claim": TaskClaimed, "task.heartbeat": Task, "task.progress": Task, "task.update": Task, "task.release": Task, "task.complete": TaskCompleted, "task.fail": Task, "task.cancel": Task, "task.review": Task, "task.retry": Task, "task.get": Task, "task.list": TaskTasks, "task.stats": Statistics, "task.why": Why, "task.history": TaskHistoryResult, "barrier.arrive": Arrival, "barrier.reset": Barrier, "barrier.get": Barrier, "join.create": Join, "join.wait": JoinSettled, "join.get": Join, "pipeline.create": Pipeline, "pipeline.start_stage": Stage, "pipeline.complete_stage": StageMoved, "pipeline.fail_stage": Stage, "pipeline.retry_stage": Stage, "pipeline.skip_stage": StageMoved, "pipeline.abort": Pipeline, "pipeline.delete": Pipeline, "pipeline.get": Pipeline, "pipeline.output": StageOutput, "pipeline.list": PipelinePipelines, "checkpoint.save": Checkpoint, "checkpoint.restore": Checkpoint, "checkpoint.fork": Checkpoint, "checkpoint.label": Checkpoint, "checkpoint.prune": CheckpointPruned, "checkpoint.retain": CheckpointRules, "checkpoint.latest": CheckpointLatestResult, "checkpoint.get": Checkpoint, "checkpoint.list": CheckpointCheckpoints, "checkpoint.retention": CheckpointRules, "artifact.delete": Artifact, "artifact.get": Artifact, "artifact.list": ArtifactArtifacts, "secret.delete": SecretRecord, "secret.get": SecretRecord, "secret.list": SecretSecrets, "handoff.offer": Handoff, "handoff.execute": Handoff, "handoff.validate": HandoffVerdict, "handoff.receive": HandoffReceived, "handoff.accept": HandoffAccepted, "handoff.reject": Handoff, "handoff.complete": Handoff, "handoff.cancel": Handoff, "handoff.approve": Handoff, "handoff.get": Handoff, "handoff.list": HandoffHandoffs, "handoff.history": HandoffHandoffs, "handoff.export": TransferContext, "handoff.stats": HandoffStatistics, "workspace.configure": WorkspaceWorkspace, "workspace.get": WorkspaceWorkspace, "workspace.list": WorkspaceWorkspaces, "workspace.fork": Forked, "workspace.diff": Differences, "workspace.search": Results, "workspace.why": Explanation }} Replies
+ */
+
+/**
+ * The command of every operation, by name.
+ * @typedef {{ "state.set": StateSetCommand, "state.patch": StatePatchCommand, "state.delete": StateDeleteCommand, "state.transfer": StateTransferCommand, "state.get": StateGetCommand, "state.list": StateListCommand, "state.history": StateHistoryCommand, "state.snapshot": StateSnapshotCommand, "state.diff": StateDiffCommand, "namespace.create": NamespaceCreateCommand, "namespace.configure": NamespaceConfigureCommand, "namespace.delete": NamespaceDeleteCommand, "namespace.list": NamespaceListCommand, "namespace.get": NamespaceGetCommand, "agent.register": AgentRegisterCommand, "agent.heartbeat": AgentHeartbeatCommand, "agent.leave": AgentLeaveCommand, "agent.get": AgentGetCommand, "agent.list": AgentListCommand, "message.send": MessageSendCommand, "message.request": MessageRequestCommand, "message.reply": MessageReplyCommand, "message.get": MessageGetCommand, "inbox.receive": InboxReceiveCommand, "inbox.ack": InboxAckCommand, "inbox.requeue": InboxRequeueCommand, "inbox.list": InboxListCommand, "handler.register": HandlerRegisterCommand, "handler.remove": HandlerRemoveCommand, "handler.list": HandlerListCommand, "topic.publish": TopicPublishCommand, "topic.get": TopicGetCommand, "topic.list": TopicListCommand, "stream.create": StreamCreateCommand, "stream.send": StreamSendCommand, "stream.receive": StreamReceiveCommand, "stream.close": StreamCloseCommand, "stream.delete": StreamDeleteCommand, "stream.get": StreamGetCommand, "stream.list": StreamListCommand, "rule.add": RuleAddCommand, "rule.remove": RuleRemoveCommand, "rule.list": RuleListCommand, "event.emit": EventEmitCommand, "event.history": EventHistoryCommand, "reaction.add": ReactionAddCommand, "reaction.remove": ReactionRemoveCommand, "reaction.enable": ReactionEnableCommand, "reaction.disable": ReactionDisableCommand, "reaction.get": ReactionGetCommand, "reaction.list": ReactionListCommand, "contract.show": ContractShowCommand, "contract.check": ContractCheckCommand, "context.build": ContextBuildCommand, "lock.acquire": LockAcquireCommand, "lock.renew": LockRenewCommand, "lock.release": LockReleaseCommand, "lock.get": LockGetCommand, "lock.list": LockListCommand, "semaphore.acquire": SemaphoreAcquireCommand, "semaphore.renew": SemaphoreRenewCommand, "semaphore.release": SemaphoreReleaseCommand, "semaphore.get": SemaphoreGetCommand, "semaphore.list": SemaphoreListCommand, "task.create": TaskCreateCommand, "task.claim": TaskClaimCommand, "task.heartbeat": TaskHeartbeatCommand, "task.progress": TaskProgressCommand, "task.update": TaskUpdateCommand, "task.release": TaskReleaseCommand, "task.complete": TaskCompleteCommand, "task.fail": TaskFailCommand, "task.cancel": TaskCancelCommand, "task.review": TaskReviewCommand, "task.retry": TaskRetryCommand, "task.get": TaskGetCommand, "task.list": TaskListCommand, "task.stats": TaskStatsCommand, "task.why": TaskWhyCommand, "task.history": TaskHistoryCommand, "barrier.arrive": BarrierArriveCommand, "barrier.reset": BarrierResetCommand, "barrier.get": BarrierGetCommand, "join.create": JoinCreateCommand, "join.wait": JoinWaitCommand, "join.get": JoinGetCommand, "pipeline.create": PipelineCreateCommand, "pipeline.start_stage": PipelineStartStageCommand, "pipeline.complete_stage": PipelineCompleteStageCommand, "pipeline.fail_stage": PipelineFailStageCommand, "pipeline.retry_stage": PipelineRetryStageCommand, "pipeline.skip_stage": PipelineSkipStageCommand, "pipeline.abort": PipelineAbortCommand, "pipeline.delete": PipelineDeleteCommand, "pipeline.get": PipelineGetCommand, "pipeline.output": PipelineOutputCommand, "pipeline.list": PipelineListCommand, "checkpoint.save": CheckpointSaveCommand, "checkpoint.restore": CheckpointRestoreCommand, "checkpoint.fork": CheckpointForkCommand, "checkpoint.label": CheckpointLabelCommand, "checkpoint.prune": CheckpointPruneCommand, "checkpoint.retain": CheckpointRetainCommand, "checkpoint.latest": CheckpointLatestCommand, "checkpoint.get": CheckpointGetCommand, "checkpoint.list": CheckpointListCommand, "checkpoint.retention": CheckpointRetentionCommand, "artifact.delete": ArtifactDeleteCommand, "artifact.get": ArtifactGetCommand, "artifact.list": ArtifactListCommand, "secret.delete": SecretDeleteCommand, "secret.get": SecretGetCommand, "secret.list": SecretListCommand, "handoff.offer": HandoffOfferCommand, "handoff.execute": HandoffExecuteCommand, "handoff.validate": HandoffValidateCommand, "handoff.receive": HandoffReceiveCommand, "handoff.accept": HandoffAcceptCommand, "handoff.reject": HandoffRejectCommand, "handoff.complete": HandoffCompleteCommand, "handoff.cancel": HandoffCancelCommand, "handoff.approve": HandoffApproveCommand, "handoff.get": HandoffGetCommand, "handoff.list": HandoffListCommand, "handoff.history": HandoffHistoryCommand, "handoff.export": HandoffExportCommand, "handoff.stats": HandoffStatsCommand, "workspace.configure": WorkspaceConfigureCommand, "workspace.get": WorkspaceGetCommand, "workspace.list": WorkspaceListCommand, "workspace.fork": WorkspaceForkCommand, "workspace.diff": WorkspaceDiffCommand, "workspace.search": WorkspaceSearchCommand, "workspace.why": WorkspaceWhyCommand }} Commands
+ */
+
+/**
+ * The names of all operations.
+ * @typedef {keyof Commands} OperationName
+ */
+
+/**
+ * The names of the operations that change something.
+ * @typedef {"state.set" | "state.patch" | "state.delete" | "state.transfer" | "namespace.create" | "namespace.configure" | "namespace.delete" | "agent.register" | "agent.heartbeat" | "agent.leave" | "message.send" | "message.request" | "message.reply" | "inbox.receive" | "inbox.ack" | "inbox.requeue" | "handler.register" | "handler.remove" | "topic.publish" | "stream.create" | "stream.send" | "stream.receive" | "stream.close" | "stream.delete" | "rule.add" | "rule.remove" | "event.emit" | "reaction.add" | "reaction.remove" | "reaction.enable" | "reaction.disable" | "lock.acquire" | "lock.renew" | "lock.release" | "semaphore.acquire" | "semaphore.renew" | "semaphore.release" | "task.create" | "task.claim" | "task.heartbeat" | "task.progress" | "task.update" | "task.release" | "task.complete" | "task.fail" | "task.cancel" | "task.review" | "task.retry" | "barrier.arrive" | "barrier.reset" | "join.create" | "join.wait" | "pipeline.create" | "pipeline.start_stage" | "pipeline.complete_stage" | "pipeline.fail_stage" | "pipeline.retry_stage" | "pipeline.skip_stage" | "pipeline.abort" | "pipeline.delete" | "checkpoint.save" | "checkpoint.restore" | "checkpoint.fork" | "checkpoint.label" | "checkpoint.prune" | "checkpoint.retain" | "artifact.delete" | "secret.delete" | "handoff.offer" | "handoff.execute" | "handoff.validate" | "handoff.receive" | "handoff.accept" | "handoff.reject" | "handoff.complete" | "handoff.cancel" | "handoff.approve" | "workspace.configure"} ChangeName
+ */
+
+/**
+ * Any command or query.
+ * @typedef {Commands[OperationName]} Command
+ */
+
+/**
+ * A command of a transaction.
+ * @typedef {Commands[ChangeName]} TransactionCommand
+ */
+
+/**
+ * What every event has. `last` marks the last event of a commit that a watch receives.
+ * @typedef {object} EventEnvelope
+ * @property {number} revision - The revision of the commit.
+ * @property {number} index - The place of the event in the commit.
+ * @property {string} time - When it was committed.
+ * @property {string} agent - The agent that caused it.
+ * @property {string} subject - What it is about, such as `state/shared/plan`.
+ * @property {boolean} [last] - Whether it is the last event of its commit for this watch.
+ * @property {boolean} [live] - Whether it is not stored, so that no later watch receives it.
+ */
+
+/**
+ * `agent.forgotten`
+ * @typedef {EventEnvelope & { type: "agent.forgotten" }} AgentForgottenEvent
+ */
+
+/**
+ * `agent.joined`
+ * @typedef {EventEnvelope & { type: "agent.joined", capabilities: string[], metadata?: Json, token: Token, ttl_ms: number }} AgentJoinedEvent
+ */
+
+/**
+ * `agent.left`
+ * @typedef {EventEnvelope & { type: "agent.left" }} AgentLeftEvent
+ */
+
+/**
+ * `agent.lost`
+ * @typedef {EventEnvelope & { type: "agent.lost" }} AgentLostEvent
+ */
+
+/**
+ * `agent.seen`
+ * @typedef {EventEnvelope & { type: "agent.seen" }} AgentSeenEvent
+ */
+
+/**
+ * `artifact.deleted`
+ * @typedef {EventEnvelope & { type: "artifact.deleted", artifact: ArtifactId }} ArtifactDeletedEvent
+ */
+
+/**
+ * `artifact.expired`
+ * @typedef {EventEnvelope & { type: "artifact.expired", artifact: ArtifactId }} ArtifactExpiredEvent
+ */
+
+/**
+ * `artifact.put`
+ * @typedef {EventEnvelope & { type: "artifact.put", artifact: ArtifactId, bytes: number, keep_ms: number, media_type: MediaType, name?: ContentName, place?: string }} ArtifactPutEvent
+ */
+
+/**
+ * `barrier.arrived`
+ * @typedef {EventEnvelope & { type: "barrier.arrived", count: number, generation: Generation, name: BarrierName, party: string, until?: string, wait?: number }} BarrierArrivedEvent
+ */
+
+/**
+ * `barrier.forgotten`
+ * @typedef {EventEnvelope & { type: "barrier.forgotten", generation: Generation, name: BarrierName }} BarrierForgottenEvent
+ */
+
+/**
+ * `barrier.opened`
+ * @typedef {EventEnvelope & { type: "barrier.opened", generation: Generation, name: BarrierName }} BarrierOpenedEvent
+ */
+
+/**
+ * `barrier.passed`
+ * @typedef {EventEnvelope & { type: "barrier.passed", count: number, generation: Generation, name: BarrierName, party: string, wait: number }} BarrierPassedEvent
+ */
+
+/**
+ * `barrier.reset`
+ * @typedef {EventEnvelope & { type: "barrier.reset", generation: Generation, name: BarrierName }} BarrierResetEvent
+ */
+
+/**
+ * `barrier.withdrawn`
+ * @typedef {EventEnvelope & { type: "barrier.withdrawn", count: number, generation: Generation, left?: string, name: BarrierName, party: string, wait?: number }} BarrierWithdrawnEvent
+ */
+
+/**
+ * `checkpoint.forked`
+ * @typedef {EventEnvelope & { type: "checkpoint.forked", checkpoint: CheckpointId, source: string, task: TaskId }} CheckpointForkedEvent
+ */
+
+/**
+ * `checkpoint.labelled`
+ * @typedef {EventEnvelope & { type: "checkpoint.labelled", checkpoint: CheckpointId, label?: CheckpointLabel, task: TaskId }} CheckpointLabelledEvent
+ */
+
+/**
+ * `checkpoint.pruned`
+ * @typedef {EventEnvelope & { type: "checkpoint.pruned", bytes: number, numbers: number[][], task: TaskId, why: string }} CheckpointPrunedEvent
+ */
+
+/**
+ * `checkpoint.restored`
+ * @typedef {EventEnvelope & { type: "checkpoint.restored", checkpoint: CheckpointId, task: TaskId }} CheckpointRestoredEvent
+ */
+
+/**
+ * `checkpoint.retained`
+ * @typedef {EventEnvelope & { type: "checkpoint.retained", rule: Record<string, Json> }} CheckpointRetainedEvent
+ */
+
+/**
+ * `checkpoint.saved`
+ * @typedef {EventEnvelope & { type: "checkpoint.saved", artifacts?: string[], bytes: number, checkpoint: CheckpointId, checksum: Checksum, description?: string, label?: CheckpointLabel, metadata?: Json, parent?: CheckpointId, recipe: Record<string, Json>[], task: TaskId }} CheckpointSavedEvent
+ */
+
+/**
+ * `handoff.accepted`
+ * @typedef {EventEnvelope & { type: "handoff.accepted", handoff: HandoffId, lease_ms?: number, receipt?: Receipt, receiver?: AgentId }} HandoffAcceptedEvent
+ */
+
+/**
+ * `handoff.approved`
+ * @typedef {EventEnvelope & { type: "handoff.approved", by: string, digest: string, handoff: HandoffId, reason?: string, until: string }} HandoffApprovedEvent
+ */
+
+/**
+ * `handoff.cancelled`
+ * @typedef {EventEnvelope & { type: "handoff.cancelled", handoff: HandoffId, reason?: string }} HandoffCancelledEvent
+ */
+
+/**
+ * `handoff.completed`
+ * @typedef {EventEnvelope & { type: "handoff.completed", changes?: Record<string, Json>, handoff: HandoffId, result?: Json }} HandoffCompletedEvent
+ */
+
+/**
+ * `handoff.delivered`
+ * @typedef {EventEnvelope & { type: "handoff.delivered", handoff: HandoffId, receiver?: AgentId, until: string, wait?: number }} HandoffDeliveredEvent
+ */
+
+/**
+ * `handoff.executed`
+ * @typedef {EventEnvelope & { type: "handoff.executed", approval?: Approval, artifacts?: Json, content: string, created_at: Timestamp, deadline: Timestamp, deliveries?: number, digest: string, from: AgentId, hops: number, id: HandoffId, keys?: Selected[], notes?: Json, on_loop?: OnLoop, output_keys?: Json, reason?: string, redeliver_ms: number, remaining_work?: Json, state?: Record<string, Json>, status: HandoffStatus, steps: Step[], task: TaskId, to: Receiver, traceparent?: Traceparent, updated_at: Timestamp, work_completed?: Json }} HandoffExecutedEvent
+ */
+
+/**
+ * `handoff.expired`
+ * @typedef {EventEnvelope & { type: "handoff.expired", handoff: HandoffId, reason?: string }} HandoffExpiredEvent
+ */
+
+/**
+ * `handoff.failed`
+ * @typedef {EventEnvelope & { type: "handoff.failed", error?: Json, handoff: HandoffId }} HandoffFailedEvent
+ */
+
+/**
+ * `handoff.gave_up`
+ * @typedef {EventEnvelope & { type: "handoff.gave_up", left: string, receiver?: AgentId, wait: number }} HandoffGaveUpEvent
+ */
+
+/**
+ * `handoff.offered`
+ * @typedef {EventEnvelope & { type: "handoff.offered", approval?: Approval, artifacts?: Json, content: string, created_at: Timestamp, deadline: Timestamp, deliveries?: number, digest: string, from: AgentId, hops: number, id: HandoffId, keys?: Selected[], notes?: Json, on_loop?: OnLoop, output_keys?: Json, reason?: string, redeliver_ms: number, remaining_work?: Json, state?: Record<string, Json>, status: HandoffStatus, steps: Step[], task?: TaskId, to: Receiver, traceparent?: Traceparent, updated_at: Timestamp, work_completed?: Json }} HandoffOfferedEvent
+ */
+
+/**
+ * `handoff.queued`
+ * @typedef {EventEnvelope & { type: "handoff.queued", receiver?: AgentId, until: string, wait: number }} HandoffQueuedEvent
+ */
+
+/**
+ * `handoff.refused`
+ * @typedef {EventEnvelope & { type: "handoff.refused", approval?: Approval, artifacts?: Json, content: string, created_at: Timestamp, deadline: Timestamp, deliveries?: number, digest: string, from: AgentId, hops: number, id: HandoffId, keys?: Selected[], notes?: Json, on_loop?: OnLoop, output_keys?: Json, reason?: string, redeliver_ms: number, remaining_work?: Json, state?: Record<string, Json>, status: HandoffStatus, steps: Step[], task: TaskId, to: Receiver, traceparent?: Traceparent, updated_at: Timestamp, work_completed?: Json }} HandoffRefusedEvent
+ */
+
+/**
+ * `handoff.rejected`
+ * @typedef {EventEnvelope & { type: "handoff.rejected", by: string, handoff: HandoffId, reason?: string }} HandoffRejectedEvent
+ */
+
+/**
+ * `handoff.undelivered`
+ * @typedef {EventEnvelope & { type: "handoff.undelivered", handoff: HandoffId }} HandoffUndeliveredEvent
+ */
+
+/**
+ * `join.answered`
+ * @typedef {EventEnvelope & { type: "join.answered", join: JoinId, wait: number, waiter: string }} JoinAnsweredEvent
+ */
+
+/**
+ * `join.created`
+ * @typedef {EventEnvelope & { type: "join.created", deadline?: Timestamp, group?: GroupName, join: JoinId, need: Need, tasks?: TaskId[] }} JoinCreatedEvent
+ */
+
+/**
+ * `join.gave_up`
+ * @typedef {EventEnvelope & { type: "join.gave_up", join: JoinId, left: string, wait: number, waiter: string }} JoinGaveUpEvent
+ */
+
+/**
+ * `join.queued`
+ * @typedef {EventEnvelope & { type: "join.queued", join: JoinId, until: string, wait: number, waiter: string }} JoinQueuedEvent
+ */
+
+/**
+ * `join.settled`
+ * @typedef {EventEnvelope & { type: "join.settled", join: JoinId, reason?: string, status: JoinStatus }} JoinSettledEvent
+ */
+
+/**
+ * `lock.acquired`
+ * @typedef {EventEnvelope & { type: "lock.acquired", holder: string, name: LockName, token: Token, ttl_ms?: number, wait?: number }} LockAcquiredEvent
+ */
+
+/**
+ * `lock.dropped`
+ * @typedef {EventEnvelope & { type: "lock.dropped", name: LockName, token: Token }} LockDroppedEvent
+ */
+
+/**
+ * `lock.expired`
+ * @typedef {EventEnvelope & { type: "lock.expired", name: LockName, token: Token }} LockExpiredEvent
+ */
+
+/**
+ * `lock.gave_up`
+ * @typedef {EventEnvelope & { type: "lock.gave_up", left: string, name: LockName, wait: number, waiter: string }} LockGaveUpEvent
+ */
+
+/**
+ * `lock.queued`
+ * @typedef {EventEnvelope & { type: "lock.queued", name: LockName, ttl_ms?: number, until: string, wait: number, waiter: string }} LockQueuedEvent
+ */
+
+/**
+ * `lock.released`
+ * @typedef {EventEnvelope & { type: "lock.released", name: LockName, token: Token }} LockReleasedEvent
+ */
+
+/**
+ * `lock.renewed`
+ * @typedef {EventEnvelope & { type: "lock.renewed", name: LockName, ttl_ms?: number }} LockRenewedEvent
+ */
+
+/**
+ * `message.acked`
+ * @typedef {EventEnvelope & { type: "message.acked", message: MessageId, to: AgentId }} MessageAckedEvent
+ */
+
+/**
+ * `message.delivered`
+ * @typedef {EventEnvelope & { type: "message.delivered", message: MessageId, to: AgentId, until: string, wait?: number }} MessageDeliveredEvent
+ */
+
+/**
+ * `message.died`
+ * @typedef {EventEnvelope & { type: "message.died", message: MessageId, to: AgentId }} MessageDiedEvent
+ */
+
+/**
+ * `message.expired`
+ * @typedef {EventEnvelope & { type: "message.expired", message: MessageId, to: AgentId }} MessageExpiredEvent
+ */
+
+/**
+ * `message.gave_up`
+ * @typedef {EventEnvelope & { type: "message.gave_up", left: string, message?: MessageId, receiver: string, wait: number }} MessageGaveUpEvent
+ */
+
+/**
+ * `message.handler_added`
+ * @typedef {EventEnvelope & { type: "message.handler_added", handler: HandlerName, holder: string }} MessageHandlerAddedEvent
+ */
+
+/**
+ * `message.handler_removed`
+ * @typedef {EventEnvelope & { type: "message.handler_removed", handler: HandlerName, holder: string }} MessageHandlerRemovedEvent
+ */
+
+/**
+ * `message.handlers_gone`
+ * @typedef {EventEnvelope & { type: "message.handlers_gone", holder: string }} MessageHandlersGoneEvent
+ */
+
+/**
+ * `message.lost`
+ * @typedef {EventEnvelope & { type: "message.lost", message: MessageId, to: AgentId, wait: number }} MessageLostEvent
+ */
+
+/**
+ * `message.queued`
+ * @typedef {EventEnvelope & { type: "message.queued", receiver: string, redeliver_ms?: number, until: string, wait: number }} MessageQueuedEvent
+ */
+
+/**
+ * `message.rejoined`
+ * @typedef {EventEnvelope & { type: "message.rejoined", message: MessageId, requester: string, to: AgentId, wait: number }} MessageRejoinedEvent
+ */
+
+/**
+ * `message.replied`
+ * @typedef {EventEnvelope & { type: "message.replied", answer: Record<string, Json>, holds?: boolean, message: MessageId, to: AgentId, wait?: number }} MessageRepliedEvent
+ */
+
+/**
+ * `message.requeued`
+ * @typedef {EventEnvelope & { type: "message.requeued", message: MessageId, to: AgentId }} MessageRequeuedEvent
+ */
+
+/**
+ * `message.rerouted`
+ * @typedef {EventEnvelope & { type: "message.rerouted", message: MessageId, next: string, to: AgentId }} MessageReroutedEvent
+ */
+
+/**
+ * `message.returned`
+ * @typedef {EventEnvelope & { type: "message.returned", message: MessageId, to: AgentId }} MessageReturnedEvent
+ */
+
+/**
+ * `message.sent`
+ * @typedef {EventEnvelope & { type: "message.sent", body: Json, expires_at?: Timestamp, holds?: boolean, message: MessageId, reply_to?: MessageId, request?: MessageId, thread?: MessageId, to: AgentId, traceparent?: Traceparent }} MessageSentEvent
+ */
+
+/**
+ * `message.timed_out`
+ * @typedef {EventEnvelope & { type: "message.timed_out", message: MessageId, to: AgentId, wait: number }} MessageTimedOutEvent
+ */
+
+/**
+ * `namespace.configured`
+ * @typedef {EventEnvelope & { type: "namespace.configured", name: NamespaceName, rules: Rules }} NamespaceConfiguredEvent
+ */
+
+/**
+ * `namespace.created`
+ * @typedef {EventEnvelope & { type: "namespace.created", name: NamespaceName, rules: Rules }} NamespaceCreatedEvent
+ */
+
+/**
+ * `namespace.deleted`
+ * @typedef {EventEnvelope & { type: "namespace.deleted", name: NamespaceName }} NamespaceDeletedEvent
+ */
+
+/**
+ * `pipeline.aborted`
+ * @typedef {EventEnvelope & { type: "pipeline.aborted", pipeline: PipelineName, reason?: string }} PipelineAbortedEvent
+ */
+
+/**
+ * `pipeline.completed`
+ * @typedef {EventEnvelope & { type: "pipeline.completed", pipeline: PipelineName }} PipelineCompletedEvent
+ */
+
+/**
+ * `pipeline.created`
+ * @typedef {EventEnvelope & { type: "pipeline.created", automatic?: boolean, input?: Json, metadata?: Json, pipeline: PipelineName, stages: Stage[], traceparent?: Traceparent }} PipelineCreatedEvent
+ */
+
+/**
+ * `pipeline.deleted`
+ * @typedef {EventEnvelope & { type: "pipeline.deleted", pipeline: PipelineName }} PipelineDeletedEvent
+ */
+
+/**
+ * `pipeline.failed`
+ * @typedef {EventEnvelope & { type: "pipeline.failed", pipeline: PipelineName }} PipelineFailedEvent
+ */
+
+/**
+ * `pipeline.stage_completed`
+ * @typedef {EventEnvelope & { type: "pipeline.stage_completed", output?: Json, pipeline: PipelineName, stage: StageName }} PipelineStageCompletedEvent
+ */
+
+/**
+ * `pipeline.stage_failed`
+ * @typedef {EventEnvelope & { type: "pipeline.stage_failed", error: Json, pipeline: PipelineName, stage: StageName }} PipelineStageFailedEvent
+ */
+
+/**
+ * `pipeline.stage_ready`
+ * @typedef {EventEnvelope & { type: "pipeline.stage_ready", pipeline: PipelineName, stage: StageName, tasks?: string[] }} PipelineStageReadyEvent
+ */
+
+/**
+ * `pipeline.stage_retried`
+ * @typedef {EventEnvelope & { type: "pipeline.stage_retried", pipeline: PipelineName, stage: StageName }} PipelineStageRetriedEvent
+ */
+
+/**
+ * `pipeline.stage_skipped`
+ * @typedef {EventEnvelope & { type: "pipeline.stage_skipped", pipeline: PipelineName, reason?: string, stage: StageName }} PipelineStageSkippedEvent
+ */
+
+/**
+ * `pipeline.stage_started`
+ * @typedef {EventEnvelope & { type: "pipeline.stage_started", input?: Json, pipeline: PipelineName, stage: StageName, worker: string }} PipelineStageStartedEvent
+ */
+
+/**
+ * `reaction.added`
+ * @typedef {EventEnvelope & { type: "reaction.added", do?: Json[], enabled: boolean, on: ReactionOn, reaction: string, replaced: boolean, webhook?: Webhook }} ReactionAddedEvent
+ */
+
+/**
+ * `reaction.call_begun`
+ * @typedef {EventEnvelope & { type: "reaction.call_begun", attempt: number, call: number, reaction: string, until: string }} ReactionCallBegunEvent
+ */
+
+/**
+ * `reaction.call_dead`
+ * @typedef {EventEnvelope & { type: "reaction.call_dead", attempt: number, call: number, detail: string, reaction: string }} ReactionCallDeadEvent
+ */
+
+/**
+ * `reaction.call_done`
+ * @typedef {EventEnvelope & { type: "reaction.call_done", attempt: number, call: number, reaction: string, status: number }} ReactionCallDoneEvent
+ */
+
+/**
+ * `reaction.call_failed`
+ * @typedef {EventEnvelope & { type: "reaction.call_failed", again_at: string, attempt: number, call: number, detail: string, reaction: string }} ReactionCallFailedEvent
+ */
+
+/**
+ * `reaction.called`
+ * @typedef {EventEnvelope & { type: "reaction.called", body: Record<string, Json>, call: number, give_up_at: string, reaction: string }} ReactionCalledEvent
+ */
+
+/**
+ * `reaction.disabled`
+ * @typedef {EventEnvelope & { type: "reaction.disabled", reaction: string }} ReactionDisabledEvent
+ */
+
+/**
+ * `reaction.enabled`
+ * @typedef {EventEnvelope & { type: "reaction.enabled", reaction: string }} ReactionEnabledEvent
+ */
+
+/**
+ * `reaction.failed`
+ * @typedef {EventEnvelope & { type: "reaction.failed", cause: number, code: string, command: number, detail: string, reaction: string }} ReactionFailedEvent
+ */
+
+/**
+ * `reaction.ran`
+ * @typedef {EventEnvelope & { type: "reaction.ran", by: string, cause: number, depth: number, events: number, reaction: string }} ReactionRanEvent
+ */
+
+/**
+ * `reaction.removed`
+ * @typedef {EventEnvelope & { type: "reaction.removed", reaction: string }} ReactionRemovedEvent
+ */
+
+/**
+ * `reaction.sealed`
+ * @typedef {EventEnvelope & { type: "reaction.sealed", reaction: string, secret: string }} ReactionSealedEvent
+ */
+
+/**
+ * `reaction.stopped`
+ * @typedef {EventEnvelope & { type: "reaction.stopped", cause: number, limit?: number, max: number, reaction: string }} ReactionStoppedEvent
+ */
+
+/**
+ * `rule.added`
+ * @typedef {EventEnvelope & { type: "rule.added", check: Check, message?: string, name: RuleName, on?: RuleOn, replaced: boolean, severity?: Severity }} RuleAddedEvent
+ */
+
+/**
+ * `rule.removed`
+ * @typedef {EventEnvelope & { type: "rule.removed", name: RuleName }} RuleRemovedEvent
+ */
+
+/**
+ * `secret.deleted`
+ * @typedef {EventEnvelope & { type: "secret.deleted", secret: SecretId }} SecretDeletedEvent
+ */
+
+/**
+ * `secret.expired`
+ * @typedef {EventEnvelope & { type: "secret.expired", secret: SecretId }} SecretExpiredEvent
+ */
+
+/**
+ * `secret.put`
+ * @typedef {EventEnvelope & { type: "secret.put", bytes: number, expires_at?: string, name?: string, secret: SecretId }} SecretPutEvent
+ */
+
+/**
+ * `secret.revealed`
+ * @typedef {EventEnvelope & { type: "secret.revealed", secret: SecretId }} SecretRevealedEvent
+ */
+
+/**
+ * `semaphore.acquired`
+ * @typedef {EventEnvelope & { type: "semaphore.acquired", holder: string, name: SemaphoreName, token: Token, ttl_ms?: number, wait?: number }} SemaphoreAcquiredEvent
+ */
+
+/**
+ * `semaphore.created`
+ * @typedef {EventEnvelope & { type: "semaphore.created", name: SemaphoreName, permits: number }} SemaphoreCreatedEvent
+ */
+
+/**
+ * `semaphore.dropped`
+ * @typedef {EventEnvelope & { type: "semaphore.dropped", name: SemaphoreName, token: Token }} SemaphoreDroppedEvent
+ */
+
+/**
+ * `semaphore.expired`
+ * @typedef {EventEnvelope & { type: "semaphore.expired", name: SemaphoreName, token: Token }} SemaphoreExpiredEvent
+ */
+
+/**
+ * `semaphore.forgotten`
+ * @typedef {EventEnvelope & { type: "semaphore.forgotten", name: SemaphoreName }} SemaphoreForgottenEvent
+ */
+
+/**
+ * `semaphore.gave_up`
+ * @typedef {EventEnvelope & { type: "semaphore.gave_up", left: string, name: SemaphoreName, wait: number, waiter: string }} SemaphoreGaveUpEvent
+ */
+
+/**
+ * `semaphore.queued`
+ * @typedef {EventEnvelope & { type: "semaphore.queued", name: SemaphoreName, ttl_ms?: number, until: string, wait: number, waiter: string }} SemaphoreQueuedEvent
+ */
+
+/**
+ * `semaphore.released`
+ * @typedef {EventEnvelope & { type: "semaphore.released", name: SemaphoreName, token: Token }} SemaphoreReleasedEvent
+ */
+
+/**
+ * `semaphore.renewed`
+ * @typedef {EventEnvelope & { type: "semaphore.renewed", name: SemaphoreName, token: Token, ttl_ms?: number }} SemaphoreRenewedEvent
+ */
+
+/**
+ * `state.deleted`
+ * @typedef {EventEnvelope & { type: "state.deleted", key: Key, namespace: NamespaceName, removal: string, version: number }} StateDeletedEvent
+ */
+
+/**
+ * `state.expired`
+ * @typedef {EventEnvelope & { type: "state.expired", key: Key, namespace: NamespaceName, removal: string, version: number }} StateExpiredEvent
+ */
+
+/**
+ * `state.let_go`
+ * @typedef {EventEnvelope & { type: "state.let_go", key: Key, namespace: NamespaceName, removal: string, version: number }} StateLetGoEvent
+ */
+
+/**
+ * `state.patched`
+ * @typedef {EventEnvelope & { type: "state.patched", key: Key, namespace: NamespaceName, operation: string, value: Json, version: number }} StatePatchedEvent
+ */
+
+/**
+ * `state.set`
+ * @typedef {EventEnvelope & { type: "state.set", key: Key, namespace: NamespaceName, value: Json, version: number }} StateSetEvent
+ */
+
+/**
+ * `state.transferred`
+ * @typedef {EventEnvelope & { type: "state.transferred", bound_to?: string, expires_at?: string, key: Key, namespace: NamespaceName, operation: string, source?: Record<string, Json>, value: Json, version: number }} StateTransferredEvent
+ */
+
+/**
+ * `state.transferred_away`
+ * @typedef {EventEnvelope & { type: "state.transferred_away", key: Key, namespace: NamespaceName, removal: string, version: number }} StateTransferredAwayEvent
+ */
+
+/**
+ * `stream.closed`
+ * @typedef {EventEnvelope & { type: "stream.closed", reason?: string, stream: StreamName }} StreamClosedEvent
+ */
+
+/**
+ * `stream.created`
+ * @typedef {EventEnvelope & { type: "stream.created", bytes_max: number, frames_max: number, kept: boolean, stream: StreamName }} StreamCreatedEvent
+ */
+
+/**
+ * `stream.deleted`
+ * @typedef {EventEnvelope & { type: "stream.deleted", stream: StreamName }} StreamDeletedEvent
+ */
+
+/**
+ * `stream.gave_up`
+ * @typedef {EventEnvelope & { type: "stream.gave_up", from?: number, left: string, reader: string, stream: StreamName, wait: number }} StreamGaveUpEvent
+ */
+
+/**
+ * `stream.queued`
+ * @typedef {EventEnvelope & { type: "stream.queued", from?: number, limit?: number, reader: string, stream: StreamName, until: string, wait: number }} StreamQueuedEvent
+ */
+
+/**
+ * `stream.sent`
+ * @typedef {EventEnvelope & { type: "stream.sent", frames?: Json[], live?: boolean, offset?: number, stream: StreamName }} StreamSentEvent
+ */
+
+/**
+ * `stream.told`
+ * @typedef {EventEnvelope & { type: "stream.told", from?: number, limit?: number, reader: string, stream: StreamName, wait: number }} StreamToldEvent
+ */
+
+/**
+ * `task.cancelled`
+ * @typedef {EventEnvelope & { type: "task.cancelled", because?: string, reason?: string, task: TaskId }} TaskCancelledEvent
+ */
+
+/**
+ * `task.claimed`
+ * @typedef {EventEnvelope & { type: "task.claimed", holder: string, lease_ms?: number, task: TaskId, token: Token, wait?: number }} TaskClaimedEvent
+ */
+
+/**
+ * `task.completed`
+ * @typedef {EventEnvelope & { type: "task.completed", artifacts?: Json, result?: Json, task: TaskId }} TaskCompletedEvent
+ */
+
+/**
+ * `task.created`
+ * @typedef {EventEnvelope & { type: "task.created", assigned_agent?: AgentId, backoff?: Backoff, capabilities?: string[], deadline?: Timestamp, definition?: Json, depends_on?: TaskId[], description?: string, group?: GroupName, max_retries?: number, metadata?: Json, not_before?: Timestamp, on_exhausted?: OnExhausted, parent?: TaskId, priority?: number, ready?: boolean, schema_version?: Json, task: TaskId, task_type: string, traceparent?: Traceparent }} TaskCreatedEvent
+ */
+
+/**
+ * `task.failed`
+ * @typedef {EventEnvelope & { type: "task.failed", cause: string, error: Json, outcome: Record<string, Json>, task: TaskId }} TaskFailedEvent
+ */
+
+/**
+ * `task.gave_up`
+ * @typedef {EventEnvelope & { type: "task.gave_up", claimant: string, left: string, wait: number }} TaskGaveUpEvent
+ */
+
+/**
+ * `task.handed_off`
+ * @typedef {EventEnvelope & { type: "task.handed_off", handoff: string, returns: Record<string, Json>, task: TaskId, to: string }} TaskHandedOffEvent
+ */
+
+/**
+ * `task.handed_over`
+ * @typedef {EventEnvelope & { type: "task.handed_over", handoff: string, holder: string, lease_ms?: number, task: TaskId, token: Token }} TaskHandedOverEvent
+ */
+
+/**
+ * `task.offered`
+ * @typedef {EventEnvelope & { type: "task.offered", handoff: string, task: TaskId }} TaskOfferedEvent
+ */
+
+/**
+ * `task.progressed`
+ * @typedef {EventEnvelope & { type: "task.progressed", fraction: number, note?: string, task: TaskId }} TaskProgressedEvent
+ */
+
+/**
+ * `task.queued`
+ * @typedef {EventEnvelope & { type: "task.queued", capabilities?: string[], claimant: string, lease_ms?: number, task?: TaskId, types?: TaskType[], until: string, wait: number }} TaskQueuedEvent
+ */
+
+/**
+ * `task.ready`
+ * @typedef {EventEnvelope & { type: "task.ready", task: TaskId }} TaskReadyEvent
+ */
+
+/**
+ * `task.released`
+ * @typedef {EventEnvelope & { type: "task.released", reason?: string, task: TaskId }} TaskReleasedEvent
+ */
+
+/**
+ * `task.renewed`
+ * @typedef {EventEnvelope & { type: "task.renewed", lease_ms?: number, task: TaskId }} TaskRenewedEvent
+ */
+
+/**
+ * `task.retried`
+ * @typedef {EventEnvelope & { type: "task.retried", because?: string, deadline?: Timestamp, reason?: string, task: TaskId }} TaskRetriedEvent
+ */
+
+/**
+ * `task.reviewed`
+ * @typedef {EventEnvelope & { type: "task.reviewed", task: TaskId, verdict: Verdict }} TaskReviewedEvent
+ */
+
+/**
+ * `task.taken_back`
+ * @typedef {EventEnvelope & { type: "task.taken_back", handoff: string, task: TaskId }} TaskTakenBackEvent
+ */
+
+/**
+ * `task.updated`
+ * @typedef {EventEnvelope & { type: "task.updated", definition?: Json, description?: string, metadata?: Json, priority: number, result?: Json, task: TaskId }} TaskUpdatedEvent
+ */
+
+/**
+ * `topic.posted`
+ * @typedef {EventEnvelope & { type: "topic.posted", body: Json, live?: boolean, topic: TopicName, traceparent?: Traceparent }} TopicPostedEvent
+ */
+
+/**
+ * `workspace.configured`
+ * @typedef {EventEnvelope & { type: "workspace.configured", retention: Record<string, Json> }} WorkspaceConfiguredEvent
+ */
+
+/**
+ * `workspace.founded`
+ * @typedef {EventEnvelope & { type: "workspace.founded", origin: Record<string, Json> }} WorkspaceFoundedEvent
+ */
+
+/**
+ * An event that an agent emitted: its type is chosen by the agent.
+ * @typedef {EventEnvelope & { type: string, payload?: Json }} EmittedEvent
+ */
+
+/**
+ * Any event of Baton itself, by `type`.
+ * @typedef {AgentForgottenEvent | AgentJoinedEvent | AgentLeftEvent | AgentLostEvent | AgentSeenEvent | ArtifactDeletedEvent | ArtifactExpiredEvent | ArtifactPutEvent | BarrierArrivedEvent | BarrierForgottenEvent | BarrierOpenedEvent | BarrierPassedEvent | BarrierResetEvent | BarrierWithdrawnEvent | CheckpointForkedEvent | CheckpointLabelledEvent | CheckpointPrunedEvent | CheckpointRestoredEvent | CheckpointRetainedEvent | CheckpointSavedEvent | HandoffAcceptedEvent | HandoffApprovedEvent | HandoffCancelledEvent | HandoffCompletedEvent | HandoffDeliveredEvent | HandoffExecutedEvent | HandoffExpiredEvent | HandoffFailedEvent | HandoffGaveUpEvent | HandoffOfferedEvent | HandoffQueuedEvent | HandoffRefusedEvent | HandoffRejectedEvent | HandoffUndeliveredEvent | JoinAnsweredEvent | JoinCreatedEvent | JoinGaveUpEvent | JoinQueuedEvent | JoinSettledEvent | LockAcquiredEvent | LockDroppedEvent | LockExpiredEvent | LockGaveUpEvent | LockQueuedEvent | LockReleasedEvent | LockRenewedEvent | MessageAckedEvent | MessageDeliveredEvent | MessageDiedEvent | MessageExpiredEvent | MessageGaveUpEvent | MessageHandlerAddedEvent | MessageHandlerRemovedEvent | MessageHandlersGoneEvent | MessageLostEvent | MessageQueuedEvent | MessageRejoinedEvent | MessageRepliedEvent | MessageRequeuedEvent | MessageReroutedEvent | MessageReturnedEvent | MessageSentEvent | MessageTimedOutEvent | NamespaceConfiguredEvent | NamespaceCreatedEvent | NamespaceDeletedEvent | PipelineAbortedEvent | PipelineCompletedEvent | PipelineCreatedEvent | PipelineDeletedEvent | PipelineFailedEvent | PipelineStageCompletedEvent | PipelineStageFailedEvent | PipelineStageReadyEvent | PipelineStageRetriedEvent | PipelineStageSkippedEvent | PipelineStageStartedEvent | ReactionAddedEvent | ReactionCallBegunEvent | ReactionCallDeadEvent | ReactionCallDoneEvent | ReactionCallFailedEvent | ReactionCalledEvent | ReactionDisabledEvent | ReactionEnabledEvent | ReactionFailedEvent | ReactionRanEvent | ReactionRemovedEvent | ReactionSealedEvent | ReactionStoppedEvent | RuleAddedEvent | RuleRemovedEvent | SecretDeletedEvent | SecretExpiredEvent | SecretPutEvent | SecretRevealedEvent | SemaphoreAcquiredEvent | SemaphoreCreatedEvent | SemaphoreDroppedEvent | SemaphoreExpiredEvent | SemaphoreForgottenEvent | SemaphoreGaveUpEvent | SemaphoreQueuedEvent | SemaphoreReleasedEvent | SemaphoreRenewedEvent | StateDeletedEvent | StateExpiredEvent | StateLetGoEvent | StatePatchedEvent | StateSetEvent | StateTransferredEvent | StateTransferredAwayEvent | StreamClosedEvent | StreamCreatedEvent | StreamDeletedEvent | StreamGaveUpEvent | StreamQueuedEvent | StreamSentEvent | StreamToldEvent | TaskCancelledEvent | TaskClaimedEvent | TaskCompletedEvent | TaskCreatedEvent | TaskFailedEvent | TaskGaveUpEvent | TaskHandedOffEvent | TaskHandedOverEvent | TaskOfferedEvent | TaskProgressedEvent | TaskQueuedEvent | TaskReadyEvent | TaskReleasedEvent | TaskRenewedEvent | TaskRetriedEvent | TaskReviewedEvent | TaskTakenBackEvent | TaskUpdatedEvent | TopicPostedEvent | WorkspaceConfiguredEvent | WorkspaceFoundedEvent} BatonEvent
+ */
+
+/**
+ * The event of a type; an emitted event if the type is not one of Baton's.
+ * @template {string} T
+ * @typedef {Extract<BatonEvent, { type: T }> extends never ? EmittedEvent : Extract<BatonEvent, { type: T }>} EventOf
+ */
+
+export {};

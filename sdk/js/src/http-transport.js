@@ -1,0 +1,263 @@
+// Every call as an HTTP request, every watch as a stream of Server-Sent Events. For a page that has
+// a token, which cannot be sent in the handshake of a WebSocket.
+
+import {
+  BatonError,
+  closed,
+  crowded,
+  fromProblem,
+  isShuttingDown,
+  notUnderstood,
+  timedOut,
+  tooLarge,
+  unknownOutcome,
+} from "./errors.js";
+import { reasonOf } from "./http.js";
+import { byteLength, encode } from "./json.js";
+import { backoff } from "./options.js";
+import { serverSentEvents } from "./server-sent-events.js";
+import { onAbort, pause } from "./timing.js";
+import { bodyOf, givingBack } from "./transport.js";
+import { Watch } from "./watch.js";
+
+/** @import { Http } from "./http.js" */
+/** @import { Settings } from "./options.js" */
+/** @import { Answer, Limits, Request } from "./transport.js" */
+/** @import { WatchRequest } from "./watch.js" */
+
+/**
+ * How long the first request may take: it shows whether the server is there, and the token valid.
+ */
+const PROBE = "/v1/ws";
+
+export class HttpTransport {
+  #http;
+  #settings;
+  #end = new AbortController();
+  #isClosing = false;
+  /** Calls in progress that do not wait. @type {Set<Promise<unknown>>} */
+  #running = new Set();
+  /** @type {Set<Watch<any>>} */
+  #watches = new Set();
+  /** @type {WeakMap<Watch<any>, AbortController>} */
+  #streams = new WeakMap();
+
+  /** @param {Http} http @param {Settings} settings */
+  constructor(http, settings) {
+    this.#http = http;
+    this.#settings = settings;
+  }
+
+  /** Connects for the first time; the error says why that fails. */
+  async open() {
+    try {
+      await this.#http.fetch(PROBE, {
+        signal: AbortSignal.timeout(this.#settings.connectTimeoutMs),
+      });
+    } catch (error) {
+      // A request for a WebSocket that is none is refused after the token has been checked.
+      if (error instanceof BatonError && error.kind === "invalid") return;
+      throw error;
+    }
+  }
+
+  /**
+   * @param {Request} request
+   * @param {Limits} [limits]
+   * @returns {Promise<Answer>}
+   */
+  call(request, limits = {}) {
+    const answer = this.#call(request, limits);
+    if (request.waitMs > 0) return answer;
+    this.#running.add(answer);
+    const forget = () => this.#running.delete(answer);
+    answer.then(forget, forget);
+    return answer;
+  }
+
+  /**
+   * @param {Request} request
+   * @param {Limits} limits
+   * @returns {Promise<Answer>}
+   */
+  async #call(request, { signal, timeoutMs = this.#settings.requestTimeoutMs }) {
+    if (this.#isClosing) throw closed();
+    signal?.throwIfAborted();
+    const { requestBytesMax } = this.#settings;
+    const body = textOf(request);
+    if (body.length * 3 > requestBytesMax && byteLength(body) > requestBytesMax) {
+      throw tooLarge(byteLength(body), requestBytesMax);
+    }
+    const allowed = timeoutMs + request.waitMs;
+    const stop = new AbortController();
+    const timer = setTimeout(() => stop.abort(timedOut(allowed)), allowed);
+    const forget = [onAbort(signal, () => stop.abort(signal?.reason))];
+    forget.push(onAbort(this.#end.signal, () => stop.abort(closed())));
+    try {
+      return await this.#repeated(request, body, stop.signal);
+    } finally {
+      clearTimeout(timer);
+      for (const it of forget) it();
+    }
+  }
+
+  /**
+   * Sends a request until it is answered, if it may be repeated.
+   * @param {Request} request
+   * @param {string} body
+   * @param {AbortSignal} signal
+   * @returns {Promise<Answer>}
+   */
+  async #repeated(request, body, signal) {
+    const isTransaction = request.command === "transaction";
+    const path = `/v1/${encodeURIComponent(request.workspace)}/${isTransaction ? "transactions" : "commands"}`;
+    const headers = { "content-type": "application/json" };
+    let isUncertain = false;
+    for (let failures = 0; ; failures += 1) {
+      try {
+        const response = await this.#http.fetch(path, { method: "POST", headers, body, signal });
+        const answer = /** @type {Answer} */ (await response.json());
+        if (signal.aborted) this.#giveBack(request, answer);
+        return answer;
+      } catch (error) {
+        const isLost = !(error instanceof BatonError) || error.code === "client.unreachable";
+        if (!isLost && !isShuttingDown(error.code)) throw error;
+        isUncertain ||= isLost && request.effect !== "asks";
+        if (isLost && request.effect === "changes")
+          throw unknownOutcome(reasonOf(error), { cause: error });
+        await pause(backoff(this.#settings, failures), signal);
+        if (signal.aborted) throw this.#reasonOf(signal, error, isUncertain);
+      }
+    }
+  }
+
+  /**
+   * Why a call was given up.
+   * @param {AbortSignal} signal
+   * @param {unknown} last - What happened at the last attempt.
+   * @param {boolean} isUncertain
+   */
+  #reasonOf({ reason }, last, isUncertain) {
+    if (!(reason instanceof BatonError) || reason.code !== "client.timeout") return reason;
+    if (isUncertain) return unknownOutcome(reason.message, { cause: last });
+    return last instanceof BatonError && last.code === "client.unreachable" ? last : reason;
+  }
+
+  /** @param {Request} request @param {Answer} answer */
+  #giveBack(request, answer) {
+    const unwanted = givingBack(request, answer.result);
+    if (unwanted) this.call(unwanted).catch(() => {});
+  }
+
+  /**
+   * @param {WatchRequest} request
+   * @param {AbortSignal} [signal]
+   * @returns {Watch<any>}
+   */
+  watch(request, signal) {
+    const { watchesMax } = this.#settings;
+    if (this.#isClosing) throw closed();
+    signal?.throwIfAborted();
+    if (this.#watches.size >= watchesMax) throw crowded("watches", watchesMax);
+    /** @type {Watch<any>} */
+    const watch = new Watch(
+      request,
+      {
+        due: (it) => void this.#follow(it),
+        stop: (it) => this.#streams.get(it)?.abort(),
+        remove: (it) => this.#watches.delete(it),
+      },
+      this.#settings,
+      signal,
+    );
+    this.#watches.add(watch);
+    void this.#follow(watch);
+    return watch;
+  }
+
+  /** Reads one stream after another until the watch is full or over. @param {Watch<any>} watch */
+  async #follow(watch) {
+    for (let failures = 0; isDue(watch) && !this.#isClosing; failures += 1) {
+      const stream = new AbortController();
+      this.#streams.set(watch, stream);
+      watch.state = "asked";
+      try {
+        await this.#stream(watch, stream.signal, () => (failures = 0));
+      } catch (error) {
+        const isLost = !(error instanceof BatonError) || error.code === "client.unreachable";
+        if (!isLost) {
+          // The watch says when it is due again.
+          watch.ended(error);
+          return;
+        }
+      }
+      // A watch that was full and is read again may have another stream already.
+      if (this.#streams.get(watch) !== stream) return;
+      watch.interrupt();
+      if (isDue(watch)) await pause(backoff(this.#settings, failures), this.#end.signal);
+    }
+  }
+
+  /**
+   * @param {Watch<any>} watch
+   * @param {AbortSignal} signal
+   * @param {() => void} onItem
+   */
+  async #stream(watch, signal, onItem) {
+    const { workspace, agent } = watch.request;
+    const fields = watch.fields;
+    const place = `/v1/${encodeURIComponent(workspace)}`;
+    if (!("snapshot" in fields) && fields.from === undefined) {
+      // The stream does not say where it begins, so that is decided here.
+      fields.from = (await this.#revision(workspace, agent)) + 1;
+      watch.begin(fields.from);
+      watch.state = "asked";
+    }
+    const query = new URLSearchParams({ pattern: fields.pattern });
+    if (fields.types?.length) query.set("types", fields.types.join(","));
+    if ("snapshot" in fields) query.set("snapshot", "true");
+    else query.set("from", String(fields.from));
+    const headers = { "baton-agent": agent };
+    const response = await this.#http.fetch(`${place}/watch?${query}`, { headers, signal });
+    if (!response.body) throw notUnderstood("the watch has no body");
+    watch.begin("snapshot" in fields ? 1 : (fields.from ?? 1));
+    for await (const { event, id, data } of serverSentEvents(response.body)) {
+      const item = JSON.parse(data);
+      if (event === "error") throw fromProblem(item);
+      onItem();
+      const typed = event === "snapshot" ? { type: "snapshot", ...item } : item;
+      watch.push(typed, id !== undefined, data.length);
+    }
+  }
+
+  /** @param {string} workspace @param {string} agent */
+  async #revision(workspace, agent) {
+    const request = {
+      workspace,
+      agent,
+      command: "workspace.get",
+      fields: {},
+      idempotencyKey: undefined,
+    };
+    const answer = await this.call({ ...request, effect: "asks", waitMs: 0 });
+    return answer.revision;
+  }
+
+  async close() {
+    if (this.#isClosing) return;
+    this.#isClosing = true;
+    await Promise.allSettled([...this.#running]);
+    this.#end.abort();
+    for (const watch of [...this.#watches]) watch.finish(closed());
+  }
+}
+
+/** @param {Watch<any>} watch */
+const isDue = (watch) => watch.state === "due";
+
+/** @param {Request} request */
+function textOf(request) {
+  const { agent, idempotencyKey, command, fields } = request;
+  if (command !== "transaction") return encode(bodyOf(request));
+  return encode({ ...fields, agent, idempotency_key: idempotencyKey });
+}

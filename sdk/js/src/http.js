@@ -1,0 +1,57 @@
+// Requests over HTTP, with the token, and errors as the server reports them.
+
+import { fromProblem, notUnderstood, unreachable } from "./errors.js";
+
+/** @import { Address } from "./address.js" */
+/** @import { BatonError } from "./baton-error.js" */
+
+export class Http {
+  #token;
+
+  /** @param {Address} address @param {string | undefined} token */
+  constructor(address, token) {
+    /** The URL of the server. */
+    this.url = address.http;
+    this.#token = token;
+  }
+
+  /**
+   * Sends a request. Throws what the server reports; `client.unreachable` if there is no response.
+   * @param {string} path
+   * @param {RequestInit & { duplex?: "half" }} [init]
+   * @returns {Promise<Response>}
+   */
+  async fetch(path, init = {}) {
+    const headers = new Headers(init.headers);
+    if (this.#token !== undefined) headers.set("authorization", `Bearer ${this.#token}`);
+    let response;
+    try {
+      response = await fetch(this.url + path, { ...init, headers, credentials: "omit" });
+    } catch (cause) {
+      init.signal?.throwIfAborted();
+      throw unreachable(this.url, reasonOf(cause), { cause });
+    }
+    if (!response.ok) throw await problemOf(response);
+    return response;
+  }
+}
+
+/** The reason of a failed fetch, which has it as its cause in Node.js. @param {unknown} error */
+export function reasonOf(error) {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const { code, message } = /** @type {{ code?: string, message?: string }} */ (cause ?? {});
+  return message || code || String(cause);
+}
+
+/** @param {Response} response @returns {Promise<BatonError>} */
+async function problemOf(response) {
+  try {
+    const { type, title: _, status, ...problem } = await response.json();
+    // What the document says about its own form is not a fact; a fact of the same name comes later.
+    if (!String(type).startsWith("/docs/errors#")) problem.type = type;
+    if (status !== response.status) problem.status = status;
+    return fromProblem(problem);
+  } catch (cause) {
+    return notUnderstood(`it answers ${response.status} without a problem document`, { cause });
+  }
+}

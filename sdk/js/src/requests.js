@@ -1,0 +1,207 @@
+// Requests without an answer: what waits to be sent, and what waits for its answer.
+//
+//   add ──▶ unsent ──outgoing──▶ in flight ──answered──▶ settled
+//             ▲                      │
+//             └── broken, if it may ─┤
+//                 be repeated        └── broken, if it may not ──▶ rejected: unknown outcome
+//
+// 1. Requests are sent in the order of their numbers, also after a broken connection.
+// 2. A command whose outcome is unknown is never reported as not executed.
+// 3. What is granted to a call that was given up is given back.
+//
+// Calls that ask to wait are not counted as in flight, because they may take an hour.
+
+import { crowded, fromProblem, notUnderstood, tooLarge, unknownOutcome } from "./errors.js";
+import { byteLength } from "./json.js";
+import { frameOf, givingBack } from "./transport.js";
+
+/** @import { Settings } from "./options.js" */
+/** @import { Answer, Request } from "./transport.js" */
+
+/**
+ * @typedef {object} Pending
+ * @property {Request} request
+ * @property {string} text
+ * @property {boolean} isSent
+ * @property {boolean} isUncertain - It was in flight when an earlier connection broke.
+ * @property {Settle} settle
+ */
+
+/**
+ * Called once, with an error or an answer.
+ * @typedef {(error: unknown, answer?: Answer) => void} Settle
+ */
+
+/**
+ * A frame with an answer.
+ * @typedef {object} AnswerFrame
+ * @property {unknown} [revision]
+ * @property {unknown} [result]
+ * @property {unknown} [results]
+ * @property {unknown} [error]
+ */
+
+export class Requests {
+  #settings;
+  /** @type {Map<number, Pending>} */
+  #pending = new Map();
+  /**
+   * Those of them that are to be sent, in the order of their numbers.
+   * @type {Map<number, Pending>}
+   */
+  #unsent = new Map();
+  #inFlight = 0;
+  #bytes = 0;
+  /** Waiting calls in flight that were given up. @type {Map<number, Request>} */
+  #givenUp = new Map();
+
+  /** @param {Settings} settings */
+  constructor(settings) {
+    this.#settings = settings;
+  }
+
+  /** Whether nothing is in progress except calls that wait, which may take an hour. */
+  get isIdle() {
+    return this.#inFlight === 0 && this.#unsent.size === 0;
+  }
+
+  /**
+   * Takes a request, to be sent. Throws if there is no room for it.
+   * @param {number} id
+   * @param {Request} request
+   * @param {Settle} settle
+   */
+  add(id, request, settle) {
+    const { requestBytesMax, queueMax, queueBytesMax } = this.#settings;
+    const text = frameOf(id, request);
+    // A character has at most three bytes, so most texts need not be counted.
+    if (text.length * 3 > requestBytesMax) {
+      const bytes = byteLength(text);
+      if (bytes > requestBytesMax) throw tooLarge(bytes, requestBytesMax);
+    }
+    if (this.#unsent.size >= queueMax) throw crowded("calls", queueMax);
+    if (this.#bytes > 0 && this.#bytes + text.length > queueBytesMax) {
+      throw crowded("bytes of calls", queueBytesMax);
+    }
+    this.#bytes += text.length;
+    const pending = { request, text, isSent: false, isUncertain: false, settle };
+    this.#pending.set(id, pending);
+    this.#unsent.set(id, pending);
+  }
+
+  /** Sends what may be sent now, in order. @param {(text: string) => void} send */
+  outgoing(send) {
+    for (const [id, pending] of this.#unsent) {
+      if (this.#inFlight >= this.#settings.inFlightMax) return;
+      this.#unsent.delete(id);
+      pending.isSent = true;
+      if (pending.request.waitMs === 0) this.#inFlight += 1;
+      send(pending.text);
+    }
+  }
+
+  /**
+   * Settles the request that a frame answers.
+   * @param {number} id
+   * @param {AnswerFrame} frame
+   * @returns {Request | undefined} The request that gives back what was granted too late.
+   */
+  answered(id, frame) {
+    const givenUp = this.#givenUp.get(id);
+    if (givenUp) {
+      this.#givenUp.delete(id);
+      return givingBack(givenUp, frame.result);
+    }
+    const pending = this.#remove(id);
+    if (!pending) return undefined;
+    const { request, settle } = pending;
+    if (frame.error !== undefined) settle(fromProblem(frame.error));
+    else if (isAnswer(request, frame)) settle(undefined, frame);
+    else if (request.effect === "asks") settle(notUnderstood("it has no revision or no result"));
+    else settle(unknownOutcome("the response was not understood"));
+    return undefined;
+  }
+
+  /**
+   * The server refused a request because it shuts down: it is for the next connection.
+   * @param {number} id
+   */
+  postpone(id) {
+    const pending = this.#pending.get(id);
+    if (pending?.isSent) this.#requeue([[id, pending]]);
+  }
+
+  /** The connection broke. What may be repeated will be. @param {string} reason */
+  broken(reason) {
+    // The server knows that these callers are gone.
+    this.#givenUp.clear();
+    const sent = [...this.#pending].filter(([, pending]) => pending.isSent);
+    for (const [id, { request, settle }] of sent) {
+      if (request.effect !== "changes") continue;
+      this.#remove(id);
+      settle(unknownOutcome(`the connection broke before the answer arrived: ${reason}`));
+    }
+    const repeatable = sent.filter(([id]) => this.#pending.has(id));
+    for (const [, pending] of repeatable) pending.isUncertain = true;
+    this.#requeue(repeatable);
+  }
+
+  /**
+   * Nobody waits for a request any longer.
+   * @param {number} id
+   * @returns {boolean} Whether it may have changed something.
+   */
+  withdraw(id) {
+    const pending = this.#remove(id);
+    if (!pending) return false;
+    const { request, isSent, isUncertain } = pending;
+    if (isSent && request.waitMs > 0 && request.givesBack) this.#givenUp.set(id, request);
+    return (isSent || isUncertain) && request.effect !== "asks";
+  }
+
+  /**
+   * Rejects everything that is in progress.
+   * @param {unknown} error - For what has changed nothing; the rest has an unknown outcome.
+   * @param {string} reason
+   */
+  rejectAll(error, reason) {
+    for (const [id, { request, isSent, isUncertain, settle }] of [...this.#pending]) {
+      this.#remove(id);
+      const mayBeDone =
+        (isSent || isUncertain) && request.effect !== "asks" && request.waitMs === 0;
+      settle(mayBeDone ? unknownOutcome(reason) : error);
+    }
+  }
+
+  /** @param {[number, Pending][]} sent */
+  #requeue(sent) {
+    for (const [, pending] of sent) {
+      pending.isSent = false;
+      if (pending.request.waitMs === 0) this.#inFlight -= 1;
+    }
+    this.#unsent = new Map([...sent, ...this.#unsent].sort(([a], [b]) => a - b));
+  }
+
+  /** @param {number} id */
+  #remove(id) {
+    const pending = this.#pending.get(id);
+    if (!pending) return undefined;
+    this.#pending.delete(id);
+    this.#unsent.delete(id);
+    this.#bytes -= pending.text.length;
+    if (pending.isSent && pending.request.waitMs === 0) this.#inFlight -= 1;
+    return pending;
+  }
+}
+
+/**
+ * @param {Request} request
+ * @param {AnswerFrame} frame
+ * @returns {frame is Answer}
+ */
+function isAnswer(request, frame) {
+  if (typeof frame.revision !== "number") return false;
+  return request.command === "transaction"
+    ? Array.isArray(frame.results)
+    : frame.result !== undefined;
+}

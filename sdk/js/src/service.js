@@ -1,0 +1,188 @@
+// A service: receives the messages of an agent, and answers the requests among them.
+//
+//   session ──▶ handlers registered ──▶ receive ──▶ handler ─▶ a result ─▶ reply, or ack
+//     ▲  │                                ▲  ▲         └─────▶ an error ─▶ reply with the error
+//     │  └ a heartbeat, beside it         │  └──────────────── next
+//     └── the session is lost: all of it begins again
+//
+// 1. A request is answered with what its handler returned or threw. A message that is no request is
+//    acknowledged if its handler succeeded, and delivered again if not.
+// 2. When it is stopped, nothing new is received, what was begun is finished, and the session ends.
+// 3. That the server cannot be reached is no reason to end.
+
+import { BatonError, isFinal } from "./errors.js";
+import { Renewal } from "./renewal.js";
+import { onAbort, pause } from "./timing.js";
+import { failureOf } from "./worker.js";
+
+/** @import { Workspace } from "./workspace.js" */
+/** @import * as T from "./generated/types.js" */
+
+/** How long one call waits for messages. */
+const WAIT_MS = 30_000;
+/** When a message that is not acknowledged is delivered again: calls of models take minutes. */
+const REDELIVER_MS = 600_000;
+/** The pause after something that failed. */
+const PAUSE_MS = 1_000;
+
+/**
+ * @typedef {object} ServiceOptions
+ * @property {number} [concurrency] - How many handlers run at a time; 1 if not given.
+ * @property {number} [ttl_ms] - How long the session lasts without a heartbeat.
+ * @property {string[]} [capabilities] - What the agent can do.
+ */
+
+/**
+ * What a service did.
+ * @typedef {object} Served
+ * @property {number} answered - Requests that were answered, and messages that were acknowledged.
+ * @property {number} failed - Requests that were answered with an error, and messages that are
+ *   delivered again.
+ * @property {number} lost - Requests whose answer nobody waited for any longer.
+ */
+
+/**
+ * @typedef {(body: any, message: T.Message, context: { signal: AbortSignal }) => unknown}
+ *   MessageHandler
+ */
+
+export class Service {
+  #workspace;
+  #options;
+  /** @type {Map<string, MessageHandler>} */
+  #handlers = new Map();
+  /** @type {MessageHandler | undefined} */
+  #other;
+  #stop = new AbortController();
+  /** @type {Served} */
+  #served = { answered: 0, failed: 0, lost: 0 };
+
+  /** @param {Workspace} workspace @param {ServiceOptions} options */
+  constructor(workspace, options) {
+    this.#workspace = workspace;
+    this.#options = options;
+  }
+
+  /**
+   * Answers requests to `{"handler": name}`: with what the handler returns, or with its error.
+   * @param {string} name
+   * @param {MessageHandler} handler
+   */
+  handle(name, handler) {
+    this.#handlers.set(name, handler);
+    return this;
+  }
+
+  /**
+   * Handles everything else: messages, and requests to the agent or a capability.
+   * @param {MessageHandler} handler
+   */
+  onMessage(handler) {
+    this.#other = handler;
+    return this;
+  }
+
+  /** Receives nothing more. {@link Service.run} ends when what was begun is finished. */
+  stop() {
+    this.#stop.abort();
+  }
+
+  /**
+   * Serves until it is stopped, by {@link Service.stop} or by the signal. It throws only if serving
+   * makes no sense: a name is invalid, or it is not allowed.
+   * @param {{ signal?: AbortSignal }} [options]
+   * @returns {Promise<Served>}
+   */
+  async run({ signal } = {}) {
+    if (signal?.aborted) this.stop();
+    const forget = onAbort(signal, () => this.stop());
+    try {
+      while (!this.#stop.signal.aborted) {
+        try {
+          await this.#session();
+        } catch (error) {
+          if (isFinal(error) && !isSuperseded(error)) throw error;
+          await pause(PAUSE_MS, this.#stop.signal);
+        }
+      }
+      return this.#served;
+    } finally {
+      forget();
+    }
+  }
+
+  /** One session, until it is lost or the service is stopped. */
+  async #session() {
+    const { agents, handlers } = this.#workspace;
+    const { ttl_ms, capabilities, concurrency = 1 } = this.#options;
+    const { token, ttl_ms: granted } = await agents.register({ ttl_ms, capabilities });
+    const renewal = new Renewal("the session", granted, ({ signal }) =>
+      agents.heartbeat({ token, signal }),
+    );
+    try {
+      for (const name of this.#handlers.keys()) await handlers.register(name);
+      const slots = Array.from({ length: Math.max(1, concurrency) }, () =>
+        this.#slot(renewal.signal),
+      );
+      await Promise.all(slots);
+    } finally {
+      renewal.stop();
+      // It also ends by itself, only later.
+      if (!renewal.signal.aborted) await agents.leave({ token }).catch(() => {});
+    }
+    renewal.signal.throwIfAborted();
+  }
+
+  /** @param {AbortSignal} lost */
+  async #slot(lost) {
+    const signal = AbortSignal.any([this.#stop.signal, lost]);
+    while (!signal.aborted) {
+      for (const message of await this.#receive(signal)) await this.#serve(message, lost);
+    }
+  }
+
+  /** @param {AbortSignal} signal @returns {Promise<T.Message[]>} */
+  async #receive(signal) {
+    try {
+      const options = { limit: 1, wait_ms: WAIT_MS, redeliver_ms: REDELIVER_MS, signal };
+      const { messages } = await this.#workspace.inbox.receive(options);
+      return messages;
+    } catch (error) {
+      if (signal.aborted) return [];
+      if (isFinal(error)) throw error;
+      await pause(PAUSE_MS, signal);
+      return [];
+    }
+  }
+
+  /** @param {T.Message} message @param {AbortSignal} lost */
+  async #serve(message, lost) {
+    const address = message.request?.address;
+    const name = typeof address === "object" && "handler" in address ? address.handler : undefined;
+    const handler = (name !== undefined && this.#handlers.get(name)) || this.#other;
+    /** @type {{ body: unknown } | { error: unknown }} */
+    let outcome;
+    try {
+      if (!handler) throw new Error("this agent has no handler for the message");
+      outcome = { body: (await handler(message.body, message, { signal: lost })) ?? null };
+    } catch (error) {
+      outcome = { error: failureOf(error).error };
+    }
+    if (lost.aborted) {
+      this.#served.lost += 1;
+      return;
+    }
+    try {
+      if (message.request) await this.#workspace.messages.reply(message.id, outcome);
+      else if ("body" in outcome) await this.#workspace.inbox.ack({ message: message.id });
+      if ("body" in outcome) this.#served.answered += 1;
+      else this.#served.failed += 1;
+    } catch (error) {
+      if (!(error instanceof BatonError)) throw error;
+      this.#served.lost += 1;
+    }
+  }
+}
+
+/** Whether a session was lost or replaced, so that another one can begin. @param {unknown} error */
+const isSuperseded = (error) => error instanceof BatonError && error.kind === "stale";

@@ -1,0 +1,88 @@
+// What a transport is: the way of requests to the server and of answers and events back.
+
+import { encode } from "./json.js";
+
+/** @import { GivesBack } from "./generated/operations.js" */
+/** @import { Watch, WatchRequest } from "./watch.js" */
+
+/**
+ * What sending a request twice would mean: nothing, because it is a query; nothing, because it has
+ * an idempotency key; or a second effect.
+ * @typedef {"asks" | "once" | "changes"} Effect
+ */
+
+/**
+ * @typedef {object} Request
+ * @property {string} workspace
+ * @property {string | undefined} agent - The agent that acts, unless the fields name one.
+ * @property {string} command
+ * @property {Record<string, unknown>} fields
+ * @property {string | undefined} idempotencyKey
+ * @property {Effect} effect
+ * @property {number} waitMs - How long it asks to wait.
+ * @property {GivesBack} [givesBack] - The command that returns what it was granted.
+ */
+
+/**
+ * @typedef {object} Answer
+ * @property {number} revision
+ * @property {unknown} [result]
+ * @property {unknown[]} [results]
+ */
+
+/** @typedef {{ signal?: AbortSignal, timeoutMs?: number }} Limits */
+
+/**
+ * @typedef {object} Transport
+ * @property {(request: Request, limits?: Limits) => Promise<Answer>} call
+ * @property {(request: WatchRequest, signal?: AbortSignal) => Watch<any>} watch
+ * @property {() => Promise<void>} close - Finishes what was begun, and refuses everything else.
+ */
+
+/** Fields of a frame are beside its own, and `id` is the number of the request. */
+const RENAMED = /** @type {Record<string, string>} */ ({
+  "task.create": "task",
+  "join.create": "join",
+});
+
+/** @param {Request} request */
+export function bodyOf({ agent, idempotencyKey, command, fields }) {
+  const renamed = RENAMED[command];
+  const { id, ...own } = fields;
+  if (renamed && id !== undefined) own[renamed] = id;
+  return { ...own, agent: own.agent ?? agent, idempotency_key: idempotencyKey, command };
+}
+
+/**
+ * A request as a frame. Its number is first, so that the server can name it if the rest cannot be
+ * read.
+ * @param {number} id
+ * @param {Request} request
+ */
+export const frameOf = (id, request) =>
+  encode({ id, workspace: request.workspace, ...bodyOf(request) });
+
+/**
+ * The request that returns what a waiting call was granted, if it was granted something.
+ * @param {Request} request
+ * @param {unknown} result
+ * @returns {Request | undefined}
+ */
+export function givingBack({ givesBack, workspace, agent }, result) {
+  if (!givesBack || result === null || result === undefined) return undefined;
+  const fields = Object.entries(givesBack.fields).map(([name, source]) => [
+    name,
+    "text" in source
+      ? source.text
+      : source.path.reduce((it, part) => it?.[part], /** @type {any} */ (result)),
+  ]);
+  return {
+    workspace,
+    agent,
+    command: givesBack.command,
+    fields: Object.fromEntries(fields),
+    idempotencyKey: undefined,
+    effect: "changes",
+    waitMs: 0,
+  };
+}

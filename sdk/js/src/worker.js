@@ -1,0 +1,261 @@
+// A worker: claims tasks, runs a handler for each, and reports what came of it.
+//
+//            ┌──────────────── next, claimed in the same commit ◀──────────┐
+//            ▼                                                             │
+//   claim ──▶ handler ─────▶ a result ─▶ complete ─────────────────────────┘
+//     ▲         │ │ └──────▶ an error ─▶ fail
+//     │         │ └ a heartbeat in a third of the lease, beside it
+//     └─────────┴── the lease is lost: `job.signal` is aborted, and nothing is reported
+//
+// 1. Every task that was claimed is completed, failed, released or handed over, unless its lease is
+//    lost or the server cannot be reached for that long.
+// 2. When it is stopped, nothing new is claimed, and what was begun is finished.
+// 3. That the server cannot be reached is no reason to end: the worker tries again.
+
+import { BatonError, isFinal } from "./errors.js";
+import { Job } from "./job.js";
+import { onAbort, pause } from "./timing.js";
+
+/** @import { StandardSchema } from "./standard-schema.js" */
+/** @import { ClaimedTask } from "./job.js" */
+/** @import { Workspace } from "./workspace.js" */
+
+/** How long one claim waits: shorter than most proxies take to drop a silent connection. */
+const WAIT_MS = 30_000;
+/** The pause after a claim that failed. */
+const PAUSE_MS = 1_000;
+
+/**
+ * @typedef {object} WorkerOptions
+ * @property {number} [concurrency] - How many tasks are worked on at a time; 1 if not given.
+ * @property {number} [lease_ms] - How long a lease lasts without a heartbeat, and so how long it
+ *   takes until others get the task if this program dies.
+ * @property {string[]} [capabilities] - What the worker can do, instead of what its agent registered
+ *   with.
+ */
+
+/**
+ * What a worker did.
+ * @typedef {object} Worked
+ * @property {number} completed - Tasks that were completed.
+ * @property {number} failed - Attempts that failed and were reported.
+ * @property {number} released - Tasks that were released or handed over by their handler.
+ * @property {number} lost - Tasks whose lease was lost, or whose outcome could not be reported.
+ */
+
+/**
+ * @template D
+ * @typedef {(definition: D, job: Job<D>) => unknown} TaskHandler
+ */
+
+/** Thrown by a handler: the attempt failed, and the task is tried again after its backoff. */
+export class RetryLater extends Error {
+  /** @param {unknown} error - What is recorded as the error of the attempt. */
+  constructor(error) {
+    super(typeof error === "string" ? error : "the task is to be tried again");
+    this.name = "RetryLater";
+    this.error = error;
+  }
+}
+
+/** Thrown by a handler: the task failed, and trying again would not help. */
+export class GiveUp extends Error {
+  /** @param {unknown} error - What is recorded as the error of the task. */
+  constructor(error) {
+    super(typeof error === "string" ? error : "the task cannot succeed");
+    this.name = "GiveUp";
+    this.error = error;
+  }
+}
+
+/**
+ * What is recorded about an error of a handler.
+ * @param {unknown} error
+ * @returns {{ error: unknown, retryable: boolean }}
+ */
+export function failureOf(error) {
+  if (error instanceof GiveUp) return { error: error.error, retryable: false };
+  if (error instanceof RetryLater) return { error: error.error, retryable: true };
+  if (error instanceof BatonError) {
+    return { error: { code: error.code, detail: error.message }, retryable: true };
+  }
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return { error: text, retryable: true };
+}
+
+export class Worker {
+  #workspace;
+  #options;
+  /** @type {Map<string, { handler: TaskHandler<any>, schema: StandardSchema<any> | undefined }>} */
+  #handlers = new Map();
+  #stop = new AbortController();
+  /** @type {Worked} */
+  #worked = { completed: 0, failed: 0, released: 0, lost: 0 };
+
+  /** @param {Workspace} workspace @param {WorkerOptions} options */
+  constructor(workspace, options) {
+    this.#workspace = workspace;
+    this.#options = options;
+  }
+
+  /**
+   * Runs a handler for tasks of a type. What it returns is the result of the task; what it throws
+   * is
+   * the error of the attempt. The definition of the task is checked with a validator of Standard
+   * Schema, such as one of zod or valibot, if one is given.
+   * @template [D=any]
+   * @overload
+   * @param {string} type
+   * @param {TaskHandler<D>} handler
+   * @returns {this}
+   */
+  /**
+   * @template D
+   * @overload
+   * @param {string} type
+   * @param {{ definition: StandardSchema<D> }} options
+   * @param {TaskHandler<D>} handler
+   * @returns {this}
+   */
+  /**
+   * @param {string} type
+   * @param {TaskHandler<any> | { definition: StandardSchema<any> }} second
+   * @param {TaskHandler<any>} [third]
+   * @returns {this}
+   */
+  task(type, second, third) {
+    const handler = typeof second === "function" ? second : third;
+    const schema = typeof second === "function" ? undefined : second.definition;
+    if (!handler) throw new TypeError(`the tasks of type \`${type}\` have no handler`);
+    this.#handlers.set(type, { handler, schema });
+    return this;
+  }
+
+  /** Claims nothing more. {@link Worker.run} ends when what was begun is finished. */
+  stop() {
+    this.#stop.abort();
+  }
+
+  /**
+   * Works until it is stopped, by {@link Worker.stop} or by the signal, and what was begun is
+   * finished. It throws only if claiming makes no sense: a name is invalid, or it is not allowed.
+   * @param {{ signal?: AbortSignal }} [options]
+   * @returns {Promise<Worked>}
+   */
+  async run({ signal } = {}) {
+    const { concurrency = 1 } = this.#options;
+    if (signal?.aborted) this.stop();
+    const forget = onAbort(signal, () => this.stop());
+    try {
+      const slots = Array.from({ length: Math.max(1, concurrency) }, () => this.#slot());
+      const outcomes = await Promise.allSettled(slots);
+      const failed = outcomes.find((outcome) => outcome.status === "rejected");
+      if (failed) throw failed.reason;
+      return this.#worked;
+    } finally {
+      forget();
+    }
+  }
+
+  get #next() {
+    const { lease_ms, capabilities } = this.#options;
+    const types = this.#handlers.size > 0 ? [...this.#handlers.keys()] : undefined;
+    return { types, lease_ms, capabilities };
+  }
+
+  async #slot() {
+    /** @type {ClaimedTask | undefined} */
+    let task;
+    for (;;) {
+      task ??= await this.#claim();
+      if (!task) return;
+      task = await this.#work(new Job(this.#workspace, task));
+    }
+  }
+
+  /** The next task; none when it is stopped. @returns {Promise<ClaimedTask | undefined>} */
+  async #claim() {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      try {
+        const task = await this.#workspace.tasks.claim({ ...this.#next, wait_ms: WAIT_MS, signal });
+        if (task?.lease) return /** @type {ClaimedTask} */ (task);
+      } catch (error) {
+        if (signal.aborted) return undefined;
+        if (isFinal(error)) {
+          this.stop();
+          throw error;
+        }
+        await pause(PAUSE_MS, signal);
+      }
+    }
+    return undefined;
+  }
+
+  /**
+   * Runs the handler of a task, and reports what came of it.
+   * @param {Job} job
+   * @returns {Promise<ClaimedTask | undefined>} The next task, if it was claimed at the same time.
+   */
+  async #work(job) {
+    /** @type {{ result: unknown } | { error: unknown, retryable: boolean }} */
+    let outcome;
+    try {
+      outcome = { result: await this.#handle(job) };
+    } catch (error) {
+      outcome = failureOf(error);
+    }
+    if (job.signal.aborted) {
+      this.#worked.lost += 1;
+      return undefined;
+    }
+    if (job.isSettled) {
+      this.#worked.released += 1;
+      return undefined;
+    }
+    return await this.#report(job, outcome);
+  }
+
+  /** @param {Job} job */
+  async #handle(job) {
+    const found = this.#handlers.get(job.task.type);
+    if (!found) throw new GiveUp(`there is no handler for tasks of type \`${job.task.type}\``);
+    if (!found.schema) return await found.handler(job.definition, job);
+    const checked = await found.schema["~standard"].validate(job.definition);
+    if (checked.issues) {
+      throw new GiveUp({
+        code: "definition.invalid",
+        issues: checked.issues.map(({ message }) => message),
+      });
+    }
+    return await found.handler(checked.value, job);
+  }
+
+  /**
+   * @param {Job} job
+   * @param {{ result: unknown } | { error: unknown, retryable: boolean }} outcome
+   * @returns {Promise<ClaimedTask | undefined>}
+   */
+  async #report(job, outcome) {
+    try {
+      if ("result" in outcome) {
+        const then_claim = this.#stop.signal.aborted ? undefined : this.#next;
+        const { next } = await job.complete(outcome.result, { then_claim });
+        this.#worked.completed += 1;
+        return next?.lease ? /** @type {ClaimedTask} */ (next) : undefined;
+      }
+      await job.fail(outcome.error, { retryable: outcome.retryable });
+      this.#worked.failed += 1;
+    } catch (error) {
+      const isRejected =
+        error instanceof BatonError && (error.kind === "invalid" || error.kind === "too_large");
+      // A result that cannot be stored would be the same at the next attempt.
+      if ("result" in outcome && isRejected) {
+        return await this.#report(job, { ...failureOf(error), retryable: false });
+      }
+      job.abandon();
+      this.#worked.lost += 1;
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,220 @@
+// A workspace, as one agent sees it.
+
+import { Artifacts, ByteRoutes, Secrets } from "./contents.js";
+import * as groups from "./generated/groups.js";
+import { hold } from "./held.js";
+import { Job } from "./job.js";
+import { Joins } from "./joins.js";
+import { Handoffs, Inbox, Streams } from "./messaging.js";
+import { Service } from "./service.js";
+import { Session } from "./session.js";
+import { State } from "./state.js";
+import { Tasks } from "./tasks.js";
+import { Worker } from "./worker.js";
+
+/** @import { Bytes } from "./contents.js" */
+/** @import { CallOptions, Caller, Context, TransactionAnswer } from "./caller.js" */
+/** @import { Held, HoldOptions } from "./held.js" */
+/** @import { Http } from "./http.js" */
+/** @import { ClaimedTask } from "./job.js" */
+/** @import { ServiceOptions } from "./service.js" */
+/** @import { Snapshot, Watch } from "./watch.js" */
+/** @import { WorkerOptions } from "./worker.js" */
+/** @import * as T from "./generated/types.js" */
+
+/** The namespace that every workspace has. */
+const NAMESPACE = "shared";
+
+export class Workspace extends groups.WorkspaceOperations {
+  #http;
+  #routes;
+
+  /** @param {Caller} caller @param {Http} http */
+  constructor(caller, http) {
+    super(caller);
+    this.#http = http;
+    this.#routes = new ByteRoutes(http, caller);
+    /** Shared state: entries of the namespace `shared`; `state.in(name)` is another namespace. */
+    this.state = new State(caller, NAMESPACE);
+    this.namespaces = new groups.NamespaceOperations(caller);
+    this.agents = new groups.AgentOperations(caller);
+    this.messages = new groups.MessageOperations(caller);
+    this.inbox = new Inbox(caller);
+    this.handlers = new groups.HandlerOperations(caller);
+    this.topics = new groups.TopicOperations(caller);
+    this.streams = new Streams(caller);
+    this.rules = new groups.RuleOperations(caller);
+    this.events = new groups.EventOperations(caller);
+    this.reactions = new groups.ReactionOperations(caller);
+    this.contracts = new groups.ContractOperations(caller);
+    this.context = new groups.ContextOperations(caller);
+    this.locks = new groups.LockOperations(caller);
+    this.semaphores = new groups.SemaphoreOperations(caller);
+    this.barriers = new groups.BarrierOperations(caller);
+    this.tasks = new Tasks(this);
+    this.joins = new Joins(caller);
+    this.pipelines = new groups.PipelineOperations(caller);
+    this.checkpoints = new groups.CheckpointOperations(caller);
+    this.artifacts = new Artifacts(caller, this.#routes);
+    this.secrets = new Secrets(caller, this.#routes);
+    this.handoffs = new Handoffs(caller);
+  }
+
+  /** The name of the workspace. */
+  get name() {
+    return this.caller.context.workspace;
+  }
+
+  /** The agent that acts. */
+  get agent() {
+    return this.caller.context.agent;
+  }
+
+  /** The same workspace for another agent. @param {string} agent */
+  as(agent) {
+    return this.#with({ agent });
+  }
+
+  /**
+   * The same workspace under a token: changes are rejected with a `StaleError` once the lease,
+   * hold,
+   * permit or session of the token has ended.
+   * @param {number} token
+   */
+  under(token) {
+    return this.#with({ token });
+  }
+
+  /** The same workspace as it was at a revision or time. @param {T.At} moment */
+  at(moment) {
+    return this.#with({ at: moment });
+  }
+
+  /**
+   * Executes a command or query given as data, and returns the answer with its revision.
+   * @template {T.Command} const C
+   * @param {C} command
+   * @param {CallOptions} [options]
+   * @returns {Promise<{ revision: number, result: T.Replies[C["command"]] }>}
+   */
+  execute(command, options) {
+    return this.caller.execute(command, options);
+  }
+
+  /**
+   * Executes commands together, or none of them, if all preconditions hold.
+   * @template {readonly T.TransactionCommand[]} const C
+   * @param {C} commands
+   * @param {CallOptions & { require?: T.Precondition[] }} [options]
+   * @returns {Promise<TransactionAnswer<C>>}
+   */
+  transaction(commands, options) {
+    return this.caller.transaction(commands, options);
+  }
+
+  /**
+   * Events whose subject matches a pattern, from now on or from a revision. The watch survives
+   * broken
+   * connections and restarts of the server, without gaps or duplicates.
+   *
+   * @template {string} [const N=T.BatonEvent["type"]]
+   * @template {boolean} [S=false]
+   * @param {string} [pattern] - Such as `state/shared/**`; everything if not given.
+   * @param {{ types?: readonly N[], from?: number, snapshot?: S, signal?: AbortSignal }} [options]
+   * @returns {Watch<T.EventOf<N> | (S extends true ? Snapshot : never)>}
+   */
+  watch(pattern = "**", { types, from, snapshot, signal } = {}) {
+    const { workspace, agent } = this.caller.context;
+    return this.caller.transport.watch(
+      { workspace, agent, pattern, types, from, snapshot },
+      signal,
+    );
+  }
+
+  /**
+   * Waits for a lock, and holds it until it is released: it is renewed meanwhile. Throws a
+   * `NotAcquiredError` if it is not free within `wait_ms`.
+   * @param {string} name
+   * @param {HoldOptions & CallOptions} [options]
+   * @returns {Promise<Held>}
+   */
+  lock(name, options = {}) {
+    return hold(this.caller, "lock", name, options);
+  }
+
+  /**
+   * Waits for a permit of a semaphore, and holds it until it is released: it is renewed meanwhile.
+   * Throws a `NotAcquiredError` if none is free within `wait_ms`.
+   * @param {string} name
+   * @param {HoldOptions & CallOptions & { permits?: number }} [options]
+   * @returns {Promise<Held>}
+   */
+  semaphore(name, options = {}) {
+    return hold(this.caller, "semaphore", name, options);
+  }
+
+  /**
+   * Claims the next task as a {@link Job}, whose lease is renewed until it is settled. None if there
+   * is no task within `wait_ms`.
+   * @template [D=any]
+   * @param {T.TaskClaimOptions & CallOptions} [options]
+   * @returns {Promise<Job<D> | undefined>}
+   */
+  async claim(options) {
+    const task = await this.tasks.claim(options);
+    return task?.lease ? new Job(this, /** @type {ClaimedTask} */ (task)) : undefined;
+  }
+
+  /** A worker: claims tasks and runs a handler for each. @param {WorkerOptions} [options] */
+  worker(options = {}) {
+    return new Worker(this, options);
+  }
+
+  /**
+   * A service: receives the messages of the agent and answers requests.
+   * @param {ServiceOptions} [options]
+   */
+  service(options = {}) {
+    return new Service(this, options);
+  }
+
+  /**
+   * The state of a conversation.
+   * @param {string} app
+   * @param {string} user
+   * @param {string} session
+   */
+  session(app, user, session) {
+    return new Session(this, app, user, session);
+  }
+
+  /** The revision of the last change. @param {CallOptions} [options] */
+  async revision(options) {
+    const { revision } = await this.execute({ command: "workspace.get" }, options);
+    return revision;
+  }
+
+  /**
+   * The workspace as one file, as the response of `fetch`.
+   * @param {{ at?: T.At, signal?: AbortSignal }} [options]
+   */
+  export({ at, signal } = {}) {
+    return this.#routes.fetch("export", { at }, { signal });
+  }
+
+  /**
+   * Creates the workspace from such a file.
+   * @param {Bytes} bytes
+   * @param {{ signal?: AbortSignal }} [options]
+   * @returns {Promise<T.Forked>}
+   */
+  import(bytes, { signal } = {}) {
+    const headers = { "content-type": "application/octet-stream" };
+    return this.#routes.send("POST", "import", {}, bytes, { headers, signal });
+  }
+
+  /** @param {Partial<Context>} changes */
+  #with(changes) {
+    return new Workspace(this.caller.with(changes), this.#http);
+  }
+}

@@ -1,0 +1,62 @@
+// The types as a strict program in TypeScript sees them. It is compiled, never run.
+
+import { connect, ConflictError, type Job, type Watch } from "@baton/sdk";
+import type { BatonEvent, EmittedEvent, Entry, Task } from "@baton/sdk/types";
+
+const baton = await connect("http://127.0.0.1:4747", { agent: "ada" });
+const ada = baton.workspace("w");
+
+const entry: Entry = await ada.state.set(
+  "a",
+  { step: 1 },
+  { ttl_ms: 1, signal: new AbortController().signal },
+);
+const plan: number = (await ada.state.get<{ step: number }>("a")).value.step;
+const updated: number = (await ada.state.update<number>("n", (n = 0) => n + 1)).value;
+// @ts-expect-error There is no such option.
+await ada.state.set("a", 1, { ttl: 1 });
+// @ts-expect-error A patch says what to do.
+await ada.state.patch("a", {});
+// @ts-expect-error The token is a number.
+await ada.tasks.complete("t", "1");
+
+const claimed: Task | null = await ada.tasks.claim({ types: ["write"], wait_ms: 10 });
+const job: Job<{ url: string }> | undefined = await ada.claim<{ url: string }>();
+ada.worker().task<{ url: string }>("read", async ({ url }, { signal }) => fetch(url, { signal }));
+
+const { results } = await ada.transaction([
+  { command: "state.set", namespace: "shared", key: "a", value: 1 },
+  { command: "task.create", type: "write" },
+]);
+const [written, created] = results;
+const version: number = written.version;
+const status: Task["status"] = created.status;
+// @ts-expect-error A query is not part of a transaction.
+await ada.transaction([{ command: "state.get", namespace: "shared", key: "a" }]);
+
+for await (const event of ada.watch("**")) {
+  const any: BatonEvent = event;
+  if (event.type === "task.completed") {
+    const task: string = event.task;
+    // @ts-expect-error Another event has that.
+    event.holder;
+  }
+}
+for await (const event of ada.watch("tasks/**", { types: ["task.created", "task.claimed"] })) {
+  const type: "task.created" | "task.claimed" = event.type;
+}
+const emitted: Watch<EmittedEvent> = ada.watch("events/**", { types: ["deploy.finished"] });
+for await (const item of ada.watch("state/**", { snapshot: true })) {
+  if (item.type === "snapshot") {
+    const entries: Entry[] = item.entries;
+  }
+}
+
+try {
+  await using lock = await ada.lock("door", { wait_ms: 10 });
+  await ada.under(lock.token).state.delete("a", { signal: lock.signal });
+} catch (error) {
+  if (error instanceof ConflictError) {
+    const code: string = error.code;
+  }
+}
