@@ -4,9 +4,9 @@
 //! twice on the same question: the first to put a name to it has it. The one who sums up asks back
 //! where a finding is not clear, and the finder answers.
 
+use baton_client::Workspace;
 use baton_client::core::message::Message;
 use baton_client::{Service, Setback};
-use baton_handle::{Carrier, Failure, Workspace};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -20,7 +20,7 @@ pub struct CollaborativeResearch;
 impl Story for CollaborativeResearch {
     const NAME: &str = "collaborative-research";
 
-    async fn happens<C: Carrier>(workspace: Workspace<C>) -> Ending {
+    async fn happens(workspace: Workspace) -> Ending {
         workspace.streams().create("findings").await?;
         let (told, is_told) = watch::channel(false);
         let summing = async {
@@ -45,8 +45,8 @@ impl Story for CollaborativeResearch {
 }
 
 /// Looks into questions that nobody has, tells what it finds, and answers those who ask back.
-async fn researcher<C: Carrier>(
-    me: Workspace<C>,
+async fn researcher(
+    me: Workspace,
     mut stop: watch::Receiver<bool>,
 ) -> Result<usize, Box<dyn std::error::Error>> {
     let looking = async {
@@ -77,7 +77,7 @@ async fn answer(request: Message) -> Result<Value, Setback> {
 }
 
 /// Reads findings as they come, and asks back about one of them.
-async fn sum_up<C: Carrier>(me: Workspace<C>) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+async fn sum_up(me: Workspace) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     let mut known: Vec<String> = Vec::new();
     while known.len() < QUESTIONS.len() {
         let reading = me.streams().receive("findings").from(known.len() as u64);

@@ -7,10 +7,10 @@
 //! The pipeline makes a task for a stage when the one before is done, in the same commit, and hands
 //! it what came of that. The workers know nothing of the pipeline: they take tasks of their kind.
 
+use baton_client::Workspace;
 use baton_client::core::pipeline::{Design, Status};
 use baton_client::core::{Json, StageName};
 use baton_client::{Job, Setback, Workplace};
-use baton_handle::{Carrier, Workspace};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -22,7 +22,7 @@ pub struct ContentPipeline;
 impl Story for ContentPipeline {
     const NAME: &str = "content-pipeline";
 
-    async fn happens<C: Carrier>(workspace: Workspace<C>) -> Ending {
+    async fn happens(workspace: Workspace) -> Ending {
         let (told, is_told) = watch::channel(false);
         let publishing = async {
             let ending = publish(workspace.as_agent("publisher")?).await;
@@ -40,7 +40,7 @@ impl Story for ContentPipeline {
     }
 }
 
-async fn publish<C: Carrier>(publisher: Workspace<C>) -> Ending {
+async fn publish(publisher: Workspace) -> Ending {
     let pipelines = publisher.pipelines();
     // Its input is a list, and each element a task of its own.
     let draft = Design { each: true, ..Design::new(StageName::parse("draft")?) };
@@ -58,11 +58,7 @@ async fn publish<C: Carrier>(publisher: Workspace<C>) -> Ending {
     Ok(())
 }
 
-async fn work<C: Carrier>(
-    worker: Workspace<C>,
-    stage: &str,
-    mut stop: watch::Receiver<bool>,
-) -> Ending {
+async fn work(worker: Workspace, stage: &str, mut stop: watch::Receiver<bool>) -> Ending {
     let stopped = async move { drop(stop.wait_for(|is_told| *is_told).await) };
     worker.worker(&[stage]).run(craft, stopped).await?;
     if stage == "edit" {
@@ -73,7 +69,7 @@ async fn work<C: Carrier>(
 }
 
 /// Whatever the stage wants.
-async fn craft<C: Carrier>(job: Job<C>) -> Result<Value, Setback> {
+async fn craft(job: Job) -> Result<Value, Setback> {
     let (task, workspace) = (job.task(), job.workspace());
     let given = task.definition.as_ref().map(Json::to::<Value>);
     let given = given.transpose()?.unwrap_or_default()["input"].take();

@@ -8,8 +8,8 @@
 //!         └─ appendix ──── appendix.a       is not wanted any more: all below it goes, too
 //! ```
 
+use baton_client::Workspace;
 use baton_client::core::task::Status;
-use baton_handle::{Carrier, Workspace};
 
 use crate::{Ending, Story, WAIT_MS, tell};
 
@@ -19,7 +19,7 @@ pub struct Hierarchical;
 impl Story for Hierarchical {
     const NAME: &str = "hierarchical";
 
-    async fn happens<C: Carrier>(workspace: Workspace<C>) -> Ending {
+    async fn happens(workspace: Workspace) -> Ending {
         let director = workspace.as_agent("director")?;
         plan(&director).await?;
         tokio::try_join!(
@@ -36,7 +36,7 @@ impl Story for Hierarchical {
 }
 
 /// Wants a book, and one part of it not any more.
-async fn plan<C: Carrier>(director: &Workspace<C>) -> Result<(), C::Error> {
+async fn plan(director: &Workspace) -> Result<(), baton_client::Error> {
     let tasks = director.tasks();
     tasks.create("book").id("book").assigned_to("director").await?;
     for chapter in ["chapter-1", "chapter-2", "appendix"] {
@@ -52,7 +52,7 @@ async fn plan<C: Carrier>(director: &Workspace<C>) -> Result<(), C::Error> {
 }
 
 /// Splits a chapter into sections, waits for them, and completes the chapter.
-async fn lead<C: Carrier>(lead: Workspace<C>, chapter: &str) -> Result<(), C::Error> {
+async fn lead(lead: Workspace, chapter: &str) -> Result<(), baton_client::Error> {
     let (name, tasks) = (lead.agent().to_string(), lead.tasks());
     let claimed = tasks.claim().task(chapter).wait_ms(WAIT_MS).await?;
     let token = claimed.and_then(|task| task.lease).expect("it is free").token;
@@ -70,7 +70,7 @@ async fn lead<C: Carrier>(lead: Workspace<C>, chapter: &str) -> Result<(), C::Er
 }
 
 /// Writes so many sections, of whichever chapter.
-async fn write<C: Carrier>(author: Workspace<C>, count: usize) -> Result<(), C::Error> {
+async fn write(author: Workspace, count: usize) -> Result<(), baton_client::Error> {
     let tasks = author.tasks();
     for _ in 0..count {
         let claimed = tasks.claim().of_type("section").wait_ms(WAIT_MS).await?;
@@ -83,7 +83,7 @@ async fn write<C: Carrier>(author: Workspace<C>, count: usize) -> Result<(), C::
 }
 
 /// Waits for the chapters, and completes the book.
-async fn publish<C: Carrier>(director: &Workspace<C>) -> Result<(), C::Error> {
+async fn publish(director: &Workspace) -> Result<(), baton_client::Error> {
     let joins = director.joins();
     let join = joins.of_tasks(&["chapter-1", "chapter-2"]).need(2).await?;
     let settled = joins.wait(join.id.as_str(), WAIT_MS).await?;

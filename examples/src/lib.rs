@@ -24,7 +24,7 @@ pub mod supervisor;
 use std::error::Error;
 use std::process::ExitCode;
 
-use baton_handle::{Carrier, Workspace};
+use baton_client::Workspace;
 
 /// How a story ends: well, or with whatever went wrong.
 pub type Ending = Result<(), Box<dyn Error>>;
@@ -38,7 +38,7 @@ pub trait Story {
     const NAME: &str;
 
     /// What happens.
-    fn happens<C: Carrier>(workspace: Workspace<C>) -> impl Future<Output = Ending>;
+    fn happens(workspace: Workspace) -> impl Future<Output = Ending>;
 }
 
 /// Tells what an agent does.

@@ -6,9 +6,9 @@
 //!   first           ✋ stale          comes back from the dead, and is refused
 //! ```
 
+use baton_client::Workspace;
 use baton_client::core::task::Status;
 use baton_client::core::{Json, Key, NamespaceName, TaskId, Token, checkpoint, state};
-use baton_handle::{Carrier, Failure, Workspace};
 
 use crate::{Ending, Story, WAIT_MS, tell};
 
@@ -22,7 +22,7 @@ pub struct LongJob;
 impl Story for LongJob {
     const NAME: &str = "long-job";
 
-    async fn happens<C: Carrier>(workspace: Workspace<C>) -> Ending {
+    async fn happens(workspace: Workspace) -> Ending {
         let [first, second] = ["first", "second"].map(|name| workspace.as_agent(name));
         let (first, second) = (first?, second?);
         workspace.tasks().create("index").id("library").max_retries(5).await?;
@@ -45,10 +45,7 @@ impl Story for LongJob {
 }
 
 /// Works from where the work is, up to a part; the token it worked under, if the job is not done.
-async fn work<C: Carrier>(
-    worker: &Workspace<C>,
-    up_to: u64,
-) -> Result<Option<Token>, Box<dyn std::error::Error>> {
+async fn work(worker: &Workspace, up_to: u64) -> Result<Option<Token>, Box<dyn std::error::Error>> {
     let name = worker.agent().to_string();
     let claimed = worker.tasks().claim().of_type("index").wait_ms(WAIT_MS).await?;
     let Some(task) = claimed else { return Ok(None) };
@@ -73,7 +70,7 @@ async fn work<C: Carrier>(
 }
 
 /// Writes a part down, and how far the work is: both or neither, no crash can come between.
-async fn done_with<C: Carrier>(under: &Workspace<C>, token: Token, part: u64) -> Ending {
+async fn done_with(under: &Workspace, token: Token, part: u64) -> Ending {
     let (key, name) = (Key::parse(&format!("index/{part}"))?, Json::of(under.agent().as_str())?);
     let set = state::Set::new(NamespaceName::parse("shared")?, key, name);
     let save = checkpoint::Save {
@@ -91,7 +88,7 @@ async fn done_with<C: Carrier>(under: &Workspace<C>, token: Token, part: u64) ->
 }
 
 /// Goes on as if nothing had happened, and is refused.
-async fn late<C: Carrier>(worker: &Workspace<C>, old: Token) -> Ending {
+async fn late(worker: &Workspace, old: Token) -> Ending {
     let written = worker.under(old).state("shared").set("index/4", "by a dead man").await;
     let refused = written.err().ok_or("its token is stale")?;
     assert_eq!(refused.code(), "request.stale_token");

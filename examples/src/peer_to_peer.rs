@@ -4,7 +4,7 @@
 //! the others are told who was. They weigh what they have, meet at a barrier, and then see the
 //! same total. The last thing they do together is to find out who writes the report.
 
-use baton_handle::{Carrier, Failure, Workspace};
+use baton_client::Workspace;
 
 use crate::{Ending, Story, WAIT_MS, tell};
 
@@ -17,7 +17,7 @@ pub struct PeerToPeer;
 impl Story for PeerToPeer {
     const NAME: &str = "peer-to-peer";
 
-    async fn happens<C: Carrier>(workspace: Workspace<C>) -> Ending {
+    async fn happens(workspace: Workspace) -> Ending {
         let [ada, bob, cyd] = PEERS.map(|name| workspace.as_agent(name));
         let (a, b, c) = tokio::try_join!(peer(ada?), peer(bob?), peer(cyd?))?;
         assert_eq!(a.parcels + b.parcels + c.parcels, PARCELS, "every parcel has one owner");
@@ -36,7 +36,7 @@ struct Seen {
     writes: bool,
 }
 
-async fn peer<C: Carrier>(me: Workspace<C>) -> Result<Seen, C::Error> {
+async fn peer(me: Workspace) -> Result<Seen, baton_client::Error> {
     let (name, shared) = (me.agent().to_string(), me.state("shared"));
     let mut parcels = 0;
     for parcel in 1..=PARCELS {
@@ -60,7 +60,7 @@ async fn peer<C: Carrier>(me: Workspace<C>) -> Result<Seen, C::Error> {
 }
 
 /// Writes its name on something; whether it was the first to do so.
-async fn first<C: Carrier>(me: &Workspace<C>, key: &str) -> Result<bool, C::Error> {
+async fn first(me: &Workspace, key: &str) -> Result<bool, baton_client::Error> {
     let written = me.state("shared").set(key, me.agent().as_str()).if_absent().await;
     match written {
         Ok(_) => Ok(true),

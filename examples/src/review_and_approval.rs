@@ -4,9 +4,9 @@
 //! offer needs a lead's approval. Before that nobody can take it; the approval is for exactly what
 //! was offered. The reviewer takes it over, with all that is to be known, and completes it.
 
+use baton_client::Workspace;
 use baton_client::core::task::Status;
 use baton_client::core::{Json, handoff};
-use baton_handle::{Carrier, Failure, Workspace};
 
 use crate::{Ending, Story, WAIT_MS, tell};
 
@@ -16,7 +16,7 @@ pub struct ReviewAndApproval;
 impl Story for ReviewAndApproval {
     const NAME: &str = "review-and-approval";
 
-    async fn happens<C: Carrier>(workspace: Workspace<C>) -> Ending {
+    async fn happens(workspace: Workspace) -> Ending {
         let [author, reviewer, lead] =
             ["author", "reviewer", "lead"].map(|name| workspace.as_agent(name));
         let (author, reviewer, lead) = (author?, reviewer?, lead?);
@@ -34,7 +34,7 @@ impl Story for ReviewAndApproval {
 }
 
 /// Writes the change, and offers it until somebody takes it.
-async fn write<C: Carrier>(author: &Workspace<C>) -> Ending {
+async fn write(author: &Workspace) -> Ending {
     let claimed = author.tasks().claim().task("change-7").await?;
     let token = claimed.and_then(|task| task.lease).ok_or("nobody else wants it")?.token;
     let first = author.handoffs().offer("reviewer").task("change-7", token);
@@ -54,7 +54,7 @@ async fn write<C: Carrier>(author: &Workspace<C>) -> Ending {
 }
 
 /// Rejects what has no tests, and takes what has.
-async fn review<C: Carrier>(reviewer: &Workspace<C>) -> Ending {
+async fn review(reviewer: &Workspace) -> Ending {
     let handoffs = reviewer.handoffs();
     let offer = handoffs.receive(WAIT_MS).await?.ok_or("there is an offer")?;
     assert!(!offer.state.contains_key("tests"));
@@ -73,11 +73,7 @@ async fn review<C: Carrier>(reviewer: &Workspace<C>) -> Ending {
 }
 
 /// Looks at what is offered, and lets exactly that pass.
-async fn approve<C: Carrier>(
-    author: &Workspace<C>,
-    lead: &Workspace<C>,
-    reviewer: &Workspace<C>,
-) -> Ending {
+async fn approve(author: &Workspace, lead: &Workspace, reviewer: &Workspace) -> Ending {
     let mail = lead.messages().receive().wait_ms(WAIT_MS).limit(1).await?;
     let offer: String = mail.first().ok_or("there is something to approve")?.body.to()?;
     let early = reviewer.handoffs().accept(&offer).await;

@@ -4,9 +4,9 @@
 //! they can get. One try fails, and the task goes to whoever is free next: the supervisor learns
 //! of it only if it asks.
 
+use baton_client::Workspace;
 use baton_client::core::task::{Backoff, Status};
 use baton_client::{Job, Setback, Workplace};
-use baton_handle::{Carrier, Workspace};
 use serde_json::json;
 use tokio::sync::watch;
 
@@ -20,7 +20,7 @@ pub struct Supervisor;
 impl Story for Supervisor {
     const NAME: &str = "supervisor";
 
-    async fn happens<C: Carrier>(workspace: Workspace<C>) -> Ending {
+    async fn happens(workspace: Workspace) -> Ending {
         let (told, is_told) = watch::channel(false);
         let supervising = async {
             let ending = supervise(workspace.as_agent("supervisor")?).await;
@@ -39,7 +39,7 @@ impl Story for Supervisor {
     }
 }
 
-async fn supervise<C: Carrier>(supervisor: Workspace<C>) -> Ending {
+async fn supervise(supervisor: Workspace) -> Ending {
     let tasks = supervisor.tasks();
     for language in LANGUAGES {
         let backoff = Backoff { initial_ms: 10, ..Backoff::default() };
@@ -58,8 +58,8 @@ async fn supervise<C: Carrier>(supervisor: Workspace<C>) -> Ending {
 }
 
 /// Works until told to stop; how many tasks it completed.
-async fn work<C: Carrier>(
-    worker: Workspace<C>,
+async fn work(
+    worker: Workspace,
     mut stop: watch::Receiver<bool>,
 ) -> Result<u64, Box<dyn std::error::Error>> {
     let stopped = async move { drop(stop.wait_for(|is_told| *is_told).await) };
@@ -68,7 +68,7 @@ async fn work<C: Carrier>(
     Ok(worked.completed)
 }
 
-async fn translate<C: Carrier>(job: Job<C>) -> Result<serde_json::Value, Setback> {
+async fn translate(job: Job) -> Result<serde_json::Value, Setback> {
     let (task, workspace) = (job.task(), job.workspace());
     // Polish is hard: the first try always fails.
     if task.id.as_str() == "pl" && task.attempts == 1 {
