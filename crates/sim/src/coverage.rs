@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::waiting::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 154] = [
+pub const SOMETIMES: [&str; 156] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -152,7 +152,9 @@ pub const SOMETIMES: [&str; 154] = [
     "task: reassigned",
     "task: reviewed",
     "task: not claimed after a hand-off",
+    "task: restored",
     "task: retried",
+    "task: retried by request",
     "topic: posted",
     "wait: caller gone",
     "wait: caller disconnected",

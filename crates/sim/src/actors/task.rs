@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use baton_core::join::Need;
 use baton_core::task::{
     self, Backoff, Claim, Command as TaskCommand, Complete, Create, Fail, Heartbeat, List, Next,
-    OnExhausted, Release, Report, Review, Task, Update, Verdict,
+    OnExhausted, Release, Report, Retry, Review, Task, Update, Verdict,
 };
 use baton_core::{
     AgentId, Answer, Command, GroupName, JoinId, Json, Query, Rejection, Reply, Request, TaskId,
@@ -83,6 +83,10 @@ impl TaskActor {
             (23 | 24, _, _, known) => return Action::Ask(question(inputs, known)),
             (25 | 26, ..) => return self.join(inputs),
             (27..=30, ..) => return self.pipeline_actor.act(inputs),
+            (31, _, _, Some(task)) => {
+                let deadline_ms = *inputs.rng.pick(&[None, None, Some(30_000)]);
+                TaskRequest(TaskCommand::Retry(Retry { task, reason: None, deadline_ms })).into()
+            }
             (32..=37, lease, ..) => return self.checkpoint_actor.act(inputs, lease),
             (38..=40, _, stale, _) => return self.checkpoint_actor.act(inputs, stale),
             (_, _, _, known) => claim(inputs, known).into(),

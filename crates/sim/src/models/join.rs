@@ -38,6 +38,8 @@ pub struct JoinModel {
     settled: Option<(Status, u64)>,
     /// The waiting calls.
     queue: Vec<(u64, AgentId)>,
+    /// The first final status of each member since the join was created. A retry does not change it.
+    recorded: BTreeMap<TaskId, TaskStatus>,
 }
 
 /// Every join there is.
@@ -47,6 +49,15 @@ pub struct Joins {
 }
 
 impl JoinModel {
+    /// A new join records the members that have finished already.
+    fn with_finished(mut self, tasks: &Tasks) -> Self {
+        let members = self.members(tasks, u64::MAX).into_iter();
+        let statuses = members.filter_map(|task| Some((tasks.status(&task)?, task)));
+        let finished = statuses.filter(|(status, _)| is_over(*status));
+        self.recorded = finished.map(|(status, task)| (task, status)).collect();
+        self
+    }
+
     /// Its tasks after a revision, in order.
     fn members(&self, tasks: &Tasks, at: u64) -> Vec<TaskId> {
         let Some(group) = &self.group else { return self.tasks.clone() };
@@ -60,12 +71,9 @@ impl JoinModel {
     /// Its outcome by its tasks after a revision; none if that is open.
     fn verdict(&self, tasks: &Tasks, at: u64) -> Option<Status> {
         let members = self.members(tasks, at);
-        let statuses = members.iter().filter_map(|task| Some(tasks.at(task, at)?.status));
-        let (mut over, mut completed) = (0, 0);
-        for status in statuses {
-            over += u64::from(is_over(status));
-            completed += u64::from(status == TaskStatus::Completed);
-        }
+        let statuses: Vec<_> = members.iter().filter_map(|task| self.recorded.get(task)).collect();
+        let over = statuses.len() as u64;
+        let completed = statuses.iter().filter(|it| ***it == TaskStatus::Completed).count() as u64;
         let count = members.len() as u64;
         match self.need {
             Need::Every(_) => (count > 0 && over == count).then_some(Status::Open),
@@ -81,6 +89,19 @@ impl JoinModel {
 impl Joins {
     fn at(&self, join: &JoinId, at: u64) -> Option<&JoinModel> {
         self.all.get(join)?.at(at)
+    }
+
+    /// A task has finished: records its status in every open or settled join that has it as a member.
+    pub(crate) fn record(&mut self, task: &TaskId, status: TaskStatus, tasks: &Tasks, at: u64) {
+        for timeline in self.all.values_mut() {
+            let Some(there) = timeline.now() else { continue };
+            let is_member = there.members(tasks, u64::MAX).contains(task);
+            if is_member && !there.recorded.contains_key(task) {
+                let mut there = there.clone();
+                there.recorded.insert(task.clone(), status);
+                timeline.set(at, there);
+            }
+        }
     }
 
     fn now(&self) -> impl Iterator<Item = (&JoinId, &JoinModel)> {
@@ -107,7 +128,9 @@ impl Ledger {
                 deadline: *deadline,
                 settled: None,
                 queue: Vec::new(),
-            },
+                recorded: BTreeMap::new(),
+            }
+            .with_finished(&self.tasks),
             (Event::Created { .. }, Some(_)) | (_, None) => {
                 return Err(words(Breach(format!("{event:?} cannot be"))));
             }
@@ -203,7 +226,10 @@ impl Ledger {
         };
         let status = there.settled.map_or(Status::Waiting, |(status, _)| status);
         let members = there.members(&self.tasks, at);
-        let status_of = |task: &TaskId| self.tasks.at(task, at).map(|work| work.status);
+        let status_of = |task: &TaskId| {
+            let recorded = there.recorded.get(task).copied();
+            recorded.or_else(|| Some(self.tasks.at(task, at)?.status))
+        };
         let mut pairs = members.iter().zip(&shown.members);
         let same = shown.status == status
             && shown.need == there.need

@@ -227,7 +227,7 @@ impl Tasks {
         Ok(work)
     }
 
-    fn status(&self, id: &TaskId) -> Option<Status> {
+    pub(crate) fn status(&self, id: &TaskId) -> Option<Status> {
         self.all.get(id)?.now().map(|work| work.status)
     }
 
@@ -327,6 +327,10 @@ impl Ledger {
             }
             event => self.change_task(batch, event, ended, coverage),
         };
+        let finished = event.task().and_then(|task| Some((task, self.tasks.status(task)?)));
+        if let Some((task, status)) = finished.filter(|(_, status)| is_over(*status)) {
+            self.joins.record(task, status, &self.tasks, batch.revision.0);
+        }
         let id = event.task().map_or("no task", |task| task.as_str());
         added.map_err(|breach| Breach(format!("task `{id}`: {}: {}", event.kind(), breach.0)))
     }

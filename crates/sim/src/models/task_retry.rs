@@ -106,7 +106,7 @@ impl TaskModel {
     ) -> Audit {
         let is_ahead = deadline.is_none_or(|deadline| deadline > batch.time);
         demand!(is_ahead, "its deadline {deadline:?} has passed already");
-        coverage.met(if self.because { "task: restored" } else { "task: retried" });
+        coverage.met(if self.because { "task: restored" } else { "task: retried by request" });
         if self.returns.take().is_some() {
             self.assigned = self.assigned_before.take();
         }

@@ -75,6 +75,8 @@ fn restored<'a>(
                 && !restored.contains(&record.id)
                 && view.stage_of(record).is_none()
                 && table.dooms_of(record).all(|(task, _)| is_alive(task));
+            #[cfg(feature = "planted")]
+            let may_return = may_return && !crate::planted::is("task.retried_alone");
             if may_return {
                 restored.insert(&record.id);
                 records.push(record);
