@@ -60,7 +60,31 @@ fn a_program_is_given_the_task_and_what_it_prints_is_the_result() {
     assert_eq!(code, 0, "{said}");
     let told: String = std::iter::from_fn(|| running.try_line()).collect();
     let told: Value = serde_json::from_str(&told).unwrap();
-    assert_eq!(told, json!({"completed": 5, "failed": 0, "lost": 0}));
+    assert_eq!(told, json!({"completed": 5, "failed": 0, "handed_over": 0, "lost": 0}));
+}
+
+#[test]
+fn a_task_that_the_program_offered_stays_offered() {
+    let server = Server::start();
+    add(&server, &["write", "--id", "chapter"]);
+    let script = r#"
+        cat > /dev/null
+        "$BATON" handoff offer bob --task "$BATON_TASK" --token "$BATON_TASK_TOKEN" > /dev/null"#;
+    let mut working = work(&server, &[], script);
+    working.env("BATON", env!("CARGO_BIN_EXE_baton"));
+    let mut running = Running::of(working);
+    let receive = server.command(["handoff", "receive", "--agent", "bob", "--wait", "60s"]);
+    let offered = crate::process::Ran::of(receive, "").json();
+    assert_eq!(offered["task"], "chapter", "{offered}");
+    send(&running.child, Signal::TERM);
+    let (code, said) = running.ended();
+    assert_eq!(code, 0, "{said}");
+    let told: String = std::iter::from_fn(|| running.try_line()).collect();
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(told, json!({"completed": 0, "failed": 0, "handed_over": 1, "lost": 0}));
+    let accept = format!("handoff accept {} --agent bob", offered["id"].as_str().unwrap());
+    assert_eq!(server.run(&accept).code, 0);
+    assert_eq!(task(&server, "chapter")["lease"]["holder"], "bob");
 }
 
 #[test]

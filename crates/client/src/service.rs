@@ -120,7 +120,7 @@ impl Service {
             tokio::select! {
                 () = &mut stop, if !*stop_sender.borrow() => drop(stop_sender.send(true)),
                 served = &mut serving => {
-                    let Counts { done, failed, lost } = served?;
+                    let Counts { done, failed, lost, .. } = served?;
                     return Ok(Served { answered: done, failed, lost });
                 }
             }

@@ -68,6 +68,7 @@ impl<E: std::error::Error> From<E> for Setback {
 pub(crate) struct Counts {
     pub(crate) done: u64,
     pub(crate) failed: u64,
+    pub(crate) handed_over: u64,
     pub(crate) lost: u64,
 }
 
@@ -113,6 +114,7 @@ pub(crate) async fn run_slots(
                 Some(Ok((part, ended))) => {
                     counts.done += part.done;
                     counts.failed += part.failed;
+                    counts.handed_over += part.handed_over;
                     counts.lost += part.lost;
                     if ended.is_err() {
                         stop_sender.send_replace(true);

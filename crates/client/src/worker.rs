@@ -5,14 +5,15 @@
 //!            ▼                                                             │
 //!   claim ──▶ handler ─────▶ a result ─▶ complete ─────────────────────────┘
 //!     ▲         │ │ └──────▶ an error, a panic ─▶ fail
-//!     │         │ └ a heartbeat every third of the lease, in parallel
+//!     │         │ ├ a heartbeat every third of the lease, in parallel
+//!     │         │ └ it offered the task to another agent: nothing is reported, the offer decides
 //!     └─────────┴── the lease is lost: the handler is dropped, and nothing is reported
 //! ```
 //!
 //! 1. A handler runs only while its lease is kept. When the lease is lost, the handler is dropped
 //!    at its next `await`, because another agent may work on the task already.
-//! 2. Every task that was claimed is completed, failed or released, unless its lease is lost or the
-//!    server cannot be reached for that long.
+//! 2. Every task that was claimed is completed, failed or handed over, unless its lease is lost or
+//!    the server cannot be reached for that long.
 //! 3. After the stop signal nothing new is claimed, and the tasks that were started are finished.
 //! 4. If the server cannot be reached, the worker tries again.
 //!
@@ -20,17 +21,21 @@
 //! next to the heartbeats: on a runtime with one thread, a handler that does not `await` stops
 //! both.
 //!
-//! Deliberately absent: a session. An agent that wants to be visible registers itself.
+//! Deliberately absent: a session. An agent that wants to be visible registers itself; the
+//! heartbeats of its tasks then renew its session too.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use baton_core::handoff::Handoff;
 use baton_core::task::{Next, Task};
 use baton_core::{Kind, Rejection, TaskType, Token};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use crate::handles::Offering;
 use crate::renewal::keep;
 use crate::slots::{Counts, Jobs, Setback, WAIT_MS, handle, run_slots};
 use crate::{Error, Workspace};
@@ -50,6 +55,8 @@ pub struct Worked {
     pub completed: u64,
     /// Attempts that failed and were reported.
     pub failed: u64,
+    /// Tasks that their handlers offered or handed to other agents.
+    pub handed_over: u64,
     /// Tasks whose lease was lost, or whose result could not be reported.
     pub lost: u64,
 }
@@ -60,6 +67,7 @@ pub struct Job {
     workspace: Workspace,
     task: Arc<Task>,
     token: Token,
+    is_handed_over: Arc<AtomicBool>,
 }
 
 impl Job {
@@ -81,6 +89,24 @@ impl Job {
     /// Reports progress, from 0 to 1.
     pub async fn progress(&self, fraction: f64, note: Option<&str>) -> Result<Task, Error> {
         self.workspace.tasks().progress(self.id(), self.token, fraction, note).await
+    }
+
+    /// Offers the task to another agent. The worker then neither completes nor fails it: whether
+    /// it changes hands is decided by the answer to the offer.
+    pub async fn offer(&self, offer: Offering) -> Result<Handoff, Error> {
+        let handoff = offer.task(self.id(), self.token).await?;
+        self.handed_over();
+        Ok(handoff)
+    }
+
+    /// Tells the worker that the task was offered or handed to another agent by other means, so
+    /// that it neither completes nor fails it.
+    pub fn handed_over(&self) {
+        self.is_handed_over.store(true, Ordering::Relaxed);
+    }
+
+    fn is_handed_over(&self) -> bool {
+        self.is_handed_over.load(Ordering::Relaxed)
     }
 
     fn id(&self) -> &str {
@@ -165,8 +191,8 @@ impl Worker {
             Claims { workspace: self.workspace, next: self.next?, handler: Arc::new(handler) };
         let mut counts = Counts::default();
         run_slots(&tasks, self.concurrency, stop, &mut counts).await?;
-        let Counts { done, failed, lost } = counts;
-        Ok(Worked { completed: done, failed, lost })
+        let Counts { done, failed, handed_over, lost } = counts;
+        Ok(Worked { completed: done, failed, handed_over, lost })
     }
 }
 
@@ -218,18 +244,27 @@ where
             return None;
         };
         let (token, lease) = (lease.token, Duration::from_millis(lease.lease_ms));
-        let job = Job { workspace: self.workspace.clone(), task: Arc::new(task), token };
+        let job = Job {
+            workspace: self.workspace.clone(),
+            task: Arc::new(task),
+            token,
+            is_handed_over: Arc::default(),
+        };
         let tasks = self.workspace.tasks();
         let beat = || async { tasks.heartbeat(job.id(), token).await.map(drop) };
         tokio::select! {
             result = handle((self.handler)(job.clone())) => {
-                self.report(&job, result, stop, counts).await
+                if !job.is_handed_over() {
+                    return self.report(&job, result, stop, counts).await;
+                }
+                counts.handed_over += 1;
             }
-            _ = keep(lease, beat) => {
-                counts.lost += 1;
-                None
-            }
+            _ = keep(lease, beat) => match job.is_handed_over() {
+                true => counts.handed_over += 1,
+                false => counts.lost += 1,
+            },
         }
+        None
     }
 }
 

@@ -64,7 +64,7 @@ async fn works_through(lab: Workspace) {
         until_finished(&lab, COUNT - 1),
     );
     let worked = patiently(worked).await.unwrap();
-    assert_eq!(worked, Worked { completed: 48, failed: worked.failed, lost: 0 });
+    assert_eq!(worked, Worked { completed: 48, failed: worked.failed, ..Worked::default() });
     let tasks = lab.tasks().list(List::default()).await.unwrap();
     for task in tasks.iter().filter(|task| task.task_type.as_str() == "square") {
         let number: u64 = task.definition.as_ref().unwrap().to().unwrap();
@@ -141,7 +141,34 @@ async fn a_handler_is_dropped_when_its_lease_is_lost() {
         assert_eq!(told.recv().await, Some("dropped"));
         stop.send(()).unwrap();
         let worked = working.await.unwrap().unwrap();
-        assert_eq!(worked, Worked { completed: 0, failed: 0, lost: 1 });
+        assert_eq!(worked, Worked { lost: 1, ..Worked::default() });
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_task_that_its_handler_offered_is_neither_completed_nor_failed() {
+    let lab = embedded();
+    let task = lab.tasks().create("write").await.unwrap();
+    let bob = lab.as_agent("bob").unwrap();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let working = tokio::spawn(Worker::new(lab.clone()).run(
+        |job: Job| async move {
+            let handoffs = job.workspace().handoffs();
+            job.offer(handoffs.offer("bob").reason("your turn")).await?;
+            Ok("not reported")
+        },
+        async move { drop(stopped.await) },
+    ));
+    patiently(async {
+        let offered = bob.handoffs().receive(30_000).await.unwrap().unwrap();
+        bob.handoffs().accept(offered.id.as_str()).await.unwrap();
+        stop.send(()).unwrap();
+        let worked = working.await.unwrap().unwrap();
+        assert_eq!(worked, Worked { handed_over: 1, ..Worked::default() });
+        let there = lab.tasks().get(task.id.as_str()).await.unwrap();
+        assert_eq!(there.status, Status::InProgress);
+        assert_eq!(there.lease.unwrap().holder.as_str(), "bob");
     })
     .await;
 }
@@ -173,7 +200,7 @@ async fn when_told_to_stop_what_was_begun_is_finished_and_nothing_is_claimed() {
         tokio::task::yield_now().await;
         go_on.notify_one();
         let worked = working.await.unwrap().unwrap();
-        assert_eq!(worked, Worked { completed: 1, failed: 0, lost: 0 });
+        assert_eq!(worked, Worked { completed: 1, ..Worked::default() });
         let pending = List { status: Some(Status::Pending), ..List::default() };
         assert_eq!(lab.tasks().list(pending).await.unwrap().len(), 2);
     })

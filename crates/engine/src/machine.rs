@@ -199,6 +199,7 @@ impl Machine {
         let is_watched = !resident.watchers.is_empty();
         let live = committed.live.into_iter().filter(|_| is_watched).map(Arc::new);
         let Some(batch) = committed.batch else {
+            resident.hear(&mut self.deadlines, workspace, agent, now);
             let group = resident.undurable(before, self.durable);
             for live in live {
                 let (watchers, live_wakers) = (&mut resident.watchers, &mut self.live_wakers);
@@ -297,6 +298,7 @@ impl Machine {
         &mut self,
         workspace: &WorkspaceName,
         query: &Query,
+        agent: Option<&AgentId>,
         now: Timestamp,
     ) -> Admission<Held<Revision>, ()> {
         let durable = self.durable;
@@ -304,6 +306,9 @@ impl Machine {
             return Admission::Retry((), RetryAfter::Load);
         };
         resident.used_at = now;
+        if let Some(agent) = agent {
+            resident.hear(&mut self.deadlines, workspace, agent, now);
+        }
         let revision = resident.space.revision();
         let Some(reply) = resident.space.query(query) else {
             let present = Held::new(revision, resident.undurable(revision, durable));

@@ -178,9 +178,25 @@ impl<L: Log> Shard<L> {
 
     /// Answers a query about the present. One about the past waits, as of the revision that is
     /// returned.
-    pub fn ask(&self, workspace: &WorkspaceName, query: &Query) -> Admission<Held<Revision>, ()> {
+    pub fn ask(
+        &self,
+        workspace: &WorkspaceName,
+        query: &Query,
+        agent: Option<&AgentId>,
+    ) -> Admission<Held<Revision>, ()> {
         let now = self.clock.now();
-        self.machine().ask(workspace, query, now)
+        self.machine().ask(workspace, query, agent, now)
+    }
+
+    /// Reads an entry on the fast path.
+    pub fn fast_get(
+        &self,
+        workspace: &WorkspaceName,
+        entry: (&str, &str),
+        agent: &AgentId,
+    ) -> Option<HeldAnswer> {
+        let now = self.clock.now();
+        self.machine().fast_get(workspace, entry, agent, now)
     }
 
     /// Writes the open group and makes it durable.

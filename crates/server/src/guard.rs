@@ -2,15 +2,20 @@
 //! on loopback.
 //!
 //! 1. `Host` must name the server: a page that made its own name resolve to loopback sends its own
-//!    name.
-//! 2. `Origin`, which only browsers send, must name the server too.
+//!    name. Where tokens are demanded, such a page has none: then any name will do, unless names
+//!    were given.
+//! 2. `Origin`, which only browsers send, must name the server too, or be the `Host`.
 
 use crate::refusal::Refusal;
 use crate::settings::Settings;
 use axum::http::{HeaderMap, HeaderValue, header};
 
 /// The names of the server.
-pub(crate) struct Hosts(Vec<String>);
+pub(crate) struct Hosts {
+    names: Vec<String>,
+    /// Whether any other name is accepted as well.
+    takes_any: bool,
+}
 
 impl Hosts {
     pub(crate) fn new(settings: &Settings) -> Self {
@@ -20,12 +25,13 @@ impl Hosts {
             std::net::IpAddr::V6(address) => format!("[{address}]"),
         };
         let given = settings.hosts.iter().map(|host| host.to_ascii_lowercase());
-        Self(loopback.into_iter().chain([address]).chain(given).collect())
+        let takes_any = settings.demands_tokens() && settings.hosts.is_empty();
+        Self { names: loopback.into_iter().chain([address]).chain(given).collect(), takes_any }
     }
 
     fn knows(&self, host: &str) -> bool {
         let name = without_port(host);
-        self.0.iter().any(|known| known.eq_ignore_ascii_case(name))
+        self.names.iter().any(|known| known.eq_ignore_ascii_case(name))
     }
 
     /// Whether a request with these headers may come in.
@@ -33,16 +39,17 @@ impl Hosts {
         let text = |value| HeaderValue::to_str(value).unwrap_or_default();
         let mut hosts = headers.get_all(header::HOST).iter();
         let host = hosts.next().map(text).unwrap_or_default();
-        if hosts.next().is_some() || !self.knows(host) {
+        let is_ours = self.knows(host) || (self.takes_any && !host.is_empty());
+        if hosts.next().is_some() || !is_ours {
             return Err(Refusal::DeniedHost { host: shown(host) });
         }
-        let mut origins = headers.get_all(header::ORIGIN).iter().map(text);
+                let mut origins = headers.get_all(header::ORIGIN).iter().map(text);
         // `null` is sent by a page in a sandbox or a local file: it could be any page.
-        let is_ours = |origin: &str| {
-            let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-            host.is_some_and(|host| self.knows(host))
+        let is_same = |origin: &str| {
+            let name = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+            name.is_some_and(|name| self.knows(name) || name.eq_ignore_ascii_case(host))
         };
-        if !origins.all(is_ours) {
+        if !origins.all(is_same) {
             return Err(Refusal::DeniedOrigin {});
         }
         Ok(())
@@ -66,7 +73,11 @@ mod tests {
     use super::*;
 
     fn check(pairs: &[(&str, &str)]) -> Result<(), String> {
-        let settings = Settings { hosts: vec!["Baton.Example".to_owned()], ..Settings::default() };
+        let hosts = vec!["Baton.Example".to_owned()];
+        check_with(Settings { hosts, ..Settings::default() }, pairs)
+    }
+
+    fn check_with(settings: Settings, pairs: &[(&str, &str)]) -> Result<(), String> {
         let mut headers = HeaderMap::new();
         for (name, value) in pairs {
             let name: header::HeaderName = name.parse().unwrap();
@@ -88,6 +99,20 @@ mod tests {
         }
         assert!(check(&[]).is_err());
         assert!(check(&[("host", "localhost"), ("host", "localhost")]).is_err());
+    }
+
+    #[test]
+    fn a_server_that_demands_tokens_may_be_called_by_any_name_unless_names_are_given() {
+        let open = Settings { tokens: true, ..Settings::default() };
+        let named = Settings { hosts: vec!["baton.example".to_owned()], ..open.clone() };
+        let address = [("host", "192.0.2.2:4747")];
+        assert_eq!(check_with(open.clone(), &address), Ok(()));
+        assert_eq!(check_with(named, &address), Err("request.denied_host".to_owned()));
+        assert!(check_with(open.clone(), &[("host", "")]).is_err());
+        let page = |origin| [address[0], ("origin", origin)];
+        assert_eq!(check_with(open.clone(), &page("http://192.0.2.2:4747")), Ok(()));
+        let denied = Err("request.denied_origin".to_owned());
+        assert_eq!(check_with(open, &page("http://192.0.2.3:4747")), denied);
     }
 
     #[test]

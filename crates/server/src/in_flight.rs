@@ -73,7 +73,7 @@ impl<T> InFlight<T> {
     ) -> bool {
         let held = match call {
             FastCall::Set(set) => baton.fast_set(workspace, set, agent),
-            FastCall::Get { namespace, key } => baton.fast_get(workspace, namespace, key),
+            FastCall::Get { namespace, key } => baton.fast_get(workspace, (namespace, key), agent),
         };
         let Some(held) = held else { return false };
         self.waiting.push_back((mark, held));
@@ -85,10 +85,11 @@ impl<T> InFlight<T> {
         &mut self,
         baton: &Baton,
         workspace: &WorkspaceName,
+        agent: Option<&AgentId>,
         query: &Query,
         mark: T,
     ) -> Result<Admission<Held<Revision>, (), ()>, Error> {
-        let admission = baton.query(workspace, query)?;
+        let admission = baton.query(workspace, query, agent)?;
         Ok(admission.map_answer(|held| self.waiting.push_back((mark, held))))
     }
 

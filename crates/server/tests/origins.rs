@@ -4,9 +4,7 @@ use crate::callers::socket::{Socket, handshake};
 use crate::harness::{Harness, settings};
 
 /// A request for every route, well formed but for what a test adds.
-const ROUTES: [(&str, &str); 24] = [
-    ("GET", "/healthz"),
-    ("GET", "/readyz"),
+const ROUTES: [(&str, &str); 21] = [
     ("GET", "/metrics"),
     ("GET", "/openapi.json"),
     ("POST", "/v1/w/commands"),
@@ -28,7 +26,6 @@ const ROUTES: [(&str, &str); 24] = [
     ("POST", "/v1/w/agents/a/heartbeat"),
     ("GET", "/v1/w/watch"),
     ("GET", "/nowhere"),
-    ("BREW", "/healthz"),
 ];
 
 async fn refused(harness: &Harness, method: &str, path: &str, headers: &str) -> (u16, String) {
@@ -47,12 +44,12 @@ async fn a_foreign_host_is_refused_on_every_route() {
     }
     for host in ["", "localhost.evil.example", "127.0.0.1.nip.io", "localhost:x", "localhost@evil"]
     {
-        let response = refused(&harness, "GET", "/healthz", &format!("host: {host}\r\n")).await;
+        let response = refused(&harness, "GET", "/metrics", &format!("host: {host}\r\n")).await;
         assert_eq!(response, denied, "{host}");
     }
     let two = "host: localhost\r\nhost: evil.example\r\n";
-    assert_eq!(refused(&harness, "GET", "/healthz", two).await, denied);
-    assert_eq!(refused(&harness, "GET", "/healthz", "").await, denied);
+    assert_eq!(refused(&harness, "GET", "/metrics", two).await, denied);
+    assert_eq!(refused(&harness, "GET", "/metrics", "").await, denied);
     harness.becomes_idle().await;
 }
 
@@ -66,10 +63,20 @@ async fn a_foreign_origin_is_refused_on_every_route() {
     }
     for origin in ["null", "file://", "http://localhost.evil.example", "http://a@localhost"] {
         let headers = format!("host: localhost\r\norigin: {origin}\r\n");
-        assert_eq!(refused(&harness, "GET", "/healthz", &headers).await, denied, "{origin}");
+        assert_eq!(refused(&harness, "GET", "/metrics", &headers).await, denied, "{origin}");
     }
     let both = "host: localhost\r\norigin: http://localhost\r\norigin: http://evil.example\r\n";
-    assert_eq!(refused(&harness, "GET", "/healthz", both).await, denied);
+    assert_eq!(refused(&harness, "GET", "/metrics", both).await, denied);
+}
+
+#[tokio::test]
+async fn a_health_check_may_call_the_server_by_any_name() {
+    let harness = Harness::new().await;
+    for path in ["/healthz", "/readyz"] {
+        let mut http = harness.http().await;
+        http.send(format!("GET {path} HTTP/1.1\r\nhost: 10.0.0.7:4747\r\n\r\n")).await;
+        assert_eq!(http.response().await.status, 200, "{path}");
+    }
 }
 
 #[tokio::test]
@@ -94,7 +101,7 @@ async fn a_name_that_was_given_is_known() {
     let named = baton_server::Settings { hosts: vec!["Baton.Example".to_owned()], ..settings() };
     let harness = Harness::with(named).await;
     let mut http = harness.http().await;
-    http.send("GET /healthz HTTP/1.1\r\nhost: baton.EXAMPLE:80\r\n\r\n").await;
+    http.send("GET /metrics HTTP/1.1\r\nhost: baton.EXAMPLE:80\r\n\r\n").await;
     assert_eq!(http.response().await.status, 200);
 }
 

@@ -115,7 +115,7 @@ impl World {
     fn show_entries(&mut self, server: &Server, workspace: &WorkspaceName, head: u64) -> Audit {
         let everything = Snapshot { limit: Some(10_000), ..Snapshot::default() };
         let query = StateQuery::Snapshot(everything.clone()).into();
-        let Some(held) = server.shard.ask(workspace, &query).answer() else {
+        let Some(held) = server.shard.ask(workspace, &query, None).answer() else {
             return Err(broken("a loaded workspace is not in memory"));
         };
         match held.open(u64::MAX).map(|answer| answer.reply) {
@@ -202,7 +202,7 @@ pub(crate) fn archived(fresh: &Server, workspace: &WorkspaceName) -> Result<u64,
 /// The revision that a server shows for a loaded workspace, and the group it rests on.
 fn revision_of(server: &Server, workspace: &WorkspaceName) -> Audit<(u64, u64)> {
     let query = workspace::Query::Get.into();
-    let Some(held) = server.shard.ask(workspace, &query).answer() else {
+    let Some(held) = server.shard.ask(workspace, &query, None).answer() else {
         return Err(broken("a loaded workspace is not in memory"));
     };
     let group = held.group();

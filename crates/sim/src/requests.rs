@@ -123,7 +123,7 @@ impl World {
         let waiting = match &action {
             Action::Submit(request) => {
                 let query = workspace::Query::Get.into();
-                let Some(probe) = shard.ask(&workspace, &query).answer() else {
+                let Some(probe) = shard.ask(&workspace, &query, None).answer() else {
                     return Err(broken("a loaded workspace does not know its revision"));
                 };
                 match shard.submit(&workspace, request.clone(), &id) {
@@ -136,7 +136,7 @@ impl World {
                     }
                 }
             }
-            Action::Ask(query) => match shard.ask(&workspace, query) {
+            Action::Ask(query) => match shard.ask(&workspace, query, Some(&id)) {
                 Admission::Answer(held) => RequestState::Present(held),
                 Admission::Wait(held) => RequestState::Past(held),
                 Admission::Retry(..) => return Err(broken("a loaded workspace is not in memory")),

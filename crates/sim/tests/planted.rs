@@ -12,7 +12,7 @@ const SEEDS_MAX: u64 = 300;
 const SEEDS_CLEAN: u64 = 100;
 
 /// Every planted bug, and what goes wrong with it.
-const PLANTED: [(&str, &str); 90] = [
+const PLANTED: [(&str, &str); 91] = [
     ("state.version_stands_still", "a write does not raise the version"),
     ("state.ignore_expected_version", "a stale write wins"),
     ("plainly.ignores_version", "a stale write wins on the fast path"),
@@ -21,6 +21,7 @@ const PLANTED: [(&str, &str); 90] = [
     ("space.receipt_not_kept", "a repeated request takes effect again"),
     ("space.replay_skips", "some batches are not replayed"),
     ("policy.lost_agent_keeps", "entries outlive the session they are bound to"),
+    ("agent.only_heartbeats_count", "an agent that works is lost, since it sends no heartbeat"),
     ("agent.lost_early", "an agent is lost after half its time to live"),
     ("space.stale_fence_holds", "a write under a stale token is accepted"),
     ("space.awaited_receipt_not_kept", "a repeated call gets a second hold"),

@@ -9,7 +9,7 @@
 //! What is plain is borrowed from where it was received: no command is made of it, no event and no
 //! undo. It is plain if nothing but last write wins is asked of it, and if nobody else in the space
 //! has a say: no rule of its namespace, no reaction, no artifact, no entry that ends by itself, no
-//! bound to how much there may be.
+//! bound to how much there may be, no heartbeat of the agent that is due.
 //!
 //! Invariants:
 //!
@@ -83,6 +83,7 @@ impl Space {
             return None;
         }
         let is_quiet = self.quota.is_none() && self.reaction.is_idle() && self.artifact.is_idle();
+        let is_quiet = is_quiet && self.agent.heartbeat_due(agent, now.max(self.time)).is_none();
         let fits = set.value.len() <= limits::VALUE_BYTES_MAX;
         if !is_quiet
             || !fits

@@ -172,6 +172,7 @@ impl Space {
                 return Err(rejection);
             }
         };
+        self.record_sign_of_life(&stamp, &mut commit);
         let revision = if commit.events.is_empty() { self.revision } else { stamp.revision };
         let outcome = match done {
             Decision::Replied(reply) => Outcome::Answered(Answer { revision, reply }),
@@ -201,6 +202,27 @@ impl Space {
         let CommitBuilder { events, ended, live_batches: live, .. } = commit;
         let batch = Some(Batch { revision, time, agent, events });
         Ok(Committed { outcome, batch, ended, live })
+    }
+
+    /// An accepted command counts as a heartbeat of the agent that sent it. Its record goes into
+    /// the same batch, unless there is none or it is full.
+    fn record_sign_of_life(&mut self, stamp: &Stamp, commit: &mut CommitBuilder) {
+        let has_room = (1..limits::BATCH_EVENTS_MAX).contains(&commit.events.len());
+        let due = has_room.then(|| self.agent.heartbeat_due(&stamp.agent, stamp.now)).flatten();
+        let Some(event) = due.map(Event::Agent) else { return };
+        if commit.weight + event.weight() > limits::BATCH_BYTES_MAX {
+            return;
+        }
+        let moment = Moment { revision: stamp.revision, time: stamp.now, agent: &stamp.agent };
+        self.evolve(&event, &moment, commit.needs_undo);
+        commit.weight += event.weight();
+        commit.events.push(event);
+    }
+
+    /// An agent made a call that changed nothing: that counts as a heartbeat too. Returns whether
+    /// the next deadline may have moved.
+    pub fn hear(&mut self, agent: &AgentId, now: Timestamp) -> bool {
+        self.agent.hear(agent, now.max(self.time))
     }
 
     /// What became of a request, if it was made before.

@@ -179,7 +179,7 @@ impl Baton {
             if let Some(stopped) = driver.shard.watermark().stopped() {
                 return Err(stopped);
             }
-            match driver.shard.ask(&caller.workspace, &query) {
+            match driver.shard.ask(&caller.workspace, &query, Some(&caller.agent)) {
                 Admission::Answer(held) => {
                     let durable = driver.wait_durable(held.group()).await?;
                     return Ok(held.open(durable)?);

@@ -32,10 +32,11 @@ impl Baton {
         &self,
         workspace: &WorkspaceName,
         query: &Query,
+        agent: Option<&AgentId>,
     ) -> Result<Admission<Held<Revision>, ()>, Error> {
         match self.driver.shard.watermark().stopped() {
             Some(stopped) => Err(stopped),
-            None => Ok(self.driver.shard.ask(workspace, query)),
+            None => Ok(self.driver.shard.ask(workspace, query, agent)),
         }
     }
 
@@ -55,14 +56,14 @@ impl Baton {
     pub fn fast_get(
         &self,
         workspace: &WorkspaceName,
-        namespace: &str,
-        key: &str,
+        entry: (&str, &str),
+        agent: &AgentId,
     ) -> Option<HeldAnswer> {
         let shard = &self.driver.shard;
         if shard.watermark().stopped().is_some() {
             return None;
         }
-        shard.machine().fast_get(workspace, namespace, key)
+        shard.fast_get(workspace, entry, agent)
     }
 
     /// Waits until a group is durable, and helps to write it; returns the newest durable group.

@@ -34,11 +34,13 @@ impl Machine {
     pub fn fast_get(
         &mut self,
         workspace: &WorkspaceName,
-        namespace: &str,
-        key: &str,
+        (namespace, key): (&str, &str),
+        agent: &AgentId,
+        now: Timestamp,
     ) -> Option<HeldAnswer> {
         let resident = self.residents.get_mut(workspace)?;
         let entry = resident.space.fast_get(namespace, key)?;
+        resident.hear(&mut self.deadlines, workspace, agent, now);
         resident.is_read = true;
         let touched = entry.revision();
         Some(resident.seen(Ok(Reply::State(state::Reply::Entry(entry))), touched, self.durable))

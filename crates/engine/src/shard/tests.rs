@@ -60,7 +60,7 @@ fn keep_one_revision<L: Log>(shard: &Shard<L>) {
 
 fn get<L: Log>(shard: &Shard<L>, namespace: NamespaceName, text: &str) -> HeldAnswer {
     let query = Query::State(StateQuery::Get(Get { namespace, key: key(text), at: None }));
-    shard.ask(&name(), &query).answer().unwrap()
+    shard.ask(&name(), &query, None).answer().unwrap()
 }
 
 #[test]

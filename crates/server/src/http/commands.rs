@@ -163,7 +163,7 @@ async fn submit(
         Call::Command(command) => Mutation::Command(command),
         Call::Transaction(mutation) => mutation,
         Call::Query(query) => loop {
-            match in_flight.look_up(baton, &caller.workspace, &query, index) {
+            match in_flight.look_up(baton, &caller.workspace, Some(&caller.agent), &query, index) {
                 Ok(Admission::Answer(())) => return None,
                 Ok(Admission::Wait(_)) => {
                     let answer =

@@ -50,7 +50,9 @@ pub(super) async fn answer(
     shared.fairness.enter(&workspace, body.len()).await;
     let (_, namespace, key) = path_parts(parts.uri.path()).expect("it was just looked at");
     let held = match parts.method {
-        Method::GET if body.is_empty() => shared.baton.fast_get(&workspace, namespace, key),
+        Method::GET if body.is_empty() => {
+            shared.baton.fast_get(&workspace, (namespace, key), &agent)
+        }
         // What is no JSON is refused where there are words for it.
         Method::PUT => Json::parse(body.to_vec()).ok().and_then(|value| {
             let value = value.as_str();

@@ -106,11 +106,11 @@ fn admit(
     slot: &ConnectionSlot,
     request: &Request<Incoming>,
 ) -> Result<Authority, Refusal> {
-    shared.hosts.check(request.headers())?;
-    // Health checks have no token.
+    // Health checks have no token, and call the server by any name.
     if matches!(request.uri().path(), "/healthz" | "/readyz") {
         return Ok(Authority::default());
     }
+    shared.hosts.check(request.headers())?;
     let authority = shared.access.authenticate(request, Some(slot.from))?;
     authority.admit_connection(&slot.quota_guard)?;
     Ok(authority)

@@ -239,7 +239,7 @@ impl World {
         let Some(fork) = self.auditor.fork(id) else { return Ok(Ok(())) };
         let everything = Snapshot { limit: Some(10_000), ..Snapshot::default() };
         let query = StateQuery::Snapshot(everything).into();
-        let Some(held) = server.shard.ask(id, &query).answer() else {
+        let Some(held) = server.shard.ask(id, &query, None).answer() else {
             return Err(broken("a loaded workspace is not in memory"));
         };
         // What may still be lost is not in the model.

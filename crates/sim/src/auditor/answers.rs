@@ -61,11 +61,13 @@ impl Ledger {
         coverage: &mut Coverage,
     ) -> Audit<bool> {
         let DecidedRequest { agent, request, decided_at, .. } = *asked;
+        let known = self.batch(decided_at).map_or(Timestamp(0), |batch| batch.time);
+        let heard_at = asked.asked_at.max(known);
+        self.heard(agent, heard_at);
         if let Mutation::Command(Command::Agent(agent::Command::Heartbeat { agent, .. })) =
             &request.mutation
         {
-            let known = self.batch(decided_at).map_or(Timestamp(0), |batch| batch.time);
-            self.heartbeat(agent, asked.asked_at.max(known));
+            self.heard(agent, heard_at);
         }
         let receipt = request.idempotency_key.as_ref().and_then(|key| {
             let (kept, must) = self.receipt(agent, key, decided_at)?;

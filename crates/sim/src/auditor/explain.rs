@@ -70,6 +70,10 @@ impl<'a> BatchReader<'a> {
         for command in commands(&request.mutation) {
             self.command(command)?;
         }
+        if let Some(Event::Agent(AgentEvent::Seen { agent: seen })) = self.peek() {
+            demand!(seen == agent, "a command of `{agent}` is no sign of life of `{seen}`");
+            self.skip();
+        }
         // Others may have waited under their own keys; the ledger has them.
         while let Some(Event::Receipt(receipt)) = self.peek()
             && receipt.agent.is_some()

@@ -313,8 +313,8 @@ impl Ledger {
         self.clock.since(self.server_since)
     }
 
-    /// A heartbeat was answered.
-    pub fn heartbeat(&mut self, agent: &AgentId, now: Timestamp) {
+    /// A call of an agent was answered: it counts as a heartbeat.
+    pub fn heard(&mut self, agent: &AgentId, now: Timestamp) {
         let heard = self.heard.entry(agent.clone()).or_insert(now);
         *heard = now.max(*heard);
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use baton_client::core::handoff::Status;
 use baton_client::{Job, Worked, Worker};
 use clap::Args;
 
@@ -34,14 +35,36 @@ impl Work {
                     let task = serde_json::to_vec(job.task()).expect("tasks can be encoded");
                     let (id, token) = (job.task().id.to_string(), job.token().to_string());
                     let variables = [("BATON_TASK", id), ("BATON_TASK_TOKEN", token)];
-                    program.run(task, variables, job.task().traceparent.as_ref()).await
+                    let result =
+                        program.run(task, variables, job.task().traceparent.as_ref()).await;
+                    if is_handed_over(&job).await {
+                        job.handed_over();
+                    }
+                    result
                 }
             };
             worker.run(handler, start.stop)
         };
         let worked = handler.run(context, output, "tasks", work).await?;
-        let Worked { completed, failed, lost } = worked;
-        let sentence = format!("tasks: {completed} completed, {failed} failed, {lost} lost");
+        let Worked { completed, failed, handed_over, lost } = worked;
+        let sentence = format!(
+            "tasks: {completed} completed, {failed} failed, {handed_over} handed over, {lost} lost"
+        );
         output.said(&worked, &sentence)
     }
+}
+
+/// Whether the program offered the task to another agent, or handed it over.
+async fn is_handed_over(job: &Job) -> bool {
+    let Some(lease) = &job.task().lease else { return false };
+    let handoffs = job.workspace().handoffs().history(job.task().id.as_str()).await;
+    let last = handoffs.ok().and_then(|mut handoffs| handoffs.pop());
+    last.is_some_and(|last| {
+        let is_by_this_lease = last.from == lease.holder && last.created_at >= lease.claimed_at;
+        let is_void = matches!(
+            last.status,
+            Status::Rejected | Status::Cancelled | Status::Expired | Status::Failed
+        );
+        is_by_this_lease && !is_void
+    })
 }

@@ -101,7 +101,7 @@ fn heartbeat(
 ) -> Result<Decided, Rejection> {
     let record = session(table, &agent, token)?;
     let silence = stamp.now.since(record.last_seen_at);
-    let events = if silence >= record.ttl_ms / limits::HEARTBEAT_FRACTION {
+    let events = if silence >= record.heartbeat_ms() {
         vec![Event::Seen { agent: agent.clone() }]
     } else {
         Vec::new()

@@ -12,9 +12,10 @@
 //! A session starts with `register` and has a token, which only grows. A call with an older token
 //! is refused: its session has been replaced.
 //!
-//! A heartbeat is recorded only when a quarter of the time to live has passed since the last
-//! recorded one, so that frequent heartbeats cost nothing. In return, a lost agent is noticed up to
-//! a quarter later than its time to live, and never earlier.
+//! Every accepted command counts as a heartbeat of the agent that sent it, and so does a call that
+//! changes nothing, which is noted in memory. A heartbeat is recorded only when a quarter of the
+//! time to live has passed since the last recorded one, so that frequent calls cost nothing. In
+//! return, a lost agent is noticed up to a quarter later than its time to live, and never earlier.
 //!
 //! Invariants, checked by `Table::check`:
 //!

@@ -21,6 +21,8 @@ pub struct Table {
     sessions: BTreeSet<(Token, AgentId)>,
     // Not a fact of the log: since when there has been a server to hear a heartbeat.
     awake_since: Timestamp,
+    // Not a fact of the log: the latest calls of active agents that left no trace in it.
+    heard: BTreeMap<AgentId, Timestamp>,
     // Ended agents by the end of their session: the first to be forgotten stands first.
     ended: BTreeSet<(Timestamp, AgentId)>,
 }
@@ -123,6 +125,9 @@ impl Table {
                 let (moment, token) = (self.deadline(before), before.token);
                 self.deadlines.remove(&(moment, id.clone()));
                 self.sessions.remove(&(token, id.clone()));
+                if after.as_ref().is_none_or(|after| after.token != token) {
+                    self.heard.remove(id);
+                }
             }
         }
         let Some(after) = after else {
@@ -174,19 +179,55 @@ impl Table {
         self.deadlines.iter().take_while(move |(moment, _)| *moment <= now).map(|(_, id)| id)
     }
 
-    /// When silence since the last sign of life becomes too long. Beats are written down only
-    /// every so often, so the unwritten part is added: nobody is called lost before its time.
+    /// The heartbeat to record because an agent's command was accepted, if its last one is too old.
+    pub fn heartbeat_due(&self, id: &AgentId, now: Timestamp) -> Option<Event> {
+        let agent = self.get(id).filter(|agent| agent.status == Status::Active)?;
+        let is_due = now.since(agent.last_seen_at) >= agent.heartbeat_ms();
+        #[cfg(feature = "planted")]
+        let is_due = is_due && !crate::planted::is("agent.only_heartbeats_count");
+        is_due.then(|| Event::Seen { agent: id.clone() })
+    }
+
+    /// An agent made a call that leaves no trace in the log. It counts as a heartbeat, in memory
+    /// only: after a restart every session has its whole time again. Returns whether the agent's
+    /// deadline has moved.
+    pub fn hear(&mut self, id: &AgentId, now: Timestamp) -> bool {
+        let Some(agent) = self.get(id).filter(|agent| agent.status == Status::Active) else {
+            return false;
+        };
+        if now.since(self.last_sign(agent)) < agent.heartbeat_ms() {
+            return false;
+        }
+        let before = (self.deadline(agent), id.clone());
+        self.deadlines.remove(&before);
+        self.heard.insert(id.clone(), now);
+        self.deadlines.insert((self.deadline(&self.by_id[id]), id.clone()));
+        true
+    }
+
+    fn last_sign(&self, agent: &Agent) -> Timestamp {
+        let heard = self.heard.get(&agent.id).copied().unwrap_or_default();
+        agent.last_seen_at.max(self.awake_since).max(heard)
+    }
+
+    /// When silence since the last sign of life becomes too long. Signs of life are recorded only
+    /// every so often, so the unrecorded part is added: no agent is declared lost before its time.
     fn deadline(&self, agent: &Agent) -> Timestamp {
-        let since = agent.last_seen_at.max(self.awake_since);
+        let since = self.last_sign(agent);
         #[cfg(feature = "planted")]
         if crate::planted::is("agent.lost_early") {
             return since.after(agent.ttl_ms / 2);
         }
-        since.after(agent.ttl_ms + agent.ttl_ms / limits::HEARTBEAT_FRACTION)
+        since.after(agent.ttl_ms + agent.heartbeat_ms())
     }
 }
 
 impl Agent {
+    /// How old the recorded sign of life may be before another one is recorded.
+    pub(super) fn heartbeat_ms(&self) -> u64 {
+        self.ttl_ms / limits::HEARTBEAT_FRACTION
+    }
+
     fn end(self, status: Status, moment: &Moment<'_>) -> Self {
         Self { status, ended_at: Some(moment.time), ..self }
     }

@@ -53,7 +53,7 @@ pub struct Register {
     /// Any JSON that describes the agent. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
-    /// Time to live of the session in milliseconds. The agent is lost if it sends no heartbeat for
+    /// Time to live of the session in milliseconds. The agent is lost if it makes no call for
     /// this long.
     #[cfg_attr(feature = "schema", schemars(
         extend("default" = limits::AGENT_TTL_MS_DEFAULT),
@@ -124,13 +124,15 @@ pub struct Agent {
         skip_serializing_if = "Option::is_none"
     )]
     pub metadata: Option<Json>,
-    /// Time to live of the session in milliseconds, renewed by heartbeats.
+    /// Time to live of the session in milliseconds. Every accepted call of the agent renews it.
     pub ttl_ms: u64,
     /// The token of the current session, or of the last one.
     pub token: Token,
     /// When that session started.
     pub registered_at: Timestamp,
-    /// The last recorded heartbeat. Heartbeats are recorded when a quarter of `ttl_ms` has passed.
+    /// The last recorded sign of life: a heartbeat or another command of the agent. It is recorded
+    /// when a quarter of `ttl_ms` has passed since the last one. Calls that change nothing renew the
+    /// session without a record.
     pub last_seen_at: Timestamp,
     /// When that session ended. Absent while it is active.
     #[serde(default, skip_serializing_if = "Option::is_none")]
