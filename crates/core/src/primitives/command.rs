@@ -59,7 +59,7 @@ macro_rules! sums {
                 }
             }
 
-            /// Where it says which trace it is a part of, if it can say so.
+            /// Its trace context, if it can carry one.
             pub(crate) fn traceparent(&mut self) -> Option<&mut Option<Traceparent>> {
                 match self {
                     $(Self::$variant(command) => primitive::Command::traceparent(command),)*
@@ -147,7 +147,7 @@ impl Command {
         self.properties().has_optional_token().unwrap_or_else(named)
     }
 
-    /// The agent that it names as the one that acts or is served.
+    /// The agent that it names as its actor or beneficiary.
     pub(crate) fn named_agent(&self) -> Option<&AgentId> {
         self.properties().named_agent()
     }

@@ -28,12 +28,12 @@ pub trait Command {
         None
     }
 
-    /// Where it says which trace it is a part of, if it can say so.
+    /// Its trace context, if it can carry one.
     fn traceparent(&mut self) -> Option<&mut Option<Traceparent>> {
         None
     }
 
-    /// The agent that it names as the one that acts or is served.
+    /// The agent that it names as its actor or beneficiary.
     fn named_agent(&self) -> Option<&AgentId> {
         None
     }
@@ -91,7 +91,7 @@ pub(crate) trait Rules: Table {
         happening: &mut Happening<'_>,
     ) -> Result<ReplyPlan, Self::Rejection>;
 
-    /// Answers a question about the present; none if it is about the past.
+    /// Answers a query about the present; none if it is about the past.
     fn query(space: &Space, query: &Self::Query) -> Option<Result<Self::Reply, Self::Rejection>>;
 
     /// The answer to a call whose wait this event has ended.
@@ -104,7 +104,7 @@ pub(crate) trait Rules: Table {
 pub trait Table: Default {
     /// What changes it.
     type Event: Event;
-    /// How to take back one change.
+    /// How to undo one change.
     type Undo;
     /// All facts, for a snapshot.
     type Facts;
@@ -112,7 +112,7 @@ pub trait Table: Default {
     /// Applies a fact. Total: whatever the rules can produce applies.
     fn evolve(&mut self, event: &Self::Event, moment: &Moment<'_>) -> Self::Undo;
 
-    /// Takes back one change; the latest must be taken back first.
+    /// Undoes one change. Changes must be undone in reverse order.
     fn undo(&mut self, undo: Self::Undo);
 
     /// The change is final: what taking it back would have needed can go.
@@ -123,7 +123,7 @@ pub trait Table: Default {
     /// Everything, for a snapshot.
     fn facts(&self) -> Self::Facts;
 
-    /// Puts together what a snapshot holds.
+    /// Assembles the contents of a snapshot.
     fn restore(facts: Self::Facts) -> Self;
 
     /// Asserts the invariants that the primitive's `mod.rs` lists.
@@ -134,7 +134,7 @@ pub trait Table: Default {
         None
     }
 
-    /// The workspace is served again from this moment on.
+    /// The server resumed serving the workspace at this time.
     fn wake(&mut self, _moment: Timestamp) {}
 
     /// Forgets what is over and exceeds a limit, and returns what could have named artifacts.
@@ -142,7 +142,7 @@ pub trait Table: Default {
         Vec::new()
     }
 
-    /// Every call that waits.
+    /// All waiting calls.
     fn wait_ids(&self) -> impl Iterator<Item = WaitId> {
         std::iter::empty()
     }

@@ -81,7 +81,7 @@ primitives! { rejection {
         /// The write carried a token that is no longer valid.
         #[error("no lease, hold, permit or session has token {given} any more")]
         StaleToken {
-            /// What was given.
+            /// The given value.
             given: Token,
         } => {
             code: "request.stale_token",
@@ -163,7 +163,7 @@ primitives! { rejection {
         /// The idempotency key was already used for a different request.
         #[error("idempotency key `{key}` was already used for a different request")]
         KeyReused {
-            /// Which.
+            /// The key.
             key: IdempotencyKey,
         } => {
             code: "idempotency.key_reused",

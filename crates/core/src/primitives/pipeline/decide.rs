@@ -25,15 +25,15 @@ pub trait View {
     fn objection(&self, design: &Design) -> Option<String>;
 }
 
-/// Events that must happen, and what the answer is about.
+/// The events of a command, and how to build its reply.
 pub struct Decided {
-    /// What happens. Empty means that nothing changes.
+    /// The events. Empty if nothing changes.
     pub events: Vec<Event>,
-    /// What to answer with, as it is after the events.
+    /// Which reply to build once the events are applied.
     pub plan: ReplyPlan,
 }
 
-/// What an answer is about.
+/// Which reply to build.
 pub enum ReplyPlan {
     /// The pipeline.
     Pipeline(PipelineName),
@@ -43,12 +43,12 @@ pub enum ReplyPlan {
     Moved(PipelineName, StageName),
     /// The pipeline that was.
     Gone(Box<Pipeline>),
-    /// Nobody asked.
+    /// No caller waits for a reply.
     Done,
 }
 
 impl ReplyPlan {
-    /// What to tell the caller.
+    /// The reply to the caller.
     pub fn reply(self, table: &Table) -> Reply {
         let known = |pipeline: &PipelineName, stage: &StageName| {
             table.stage(pipeline, stage).expect("only known stages are answered with")
@@ -98,7 +98,7 @@ impl Rules for Table {
     }
 }
 
-/// Decides a command against the table as it is.
+/// Decides a command against the current table.
 pub fn decide(
     table: &Table,
     view: &impl View,
@@ -449,7 +449,7 @@ fn unfit(misfit: &Misfit) -> Rejection {
     }
 }
 
-/// Answers a question.
+/// Answers a query.
 pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
     let known = |pipeline: &PipelineName| {
         let unknown = || Rejection::NotFound { pipeline: pipeline.clone() };

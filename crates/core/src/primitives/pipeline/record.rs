@@ -26,7 +26,7 @@ pub struct Plan {
     /// What the first stages are given.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub input: Option<Json>,
-    /// Whatever else is worth knowing.
+    /// Additional context.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
     /// The trace that it is a part of.
@@ -40,23 +40,23 @@ pub struct Plan {
     pub order: Vec<usize>,
 }
 
-/// What has become of a stage.
+/// The state of a stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StageState {
-    /// Where it is in its life.
+    /// Its status.
     pub status: StageStatus,
     /// How often it was started.
     pub attempts: u64,
-    /// How often it was retried.
+    /// The number of retries.
     pub retries: u64,
-    /// Who works on it, or did last.
+    /// The current or last worker.
     pub worker: Option<AgentId>,
     /// Its tasks, in order.
     pub members: Vec<Member>,
     /// What it was given when it was started.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub input: Option<Json>,
-    /// What came of it.
+    /// Its outcome.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub output: Option<Json>,
     /// Why it failed.
@@ -77,7 +77,7 @@ pub struct StageState {
 /// A task of a stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Member {
-    /// Which task.
+    /// The task.
     pub task: TaskId,
     /// What was heard of it.
     #[serde(rename = "heard")]
@@ -87,18 +87,18 @@ pub struct Member {
 /// What is heard of a task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TaskState {
-    /// Who works on it, or did last.
+    /// The current or last worker.
     pub worker: Option<AgentId>,
-    /// What became of it, once it has finished.
+    /// Its result, once it has finished.
     pub outcome: Option<Outcome>,
 }
 
-/// What became of a task.
+/// How a task ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// How it finished.
     pub status: task::Status,
-    /// What came of it.
+    /// Its outcome.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub result: Option<Json>,
     /// Why it failed.
@@ -117,7 +117,7 @@ impl Outcome {
         parts.map(|json| json.as_bytes().len()).sum()
     }
 
-    /// The same without what is large.
+    /// The same without the large fields.
     #[must_use]
     pub fn bare(&self) -> Self {
         let (status, reason) = (self.status, self.reason.clone());
@@ -182,7 +182,7 @@ impl StageState {
 /// What is known of a pipeline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// Which.
+    /// The name.
     pub name: PipelineName,
     /// How many were created before it.
     pub number: u64,
@@ -190,7 +190,7 @@ pub struct Record {
     pub plan: Arc<Plan>,
     /// What has become of its stages.
     pub stages: Vec<Arc<StageState>>,
-    /// Where it is in its life.
+    /// Its status.
     pub status: Status,
     /// Why it was aborted.
     pub reason: Option<String>,

@@ -15,7 +15,7 @@ crate::refusals! {
         /// No pipeline has this name.
         #[error("there is no pipeline `{pipeline}`")]
         NotFound {
-            /// Which.
+            /// The pipeline.
             pipeline: PipelineName,
         } => {
             code: "pipeline.not_found",
@@ -59,9 +59,9 @@ crate::refusals! {
         /// The pipeline has no such stage; `stages` lists the existing ones.
         #[error("pipeline `{pipeline}` has no stage `{stage}`; its stages are {}", listed(stages))]
         UnknownStage {
-            /// Which pipeline.
+            /// The pipeline.
             pipeline: PipelineName,
-            /// What was asked for.
+            /// What was requested.
             stage: StageName,
             /// The stages it has.
             stages: Vec<StageName>,
@@ -79,9 +79,9 @@ crate::refusals! {
             .stage_status.word(), allowed(*pipeline_status, can_start, can_complete, can_retry)
         )]
         WrongOrder {
-            /// Which pipeline.
+            /// The pipeline.
             pipeline: PipelineName,
-            /// Which stage.
+            /// The stage.
             stage: StageName,
             /// What was asked for, as a participle.
             wish: &'static str,
@@ -111,11 +111,11 @@ crate::refusals! {
             "stage `{stage}` of pipeline `{pipeline}` is for agent `{agent}`, not for `{given}`"
         )]
         WrongAgent {
-            /// Which pipeline.
+            /// The pipeline.
             pipeline: PipelineName,
-            /// Which stage.
+            /// The stage.
             stage: StageName,
-            /// Whose it is.
+            /// The owner.
             agent: AgentId,
             /// Who asked.
             given: AgentId,
@@ -129,9 +129,9 @@ crate::refusals! {
         /// The stage is driven by its tasks, listed in `tasks`, and cannot be changed directly.
         #[error("pipeline `{pipeline}` is automatic: stage `{stage}` follows its tasks")]
         Automatic {
-            /// Which pipeline.
+            /// The pipeline.
             pipeline: PipelineName,
-            /// Which stage.
+            /// The stage.
             stage: StageName,
             /// Its tasks.
             tasks: Vec<TaskId>,
@@ -148,11 +148,11 @@ crate::refusals! {
             "stage `{stage}` of pipeline `{pipeline}` was retried {retries} times (limit {max})"
         )]
         RetriesExhausted {
-            /// Which pipeline.
+            /// The pipeline.
             pipeline: PipelineName,
-            /// Which stage.
+            /// The stage.
             stage: StageName,
-            /// How often it was retried.
+            /// The number of retries.
             retries: u64,
             /// How often it may be.
             max: u64,
@@ -165,7 +165,7 @@ crate::refusals! {
         /// The pipeline is completed or aborted, and can no longer change.
         #[error("pipeline `{pipeline}` is {} and can no longer change", .pipeline_status.word())]
         Finished {
-            /// Which.
+            /// The pipeline.
             pipeline: PipelineName,
             /// How it ended.
             pipeline_status: Status,
@@ -179,9 +179,9 @@ crate::refusals! {
         /// The pipeline cannot be deleted before it finishes.
         #[error("pipeline `{pipeline}` is {}, so it cannot be deleted", .pipeline_status.word())]
         Unfinished {
-            /// Which.
+            /// The pipeline.
             pipeline: PipelineName,
-            /// Where it is in its life.
+            /// Its status.
             pipeline_status: Status,
         } => {
             code: "pipeline.unfinished",

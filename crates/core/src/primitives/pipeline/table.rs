@@ -1,4 +1,4 @@
-//! The facts about pipelines.
+//! The table of pipelines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -25,7 +25,7 @@ pub struct Table {
     by_task: BTreeMap<TaskId, (PipelineName, usize, usize)>,
     // Those to which something must happen by itself.
     due: BTreeSet<PipelineName>,
-    // The first to be forgotten stands first.
+    // The first to be removed comes first.
     finished: BTreeSet<(Timestamp, u64, PipelineName)>,
     // Bytes of those that are finished, and of the others.
     finished_bytes: usize,
@@ -34,7 +34,7 @@ pub struct Table {
     created: u64,
 }
 
-/// How to take back one change.
+/// How to undo one change.
 pub struct Undo {
     pipeline: PipelineName,
     before: Option<Arc<Record>>,
@@ -203,7 +203,7 @@ impl Table {
         self.records.get(pipeline).map(|record| &**record)
     }
 
-    /// What has become of a stage.
+    /// The state of a stage.
     pub fn stage(&self, pipeline: &PipelineName, stage: &StageName) -> Option<(&Record, usize)> {
         let record = self.get(pipeline)?;
         Some((record, record.find(stage)?))

@@ -20,7 +20,7 @@ use crate::time::Timestamp;
 pub struct PendingCall {
     /// Its number: larger than that of any call before.
     pub number: u64,
-    /// Which reaction it is of.
+    /// The reaction that it belongs to.
     pub reaction: ReactionName,
     /// What to post.
     pub body: Json,
@@ -53,7 +53,7 @@ impl PendingCall {
 pub struct WebhookCall {
     /// Its number.
     pub number: u64,
-    /// Which reaction it is of.
+    /// The reaction that it belongs to.
     pub reaction: ReactionName,
     /// The first try, the second, and so on.
     pub attempt: u64,

@@ -58,7 +58,7 @@ impl Rules for Table {
     }
 }
 
-/// Decides a command against the table as it is.
+/// Decides a command against the current table.
 pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided, Rejection> {
     match command {
         Command::Add(add) => self::add(table, *add),
@@ -200,7 +200,7 @@ fn settle(table: &Table, number: u64, attempt: u64, outcome: Outcome, stamp: &St
     Decided::reply(vec![event], Reply::Done)
 }
 
-/// Answers a question.
+/// Answers a query.
 pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
     match query {
         Query::Get { name } => match table.shown(name) {

@@ -1,4 +1,4 @@
-//! The facts about reactions.
+//! The table of reactions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;

@@ -44,7 +44,7 @@ impl Rules for Table {
     }
 }
 
-/// Decides a command against the table as it is.
+/// Decides a command against the current table.
 pub fn decide(table: &Table, command: Command) -> Result<Decided, Rejection> {
     match command {
         Command::Add(add) => self::add(table, *add),
@@ -80,7 +80,7 @@ fn remove(table: &Table, name: RuleName) -> Result<Decided, Rejection> {
     Ok(Decided { events: vec![Event::Removed { name }], reply })
 }
 
-/// Answers a question.
+/// Answers a query.
 pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
     match query {
         Query::List { limit, cursor } => {

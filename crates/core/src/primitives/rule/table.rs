@@ -1,4 +1,4 @@
-//! The facts about rules.
+//! The table of rules.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;

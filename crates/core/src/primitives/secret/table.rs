@@ -1,4 +1,4 @@
-//! The facts about secrets.
+//! The table of secrets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -14,7 +14,7 @@ use crate::time::Timestamp;
 pub struct Table {
     secrets: BTreeMap<SecretId, Secret>,
     ends: BTreeSet<(Timestamp, SecretId)>,
-    /// How many have gone: whoever removes blobs sees that there are some to remove.
+    /// How many were removed, so that the blob sweep knows that there are blobs to delete.
     gone: u64,
 }
 
@@ -126,12 +126,12 @@ impl Table {
         self.secrets.is_empty()
     }
 
-    /// How many have gone so far.
+    /// How many have been removed.
     pub fn gone(&self) -> u64 {
         self.gone
     }
 
-    /// Secrets whose time is over.
+    /// Expired secrets.
     pub fn overdue(&self, now: Timestamp) -> impl Iterator<Item = &SecretId> {
         let over = self.ends.iter().take_while(move |(moment, _)| *moment <= now);
         over.map(|(_, secret)| secret)

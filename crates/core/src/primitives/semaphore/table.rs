@@ -1,4 +1,4 @@
-//! The facts about semaphores.
+//! The table of semaphores.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -14,7 +14,7 @@ use crate::time::Timestamp;
 use crate::waiting::wait::Wait;
 use crate::waiting::wait_queue::{self, WaitQueues};
 
-/// Somebody who waits for a permit.
+/// A call that waits for a permit.
 pub type Waiter = wait_queue::Waiter<SemaphoreName>;
 
 /// Every semaphore, who holds its permits, and who waits for one. Changes only by
@@ -31,14 +31,14 @@ pub struct Table {
     by_holder: BTreeSet<(AgentId, Token)>,
     ends: BTreeSet<(Timestamp, Token)>,
     wait_queues: WaitQueues<SemaphoreName>,
-    // Not a fact of the log: since when there has been a server to hear a renewal.
+    // Not logged: since when this server has been up to receive renewals.
     awake_since: Timestamp,
 }
 
 /// What outlasts the holders of a semaphore.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// Which semaphore.
+    /// The semaphore.
     pub name: SemaphoreName,
     /// How many may hold a permit at a time.
     pub permits: u64,
@@ -177,7 +177,7 @@ impl primitive::Table for Table {
 }
 
 impl Table {
-    /// Puts everything in its place; what was there before.
+    /// Restores the previous record; returns the one it replaces.
     fn replace(&mut self, after: Undo) -> Undo {
         let Undo { name, record, permit, wait } = after;
         let before = self.records.remove(&name);
@@ -237,7 +237,7 @@ impl Table {
         self.records.get(name).map(|record| record.permits)
     }
 
-    /// How many of its permits nobody holds.
+    /// The number of free permits.
     pub fn free(&self, name: &SemaphoreName) -> u64 {
         let taken = self.taken.get(name).copied().unwrap_or_default();
         #[cfg(feature = "planted")]
@@ -291,28 +291,28 @@ impl Table {
         self.wait_queues.of(name)
     }
 
-    /// Somebody who waits.
+    /// A waiting call.
     pub fn waiter(&self, id: WaitId) -> Option<&Waiter> {
         self.wait_queues.get(id)
     }
 
-    /// Everybody who waits, in order of arrival.
+    /// All waiting calls, in order of arrival.
     pub fn waits(&self) -> impl ExactSizeIterator<Item = &Waiter> {
         self.wait_queues.all()
     }
 
-    /// The calls of an agent that wait, in order of arrival.
+    /// The waiting calls of an agent, in order of arrival.
     pub fn waits_of(&self, agent: &AgentId) -> impl Iterator<Item = &Waiter> {
         self.wait_queues.of_agent(agent)
     }
 
-    /// Permits whose time is over.
+    /// Expired permits.
     pub fn overdue_permits(&self, now: Timestamp) -> impl Iterator<Item = &Permit> {
         let over = self.ends.iter().take_while(move |(moment, _)| *moment <= now);
         over.map(|(_, token)| &self.permits[token])
     }
 
-    /// Calls whose time is over.
+    /// Waiting calls that have timed out.
     pub fn overdue_waits(&self, now: Timestamp) -> impl Iterator<Item = &Waiter> {
         self.wait_queues.overdue(now)
     }

@@ -171,7 +171,7 @@ scenarios! {
         (0, "ada", "semaphore.acquire a ttl_ms=86400001", "refused semaphore.out_of_range"),
         (0, "ada", "semaphore.acquire a wait_ms=3600001", "refused semaphore.out_of_range"),
         (0, "ada", "many 497 semaphore.acquire b",        "497 semaphore.acquired"),
-        // What an agent waits for counts as held: it will be, without another question.
+        // Waits count as holds, because they become holds without another check.
         (0, "ada", "semaphore.acquire a wait_ms=9",
             "semaphore.queued a by ada call=4 until 9; call 4 waits"),
         (0, "ada", "semaphore.acquire b",                 "refused semaphore.too_many"),

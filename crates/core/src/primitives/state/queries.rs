@@ -7,7 +7,7 @@ use crate::limits;
 use crate::names::{Key, NamespaceName};
 use crate::numbers::Revision;
 
-/// Answers a question about the present; none if it is about the past.
+/// Answers a query about the present; none if it is about the past.
 pub(super) fn query(
     table: &Table,
     view: &impl View,

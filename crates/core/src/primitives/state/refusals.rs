@@ -18,7 +18,7 @@ crate::refusals! {
         NotFound {
             /// Where it was looked for.
             namespace: NamespaceName,
-            /// Which key.
+            /// The key.
             key: Key,
         } => {
             code: "state.not_found",
@@ -32,7 +32,7 @@ crate::refusals! {
         /// The namespace does not exist.
         #[error("there is no namespace `{namespace}`")]
         UnknownNamespace {
-            /// Which.
+            /// The namespace.
             namespace: NamespaceName,
         } => {
             code: "state.unknown_namespace",
@@ -50,7 +50,7 @@ crate::refusals! {
         VersionConflict {
             /// Where.
             namespace: NamespaceName,
-            /// Which key.
+            /// The key.
             key: Key,
             /// What the caller expected; 0 means absent.
             expected: Version,
@@ -85,7 +85,7 @@ crate::refusals! {
         ValueConflict {
             /// Where.
             namespace: NamespaceName,
-            /// Which key.
+            /// The key.
             key: Key,
             /// The entry that is there.
             entry: Option<Box<Entry>>,
@@ -119,7 +119,7 @@ crate::refusals! {
         Schema {
             /// Where.
             namespace: NamespaceName,
-            /// Which key.
+            /// The key.
             key: Key,
             /// JSON Pointer to the part that is wrong.
             path: String,
@@ -135,7 +135,7 @@ crate::refusals! {
         /// The value is too large.
         #[error("value of `{key}` has {bytes} bytes; the limit is {bytes_max}")]
         ValueTooLarge {
-            /// Which key.
+            /// The key.
             key: Key,
             /// How large it is.
             bytes: usize,
@@ -154,7 +154,7 @@ crate::refusals! {
         PatchFailed {
             /// Where.
             namespace: NamespaceName,
-            /// Which key.
+            /// The key.
             key: Key,
             /// Why not.
             reason: MergeError,
@@ -170,11 +170,11 @@ crate::refusals! {
         /// The time to live is out of range.
         #[error("ttl_ms must be between {min} and {max}, not {given}")]
         TtlOutOfRange {
-            /// What was given.
+            /// The given value.
             given: u64,
-            /// The least.
+            /// The minimum.
             min: u64,
-            /// The most.
+            /// The maximum.
             max: u64,
         } => {
             code: "state.ttl_out_of_range",
@@ -186,7 +186,7 @@ crate::refusals! {
         /// An ephemeral entry needs a session to be bound to.
         #[error("agent `{agent}` has no session to bind an ephemeral entry to")]
         NoSession {
-            /// Which agent.
+            /// The agent.
             agent: AgentId,
         } => {
             code: "state.no_session",
@@ -198,7 +198,7 @@ crate::refusals! {
         /// The agent has too many ephemeral entries.
         #[error("agent `{agent}` has too many ephemeral entries (limit {max})")]
         TooManyEphemeral {
-            /// Which agent.
+            /// The agent.
             agent: AgentId,
             /// The limit.
             max: usize,
@@ -215,7 +215,7 @@ crate::refusals! {
         VersionsExhausted {
             /// Where.
             namespace: NamespaceName,
-            /// Which key.
+            /// The key.
             key: Key,
         } => {
             code: "state.versions_exhausted",
@@ -226,7 +226,7 @@ crate::refusals! {
         /// The source and the target of a transfer are the same.
         #[error("the source and the target of the transfer are both `{namespace}`")]
         SameNamespace {
-            /// Which.
+            /// The namespace.
             namespace: NamespaceName,
         } => {
             code: "state.same_namespace",
@@ -250,9 +250,9 @@ crate::refusals! {
         /// The page size is out of range.
         #[error("limit must be between 1 and {max}, not {given}")]
         LimitOutOfRange {
-            /// What was given.
+            /// The given value.
             given: usize,
-            /// The most.
+            /// The maximum.
             max: usize,
         } => {
             code: "state.limit_out_of_range",
@@ -264,7 +264,7 @@ crate::refusals! {
         /// The cursor is invalid.
         #[error("the cursor `{given}` was not returned by this query")]
         BadCursor {
-            /// What was given.
+            /// The given value.
             given: String,
         } => {
             code: "state.bad_cursor",

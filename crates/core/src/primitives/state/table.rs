@@ -40,20 +40,20 @@ pub struct Ending {
     pub bound_to: Option<AgentId>,
 }
 
-/// How to take back one change.
+/// How to undo one change.
 pub enum Undo {
     /// An entry, as it was.
     Entry {
         /// Where.
         namespace: NamespaceName,
-        /// Which key.
+        /// The key.
         key: Key,
         /// What was there.
         before: Before,
     },
     /// A whole namespace, as it was.
     Namespace {
-        /// Which.
+        /// The namespace.
         namespace: NamespaceName,
         /// Its entries.
         entries: Box<Entries>,
@@ -70,7 +70,7 @@ pub struct Facts {
     pub last_removal: Revision,
     /// Authors of entries, by number.
     pub authors: Vec<AgentId>,
-    /// When and with whom entries go.
+    /// When entries expire, and with which session.
     pub endings: Vec<(NamespaceName, Key, Ending)>,
 }
 

@@ -1,4 +1,4 @@
-//! The words of shared state.
+//! Commands, queries, replies and events of shared state.
 
 use serde::{Deserialize, Serialize};
 

@@ -13,17 +13,17 @@ use crate::space::stamp::Stamp;
 use crate::space::{Happening, ReplyPlan as SpacePlan, Space};
 use crate::waiting::wait::Left;
 
-/// Events that must happen, and what the answer is about.
+/// The events of a command, and how to build its reply.
 pub struct Decided {
-    /// What happens. Empty means that nothing changes.
+    /// The events. Empty if nothing changes.
     pub events: Vec<Event>,
     /// What is only told to those who watch.
     pub live: Option<Event>,
-    /// What to answer with, as it is after the events.
+    /// Which reply to build once the events are applied.
     pub plan: ReplyPlan,
 }
 
-/// What an answer is about.
+/// Which reply to build.
 pub enum ReplyPlan {
     /// A stream.
     Stream(StreamName),
@@ -31,12 +31,12 @@ pub enum ReplyPlan {
     Reply(Reply),
     /// The call waits: it is answered later.
     Later,
-    /// Nobody asked.
+    /// No caller waits for a reply.
     Done,
 }
 
 impl ReplyPlan {
-    /// What to tell the caller; nothing yet if the call waits.
+    /// The reply to the caller; none yet if the call waits.
     pub fn reply(self, table: &Table) -> Option<Reply> {
         Some(match self {
             Self::Stream(name) => {
@@ -84,7 +84,7 @@ impl Rules for Table {
     }
 }
 
-/// Decides a command against the table as it is.
+/// Decides a command against the current table.
 pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided, Rejection> {
     match command {
         Command::Create(create) => self::create(table, create),
@@ -257,7 +257,7 @@ fn expire(table: &Table, stamp: &Stamp) -> Decided {
     done(waits.take(limits::EXPIRIES_PER_BATCH_MAX).collect())
 }
 
-/// What to tell a caller whose wait this event has ended.
+/// The result of the waiting call that this event ends.
 pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
     let (stream, from, limit) = match event {
         Event::Told { stream, from, limit, .. } => (stream, *from, *limit),
@@ -281,7 +281,7 @@ pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
     Ok(Reply::Frames(record.read(from, limit)))
 }
 
-/// Answers a question.
+/// Answers a query.
 pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
     match query {
         Query::Get { stream } => {

@@ -1,4 +1,4 @@
-//! The facts about streams.
+//! The table of streams.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
@@ -17,10 +17,10 @@ use crate::time::Timestamp;
 use crate::waiting::wait::Wait;
 use crate::waiting::wait_queue::{self, WaitQueues};
 
-/// Somebody who waits for more of a stream.
+/// A call that waits for more of a stream.
 pub type Waiter = wait_queue::Waiter<StreamName>;
 
-/// What somebody who waits wants.
+/// What a waiting call waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Want {
     /// From which offset on.
@@ -68,26 +68,26 @@ pub struct Table {
     wants: BTreeMap<WaitId, Want>,
 }
 
-/// How to take back one change.
+/// How to undo one change.
 pub enum Undo {
     /// A stream was not there.
     Created(StreamName),
     /// A stream was as it is but for frames that were added, and those that went for them.
     Sent {
-        /// Which.
+        /// The stream.
         stream: StreamName,
         /// How many were added.
         added: usize,
         /// What went.
         dropped: Vec<Arc<Json>>,
-        /// When something had happened before.
+        /// The time of the previous change.
         updated_at: Timestamp,
     },
     /// A stream was open.
     Closed {
-        /// Which.
+        /// The stream.
         stream: StreamName,
-        /// When something had happened before.
+        /// The time of the previous change.
         updated_at: Timestamp,
     },
     /// A stream was there.
@@ -302,7 +302,7 @@ impl Table {
         Undo::Sent { stream: stream.clone(), added: frames.len(), dropped, updated_at }
     }
 
-    /// What somebody who waits wants.
+    /// What a waiting call waits for.
     pub fn want(&self, waiter: &Waiter) -> Want {
         self.wants[&waiter.wait.id]
     }

@@ -40,7 +40,7 @@ pub enum Outcome {
     Review,
     /// Another agent tries.
     Reassigned {
-        /// Which.
+        /// The to.
         to: AgentId,
     },
 }

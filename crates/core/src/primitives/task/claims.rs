@@ -10,7 +10,7 @@ use crate::numbers::WaitId;
 use crate::time::Timestamp;
 use crate::waiting::wait::Wait;
 
-/// A claim that waits.
+/// A waiting claim.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiting {
     /// Who, and for how long.
@@ -111,7 +111,7 @@ impl Claims {
         claims.take_while(move |(there, _)| there == agent).map(|(_, id)| &self.by_id[id])
     }
 
-    /// Claims whose time is over.
+    /// Expired claims.
     pub fn due(&self, now: Timestamp) -> impl Iterator<Item = &Waiting> {
         let over = self.ends.iter().take_while(move |(moment, _)| *moment <= now);
         over.map(|(_, id)| &self.by_id[id])

@@ -49,7 +49,7 @@ pub struct Past {
     failures: BTreeMap<String, u64>,
 }
 
-/// What one event has added, to be taken back.
+/// What one event added, for undo.
 pub struct Added {
     task_type: TaskType,
     time: Option<Time>,
@@ -138,7 +138,7 @@ impl Counters {
         Added { task_type, time, failure }
     }
 
-    /// Takes back what was added; the latest must be taken back first.
+    /// Undoes what was added, in reverse order.
     pub fn take_back(&mut self, added: Added) {
         let Added { task_type, time, failure } = added;
         let of_type = self.by_type.get_mut(&task_type).expect("its type is counted");

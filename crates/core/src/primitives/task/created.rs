@@ -12,7 +12,7 @@ use crate::time::Timestamp;
 /// Somebody wants something done.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Created {
-    /// Which task.
+    /// The task.
     pub task: TaskId,
     /// What kind of work it is.
     pub task_type: TaskType,
@@ -31,7 +31,7 @@ pub struct Created {
     /// What an agent must be able to do to work on it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub capabilities: BTreeSet<String>,
-    /// Higher is sooner.
+    /// Higher priorities come first.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub priority: i32,
     /// Which tasks it belongs with.
@@ -61,7 +61,7 @@ pub struct Created {
     /// Which version of the definition's schema it follows.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub schema_version: Option<Json>,
-    /// Whatever else is worth knowing.
+    /// Additional context.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
     /// The trace that it is a part of, as W3C Trace Context writes it.

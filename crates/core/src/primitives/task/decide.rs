@@ -34,15 +34,15 @@ pub trait View {
     fn stage_of(&self, task: &Record) -> Option<(PipelineName, StageName)>;
 }
 
-/// Events that must happen, and what the answer is about.
+/// The events of a command, and how to build its reply.
 pub struct Decided {
-    /// What happens. Empty means that nothing changes.
+    /// The events. Empty if nothing changes.
     pub events: Vec<Event>,
-    /// What to answer with, as it is after the events.
+    /// Which reply to build once the events are applied.
     pub plan: ReplyPlan,
 }
 
-/// What an answer is about.
+/// Which reply to build.
 pub enum ReplyPlan {
     /// A task, and what must be said about it.
     Task(TaskId, Vec<Warning>),
@@ -52,12 +52,12 @@ pub enum ReplyPlan {
     Completed(TaskId, Option<TaskId>),
     /// The call waits: it is answered later.
     Later,
-    /// Nobody asked.
+    /// No caller waits for a reply.
     Done,
 }
 
 impl ReplyPlan {
-    /// What to tell the caller; nothing yet if the call waits.
+    /// The reply to the caller; none yet if the call waits.
     pub fn reply(self, table: &Table) -> Option<Reply> {
         let shown = |task: &TaskId, warnings: Vec<Warning>| -> Box<Task> {
             Box::new(table.shown(task, warnings).expect("only known tasks are answered with"))
@@ -109,7 +109,7 @@ impl Rules for Table {
     }
 }
 
-/// Decides a command against the table as it is.
+/// Decides a command against the current table.
 pub fn decide(
     table: &Table,
     view: &impl View,

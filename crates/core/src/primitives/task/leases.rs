@@ -1,4 +1,4 @@
-//! Who works on what.
+//! The current lease holders.
 
 use std::collections::{BTreeMap, BTreeSet};
 

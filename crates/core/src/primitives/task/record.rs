@@ -178,7 +178,7 @@ pub struct Execution {
     /// The reason of the last release, cancellation, review or retry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The task because of whose end it was cancelled.
+    /// The task whose end caused the cancellation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub because: Option<TaskId>,
 }

@@ -122,7 +122,7 @@ impl Record {
         self.turn(Status::Pending, false, moment);
     }
 
-    /// The task because of whose end it was cancelled.
+    /// The task whose end caused the cancellation.
     pub fn because(&self) -> Option<&TaskId> {
         self.execution.as_ref()?.because.as_ref()
     }

@@ -1,4 +1,4 @@
-//! The facts about tasks.
+//! The table of tasks.
 
 mod invariants;
 
@@ -42,11 +42,11 @@ pub struct Table {
     created: u64,
     // How many the latest revision that created any has created: the rest of their ids follows.
     latest: (Revision, usize),
-    // Not a fact of the log: since when there has been a server to hear a heartbeat.
+    // Not logged: since when this server has been up to receive heartbeats.
     awake_since: Timestamp,
 }
 
-/// How to take back one change.
+/// How to undo one change.
 pub struct Undo {
     task: Option<(TaskId, Option<Arc<Record>>)>,
     added: Option<Added>,
@@ -358,7 +358,7 @@ impl Table {
         Some(if is_blocked { Stage::Blocked } else { Stage::Delayed })
     }
 
-    /// When something happens to a task by itself.
+    /// The time-driven transitions of tasks.
     fn moment_of(&self, record: &Record) -> Option<Timestamp> {
         if record.status.is_finished() {
             return None;
@@ -488,7 +488,7 @@ impl Table {
         &self.claims
     }
 
-    /// Everybody who waits, in order of arrival.
+    /// All waiting calls, in order of arrival.
     pub fn waits(&self) -> impl ExactSizeIterator<Item = &Wait> {
         self.claims.all().map(|waiting| &waiting.wait)
     }
@@ -508,7 +508,7 @@ impl Table {
         self.leases.of(agent).filter_map(|task| self.get(task))
     }
 
-    /// Who works on what.
+    /// The current lease holders.
     pub fn leases(&self) -> &Leases {
         &self.leases
     }

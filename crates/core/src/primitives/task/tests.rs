@@ -248,7 +248,7 @@ scenarios! {
         (0,    "ada", "task.claim lease_ms=1000",    "task.claimed a by ada token=2"),
         (100,  "bob", "task.claim wait_ms=60000",
             "task.queued bob call=3 until 60100; call 3 waits"),
-        // Too soon to be worth a line in the log: what is answered is the end that stands.
+        // Too soon to be recorded: the answer has the end that is on record.
         (249,  "ada", "task.heartbeat a token=2",
             "r3: a in_progress by ada token=2 until 1000 attempts=1 retries=0"),
         (250,  "ada", "task.heartbeat a token=2",    "task.renewed a lease=1000"),

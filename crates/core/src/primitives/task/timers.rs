@@ -1,4 +1,4 @@
-//! When something happens to a task by itself.
+//! The time-driven transitions of tasks.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! The words of tasks.
+//! Commands, queries, replies and events of tasks.
 
 use std::collections::BTreeSet;
 

@@ -55,7 +55,7 @@ pub fn decide(command: Command) -> Result<Decided, Rejection> {
     Ok(Decided { event, is_durable, topic })
 }
 
-/// Answers a question.
+/// Answers a query.
 pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
     match query {
         Query::Get { topic } => match table.get(topic) {

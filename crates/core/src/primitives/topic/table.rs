@@ -1,4 +1,4 @@
-//! The facts about topics.
+//! The table of topics.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;

@@ -1,4 +1,4 @@
-//! The facts about user events: none, since they change nothing but the history.
+//! The table of user events: none, since they change nothing but the history.
 
 use super::vocabulary::Event;
 use crate::primitive;

@@ -35,7 +35,7 @@ impl Rules for Table {
     }
 }
 
-/// Decides a command against the table as it is.
+/// Decides a command against the current table.
 pub fn decide(table: &Table, command: &Command) -> Result<Vec<Event>, Rejection> {
     match command {
         Command::Configure { history_count, history_age_ms } => {

@@ -1,4 +1,4 @@
-//! The facts about the workspace itself.
+//! The table of the workspace itself.
 
 use super::vocabulary::{Event, Retention};
 use crate::history::Origin;
