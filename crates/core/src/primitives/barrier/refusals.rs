@@ -42,7 +42,7 @@ crate::refusals! {
             name: BarrierName,
             /// The generation.
             generation: Generation,
-            /// The party.
+            /// The agent.
             party: AgentId,
         } => {
             code: "barrier.already_arrived",

@@ -7,7 +7,7 @@
 //! ```text
 //!   checkpoint 1   [ page 0 ][ page 1 ][ page 2 ]
 //!                      │         ╳         │
-//!   checkpoint 2   [ page 0 ][ page 3 ][ page 2 ]        chunks 5 and 6 stand in pages 1 and 3
+//!   checkpoint 2   [ page 0 ][ page 3 ][ page 2 ]        chunks 5 and 6 are in pages 1 and 3
 //! ```
 //!
 //! Invariants, checked by [`Content::check`]:

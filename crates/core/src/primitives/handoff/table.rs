@@ -294,7 +294,7 @@ impl Table {
         answer.into_iter().chain([self.deadline_of(handoff)]).min()
     }
 
-    /// When it expires. Time without a server does not count, because nobody could accept it.
+    /// When it expires. Time without a server does not count, because it could not be accepted.
     pub fn deadline_of(&self, handoff: &Handoff) -> Timestamp {
         #[cfg(feature = "planted")]
         if crate::planted::is("handoff.expires_early") {

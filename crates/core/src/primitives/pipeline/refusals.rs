@@ -28,7 +28,7 @@ crate::refusals! {
         /// A pipeline with this name already exists; the response contains it as `pipeline`.
         #[error("pipeline `{}` already exists and is {}", .pipeline.name, .pipeline.status.word())]
         Exists {
-            /// It.
+            /// The existing pipeline.
             pipeline: Box<Pipeline>,
         } => {
             code: "pipeline.exists",
@@ -83,11 +83,11 @@ crate::refusals! {
             pipeline: PipelineName,
             /// The stage.
             stage: StageName,
-            /// What was asked for, as a participle.
+            /// The refused action, as a participle.
             wish: &'static str,
-            /// Where the stage is in its life.
+            /// The status of the stage.
             stage_status: StageStatus,
-            /// Where the pipeline is in its life.
+            /// The status of the pipeline.
             pipeline_status: Status,
             /// The stages that can be started now.
             can_start: Vec<StageName>,
@@ -117,7 +117,7 @@ crate::refusals! {
             stage: StageName,
             /// The owner.
             agent: AgentId,
-            /// Who asked.
+            /// The caller.
             given: AgentId,
         } => {
             code: "pipeline.wrong_agent",
@@ -154,7 +154,7 @@ crate::refusals! {
             stage: StageName,
             /// The number of retries.
             retries: u64,
-            /// How often it may be.
+            /// The maximum number of retries.
             max: u64,
         } => {
             code: "pipeline.retries_exhausted",
@@ -236,7 +236,7 @@ fn listed(stages: &[StageName]) -> String {
     if more > 0 { format!("{names} and {more} more") } else { names }
 }
 
-/// What may be done now, as a part of a sentence.
+/// The possible actions, as part of a sentence.
 fn allowed(
     status: Status,
     can_start: &[StageName],

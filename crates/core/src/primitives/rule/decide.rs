@@ -12,11 +12,11 @@ use crate::rule::CheckError;
 use crate::space::stamp::Stamp;
 use crate::space::{Happening, ReplyPlan, Space};
 
-/// Events that must happen. The answer is the rule as it is then, unless it is gone.
+/// The events of a command. The reply is the resulting rule, unless it was removed.
 pub struct Decided {
-    /// What happens.
+    /// The events.
     pub events: Vec<Event>,
-    /// What to answer; the rule as it is after the events if none is given.
+    /// The reply; if none, the rule after the events.
     pub reply: Option<Reply>,
 }
 

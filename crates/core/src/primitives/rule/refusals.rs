@@ -49,9 +49,9 @@ crate::refusals! {
         /// The message of the rule is too long.
         #[error("the message has {bytes} bytes; the limit is {bytes_max}")]
         MessageTooLong {
-            /// How long it is.
+            /// Its length.
             bytes: usize,
-            /// How long it may be.
+            /// The maximum length.
             bytes_max: usize,
         } => {
             code: "rule.message_too_long",

@@ -20,16 +20,16 @@ pub struct Decided {
 
 /// Which reply to build.
 pub enum ReplyPlan {
-    /// What is known of the secret.
+    /// The secret.
     Secret(SecretId),
-    /// What was known of it.
+    /// The secret before it was deleted.
     Gone(Box<Secret>),
     /// No caller waits for a reply.
     Done,
 }
 
 impl ReplyPlan {
-    /// The answer, as things are now.
+    /// The reply, from the current table.
     pub(crate) fn reply(self, table: &Table) -> Reply {
         match self {
             Self::Secret(secret) => {
@@ -86,7 +86,7 @@ fn known<'a>(table: &'a Table, secret: &SecretId) -> Result<&'a Secret, Rejectio
     table.get(secret).ok_or_else(|| Rejection::NotFound { secret: secret.clone() })
 }
 
-/// Whether one secret may have so many bytes. Asked while they arrive.
+/// Whether one secret may have this size. Also checked during the upload.
 pub fn check_bytes(bytes: u64) -> Result<(), Rejection> {
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     Ok(fits("secret", bytes, limits::SECRET_BYTES_MAX)?)

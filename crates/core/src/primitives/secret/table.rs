@@ -9,7 +9,7 @@ use crate::primitive;
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
 
-/// Every secret, without its value. Changes only by `Table::evolve` and `Table::undo`.
+/// All secrets, without their values. Changes only by `Table::evolve` and `Table::undo`.
 #[derive(Default)]
 pub struct Table {
     secrets: BTreeMap<SecretId, Secret>,
@@ -18,7 +18,7 @@ pub struct Table {
     gone: u64,
 }
 
-/// How to take back one change: the secret as it was.
+/// How to undo one change: the previous secret.
 pub struct Undo {
     secret: SecretId,
     before: Option<Secret>,
@@ -105,12 +105,12 @@ impl Table {
         before
     }
 
-    /// What is known of a secret.
+    /// The record of a secret.
     pub fn get(&self, secret: &SecretId) -> Option<&Secret> {
         self.secrets.get(secret)
     }
 
-    /// Secrets by reference, after one of them.
+    /// Secrets by reference, after this one.
     pub fn after(&self, cursor: Option<&SecretId>) -> impl Iterator<Item = &Secret> {
         let from = cursor.map_or(Bound::Unbounded, Bound::Excluded);
         self.secrets.range::<SecretId, _>((from, Bound::Unbounded)).map(|(_, secret)| secret)

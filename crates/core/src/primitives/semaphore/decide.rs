@@ -102,7 +102,7 @@ fn acquire(table: &Table, command: Acquire, stamp: &Stamp) -> Result<Decided, Re
     Ok(Decided { events, plan: ReplyPlan::Later })
 }
 
-/// What must happen so that the semaphore is there: nothing, if it is.
+/// The event that creates the semaphore; none if it exists.
 fn found(
     table: &Table,
     name: &SemaphoreName,
@@ -133,8 +133,8 @@ fn found(
     Ok(events)
 }
 
-/// Whether there may be one more: of the agent's permits and waits together, since its waits turn
-/// into permits without being asked again; and of what is counted over the workspace.
+/// Whether another permit or wait is allowed. Waits count as permits of the agent, because they
+/// become permits without another check.
 fn check_counts(
     table: &Table,
     agent: &AgentId,
@@ -145,7 +145,7 @@ fn check_counts(
     Ok(has_room([own, all])?)
 }
 
-/// The permit, if the token is one of the semaphore.
+/// The permit, if the token is valid.
 fn held<'a>(table: &'a Table, name: &SemaphoreName, token: Token) -> Result<&'a Permit, Rejection> {
     let permit = table.permit(token).filter(|permit| permit.name == *name);
     permit.ok_or_else(|| Rejection::StaleToken {
@@ -189,7 +189,7 @@ fn hand_over(table: &Table, name: &SemaphoreName, stamp: &Stamp) -> Decided {
 }
 
 fn let_go(table: &Table, agent: &AgentId) -> Decided {
-    // Waits first: a lock must not pass to an agent whose session has ended.
+    // Waits first: a permit must not be granted to an agent whose session has ended.
     let waits = table.waits_of(agent).map(|waiter| gave_up(waiter, Left::SessionEnded));
     let permits = table.permits_of(agent);
     let permits =

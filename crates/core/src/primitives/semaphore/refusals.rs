@@ -31,7 +31,7 @@ crate::refusals! {
             name: SemaphoreName,
             /// The given value.
             given: u64,
-            /// How many it has.
+            /// Its number of permits.
             permits: u64,
         } => {
             code: "semaphore.permits_differ",

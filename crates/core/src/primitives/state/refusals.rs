@@ -16,7 +16,7 @@ crate::refusals! {
         /// There is no entry with this key.
         #[error("there is no entry `{key}` in namespace `{namespace}`")]
         NotFound {
-            /// Where it was looked for.
+            /// The namespace.
             namespace: NamespaceName,
             /// The key.
             key: Key,
@@ -48,11 +48,11 @@ crate::refusals! {
             .entry.as_ref().map_or(0, |entry| entry.version().0)
         )]
         VersionConflict {
-            /// Where.
+            /// The namespace.
             namespace: NamespaceName,
             /// The key.
             key: Key,
-            /// What the caller expected; 0 means absent.
+            /// The expected version; 0 means absent.
             expected: Version,
             /// The entry that is there.
             entry: Option<Box<Entry>>,
@@ -83,7 +83,7 @@ crate::refusals! {
         /// The entry does not have the expected value.
         #[error("entry `{key}` in `{namespace}` does not have the expected value")]
         ValueConflict {
-            /// Where.
+            /// The namespace.
             namespace: NamespaceName,
             /// The key.
             key: Key,
@@ -117,11 +117,11 @@ crate::refusals! {
             "value of `{key}` does not satisfy the schema of `{namespace}`: {reason} at `{path}`"
         )]
         Schema {
-            /// Where.
+            /// The namespace.
             namespace: NamespaceName,
             /// The key.
             key: Key,
-            /// JSON Pointer to the part that is wrong.
+            /// JSON Pointer to the invalid part.
             path: String,
             /// What is wrong with it.
             reason: String,
@@ -137,9 +137,9 @@ crate::refusals! {
         ValueTooLarge {
             /// The key.
             key: Key,
-            /// How large it is.
+            /// Its size.
             bytes: usize,
-            /// How large it may be.
+            /// The maximum size.
             bytes_max: usize,
         } => {
             code: "state.value_too_large",
@@ -152,11 +152,11 @@ crate::refusals! {
         /// The patch or merge rule does not apply to the current value.
         #[error("cannot change `{key}` in `{namespace}`: {reason}")]
         PatchFailed {
-            /// Where.
+            /// The namespace.
             namespace: NamespaceName,
             /// The key.
             key: Key,
-            /// Why not.
+            /// The reason.
             reason: MergeError,
         } => {
             code: "state.patch_failed",
@@ -213,7 +213,7 @@ crate::refusals! {
         /// The entry has reached the last version number.
         #[error("entry `{key}` in `{namespace}` has reached the last version number")]
         VersionsExhausted {
-            /// Where.
+            /// The namespace.
             namespace: NamespaceName,
             /// The key.
             key: Key,
@@ -239,7 +239,7 @@ crate::refusals! {
         TransferTooLarge {
             /// How many there are.
             entries: usize,
-            /// How many may be.
+            /// The maximum number.
             max: usize,
         } => {
             code: "state.transfer_too_large",

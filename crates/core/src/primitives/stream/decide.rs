@@ -17,7 +17,7 @@ use crate::waiting::wait::Left;
 pub struct Decided {
     /// The events. Empty if nothing changes.
     pub events: Vec<Event>,
-    /// What is only told to those who watch.
+    /// Events that are only delivered to watches.
     pub live: Option<Event>,
     /// Which reply to build once the events are applied.
     pub plan: ReplyPlan,
@@ -27,7 +27,7 @@ pub struct Decided {
 pub enum ReplyPlan {
     /// A stream.
     Stream(StreamName),
-    /// This.
+    /// This reply.
     Reply(Reply),
     /// The call waits: it is answered later.
     Later,
@@ -110,7 +110,7 @@ fn create(table: &Table, command: Create) -> Result<Decided, Rejection> {
         let is_alike = present.status == Status::Open
             && (present.kept, present.frames_max, present.bytes_max)
                 == (kept, frames_max, bytes_max);
-        // Whoever wants the same as is there has it.
+        // Creating the same stream again is a no-op.
         if is_alike {
             return Ok(Decided { plan: ReplyPlan::Stream(stream), ..done(Vec::new()) });
         }
@@ -195,7 +195,7 @@ fn receive(table: &Table, command: Receive, stamp: &Stamp) -> Result<Decided, Re
 
 fn close(table: &Table, name: StreamName, reason: Option<String>) -> Result<Decided, Rejection> {
     text_fits("reason", reason.as_ref(), limits::NOTE_BYTES_MAX)?;
-    // What is closed is closed: whoever repeats it is answered alike.
+    // Closing a closed stream again is a no-op.
     if known(table, &name)?.status == Status::Closed {
         return Ok(Decided { plan: ReplyPlan::Stream(name), ..done(Vec::new()) });
     }
@@ -205,7 +205,7 @@ fn close(table: &Table, name: StreamName, reason: Option<String>) -> Result<Deci
 fn delete(table: &Table, name: &StreamName) -> Result<Decided, Rejection> {
     let missing = || Rejection::NotFound { stream: name.clone() };
     let shown = table.shown(name).ok_or_else(missing)?;
-    // Those who wait are told before it is gone.
+    // Waiting calls are answered before it is deleted.
     let waits = table.wait_queues().of(name).map(|waiter| delivered(table, waiter));
     let events = waits.chain([Event::Deleted { stream: name.clone() }]).collect();
     Ok(Decided { plan: ReplyPlan::Reply(Reply::Stream(shown)), ..done(events) })
@@ -222,7 +222,7 @@ fn delivered(table: &Table, waiter: &Waiter) -> Event {
     }
 }
 
-/// Answers everyone who waits: there is more, or the end.
+/// Answers the waiting calls that can be answered: there are more frames, or the stream was closed.
 fn tell(table: &Table, name: &StreamName) -> Decided {
     let Some(stream) = table.get(name) else { return done(Vec::new()) };
     let is_closed = stream.status == Status::Closed;
@@ -273,7 +273,7 @@ pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
         | Event::Queued { .. } => return Ok(Reply::Done),
     };
     let record = known(table, stream)?;
-    // It may have gone on by more than is kept, all in one commit.
+    // One commit may have appended more frames than are kept.
     if from < record.first() {
         let (stream, first) = (stream.clone(), record.first());
         return Err(Rejection::OffsetGone { stream, from, first });

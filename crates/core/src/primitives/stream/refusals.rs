@@ -27,7 +27,7 @@ crate::refusals! {
         /// A stream with this name already exists, with other settings or closed.
         #[error("stream `{}` already exists", .stream.name)]
         Exists {
-            /// As it is.
+            /// The existing stream.
             #[serde(rename = "present")]
             stream: Box<Stream>,
         } => {

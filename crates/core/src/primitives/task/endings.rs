@@ -1,4 +1,4 @@
-//! What becomes of a claim that has waited.
+//! The results of waiting claims.
 
 use crate::task::{Event, Rejection, Reply, Table};
 use crate::waiting::wait::Left;

@@ -30,7 +30,7 @@ crate::refusals! {
         /// A task with this id already exists.
         #[error("task `{}` already exists and is {}", .task.id, .task.status.phrase())]
         Exists {
-            /// It.
+            /// The existing task.
             task: Box<Task>,
         } => {
             code: "task.exists",
@@ -62,10 +62,10 @@ crate::refusals! {
             task: TaskId,
             /// The given value.
             given: Token,
-            /// Where the task is in its life.
+            /// The status of the task.
             #[serde(rename = "task_status")]
             status: Status,
-            /// Who holds it now, if anyone.
+            /// The current lease, if any.
             lease: Option<Lease>,
         } => {
             code: "task.stale_token",
@@ -87,9 +87,9 @@ crate::refusals! {
             /// Its status.
             #[serde(rename = "task_status")]
             status: Status,
-            /// Who holds it, if anyone.
+            /// The current lease, if any.
             lease: Option<Lease>,
-            /// Why not.
+            /// The reason.
             reason: String,
         } => {
             code: "task.not_claimable",

@@ -4,7 +4,7 @@ use super::vocabulary::Event;
 use crate::primitive;
 use crate::space::batch::Moment;
 
-/// Nothing is kept of what was emitted, beyond the history of the workspace.
+/// Emitted events are kept in the history of the workspace only.
 #[derive(Default)]
 pub struct Table;
 

@@ -32,7 +32,7 @@ crate::refusals! {
         Exists {
             /// The id.
             id: WorkspaceName,
-            /// Where it came from, if it was not empty when it began.
+            /// The origin of the workspace, if it was forked or imported.
             #[serde(skip_serializing_if = "Option::is_none")]
             origin: Option<Box<Origin>>,
         } => {

@@ -1,4 +1,4 @@
-//! Commands, queries, replies and events of the workspace about itself.
+//! Commands, queries, replies and events of the workspace itself.
 
 use serde::{Deserialize, Serialize};
 
