@@ -36,7 +36,7 @@ impl Stopwatch {
     }
 }
 
-/// What a turn came to.
+/// The result of a round.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Measured {
     pub(crate) operations: f64,

@@ -17,7 +17,7 @@ use crate::resources::{Stopwatch, count, cpu_seconds};
 const FEW: usize = 10_000;
 /// New keys in one measurement: few enough that ten thousand stay ten thousand.
 const WINDOW: usize = 2_000;
-/// Measurements of each size; the median counts.
+/// Measurements per size; the median is reported.
 const WINDOWS: usize = 15;
 /// New keys in one measurement end to end, where there is only one of each size in a turn.
 const WINDOW_DURABLE: usize = 20_000;

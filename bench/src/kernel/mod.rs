@@ -39,7 +39,7 @@ const LOADS: [(&str, Load); 9] = [
     ("watchers, 1 event to 1,000", watchers::run),
 ];
 
-/// Runs the loads that were asked for.
+/// Runs the selected loads.
 pub(crate) fn run(options: &Options) -> Outcome<()> {
     let mut report = Report::default();
     for (_, load) in LOADS.iter().filter(|(name, _)| options.wants(name)) {

@@ -50,7 +50,7 @@ pub(crate) fn fill(server: &Server, load: &Load) -> Outcome<()> {
     driver::fill(opened, load.in_flight, each)
 }
 
-/// One turn. The number is that of the turn, so that each compares and sets fresh keys.
+/// One round. Its number makes each round compare and set fresh keys.
 pub(crate) fn turn(
     server: &Server,
     load: &Load,

@@ -91,7 +91,7 @@ pub(crate) fn decimal(digits: &[u8]) -> Option<usize> {
     })
 }
 
-/// What a turn came to.
+/// The result of a round.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TurnResult {
     /// The processor time is the server's, the callers' is the driver's.

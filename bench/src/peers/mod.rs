@@ -51,7 +51,7 @@ use crate::report::{Report, say};
 /// Names by which servers are left out.
 pub(crate) const SERVERS: [&str; 4] = ["baton", "redis", "postgres", "etcd"];
 
-/// Which server.
+/// The server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Baton,
@@ -170,7 +170,7 @@ const LOADS: [Load; 7] = [
     },
 ];
 
-/// Runs the loads that were asked for.
+/// Runs the selected loads.
 pub(crate) fn run(options: &Options) -> Outcome<()> {
     let files = processes::allow_many_files();
     report_all(options, "peers.json", |report| run_loads(options, files, report))

@@ -27,7 +27,7 @@ use crate::report::Report;
 /// Names by which servers are left out.
 pub(crate) const SERVERS: [&str; 3] = ["baton", "redis", "nats"];
 
-/// Runs the loads that were asked for.
+/// Runs the selected loads.
 pub(crate) fn run(options: &Options) -> Outcome<()> {
     report_all(options, "talk.json", |report| run_loads(options, report))
 }

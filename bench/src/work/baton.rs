@@ -36,7 +36,7 @@ pub(crate) fn tasks(server: &Server, turn: Duration) -> Outcome<TurnResult> {
     driver::measure(opened, 1, turn, server.pid())
 }
 
-/// One turn of lock cycles. Every client has a lock of its own.
+/// One round of lock cycles. Every client has its own lock.
 pub(crate) fn locks(server: &Server, turn: Duration) -> Outcome<TurnResult> {
     let open = |client: usize| {
         let name = format!("lock-{client}");

@@ -24,7 +24,7 @@ const TYPES: usize = 1_000;
 const FEW: usize = 1_000;
 /// Claims in one measurement: few enough that a thousand stay about a thousand.
 const WINDOW: usize = 200;
-/// Measurements of each size; the median counts.
+/// Measurements per size; the median is reported.
 const WINDOWS: usize = 25;
 /// Tasks that are made at once.
 const PORTION: usize = 10_000;

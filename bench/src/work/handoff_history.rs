@@ -16,7 +16,7 @@ use crate::resources::{Stopwatch, count};
 pub(crate) const NAME: &str = "offer + accept after 1 M finished hand-offs";
 /// Hand-offs in one measurement.
 const WINDOW: usize = 50;
-/// Measurements of each size; the median counts.
+/// Measurements per size; the median is reported.
 const WINDOWS: usize = 41;
 /// Hand-offs that are made at once.
 const PORTION: usize = 1_000;

@@ -52,7 +52,7 @@ pub(crate) const CLIENTS: usize = 16;
 /// Of a lock that is not released: longer than any is held.
 pub(crate) const TTL_MS: u32 = 30_000;
 
-/// Runs the loads that were asked for.
+/// Runs the selected loads.
 pub(crate) fn run(options: &Options) -> Outcome<()> {
     report_all(options, "work.json", |report| run_loads(options, report))
 }

@@ -40,7 +40,7 @@ pub(crate) fn tasks(server: &Server, turn: Duration, number: usize) -> Outcome<T
     driver::measure(opened, 1, turn, server.pid())
 }
 
-/// One turn of lock cycles. Every client has a lock of its own.
+/// One round of lock cycles. Every client has its own lock.
 pub(crate) fn locks(server: &Server, turn: Duration) -> Outcome<TurnResult> {
     let script = load_script(server, RELEASE)?;
     let open = |client: usize| {

@@ -15,7 +15,7 @@ baton_core::refusals! {
         /// The URL does not name a server.
         #[error("`{url}` is not the URL of a server: {reason}")]
         BadUrl {
-            /// What was given.
+            /// The given value.
             url: String,
             /// What is wrong with it.
             reason: String,

@@ -33,7 +33,7 @@ pub struct Family {
 /// A number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// Which.
+    /// The family.
     pub family: &'static Family,
     /// The value of its label; empty if it has none.
     pub label: &'static str,

@@ -83,7 +83,7 @@ impl DurableWatermark {
         self.release(inner);
     }
 
-    /// Why nothing more is taken, if so.
+    /// Why no more requests are accepted, if so.
     pub fn stopped(&self) -> Option<Error> {
         if self.is_degraded.load(Ordering::SeqCst) { self.lock().stopped.clone() } else { None }
     }

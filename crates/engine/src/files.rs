@@ -28,7 +28,7 @@ pub enum File {
     },
     /// The workspace at a revision.
     Snapshot {
-        /// Which.
+        /// The revision.
         revision: u64,
         /// When time next causes something; 0 if never.
         deadline: u64,

@@ -50,7 +50,7 @@ pub struct Shard<L> {
     watermark: DurableWatermark,
     file_locks: FileLocks,
     pub(crate) pending: PendingBlobs,
-    /// Spaces of the past that were asked about a moment ago.
+    /// Past states that were read recently.
     pub(crate) past_spaces: PastSpaceCache,
     /// What searches are answered from.
     pub(crate) indexes: Indexes,

@@ -85,7 +85,7 @@ baton_core::refusals! {
         /// A map of frames is damaged.
         #[error("{what} at offset {offset} is damaged")]
         Corrupt {
-            /// The part that did not check out.
+            /// The part whose checksum does not match.
             what: &'static str,
             /// Where that part begins, counted from the start of the blob.
             offset: u64,

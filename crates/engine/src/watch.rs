@@ -37,7 +37,7 @@ impl Notices {
 /// The filter of a watch.
 #[derive(Clone, Debug)]
 pub struct Filter {
-    /// Which subjects.
+    /// The subjects.
     pub pattern: Pattern,
     /// Which types of event; all if empty.
     pub kinds: Vec<Pattern>,

@@ -20,7 +20,7 @@ const LOOKS_MAX: u64 = 5_000_000;
 /// The moment at which every manual clock begins.
 pub(crate) const BEGINNING: Timestamp = Timestamp(1_700_000_000_000);
 
-/// Looks until something holds.
+/// Polls until a condition holds.
 pub(crate) async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     for _ in 0..LOOKS_MAX {
         if holds().await {

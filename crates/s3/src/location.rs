@@ -24,7 +24,7 @@ pub enum LocationError {
     /// It is an address of something else.
     #[error("`{given}` is not of the form `s3://bucket/prefix?endpoint=…`")]
     Form {
-        /// What was given.
+        /// The given value.
         given: String,
     },
     /// An unknown parameter.

@@ -46,7 +46,7 @@ pub trait Backend {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{file}:{line}: on {backend}: {what}")]
 pub struct StepFailure {
-    /// Which file.
+    /// The file.
     pub file: String,
     /// Where the step begins.
     pub line: usize,

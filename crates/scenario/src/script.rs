@@ -53,7 +53,7 @@ pub enum Action {
     BlockingCall(ScriptedCall),
     /// Somebody is answered who had to wait: the first of that agent's calls that do.
     ReceiveAnswer {
-        /// Who.
+        /// The agent.
         agent: String,
     },
 }
@@ -113,7 +113,7 @@ pub struct ExpectedEvent {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{file}:{line}: {reason}")]
 pub struct ScriptError {
-    /// Which file.
+    /// The file.
     pub file: String,
     /// On which line.
     pub line: usize,

@@ -87,7 +87,7 @@ pub enum SchemaError {
     /// It uses a keyword that is not supported.
     #[error("keyword `{keyword}` is not supported{place}", place = in_place(*.below_root))]
     Keyword {
-        /// Which one.
+        /// The one.
         keyword: String,
         /// Whether it would be fine at the root of the schema.
         below_root: bool,

@@ -1,4 +1,4 @@
-//! Why a connection could not be made safe.
+//! Why a connection could not be secured.
 
 use std::path::Path;
 
@@ -6,13 +6,13 @@ use rustls::pki_types::pem::Error as PemError;
 use thiserror::Error;
 
 baton_core::refusals! {
-    /// Why a connection could not be made safe.
+    /// Why a connection could not be secured.
     #[derive(Clone, Debug, PartialEq, Eq, Error)]
     pub enum TlsError {
         /// A TLS file cannot be used.
         #[error("`{path}` cannot be used for TLS: {reason}")]
         Unreadable {
-            /// Which file.
+            /// The file.
             path: String,
             /// What is wrong with it.
             reason: String,

@@ -40,7 +40,7 @@ pub(crate) struct EncodedRequest {
     pub(crate) awaits: Option<Awaits>,
 }
 
-/// A call that waits.
+/// A waiting call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Awaits {
     /// How long at most.

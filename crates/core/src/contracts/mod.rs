@@ -221,9 +221,9 @@ crate::refusals! {
         /// The page size is out of range.
         #[error("limit must be between 1 and {max}, not {given}")]
         LimitOutOfRange {
-            /// What was given.
+            /// The given value.
             given: usize,
-            /// The most.
+            /// The maximum.
             max: usize,
         } => {
             code: "contract.limit_out_of_range",

@@ -16,7 +16,7 @@ pub(super) fn a_growing_stream_wakes_its_readers(space: &Space, event: &Event) -
     stream.map(|stream| stream::Command::Tell { stream }.into()).into_iter().collect()
 }
 
-/// Whether somebody who waits may be concerned.
+/// Whether it may affect a waiting call.
 pub(super) fn may_be_read(space: &Space, event: &Event) -> bool {
     changed(event).is_some_and(|stream| is_awaited(space, stream))
 }

@@ -15,7 +15,7 @@ pub(super) fn a_message_goes_to_the_first_waiter(space: &Space, event: &Event) -
     to.map(|to| message::Command::Deliver { to: to.clone() }.into()).into_iter().collect()
 }
 
-/// Whether somebody who waits may be concerned.
+/// Whether it may affect a waiting call.
 pub(super) fn may_be_received(space: &Space, event: &Event) -> bool {
     arrived(event).is_some_and(|to| is_awaited(space, to))
 }

@@ -19,7 +19,7 @@ pub(super) fn a_ready_task_goes_to_the_first_waiter(space: &Space, event: &Event
     vec![task::Command::Assign { task: id.clone() }.into()]
 }
 
-/// Whether somebody who waits may be concerned.
+/// Whether it may affect a waiting call.
 pub(super) fn may_be_waited_for(space: &Space, event: &Event) -> bool {
     made_ready(event).is_some() && !space.task.claims().is_empty()
 }

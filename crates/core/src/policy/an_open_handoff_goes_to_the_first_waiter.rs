@@ -20,7 +20,7 @@ pub(super) fn an_open_handoff_goes_to_the_first_waiter(
     vec![handoff::Command::Deliver { handoff: handoff.clone() }.into()]
 }
 
-/// Whether somebody who waits may be concerned.
+/// Whether it may affect a waiting call.
 pub(super) fn may_be_delivered(space: &Space, event: &Event) -> bool {
     opened(event).is_some() && space.handoff.waits().len() > 0
 }

@@ -1,4 +1,4 @@
-//! Everything one may ask, as sums over the primitives.
+//! All requests, as sums over the primitives.
 
 use serde::{Deserialize, Serialize};
 
@@ -59,7 +59,7 @@ macro_rules! sums {
                 }
             }
 
-            /// Where it says which trace it is a part of, if it can say so.
+            /// Its trace context, if it can carry one.
             pub(crate) fn traceparent(&mut self) -> Option<&mut Option<Traceparent>> {
                 match self {
                     $(Self::$variant(command) => primitive::Command::traceparent(command),)*
@@ -68,7 +68,7 @@ macro_rules! sums {
         }
 
         impl Query {
-            /// Its row, whichever moment it is about.
+            /// Its row, whether it is about the present or the past.
             pub fn operation(&self) -> Option<&'static Operation> {
                 match self {
                     $(Self::$variant(query) => {
@@ -98,7 +98,7 @@ macro_rules! sums {
 }
 primitives!(sums);
 
-/// What is decided atomically.
+/// What is executed atomically.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mutation {
@@ -136,7 +136,7 @@ impl From<Command> for Request {
 }
 
 impl Command {
-    /// How long it waits at most, if it may wait.
+    /// How long it may wait, if it can wait.
     pub fn wait_ms(&self) -> Option<u64> {
         self.properties().wait_ms().filter(|wait_ms| *wait_ms > 0)
     }
@@ -147,14 +147,14 @@ impl Command {
         self.properties().has_optional_token().unwrap_or_else(named)
     }
 
-    /// The agent that it names as the one that acts or is served.
+    /// The agent that it names as its actor or beneficiary.
     pub(crate) fn named_agent(&self) -> Option<&AgentId> {
         self.properties().named_agent()
     }
 }
 
 impl Query {
-    /// Whether answering needs more than the present.
+    /// Whether answering it needs more than the current state.
     pub fn is_about_the_past(&self) -> bool {
         match self {
             Self::At(..) => true,
@@ -169,7 +169,7 @@ impl Query {
             return None;
         }
         if let (Self::State(query), At::Revision(revision)) = (&mut self, at) {
-            // These have an index of their own, which makes them quicker.
+            // These have an index, which makes them faster.
             match query {
                 state::Query::Get(get) => get.at = Some(revision),
                 state::Query::List(list) => list.at = Some(revision),

@@ -1,4 +1,4 @@
-//! Everything that can have happened, as a sum over the primitives.
+//! All events, as a sum over the primitives.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ use crate::{namespace, primitive, state};
 
 macro_rules! event {
     ($($(#[$doc:meta])* $module:ident: $variant:ident = $wire:literal $(, $facts:ident)?;)*) => {
-        /// A fact. Past tense, self-contained: applying one needs the space and nothing else.
+        /// A fact. Past tense and self-contained: applying it needs nothing but the space.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum Event {
@@ -21,15 +21,15 @@ macro_rules! event {
                 #[serde(rename = $wire)]
                 $variant(crate::$module::Event),
             )*
-            /// An answer that will be repeated if the request is.
+            /// A stored answer, returned if the request is repeated.
             Receipt(Receipt),
             /// A call waits; a repeated request replaces it.
             Awaited(Keyed),
         }
 
         impl Event {
-            /// What the primitives say about their events; receipts and waits under a key say it
-            /// below.
+            /// The properties of an event, as its primitive defines them. Receipts and keyed waits
+            /// define theirs below.
             #[inline]
             fn properties(&self) -> &dyn primitive::Event {
                 match self {
@@ -39,7 +39,7 @@ macro_rules! event {
                 }
             }
 
-            /// What it means for a call that waits.
+            /// Its effect on a waiting call.
             #[inline]
             pub fn wait(&self) -> Option<Step> {
                 match self {
@@ -75,7 +75,7 @@ impl Event {
         self.properties().kind()
     }
 
-    /// The primitive and the variant of an event of this type, the other way round.
+    /// The primitive and the variant of an event type: the inverse of `kind`.
     pub(crate) fn parts(kind: &str) -> Option<(&str, &str)> {
         let (primitive, variant) = kind.split_once('.')?;
         let variant = if primitive == "state" { state::Event::variant(variant) } else { variant };
@@ -92,7 +92,7 @@ impl Event {
         self.subject_parts().concat()
     }
 
-    /// Whether a watcher of this pattern must learn of the event, whose subject is given.
+    /// Whether a watch of this pattern receives the event with this subject.
     pub fn concerns(&self, pattern: &Pattern, subject: &str) -> bool {
         if pattern.matches(subject) {
             return true;
@@ -101,24 +101,24 @@ impl Event {
         if crate::planted::is("event.namespace_unseen") {
             return false;
         }
-        // The entries go with their namespace, so it concerns whoever watches one of them.
+        // Deleting a namespace deletes its entries, so watches of its entries receive it.
         if let Self::Namespace(namespace::Event::Deleted { name }) = self {
             return pattern.reaches(&format!("state/{name}/"));
         }
         false
     }
 
-    /// Whether it is only told to those who watch, and is in no log.
+    /// Whether it is only delivered to watches, and is in no log.
     pub fn is_live(&self) -> bool {
         self.properties().is_live()
     }
 
-    /// Whether watchers are told. Receipts are bookkeeping between a caller and the engine.
+    /// Whether watches receive it. Receipts are internal to the engine.
     pub fn is_public(&self) -> bool {
         self.properties().is_public()
     }
 
-    /// The call that waits under a key, if this is about it.
+    /// The keyed waiting call, if this is about it.
     pub(crate) fn begun(&self, wait: WaitId) -> Option<&Keyed> {
         if let Self::Awaited(keyed) = self {
             Some(keyed).filter(|it| it.wait == wait)
@@ -127,10 +127,10 @@ impl Event {
         }
     }
 
-    /// About how many bytes the event takes in the log, and never fewer: what a log cannot take
-    /// must be refused before it is decided.
+    /// An upper bound of its size in the log, in bytes: what does not fit into the log must be
+    /// refused before it is decided.
     pub fn weight(&self) -> usize {
-        // Names of fields and variants, numbers, times, and the heads of texts.
+        // Names of fields and variants, numbers, times, and the lengths of texts.
         const FRAME: usize = 128;
         let properties = self.properties();
         let subject: usize = properties.subject_parts().iter().map(|part| part.len()).sum();

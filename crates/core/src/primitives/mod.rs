@@ -2,16 +2,16 @@
 //!
 //! | file of a primitive | part |
 //! |---|---|
-//! | `mod.rs` | the story, a drawing of the states, numbered invariants, what is absent |
+//! | `mod.rs` | overview, state diagram, numbered invariants, what is absent |
 //! | `vocabulary.rs` | `Command`, `Query`, `Reply`, `Event`, `Rejection`, as on the wire |
 //! | `operations.rs` | the calls that clients can make, one row each |
 //! | `refusals.rs` | the reasons to refuse a command |
 //! | `decide.rs` | the rules, one function per command |
-//! | `table.rs` | the facts: `evolve`, `undo`, queries, next deadline, `check` |
+//! | `table.rs` | the state: `evolve`, `undo`, queries, next deadline, `check` |
 //! | `tests.rs` | scenarios as tables of steps |
 //!
-//! Further files are parts of one primitive. Primitives do not import each other, except where the
-//! house rules list it; what follows from one in another is a [`policy`](crate::policy).
+//! Other files are parts of one primitive. Primitives do not import each other, except where the
+//! house rules list it; consequences of one primitive for another are a [`policy`](crate::policy).
 
 pub mod command;
 pub mod event;

@@ -1,5 +1,5 @@
 //! What every primitive provides, one trait for each of its files. The sums over all primitives
-//! forward to these; a default means that most primitives have nothing to say.
+//! forward to these; a default means that most primitives need nothing else.
 //!
 //! | trait | in | implemented for |
 //! |---|---|---|
@@ -17,23 +17,23 @@ use crate::waiting::wait::Step;
 
 /// A command of one primitive.
 pub trait Command {
-    /// How long it waits at most, if it can wait.
+    /// How long it may wait, if it can wait.
     fn wait_ms(&self) -> Option<u64> {
         None
     }
 
-    /// Whether it was given a token of its own, if that is optional. If not, its operation says
-    /// whether there is one.
+    /// Whether it carries a token, if that is optional. If it is not, its operation defines whether
+    /// there is one.
     fn has_optional_token(&self) -> Option<bool> {
         None
     }
 
-    /// Where it says which trace it is a part of, if it can say so.
+    /// Its trace context, if it can carry one.
     fn traceparent(&mut self) -> Option<&mut Option<Traceparent>> {
         None
     }
 
-    /// The agent that it names as the one that acts or is served.
+    /// The agent that it names as its actor or beneficiary.
     fn named_agent(&self) -> Option<&AgentId> {
         None
     }
@@ -50,7 +50,7 @@ pub trait Event {
     /// Bytes of what is neither bounded by the frame of an event nor part of the subject.
     fn load(&self) -> usize;
 
-    /// What it means for a call that waits.
+    /// Its effect on a waiting call.
     fn wait(&self) -> Option<Step> {
         None
     }
@@ -60,12 +60,12 @@ pub trait Event {
         None
     }
 
-    /// Whether watchers receive it.
+    /// Whether watches receive it.
     fn is_public(&self) -> bool {
         true
     }
 
-    /// Whether only watchers receive it, so that it is in no log.
+    /// Whether only watches receive it, so that it is in no log.
     fn is_live(&self) -> bool {
         false
     }
@@ -73,17 +73,17 @@ pub trait Event {
 
 /// The rules of one primitive.
 pub(crate) trait Rules: Table {
-    /// What may be asked of it so that something changes.
+    /// Its commands.
     type Command;
-    /// What may be asked of it without a change.
+    /// Its queries.
     type Query;
-    /// Its answers.
+    /// Its replies.
     type Reply;
     /// Its reasons to refuse.
     type Rejection;
 
-    /// Decides a command against the space as it is. If it is refused, the events that it has
-    /// added mean nothing.
+    /// Decides a command against the current space. If it is refused, the events that it has added
+    /// must be discarded.
     fn decide(
         space: &Space,
         command: Self::Command,
@@ -91,10 +91,10 @@ pub(crate) trait Rules: Table {
         happening: &mut Happening<'_>,
     ) -> Result<ReplyPlan, Self::Rejection>;
 
-    /// Answers a question about the present; none if it is about the past.
+    /// Answers a query about the present; none if it is about the past.
     fn query(space: &Space, query: &Self::Query) -> Option<Result<Self::Reply, Self::Rejection>>;
 
-    /// The answer to a call whose wait this event has ended.
+    /// The answer to the waiting call that this event ends.
     fn ending(_space: &Space, _event: &Self::Event) -> Result<Self::Reply, Self::Rejection> {
         unreachable!("no call waits for this primitive")
     }
@@ -102,57 +102,58 @@ pub(crate) trait Rules: Table {
 
 /// The facts of one primitive.
 pub trait Table: Default {
-    /// What changes it.
+    /// Its events.
     type Event: Event;
-    /// How to take back one change.
+    /// How to undo one change.
     type Undo;
-    /// All facts, for a snapshot.
+    /// All its data, for a snapshot.
     type Facts;
 
-    /// Applies a fact. Total: whatever the rules can produce applies.
+    /// Applies an event. Total: every event that the rules can produce applies.
     fn evolve(&mut self, event: &Self::Event, moment: &Moment<'_>) -> Self::Undo;
 
-    /// Takes back one change; the latest must be taken back first.
+    /// Undoes one change. Changes must be undone in reverse order.
     fn undo(&mut self, undo: Self::Undo);
 
-    /// The change is final: what taking it back would have needed can go.
+    /// Makes a change final, so that its undo data can be dropped.
     fn discard_undo(&mut self, undo: Self::Undo) {
         drop(undo);
     }
 
-    /// Everything, for a snapshot.
+    /// All its data, for a snapshot.
     fn facts(&self) -> Self::Facts;
 
-    /// Puts together what a snapshot holds.
+    /// Assembles the contents of a snapshot.
     fn restore(facts: Self::Facts) -> Self;
 
     /// Asserts the invariants that the primitive's `mod.rs` lists.
     fn check(&self);
 
-    /// When the engine should next let time take effect.
+    /// When the engine should next send the command for timed transitions.
     fn next_deadline(&self) -> Option<Timestamp> {
         None
     }
 
-    /// The workspace is served again from this moment on.
+    /// The server resumed serving the workspace at this time.
     fn wake(&mut self, _moment: Timestamp) {}
 
-    /// Forgets what is over and exceeds a limit, and returns what could have named artifacts.
+    /// Removes what has ended and exceeds a limit; returns the records that could reference
+    /// artifacts.
     fn trim(&mut self) -> Vec<Forgotten> {
         Vec::new()
     }
 
-    /// Every call that waits.
+    /// All waiting calls.
     fn wait_ids(&self) -> impl Iterator<Item = WaitId> {
         std::iter::empty()
     }
 
-    /// Whether this call waits here.
+    /// Whether this call waits in it.
     fn is_waiting(&self, _wait: WaitId) -> bool {
         false
     }
 
-    /// Whether something is held under this token.
+    /// Whether something is held with this token.
     fn holds(&self, _token: Token) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! Every way in which the rules can say no, as a sum over the primitives.
+//! All refusals, as a sum over the primitives.
 
 use serde::Serialize;
 use thiserror::Error;
@@ -11,8 +11,8 @@ use crate::state::Entry;
 use crate::transaction::Precondition;
 use crate::{context, contracts, message};
 
-// `transparent` is given by the caller because thiserror names a variable like that word, with its
-// hygiene.
+// `transparent` is passed in because thiserror uses a variable of that name, and macro hygiene
+// would make it another one.
 macro_rules! rejection {
     (
         { $transparent:ident $($own:tt)* }
@@ -81,7 +81,7 @@ primitives! { rejection {
         /// The write carried a token that is no longer valid.
         #[error("no lease, hold, permit or session has token {given} any more")]
         StaleToken {
-            /// What was given.
+            /// The given value.
             given: Token,
         } => {
             code: "request.stale_token",
@@ -163,7 +163,7 @@ primitives! { rejection {
         /// The idempotency key was already used for a different request.
         #[error("idempotency key `{key}` was already used for a different request")]
         KeyReused {
-            /// Which.
+            /// The key.
             key: IdempotencyKey,
         } => {
             code: "idempotency.key_reused",
@@ -218,7 +218,7 @@ primitives! { rejection {
 } }
 
 impl Rejection {
-    /// What is kept of it for whoever repeats the request, if it told of an effect.
+    /// The stored form, returned if the request is repeated; none if the request had no effect.
     pub(crate) fn kept(&self) -> Option<Reply> {
         let Self::Message(message::Rejection::HandlerFailed(failed)) = self else { return None };
         Some(Reply::Message(message::Reply::Failed(failed.clone())))

@@ -1,4 +1,4 @@
-//! Everything that can be answered, as a sum over the primitives.
+//! All replies, as a sum over the primitives.
 
 use std::borrow::Cow;
 

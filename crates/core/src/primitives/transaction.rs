@@ -1,4 +1,4 @@
-//! Preconditions: what must hold for a transaction to happen at all.
+//! Preconditions of transactions.
 
 use serde::{Deserialize, Serialize};
 

@@ -323,7 +323,7 @@ impl Index {
         }
     }
 
-    /// Asserts the invariants of the module's story.
+    /// Asserts the invariants of the module.
     pub fn check(&self) {
         self.terms.check();
         let alive = || self.documents.iter().filter(|document| document.is_alive);

@@ -103,7 +103,7 @@ impl Space {
         Err(artifact::Rejection::NotFound { artifact: artifact.clone() }.into())
     }
 
-    /// The artifacts that some values name, each once and in order.
+    /// The artifacts that the values reference, sorted and without duplicates.
     pub(super) fn named_in<'a>(
         &self,
         values: impl IntoIterator<Item = &'a Json>,

@@ -28,7 +28,7 @@ macro_rules! head {
             pub last_removal: Revision,
             /// Authors of entries, by number.
             pub authors: Vec<AgentId>,
-            /// When and with whom entries go.
+            /// When entries expire, and with which session.
             pub endings: Vec<(NamespaceName, Key, Ending)>,
             /// How much of the past is kept.
             pub retention: workspace::Retention,

@@ -82,7 +82,7 @@ pub struct Committed {
 /// What becomes of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// It is answered.
+    /// It was answered.
     Answered(Answer),
     /// It waits: a later commit ends that.
     Waits(WaitId),
@@ -91,11 +91,11 @@ pub enum Outcome {
 /// A call that waits no longer.
 #[derive(Debug)]
 pub struct Ended {
-    /// Which.
+    /// The wait.
     pub wait: WaitId,
     /// Whether it has what it waited for.
     pub is_granted: bool,
-    /// What to tell the caller.
+    /// The reply to the caller.
     pub reply: Result<Reply, Rejection>,
 }
 

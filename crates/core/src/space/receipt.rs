@@ -125,7 +125,7 @@ impl Receipts {
         self.order.iter().map(|name| &self.by_key[name])
     }
 
-    /// Puts together what a snapshot holds.
+    /// Assembles the contents of a snapshot.
     pub fn restore(kept: Vec<Kept>) -> Self {
         let mut receipts = Self::default();
         for kept in kept {

@@ -23,7 +23,7 @@ use crate::{agent, checkpoint, context, join, namespace, pipeline, primitives, t
 
 macro_rules! tables {
     ($($(#[$doc:meta])* $module:ident: $variant:ident = $wire:literal $(, $facts:ident)?;)*) => {
-        /// How to take back one change.
+        /// How to undo one change.
         pub(super) enum Undo {
             $($variant(<crate::$module::Table as Table>::Undo),)*
         }
@@ -38,7 +38,7 @@ macro_rules! tables {
                 }
             }
 
-            /// Takes back one change; the latest must be taken back first.
+            /// Undoes one change. Changes must be undone in reverse order.
             pub(super) fn undo(&mut self, undo: Undo) {
                 match undo {
                     $(Undo::$variant(undo) => self.$module.undo(undo),)*
@@ -83,7 +83,7 @@ macro_rules! tables {
                 }
             }
 
-            /// Answers a question about the present; none if it is about the past.
+            /// Answers a query about the present; none if it is about the past.
             pub fn query(&self, query: &Query) -> Option<Result<Reply, Rejection>> {
                 Some(match query {
                     $(Query::$variant(query) => {
@@ -203,7 +203,7 @@ impl join::View for TasksView<'_> {
     }
 }
 
-/// What checkpoints may know of the other tables.
+/// The other tables, as far as checkpoints read them.
 impl checkpoint::View for Space {
     fn work(&self, task: &TaskId) -> checkpoint::Work<'_> {
         match self.task.get(task).map(|record| record.lease.as_deref()) {

@@ -24,7 +24,7 @@ macro_rules! timers {
                 $(self.$module.wake(moment);)*
             }
 
-            /// Every call that waits.
+            /// All waiting calls.
             pub fn waits(&self) -> impl Iterator<Item = WaitId> {
                 std::iter::empty()$(.chain(self.$module.wait_ids()))*
             }

@@ -126,7 +126,7 @@ impl KeyedWaits {
         self.by_wait.values()
     }
 
-    /// Puts together what a snapshot holds.
+    /// Assembles the contents of a snapshot.
     pub fn restore(all: &[Keyed]) -> Self {
         let mut waits = Self::default();
         for keyed in all {

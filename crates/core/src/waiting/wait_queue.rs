@@ -12,7 +12,7 @@ use crate::waiting::wait::Wait;
 /// Somebody who waits until a thing can be had.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiter<Name> {
-    /// Which thing.
+    /// The thing.
     pub name: Name,
     /// Who, and how long.
     pub wait: Wait,
@@ -54,12 +54,12 @@ impl<Name: Clone + Ord> WaitQueues<Name> {
         before
     }
 
-    /// Somebody who waits.
+    /// A waiting call.
     pub fn get(&self, id: WaitId) -> Option<&Waiter<Name>> {
         self.waits.get(&id)
     }
 
-    /// Everybody who waits, in order of arrival.
+    /// All waiting calls, in order of arrival.
     pub fn all(&self) -> impl ExactSizeIterator<Item = &Waiter<Name>> {
         self.waits.values()
     }
@@ -70,13 +70,13 @@ impl<Name: Clone + Ord> WaitQueues<Name> {
         line.take_while(move |(there, _)| there == name).map(|(_, id)| &self.waits[id])
     }
 
-    /// The calls of an agent that wait, in order of arrival.
+    /// The waiting calls of an agent, in order of arrival.
     pub fn of_agent(&self, agent: &AgentId) -> impl Iterator<Item = &Waiter<Name>> {
         let calls = self.by_agent.range((agent.clone(), WaitId(0))..);
         calls.take_while(move |(there, _)| there == agent).map(|(_, id)| &self.waits[id])
     }
 
-    /// Calls whose time is over.
+    /// Waiting calls that have timed out.
     pub fn overdue(&self, now: Timestamp) -> impl Iterator<Item = &Waiter<Name>> {
         let over = self.ends.iter().take_while(move |(moment, _)| *moment <= now);
         over.map(|(_, id)| &self.waits[id])

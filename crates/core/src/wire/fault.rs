@@ -38,7 +38,7 @@ crate::refusals! {
         /// The command does not exist.
         #[error("there is no command `{command}`")]
         UnknownCommand {
-            /// What was asked for.
+            /// What was requested.
             command: String,
         } => {
             code: "request.unknown_command",
@@ -49,7 +49,7 @@ crate::refusals! {
         /// The command has no such field or query parameter.
         #[error("there is no field `{field}`; the fields are {}", listed(expected))]
         UnknownField {
-            /// Which.
+            /// The field.
             field: String,
             /// What there is.
             expected: &'static [&'static str],
@@ -65,7 +65,7 @@ crate::refusals! {
         /// A required field is missing.
         #[error("the field `{field}` is missing")]
         MissingField {
-            /// Which.
+            /// The field.
             field: String,
         } => {
             code: "request.missing_field",
@@ -76,7 +76,7 @@ crate::refusals! {
         /// A field occurs more than once.
         #[error("the field `{field}` occurs more than once")]
         DuplicateField {
-            /// Which.
+            /// The field.
             field: String,
         } => {
             code: "request.duplicate_field",
@@ -87,7 +87,7 @@ crate::refusals! {
         /// A field has an invalid value.
         #[error("{} invalid: {reason}", about(field))]
         BadField {
-            /// Which.
+            /// The field.
             field: String,
             /// Why not.
             reason: String,

@@ -15,13 +15,13 @@ use crate::json::Json;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error, Serialize)]
 #[error("{what} must be between {min} and {max}, not {given}")]
 pub struct OutOfRange {
-    /// Which number.
+    /// The number.
     pub what: &'static str,
-    /// What was given.
+    /// The given value.
     pub given: u64,
-    /// The least.
+    /// The minimum.
     pub min: u64,
-    /// The most.
+    /// The maximum.
     pub max: u64,
 }
 
@@ -29,7 +29,7 @@ pub struct OutOfRange {
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
 #[error("`{field}` is invalid: {reason}")]
 pub struct BadField {
-    /// Which.
+    /// The field.
     pub field: Cow<'static, str>,
     /// What is wrong with it.
     pub reason: String,
@@ -39,7 +39,7 @@ pub struct BadField {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error, Serialize)]
 #[error("`{field}` has {bytes} bytes; the limit is {bytes_max}")]
 pub struct TooLarge {
-    /// Which.
+    /// The field.
     pub field: &'static str,
     /// How large it is.
     pub bytes: usize,

@@ -77,7 +77,7 @@ struct BackupHeader {
 /// A workspace in a backup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackupEntry {
-    /// Which.
+    /// The workspace.
     pub workspace: WorkspaceName,
     /// As it was after this revision.
     pub revision: Revision,

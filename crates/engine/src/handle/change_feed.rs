@@ -19,7 +19,7 @@ use crate::error::Error;
 pub struct ChangeFeedPage {
     /// Some of the commits, in order; none if there are no more.
     pub batches: Vec<Batch>,
-    /// What happened up to this revision is no longer kept.
+    /// History up to this revision has been dropped.
     pub floor: Revision,
 }
 

@@ -53,7 +53,7 @@ pub enum BatchLocation {
 }
 
 impl History {
-    /// A workspace without a past.
+    /// A workspace without history.
     pub fn empty() -> Self {
         Self { base: None, runs: Vec::new(), tail: Tail::from(1), floor: Revision(0) }
     }

@@ -99,7 +99,7 @@ baton_core::refusals! {
         /// A run is damaged.
         #[error("{what} at offset {offset} is damaged")]
         Corrupt {
-            /// The part that did not check out.
+            /// The part whose checksum does not match.
             what: &'static str,
             /// Where that part begins in the blob.
             offset: u64,

@@ -1,4 +1,5 @@
-//! Reproducible chance: the same numbers for the same seed, on every machine and in every release.
+//! Reproducible random numbers: the same seed gives the same numbers on every machine and in every
+//! release.
 
 /// The generator known as `SplitMix64`. Written out, because a seed in a bug report must mean the
 /// same after an update of a library.

@@ -64,7 +64,7 @@ pub struct Options {
     pub folder: PathBuf,
     /// The size of a new segment: a multiple of 4096, at least 8192. It bounds the largest record.
     pub segment_bytes: u64,
-    /// Who prepares segments.
+    /// The thread that prepares segments.
     pub prepare: Prepare,
     /// Whether to write past the page cache where the file system allows it.
     pub direct: bool,
@@ -85,7 +85,7 @@ impl Options {
     }
 }
 
-/// Who prepares segments.
+/// The thread that prepares segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prepare {
     /// A thread, ahead of need.

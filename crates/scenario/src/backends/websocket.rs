@@ -58,7 +58,7 @@ pub struct WebSocketBackend {
     last_id: u64,
     /// Who waits, with the numbers of their requests.
     waits: Vec<(String, u64)>,
-    /// What came while something else was waited for.
+    /// What arrived while waiting for something else.
     others: Vec<Value>,
 }
 

@@ -84,7 +84,7 @@ struct Ring {
     kept: VecDeque<Denial>,
 }
 
-/// What was refused lately.
+/// Recent refusals.
 #[derive(Default)]
 pub(crate) struct Denials(Mutex<DenialLists>);
 

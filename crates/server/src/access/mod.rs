@@ -100,7 +100,7 @@ pub(crate) struct Access {
     /// Identities from JWTs, since their first request.
     jwts: TokenTable,
     issuer: Option<Issuer>,
-    /// What was refused lately.
+    /// Recent refusals.
     pub(crate) denials: Arc<Denials>,
     /// The quota of tokens without a specific one.
     usual: Quota,

@@ -123,7 +123,7 @@ impl Endpoint {
         };
         // The connection is polled together with the request, and dropped with it.
         let driven = async {
-            // However it ends, the request learns of it.
+            // However it ends, the request is notified.
             let _ = connection.await;
             std::future::pending().await
         };

@@ -9,9 +9,9 @@ use sha2::{Digest, Sha256};
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Id<const BYTES: usize>([u8; BYTES]);
 
-/// Which trace.
+/// The trace.
 pub(super) type TraceId = Id<16>;
-/// Which span.
+/// The span.
 pub(super) type SpanId = Id<8>;
 
 impl<const BYTES: usize> fmt::Display for Id<BYTES> {

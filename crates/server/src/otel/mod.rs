@@ -78,7 +78,7 @@ pub enum OtelError {
     /// The address of the collector is invalid.
     #[error("`{given}` is no address of a collector: {reason}")]
     BadEndpoint {
-        /// What was given.
+        /// The given value.
         given: String,
         /// What is wrong with it.
         reason: String,

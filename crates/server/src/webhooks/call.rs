@@ -60,7 +60,7 @@ async fn make(
     let request = request(workspace, webhook_call, &address).ok_or_else(unusable)?;
     // The connection is polled together with the request, and dropped with it.
     let driven = async {
-        // However it ends, the request learns of it.
+        // However it ends, the request is notified.
         let _ = connection.await;
         std::future::pending().await
     };

@@ -190,7 +190,7 @@ impl SendQueue {
         Enqueued::Accepted
     }
 
-    /// Why nothing more is taken, if so.
+    /// Why it cannot be queued, if so.
     fn refused(&self, pending: &Pending, length: usize, group: u64) -> Option<Enqueued> {
         if pending.is_gone {
             return Some(Enqueued::Gone);

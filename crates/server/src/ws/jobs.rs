@@ -38,7 +38,7 @@ impl Jobs {
         self.questions.get_or_insert_default().push(job(id, answer));
     }
 
-    /// A call that waits.
+    /// A waiting call.
     pub(super) fn wait(
         &mut self,
         id: u64,

@@ -97,7 +97,7 @@ impl Http {
         Ok(Self { stream, received: Vec::new() })
     }
 
-    /// Sends bytes as they are. That the server has closed already is no failure here.
+    /// Sends raw bytes. A connection that the server has already closed is not a failure here.
     pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
         let _ = within(self.stream.write_all(bytes.as_ref())).await;
         let _ = within(self.stream.flush()).await;

@@ -66,7 +66,7 @@ pub(crate) struct Socket {
     pub(crate) stream: Stream,
     received: Vec<u8>,
     is_binary: bool,
-    /// What came while something else was waited for.
+    /// What arrived while waiting for something else.
     others: VecDeque<Value>,
     last_id: u64,
 }
@@ -101,7 +101,7 @@ impl Socket {
         (response, Self { stream: http.stream, received, is_binary, others, last_id: 0 })
     }
 
-    /// Sends bytes as they are. That the server has closed already is no failure here.
+    /// Sends raw bytes. A connection that the server has already closed is not a failure here.
     pub(crate) async fn send_bytes(&mut self, bytes: &[u8]) {
         let _ = within(self.stream.write_all(bytes)).await;
         let _ = within(self.stream.flush()).await;

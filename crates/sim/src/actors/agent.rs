@@ -154,7 +154,7 @@ impl Agent {
         Action::Submit(self.reaction_actor.call(rng).into())
     }
 
-    /// It is answered.
+    /// Learns from an answer.
     pub fn learn(&mut self, action: &Action, answer: &Result<Answer, Rejection>) {
         self.lock_actor.learn(&self.id, answer);
         self.semaphore_actor.learn(&self.id, answer);

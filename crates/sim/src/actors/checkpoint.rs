@@ -71,7 +71,7 @@ impl CheckpointActor {
         Action::Submit(Command::from(command).into())
     }
 
-    /// It is answered.
+    /// Learns from an answer.
     pub fn learn(&mut self, answer: &Result<Answer, Rejection>) {
         let Ok(Answer { reply: Reply::Checkpoint(reply), .. }) = answer else { return };
         match reply {

@@ -15,7 +15,7 @@ const STALE_MAX: usize = 8;
 /// A lock and a token.
 type Hold = (LockName, Token);
 
-/// What an agent believes to hold.
+/// The holds that an agent believes it has.
 #[derive(Default)]
 pub struct LockActor {
     held: Vec<Hold>,
@@ -24,7 +24,7 @@ pub struct LockActor {
 }
 
 impl LockActor {
-    /// Its next command.
+    /// The next command.
     pub fn act(&mut self, inputs: &mut Inputs<'_>) -> Action {
         let (held, stale) = (some(inputs, &self.held), some(inputs, &self.stale));
         let command: Command = match (inputs.rng.below(16), held, stale) {
@@ -66,7 +66,7 @@ impl LockActor {
         Acquire { name, ttl_ms, wait_ms }
     }
 
-    /// It is answered.
+    /// Learns from an answer.
     pub fn learn(&mut self, id: &AgentId, answer: &Result<Answer, Rejection>) {
         match answer {
             Ok(answer) => self.learn_reply(id, &answer.reply),

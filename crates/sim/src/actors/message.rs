@@ -39,7 +39,7 @@ enum MissingHandler {
 }
 
 impl MessageActor {
-    /// Its next command.
+    /// The next command.
     pub fn act(&mut self, inputs: &mut Inputs<'_>) -> Action {
         match self.missing.take() {
             Some(MissingHandler::Handle(handler)) => {
@@ -166,7 +166,7 @@ impl MessageActor {
         }
     }
 
-    /// It is answered.
+    /// Learns from an answer.
     pub fn learn(&mut self, id: &AgentId, answer: &Result<Answer, Rejection>) {
         let answer = match answer {
             Ok(answer) => answer,

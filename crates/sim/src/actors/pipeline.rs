@@ -18,7 +18,7 @@ pub struct PipelineActor {
 }
 
 impl PipelineActor {
-    /// Its next command.
+    /// The next command.
     pub fn act(&mut self, inputs: &mut Inputs<'_>) -> Action {
         let some = (!self.seen.is_empty()).then(|| inputs.rng.pick(&self.seen).clone());
         let value = value(inputs);
@@ -80,7 +80,7 @@ impl PipelineActor {
         self.see(pipeline, stage, status);
     }
 
-    /// It is answered.
+    /// Learns from an answer.
     pub fn learn(&mut self, answer: &Answer) {
         let Reply::Pipeline(reply) = &answer.reply else { return };
         if let pipeline::Reply::Pipeline(shown) = reply {

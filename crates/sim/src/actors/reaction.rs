@@ -20,7 +20,7 @@ pub struct ReactionActor {
 }
 
 impl ReactionActor {
-    /// Its next command.
+    /// The next command.
     pub fn act(&mut self, inputs: &mut Inputs<'_>) -> Command {
         match inputs.rng.below(12) {
             0..=2 => emit(inputs),
@@ -48,7 +48,7 @@ impl ReactionActor {
         ReactionCommand::Settle { call, attempt, outcome }.into()
     }
 
-    /// It is answered.
+    /// Learns from an answer.
     pub fn learn(&mut self, answer: &Result<Answer, Rejection>) {
         if let Ok(Answer { reply: Reply::Reaction(ReactionReply::Calls { calls, .. }), .. }) =
             answer

@@ -12,7 +12,7 @@ const STALE_MAX: usize = 8;
 
 type Permit = (SemaphoreName, Token);
 
-/// What an agent believes to hold.
+/// The holds that an agent believes it has.
 #[derive(Default)]
 pub struct SemaphoreActor {
     held: Vec<Permit>,
@@ -20,7 +20,7 @@ pub struct SemaphoreActor {
 }
 
 impl SemaphoreActor {
-    /// Its next command.
+    /// The next command.
     pub fn act(&mut self, inputs: &mut Inputs<'_>) -> Action {
         let some = |inputs: &mut Inputs<'_>, permits: &[Permit]| {
             (!permits.is_empty()).then(|| inputs.rng.pick(permits).clone())
@@ -57,7 +57,7 @@ impl SemaphoreActor {
         Action::Submit(command.into())
     }
 
-    /// It is answered.
+    /// Learns from an answer.
     pub fn learn(&mut self, id: &AgentId, answer: &Result<Answer, Rejection>) {
         match answer {
             Ok(Answer {

@@ -42,7 +42,7 @@ pub struct TaskActor {
 }
 
 impl TaskActor {
-    /// Its next command.
+    /// The next command.
     pub fn act(&mut self, inputs: &mut Inputs<'_>) -> Action {
         let lease = some(inputs, &self.leases);
         let stale = some(inputs, &self.stale);
@@ -165,7 +165,7 @@ impl TaskActor {
         Action::Submit(Command::from(command).into())
     }
 
-    /// It is answered.
+    /// Learns from an answer.
     pub fn learn(&mut self, id: &AgentId, answer: &Result<Answer, Rejection>) {
         if let Err(Rejection::Handoff(rejection)) = answer {
             self.handoff_actor.learn_refused(rejection);

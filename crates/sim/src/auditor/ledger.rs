@@ -148,7 +148,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// A workspace without a past.
+    /// A workspace without history.
     pub fn new(name: &WorkspaceName) -> Self {
         let mut namespaces = BTreeMap::<_, Timeline<_>>::new();
         let shared = namespaces.entry(NamespaceName::shared()).or_default();

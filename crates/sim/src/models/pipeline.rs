@@ -36,7 +36,7 @@ pub struct StageModel {
     pub status: StageStatus,
     /// How often it was started.
     pub attempts: u64,
-    /// How often it was retried.
+    /// The number of retries.
     pub retries: u64,
     /// Its tasks.
     pub tasks: Vec<TaskId>,

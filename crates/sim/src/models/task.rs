@@ -50,7 +50,7 @@ pub struct TaskModel {
     pub created_at: Timestamp,
     /// The agent that created it.
     pub requested_by: AgentId,
-    /// Higher is sooner.
+    /// Higher priorities come first.
     pub priority: i32,
     /// The only one who may work on it.
     pub assigned: Option<AgentId>,
@@ -90,7 +90,7 @@ pub struct TaskModel {
     pub returns: Option<Returns>,
 }
 
-/// A claim that waits.
+/// A waiting claim.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClaimWaiter {
     /// The waiting call.

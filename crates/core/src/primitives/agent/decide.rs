@@ -11,9 +11,9 @@ use crate::refusal::TooMany;
 use crate::space::stamp::Stamp;
 use crate::space::{Happening, ReplyPlan, Space};
 
-/// Events that must happen, and the agent that the answer is about.
+/// The events of a command, and the agent to answer with.
 pub struct Decided {
-    /// What happens. Empty means that nothing changes.
+    /// The events. Empty if nothing changes.
     pub events: Vec<Event>,
     /// The agent to answer with, as it is after the events.
     pub agent: Option<AgentId>,
@@ -42,7 +42,7 @@ impl Rules for Table {
     }
 }
 
-/// Decides a command against the table as it is.
+/// Decides a command against the current table.
 pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided, Rejection> {
     match command {
         Command::Register(command) => register(table, command, stamp),
@@ -120,7 +120,7 @@ fn expire(table: &Table, stamp: &Stamp) -> Decided {
     Decided { events, agent: None }
 }
 
-/// The present session, if the caller may speak for it.
+/// The current session, if the caller may act for it.
 fn session<'a>(
     table: &'a Table,
     agent: &AgentId,
@@ -139,7 +139,7 @@ fn session<'a>(
     Ok(record)
 }
 
-/// Answers a question.
+/// Answers a query.
 pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
     match query {
         Query::Get { agent } => match table.get(agent) {

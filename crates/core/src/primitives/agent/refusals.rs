@@ -16,7 +16,7 @@ crate::refusals! {
         /// No agent with this id is known.
         #[error("there is no agent `{agent}`")]
         NotFound {
-            /// Which id.
+            /// The id.
             agent: AgentId,
         } => {
             code: "agent.not_found",
@@ -28,7 +28,7 @@ crate::refusals! {
         /// The session has ended.
         #[error("the session of agent `{agent}` has ended ({})", status.word())]
         Ended {
-            /// Which agent.
+            /// The agent.
             agent: AgentId,
             /// How it ended.
             #[serde(rename = "session")]
@@ -46,11 +46,11 @@ crate::refusals! {
             "token {given} of agent `{agent}` is stale; the current session has token {current}"
         )]
         StaleToken {
-            /// Which agent.
+            /// The agent.
             agent: AgentId,
-            /// What was given.
+            /// The given value.
             given: Token,
-            /// The present session's.
+            /// The token of the current session.
             current: Token,
         } => {
             code: "agent.stale_token",
@@ -62,11 +62,11 @@ crate::refusals! {
         /// The time to live is out of range.
         #[error("ttl_ms must be between {min} and {max}, not {given}")]
         TtlOutOfRange {
-            /// What was given.
+            /// The given value.
             given: u64,
-            /// The least.
+            /// The minimum.
             min: u64,
-            /// The most.
+            /// The maximum.
             max: u64,
         } => {
             code: "agent.ttl_out_of_range",
@@ -112,9 +112,9 @@ crate::refusals! {
         /// The page size is out of range.
         #[error("limit must be between 1 and {max}, not {given}")]
         LimitOutOfRange {
-            /// What was given.
+            /// The given value.
             given: usize,
-            /// The most.
+            /// The maximum.
             max: usize,
         } => {
             code: "agent.limit_out_of_range",

@@ -1,4 +1,4 @@
-//! The facts about agents.
+//! The table of agents.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -11,23 +11,23 @@ use crate::primitive;
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
 
-/// Every agent a workspace knows. Changes only by `Table::evolve` and `Table::undo`.
+/// All agents of a workspace. Changes only by `Table::evolve` and `Table::undo`.
 #[derive(Default)]
 pub struct Table {
     by_id: BTreeMap<AgentId, Agent>,
-    // When each active agent's silence becomes too long.
+    // When the session of each active agent expires.
     deadlines: BTreeSet<(Timestamp, AgentId)>,
     // Active agents by the token of their session.
     sessions: BTreeSet<(Token, AgentId)>,
-    // Not a fact of the log: since when there has been a server to hear a heartbeat.
+    // Not logged: since when this server has been up to receive heartbeats.
     awake_since: Timestamp,
     // Not a fact of the log: the latest calls of active agents that left no trace in it.
     heard: BTreeMap<AgentId, Timestamp>,
-    // Ended agents by the end of their session: the first to be forgotten stands first.
+    // Ended agents by the end of their session: the first to be forgotten comes first.
     ended: BTreeSet<(Timestamp, AgentId)>,
 }
 
-/// How to take back one change: the agent as it was.
+/// How to undo one change: the previous record of the agent.
 pub struct Undo {
     agent: AgentId,
     before: Option<Agent>,
@@ -174,7 +174,7 @@ impl Table {
         self.ended.first().map(|(_, agent)| agent)
     }
 
-    /// Agents whose silence has become too long.
+    /// Agents whose session has expired.
     pub fn silent(&self, now: Timestamp) -> impl Iterator<Item = &AgentId> {
         self.deadlines.iter().take_while(move |(moment, _)| *moment <= now).map(|(_, id)| id)
     }

@@ -52,7 +52,7 @@ scenarios! {
         (0,    "ada", "agent.register ada ttl_ms=1000",
             "agent.joined ada token=1 ttl=1000; namespace.created agent:ada"),
         (249,  "ada", "agent.heartbeat ada",       "r1: ada active token=1 seen=0"),
-        // The beat at 249 was not written down, and still counts for a second.
+        // The heartbeat at 249 was not recorded, and still counts for a second.
         (1248, "bob", "time",                      "nothing"),
         (1249, "bob", "time",                      "nothing"),
         (1250, "bob", "time",                      "agent.lost ada"),
@@ -131,7 +131,7 @@ fn every_event_happens() {
     check_coverage(include_str!("vocabulary.rs"), "kind", SCENARIOS, World::kinds, &elsewhere);
 }
 
-/// A batch that cannot be committed would be tried again forever.
+/// A batch that cannot be committed would be retried forever.
 #[test]
 fn many_are_lost_in_several_batches_that_each_hold_all_they_let_go() {
     let joined = "agent.joined a0 token=1 ttl=1000; namespace.created agent:a0; \
@@ -159,7 +159,7 @@ fn capabilities_are_few_and_short() {
     assert_eq!(run(long(limits::CAPABILITY_BYTES_MAX)), "agent.joined ada token=2 ttl=60000");
 }
 
-/// A workspace that knows as many agents as it can.
+/// A workspace with the maximum number of agents.
 fn full(status: Status) -> World {
     let mut head = Space::default().head();
     head.revision = Revision(1);
@@ -174,7 +174,7 @@ fn full(status: Status) -> World {
             token: Token(1),
             registered_at: Timestamp(0),
             last_seen_at: Timestamp(0),
-            // The one who ended first is not the one whose name comes first.
+            // The agent that ended first is not the first by name.
             ended_at: (status != Status::Active).then(|| Timestamp(u64::from(number != 7))),
         })
         .collect();

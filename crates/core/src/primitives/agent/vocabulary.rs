@@ -1,4 +1,4 @@
-//! The words of agents.
+//! Commands, queries, replies and events of agents.
 
 use std::collections::BTreeSet;
 

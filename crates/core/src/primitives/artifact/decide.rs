@@ -10,26 +10,26 @@ use crate::refusal::{fits, has_room, within};
 use crate::space::stamp::Stamp;
 use crate::space::{Happening, ReplyPlan as SpacePlan, Space};
 
-/// Events that must happen, and what the answer is about.
+/// The events of a command, and how to build its reply.
 pub struct Decided {
-    /// What happens. Empty means that nothing changes.
+    /// The events. Empty if nothing changes.
     pub events: Vec<Event>,
-    /// What to answer with, as it is after the events.
+    /// Which reply to build once the events are applied.
     pub plan: ReplyPlan,
 }
 
-/// What an answer is about.
+/// Which reply to build.
 pub enum ReplyPlan {
-    /// The artifact that was put, and whether it was there before.
+    /// The uploaded artifact, and whether it already existed.
     Put(ArtifactId, bool),
-    /// The artifact as it was.
+    /// The artifact before it was deleted.
     Gone(Box<Artifact>),
-    /// Nobody asked.
+    /// No caller waits for a reply.
     Done,
 }
 
 impl ReplyPlan {
-    /// The answer, as things are now.
+    /// The reply, from the current table.
     pub(crate) fn reply(self, table: &Table) -> Reply {
         match self {
             Self::Put(artifact, known) => {
@@ -64,7 +64,7 @@ impl Rules for Table {
     }
 }
 
-/// Decides a command against the table as it is.
+/// Decides a command against the current table.
 pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided, Rejection> {
     match command {
         Command::Put(command) => put(table, *command),
@@ -73,8 +73,8 @@ pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided,
     }
 }
 
-/// Whether one artifact may have so many bytes. Asked while they arrive, so that what is refused
-/// anyhow need not arrive to its end.
+/// Whether one artifact may have this size. Also checked during the upload, so that an upload that
+/// is too large is refused early.
 pub fn check_bytes(bytes: u64) -> Result<(), Rejection> {
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     Ok(fits("artifact", bytes, limits::ARTIFACT_BYTES_MAX)?)
@@ -91,7 +91,7 @@ fn put(table: &Table, command: Put) -> Result<Decided, Rejection> {
     let usual = known.map_or(limits::ARTIFACT_KEEP_MS_DEFAULT, |record| record.keep_ms);
     let keep_ms = within("keep_ms", keep_ms, usual, range)?;
     if known.is_none() {
-        // As many bytes as there may be are not yet too many.
+        // Exactly the maximum is allowed.
         let all = usize::try_from(table.bytes() + bytes).unwrap_or(usize::MAX).saturating_sub(1);
         has_room([
             ("artifacts", table.len(), limits::ARTIFACTS_MAX),
@@ -131,7 +131,7 @@ fn expire(table: &Table, stamp: &Stamp) -> Decided {
     Decided { events: events.collect(), plan: ReplyPlan::Done }
 }
 
-/// Answers a question.
+/// Answers a query.
 pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
     match query {
         Query::Get { artifact } => Ok(Reply::Artifact(Box::new(shown(table, artifact)?))),

@@ -1,4 +1,4 @@
-//! What may name an artifact.
+//! What may reference an artifact.
 
 use std::fmt;
 
@@ -6,24 +6,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::names::{HandoffId, Key, MessageId, NamespaceName, TaskId};
 
-/// A record that can name artifacts, and keeps those it names.
+/// A record that can reference artifacts, which are kept as long as it does.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Holder {
     /// An entry of shared state, by its value.
     Entry(NamespaceName, Key),
-    /// A task, by what it shall do, its metadata, its result and its artifacts.
+    /// A task, by its definition, metadata, result and artifacts.
     Task(TaskId),
-    /// A hand-off, by what the receiver is told and what came of it.
+    /// A hand-off, by its content and its result.
     Handoff(HandoffId),
-    /// A checkpoint of a task by its number, by its state and metadata.
+    /// A checkpoint of a task, by its state and metadata.
     Checkpoint(TaskId, u64),
     /// A message, by its body and the answer to it.
     Message(MessageId),
 }
 
-/// As the subject of an event names it, with the number of a checkpoint after that. A message may
-/// come into another inbox, so that is not part of its name.
+/// The subject as events have it, plus the number of a checkpoint. A request may move to another
+/// inbox, so the inbox is not part of the name of a message.
 impl fmt::Display for Holder {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -8,27 +8,28 @@ use memchr::memmem::Finder;
 use crate::json::Json;
 use crate::names::{ArtifactId, NameError};
 
-/// How a string begins that may be an id.
+/// The prefix of every string that may be an id.
 const BEGINNING: &[u8] = b"\"sha256:";
-/// Made once: every value that is written is looked through, and making it takes longer than that.
+/// Built once: every written value is scanned, and building the finder takes longer than a scan.
 static FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(BEGINNING));
-/// The name before an id that says that an artifact is meant.
+/// The field name that marks an explicit reference.
 const NAME: &[u8] = b"\"artifact\"";
 
 /// An id in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mention {
-    /// Which.
+    /// The artifact.
     pub artifact: ArtifactId,
-    /// Whether it stands after the name `artifact`, so that nothing else can be meant.
+    /// Whether it is the value of a field `artifact`, which makes it an explicit reference.
     pub is_named: bool,
 }
 
-/// Every id that stands as a whole string in a text of valid JSON, in order.
+/// Every string in valid JSON that is exactly an id, in order.
 pub fn mentions(json: &str) -> impl Iterator<Item = Mention> {
     let bytes = json.as_bytes();
     FINDER.find_iter(bytes).filter_map(move |start| {
-        // What ends in an escaped quotation mark has a backslash where the id must end.
+        // If the string goes on after an escaped quotation mark, its backslash makes the id
+        // invalid.
         let rest = &bytes[start + 1..];
         let end = memchr::memchr(b'"', rest)?;
         let artifact = ArtifactId::parse(json.get(start + 1..start + 1 + end)?).ok()?;
@@ -36,27 +37,27 @@ pub fn mentions(json: &str) -> impl Iterator<Item = Mention> {
     })
 }
 
-/// Whether some values have anything in them that looks like an id.
+/// Whether any of the values has a string that looks like an id.
 pub fn is_any_in<'a>(values: impl IntoIterator<Item = &'a Json>) -> bool {
     values.into_iter().any(|json| mentions(json.as_str()).next().is_some())
 }
 
-/// Whether a text ends with the name, a colon, and whatever space there is.
+/// Whether the text ends with the field name and a colon, apart from white space.
 fn is_named(before: &[u8]) -> bool {
     let before = before.trim_ascii_end();
     let Some(before) = before.strip_suffix(b":") else { return false };
     before.trim_ascii_end().ends_with(NAME)
 }
 
-/// The artifacts that are mentioned in some values, each once and in order.
+/// The artifacts that the values mention, sorted and without duplicates.
 pub fn mentioned<'a>(values: impl IntoIterator<Item = &'a Json>) -> Vec<ArtifactId> {
     let found = values.into_iter().flat_map(|json| mentions(json.as_str()));
     let distinct: BTreeSet<ArtifactId> = found.map(|mention| mention.artifact).collect();
     distinct.into_iter().collect()
 }
 
-/// The artifacts of a list that is called so; refused if one of them looks like an id and is none.
-/// What looks like anything else is the caller's own way to say where something is.
+/// The ids in a list `artifacts`. Refuses a string that starts like an id and is not one; other
+/// strings are the caller's own references.
 pub fn in_list(list: &Json) -> Result<Vec<ArtifactId>, NameError> {
     let bytes = list.as_str().as_bytes();
     let strings = FINDER.find_iter(bytes).filter_map(|start| {
@@ -102,7 +103,7 @@ mod tests {
         ] {
             assert_eq!(found(&text), [], "{text}");
         }
-        // A name that ends like the name is not the name.
+        // A field name that only ends with `artifact` does not count.
         assert_eq!(found(&format!(r#"{{"no_artifact":"{a}"}}"#)), [("aa".to_owned(), false)]);
     }
 

@@ -1,4 +1,4 @@
-//! Who names which artifact, and which artifact is named by whom.
+//! Which records reference which artifacts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeBounds;
@@ -6,10 +6,10 @@ use std::ops::RangeBounds;
 use super::Holder;
 use crate::names::ArtifactId;
 
-/// The same facts, found from both sides.
+/// References, indexed by holder and by artifact.
 ///
-/// Only artifacts that are there are named: what was said of one before it was put, or in a log of
-/// an earlier version, does not hold it.
+/// Only existing artifacts are referenced: a mention from before the upload, or in a log of an
+/// earlier version, does not keep an artifact.
 #[derive(Default)]
 pub struct References {
     by_holder: BTreeMap<Holder, Vec<ArtifactId>>,
@@ -17,7 +17,7 @@ pub struct References {
 }
 
 impl References {
-    /// Lets a holder name exactly these, each once and in order; answers with those before.
+    /// Sets the references of a holder, sorted and without duplicates; returns the previous ones.
     pub fn replace(&mut self, holder: &Holder, after: Vec<ArtifactId>) -> Vec<ArtifactId> {
         let before = self.by_holder.remove(holder).unwrap_or_default();
         for artifact in before.iter().filter(|artifact| after.binary_search(artifact).is_err()) {
@@ -37,18 +37,18 @@ impl References {
         before
     }
 
-    /// What a holder names.
+    /// The references of a holder.
     pub fn of(&self, holder: &Holder) -> &[ArtifactId] {
         self.by_holder.get(holder).map_or(&[], Vec::as_slice)
     }
 
-    /// Who names an artifact.
+    /// The holders that reference an artifact.
     pub fn holders(&self, artifact: &ArtifactId) -> impl ExactSizeIterator<Item = &Holder> {
         static NOBODY: BTreeSet<Holder> = BTreeSet::new();
         self.by_artifact.get(artifact).unwrap_or(&NOBODY).iter()
     }
 
-    /// Whether anybody names an artifact.
+    /// Whether anything references an artifact.
     pub fn is_held(&self, artifact: &ArtifactId) -> bool {
         self.by_artifact.contains_key(artifact)
     }
@@ -58,17 +58,17 @@ impl References {
         self.by_holder.range(range).map(|(holder, _)| holder)
     }
 
-    /// Whether nobody names anything.
+    /// Whether there are no references.
     pub fn is_empty(&self) -> bool {
         self.by_holder.is_empty()
     }
 
-    /// Everybody who names something, and what.
+    /// All holders and their references.
     pub fn all(&self) -> impl Iterator<Item = (&Holder, &[ArtifactId])> {
         self.by_holder.iter().map(|(holder, artifacts)| (holder, artifacts.as_slice()))
     }
 
-    /// Asserts that both sides say the same.
+    /// Asserts that both indexes agree.
     pub fn check(&self) {
         let named: usize = self.by_holder.values().map(Vec::len).sum();
         let held: usize = self.by_artifact.values().map(BTreeSet::len).sum();

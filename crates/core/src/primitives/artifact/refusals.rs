@@ -14,7 +14,7 @@ crate::refusals! {
         /// The artifact does not exist.
         #[error("there is no artifact `{artifact}`")]
         NotFound {
-            /// Which.
+            /// The artifact.
             artifact: ArtifactId,
         } => {
             code: "artifact.not_found",
@@ -28,9 +28,9 @@ crate::refusals! {
         /// The uploaded bytes do not have the expected digest.
         #[error("the uploaded bytes are `{artifact}`, not `{expected}`")]
         Mismatch {
-            /// What they are.
+            /// The digest of the uploaded bytes.
             artifact: ArtifactId,
-            /// What they should be.
+            /// The expected digest.
             expected: ArtifactId,
         } => {
             code: "artifact.mismatch",
@@ -45,9 +45,9 @@ crate::refusals! {
             "artifact `{artifact}` is referenced by {references} records; the first is `{holder}`"
         )]
         InUse {
-            /// Which.
+            /// The artifact.
             artifact: ArtifactId,
-            /// How many.
+            /// The number of references.
             references: u64,
             /// One of them, as a subject.
             holder: String,

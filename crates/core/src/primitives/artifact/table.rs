@@ -1,4 +1,4 @@
-//! The facts about artifacts.
+//! The table of artifacts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -14,34 +14,34 @@ use crate::primitive;
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
 
-/// What is known of an artifact, besides who names it.
+/// The record of an artifact, without its references.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// Which.
+    /// The artifact.
     pub artifact: ArtifactId,
-    /// Where its bytes are.
+    /// Where its bytes are stored.
     pub place: BlobPlace,
-    /// How many they are.
+    /// Its size in bytes.
     pub bytes: u64,
-    /// What kind of content it is.
+    /// Its media type.
     pub media_type: MediaType,
-    /// What people call it.
+    /// A name for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<ContentName>,
-    /// Who put it there last.
+    /// The last uploader.
     pub put_by: AgentId,
-    /// When.
+    /// When it was last uploaded.
     pub put_at: Timestamp,
-    /// How long it is kept while nobody names it.
+    /// How long it is kept while nothing references it.
     pub keep_ms: u64,
-    /// Since when nobody does, if so: since it was put, or since the last let go.
+    /// Since when nothing references it, if so: the upload, or the end of the last reference.
     pub free_since: Timestamp,
 }
 
-/// What a snapshot holds: how many have gone, which are there, and who names them.
+/// The contents of a snapshot: how many were removed, the records, and the references.
 pub type Facts = (u64, Vec<Record>, Vec<(Holder, Vec<ArtifactId>)>);
 
-/// Every artifact, and who names it. Changes only by `Table::evolve`, [`Table::refer`] and
+/// All artifacts and their references. Changes only by `Table::evolve`, [`Table::refer`] and
 /// `Table::undo`.
 #[derive(Default)]
 pub struct Table {
@@ -49,15 +49,15 @@ pub struct Table {
     references: References,
     ends: BTreeSet<(Timestamp, ArtifactId)>,
     bytes: u64,
-    /// How many have gone: whoever removes blobs sees that there are some to remove.
+    /// How many were removed, so that the blob sweep knows that there are blobs to delete.
     gone: u64,
 }
 
-/// How to take back one change.
+/// How to undo one change.
 pub enum Undo {
-    /// The artifact as it was.
+    /// The previous record of the artifact.
     Record(ArtifactId, Option<Record>),
-    /// What holders named, and since when what they let go of was free.
+    /// The previous references of holders, and the previous `free_since` of what they released.
     References(Vec<(Holder, Vec<ArtifactId>)>, Vec<(ArtifactId, Timestamp)>),
 }
 
@@ -193,7 +193,7 @@ impl Table {
         self.note_end(artifact);
     }
 
-    /// Lets a holder name exactly these; answers with those before.
+    /// Sets the references of a holder; returns the previous ones.
     fn name(&mut self, holder: &Holder, after: Vec<ArtifactId>) -> Vec<ArtifactId> {
         let touched: BTreeSet<ArtifactId> =
             self.references.of(holder).iter().chain(&after).cloned().collect();
@@ -207,8 +207,8 @@ impl Table {
         before
     }
 
-    /// A holder names these from now on, each once and in order. What nobody names after that is
-    /// free since this moment.
+    /// Sets the references of holders, sorted and without duplicates. An artifact that loses its
+    /// last reference is free from `now` on.
     pub fn refer(
         &mut self,
         changes: impl IntoIterator<Item = (Holder, Vec<ArtifactId>)>,
@@ -237,12 +237,12 @@ impl Table {
         (!named.is_empty()).then_some(Undo::References(named, free))
     }
 
-    /// What a holder names.
+    /// The references of a holder.
     pub fn named_by(&self, holder: &Holder) -> &[ArtifactId] {
         self.references.of(holder)
     }
 
-    /// The entries of a namespace that name something.
+    /// The entries of a namespace that reference artifacts.
     pub fn holders_in(&self, namespace: &NamespaceName) -> Vec<Holder> {
         let from = Holder::Entry(namespace.clone(), Key::least());
         let holders = self.references.within(from..);
@@ -251,29 +251,29 @@ impl Table {
         here.cloned().collect()
     }
 
-    /// The checkpoints of a task within a range of numbers, both ends within, that name something.
+    /// The checkpoints of a task in an inclusive range of numbers that reference artifacts.
     pub fn checkpoints_of(&self, task: &TaskId, (first, last): (u64, u64)) -> Vec<Holder> {
         let ends =
             (Holder::Checkpoint(task.clone(), first), Holder::Checkpoint(task.clone(), last));
         self.references.within(ends.0..=ends.1).cloned().collect()
     }
 
-    /// Everybody who names something, and what.
+    /// All holders and their references.
     pub fn holders(&self) -> impl Iterator<Item = (&Holder, &[ArtifactId])> {
         self.references.all()
     }
 
-    /// Whether nothing is known and nobody names anything: there is nothing to count.
+    /// Whether there are no artifacts and no references, so that nothing has to be counted.
     pub fn is_idle(&self) -> bool {
         self.records.is_empty() && self.references.is_empty()
     }
 
-    /// What is known of an artifact.
+    /// The record of an artifact.
     pub fn get(&self, artifact: &ArtifactId) -> Option<&Record> {
         self.records.get(artifact)
     }
 
-    /// Whether anybody names an artifact.
+    /// Whether anything references an artifact.
     pub fn is_held(&self, artifact: &ArtifactId) -> bool {
         self.references.is_held(artifact)
     }
@@ -312,17 +312,17 @@ impl Table {
         self.records.is_empty()
     }
 
-    /// How many bytes they have together.
+    /// Their total size in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// How many have gone so far.
+    /// How many have been removed.
     pub fn gone(&self) -> u64 {
         self.gone
     }
 
-    /// Artifacts whose time is over.
+    /// Expired artifacts.
     pub fn overdue(&self, now: Timestamp) -> impl Iterator<Item = &ArtifactId> {
         let over = self.ends.iter().take_while(move |(moment, _)| *moment <= now);
         over.map(|(_, artifact)| artifact)

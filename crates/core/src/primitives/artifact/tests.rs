@@ -26,7 +26,7 @@ scenarios! {
     the_same_content_is_the_same_artifact => [
         (0, "ada", r#"artifact.put @a place="^1" bytes=5 name="one" keep_ms=1000"#,
             "artifact.put @a at ^1 bytes=5 application/octet-stream `one` keep=1000"),
-        // It is where it was, is called as before, and is kept for as long again.
+        // Its place and name stay, and its retention starts again.
         (900, "bob", r#"artifact.put @a place="^2" bytes=5"#,
             "artifact.put @a bytes=5 application/octet-stream `one` keep=1000"),
         (900, "bob", r#"artifact.put @a place="^3" bytes=5 name="two" keep_ms=2000"#,
@@ -34,7 +34,7 @@ scenarios! {
         (1_000, "ada", "time",          "nothing"),
         (1_000, "ada", "artifact.list", "[@a] bytes=5"),
         (2_900, "ada", "time",          "artifact.expired @a"),
-        // What is put again after that is a new one.
+        // Another upload after that is a new artifact.
         (3_000, "bob", r#"artifact.put @a place="^4" bytes=5"#,
             "artifact.put @a at ^4 bytes=5 application/octet-stream keep=86400000"),
     ]
@@ -46,7 +46,7 @@ scenarios! {
             r#"state.set shared/plan v1 = {"report":{"artifact":"@a"}}"#),
         (10, "ada", "artifact.get @a",  "@a bytes=5 held=1 [state/shared/plan]"),
         (5_000, "ada", "time",          "nothing"),
-        // In another place, then twice, then in none.
+        // Referenced elsewhere, then twice, then nowhere.
         (5_000, "ada", r#"state.set shared/list ["@a"]"#, r#"state.set shared/list v1 = ["@a"]"#),
         (5_000, "ada", "artifact.get @a",
             "@a bytes=5 held=2 [state/shared/list, state/shared/plan]"),
@@ -68,7 +68,7 @@ scenarios! {
         (0, "ada", "artifact.get @a",   "@a bytes=5 held=2 [state/drafts/x, state/shared/y]"),
         (500, "ada", "time",            "state.expired shared/y v1"),
         (500, "ada", "artifact.get @a", "@a bytes=5 held=1 [state/drafts/x]"),
-        // What does not happen lets go of nothing.
+        // A command that is refused releases nothing.
         (600, "ada", "all: namespace.delete drafts & state.delete shared/none",
             "refused transaction.command_refused 1 state.not_found"),
         (600, "ada", "artifact.get @a", "@a bytes=5 held=1 [state/drafts/x]"),
@@ -131,14 +131,14 @@ scenarios! {
             r#"message.sent m-0000000003 to bob {"see":{"artifact":"@a"}}"#),
         (0, "ada", "artifact.get @a",   "@a bytes=5 held=1 [messages/m-0000000003]"),
         (0, "ada", "artifact.delete @a", "refused artifact.in_use"),
-        // A digest of something else holds nothing.
+        // The digest of something else is not a reference.
         (0, "ada", r#"message.send bob {"digest":"@c"}"#,
             r#"message.sent m-0000000004 to bob {"digest":"@c"}"#),
-        // What was acknowledged is still known, and still says so.
+        // An acknowledged message is kept for a while, and so are its references.
         (10, "bob", "inbox.receive limit=1", "message.delivered m-0000000003 to bob until 60010"),
         (10, "bob", "inbox.ack m-0000000003", "message.acked m-0000000003 to bob"),
         (900, "ada", "artifact.get @a", "@a bytes=5 held=1 [messages/m-0000000003]"),
-        // The answer to a request, and what does not happen.
+        // The reply to a request, and a command that is refused.
         (900, "ada", r#"all: message.send bob ["@b"] & state.delete shared/none"#,
             "refused transaction.command_refused 1 state.not_found"),
         (900, "ada", "artifact.get @b", "@b bytes=5 held=0 [] until 1000"),
@@ -156,7 +156,7 @@ scenarios! {
             "refused artifact.not_found"),
         (0, "ada", r#"state.set shared/file {"artifact":"report.pdf"}"#,
             r#"state.set shared/file v1 = {"artifact":"report.pdf"}"#),
-        // Put and named in one commit, by a transaction.
+        // Uploaded and referenced in one commit, by a transaction.
         (0, "ada", r#"all: artifact.put @a place="^1" bytes=5 & state.set shared/f ["@a"]"#,
             "artifact.put @a at ^1 bytes=5 application/octet-stream keep=86400000; \
              state.set shared/f v1 = [\"@a\"]"),
@@ -222,7 +222,7 @@ fn one_workspace_has_its_share() {
         put(&mut space, number, largest).unwrap();
     }
     assert_eq!(put(&mut space, 99, 1), Err("artifact.too_many".to_owned()));
-    // What is there already takes no more room.
+    // An artifact that already exists needs no more space.
     assert_eq!(put(&mut space, 0, largest), Ok(()));
     assert_eq!(put(&mut space, 99, 0), Ok(()));
     space.check();
@@ -270,7 +270,7 @@ fn every_word_is_reached() {
     check_coverage(source, "kind", SCENARIOS, World::kinds, &[]);
 }
 
-/// What is forgotten names nothing any more, whether it was mail or a request with its answer.
+/// A forgotten message references nothing, whether it was mail or a request with its reply.
 #[test]
 fn messages_that_are_forgotten_let_go() {
     let mut world = World::new(Space::default());
@@ -290,7 +290,7 @@ fn messages_that_are_forgotten_let_go() {
         let shown = world.run(0, "ada", &format!("artifact.get {artifact}"));
         assert_eq!(shown, format!("{artifact} bytes=5 held=1 [messages/{id}]"));
     }
-    // More than are kept have their time, and are over.
+    // More messages end than are kept.
     let count = limits::MESSAGES_ENDED_MAX;
     world.run(0, "bob", &format!("many {count} message.send eve 1 ttl_ms=1000"));
     world.run(1_000, "bob", "time");

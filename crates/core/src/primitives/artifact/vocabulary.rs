@@ -1,4 +1,4 @@
-//! The words of artifacts.
+//! Commands, queries, replies and events of artifacts.
 
 use serde::{Deserialize, Serialize};
 

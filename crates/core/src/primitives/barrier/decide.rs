@@ -12,23 +12,23 @@ use crate::space::stamp::Stamp;
 use crate::space::{Happening, ReplyPlan as SpacePlan, Space};
 use crate::waiting::wait::Left;
 
-/// Events that must happen, and what the answer is about.
+/// The events of a command, and how to build its reply.
 pub struct Decided {
-    /// What happens. Empty means that nothing changes.
+    /// The events. Empty if nothing changes.
     pub events: Vec<Event>,
-    /// What to answer with, as it is after the events.
+    /// Which reply to build once the events are applied.
     pub plan: ReplyPlan,
 }
 
-/// What an answer is about.
+/// Which reply to build.
 pub enum ReplyPlan {
-    /// What came of an arrival.
+    /// The result of an arrival.
     Arrival(Arrival),
     /// The barrier.
     Barrier(BarrierName),
     /// The call waits: it is answered later.
     Later,
-    /// Nobody asked.
+    /// No caller waits for a reply.
     Done,
 }
 
@@ -62,7 +62,7 @@ impl Rules for Table {
     }
 }
 
-/// Decides a command against the table as it is.
+/// Decides a command against the current table.
 pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided, Rejection> {
     match command {
         Command::Arrive(command) => arrive(table, command, stamp),
@@ -126,7 +126,7 @@ fn make_room(table: &Table) -> Result<Event, Rejection> {
     Ok(Event::Forgotten { name: idle.clone(), generation: table.generation(idle) })
 }
 
-/// Whether one more may arrive and stay, and perhaps wait. The last to arrive always may.
+/// Whether another agent may arrive and stay, and perhaps wait. The last arrival is always allowed.
 fn check_counts(table: &Table, party: &AgentId, waits: bool) -> Result<(), Rejection> {
     let (own, all) = (table.arrivals_of(party).count(), table.arrivals());
     let counts = [
@@ -137,7 +137,7 @@ fn check_counts(table: &Table, party: &AgentId, waits: bool) -> Result<(), Rejec
     Ok(has_room(counts.into_iter().chain(waits.then_some(waiting)))?)
 }
 
-/// Everybody who waits behind a barrier that opens.
+/// The answers to all calls that wait at a barrier that opens.
 fn passed(record: &Record) -> impl Iterator<Item = Event> {
     let waits =
         record.parties.iter().filter_map(|(party, there)| Some((party, there.wait.as_ref()?)));
@@ -150,7 +150,7 @@ fn passed(record: &Record) -> impl Iterator<Item = Event> {
     })
 }
 
-/// Somebody is no longer there; nothing if they were not.
+/// The withdrawal of an arrival; none if the agent has not arrived.
 fn withdrawn(record: &Record, party: &AgentId, left: Option<Left>) -> Option<Event> {
     let there = record.parties.get(party)?;
     Some(Event::Withdrawn {
@@ -166,7 +166,7 @@ fn withdrawn(record: &Record, party: &AgentId, left: Option<Left>) -> Option<Eve
 fn reset(table: &Table, name: BarrierName) -> Decided {
     let mut events = Vec::new();
     if let Some(record) = table.get(&name).filter(|record| !record.parties.is_empty()) {
-        // Each call that waits is told by an event of its own; the others have nobody to tell.
+        // Each waiting call is answered by its own event; the other arrivals need none.
         let waiting = record.parties.iter().filter(|(_, there)| there.wait.is_some());
         events.extend(waiting.filter_map(|(party, _)| withdrawn(record, party, None)));
         events.push(Event::Reset { name: name.clone(), generation: record.generation });
@@ -194,7 +194,7 @@ fn expire(table: &Table, stamp: &Stamp) -> Decided {
     done(overdue.filter_map(|(record, party)| withdrawn(record, party, left)).collect())
 }
 
-/// What to tell a caller whose wait this event has ended.
+/// The result of the waiting call that this event ends.
 pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
     let (opened, generation, count, arrived) = match event {
         Event::Withdrawn { name, party, left: Some(Left::SessionEnded), .. } => {
@@ -214,7 +214,7 @@ pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
     Ok(Reply::Arrival(Arrival { name, generation, opened, arrived, count }))
 }
 
-/// Answers a question.
+/// Answers a query.
 pub fn query(table: &Table, query: &Query) -> Reply {
     match query {
         Query::Get { name } => Reply::Barrier(table.barrier(name)),

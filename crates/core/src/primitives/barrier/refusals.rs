@@ -17,13 +17,13 @@ crate::refusals! {
             "generation {generation} of barrier `{name}` expects {count} arrivals, not {given}"
         )]
         CountDiffers {
-            /// Which barrier.
+            /// The barrier.
             name: BarrierName,
-            /// Which generation.
+            /// The generation.
             generation: Generation,
-            /// What was given.
+            /// The given value.
             given: u64,
-            /// How many it takes.
+            /// The required number of arrivals.
             count: u64,
         } => {
             code: "barrier.count_differs",
@@ -38,11 +38,11 @@ crate::refusals! {
             "agent `{party}` has already arrived in generation {generation} of barrier `{name}`"
         )]
         AlreadyArrived {
-            /// Which barrier.
+            /// The barrier.
             name: BarrierName,
-            /// Which generation.
+            /// The generation.
             generation: Generation,
-            /// Who.
+            /// The agent.
             party: AgentId,
         } => {
             code: "barrier.already_arrived",
@@ -77,9 +77,9 @@ crate::refusals! {
         /// The caller's session ended while it waited at the barrier.
         #[error("the session of agent `{agent}` ended while it waited at barrier `{name}`")]
         SessionEnded {
-            /// Which barrier.
+            /// The barrier.
             name: BarrierName,
-            /// Whose session.
+            /// The agent whose session ended.
             agent: AgentId,
         } => {
             code: "barrier.session_ended",

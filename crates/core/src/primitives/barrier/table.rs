@@ -1,4 +1,4 @@
-//! The facts about barriers.
+//! The table of barriers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,64 +12,64 @@ use crate::space::batch::Moment;
 use crate::time::Timestamp;
 use crate::waiting::wait::Wait;
 
-/// Every barrier at which somebody has arrived. Changes only by `Table::evolve` and
-/// `Table::undo`.
+/// All barriers that were ever arrived at and are not forgotten. Changes only by `Table::evolve`
+/// and `Table::undo`.
 #[derive(Default)]
 pub struct Table {
     records: BTreeMap<BarrierName, Record>,
-    // Those at which nobody is: the first to be forgotten stands first.
+    // Barriers without arrivals: the first to be forgotten comes first.
     idle: BTreeSet<(Timestamp, BarrierName)>,
-    // The largest generation of a barrier that was forgotten.
+    // The largest generation of a forgotten barrier.
     forgotten: Generation,
     by_agent: BTreeSet<(AgentId, BarrierName)>,
     waits: BTreeMap<WaitId, (BarrierName, AgentId)>,
     wait_ends: BTreeSet<(Timestamp, WaitId)>,
 }
 
-/// What is known of a barrier.
+/// The record of a barrier.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// Which barrier.
+    /// The barrier.
     pub name: BarrierName,
-    /// The generation that gathers now.
+    /// The current generation.
     pub generation: Generation,
-    /// How many it takes. What the last to be there said, if nobody is.
+    /// How many arrivals open it; without arrivals, the number that was last given.
     pub count: u64,
-    /// Who is there.
+    /// The arrivals.
     pub parties: BTreeMap<AgentId, Party>,
-    /// When the last left, or it opened.
+    /// When it last became empty: it opened, or the last arrival was withdrawn.
     pub idle_since: Timestamp,
 }
 
-/// Somebody who has arrived.
+/// An arrival.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Party {
-    /// The call that waits, if one does.
+    /// The waiting call, if any.
     pub wait: Option<Wait>,
 }
 
-/// How to take back one change.
+/// How to undo one change.
 pub enum Undo {
-    /// All of a barrier has changed: how it was.
+    /// The record was replaced: the previous one.
     Barrier {
-        /// Which.
+        /// The name.
         name: BarrierName,
-        /// What was known of it.
+        /// The previous record.
         record: Option<Box<Record>>,
-        /// The largest generation that had been forgotten.
+        /// The largest forgotten generation before.
         forgotten: Generation,
     },
-    /// Somebody came or went: how it was.
+    /// An arrival was added or removed: the previous state.
     Party {
-        /// At which barrier.
+        /// The barrier.
         name: BarrierName,
-        /// Who.
+        /// The agent.
         party: AgentId,
-        /// Whether they were there.
+        /// The previous arrival, if any.
         there: Option<Party>,
-        /// How many it took.
+        /// The previous number of arrivals that open it.
         count: u64,
-        /// When the last had left.
+        /// When it had last become empty.
         idle_since: Timestamp,
     },
     /// Nothing has changed.
@@ -116,7 +116,7 @@ impl primitive::Table for Table {
                 let forgotten = forgotten.max(*generation);
                 self.change(Undo::Barrier { name, record: None, forgotten })
             }
-            // Nobody is there any more since it opened.
+            // It has been empty since it opened.
             Event::Passed { .. } => Undo::Nothing,
         }
     }
@@ -165,7 +165,7 @@ impl primitive::Table for Table {
 }
 
 impl Table {
-    /// Puts everything in its place; what was there before.
+    /// Applies a change in either direction; returns how to undo it.
     fn change(&mut self, after: Undo) -> Undo {
         match after {
             Undo::Barrier { name, record, forgotten } => {
@@ -236,12 +236,12 @@ impl Table {
         }
     }
 
-    /// What is known of a barrier, if anything is.
+    /// The record of a barrier, if any.
     pub fn get(&self, name: &BarrierName) -> Option<&Record> {
         self.records.get(name)
     }
 
-    /// The generation of a barrier that gathers now.
+    /// The current generation of a barrier.
     pub fn generation(&self, name: &BarrierName) -> Generation {
         self.records.get(name).map_or(self.forgotten.next(), |record| record.generation)
     }
@@ -256,17 +256,17 @@ impl Table {
         self.records.is_empty()
     }
 
-    /// The barrier at which nobody has been for longest.
+    /// The barrier that has been empty longest.
     pub fn longest_idle(&self) -> Option<&BarrierName> {
         self.idle.first().map(|(_, name)| name)
     }
 
-    /// How many are at barriers.
+    /// The total number of arrivals.
     pub fn arrivals(&self) -> usize {
         self.by_agent.len()
     }
 
-    /// The barriers at which an agent is, by name.
+    /// The barriers at which an agent has arrived, by name.
     pub fn arrivals_of(&self, agent: &AgentId) -> impl Iterator<Item = &Record> {
         let names = self.by_agent.range((agent.clone(), BarrierName::least())..);
         names.take_while(move |(there, _)| there == agent).map(|(_, name)| &self.records[name])
@@ -285,7 +285,7 @@ impl Table {
         }
     }
 
-    /// Where and who a call waits for.
+    /// The barrier and the agent of a waiting call.
     pub fn waiting(&self, wait: WaitId) -> Option<(&Record, &AgentId)> {
         let (name, party) = self.waits.get(&wait)?;
         Some((&self.records[name], party))
@@ -296,7 +296,7 @@ impl Table {
         self.waits.keys().copied()
     }
 
-    /// Where and who the calls wait for whose time is over.
+    /// The barriers and agents of the waiting calls that have timed out.
     pub fn overdue(&self, now: Timestamp) -> impl Iterator<Item = (&Record, &AgentId)> {
         let over = self.wait_ends.iter().take_while(move |(moment, _)| *moment <= now);
         over.filter_map(|(_, wait)| self.waiting(*wait))

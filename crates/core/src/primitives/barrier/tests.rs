@@ -20,7 +20,7 @@ scenarios! {
             "barrier.arrived gate g1 by eve count=3; barrier.opened gate g1; \
              barrier.passed gate g1 by ada call=1; call 1: gate g1 open 3/3"),
         (2, "eve", "barrier.get gate",                "gate g2 of ? [] waiting=0"),
-        // The next generation may be of another size.
+        // The next generation may need another number of arrivals.
         (3, "ada", "barrier.arrive gate count=1",
             "barrier.arrived gate g2 by ada count=1; barrier.opened gate g2"),
         (3, "ada", "barrier.get gate",                "gate g3 of ? [] waiting=0"),
@@ -46,7 +46,7 @@ scenarios! {
         (99, "ada", "time",                           "nothing"),
         (100, "ada", "time",
             "barrier.withdrawn gate g1 by ada call=1 Timeout; call 1: gate g1 closed 0/2"),
-        // Nobody is there, so that nobody is bound to what was said.
+        // Without arrivals, the previous number is not binding.
         (100, "bob", "barrier.arrive gate count=3 wait_ms=100",
             "barrier.arrived gate g1 by bob count=3 call=3 until 200; call 3 waits"),
         (100, "ada", "barrier.arrive gate count=3",   "barrier.arrived gate g1 by ada count=3"),
@@ -113,7 +113,7 @@ scenarios! {
     an_agent_is_at_so_many_at_a_time => [
         (0, "ada", "many 500 barrier.arrive b{} count=2", "500 barrier.arrived"),
         (0, "ada", "barrier.arrive new count=2",      "refused barrier.too_many"),
-        // Who opens it does not stay.
+        // The arrival that opens it does not stay.
         (0, "ada", "barrier.arrive new count=1",
             "barrier.arrived new g1 by ada count=1; barrier.opened new g1"),
         (0, "bob", "barrier.arrive b7 count=2",
@@ -121,7 +121,7 @@ scenarios! {
     ]
 }
 
-/// A space with as many barriers as there may be, at each of which so many must arrive.
+/// A space with the maximum number of barriers, each of which needs this many arrivals.
 fn full(count: u64) -> World {
     let mut space = Space::default();
     for number in 0..limits::BARRIERS_MAX {

@@ -1,4 +1,4 @@
-//! The words of barriers.
+//! Commands, queries, replies and events of barriers.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,17 +1,17 @@
-//! Whether one JSON value contains another, as `@>` of `PostgreSQL` understands it.
+//! Whether one JSON value contains another, like the operator `@>` of `PostgreSQL`.
 //!
-//! | wanted | is contained in |
+//! | pattern | is contained in |
 //! |---|---|
-//! | an object | an object that has all its keys, with values that contain those wanted |
-//! | a list | a list of which, for each wanted element, some element contains it |
-//! | anything else | the same value; numbers are compared by what they are worth |
-//! | no object or list | also a list that has it as an element, on the outermost level |
+//! | an object | an object that has all its keys, with values that contain those of the pattern |
+//! | a list | a list in which some element contains each element of the pattern |
+//! | anything else | an equal value; numbers are compared by value |
+//! | no object or list | also a list that has it as an element, at the top level |
 
 use serde_json::Value;
 
 use crate::json::value_order;
 
-/// Whether a value contains what is wanted.
+/// Whether a value contains the pattern.
 pub fn contains(value: &Value, wanted: &Value) -> bool {
     match (value, wanted) {
         (Value::Array(elements), wanted) if !wanted.is_array() && !wanted.is_object() => {

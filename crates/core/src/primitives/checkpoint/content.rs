@@ -1,20 +1,20 @@
-//! The bytes of all checkpoints of a workspace, each distinct part of them once.
+//! The content of all checkpoints of a workspace: each distinct part is stored once.
 //!
-//! A state is cut into chunks, and the list of its chunks into pages, in the same manner: by what
-//! stands there. So a state that differs from another in one place shares all chunks and pages with
-//! it but those around that place, and a checkpoint is a short list of pages.
+//! A state is cut into chunks, and the list of its chunks into pages, both by content. So a state
+//! that differs from another in one place shares with it all chunks and pages but those around that
+//! place, and a checkpoint is a short list of pages.
 //!
 //! ```text
 //!   checkpoint 1   [ page 0 ][ page 1 ][ page 2 ]
 //!                      │         ╳         │
-//!   checkpoint 2   [ page 0 ][ page 3 ][ page 2 ]        chunks 5 and 6 stand in pages 1 and 3
+//!   checkpoint 2   [ page 0 ][ page 3 ][ page 2 ]        chunks 5 and 6 are in pages 1 and 3
 //! ```
 //!
 //! Invariants, checked by [`Content::check`]:
 //!
-//! 1. A page is used as often as it stands in a checkpoint, a chunk as often as it stands in a
-//!    page. What is not used is not there.
-//! 2. What is kept is counted in [`Content::bytes`].
+//! 1. The use count of a page is its number of occurrences in checkpoints, that of a chunk its
+//!    number of occurrences in pages. Unused ones are removed.
+//! 2. [`Content::bytes`] is the size of what is stored.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,16 +23,15 @@ use serde::{Deserialize, Serialize};
 
 use super::{Interned, cut};
 
-/// Which pages a state consists of, in order.
+/// The pages of a state, in order.
 pub type Pages = Box<[u32]>;
 
-/// Most chunks in a page.
+/// The maximum number of chunks in a page.
 const PAGE_MAX: usize = 64;
-/// What it costs to keep one more chunk or page besides what is in it: its slot, its place in the
-/// index, and the head of its allocation.
+/// The overhead of one more chunk or page: its slot, its index entry and its allocation header.
 const SLOT_BYTES: usize = 64;
 
-/// A state as an event has it.
+/// A state as an event describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Recipe(pub Vec<Piece>);
@@ -41,16 +40,16 @@ pub struct Recipe(pub Vec<Piece>);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Piece {
-    /// Chunks of the parent: from this one on, so many.
+    /// Chunks of the parent: the first of them, and how many.
     Keep(u32, u32),
-    /// Chunks that are kept for other checkpoints, by number.
+    /// Chunks of other checkpoints, by number.
     Known(Vec<u32>),
-    /// Chunks that are new.
+    /// New chunks.
     New(Vec<String>),
 }
 
 impl Recipe {
-    /// About how many bytes it takes in the log, and never fewer.
+    /// An upper bound of its size in the log, in bytes.
     pub fn load(&self) -> usize {
         const PIECE: usize = 24;
         const CHUNK: usize = 5;
@@ -62,12 +61,12 @@ impl Recipe {
         self.0.iter().map(load).sum()
     }
 
-    /// How many bytes more will be kept at most when it is followed, without words about it.
+    /// An upper bound of the memory that it adds, without description and metadata.
     pub fn growth(&self) -> usize {
         const RECORD: usize = 1_024;
-        // Around every border between pieces a page may be new, and with it whatever it lists.
+        // At each boundary between pieces, pages may be new, with everything that they list.
         const BORDER: usize = 2 * (SLOT_BYTES + PAGE_MAX * size_of::<u32>());
-        // A chunk that is not shared stands in a page that is not, and in the worst case alone.
+        // A chunk that is not shared is in a page that is not shared, in the worst case alone.
         const PLACE: usize = SLOT_BYTES + 2 * size_of::<u32>();
         let chunks = self.0.iter().map(|piece| match piece {
             Piece::Keep(_, count) => *count as usize * size_of::<u32>(),
@@ -78,7 +77,7 @@ impl Recipe {
     }
 }
 
-/// What was let go of, so that it can be put back.
+/// Removed chunks and pages, for undo.
 #[derive(Default)]
 pub struct Freed {
     chunks: Vec<(u32, Arc<str>)>,
@@ -101,7 +100,7 @@ fn page_bytes(page: &[u32]) -> usize {
     size_of_val(page) + SLOT_BYTES
 }
 
-/// Whether a page ends with this chunk: about every sixteenth does, whatever stands before it.
+/// Whether a page ends with this chunk: about every sixteenth does, whatever precedes it.
 fn ends_page(chunk: u32) -> bool {
     chunk.wrapping_mul(0x9e37_79b9) >> 28 == 0
 }
@@ -112,7 +111,7 @@ impl Content {
         pages.iter().flat_map(|page| self.pages.get(*page).iter().copied())
     }
 
-    /// How to make a text out of what is there, given the state that it was probably made from.
+    /// How to build a text from stored chunks, given the state from which it probably originates.
     pub fn recipe(&self, before: &[u32], text: &str) -> Recipe {
         let before: Vec<u32> = self.chunks_of(before).collect();
         let places: BTreeMap<u32, u32> =
@@ -138,7 +137,7 @@ impl Content {
         Recipe(pieces)
     }
 
-    /// Makes a state by its recipe, and keeps it.
+    /// Builds a state from its recipe, and stores it.
     pub fn follow(&mut self, before: &[u32], recipe: &Recipe) -> Pages {
         let before: Vec<u32> = self.chunks_of(before).collect();
         let mut chunks = Vec::with_capacity(before.len());
@@ -181,7 +180,7 @@ impl Content {
         })
     }
 
-    /// One more checkpoint consists of these.
+    /// Counts one more checkpoint that uses these pages.
     pub fn hold(&mut self, pages: &[u32]) {
         for page in pages {
             if self.pages.hold(*page) {
@@ -192,7 +191,7 @@ impl Content {
         }
     }
 
-    /// One checkpoint less consists of these. What no other shares is gone, and noted.
+    /// Counts one checkpoint less that uses these pages. Removes what is no longer used, for undo.
     pub fn release(&mut self, pages: &[u32], freed: &mut Freed) {
         for number in pages {
             let Some(page) = self.pages.release(*number) else { continue };
@@ -211,7 +210,7 @@ impl Content {
         }
     }
 
-    /// Puts back what was let go of; the checkpoints that consist of it are to be held again.
+    /// Restores what was removed. The checkpoints that use it must be counted again.
     pub fn put_back(&mut self, freed: Freed) {
         for (number, chunk) in freed.chunks {
             self.bytes += chunk_bytes(&chunk);
@@ -223,7 +222,7 @@ impl Content {
         }
     }
 
-    /// How many bytes of text are in no other checkpoint than these.
+    /// The size of the text that only these checkpoints use, in bytes.
     pub fn only_in<'a>(&self, checkpoints: impl Iterator<Item = &'a [u32]>) -> usize {
         let mut pages: BTreeMap<u32, u32> = BTreeMap::new();
         for page in checkpoints.flatten() {
@@ -247,7 +246,7 @@ impl Content {
         text
     }
 
-    /// About how many bytes of memory all of it takes.
+    /// The approximate memory use in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -262,14 +261,14 @@ impl Content {
         self.pages.all()
     }
 
-    /// Puts together what a snapshot holds; the checkpoints that consist of it are to be held.
+    /// Assembles the contents of a snapshot. The checkpoints that use them must be counted.
     pub fn restore(chunks: Vec<(u32, Arc<str>)>, pages: Vec<(u32, Arc<[u32]>)>) -> Self {
         let mut content = Self::default();
         content.put_back(Freed { chunks, pages });
         content
     }
 
-    /// Asserts the invariants of the module's story, given the pages of every checkpoint.
+    /// Asserts the invariants of the module, given the pages of every checkpoint.
     pub fn check<'a>(&self, checkpoints: impl Iterator<Item = &'a [u32]>) {
         let mut pages: BTreeMap<u32, u32> = BTreeMap::new();
         for page in checkpoints.flatten() {

@@ -16,46 +16,46 @@ use crate::space::{Happening, ReplyPlan as SpacePlan, Space};
 use crate::task::Lease;
 use crate::time::Timestamp;
 
-/// What checkpoints may know of the other tables.
+/// The other tables, as far as checkpoints read them.
 pub trait View {
-    /// Who works on a task.
+    /// The agent that holds the lease of a task.
     fn work(&self, task: &TaskId) -> Work<'_>;
-    /// Whether whoever has this token, of whatever it is, may still act under it.
+    /// Whether this token, of whatever kind, is still valid.
     fn is_live(&self, token: Token) -> bool;
-    /// The artifacts that some values name, each once and in order.
+    /// The artifacts that the values reference, sorted and without duplicates.
     fn named<'a>(&self, values: impl Iterator<Item = &'a Json>) -> Vec<ArtifactId>;
 }
 
-/// Who works on a task.
+/// The agent that holds the lease of a task.
 #[derive(Clone, Copy)]
 pub enum Work<'a> {
     /// There is no such task.
     Unknown,
-    /// Nobody does.
+    /// No agent does.
     Free,
-    /// Whoever has this lease.
+    /// The holder of this lease.
     Leased(&'a Lease),
 }
 
-/// Events that must happen, and what the answer is about.
+/// The events of a command, and how to build its reply.
 pub struct Decided {
-    /// What happens. Empty means that nothing changes.
+    /// The events. Empty if nothing changes.
     pub events: Vec<Event>,
-    /// What to answer with, as it is after the events.
+    /// Which reply to build once the events are applied.
     pub plan: ReplyPlan,
 }
 
-/// What an answer is about.
+/// Which reply to build.
 pub enum ReplyPlan {
     /// The checkpoint.
     Checkpoint(CheckpointId),
     /// The checkpoint that was restored, with its state.
     Restored(CheckpointId),
-    /// How many are gone, and how many bytes with them.
+    /// How many were deleted, and how many bytes that frees.
     Pruned(u64, u64),
-    /// The rules.
+    /// The retention rules.
     Rules,
-    /// Nobody asked.
+    /// No caller waits for a reply.
     Done,
 }
 
@@ -81,7 +81,7 @@ impl Rules for Table {
     }
 }
 
-/// Decides a command against the table as it is.
+/// Decides a command against the current table.
 pub fn decide(
     table: &Table,
     view: &impl View,
@@ -103,8 +103,8 @@ fn known<'a>(table: &'a Table, checkpoint: &CheckpointId) -> Result<&'a Record, 
     table.get(checkpoint).ok_or_else(|| Rejection::NotFound { checkpoint: checkpoint.clone() })
 }
 
-/// Whether the caller may change the checkpoints of a task. Whoever works on it may, and nobody
-/// else; while nobody does, only what needs no lease is allowed.
+/// Whether the caller may change the checkpoints of a task: only the holder of its lease. While
+/// there is no lease, only what needs none is allowed.
 fn check_token(
     view: &impl View,
     task: &TaskId,
@@ -114,7 +114,7 @@ fn check_token(
     let (may, lease) = match view.work(task) {
         Work::Leased(lease) => (given == Some(lease.token), Some(lease)),
         Work::Free => (given.is_none() && !needs_lease, None),
-        // Other threads of work may be guarded by a lock, a permit or a session.
+        // Other units of work may be guarded by a lock, a permit or a session.
         Work::Unknown => (given.is_none_or(|token| view.is_live(token)), None),
     };
     #[cfg(feature = "planted")]
@@ -172,8 +172,7 @@ fn save(table: &Table, view: &impl View, command: Save) -> Result<Decided, Rejec
     Ok(Decided { events, plan: ReplyPlan::Checkpoint(checkpoint) })
 }
 
-/// The checkpoint that one of this task goes on from: one of its own, or that which it was forked
-/// from.
+/// The parent of a new checkpoint of this task: one of its own, or the one that it was forked from.
 fn parent_of<'a>(
     table: &'a Table,
     task: &TaskId,
@@ -191,19 +190,19 @@ fn parent_of<'a>(
     Err(Rejection::WrongParent { parent, parent_task, task: task.clone() })
 }
 
-/// Those that are too many by the rule for their task, once another is saved.
+/// The checkpoints to prune by the rule for their task when another one is saved.
 fn surplus(table: &Table, task: &TaskId, thread: Option<&Thread>, has_label: bool) -> Vec<u64> {
     let keep = table.rules().of(task).and_then(|rule| rule.keep);
     let (Some(keep), Some(thread)) = (keep, thread) else { return Vec::new() };
     let keep = usize::try_from(keep).unwrap_or(usize::MAX);
     #[cfg(feature = "planted")]
     let keep = if crate::planted::is("checkpoint.rule_prunes_one_more") { keep - 1 } else { keep };
-    // The new one is the head then, and one of those that stay.
+    // The new one becomes the head and counts towards those that stay.
     let others = if has_label { keep } else { keep.saturating_sub(1) };
     thread.beyond(others, 0, false).collect()
 }
 
-/// Whether there may be one more checkpoint, of a task that has so many.
+/// Whether another checkpoint is allowed for a task that has this many.
 fn check_counts(table: &Table, of_task: usize) -> Result<(), Rejection> {
     let counts = [
         ("checkpoints of this task", of_task, limits::CHECKPOINTS_PER_TASK_MAX),
@@ -212,7 +211,7 @@ fn check_counts(table: &Table, of_task: usize) -> Result<(), Rejection> {
     Ok(has_room(counts)?)
 }
 
-/// Whether there may be so many bytes more.
+/// Whether this many more bytes are allowed.
 fn check_bytes(table: &Table, growth: usize) -> Result<(), Rejection> {
     let max = limits::CHECKPOINTS_BYTES_MAX;
     if table.bytes() + growth > max {
@@ -269,7 +268,7 @@ fn label_one(
     Ok(Decided { events, plan: ReplyPlan::Checkpoint(checkpoint) })
 }
 
-/// How many bytes go with these checkpoints of a task.
+/// How many bytes pruning these checkpoints of a task frees.
 fn freed(table: &Table, thread: &Thread, numbers: &[u64]) -> u64 {
     let gone = numbers.iter().filter_map(|number| table.get(&thread.kept.get(number)?.0));
     table.content().only_in(gone.map(|record| &*record.pages)) as u64
@@ -336,7 +335,7 @@ fn expire(table: &Table, stamp: &Stamp) -> Decided {
     Decided { events, plan: ReplyPlan::Done }
 }
 
-/// What to answer with.
+/// The reply to the caller.
 pub fn answer(table: &Table, plan: ReplyPlan) -> Reply {
     let found = |checkpoint: &CheckpointId| {
         table.get(checkpoint).expect("only known checkpoints are answered with")
@@ -358,7 +357,7 @@ fn rules(table: &Table) -> Reply {
     Reply::Rules { rules: table.rules().all().cloned().collect() }
 }
 
-/// Answers a question.
+/// Answers a query.
 pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
     match query {
         Query::Latest { task } => {
@@ -384,7 +383,7 @@ fn list(table: &Table, query: &List) -> Result<Reply, Rejection> {
                 record.metadata.as_ref().is_some_and(|it| contains(&it.to_value(), wanted))
             })
     };
-    // Where the page before ended is also a bound on how new one may be.
+    // The cursor is an upper bound too.
     let before = before.iter().chain(cursor).min();
     let mut checkpoints: Vec<Checkpoint> = Vec::new();
     let (mut last, mut cursor, mut bytes) = (None, None, 0);

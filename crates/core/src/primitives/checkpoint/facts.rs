@@ -12,22 +12,22 @@ use crate::names::TaskId;
 pub struct Facts {
     /// How many were ever saved.
     pub created: u64,
-    /// How many are kept, and for how long.
+    /// The retention rules.
     pub rules: Vec<Rule>,
-    /// What there may be many of: chunks first, then pages, checkpoints and threads.
+    /// The parts of which there may be many: first chunks, then pages, checkpoints and threads.
     pub parts: Vec<Part>,
 }
 
-/// One of many facts about checkpoints.
+/// One part of the facts about checkpoints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
     /// A chunk, by number.
     Chunk(u32, Arc<str>),
-    /// Which chunks a page has, by number.
+    /// The chunks of a page, by number.
     Page(u32, Arc<[u32]>),
     /// A checkpoint.
     Record(Arc<Record>),
-    /// A task that has checkpoints: how many were ever saved, and which is its head.
+    /// A task with checkpoints: how many were ever saved, and the head.
     Thread(TaskId, u64, u64),
 }

@@ -1,25 +1,23 @@
-//! Things kept once, by number, with a count of their uses.
+//! Interned values: each stored once, by number, with a use count.
 //!
-//! The least number that is free is given next, so that the numbers depend on what is kept and not
-//! on how it came to that: a table that was loaded gives the same ones as the table it was saved
-//! from.
+//! A new value gets the least free number, so that numbers depend on what is stored and not on its
+//! history: a table loaded from a snapshot assigns the same numbers as the original.
 //!
 //! Invariants, checked by [`Interned::check`]:
 //!
-//! 1. No two things that are kept are the same. A hash finds those that may be; the things
-//!    themselves are compared.
-//! 2. Everything that is kept is found.
+//! 1. No two stored values are equal. A hash finds candidates, which are then compared.
+//! 2. Every stored value is found.
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-/// Things kept once, by number.
+/// Values stored once, by number.
 pub struct Interned<T: ?Sized> {
     slots: Vec<Option<Slot<T>>>,
     /// Slots that are empty.
     free: BTreeSet<u32>,
-    /// Asked for one hash at a time, never walked.
+    /// Only looked up by hash, never iterated.
     by_hash: BTreeSet<(u32, u32)>,
 }
 
@@ -34,7 +32,7 @@ impl<T: ?Sized> Default for Interned<T> {
     }
 }
 
-/// Half of a hash, since every thing has one: few are alike by chance, and those are compared.
+/// Half of a hash, to save memory: collisions are rare, and candidates are compared.
 fn hash<T: Hash + ?Sized>(thing: &T) -> u32 {
     let mut hasher = DefaultHasher::new();
     thing.hash(&mut hasher);
@@ -50,14 +48,14 @@ impl<T: Hash + Eq + ?Sized> Interned<T> {
         self.slots[number as usize].as_mut().expect("only what is kept is asked for")
     }
 
-    /// The number of a thing, if it is kept.
+    /// The number of a value, if it is stored.
     pub fn find(&self, thing: &T) -> Option<u32> {
         let hash = hash(thing);
         let alike = self.by_hash.range((hash, 0)..=(hash, u32::MAX));
         alike.map(|(_, number)| *number).find(|number| *self.slot(*number).thing == *thing)
     }
 
-    /// Keeps a thing that is not kept yet, without a use.
+    /// Stores a value that is not stored yet, with a use count of zero.
     pub fn insert(&mut self, thing: Arc<T>) -> u32 {
         let next = u32::try_from(self.slots.len()).expect("the bytes of all of them are limited");
         let number = self.free.first().copied().unwrap_or(next);
@@ -65,7 +63,7 @@ impl<T: Hash + Eq + ?Sized> Interned<T> {
         number
     }
 
-    /// Keeps a thing under a number that is free, without a use.
+    /// Stores a value under a free number, with a use count of zero.
     pub fn put(&mut self, number: u32, thing: Arc<T>) {
         while self.slots.len() <= number as usize {
             let fresh = u32::try_from(self.slots.len()).expect("it is not more than the number");
@@ -77,24 +75,24 @@ impl<T: Hash + Eq + ?Sized> Interned<T> {
         self.slots[number as usize] = Some(Slot { thing, uses: 0 });
     }
 
-    /// What has a number.
+    /// The value of a number.
     pub fn get(&self, number: u32) -> &Arc<T> {
         &self.slot(number).thing
     }
 
-    /// How often it is used.
+    /// The use count.
     pub fn uses(&self, number: u32) -> u32 {
         self.slot(number).uses
     }
 
-    /// It is used once more; true if it was not used before.
+    /// Increments the use count; true if it was zero.
     pub fn hold(&mut self, number: u32) -> bool {
         let slot = self.slot_mut(number);
         slot.uses += 1;
         slot.uses == 1
     }
 
-    /// It is used once less. What is used no more is kept no longer, and handed back.
+    /// Decrements the use count. A value that is no longer used is removed and returned.
     pub fn release(&mut self, number: u32) -> Option<Arc<T>> {
         let slot = self.slot_mut(number);
         slot.uses -= 1;
@@ -107,23 +105,23 @@ impl<T: Hash + Eq + ?Sized> Interned<T> {
         Some(slot.thing)
     }
 
-    /// How many things are kept.
+    /// The number of stored values.
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
-    /// Whether nothing is kept.
+    /// Whether nothing is stored.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Everything that is kept, by number.
+    /// All stored values, by number.
     pub fn all(&self) -> impl Iterator<Item = (u32, &Arc<T>)> {
         let numbered = (0..).zip(&self.slots);
         numbered.filter_map(|(number, slot)| Some((number, &slot.as_ref()?.thing)))
     }
 
-    /// Asserts the invariants of the module's story.
+    /// Asserts the invariants of the module.
     pub fn check(&self) {
         for (number, thing) in self.all() {
             assert_eq!(self.find(thing), Some(number), "what is kept is kept once, and found");

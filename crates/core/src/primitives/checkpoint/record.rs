@@ -1,4 +1,4 @@
-//! A checkpoint as the table keeps it.
+//! A checkpoint as the table stores it.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,47 +8,46 @@ use crate::names::{AgentId, CheckpointId, CheckpointLabel, TaskId};
 use crate::numbers::Revision;
 use crate::time::Timestamp;
 
-/// What is known of a checkpoint.
+/// The record of a checkpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// Which.
+    /// The id.
     pub id: CheckpointId,
-    /// Of which task.
+    /// The task.
     pub task: TaskId,
-    /// Which of that task, counted from 1.
+    /// Its number within the task, counted from 1.
     pub number: u64,
-    /// The one it goes on from.
+    /// Its parent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<CheckpointId>,
-    /// What it is, in words.
+    /// A description in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<Box<str>>,
-    /// A name by which it is found, and kept.
+    /// A label, by which it can be found and which keeps it from being pruned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<CheckpointLabel>,
-    /// What its author notes about it.
+    /// Metadata of its author.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
     /// Who saved it.
     pub saved_by: AgentId,
-    /// When.
+    /// When it was saved.
     pub saved_at: Timestamp,
-    /// In which commit.
+    /// The revision of that commit.
     pub revision: Revision,
-    /// How many bytes the state has.
+    /// The size of the state in bytes.
     pub bytes: u64,
-    /// Their checksum.
+    /// The checksum of the state.
     pub checksum: Checksum,
-    /// Where the state is.
+    /// The pages of the state.
     pub pages: Pages,
 }
 
-/// What a record costs besides what is written in it: itself, its names, and its places in the
-/// lists of the table.
+/// The overhead of a record: itself, its names, and its index entries.
 const RECORD_BYTES: usize = 400;
 
 impl Record {
-    /// About how many bytes of memory it takes, without its state.
+    /// Its approximate memory use in bytes, without its state.
     pub fn footprint(&self) -> usize {
         RECORD_BYTES
             + size_of_val(&*self.pages)

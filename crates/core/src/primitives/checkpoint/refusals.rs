@@ -16,7 +16,7 @@ crate::refusals! {
         /// No checkpoint has this id.
         #[error("there is no checkpoint `{checkpoint}`")]
         NotFound {
-            /// Which.
+            /// The checkpoint.
             checkpoint: CheckpointId,
         } => {
             code: "checkpoint.not_found",
@@ -30,9 +30,9 @@ crate::refusals! {
         /// Only the holder of a task can save and restore its checkpoints.
         #[error("{}", now_held(task, *given, lease.as_ref()))]
         StaleToken {
-            /// Which task.
+            /// The task.
             task: TaskId,
-            /// What was given.
+            /// The given value.
             given: Option<Token>,
             /// Who holds it now, if anyone.
             lease: Option<Lease>,
@@ -51,9 +51,9 @@ crate::refusals! {
         WrongParent {
             /// The parent that was given.
             parent: CheckpointId,
-            /// The task it is of.
+            /// The task of the parent.
             parent_task: TaskId,
-            /// The task that was to be saved.
+            /// The task of the new checkpoint.
             task: TaskId,
         } => {
             code: "checkpoint.wrong_parent",
@@ -66,7 +66,7 @@ crate::refusals! {
         /// The target task of the fork already has checkpoints.
         #[error("task `{task}` already has checkpoints; the latest is `{checkpoint}`")]
         Exists {
-            /// Which task.
+            /// The task.
             task: TaskId,
             /// Its head.
             checkpoint: CheckpointId,

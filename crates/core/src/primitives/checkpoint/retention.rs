@@ -1,4 +1,4 @@
-//! How many checkpoints are kept, and for how long.
+//! Retention rules of checkpoints: how many are kept, and for how long.
 
 use std::collections::BTreeMap;
 
@@ -33,13 +33,13 @@ impl Rules {
         fitting.max_by_key(|rule| rule.task.as_str().len())
     }
 
-    /// The rule of exactly this pattern.
+    /// The rule with exactly this pattern.
     pub fn get(&self, pattern: &Pattern) -> Option<&Rule> {
         self.0.get(pattern)
     }
 
-    /// Replaces the rule of the same pattern and returns the old one. A rule without bounds is
-    /// none.
+    /// Replaces the rule with the same pattern and returns the old one. A rule without bounds is
+    /// removed.
     pub fn replace(&mut self, rule: Rule) -> Rule {
         let none = Rule { task: rule.task.clone(), keep: None, max_age_ms: None };
         let before = if rule == none {

@@ -1,4 +1,4 @@
-//! The facts about checkpoints.
+//! The table of checkpoints.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -15,36 +15,36 @@ use crate::primitive;
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
 
-/// Every checkpoint. Changes only by `Table::evolve` and `Table::undo`.
+/// All checkpoints. Changes only by `Table::evolve` and `Table::undo`.
 #[derive(Default)]
 pub struct Table {
-    /// By id, which is in the order they were saved.
+    /// By id, which is the order in which they were saved.
     records: BTreeMap<CheckpointId, Arc<Record>>,
     threads: BTreeMap<TaskId, Thread>,
     content: Content,
     rules: Rules,
-    /// When a checkpoint of a task is the first to be too old, if there is a rule about that.
+    /// When the oldest checkpoint of a task exceeds the maximum age, if a rule limits it.
     due: BTreeMap<TaskId, Timestamp>,
-    /// The same, the earliest first.
+    /// The same, by time.
     by_due: BTreeSet<(Timestamp, TaskId)>,
     /// How many were ever saved.
     created: u64,
-    /// Bytes of the records, without what they consist of.
+    /// Size of the records in bytes, without their content.
     bytes: usize,
 }
 
-/// How to take back one change.
+/// How to undo one change.
 pub enum Undo {
-    /// A checkpoint was saved: which, and what was the head before; none if it is the first.
+    /// A checkpoint was saved: its id, and the previous head; none if it is the first.
     Saved(CheckpointId, Option<u64>),
-    /// Another is the head: which was before.
+    /// The head changed: the previous one.
     Restored(TaskId, u64),
-    /// A checkpoint has another label: what it was before.
+    /// The label of a checkpoint changed: the previous one.
     Labelled(CheckpointId, Option<CheckpointLabel>),
-    /// Some are gone: how many were ever saved of their task and what was its head, they, and what
-    /// went with them.
+    /// Checkpoints were deleted: the previous count and head of their task, the records, and the
+    /// content that was removed with them.
     Pruned(TaskId, (u64, u64), Vec<Arc<Record>>, Freed),
-    /// There is another rule: what it was before.
+    /// A rule changed: the previous one.
     Retained(Rule),
 }
 
@@ -213,10 +213,10 @@ impl Table {
         })
     }
 
-    /// Adds a checkpoint whose content is held, as the next of its task.
+    /// Adds a checkpoint, whose content is already counted, as the next of its task.
     fn begin(&mut self, mut record: Record) -> Undo {
         let before = self.threads.get_key_value(&record.task).map(|(task, thread)| {
-            // Every record of a task has the same copy of its name.
+            // All records of a task share one copy of its name.
             record.task = task.clone();
             thread.head
         });
@@ -281,7 +281,7 @@ impl Table {
         before
     }
 
-    /// Notes anew when a checkpoint of any task is the first to be too old.
+    /// Recomputes for every task when its oldest checkpoint becomes too old.
     fn set_all_due(&mut self) {
         self.due.clear();
         self.by_due.clear();
@@ -291,7 +291,7 @@ impl Table {
         }
     }
 
-    /// Notes anew when a checkpoint of a task is the first to be too old.
+    /// Recomputes when the oldest checkpoint of a task becomes too old.
     fn set_due(&mut self, task: &TaskId) {
         if let Some(moment) = self.due.remove(task) {
             self.by_due.remove(&(moment, task.clone()));
@@ -305,7 +305,7 @@ impl Table {
         }
     }
 
-    /// Takes a checkpoint out of all lists; its content stays.
+    /// Removes a checkpoint from all indexes; its content stays.
     fn take_out(&mut self, checkpoint: &CheckpointId) -> Arc<Record> {
         let record = self.records.remove(checkpoint).expect("only a known checkpoint changes");
         self.bytes -= record.footprint();
@@ -326,7 +326,7 @@ impl Table {
         self.records.insert(record.id.clone(), record);
     }
 
-    /// What is known of a checkpoint.
+    /// The record of a checkpoint.
     pub fn get(&self, checkpoint: &CheckpointId) -> Option<&Record> {
         self.records.get(checkpoint).map(|record| &**record)
     }
@@ -356,7 +356,7 @@ impl Table {
         self.threads.get(task)
     }
 
-    /// Checkpoints, of a task or of all, from before this one: the newest first.
+    /// Checkpoints of one task or of all, before this one, newest first.
     pub fn newest<'a>(
         &'a self,
         task: Option<&TaskId>,
@@ -375,17 +375,17 @@ impl Table {
         of_all.into_iter().flatten().map(|(_, record)| &**record).chain(of_task)
     }
 
-    /// The id of the next that is saved. No two are ever the same, and they sort by time.
+    /// The id of the next checkpoint. Ids are unique, and sort by time.
     pub fn next_id(&self) -> CheckpointId {
         CheckpointId::of_number(self.created + 1)
     }
 
-    /// The states of all.
+    /// The content of all checkpoints.
     pub fn content(&self) -> &Content {
         &self.content
     }
 
-    /// How many are kept, and for how long.
+    /// The retention rules.
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
@@ -400,12 +400,12 @@ impl Table {
         self.records.is_empty()
     }
 
-    /// About how many bytes of memory all of it takes.
+    /// The approximate memory use in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes + self.content.bytes()
     }
 
-    /// Tasks that have checkpoints which are too old, and for how long they are kept.
+    /// Tasks with checkpoints that are too old, and the maximum age.
     pub fn overdue(&self, now: Timestamp) -> impl Iterator<Item = (&TaskId, &Thread, u64)> {
         let over = self.by_due.iter().take_while(move |(moment, _)| *moment <= now);
         over.filter_map(|(_, task)| {

@@ -250,7 +250,7 @@ fn every_event_happens() {
     check_coverage(include_str!("vocabulary.rs"), "kind", SCENARIOS, World::kinds, &[]);
 }
 
-/// A space in which checkpoints are saved, and how many bytes its log has.
+/// A space in which checkpoints are saved, and the size of its log.
 struct Saving {
     space: Space,
     log_bytes: usize,
@@ -315,7 +315,7 @@ fn save(task: &str, text: &str) -> Save {
     }
 }
 
-/// Numbers without a pattern.
+/// Random numbers.
 fn chance(seed: &mut u64) -> u64 {
     *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     *seed >> 33
@@ -325,8 +325,8 @@ fn letters(seed: &mut u64, count: usize) -> String {
     (0..count).map(|_| char::from(b'a' + u8::try_from(chance(seed) % 26).unwrap())).collect()
 }
 
-/// A thousand checkpoints of 100 KB, each with so many changes of so many bytes: bytes of the log
-/// and of memory.
+/// A thousand checkpoints of 100 KB, each with this many changes of this many bytes: the size of
+/// the log and of memory.
 fn measured(changes: usize, change_bytes: usize) -> (usize, usize) {
     const STATE_BYTES: usize = 100_000;
     let mut seed = 7;
@@ -345,7 +345,7 @@ fn measured(changes: usize, change_bytes: usize) -> (usize, usize) {
     (saving.log_bytes, saving.space.checkpoint.bytes())
 }
 
-/// Whole copies would be 100 MB of each.
+/// Full copies would be 100 MB of each.
 #[test]
 fn a_thousand_checkpoints_cost_little_more_than_what_changed() {
     let (log_bytes, memory_bytes) = measured(1, 1_000);
@@ -368,7 +368,7 @@ fn there_are_limits_to_how_many_and_how_much() {
     let max = limits::CHECKPOINTS_PER_TASK_MAX;
     let full = Rejection::from(TooMany { what: "checkpoints of this task", max });
     assert_eq!(save_all(1), Err(full));
-    // With a rule about how many are kept there is always room for the next.
+    // With a rule about the number there is always room for the next one.
     let retain = Retain { keep: Some(10), ..Retain::default() };
     saving.run(Command::Retain(retain)).unwrap();
     saving.save("t", "2").unwrap();
@@ -392,7 +392,7 @@ fn there_are_limits_to_how_many_and_how_much() {
     assert!(saving.space.checkpoint.bytes() <= max);
 }
 
-/// What is done to checkpoints, with small numbers that stand for tasks, checkpoints and places.
+/// Operations on checkpoints; small numbers select tasks, checkpoints and positions.
 #[derive(Clone, Debug)]
 enum Step {
     Save { task: u8, at: u16, remove: u16, insert: u16, label: bool, fresh: bool },
@@ -406,7 +406,7 @@ enum Step {
 fn any_step() -> impl Strategy<Value = Step> {
     let save = (0..4_u8, any::<u16>(), 0..300_u16, 0..300_u16, any::<bool>(), any::<bool>());
     let save = save.prop_map(|(task, at, remove, insert, label, fresh)| {
-        // Nearly all have no label and differ from the one before in one place.
+        // Most have no label and differ from the previous one in one place.
         Step::Save {
             task,
             at,
@@ -427,7 +427,7 @@ fn any_step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What was saved, whole; and the text that the next of each task is made from.
+/// The complete saved states, and the text from which the next one of each task is made.
 #[derive(Default)]
 struct Model {
     saved: BTreeMap<CheckpointId, String>,
@@ -482,7 +482,7 @@ impl Model {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
-    /// Whatever is done, what is there comes back as it was saved; also after a replay, after a
+    /// After any operations, every state is read back as it was saved; also after a replay, after a
     /// snapshot, and when a commit that did all of it was refused at its end.
     #[test]
     fn states_come_back_byte_for_byte(
@@ -513,7 +513,7 @@ proptest! {
             saving.space.check();
         }
         let head = saving.space.head();
-        // What is refused by itself would end the commit too early.
+        // An operation that is refused would end the commit too early.
         let mut trial = saving.restored();
         let commands = ahead.iter().map(|step| model.command(step).0);
         let mut commands: Vec<crate::Command> = commands.map(Into::into).collect();

@@ -1,4 +1,4 @@
-//! The checkpoints of one task, or of another thread of work.
+//! The checkpoints of one task, or of another unit of work.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,11 +10,11 @@ use crate::time::Timestamp;
 pub struct Thread {
     /// How many were ever saved.
     pub saved: u64,
-    /// The one that the next goes on from.
+    /// The head, which the next checkpoint continues.
     pub head: u64,
-    /// Those that are kept, by number.
+    /// The kept checkpoints, by number.
     pub kept: BTreeMap<u64, (CheckpointId, Timestamp)>,
-    /// Those of them that no label keeps.
+    /// Those without a label.
     pub loose: BTreeSet<u64>,
 }
 
@@ -24,8 +24,8 @@ impl Thread {
         &self.kept[&self.head].0
     }
 
-    /// Those that may go if so many newer ones stay, the oldest first. A label keeps one, and so
-    /// does being the head, unless all may go.
+    /// The checkpoints that may be pruned if this many newer ones are kept, oldest first. A
+    /// labelled checkpoint and the head are kept, unless `all` is set.
     pub fn beyond(&self, keep: usize, head: u64, all: bool) -> impl Iterator<Item = u64> {
         let kept = self.kept.keys().take(if all { self.kept.len() } else { 0 });
         let loose = self.loose.iter().take(if all { 0 } else { self.loose.len() });
@@ -34,18 +34,18 @@ impl Thread {
         beyond.copied().filter(move |number| all || *number != head)
     }
 
-    /// Whether one was saved before a moment.
+    /// Whether a checkpoint was saved before this time.
     pub fn is_older(&self, number: u64, moment: Timestamp) -> bool {
         self.kept[&number].1 < moment
     }
 
-    /// When the first that may go was saved.
+    /// When the oldest checkpoint that may be pruned was saved.
     pub fn oldest(&self) -> Option<Timestamp> {
         self.beyond(0, self.head, false).next().map(|number| self.kept[&number].1)
     }
 }
 
-/// Ascending numbers as ranges from one to another, both within.
+/// Ascending numbers as inclusive ranges.
 pub fn ranges(numbers: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
     let mut ranges: Vec<(u64, u64)> = Vec::new();
     for number in numbers {

@@ -1,4 +1,4 @@
-//! The words of checkpoints.
+//! Commands, queries, replies and events of checkpoints.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! How many hand-offs there were, how they ended, and how long they took: counted as it happens.
+//! Counts, outcomes and durations of hand-offs, updated with every event.
 
 use std::collections::BTreeMap;
 
@@ -9,26 +9,26 @@ use crate::histogram::{Extremes, Histogram};
 use crate::limits;
 use crate::names::AgentId;
 
-/// Everything that is counted, of all and of each pair of agents.
+/// All counters, in total and for each pair of agents.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     total: Past,
-    // Those that came when there were too many pairs are counted in the total alone.
+    // Pairs beyond the maximum are counted in the total only.
     by_pair: BTreeMap<(AgentId, String), Past>,
 }
 
-/// What is counted.
+/// The counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 struct Past {
-    // By the number of the status.
+    // Indexed by status.
     by_status: [u64; Status::ALL.len()],
     validation_errors: u64,
     durations: Histogram,
     acceptance: Histogram,
 }
 
-/// What one event has added, to be taken back.
+/// What one event added, for undo.
 pub struct Added {
     pair: (AgentId, String),
     is_new_pair: bool,
@@ -40,7 +40,7 @@ pub struct Added {
 }
 
 impl Counters {
-    /// A hand-off has changed, or come.
+    /// Counts a hand-off that was created or changed.
     pub fn add(&mut self, before: Option<&Handoff>, after: &Handoff) -> Option<Added> {
         let was = before.map(|handoff| handoff.status);
         if was == Some(after.status) {
@@ -81,7 +81,7 @@ impl Counters {
         Some(added)
     }
 
-    /// Takes back what was added; the latest must be taken back first.
+    /// Undoes what was added, in reverse order.
     pub fn take_back(&mut self, added: Added) {
         let Added { pair, is_new_pair, before, after, is_invalid, ended, accepted } = added;
         for (place, past) in self.pasts(&pair).into_iter().enumerate() {
@@ -109,7 +109,7 @@ impl Counters {
         [Some(&mut self.total), self.by_pair.get_mut(pair)]
     }
 
-    /// What callers see.
+    /// The statistics as callers see them.
     pub fn shown(&self) -> Statistics {
         let mut pairs: Vec<Pair> =
             self.by_pair.iter().map(|(pair, past)| past.pair(pair)).collect();
@@ -119,7 +119,7 @@ impl Counters {
     }
 }
 
-/// To whom, as it was said.
+/// The receiver as it was given.
 fn pair_name(handoff: &Handoff) -> String {
     match (handoff.to.agent(), handoff.to.capability()) {
         (Some(agent), _) => agent.as_str().to_owned(),

@@ -28,23 +28,23 @@ use crate::task::{Table as Tasks, Task};
 use crate::time::Timestamp;
 use crate::waiting::wait::Left;
 
-/// What hand-offs have to know of their neighbours.
+/// The other tables, as far as hand-offs read them.
 pub trait View {
     /// A task.
     fn task(&self, task: &TaskId) -> Option<&Record>;
     /// A task as callers see it.
     fn shown(&self, task: &TaskId) -> Option<Task>;
-    /// What is known of an agent.
+    /// What rules know about an agent.
     fn agent(&self, agent: &AgentId) -> Option<Known<'_>>;
-    /// Whether any agent with a session can do this.
+    /// Whether an agent with a session has this capability.
     fn has_capable(&self, capability: &str) -> bool;
-    /// What is under these keys, in order.
+    /// The entries of these keys, in order.
     fn entries(&self, keys: &[Selected]) -> Vec<Option<Entry>>;
     /// Whether there are any rules.
     fn has_rules(&self) -> bool;
-    /// What the rules say.
+    /// Evaluates the rules.
     fn judge(&self, proposal: &Proposal<'_>) -> Judgement;
-    /// What happens when keys of one agent's own namespace move to another's.
+    /// The events that move keys of one agent's own namespace to that of another.
     fn transfer(
         &self,
         from: &AgentId,
@@ -55,38 +55,38 @@ pub trait View {
     ) -> Result<Moved, state::Rejection>;
 }
 
-/// What happens to shared state along with a hand-off: the receiver gets a namespace if it had
+/// The changes of shared state that come with a hand-off: the receiver gets a namespace if it had
 /// none, and the entries move.
 pub type Moved = Vec<AnyEvent>;
 
-/// Events that must happen, and what the answer is about.
+/// The events of a command, and how to build its reply.
 pub struct Decided {
-    /// What happens. Empty means that nothing changes.
+    /// The events. Empty if nothing changes.
     pub events: Vec<Event>,
-    /// What happens to shared state along with it.
+    /// The changes of shared state that come with it.
     pub moved: Moved,
-    /// What to answer with, as it is after the events.
+    /// Which reply to build once the events are applied.
     pub plan: ReplyPlan,
 }
 
-/// What an answer is about.
+/// Which reply to build.
 pub enum ReplyPlan {
     /// A hand-off.
     Handoff(HandoffId),
-    /// What was received, if anything.
+    /// The received hand-off, if any.
     Received(Option<HandoffId>),
-    /// What was accepted, and the values that went along.
+    /// The accepted hand-off, and the values that were handed over.
     Accepted(HandoffId, BTreeMap<String, Json>),
-    /// What speaks against an offer, and what should be known about it.
+    /// The errors and warnings about an offer.
     Verdict(Judgement),
     /// The call waits: it is answered later.
     Later,
-    /// Nobody asked.
+    /// No caller waits for a reply.
     Done,
 }
 
 impl ReplyPlan {
-    /// What to tell the caller; nothing yet if the call waits.
+    /// The reply to the caller; none yet if the call waits.
     pub fn reply(self, table: &Table, tasks: &Tasks) -> Option<Reply> {
         let shown = |id: &HandoffId| -> Arc<Handoff> {
             Arc::clone(table.get(id).expect("only known hand-offs are answered with"))
@@ -108,7 +108,7 @@ impl ReplyPlan {
     }
 }
 
-/// One event, and the hand-off it is about.
+/// One event, and the hand-off to answer with.
 pub fn decided(handoff: HandoffId, event: Event) -> Decided {
     Decided { events: vec![event], moved: Moved::new(), plan: ReplyPlan::Handoff(handoff) }
 }
@@ -144,7 +144,7 @@ impl Rules for Table {
     }
 }
 
-/// Decides a command against the table as it is.
+/// Decides a command against the current table.
 pub fn decide(
     table: &Table,
     view: &impl View,
@@ -190,7 +190,7 @@ fn offer(
     Ok(decided(id, Event::Offered(Arc::new(handoff))))
 }
 
-/// What would become of an offer.
+/// Checks an offer without making it.
 fn validate(
     table: &Table,
     view: &impl View,
@@ -214,11 +214,11 @@ fn wrong_status(handoff: &Handoff, what: &'static str) -> Rejection {
     }
 }
 
-/// Whether an agent is one of those a hand-off is for.
+/// Whether a hand-off may be received by an agent.
 fn is_for(view: &impl View, handoff: &Handoff, agent: &AgentId) -> bool {
     match &handoff.to {
         Receiver::Agent(to) => to == agent,
-        // What one gave away oneself is for the others.
+        // A task that the agent gave away is for others.
         Receiver::Capability(_) if handoff.from == *agent => false,
         Receiver::Capability(name) => view
             .agent(agent)
@@ -258,7 +258,7 @@ fn delivered(handoff: &Handoff, receiver: AgentId, wait: Option<WaitId>, now: Ti
     Event::Delivered { handoff: handoff.id.clone(), receiver, until, wait }
 }
 
-/// Gives a hand-off to whoever has waited longest for one like it.
+/// Delivers a hand-off to the first matching call in the wait queue.
 fn deliver(table: &Table, view: &impl View, id: &HandoffId, stamp: &Stamp) -> Decided {
     let ready = table.get(id).filter(|handoff| {
         handoff.status.is_open() && handoff.delivery.is_none() && handoff.is_approved(stamp.now)
@@ -308,7 +308,7 @@ fn accept(
     Ok(Decided { moved, plan: ReplyPlan::Accepted(id.clone(), values), ..decided(id, event) })
 }
 
-/// An approval holds for a while, and only for what was seen when it was given.
+/// An approval expires, and is valid only for what was proposed when it was given.
 fn check_approval(
     view: &impl View,
     handoff: &Handoff,
@@ -392,7 +392,7 @@ fn cancel(
     Ok(decided(id.clone(), Event::Cancelled { handoff: id, reason }))
 }
 
-/// Whether an agent is one of those who may let a hand-off pass.
+/// Whether an agent may approve a hand-off.
 fn may_approve(handoff: &Handoff, agent: &AgentId) -> bool {
     handoff.approval.as_ref().is_some_and(|approval| {
         if approval.by.is_empty() {
@@ -430,7 +430,7 @@ fn approve(
     Ok(decided(id.clone(), Event::Approved { handoff: id, by, digest, until, reason }))
 }
 
-/// What becomes of the hand-offs of a task when something has happened to it.
+/// Ends the hand-offs of a task after a change of the task.
 fn follow(table: &Table, task: &TaskId, what: &Followed) -> Decided {
     let concerned = table.unfinished_of(task).filter(|handoff| match what {
         Followed::HandedOn { handoff: by } => handoff.id != *by,
@@ -499,7 +499,7 @@ fn expire(table: &Table, stamp: &Stamp) -> Decided {
     done(waits.chain(open).take(limits::EXPIRIES_PER_BATCH_MAX).collect())
 }
 
-/// Answers a question about the present.
+/// Answers a query about the present.
 pub fn query(table: &Table, view: &impl View, query: &Query) -> Result<Reply, Rejection> {
     match query {
         Query::Get { handoff } => Ok(Reply::Handoff(Arc::clone(known(table, handoff)?))),

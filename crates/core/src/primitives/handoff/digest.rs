@@ -1,7 +1,7 @@
-//! Fingerprints of what is proposed.
+//! Digests of what is proposed.
 //!
-//! An approval is bound to one, so it must not be possible to find another proposal that has the
-//! same: SHA-256.
+//! An approval is bound to a digest, so that no other proposal with the same digest may be found:
+//! SHA-256.
 
 use sha2::{Digest, Sha256};
 
@@ -9,7 +9,7 @@ use super::Handoff;
 use crate::json::Json;
 use crate::numbers::Version;
 
-/// Parts one after the other, each with its length, so that no two lists of parts run together.
+/// Hashes each part with its length, so that no two lists of parts give the same input.
 struct Parts(Sha256);
 
 impl Parts {
@@ -30,14 +30,14 @@ impl Parts {
     }
 
     fn hex(self) -> String {
-        // Half of it is still beyond anybody's reach, and can be read aloud.
+        // 128 bits are still out of reach of an attacker, and can be read aloud.
         let digit = |half: u8| char::from(b"0123456789abcdef"[usize::from(half)]);
         let bytes = self.0.finalize();
         bytes.iter().take(16).flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
     }
 }
 
-/// Of what the receiver is told, of the keys as they are, and of how far the task is.
+/// The digest of the content: the context, the versions of the keys, and the progress of the task.
 pub fn content(
     handoff: &Handoff,
     versions: &[Option<Version>],
@@ -71,7 +71,7 @@ pub fn content(
     parts.hex()
 }
 
-/// Of all that is proposed: the content, who gives what to whom, and until when.
+/// The digest of the proposal: the content, the giver, the receiver, the task and the deadline.
 pub fn fingerprint(handoff: &Handoff) -> String {
     let mut parts = Parts::new("proposal");
     parts.add(handoff.id.as_str().as_bytes());

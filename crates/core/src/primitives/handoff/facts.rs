@@ -13,9 +13,9 @@ use crate::waiting::wait_queue::Waiter;
 pub struct Facts {
     /// Every known hand-off, by id.
     pub records: Vec<Arc<Handoff>>,
-    /// Who waits for one, in order of arrival.
+    /// The waiting calls, in order of arrival.
     pub waits: Vec<Waiter<AgentId>>,
-    /// What was counted.
+    /// The counters.
     #[serde(rename = "tally")]
     pub counters: Counters,
 }

@@ -1,10 +1,10 @@
-//! Whether a task is being handed round in circles.
+//! Detects tasks that are handed around in a loop.
 //!
-//! | brake | is put on when |
+//! | brake | applies when |
 //! |---|---|
-//! | `hops` | the task has changed hands too often |
-//! | `repeated_edge` | the same agent has handed it to the same agent several times of late |
-//! | `no_progress` | it comes back to an agent, and nothing has changed since it left there |
+//! | `hops` | the task was handed over too often |
+//! | `repeated_edge` | the same giver has handed it to the same receiver several times recently |
+//! | `no_progress` | it returns to an agent, and nothing has changed since it left that agent |
 
 use serde::{Deserialize, Serialize};
 
@@ -13,30 +13,30 @@ use crate::limits;
 use crate::names::HandoffId;
 use crate::time::Timestamp;
 
-/// Which brake.
+/// The brake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Brake {
-    /// The task has changed hands too often.
+    /// The task was handed over too often.
     Hops,
-    /// The same agent has handed it to the same agent several times of late.
+    /// The same giver has handed it to the same receiver several times recently.
     RepeatedEdge,
     /// Nothing has changed since the receiver gave it away.
     NoProgress,
 }
 
-/// Why a task is not handed on.
+/// Why a hand-off of a task is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Loop {
-    /// Which brake.
+    /// The brake.
     pub brake: Brake,
-    /// In words.
+    /// A description in words.
     pub detail: String,
     /// The hand-offs that led here, the latest last.
     pub trail: Vec<HandoffId>,
 }
 
-/// Looks at the hand-offs by which a task has moved, the latest first.
+/// Examines the hand-offs by which a task has moved, latest first.
 pub fn look(proposed: &Handoff, moved: &[&Handoff], now: Timestamp) -> Option<Loop> {
     let braked = |brake, detail: String| {
         let trail = moved.iter().rev().map(|handoff| handoff.id.clone()).collect();

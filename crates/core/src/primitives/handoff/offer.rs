@@ -1,4 +1,4 @@
-//! What one says to hand something over, and to take it.
+//! What a giver sends to offer work, and a receiver to accept it.
 
 use std::collections::BTreeMap;
 

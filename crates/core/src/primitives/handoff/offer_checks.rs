@@ -1,4 +1,4 @@
-//! What must be true before anything is handed over.
+//! The checks before anything is handed over.
 
 use std::collections::BTreeMap;
 
@@ -16,20 +16,20 @@ use crate::space::stamp::Stamp;
 use crate::state::Entry;
 use crate::task::Record;
 
-/// An offer, looked at from all sides.
+/// An offer with the results of its checks.
 pub struct Prepared {
-    /// The hand-off it would become.
+    /// The resulting hand-off.
     pub handoff: Handoff,
-    /// The selected keys as they are, in order.
+    /// The entries of the selected keys, in order.
     pub entries: Vec<Option<Entry>>,
-    /// What rules say.
+    /// The result of the rules.
     pub judgement: Judgement,
-    /// Whether the task goes round in circles.
+    /// The loop that was detected, if any.
     pub braked: Option<loop_guard::Loop>,
 }
 
-/// Looks at an offer: whether it makes sense, whether the giver may make it, and what speaks
-/// against it.
+/// Checks an offer: whether it is valid, whether the giver may make it, and what rules and loop
+/// detection say.
 pub fn prepare(
     table: &Table,
     view: &impl View,
@@ -63,7 +63,7 @@ pub fn prepare(
 }
 
 impl Prepared {
-    /// Everything that speaks against it, as findings.
+    /// All errors and warnings, as findings.
     pub fn judgement(mut self) -> Judgement {
         if let Some(found) = self.braked {
             let rule = RuleName::parse("loop").expect("a plain word is a name");
@@ -72,8 +72,8 @@ impl Prepared {
         self.judgement
     }
 
-    /// The hand-off, if nothing speaks against it; else why not, or what is to be written down
-    /// instead.
+    /// The hand-off, if no check failed. It may be a failed one, to be recorded. Otherwise the
+    /// reason.
     pub fn passed(self) -> Result<Passed, Box<Opposed>> {
         let Self { mut handoff, entries, judgement, braked } = self;
         let at = handoff.created_at;
@@ -97,19 +97,19 @@ impl Prepared {
     }
 }
 
-/// A hand-off that nothing speaks against, or that has failed in a way that is written down.
+/// A hand-off that passed all checks, or that failed in a way that is recorded.
 pub struct Passed {
-    /// It.
+    /// The hand-off.
     pub handoff: Handoff,
-    /// The selected keys as they are, in order.
+    /// The entries of the selected keys, in order.
     pub entries: Vec<Option<Entry>>,
 }
 
-/// A hand-off that something speaks against.
+/// A hand-off that failed a check.
 pub struct Opposed {
     /// As it was proposed.
     pub handoff: Handoff,
-    /// What does.
+    /// The failed check.
     pub rejection: Rejection,
 }
 
@@ -157,7 +157,7 @@ fn check(offer: &Offer) -> Result<(), Rejection> {
     Ok(())
 }
 
-/// The task, if the giver holds it and has not offered it to somebody else.
+/// The task, if the giver holds its lease and has not offered it already.
 fn held<'a>(
     view: &'a impl View,
     offer: &Offer,
@@ -192,7 +192,7 @@ fn held<'a>(
     }
 }
 
-/// Refuses keys that are not the version they must be.
+/// Refuses keys that do not have the required version.
 pub fn check_versions(handoff: &Handoff, entries: &[Option<Entry>]) -> Result<(), Rejection> {
     for (selected, entry) in handoff.keys.iter().zip(entries) {
         let version = entry.as_ref().map_or(Version(0), Entry::version);
@@ -205,7 +205,7 @@ pub fn check_versions(handoff: &Handoff, entries: &[Option<Entry>]) -> Result<()
     Ok(())
 }
 
-/// Fingerprint of what the receiver would be told now.
+/// The digest of what the receiver would get now.
 pub fn content_of(handoff: &Handoff, entries: &[Option<Entry>], record: Option<&Record>) -> String {
     let versions: Vec<_> = entries.iter().map(|entry| entry.as_ref().map(Entry::version)).collect();
     let execution = record.and_then(|record| record.execution.as_ref());
@@ -244,7 +244,7 @@ fn judge(
     judgement
 }
 
-/// Nobody is there to take it: that may change, but should be known.
+/// A warning if no agent can accept it now. That may change.
 fn unlikely(view: &impl View, to: &Receiver) -> Option<Finding> {
     let detail = match to {
         Receiver::Agent(agent) => match view.agent(agent) {
@@ -259,7 +259,7 @@ fn unlikely(view: &impl View, to: &Receiver) -> Option<Finding> {
     Some(Finding { rule, detail, broken: false })
 }
 
-/// Refuses more hand-offs than a workspace may have open.
+/// Refuses more open hand-offs than a workspace may have.
 pub fn check_room(table: &Table, handoff: &Handoff) -> Result<(), Rejection> {
     let (count, bytes) = table.unfinished();
     has_room([("hand-offs that have not ended", count, limits::HANDOFFS_MAX)])?;

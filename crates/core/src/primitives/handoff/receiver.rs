@@ -1,4 +1,4 @@
-//! To whom something is handed.
+//! The receiver of a hand-off.
 
 use std::fmt;
 

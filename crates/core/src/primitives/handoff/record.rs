@@ -1,4 +1,4 @@
-//! A hand-off, as the table keeps it and callers see it.
+//! A hand-off, as the table stores it and callers see it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

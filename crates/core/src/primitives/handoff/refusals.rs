@@ -20,7 +20,7 @@ crate::refusals! {
         /// No hand-off has this id.
         #[error("there is no hand-off `{handoff}`")]
         NotFound {
-            /// Which.
+            /// The hand-off.
             handoff: HandoffId,
         } => {
             code: "handoff.not_found",
@@ -32,7 +32,7 @@ crate::refusals! {
         /// The task to hand over does not exist.
         #[error("there is no task `{task}` to hand over")]
         UnknownTask {
-            /// Which.
+            /// The task.
             task: TaskId,
         } => {
             code: "handoff.unknown_task",
@@ -43,11 +43,11 @@ crate::refusals! {
         /// The caller does not hold the task that it wants to hand over.
         #[error("`{giver}` cannot hand over task `{task}`: {}", now_held(lease.as_ref()))]
         NotHolder {
-            /// Which task.
+            /// The task.
             task: TaskId,
-            /// Who wanted to give it.
+            /// The giver.
             giver: AgentId,
-            /// Who holds it, if anyone.
+            /// The lease holder, if any.
             lease: Option<Lease>,
         } => {
             code: "handoff.not_holder",
@@ -59,11 +59,11 @@ crate::refusals! {
         /// The token does not belong to the task's current lease.
         #[error("token {given} of task `{task}` is stale: {}", now_held(lease.as_ref()))]
         StaleToken {
-            /// Which task.
+            /// The task.
             task: TaskId,
-            /// What was given.
+            /// The given value.
             given: Token,
-            /// Who holds it, if anyone.
+            /// The lease holder, if any.
             lease: Option<Lease>,
         } => {
             code: "handoff.stale_token",
@@ -75,9 +75,9 @@ crate::refusals! {
         /// The task has already been offered.
         #[error("task `{task}` has already been offered by hand-off `{open}`")]
         AlreadyOffered {
-            /// Which task.
+            /// The task.
             task: TaskId,
-            /// By which.
+            /// The hand-off that offers it.
             open: HandoffId,
         } => {
             code: "handoff.already_offered",
@@ -88,9 +88,9 @@ crate::refusals! {
         /// Rules forbid the hand-off.
         #[error("the hand-off is invalid: {}", sentence(errors))]
         Invalid {
-            /// What stands against it.
+            /// The errors.
             errors: Vec<Finding>,
-            /// What else should be known about it.
+            /// The warnings.
             warnings: Vec<Finding>,
         } => {
             code: "handoff.invalid",
@@ -104,7 +104,7 @@ crate::refusals! {
         /// The task is being handed over in a loop.
         #[error("the task is being handed over in a loop: {}", .found.detail)]
         Loop {
-            /// What was noticed.
+            /// The loop that was detected.
             #[serde(flatten)]
             found: Loop,
         } => {
@@ -120,11 +120,11 @@ crate::refusals! {
         /// The hand-off is addressed to another agent.
         #[error("hand-off `{handoff}` is for {to}, not for `{caller}`")]
         NotReceiver {
-            /// Which.
+            /// The hand-off.
             handoff: HandoffId,
-            /// To whom it is.
+            /// The receiver.
             to: Receiver,
-            /// Who wanted it.
+            /// The caller.
             caller: AgentId,
         } => {
             code: "handoff.not_receiver",
@@ -136,11 +136,11 @@ crate::refusals! {
         /// The caller is not allowed to do this with the hand-off.
         #[error("`{caller}` is not allowed to {what} hand-off `{handoff}`")]
         NotAllowed {
-            /// Which.
+            /// The hand-off.
             handoff: HandoffId,
-            /// Who wanted to.
+            /// The caller.
             caller: AgentId,
-            /// What.
+            /// The refused action.
             what: &'static str,
         } => {
             code: "handoff.not_allowed",
@@ -152,14 +152,14 @@ crate::refusals! {
         /// The hand-off's current status does not allow the operation.
         #[error("hand-off `{handoff}` is {}: it cannot be {what}", .status.word())]
         WrongStatus {
-            /// Which.
+            /// The hand-off.
             handoff: HandoffId,
-            /// Where it is in its life.
+            /// Its status.
             #[serde(rename = "handoff_status")]
             status: Status,
-            /// What was wanted.
+            /// The refused action.
             what: &'static str,
-            /// Who has it, if anyone.
+            /// The receiver, if any.
             receiver: Option<AgentId>,
         } => {
             code: "handoff.wrong_status",
@@ -172,7 +172,7 @@ crate::refusals! {
         /// The hand-off has no approval, or the approval has expired.
         #[error("hand-off `{handoff}` is not approved: {reason}")]
         NotApproved {
-            /// Which.
+            /// The hand-off.
             handoff: HandoffId,
             /// What is missing.
             reason: String,
@@ -186,9 +186,9 @@ crate::refusals! {
         /// The hand-off has already been approved.
         #[error("hand-off `{handoff}` has already been approved by `{by}`")]
         AlreadyApproved {
-            /// Which.
+            /// The hand-off.
             handoff: HandoffId,
-            /// Who.
+            /// The approver.
             by: AgentId,
         } => {
             code: "handoff.already_approved",
@@ -199,11 +199,11 @@ crate::refusals! {
         /// The current proposal is not the one that was approved.
         #[error("the current proposal of hand-off `{handoff}` is not the one that was approved")]
         DigestMismatch {
-            /// Which.
+            /// The hand-off.
             handoff: HandoffId,
-            /// The fingerprint of what is proposed now.
+            /// The current digest of the proposal.
             digest: String,
-            /// The fingerprint that was given, or approved.
+            /// The digest that was given, or approved.
             given: String,
         } => {
             code: "handoff.digest_mismatch",
@@ -217,9 +217,9 @@ crate::refusals! {
         /// A selected key cannot be handed over as it is.
         #[error("state conflict at `{key}`: {reason}")]
         StateConflict {
-            /// Which, as `namespace/key`.
+            /// The key, as `namespace/key`.
             key: String,
-            /// What is the matter.
+            /// The reason.
             reason: String,
             /// The entry that is there.
             entry: Option<Box<Entry>>,
@@ -269,7 +269,7 @@ crate::refusals! {
         /// The caller's session ended while it waited for a hand-off.
         #[error("the session of agent `{agent}` ended while it waited for a hand-off")]
         SessionEnded {
-            /// Whose session.
+            /// The agent whose session ended.
             agent: AgentId,
         } => {
             code: "handoff.session_ended",

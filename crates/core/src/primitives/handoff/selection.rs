@@ -1,4 +1,4 @@
-//! A key that goes along with a hand-off.
+//! A key that is handed over.
 
 use std::fmt;
 

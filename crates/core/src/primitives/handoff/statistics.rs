@@ -1,4 +1,4 @@
-//! How many hand-offs there were, how they ended, and how long they took, as callers see it.
+//! Counts, outcomes and durations of hand-offs, as callers see them.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! The facts about hand-offs.
+//! The table of hand-offs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -16,10 +16,10 @@ use crate::time::Timestamp;
 use crate::waiting::wait::{Left, Wait};
 use crate::waiting::wait_queue::{self, WaitQueues};
 
-/// Somebody who waits for a hand-off.
+/// A call that waits for a hand-off.
 pub type Waiter = wait_queue::Waiter<AgentId>;
 
-/// Every hand-off of a workspace, and who waits for one. Changes only by `Table::evolve`,
+/// All hand-offs of a workspace, and the calls that wait for one. Changes only by `Table::evolve`,
 /// `Table::undo` and `Table::trim`.
 #[derive(Default)]
 pub struct Table {
@@ -28,26 +28,26 @@ pub struct Table {
     // Those that have not ended.
     live: BTreeSet<(TaskId, HandoffId)>,
     by_status: BTreeSet<(Status, HandoffId)>,
-    // What can be delivered now, by the agent or the capability it is for.
+    // Hand-offs that can be delivered, by the agent or the capability that they are for.
     to_agent: BTreeSet<(AgentId, HandoffId)>,
     to_capability: BTreeSet<(String, HandoffId)>,
     delivered_to: BTreeSet<(AgentId, HandoffId)>,
-    // Accepted, and about no task: with the receiver's session it ends.
+    // Accepted hand-offs without a task, which end with the session of the receiver.
     accepted_by: BTreeSet<(AgentId, HandoffId)>,
     timers: BTreeSet<(Timestamp, HandoffId)>,
-    // The first to be forgotten stands first.
+    // The first to be removed comes first.
     finished: BTreeSet<(Timestamp, HandoffId)>,
     finished_bytes: usize,
     unfinished_bytes: usize,
     wait_queues: WaitQueues<AgentId>,
     counters: Counters,
-    // How many the latest revision that made any has made: the rest of their ids follows.
+    // How many hand-offs the last creating revision has created: their ids are numbered.
     latest: (Revision, usize),
-    // Not a fact of the log: since when there has been a server to answer to.
+    // Not logged: since when this server has been up to receive answers.
     awake_since: Timestamp,
 }
 
-/// How to take back one change.
+/// How to undo one change.
 pub struct Undo {
     handoff: Option<(HandoffId, Option<Arc<Handoff>>)>,
     added: Option<Added>,
@@ -147,8 +147,8 @@ impl primitive::Table for Table {
         self.timers = open.collect();
     }
 
-    /// Forgets the hand-offs that ended first, if there are too many. It happens after every batch,
-    /// to the same ones whenever the batch is replayed. Answers with those it has forgotten.
+    /// Forgets the hand-offs that ended first, if there are too many, and returns them. It runs
+    /// after every batch, so that replay forgets the same ones.
     fn trim(&mut self) -> Vec<Forgotten> {
         let too_many = |table: &Self| {
             table.finished.len() > limits::HANDOFFS_FINISHED_MAX
@@ -282,7 +282,7 @@ impl Table {
         }
     }
 
-    /// When something happens to a hand-off by itself.
+    /// The next timed transition of a hand-off.
     fn moment_of(&self, handoff: &Handoff) -> Option<Timestamp> {
         if !handoff.status.is_open() {
             return None;
@@ -294,7 +294,7 @@ impl Table {
         answer.into_iter().chain([self.deadline_of(handoff)]).min()
     }
 
-    /// When it is too late to accept it. Nobody could answer while there was no server.
+    /// When it expires. Time without a server does not count, because it could not be accepted.
     pub fn deadline_of(&self, handoff: &Handoff) -> Timestamp {
         #[cfg(feature = "planted")]
         if crate::planted::is("handoff.expires_early") {
@@ -319,26 +319,26 @@ impl Table {
         self.by_id.is_empty()
     }
 
-    /// How many have not ended, and how many bytes they take.
+    /// The number of unfinished hand-offs, and their size in bytes.
     pub fn unfinished(&self) -> (usize, usize) {
         (self.by_id.len() - self.finished.len(), self.unfinished_bytes)
     }
 
-    /// An id that no hand-off has, for one that is made by this revision.
+    /// An unused id for a hand-off that is created by this revision.
     pub fn fresh_id(&self, revision: Revision) -> HandoffId {
         let first = if self.latest.0 == revision { self.latest.1 + 1 } else { 1 };
         let mut ids = (first..).map(|number| HandoffId::of_revision(revision, number));
         ids.find(|id| !self.by_id.contains_key(id)).expect("there is always another")
     }
 
-    /// Every known hand-off of a task, the first first.
+    /// All known hand-offs of a task, oldest first.
     pub fn of_task<'a>(
         &'a self,
         task: &'a TaskId,
     ) -> impl DoubleEndedIterator<Item = &'a Arc<Handoff>> {
         let from = Bound::Included((task.clone(), HandoffId::least()));
         let there = self.by_task.range((from, Bound::Unbounded));
-        // A range that ends with its task can be walked from both ends.
+        // A bounded range can be iterated from both ends.
         let there: Vec<&HandoffId> =
             there.take_while(|(name, _)| name == task).map(|(_, id)| id).collect();
         there.into_iter().map(|id| &self.by_id[id])
@@ -355,7 +355,7 @@ impl Table {
         there.take_while(move |(name, _)| name == task).map(|(_, id)| &self.by_id[id])
     }
 
-    /// The hand-offs by which a task has changed hands, the latest first.
+    /// The hand-offs by which a task has moved, latest first.
     pub fn moved<'a>(&'a self, task: &'a TaskId) -> impl Iterator<Item = &'a Handoff> {
         let moved = self.of_task(task).rev().filter(|handoff| handoff.receiver.is_some());
         moved.map(Arc::as_ref)
@@ -375,24 +375,24 @@ impl Table {
         let able = capabilities.into_iter().filter_map(|name| {
             let there = self.to_capability.range((name.clone(), HandoffId::least())..);
             let mut there = there.take_while(|(wanted, _)| wanted == name).map(|(_, id)| id);
-            // What one gave away oneself is for the others.
+            // A task that the agent gave away is for others.
             there.find(|id| is_ready(id) && self.by_id[*id].from != *agent)
         });
         let first = own.into_iter().chain(able).min()?;
         Some(&self.by_id[first])
     }
 
-    /// What an agent has got to look at, and has not answered.
+    /// The hand-offs that were delivered to an agent and not answered.
     pub fn delivered_to(&self, agent: &AgentId) -> impl Iterator<Item = &Handoff> {
         of(&self.delivered_to, agent).map(|id| self.by_id[id].as_ref())
     }
 
-    /// What an agent has accepted that is about no task.
+    /// The hand-offs without a task that an agent has accepted.
     pub fn accepted_by(&self, agent: &AgentId) -> impl Iterator<Item = &Handoff> {
         of(&self.accepted_by, agent).map(|id| self.by_id[id].as_ref())
     }
 
-    /// Hand-offs that a list may show, by id after its cursor.
+    /// Hand-offs for a list, by id after its cursor.
     pub fn after<'a>(&'a self, list: &'a List) -> Box<dyn Iterator<Item = &'a Handoff> + 'a> {
         let cursor = list.cursor.as_ref();
         let is_after = move |id: &HandoffId| cursor.is_none_or(|cursor| id > cursor);
@@ -416,33 +416,33 @@ impl Table {
         }
     }
 
-    /// Somebody who waits.
+    /// A waiting call.
     pub fn waiter(&self, id: WaitId) -> Option<&Waiter> {
         self.wait_queues.get(id)
     }
 
-    /// Everybody who waits, in order of arrival.
+    /// All waiting calls, in order of arrival.
     pub fn waits(&self) -> impl ExactSizeIterator<Item = &Waiter> {
         self.wait_queues.all()
     }
 
-    /// The calls of an agent that wait, in order of arrival.
+    /// The waiting calls of an agent, in order of arrival.
     pub fn waits_of(&self, agent: &AgentId) -> impl Iterator<Item = &Waiter> {
         self.wait_queues.of_agent(agent)
     }
 
-    /// Calls whose time is over.
+    /// Waiting calls that have timed out.
     pub fn overdue_waits(&self, now: Timestamp) -> impl Iterator<Item = &Waiter> {
         self.wait_queues.overdue(now)
     }
 
-    /// Open hand-offs to which something must happen by itself by now, in order of time.
+    /// Open hand-offs with a due timed transition, by time.
     pub fn due(&self, now: Timestamp) -> impl Iterator<Item = &Handoff> {
         let over = self.timers.iter().take_while(move |(moment, _)| *moment <= now);
         over.map(|(_, id)| self.by_id[id].as_ref())
     }
 
-    /// How many there were, how they ended, how long they took.
+    /// The counters.
     pub fn statistics(&self) -> Statistics {
         self.counters.shown()
     }
@@ -457,7 +457,7 @@ fn of<'a>(
     there.take_while(move |(there, _)| *there == agent).map(|(_, id)| id)
 }
 
-/// Whether it waits for its receiver, and has what it needs for that but perhaps a fresh approval.
+/// Whether it can be delivered, apart from an approval that may have expired.
 fn is_deliverable(handoff: &Handoff) -> bool {
     match handoff.status {
         Status::Offered => handoff.approval.is_none(),
@@ -472,7 +472,7 @@ fn is_deliverable(handoff: &Handoff) -> bool {
     }
 }
 
-/// Who has accepted it, if it is about no task.
+/// The receiver that accepted it, if it has no task.
 fn loose_receiver(handoff: &Handoff) -> Option<&AgentId> {
     let is_loose = handoff.status == Status::Accepted && handoff.task.is_none();
     handoff.receiver.as_ref().filter(|_| is_loose)
@@ -495,7 +495,7 @@ fn created(event: &Event) -> &Arc<Handoff> {
     }
 }
 
-/// What an event makes of a hand-off.
+/// The record of a hand-off after an event.
 fn changed(before: &Handoff, event: &Event, moment: &Moment<'_>) -> Handoff {
     assert!(!before.status.is_finished(), "what has ended never changes again");
     let at = moment.time;
@@ -558,7 +558,7 @@ fn changed(before: &Handoff, event: &Event, moment: &Moment<'_>) -> Handoff {
     handoff
 }
 
-/// What a call that has waited is told, right after this event.
+/// The result of the waiting call, right after this event.
 pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
     match event {
         Event::Delivered { handoff, .. } => {

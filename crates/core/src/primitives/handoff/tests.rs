@@ -10,7 +10,7 @@ scenarios! {
         (1, "ada", r#"task.claim task="t""#,        "task.claimed t by ada token=2"),
         (2, "ada", r#"handoff.offer bob task="t" token=2 reason="mine-is-done""#,
             "handoff.offered h-0000000003 of t to `bob` !receiver; task.offered t by h-0000000003"),
-        // The giver holds it, and need not say so, until the receiver answers.
+        // Until the receiver answers, the giver holds the task without heartbeats.
         (400_000, "ada", "task.progress t token=2 fraction=0.5", "task.progressed t 0.5"),
         (500_000, "time", "time",                   "nothing"),
         (500_001, "eve", "handoff.accept h-0000000003", "refused handoff.not_receiver"),
@@ -63,7 +63,7 @@ scenarios! {
         (1_006, "ada", "handoff.cancel h-0000000007",
             "handoff.cancelled h-0000000007; task.taken_back t by h-0000000007"),
         (1_007, "bob", "handoff.accept h-0000000007", "refused handoff.wrong_status"),
-        // A lease that came back ends as any other does.
+        // A lease that the giver got back expires like any other.
         (301_006, "time", "time",
             "task.failed t {\"holder\":\"ada\",\"reason\":\"lease_expired\",\"token\":2} again | \
              task.ready t"),
@@ -92,7 +92,7 @@ scenarios! {
         (5, "bob", r#"handoff.complete h-0000000004 result=7 changes={"a":2}"#,
             "handoff.completed h-0000000004 7"),
         (5, "bob", "handoff.complete h-0000000004", "refused handoff.wrong_status"),
-        // What nobody can do now is offered all the same, and said so.
+        // An offer that no agent can accept now is made, with a warning.
         (6, "ada", r#"handoff.offer {"capability":"sing"}"#,
             "handoff.offered h-0000000007 to whoever can do `sing` !receiver"),
         (6, "ann", r#"handoff.list from="ada" limit=1"#,
@@ -123,7 +123,8 @@ scenarios! {
             "time",                     "handoff.gave_up bob call=6 Timeout; call 6: null"),
         (1_104, "bob", "handoff.receive wait_ms=9000",
             "handoff.queued bob call=8 until 10104; call 8 waits"),
-        // Whoever waits gets it in the commit that takes it from whoever did not answer.
+        // The first waiting call gets it in the commit that takes it from a receiver that did not
+        // answer.
         (2_002, "time", "time",
             "handoff.undelivered h-0000000003; \
              handoff.delivered h-0000000003 to bob until 3002 call=8; \
@@ -177,7 +178,7 @@ scenarios! {
         (0, "ada", r#"state.set shared/brief "b""#, r#"state.set shared/brief v1 = "b""#),
         (1, "ada", r#"handoff.offer bob keys=["agent:ada/plan","shared/brief","shared/none"]"#,
             "handoff.offered h-0000000004 to `bob` !receiver"),
-        // What was the giver's own is the receiver's own now; what is missing is said.
+        // The giver's own keys belong to the receiver now; missing keys are listed.
         (2, "bob", "handoff.accept h-0000000004",
             "handoff.accepted h-0000000004 by bob +agent:ada/plan +shared/brief \
              -shared/none missing; \
@@ -187,7 +188,7 @@ scenarios! {
         (3, "ada", "state.set agent:ada/plan 2",    "state.set agent:ada/plan v1 = 2"),
         (3, "ada", r#"handoff.offer bob keys=["agent:ada/plan"]"#,
             "handoff.offered h-0000000007 to `bob` !receiver"),
-        // The receiver has one of that name: nothing moves unless it wants so.
+        // The receiver has a key of that name: nothing moves unless `overwrite` is set.
         (4, "bob", "handoff.accept h-0000000007",   "refused handoff.state_conflict"),
         (4, "bob", "handoff.accept h-0000000007 overwrite",
             "handoff.accepted h-0000000007 by bob +agent:ada/plan; \
@@ -333,7 +334,7 @@ scenarios! {
             "handoff.accepted h-0000000005 by eve; \
              task.handed_over t to eve by h-0000000005 token=6; \
              handoff.completed h-0000000003 {\"handed_on\":\"h-0000000005\"}"),
-        // To complete a hand-off is to complete its task.
+        // Completing a hand-off completes its task.
         (3, "eve", "handoff.complete h-0000000005 result=1",
             "handoff.completed h-0000000005 1; task.completed t"),
         (4, "ann", "handoff.export h-0000000005",
@@ -356,10 +357,10 @@ scenarios! {
         (2, "eve", r#"handoff.approve h-0000000002 reason="fine""#,
             "handoff.approved h-0000000002 by eve (fine)"),
         (2, "ann", "handoff.approve h-0000000002",  "refused handoff.already_approved"),
-        // It held for a while only, and may be given again.
+        // The approval expired, and may be given again.
         (102, "bob", "handoff.accept h-0000000002", "refused handoff.not_approved"),
         (103, "ann", "handoff.approve h-0000000002", "handoff.approved h-0000000002 by ann"),
-        // What was approved is not what would be handed over now.
+        // What was approved differs from what would be handed over now.
         (104, "ada", "state.set shared/brief 2",    "state.set shared/brief v2 = 2"),
         (104, "bob", "handoff.accept h-0000000002", "refused handoff.digest_mismatch"),
         (105, "eve", "handoff.reject h-0000000002", "handoff.rejected h-0000000002 by eve"),
@@ -404,7 +405,7 @@ scenarios! {
             "handoff.executed h-0000000003 of t to `bob` !receiver; \
              task.handed_off t to bob by h-0000000003, at 3600000 back to ada"),
         (0, "bob", r#"task.claim task="t""#,        "task.claimed t by bob token=4"),
-        // Nothing has changed since the other gave it away.
+        // Nothing has changed since the other agent gave it away.
         (0, "bob", r#"handoff.offer ada task="t" token=4"#, "refused handoff.loop"),
         (0, "bob", r#"handoff.execute ada task="t" token=4"#,
             "handoff.refused h-0000000005 validate: the task is being handed over in a loop: \
@@ -430,7 +431,7 @@ scenarios! {
              task.handed_off t to ada by h-0000000014, at 3600000 back to bob"),
         (0, "ada", r#"task.claim task="t""#,        "task.claimed t by ada token=15"),
         (0, "ada", r#"handoff.offer bob task="t" token=15 reason="c""#, "refused handoff.loop"),
-        // Whoever asked for a person gets one.
+        // `on_loop=review` records the loop for a person to review.
         (0, "ada", r#"handoff.offer bob task="t" token=15 reason="c" on_loop="review""#,
             "handoff.refused h-0000000016 brakes: \
              `ada` handed it to `bob` 3 times within 10 minutes; \

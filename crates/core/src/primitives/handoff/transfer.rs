@@ -1,4 +1,4 @@
-//! How state and task move together.
+//! Coordinated hand-offs: moving state and task in one commit.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,8 +16,8 @@ use crate::space::stamp::Stamp;
 use crate::state;
 use crate::state::Entry;
 
-/// All that can be wrong with what is proposed is written down; what is wrong with the request, or
-/// with who makes it, is refused.
+/// A proposal that fails a check is recorded as a failed hand-off; an invalid request, or one that
+/// the caller may not make, is refused.
 pub fn execute(
     table: &Table,
     view: &impl View,
@@ -66,7 +66,7 @@ pub fn execute(
     Ok(Decided { moved, ..decided(id, Event::Executed(Arc::new(handoff))) })
 }
 
-/// Why a step failed, as it is written down.
+/// The recorded reason of a failed step.
 fn facts(rejection: &Rejection) -> Json {
     let mut facts = serde_json::to_value(rejection).unwrap_or_default();
     if let Some(facts) = facts.as_object_mut() {
@@ -149,7 +149,7 @@ pub fn receipt(handoff: &Handoff, entries: &[Option<Entry>]) -> Receipt {
     receipt
 }
 
-/// The values of the selected keys, as far as they fit into an answer.
+/// The values of the selected keys, as far as they fit into a reply.
 pub fn values(handoff: &Handoff, entries: &[Option<Entry>]) -> BTreeMap<String, Json> {
     let included = as_far_as_it_fits(handoff, entries).filter(|(.., fits)| *fits);
     included
@@ -157,7 +157,7 @@ pub fn values(handoff: &Handoff, entries: &[Option<Entry>]) -> BTreeMap<String, 
         .collect()
 }
 
-/// The selected keys, what is under them, and whether that fits into an answer after those before.
+/// The selected keys with their entries, and whether each still fits into the reply.
 fn as_far_as_it_fits<'a>(
     handoff: &'a Handoff,
     entries: &'a [Option<Entry>],

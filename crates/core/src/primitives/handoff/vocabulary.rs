@@ -1,4 +1,4 @@
-//! The words of hand-offs.
+//! Commands, queries, replies and events of hand-offs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -367,7 +367,7 @@ impl primitive::Event for Event {
         }
     }
 
-    /// `handoffs/` and the hand-off, or `receivers/` and who waits.
+    /// `handoffs/` and the hand-off, or `receivers/` and the waiting agent.
     fn subject_parts(&self) -> [&str; 4] {
         match self {
             Self::Queued { receiver, .. } | Self::GaveUp { receiver, .. } => {

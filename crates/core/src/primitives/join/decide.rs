@@ -16,26 +16,25 @@ use crate::space::{Happening, ReplyPlan as SpacePlan, Space, TasksView};
 use crate::task;
 use crate::waiting::wait::Left;
 
-/// What joins may know of tasks.
+/// The table of tasks, as far as joins read it.
 pub trait View {
-    /// Where a task is in its life; none if it is unknown.
+    /// The status of a task; none if it is unknown.
     fn status(&self, task: &TaskId) -> Option<task::Status>;
-    /// What became of a task; none if it is unknown or has not finished.
+    /// How a task ended; none if it is unknown or has not finished.
     fn outcome(&self, task: &TaskId) -> Option<Outcome>;
-    /// The known tasks of a group, in the order they were created, or at most one more than a join
-    /// may have.
+    /// The known tasks of a group, in order of creation; at most one more than a join may have.
     fn group(&self, group: &GroupName) -> Vec<TaskId>;
 }
 
-/// Events that must happen, and what the answer is about.
+/// The events of a command, and how to build its reply.
 pub struct Decided {
-    /// What happens. Empty means that nothing changes.
+    /// The events. Empty if nothing changes.
     pub events: Vec<Event>,
-    /// What to answer with, as it is after the events.
+    /// Which reply to build once the events are applied.
     pub plan: ReplyPlan,
 }
 
-/// What an answer is about.
+/// Which reply to build.
 pub enum ReplyPlan {
     /// The join.
     Join(JoinId),
@@ -45,7 +44,7 @@ pub enum ReplyPlan {
     Nothing,
     /// The call waits: it is answered later.
     Later,
-    /// Nobody asked.
+    /// No caller waits for a reply.
     Done,
 }
 
@@ -79,7 +78,7 @@ impl Rules for Table {
     }
 }
 
-/// Decides a command against the table as it is.
+/// Decides a command against the current table.
 pub fn decide(
     table: &Table,
     view: &impl View,
@@ -130,7 +129,7 @@ fn create(
     check_counts(table, group.as_ref(), &members)?;
     let join = id.unwrap_or_else(|| table.fresh_id(stamp.revision));
     let deadline = deadline_ms.map(|deadline_ms| stamp.now.after(deadline_ms));
-    // Whoever is in a group is known from the tasks themselves.
+    // The members of a group are found through the tasks.
     let tasks = if group.is_some() { Vec::new() } else { members };
     let event = Event::Created { join: join.clone(), need, group, tasks, deadline };
     Ok(Decided { events: vec![event], plan: ReplyPlan::Join(join) })
@@ -160,7 +159,7 @@ fn check_tasks(view: &impl View, tasks: &[TaskId]) -> Result<(), Rejection> {
     }
 }
 
-/// Whether there may be one more join, over these tasks.
+/// Whether another join over these tasks is allowed.
 fn check_counts(
     table: &Table,
     group: Option<&GroupName>,
@@ -168,7 +167,7 @@ fn check_counts(
 ) -> Result<(), Rejection> {
     let of_group = group.map_or(0, |group| table.of_group(group).count());
     let of_task = members.iter().map(|task| table.of_task(task).count()).max().unwrap_or_default();
-    // A group can grow to the largest size without asking again.
+    // A group can grow to the maximum size without another check.
     let fresh = if group.is_some() { limits::JOIN_MEMBERS_MAX } else { members.len() };
     let counts = [
         ("joins that wait", table.waiting(), limits::JOINS_MAX),
@@ -217,7 +216,7 @@ fn settle(table: &Table) -> Decided {
     done(verdicts.flat_map(|(join, verdict)| settled(table, join, verdict)).collect())
 }
 
-/// A join settles, and whoever waits for it is told.
+/// The events that settle a join and answer the waiting calls.
 fn settled(table: &Table, join: &JoinId, (status, reason): (Status, Option<String>)) -> Vec<Event> {
     let settled = Event::Settled { join: join.clone(), status, reason };
     let answered = table.line(join).map(|waiter| Event::Answered {
@@ -246,7 +245,7 @@ fn give_up(table: &Table, wait: WaitId) -> Decided {
 fn expire(table: &Table, stamp: &Stamp) -> Decided {
     let most = limits::EXPIRIES_PER_BATCH_MAX;
     let (mut events, mut over) = (Vec::new(), BTreeSet::new());
-    // What has turned out comes before what did not in time.
+    // Outcomes take precedence over deadlines.
     for join in table.ripe().chain(table.overdue(stamp.now)) {
         let Some(record) = table.get(join).filter(|_| events.len() < most) else { break };
         if over.insert(join) {
@@ -254,7 +253,7 @@ fn expire(table: &Table, stamp: &Stamp) -> Decided {
             events.extend(settled(table, join, verdict));
         }
     }
-    // Whoever is told how a join has settled does not give up as well.
+    // A call that is answered because its join settled must not time out as well.
     let waits = table.overdue_waits(stamp.now).filter(|waiter| !over.contains(&waiter.name));
     let room = most.saturating_sub(events.len());
     events.extend(waits.take(room).map(|waiter| gave_up(waiter, Left::Timeout)));
@@ -266,7 +265,7 @@ fn shown(record: &Record, view: &impl View) -> Box<Join> {
     Box::new(record.shown(|task| view.status(task)))
 }
 
-/// What to answer with.
+/// The reply to the caller.
 pub fn answer(table: &Table, view: &impl View, plan: &ReplyPlan) -> Reply {
     let found = |join: &JoinId| {
         let record = table.get(join).expect("only known joins are answered with");
@@ -281,7 +280,7 @@ pub fn answer(table: &Table, view: &impl View, plan: &ReplyPlan) -> Reply {
     }
 }
 
-/// What to tell a caller whose wait this event has ended.
+/// The result of the waiting call that this event ends.
 pub fn ending(table: &Table, view: &impl View, event: &Event) -> Result<Reply, Rejection> {
     match event {
         Event::Answered { join, .. } => {
@@ -297,7 +296,7 @@ pub fn ending(table: &Table, view: &impl View, event: &Event) -> Result<Reply, R
     }
 }
 
-/// Answers a question.
+/// Answers a query.
 pub fn query(table: &Table, view: &impl View, query: &Query) -> Result<Reply, Rejection> {
     match query {
         Query::Get { join } => match table.get(join) {

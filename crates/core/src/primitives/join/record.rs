@@ -1,4 +1,4 @@
-//! A join as the table keeps it.
+//! A join as the table stores it.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,76 +9,76 @@ use crate::names::{AgentId, GroupName, JoinId, TaskId};
 use crate::task;
 use crate::time::Timestamp;
 
-/// What is known of a join.
+/// The record of a join.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// Which join.
+    /// The join.
     pub id: JoinId,
     /// How many were created before it.
     pub number: u64,
     /// What it waits for.
     pub need: Need,
-    /// The group it is about.
+    /// Its group, if any.
     pub group: Option<GroupName>,
     /// The tasks, in order.
     pub members: Vec<Member>,
     /// Whether its group has more tasks than a join may have.
     pub outgrown: bool,
-    /// What has become of it.
+    /// Its status.
     pub status: Status,
     /// Why it failed, in words.
     pub reason: Option<String>,
     /// Who created it.
     pub created_by: AgentId,
-    /// When.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// How long it waits at most.
+    /// Its deadline.
     pub deadline: Option<Timestamp>,
-    /// When it ceased to wait.
+    /// When it settled.
     pub settled_at: Option<Timestamp>,
-    /// How many members are completed.
+    /// The number of completed members.
     pub completed: usize,
-    /// How many members have not finished.
+    /// The number of unfinished members.
     pub unfinished: usize,
-    /// Bytes of what is copied of them.
+    /// Size of the copied results in bytes.
     pub bytes: usize,
 }
 
 /// A task in a join.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Member {
-    /// Which task.
+    /// The task.
     pub task: TaskId,
-    /// What became of it, once it has finished.
+    /// Its result, once it has finished.
     pub outcome: Option<Outcome>,
-    /// Whether that was after the join had settled.
+    /// Whether it finished after the join had settled.
     pub late: bool,
 }
 
-/// What became of a task.
+/// How a task ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// How it finished.
     pub status: task::Status,
-    /// What came of it.
+    /// Its outcome.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub result: Option<Json>,
     /// Why it failed.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub error: Option<Json>,
-    /// Whether these are left out because they are too large.
+    /// Whether results are omitted because they are too large.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub omitted: bool,
 }
 
 impl Outcome {
-    /// How much there is to copy.
+    /// The size of what would be copied.
     pub fn bytes(&self) -> usize {
         let parts = [&self.result, &self.error].into_iter().flatten();
         parts.map(|json| json.as_bytes().len()).sum()
     }
 
-    /// The same without what is large.
+    /// The same without the large fields.
     #[must_use]
     pub fn bare(&self) -> Self {
         Self { status: self.status, result: None, error: None, omitted: true }
@@ -86,7 +86,7 @@ impl Outcome {
 }
 
 impl Record {
-    /// What becomes of the join, if that has turned out and is not yet told.
+    /// The outcome of the join, if it is determined and not recorded yet.
     pub fn verdict(&self) -> Option<(Status, Option<String>)> {
         if self.settled_at.is_some() {
             return None;
@@ -123,12 +123,12 @@ impl Record {
         }
     }
 
-    /// How many members it has, or may yet have: a group grows without asking.
+    /// The number of members it has or may get: a group grows without another check.
     pub fn size(&self) -> usize {
         if self.group.is_some() { limits::JOIN_MEMBERS_MAX } else { self.members.len() }
     }
 
-    /// Adds a task at the end; not if there are too many.
+    /// Adds a task at the end, unless there are too many.
     pub fn grow(&mut self, task: TaskId) {
         if self.members.len() < limits::JOIN_MEMBERS_MAX {
             self.members.push(Member { task, outcome: None, late: false });
@@ -138,7 +138,7 @@ impl Record {
         }
     }
 
-    /// Notes what became of a member, or that nothing has yet.
+    /// Sets or clears the result of a member.
     pub fn note(&mut self, index: usize, outcome: Option<Outcome>) {
         self.count(index, false);
         let member = &mut self.members[index];
@@ -147,7 +147,7 @@ impl Record {
         self.count(index, true);
     }
 
-    /// Counts a member, or no longer.
+    /// Adds a member to the counts, or removes it.
     fn count(&mut self, index: usize, counts: bool) {
         let outcome = self.members[index].outcome.as_ref();
         let is_completed = outcome.is_some_and(|it| it.status == task::Status::Completed);

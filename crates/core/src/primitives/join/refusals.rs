@@ -14,7 +14,7 @@ crate::refusals! {
         /// No join has this id.
         #[error("there is no join `{join}`")]
         NotFound {
-            /// Which join.
+            /// The join.
             join: JoinId,
         } => {
             code: "join.not_found",
@@ -26,7 +26,7 @@ crate::refusals! {
         /// A join with this id already exists.
         #[error("join `{join}` already exists")]
         Exists {
-            /// Which join.
+            /// The join.
             join: JoinId,
         } => {
             code: "join.exists",
@@ -39,7 +39,7 @@ crate::refusals! {
         /// The join names a task that does not exist.
         #[error("there is no task `{task}`")]
         UnknownTask {
-            /// Which task.
+            /// The task.
             task: TaskId,
         } => {
             code: "join.unknown_task",
@@ -86,9 +86,9 @@ crate::refusals! {
         /// The caller's session ended while it waited for the join.
         #[error("the session of agent `{agent}` ended while it waited for join `{join}`")]
         SessionEnded {
-            /// Which join.
+            /// The join.
             join: JoinId,
-            /// Whose session.
+            /// The agent whose session ended.
             agent: AgentId,
         } => {
             code: "join.session_ended",

@@ -1,4 +1,4 @@
-//! The facts about joins.
+//! The table of joins.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,50 +14,50 @@ use crate::time::Timestamp;
 use crate::waiting::wait::Wait;
 use crate::waiting::wait_queue::{self, WaitQueues};
 
-/// Somebody who waits for a join.
+/// A call that waits for a join.
 pub type Waiter = wait_queue::Waiter<JoinId>;
 
-/// Every join, for a snapshot: how many were ever created, those that are known, who waits.
+/// The contents of a snapshot: how many were ever created, the records, and the waiting calls.
 pub type Facts = (u64, Vec<Record>, Vec<Waiter>);
 
-/// Every join of a workspace. Changes only by what [`primitive::Table`] lists,
+/// All joins of a workspace. Changes only by what [`primitive::Table`] lists,
 /// [`Table::add_members`], [`Table::finish`] and [`Table::grow`].
 #[derive(Default)]
 pub struct Table {
     records: BTreeMap<JoinId, Record>,
-    // Members that have not finished, and where they stand.
+    // Unfinished members, and their positions.
     by_task: BTreeSet<(TaskId, JoinId, usize)>,
-    // Those that wait, and are about a group.
+    // Open joins of a group.
     by_group: BTreeSet<(GroupName, JoinId)>,
-    // Those that wait, and not for ever.
+    // Open joins with a deadline.
     deadlines: BTreeSet<(Timestamp, JoinId)>,
-    // Those that wait although it has turned out what becomes of them.
+    // Open joins whose outcome is determined.
     ripe: BTreeSet<JoinId>,
-    // The others: the first to be forgotten stands first.
+    // Settled joins: the first to be forgotten comes first.
     settled: BTreeSet<(Timestamp, u64, JoinId)>,
     wait_queues: WaitQueues<JoinId>,
-    // How many tasks are, or may yet be, in those that wait.
+    // How many members the open joins have, or may get.
     members: usize,
-    // How many are in the others.
+    // How many members the settled joins have.
     settled_members: usize,
-    // How much is copied in all of them.
+    // The total size of the copied results.
     bytes: usize,
     // How many were ever created.
     created: u64,
 }
 
-/// How to take back one change.
+/// How to undo one change.
 pub enum Undo {
     /// A join was created.
     Created(JoinId),
     /// A join has settled.
     Settled(JoinId),
-    /// Somebody began or ceased to wait: how it was.
+    /// A call started or stopped waiting: the previous state.
     Wait(WaitId, Option<Waiter>),
-    /// A task has finished that is there in these joins.
+    /// A task finished that is a member of these joins.
     Finished(Vec<(JoinId, usize)>),
-    /// These joins have one more member, or one too many: how many there were, and whether there
-    /// had been too many already.
+    /// These joins have got another member, or one too many: the previous number, and whether there
+    /// had been too many before.
     Grown(Vec<(JoinId, usize, bool)>),
 }
 
@@ -179,8 +179,8 @@ impl primitive::Table for Table {
         deadline.into_iter().chain(self.wait_queues.next_end()).min()
     }
 
-    /// Forgets the joins that settled first, if there are too many. It happens after every batch,
-    /// to the same joins whenever the batch is replayed.
+    /// Forgets the joins that settled first, if there are too many. It runs after every batch, so
+    /// that replay forgets the same ones.
     fn trim(&mut self) -> Vec<Forgotten> {
         while self.settled.len() > limits::JOINS_SETTLED_MAX
             || self.settled_members > limits::SETTLED_TASKS_MAX
@@ -201,8 +201,7 @@ impl primitive::Table for Table {
 }
 
 impl Table {
-    /// Adds the members of a join that was just created, as far as they are known. Taking back the
-    /// creation takes them back.
+    /// Adds the known members of a join that was just created. Undoing the creation removes them.
     pub fn add_members(&mut self, join: &JoinId, tasks: &[TaskId], view: &impl View) {
         let mut record = self.take_head(join);
         let there = record.group.as_ref().map(|group| view.group(group));
@@ -217,7 +216,7 @@ impl Table {
         self.put_in(record);
     }
 
-    /// Notes that a task has finished; none if no join is about it.
+    /// Records that a task has finished; none if it is in no join.
     pub fn finish(&mut self, task: &TaskId, view: &impl View) -> Option<Undo> {
         let there: Vec<_> =
             self.places(task).map(|(_, join, index)| (join.clone(), *index)).collect();
@@ -232,7 +231,7 @@ impl Table {
         Some(Undo::Finished(there))
     }
 
-    /// Notes that a task was created in a group; none if no join is about that.
+    /// Records that a task was created in a group; none if no join is about that group.
     pub fn grow(&mut self, group: &GroupName, task: &TaskId) -> Option<Undo> {
         let joins: Vec<_> = self.of_group(group).cloned().collect();
         if joins.is_empty() {
@@ -276,7 +275,7 @@ impl Table {
         self.put_head(record);
     }
 
-    /// Takes a join out of all lists but that of its members.
+    /// Removes a join from all indexes but that of its members.
     fn take_head(&mut self, join: &JoinId) -> Record {
         let record = self.records.remove(join).expect("only a known join changes");
         self.bytes -= record.bytes;
@@ -335,12 +334,12 @@ impl Table {
         self.put_head(record);
     }
 
-    /// What is known of a join.
+    /// The record of a join.
     pub fn get(&self, join: &JoinId) -> Option<&Record> {
         self.records.get(join)
     }
 
-    /// An id that no join has, for a join that is created by this revision.
+    /// An unused id for a join that is created by this revision.
     pub fn fresh_id(&self, revision: Revision) -> JoinId {
         let mut ids = (1..).map(|number| JoinId::of_revision(revision, number));
         ids.find(|id| !self.records.contains_key(id)).expect("there is always another")
@@ -351,70 +350,70 @@ impl Table {
         self.by_task.range(from..).take_while(move |(there, _, _)| there == task)
     }
 
-    /// The joins that a task which has not finished is in.
+    /// The joins that have an unfinished task as a member.
     pub fn of_task(&self, task: &TaskId) -> impl Iterator<Item = &JoinId> {
         self.places(task).map(|(_, join, _)| join)
     }
 
-    /// The joins of a group that wait.
+    /// The open joins of a group.
     pub fn of_group(&self, group: &GroupName) -> impl Iterator<Item = &JoinId> {
         let from = self.by_group.range((group.clone(), JoinId::least())..);
         from.take_while(move |(there, _)| there == group).map(|(_, join)| join)
     }
 
-    /// Whether what happens to tasks concerns no join.
+    /// Whether no join depends on any task.
     pub fn is_idle(&self) -> bool {
         self.by_task.is_empty() && self.by_group.is_empty()
     }
 
-    /// How many joins wait.
+    /// The number of open joins.
     pub fn waiting(&self) -> usize {
         self.records.len() - self.settled.len()
     }
 
-    /// How many tasks are, or may yet be, in joins that wait.
+    /// How many members the open joins have, or may get.
     pub fn members(&self) -> usize {
         self.members
     }
 
-    /// Joins of which it has turned out what becomes of them, and is not yet told.
+    /// Open joins whose outcome is determined.
     pub fn ripe(&self) -> impl ExactSizeIterator<Item = &JoinId> {
         self.ripe.iter()
     }
 
-    /// Joins that wait although their deadline has passed.
+    /// Open joins whose deadline has passed.
     pub fn overdue(&self, now: Timestamp) -> impl Iterator<Item = &JoinId> {
         let over = self.deadlines.iter().take_while(move |(moment, _)| *moment <= now);
         over.map(|(_, join)| join)
     }
 
-    /// Everybody who waits for a join, the first in line first.
+    /// All calls that wait for a join, in order of arrival.
     pub fn line(&self, join: &JoinId) -> impl Iterator<Item = &Waiter> {
         self.wait_queues.of(join)
     }
 
-    /// Somebody who waits.
+    /// A waiting call.
     pub fn waiter(&self, id: WaitId) -> Option<&Waiter> {
         self.wait_queues.get(id)
     }
 
-    /// Everybody who waits, in order of arrival.
+    /// All waiting calls, in order of arrival.
     pub fn waits(&self) -> impl ExactSizeIterator<Item = &Waiter> {
         self.wait_queues.all()
     }
 
-    /// The calls of an agent that wait, in order of arrival.
+    /// The waiting calls of an agent, in order of arrival.
     pub fn waits_of(&self, agent: &AgentId) -> impl Iterator<Item = &Waiter> {
         self.wait_queues.of_agent(agent)
     }
 
-    /// Calls whose time is over.
+    /// Waiting calls that have timed out.
     pub fn overdue_waits(&self, now: Timestamp) -> impl Iterator<Item = &Waiter> {
         self.wait_queues.overdue(now)
     }
 }
 
-/// What became of a task, as far as there is room for it in the join and beside all that is copied.
+/// How a task ended, with its result if it fits into the join and into the total limit.
 fn fitting(copied: usize, record: &Record, outcome: Outcome) -> Outcome {
     let bytes = outcome.bytes();
     let fits =

@@ -41,7 +41,7 @@ scenarios! {
         (0, "ann", "task.cancel b",                "task.cancelled b"),
         (0, "ada", r#"all: task.claim task="c" & task.complete c token=5 result=3"#,
             "task.claimed c by ada token=5; task.completed c; join.settled two Open"),
-        // What has finished counts at once.
+        // Tasks that have finished already count at once.
         (0, "ann", r#"join.create id="again" tasks=["a","b","c"] need=2"#,
             "join.created again over [a, b, c] need=2; join.settled again Open"),
         (0, "ann", r#"join.create id="three" tasks=["a","b","c"] need=3"#,
@@ -62,7 +62,7 @@ scenarios! {
             "task.cancelled b; \
              join.settled both Failed: 2 must be completed, only 1 can still be; \
              join.answered both by ann call=3; call 3: both Failed [a pending, b cancelled]"),
-        // What comes after that is noted, and changes nothing.
+        // Later results are recorded and change nothing.
         (0, "ada", r#"all: task.claim task="a" & task.complete a token=5 result=7"#,
             "task.claimed a by ada token=5; task.completed a"),
         (0, "ann", "join.get both",                "both Failed [a completed=7 late, b cancelled]"),
@@ -83,7 +83,7 @@ scenarios! {
         (3, "ann", "join.get g",                   "g Waiting [z cancelled, y pending, a pending]"),
         (4, "ada", r#"all: task.claim task="y" & task.complete y token=9 result=1"#,
             "task.claimed y by ada token=9; task.completed y"),
-        // Both settle in the commit that finishes the last.
+        // Both settle in the commit that finishes the last task.
         (5, "ada", r#"all: task.claim task="a" & task.complete a token=10 result=2"#,
             "task.claimed a by ada token=10; task.completed a; \
              join.settled g Open; join.answered g by ann call=2; join.settled h Open; \
@@ -100,7 +100,7 @@ scenarios! {
         (0, "ann", "join.wait soon wait_ms=100",
             "join.queued soon by ann call=3 until 100; call 3 waits"),
         (99, "ann", "time",                        "nothing"),
-        // The deadline and the wait end at the same moment: it is told what became of the join.
+        // The deadline and the wait end at the same time: the call gets the outcome of the join.
         (100, "ann", "time",
             "join.settled soon Expired; join.answered soon by ann call=3; \
              call 3: soon Expired [a pending]"),
@@ -175,7 +175,7 @@ scenarios! {
         (0, "ann", r#"join.create tasks=["a"]"#,   "refused join.too_many"),
         (0, "ann", r#"many 16 join.create id="g{}" group="g""#, "16 join.created"),
         (0, "ann", r#"join.create group="g""#,     "refused join.too_many"),
-        // As many as are told of one task settle with it.
+        // As many joins as fit settle in the commit of their task.
         (0, "ann", "task.cancel a",                "16 join.settled; 1 task.cancelled"),
     ]
 }
@@ -185,7 +185,7 @@ fn a_group_that_becomes_too_large_makes_its_join_fail() {
     let mut world = check(&[
         (0, "ann", r#"join.create id="j" group="g""#, "join.created j over [group g] need=all"),
         (0, "ann", r#"many 999 task.create w group="g""#, "999 task.created"),
-        // Taken back, it is as if it had never been too large.
+        // After an undo, the group was never too large.
         (
             0,
             "ann",
@@ -218,7 +218,7 @@ fn a_group_that_becomes_too_large_makes_its_join_fail() {
     assert_eq!(world.space.join.members(), limits::JOIN_MEMBERS_MAX);
 }
 
-/// More joins settle than fit beside what caused it: the rest follows by itself.
+/// More joins settle than fit into the commit: the others settle in later commits.
 #[test]
 fn many_that_settle_at_once_follow_by_themselves() {
     let mut world = check(&[

@@ -1,4 +1,4 @@
-//! The words of joins.
+//! Commands, queries, replies and events of joins.
 
 use serde::{Deserialize, Serialize};
 

@@ -14,25 +14,25 @@ use crate::waiting::deadlock::find_cycles;
 use crate::waiting::lease_time::{is_worth_renewing, ttl_ms as checked_ttl};
 use crate::waiting::wait::Left;
 
-/// Events that must happen, and what the answer is about.
+/// The events of a command, and how to build its reply.
 pub struct Decided {
-    /// What happens. Empty means that nothing changes.
+    /// The events. Empty if nothing changes.
     pub events: Vec<Event>,
-    /// What to answer with, as it is after the events.
+    /// Which reply to build once the events are applied.
     pub plan: ReplyPlan,
 }
 
-/// What an answer is about.
+/// Which reply to build.
 pub enum ReplyPlan {
     /// The hold on a lock.
     Hold(LockName),
     /// The lock.
     Lock(LockName),
-    /// There was nothing to get.
+    /// The result is null.
     Nothing,
     /// The call waits: it is answered later.
     Later,
-    /// Nobody asked.
+    /// No caller waits for a reply.
     Done,
 }
 
@@ -66,7 +66,7 @@ impl Rules for Table {
     }
 }
 
-/// Decides a command against the table as it is.
+/// Decides a command against the current table.
 pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided, Rejection> {
     match command {
         Command::Acquire(command) => acquire(table, command, stamp),
@@ -101,8 +101,8 @@ fn acquire(table: &Table, command: Acquire, stamp: &Stamp) -> Result<Decided, Re
     Ok(Decided { events: vec![event], plan: ReplyPlan::Later })
 }
 
-/// Whether there may be one more: of the agent's holds and waits together, since its waits turn
-/// into holds without being asked again; and of what is counted over the workspace.
+/// Whether another hold or wait is allowed. Waits count as holds of the agent, because they become
+/// holds without another check.
 fn check_counts(
     table: &Table,
     agent: &AgentId,
@@ -113,7 +113,7 @@ fn check_counts(
     Ok(has_room([own, all])?)
 }
 
-/// The hold, if the token is its own.
+/// The hold, if the token is valid.
 fn held<'a>(table: &'a Table, name: &LockName, token: Token) -> Result<&'a Hold, Rejection> {
     let hold = table.hold(name);
     match hold {
@@ -161,7 +161,7 @@ fn hand_over(table: &Table, name: &LockName, stamp: &Stamp) -> Decided {
 }
 
 fn let_go(table: &Table, agent: &AgentId) -> Decided {
-    // The waits first: nothing may be handed over to someone whose session has ended.
+    // Waits first: a lock must not be granted to an agent whose session has ended.
     let waits = table.waits_of(agent).map(|waiter| gave_up(waiter, Left::SessionEnded));
     #[cfg(feature = "planted")]
     let waits = waits.filter(|_| !crate::planted::is("lock.ended_session_waits"));
@@ -182,7 +182,7 @@ fn give_up(table: &Table, wait: WaitId) -> Decided {
 
 fn expire(table: &Table, stamp: &Stamp) -> Decided {
     let most = limits::EXPIRIES_PER_BATCH_MAX;
-    // The waits first, for the same reason: nobody is granted what they no longer wait for.
+    // Waits first, for the same reason: a call that timed out must not be granted anything.
     let now = stamp.now;
     #[cfg(feature = "planted")]
     let now = if crate::planted::is("lock.impatient") { now.after(20_000) } else { now };
@@ -192,7 +192,7 @@ fn expire(table: &Table, stamp: &Stamp) -> Decided {
     done(waits.chain(holds).take(most).collect())
 }
 
-/// What to tell a caller whose wait this event has ended.
+/// The result of the waiting call that this event ends.
 pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
     match event {
         Event::Acquired { name, .. } => Ok(Reply::Hold(table.hold(name).cloned())),
@@ -208,7 +208,7 @@ pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
     }
 }
 
-/// Answers a question.
+/// Answers a query.
 pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
     match query {
         Query::Get { name } => Ok(Reply::Lock(table.lock(name))),
@@ -227,7 +227,7 @@ pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
     }
 }
 
-/// Circles of agents each of which waits for the next.
+/// Deadlocks: cycles of agents each of which waits for the next.
 fn deadlocks(table: &Table) -> Vec<Vec<Link>> {
     let links = table.waits().filter_map(|waiter| {
         let hold = table.hold(&waiter.name)?;

@@ -16,11 +16,11 @@ crate::refusals! {
         /// The token belongs to a hold that has ended.
         #[error("token {given} of lock `{name}` is stale: {}", now_held(hold.as_deref()))]
         StaleToken {
-            /// Which lock.
+            /// The lock.
             name: LockName,
-            /// What was given.
+            /// The given value.
             given: Token,
-            /// Who has the lock now, if anyone.
+            /// The current hold, if any.
             hold: Option<Box<Hold>>,
         } => {
             code: "lock.stale_token",
@@ -54,9 +54,9 @@ crate::refusals! {
         /// The caller's session ended while it waited for the lock.
         #[error("the session of agent `{agent}` ended while it waited for lock `{name}`")]
         SessionEnded {
-            /// Which lock.
+            /// The lock.
             name: LockName,
-            /// Whose session.
+            /// The agent whose session ended.
             agent: AgentId,
         } => {
             code: "lock.session_ended",

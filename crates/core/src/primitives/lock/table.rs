@@ -1,4 +1,4 @@
-//! The facts about locks.
+//! The table of locks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -12,11 +12,10 @@ use crate::time::Timestamp;
 use crate::waiting::wait::Wait;
 use crate::waiting::wait_queue::{self, WaitQueues};
 
-/// Somebody who waits for a lock.
+/// A call that waits for a lock.
 pub type Waiter = wait_queue::Waiter<LockName>;
 
-/// Every lock that somebody has or waits for. Changes only by `Table::evolve` and
-/// `Table::undo`.
+/// All locks that are held or waited for. Changes only by `Table::evolve` and `Table::undo`.
 #[derive(Default)]
 pub struct Table {
     holds: BTreeMap<LockName, Hold>,
@@ -24,11 +23,11 @@ pub struct Table {
     by_holder: BTreeSet<(AgentId, LockName)>,
     ends: BTreeSet<(Timestamp, LockName)>,
     wait_queues: WaitQueues<LockName>,
-    // Not a fact of the log: since when there has been a server to hear a renewal.
+    // Not logged: since when this server has been up to receive renewals.
     awake_since: Timestamp,
 }
 
-/// How to take back one change: the hold and the waiter as they were.
+/// How to undo one change: the previous hold and waiter.
 pub struct Undo {
     hold: Option<(LockName, Option<Hold>)>,
     wait: Option<(WaitId, Option<Waiter>)>,
@@ -154,7 +153,7 @@ impl Table {
         before
     }
 
-    /// When a hold ends. There must have been a server to hear a renewal for as long as it lasts.
+    /// When a hold expires. Time without a server does not count, because no renewal could arrive.
     fn end(&self, hold: &Hold) -> Timestamp {
         #[cfg(feature = "planted")]
         if crate::planted::is("lock.ends_early") {
@@ -163,28 +162,28 @@ impl Table {
         hold.expires_at.max(self.awake_since.after(hold.ttl_ms))
     }
 
-    /// Who has a lock.
+    /// The hold of a lock.
     pub fn hold(&self, name: &LockName) -> Option<&Hold> {
         self.holds.get(name)
     }
 
-    /// How many are held.
+    /// The number of held locks.
     pub fn held(&self) -> usize {
         self.holds.len()
     }
 
-    /// How many an agent holds.
+    /// The number of locks that an agent holds.
     pub fn held_by(&self, agent: &AgentId) -> usize {
         self.holds_of(agent).count()
     }
 
-    /// What an agent holds, by name.
+    /// The locks that an agent holds, by name.
     pub fn holds_of(&self, agent: &AgentId) -> impl Iterator<Item = &Hold> {
         let names = self.by_holder.range((agent.clone(), LockName::least())..);
         names.take_while(move |(holder, _)| holder == agent).map(|(_, name)| &self.holds[name])
     }
 
-    /// Holds by name, after one of them.
+    /// Holds by name, after this one.
     pub fn after(&self, cursor: Option<&LockName>) -> impl Iterator<Item = &Hold> {
         let from = cursor.map_or(Bound::Unbounded, Bound::Excluded);
         self.holds.range::<LockName, _>((from, Bound::Unbounded)).map(|(_, hold)| hold)
@@ -198,7 +197,7 @@ impl Table {
         Lock { name: name.clone(), status, hold, waiters }
     }
 
-    /// Who has waited longest for a lock.
+    /// The first call in the wait queue of a lock.
     pub fn first_in_line(&self, name: &LockName) -> Option<&Waiter> {
         #[cfg(feature = "planted")]
         if crate::planted::is("lock.last_in_line") {
@@ -207,28 +206,28 @@ impl Table {
         self.wait_queues.of(name).next()
     }
 
-    /// Somebody who waits.
+    /// A waiting call.
     pub fn waiter(&self, id: WaitId) -> Option<&Waiter> {
         self.wait_queues.get(id)
     }
 
-    /// Everybody who waits, in order of arrival.
+    /// All waiting calls, in order of arrival.
     pub fn waits(&self) -> impl ExactSizeIterator<Item = &Waiter> {
         self.wait_queues.all()
     }
 
-    /// The calls of an agent that wait, in order of arrival.
+    /// The waiting calls of an agent, in order of arrival.
     pub fn waits_of(&self, agent: &AgentId) -> impl Iterator<Item = &Waiter> {
         self.wait_queues.of_agent(agent)
     }
 
-    /// Holds whose time is over.
+    /// Expired holds.
     pub fn overdue_holds(&self, now: Timestamp) -> impl Iterator<Item = &Hold> {
         let over = self.ends.iter().take_while(move |(moment, _)| *moment <= now);
         over.map(|(_, name)| &self.holds[name])
     }
 
-    /// Calls whose time is over.
+    /// Waiting calls that have timed out.
     pub fn overdue_waits(&self, now: Timestamp) -> impl Iterator<Item = &Waiter> {
         self.wait_queues.overdue(now)
     }

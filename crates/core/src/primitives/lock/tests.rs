@@ -42,7 +42,7 @@ scenarios! {
         (0,    "ada", "lock.acquire door ttl_ms=1000",  "lock.acquired door by ada token=1"),
         (100,  "bob", "lock.acquire door wait_ms=5000",
             "lock.queued door by bob call=2 until 5100; call 2 waits"),
-        // Too soon to be worth a line in the log: what is answered is the end that stands.
+        // Too soon to be recorded: the answer has the end that is on record.
         (100,  "ada", "lock.renew door token=1",        "r2: door by ada token=1 until 1000"),
         (500,  "ada", "lock.renew door token=1",        "lock.renewed door ttl=1000"),
         (600,  "ada", "lock.renew door token=1 ttl_ms=2000", "lock.renewed door ttl=2000"),
@@ -61,7 +61,7 @@ scenarios! {
         (0,   "eve", "lock.acquire door wait_ms=1000",
             "lock.queued door by eve call=3 until 1000; call 3 waits"),
         (100, "ada", "time",            "lock.gave_up door by bob call=2 Timeout; call 2: null"),
-        // The wait and the hold end at the same moment: the wait first.
+        // The wait and the hold end at the same time: the wait ends first.
         (1000, "ada", "time",
             "lock.gave_up door by eve call=3 Timeout; lock.expired door token=1; call 3: null"),
         (1000, "ada", "lock.acquire door",              "lock.acquired door by ada token=6"),
@@ -120,7 +120,7 @@ scenarios! {
         (7, "bob", "#k lock.acquire door wait_ms=100",  "r3: door by bob token=3 until 300006"),
         (7, "bob", "#l lock.acquire door wait_ms=100",
             "lock.queued door by bob call=4 until 107; receipt.awaited l; call 4 waits"),
-        // What came to nothing is not kept: the next call under the key is a new one.
+        // A null result is not stored: the next call with the key is a new one.
         (107, "bob", "time",
             "lock.gave_up door by bob call=4 Timeout; call 4: null"),
     ]
@@ -144,7 +144,7 @@ scenarios! {
         (0, "ada", "lock.acquire door wait_ms=3600001", "refused lock.out_of_range"),
         (0, "ada", "many 499 lock.acquire l{}",         "499 lock.acquired"),
         (0, "bob", "lock.acquire door",                 "lock.acquired door by bob token=500"),
-        // What an agent waits for counts as held: it will be, without another question.
+        // Waits count as holds, because they become holds without another check.
         (0, "ada", "lock.acquire door wait_ms=9",
             "lock.queued door by ada call=3 until 9; call 3 waits"),
         (0, "ada", "lock.acquire gate",                 "refused lock.too_many"),

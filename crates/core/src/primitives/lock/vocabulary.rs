@@ -1,4 +1,4 @@
-//! The words of locks.
+//! Commands, queries, replies and events of locks.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! To whom a request goes.
+//! The address of a request.
 
 use std::fmt;
 

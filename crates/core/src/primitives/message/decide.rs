@@ -15,40 +15,40 @@ use crate::space::{Happening, ReplyPlan as SpacePlan, Space, TablesView};
 use crate::time::Timestamp;
 use crate::waiting::wait::Left;
 
-/// What messages have to know of agents.
+/// The table of agents, as far as messages read it.
 pub trait View {
-    /// Since when an agent has its session, if it has one.
+    /// When the session of an agent started, if it has one.
     fn session_since(&self, agent: &AgentId) -> Option<Timestamp>;
-    /// The agents with a session that can do this.
+    /// The agents with a session that have this capability.
     fn capable(&self, capability: &str) -> Vec<AgentId>;
 }
 
-/// Events that must happen, and what the answer is about.
+/// The events of a command, and how to build its reply.
 pub struct Decided {
-    /// What happens. Empty means that nothing changes.
+    /// The events. Empty if nothing changes.
     pub events: Vec<Event>,
-    /// What to answer with, as it is after the events.
+    /// Which reply to build once the events are applied.
     pub plan: ReplyPlan,
 }
 
-/// What an answer is about.
+/// Which reply to build.
 pub enum ReplyPlan {
     /// A message.
     Message(MessageId),
     /// What was received.
     Received(Vec<MessageId>),
-    /// This.
+    /// This reply.
     Reply(Box<Reply>),
-    /// Somebody who answers for a handler.
+    /// A registration for a handler.
     Handler(HandlerName, AgentId),
     /// The call waits: it is answered later.
     Later,
-    /// Nobody asked.
+    /// No caller waits for a reply.
     Done,
 }
 
 impl ReplyPlan {
-    /// What to tell the caller; nothing yet if the call waits.
+    /// The reply to the caller; none yet if the call waits.
     pub fn reply(self, table: &Table) -> Option<Reply> {
         let shown = |id: &MessageId| {
             let message = table.get(id).expect("only known messages are answered with");
@@ -68,7 +68,7 @@ impl ReplyPlan {
     }
 }
 
-/// Events that nobody asked for.
+/// Events without a caller.
 pub(crate) fn done(events: Vec<Event>) -> Decided {
     Decided { events, plan: ReplyPlan::Done }
 }
@@ -99,7 +99,7 @@ impl Rules for Table {
     }
 }
 
-/// Decides a command against the table as it is.
+/// Decides a command against the current table.
 pub fn decide(
     table: &Table,
     view: &impl View,
@@ -160,7 +160,7 @@ fn remove(table: &Table, handler: HandlerName, stamp: &Stamp) -> Result<Decided,
     Ok(Decided { events: vec![Event::HandlerRemoved { handler, holder: caller }], plan })
 }
 
-/// What it held is delivered again when its time comes; only requests cannot wait for that.
+/// Its unacknowledged mail is delivered again when due; only requests cannot wait for that.
 fn let_go(table: &Table, view: &impl View, agent: &AgentId) -> Decided {
     let waits = table.receivers().of_agent(agent).map(|waiter| Event::GaveUp {
         wait: waiter.wait.id,
@@ -190,14 +190,15 @@ fn give_up(table: &Table, wait: WaitId) -> Decided {
 
 fn expire(table: &Table, stamp: &Stamp) -> Decided {
     let now = stamp.now;
-    // The waits first: nobody is given what they no longer wait for.
+    // Waits first: a call that timed out must not receive anything.
     let waits = table.receivers().overdue(now).map(|waiter| Event::GaveUp {
         wait: waiter.wait.id,
         receiver: waiter.wait.agent.clone(),
         left: Left::Timeout,
         message: None,
     });
-    // What waits again may go to a call whose answer has to be kept, and all must fit into a batch.
+    // Mail that is due again may go to a call whose answer has to be stored, and all must fit into
+    // a batch.
     let mut bytes = 0;
     let messages = table.store().due(now).take_while(|message| {
         bytes += message.bytes();
@@ -207,7 +208,7 @@ fn expire(table: &Table, stamp: &Stamp) -> Decided {
     done(waits.chain(messages).take(limits::EXPIRIES_PER_BATCH_MAX).collect())
 }
 
-/// What to tell a caller whose wait this event has ended.
+/// The result of the waiting call that this event ends.
 pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
     match event {
         Event::Delivered { message, .. } => {
@@ -242,7 +243,7 @@ pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
     }
 }
 
-/// Answers a question.
+/// Answers a query.
 pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
     match query {
         Query::Get { message } => {

@@ -13,14 +13,14 @@ use crate::waiting::wait_queue::Waiter;
 pub struct Facts {
     /// Every known message, by id.
     pub records: Vec<Arc<Message>>,
-    /// Who waits for mail, in order of arrival.
+    /// The calls that wait for mail, in order of arrival.
     pub receivers: Vec<Waiter<AgentId>>,
-    /// Who waits for an answer, in order of arrival.
+    /// The calls that wait for a reply, in order of arrival.
     pub requesters: Vec<Waiter<MessageId>>,
-    /// Who handles what.
+    /// The registrations for handlers.
     pub handlers: Vec<Handler>,
-    /// Who has listened, and whose turn it was.
+    /// The receiving agents, with their last request.
     pub listeners: Vec<(AgentId, Listener)>,
-    /// How many requests were given to somebody.
+    /// The number of assigned requests.
     pub turns: u64,
 }

@@ -1,4 +1,4 @@
-//! Who handles what, who has listened, and whose turn it is.
+//! Which agents handle which requests, which have received, and which is next.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ pub struct Handler {
     pub since: Timestamp,
 }
 
-/// What is known of an agent that receives messages.
+/// The record of a receiving agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listener {
     /// When it last received.
@@ -39,7 +39,7 @@ pub struct HandlerRegistry {
     handlers: BTreeMap<(HandlerName, AgentId), Handler>,
     by_agent: BTreeSet<(AgentId, HandlerName)>,
     listeners: BTreeMap<AgentId, Listener>,
-    // Who was silent longest is forgotten first.
+    // The agent that was silent longest is forgotten first.
     silence: BTreeSet<(Timestamp, AgentId)>,
     turns: u64,
 }
@@ -61,7 +61,7 @@ impl HandlerRegistry {
         before
     }
 
-    /// Sets what is known of an agent; returns the previous value.
+    /// Sets the record of a receiving agent; returns the previous one.
     pub fn replace_listener(
         &mut self,
         agent: &AgentId,
@@ -88,7 +88,7 @@ impl HandlerRegistry {
         self.turns = turns;
     }
 
-    /// What is known of an agent that receives messages.
+    /// The record of a receiving agent.
     pub fn listener(&self, agent: &AgentId) -> Option<Listener> {
         self.listeners.get(agent).copied()
     }

@@ -12,7 +12,7 @@ use crate::refusal::{bad, has_room, json_fits, within};
 use crate::space::stamp::Stamp;
 use crate::time::Timestamp;
 
-/// One event, and the message it is about.
+/// One event, and the message to answer with.
 pub(crate) fn decided(message: MessageId, event: Event) -> Decided {
     Decided { events: vec![event], plan: ReplyPlan::Message(message) }
 }
@@ -23,7 +23,7 @@ pub(crate) fn known<'a>(table: &'a Table, id: &MessageId) -> Result<&'a Message,
     found.ok_or_else(|| Rejection::NotFound { message: id.clone() })
 }
 
-/// Whether there may be one more message in an inbox, and in the workspace.
+/// Whether another message is allowed in an inbox and in the workspace.
 pub(crate) fn check_room(table: &Table, to: &AgentId) -> Result<(), Rejection> {
     let inbox = table.store().inbox(to);
     let (messages_max, bytes_max) = (limits::INBOX_MESSAGES_MAX, limits::INBOX_BYTES_MAX);
@@ -46,7 +46,8 @@ pub(crate) fn send(table: &Table, command: Send, stamp: &Stamp) -> Result<Decide
     within("ttl_ms", ttl_ms, range.0, range)?;
     check_room(table, &to)?;
     let expires_at = ttl_ms.map(|ttl_ms| stamp.now.after(ttl_ms));
-    // What was answered may have been forgotten since; its id still begins the conversation.
+    // The message that it answers may have been forgotten; its id still identifies the
+    // conversation.
     let answered = reply_to.as_ref().map(|id| match table.get(id) {
         Some(message) => message.thread.clone(),
         None => id.clone(),
@@ -69,7 +70,7 @@ pub(crate) fn send(table: &Table, command: Send, stamp: &Stamp) -> Result<Decide
     Ok(decided(message, Event::Sent(Box::new(sent))))
 }
 
-/// Gives the caller its oldest mail, or lets it wait.
+/// Delivers the oldest mail to the caller, or queues the call.
 pub(crate) fn receive(
     table: &Table,
     command: &Receive,
@@ -115,7 +116,7 @@ fn queue(
     Ok(Decided { events: vec![queued], plan: ReplyPlan::Later })
 }
 
-/// The caller, who may also have been named.
+/// The caller, which may also be named explicitly.
 fn own<'a>(named: Option<&AgentId>, stamp: &'a Stamp) -> Result<&'a AgentId, Rejection> {
     match named {
         Some(owner) if *owner != stamp.agent => {
@@ -125,14 +126,14 @@ fn own<'a>(named: Option<&AgentId>, stamp: &'a Stamp) -> Result<&'a AgentId, Rej
     }
 }
 
-/// A request is delivered once: how its handler fares is known by its session.
+/// A request is delivered once: its handler is monitored through its session.
 fn delivered(message: &Message, redeliver_ms: u64, wait: Option<WaitId>, now: Timestamp) -> Event {
     let deadline = message.request.as_ref().map(|asked| asked.deadline);
     let until = deadline.unwrap_or_else(|| now.after(redeliver_ms));
     Event::Delivered { message: message.id.clone(), to: message.to.clone(), until, wait }
 }
 
-/// Gives the oldest mail of an agent to its call that has waited longest.
+/// Delivers the oldest mail of an agent to its first waiting call.
 pub(crate) fn deliver(table: &Table, to: &AgentId, stamp: &Stamp) -> Decided {
     let waiter = table.receivers().of(to).next();
     let message = table.next_for(to, stamp.now);
@@ -161,7 +162,7 @@ pub(crate) fn ack(table: &Table, command: Ack, stamp: &Stamp) -> Result<Decided,
         if found.request.is_some() && found.status.is_open() {
             return Err(wrong_status(found, "acknowledged: answer the request"));
         }
-        // Whoever acknowledges twice, or what is over anyhow, has what it wants.
+        // Acknowledging twice, or after the message has ended, is a no-op.
         let is_new = matches!(found.status, Status::Waiting | Status::Delivered | Status::Dead);
         let acked = Event::Acked { message: id.clone(), to: found.to.clone() };
         if is_new && !events.contains(&acked) {
@@ -194,7 +195,7 @@ pub(crate) fn requeue(table: &Table, id: MessageId, stamp: &Stamp) -> Result<Dec
     Ok(decided(id.clone(), Event::Requeued { message: id, to }))
 }
 
-/// What becomes of a message whose moment has come.
+/// The timed transition of a message that is due.
 pub(crate) fn overdue(table: &Table, message: &Message, now: Timestamp) -> Event {
     let (id, to) = (message.id.clone(), message.to.clone());
     if message.request.is_some() {

@@ -1,4 +1,4 @@
-//! What one may ask of messages, where it has many fields.
+//! Commands of messages with many fields.
 
 use serde::{Deserialize, Serialize};
 

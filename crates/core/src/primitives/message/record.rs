@@ -1,4 +1,4 @@
-//! A message as it is kept and shown.
+//! A message as it is stored and shown.
 
 use serde::{Deserialize, Serialize};
 

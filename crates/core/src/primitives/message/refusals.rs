@@ -16,7 +16,7 @@ crate::refusals! {
         /// No message with this id is known.
         #[error("there is no message `{message}`")]
         NotFound {
-            /// Which.
+            /// The message.
             message: MessageId,
         } => {
             code: "message.not_found",
@@ -29,9 +29,9 @@ crate::refusals! {
         /// The inbox, or the message in it, belongs to another agent.
         #[error("the inbox of `{owner}` does not belong to `{caller}`")]
         NotYours {
-            /// Whose it is.
+            /// The owner.
             owner: AgentId,
-            /// Who wanted it.
+            /// The caller.
             caller: AgentId,
         } => {
             code: "message.not_yours",
@@ -43,15 +43,15 @@ crate::refusals! {
         /// The inbox is full.
         #[error("the inbox of `{to}` is full: {messages} messages of {bytes} bytes")]
         InboxFull {
-            /// Whose.
+            /// The owner of the inbox.
             to: AgentId,
             /// How many messages are in it.
             messages: usize,
-            /// Of together how many bytes.
+            /// Their total size in bytes.
             bytes: usize,
-            /// How many there may be.
+            /// The maximum number of messages.
             messages_max: usize,
-            /// Of together how many bytes.
+            /// Their maximum total size in bytes.
             bytes_max: usize,
         } => {
             code: "message.inbox_full",
@@ -66,12 +66,12 @@ crate::refusals! {
         /// The message's current status does not allow the operation.
         #[error("message `{message}` is {}: it cannot be {what}", .status.word())]
         WrongStatus {
-            /// Which.
+            /// The message.
             message: MessageId,
-            /// Where it is in its life.
+            /// Its status.
             #[serde(rename = "message_status")]
             status: Status,
-            /// What was wanted.
+            /// The refused action.
             what: &'static str,
         } => {
             code: "message.wrong_status",
@@ -84,7 +84,7 @@ crate::refusals! {
         /// No agent handles such requests now.
         #[error("no agent handles requests to {to} now")]
         NoHandler {
-            /// To whom it was addressed.
+            /// The address.
             to: Address,
         } => {
             code: "message.no_handler",
@@ -105,9 +105,9 @@ crate::refusals! {
         /// The request was not answered in time.
         #[error("request `{request}` was not answered by `{handler}` in time")]
         TimedOut {
-            /// Which.
+            /// The request.
             request: MessageId,
-            /// Who should have answered.
+            /// The agent that should have replied.
             handler: AgentId,
         } => {
             code: "message.timed_out",
@@ -119,9 +119,9 @@ crate::refusals! {
         /// The handler's session ended before it answered.
         #[error("the session of `{handler}` ended before it answered request `{request}`")]
         HandlerLost {
-            /// Which.
+            /// The request.
             request: MessageId,
-            /// Who had it.
+            /// The agent that had it.
             handler: AgentId,
         } => {
             code: "message.handler_lost",
@@ -134,7 +134,7 @@ crate::refusals! {
         /// The request has already been answered.
         #[error("request `{request}` has already been answered")]
         AlreadyReplied {
-            /// Which.
+            /// The request.
             request: MessageId,
         } => {
             code: "message.already_replied",
@@ -145,9 +145,9 @@ crate::refusals! {
         /// The request no longer waits for an answer.
         #[error("request `{request}` is {}: it is too late to answer", .status.word())]
         TooLate {
-            /// Which.
+            /// The request.
             request: MessageId,
-            /// What became of it.
+            /// How it ended.
             #[serde(rename = "message_status")]
             status: Status,
         } => {
@@ -160,7 +160,7 @@ crate::refusals! {
         /// An agent needs a session to register a handler.
         #[error("agent `{caller}` has no session")]
         NoSession {
-            /// Who.
+            /// The caller.
             caller: AgentId,
         } => {
             code: "message.no_session",
@@ -173,9 +173,9 @@ crate::refusals! {
         /// The agent has not registered that handler.
         #[error("`{caller}` has not registered handler `{handler}`")]
         NoSuchHandler {
-            /// Which.
+            /// The handler.
             handler: HandlerName,
-            /// Who.
+            /// The caller.
             caller: AgentId,
         } => {
             code: "message.no_such_handler",
@@ -223,7 +223,7 @@ crate::refusals! {
         /// The caller's session ended while it waited for messages.
         #[error("the session of agent `{agent}` ended while it waited for messages")]
         SessionEnded {
-            /// Whose session.
+            /// The agent whose session ended.
             agent: AgentId,
         } => {
             code: "message.session_ended",

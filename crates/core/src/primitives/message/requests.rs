@@ -14,7 +14,7 @@ use crate::names::AgentId;
 use crate::refusal::{bad, json_fits, within};
 use crate::space::stamp::Stamp;
 
-/// Sends a request to whoever handles it, and lets the caller wait.
+/// Sends a request to an agent that handles it, and lets the caller wait.
 pub(crate) fn request(
     table: &Table,
     view: &impl View,
@@ -46,7 +46,7 @@ pub(crate) fn request(
     Ok(Decided { events: vec![Event::Sent(Box::new(sent))], plan: ReplyPlan::Later })
 }
 
-/// The same request under the same key was made before, and its caller was gone for a while.
+/// The same request with the same key was sent before, and its caller was disconnected.
 fn repeated(
     table: &Table,
     address: &Address,
@@ -64,7 +64,7 @@ fn repeated(
         Some(Err(Rejection::TimedOut { request, handler }))
     };
     match message.status {
-        // That its time is over is so before it is written down.
+        // The deadline counts before its expiry is recorded.
         Status::Waiting | Status::Delivered if asked.deadline <= stamp.now => too_late(),
         Status::Waiting | Status::Delivered => {
             let (id, to) = (message.id.clone(), message.to.clone());
@@ -82,7 +82,7 @@ fn repeated(
     }
 }
 
-/// What whoever asked is told of the answer.
+/// The reply to the requester.
 pub(crate) fn answered(message: &Message) -> Result<Reply, Rejection> {
     let given = message.request.as_ref().and_then(|asked| asked.answer.as_ref());
     let Given { body, error } = given.expect("it was answered");
@@ -97,7 +97,7 @@ pub(crate) fn answered(message: &Message) -> Result<Reply, Rejection> {
     }
 }
 
-/// Whoever dies leaves so much to others, in one batch, and no more.
+/// How many requests of a lost agent are reassigned in one batch.
 fn check_desk(table: &Table, to: &AgentId) -> Result<(), Rejection> {
     let (messages_max, bytes_max) =
         (limits::REQUESTS_PER_AGENT_MAX, limits::REQUESTS_BYTES_PER_AGENT_MAX);
@@ -110,7 +110,7 @@ fn check_desk(table: &Table, to: &AgentId) -> Result<(), Rejection> {
     Ok(())
 }
 
-/// Who shall answer: of those who handle it, whose turn is longest ago.
+/// The agent that gets the request: among its handlers, the one whose last request is longest ago.
 fn route(
     table: &Table,
     view: &impl View,
@@ -134,8 +134,8 @@ fn route(
     }
 }
 
-/// Whether an agent will see a request: it waits for mail, or has asked for it in this session, or
-/// answers for some handler.
+/// Whether an agent will receive a request: it waits for mail, has received in this session, or is
+/// registered for a handler.
 fn listens(table: &Table, view: &impl View, agent: &AgentId) -> bool {
     if table.receivers().of(agent).next().is_some() {
         return true;
@@ -145,8 +145,8 @@ fn listens(table: &Table, view: &impl View, agent: &AgentId) -> bool {
     heard.is_some_and(|moment| moment >= since) || table.registry().of_agent(agent).next().is_some()
 }
 
-/// What becomes of the requests of an agent that is gone. Each goes to whoever comes next, and
-/// nobody gets more of them than fit on a desk.
+/// Reassigns the requests of an agent that is gone. Each goes to the next handler, and no agent
+/// gets more of them than its limit.
 pub(crate) fn passed_on<'a>(
     table: &'a Table,
     view: &impl View,
@@ -174,7 +174,7 @@ pub(crate) fn passed_on<'a>(
     passed.collect()
 }
 
-/// Answers a request.
+/// Replies to a request.
 pub(crate) fn reply(table: &Table, command: Respond, stamp: &Stamp) -> Result<Decided, Rejection> {
     let Respond { request: id, body, error } = command;
     if body.is_some() == error.is_some() {

@@ -14,7 +14,7 @@ use crate::time::Timestamp;
 pub struct Amount {
     /// How many messages.
     pub messages: usize,
-    /// Of together how many bytes.
+    /// Their total size in bytes.
     pub bytes: usize,
 }
 
@@ -37,21 +37,21 @@ pub struct MessageStore {
     by_inbox: BTreeSet<(AgentId, MessageId)>,
     waiting: BTreeSet<(AgentId, MessageId)>,
     delivered: BTreeSet<(AgentId, MessageId)>,
-    // Requests that have not been answered, by who has them.
+    // Unanswered requests, by the agent that has them.
     requests: BTreeSet<(AgentId, MessageId)>,
     by_key: BTreeMap<(AgentId, IdempotencyKey), MessageId>,
     timers: BTreeSet<(Timestamp, MessageId)>,
-    // The first to be forgotten stands first.
+    // The first to be removed comes first.
     ended: BTreeSet<(Timestamp, MessageId)>,
     ended_bytes: usize,
     open: Amount,
     inboxes: BTreeMap<AgentId, Amount>,
-    // Not a fact of the log: since when there has been a server to acknowledge to.
+    // Not logged: since when this server has been up to receive acknowledgements.
     awake_since: Timestamp,
 }
 
 impl MessageStore {
-    /// Puts a message as it is now, or forgets it; how it was before.
+    /// Sets or removes a message; returns the previous one.
     pub fn replace(&mut self, id: &MessageId, after: Option<Arc<Message>>) -> Option<Arc<Message>> {
         let before = self.by_id.remove(id);
         if let Some(before) = &before {
@@ -121,26 +121,26 @@ impl MessageStore {
         }
     }
 
-    /// When something must happen to an open message by itself.
+    /// The next timed transition of an open message.
     fn moment_of(&self, message: &Message) -> Option<Timestamp> {
         let deadline = message.request.as_ref().map(|asked| asked.deadline);
         [message.expires_at, deadline, self.redelivery_of(message)].into_iter().flatten().min()
     }
 
-    /// When a message is delivered again. There must have been a server to acknowledge it to for as
-    /// long as that takes.
+    /// When a message is delivered again. Time without a server does not count, because it could
+    /// not be acknowledged.
     fn redelivery_of(&self, message: &Message) -> Option<Timestamp> {
         let (from, until) = (message.delivered_at?, message.redeliver_at?);
         Some(until.max(self.awake_since.after(until.since(from))))
     }
 
-    /// Whether a message must be delivered again by now.
+    /// Whether a message is due to be delivered again.
     pub fn is_to_be_returned(&self, message: &Message, now: Timestamp) -> bool {
         self.redelivery_of(message).is_some_and(|moment| moment <= now)
     }
 
-    /// Forgets the messages that ended first, if there are too many, and answers with them. It
-    /// happens after every batch, to the same ones whenever the batch is replayed.
+    /// Forgets the messages that ended first, if there are too many, and returns them. It runs
+    /// after every batch, so that replay forgets the same ones.
     pub fn trim(&mut self) -> Vec<MessageId> {
         let mut forgotten = Vec::new();
         while self.ended.len() > limits::MESSAGES_ENDED_MAX
@@ -163,27 +163,27 @@ impl MessageStore {
         self.by_id.values()
     }
 
-    /// How many are open, and how large they are together.
+    /// The number and total size of open messages.
     pub fn open(&self) -> Amount {
         self.open
     }
 
-    /// How much of that is in one inbox.
+    /// The number and total size of open messages in one inbox.
     pub fn inbox(&self, agent: &AgentId) -> Amount {
         self.inboxes.get(agent).copied().unwrap_or_default()
     }
 
-    /// What waits in an inbox, the oldest first.
+    /// The waiting messages of an inbox, oldest first.
     pub fn waiting<'a>(&'a self, agent: &'a AgentId) -> impl Iterator<Item = &'a Message> {
         self.of(&self.waiting, agent)
     }
 
-    /// What an agent has received and not acknowledged.
+    /// The messages that an agent has received and not acknowledged.
     pub fn delivered<'a>(&'a self, agent: &'a AgentId) -> impl Iterator<Item = &'a Message> {
         self.of(&self.delivered, agent)
     }
 
-    /// Requests that are an agent's to answer.
+    /// The requests that an agent has to answer.
     pub fn requests<'a>(&'a self, agent: &'a AgentId) -> impl Iterator<Item = &'a Message> {
         self.of(&self.requests, agent)
     }
@@ -198,13 +198,13 @@ impl MessageStore {
         there.map(|(_, id)| self.by_id[id].as_ref())
     }
 
-    /// What was asked under a key.
+    /// The request with this idempotency key.
     pub fn keyed(&self, agent: &AgentId, key: &IdempotencyKey) -> Option<&Message> {
         let id = self.by_key.get(&(agent.clone(), key.clone()))?;
         self.by_id.get(id).map(AsRef::as_ref)
     }
 
-    /// Known messages of one inbox, or of all, by id after one of them.
+    /// Messages of one inbox, or of all, by id after this one.
     pub fn after<'a>(
         &'a self,
         agent: Option<&'a AgentId>,
@@ -222,18 +222,18 @@ impl MessageStore {
         Box::new(there.map(|(_, id)| self.by_id[id].as_ref()))
     }
 
-    /// Open messages to which something must happen by itself by now, in order of time.
+    /// Open messages with a due timed transition, by time.
     pub fn due(&self, now: Timestamp) -> impl Iterator<Item = &Message> {
         let over = self.timers.iter().take_while(move |(moment, _)| *moment <= now);
         over.map(|(_, id)| self.by_id[id].as_ref())
     }
 
-    /// When something next happens by itself.
+    /// The next timed transition.
     pub fn next_moment(&self) -> Option<Timestamp> {
         self.timers.first().map(|(moment, _)| *moment)
     }
 
-    /// The workspace is served again from this moment on.
+    /// The server resumed serving the workspace at this time.
     pub fn wake(&mut self, moment: Timestamp) {
         self.awake_since = moment;
         let open = self.by_id.values().filter(|message| message.ended_at.is_none());
@@ -241,7 +241,7 @@ impl MessageStore {
         self.timers = timers.collect();
     }
 
-    /// Asserts that all ways to look at the messages show the same.
+    /// Asserts that all indexes agree.
     pub fn check(&self) {
         let mut open = Amount::default();
         let mut ended = 0;

@@ -1,4 +1,4 @@
-//! The facts about messages.
+//! The table of messages.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::time::Timestamp;
 use crate::waiting::wait::Wait;
 use crate::waiting::wait_queue::{WaitQueues, Waiter};
 
-/// Every message of a workspace, who waits for one, and who answers. Changes only by
+/// All messages of a workspace, the calls that wait for one, and the handlers. Changes only by
 /// `Table::evolve`, `Table::undo` and `Table::trim`.
 #[derive(Default)]
 pub struct Table {
@@ -22,11 +22,11 @@ pub struct Table {
     registry: HandlerRegistry,
     receivers: WaitQueues<AgentId>,
     requesters: WaitQueues<MessageId>,
-    // How many the latest revision that sent any has sent: the rest of their ids follows.
+    // How many messages the last sending revision has sent: their ids are numbered.
     latest: (Revision, usize),
 }
 
-/// How to take back one change.
+/// How to undo one change.
 #[derive(Default)]
 pub struct Undo {
     message: Option<(MessageId, Option<Arc<Message>>)>,
@@ -133,7 +133,7 @@ impl primitive::Table for Table {
     }
 
     fn next_deadline(&self) -> Option<Timestamp> {
-        // A call that waits for an answer waits as long as the request.
+        // A call that waits for a reply waits as long as the request.
         [self.store.next_moment(), self.receivers.next_end()].into_iter().flatten().min()
     }
 
@@ -198,7 +198,7 @@ impl Table {
         }
     }
 
-    /// Notes that an agent was given a request.
+    /// Records that an agent was assigned a request.
     fn give_turn(&mut self, agent: &AgentId, undo: &mut Undo) {
         let turn = self.registry.turns() + 1;
         self.registry.set_turns(turn);
@@ -272,22 +272,22 @@ impl Table {
         self.store.get(id)
     }
 
-    /// Every known message.
+    /// All messages.
     pub fn store(&self) -> &MessageStore {
         &self.store
     }
 
-    /// Who answers requests.
+    /// The handlers of requests.
     pub fn registry(&self) -> &HandlerRegistry {
         &self.registry
     }
 
-    /// Who waits for mail.
+    /// The calls that wait for mail.
     pub fn receivers(&self) -> &WaitQueues<AgentId> {
         &self.receivers
     }
 
-    /// Who waits for an answer.
+    /// The calls that wait for a reply.
     pub fn requesters(&self) -> &WaitQueues<MessageId> {
         &self.requesters
     }
@@ -302,14 +302,14 @@ impl Table {
         waiting.next()
     }
 
-    /// An id that no message has, for one that is sent by this revision.
+    /// An unused id for a message that is sent by this revision.
     pub fn fresh_id(&self, revision: Revision) -> MessageId {
         let number = if self.latest.0 == revision { self.latest.1 + 1 } else { 1 };
         MessageId::of_revision(revision, number)
     }
 }
 
-/// A message as it begins.
+/// The record of a new message.
 fn sent(event: &Event, moment: &Moment<'_>) -> Message {
     let Event::Sent(sent) = event else { panic!("only a known message changes") };
     let Sent { message, to, body, holds: _, thread, reply_to, expires_at, traceparent, request } =
@@ -341,7 +341,7 @@ fn sent(event: &Event, moment: &Moment<'_>) -> Message {
     }
 }
 
-/// What an event makes of a message.
+/// The record of a message after an event.
 fn changed(before: &Message, event: &Event, moment: &Moment<'_>) -> Message {
     let (updated_at, revision) = (moment.time, moment.revision);
     let mut message = Message { redeliver_at: None, updated_at, revision, ..before.clone() };

@@ -102,7 +102,7 @@ scenarios! {
             "message.returned m-0000000001 to bob; \
              message.delivered m-0000000001 to bob until 60100 call=3; \
              call 3: [m-0000000001 ada>bob delivered x2 1]"),
-        // There was nobody to acknowledge to: the time counts from then on.
+        // Time without a server does not count towards the redelivery.
         (200_000, "bob", "wake",                "awake"),
         (259_999, "bob", "time",                "nothing"),
         (260_000, "bob", "time",                "message.returned m-0000000001 to bob"),
@@ -116,7 +116,7 @@ scenarios! {
             "message.delivered m-0000000001 to bob until 60049"),
         (50, "bob", "time",                     "message.expired m-0000000001 to bob"),
         (51, "bob", "inbox.ack m-0000000001",   "r4: acked [m-0000000001]"),
-        // Nobody has noticed yet, and still it is not delivered.
+        // It expired but that is not recorded yet: it is not delivered.
         (80, "bob", "inbox.receive",            "r4: []"),
         (80, "bob", "time",                     "message.expired m-0000000002 to bob"),
         (90, "ada", "message.send bob 1 ttl_ms=0", "refused message.out_of_range"),
@@ -164,13 +164,13 @@ scenarios! {
         (0, "ada", "message.request {\"capability\":\"\"} 7", "refused message.bad_field"),
         (0, "bob", "agent.register bob capabilities=[\"sum\"]",
             "agent.joined bob token=1 ttl=60000; namespace.created agent:bob"),
-        // It is there, but has never listened.
+        // It is registered, but has never received.
         (0, "ada", "message.request bob 7",             "refused message.no_handler"),
         (0, "ada", "message.request {\"capability\":\"sum\"} 7", "refused message.no_handler"),
         (0, "bob", "inbox.receive wait_ms=5",
             "message.queued bob call=2 until 5; call 2 waits"),
         (5, "bob", "time",                      "message.gave_up bob call=2 Timeout; call 2: []"),
-        // It has listened in this session: it will again.
+        // It has received in this session, so it is expected to do so again.
         (6, "ada", "message.request {\"capability\":\"sum\"} 7 timeout_ms=10",
             "message.sent m-0000000004 to bob 7 for capability `sum` until 16 call=4; \
              call 4 waits"),
@@ -193,7 +193,7 @@ scenarios! {
         (1, "bob", "message.reply m-0000000003 error={\"code\":\"overflow\"}",
             "message.replied m-0000000003 to bob error {\"code\":\"overflow\"} call=3; \
              receipt.kept k; call 3: refused message.handler_failed"),
-        // The request had its effect, so it is not made again.
+        // The request had its effect, so it is not sent again.
         (2, "ada", "#k message.request {\"handler\":\"sum\"} [1,2]",
             "refused message.handler_failed"),
         (3, "bob", "handler.remove sum",        "message.handler_removed sum by bob"),
@@ -263,7 +263,7 @@ scenarios! {
              message.delivered m-0000000002 to bob until 5 call=1; receipt.awaited k; \
              call 2 waits; call 1: [m-0000000002 ada>bob delivered 7]"),
         (1, "ada", "gone",                      "message.gave_up ada call=2 Gone; call 2: []"),
-        // Before anybody has noticed: it is over, and the answer comes too late, all the same.
+        // The deadline has passed but is not recorded yet: the reply is still too late.
         (5, "ada", "#k message.request bob 7 timeout_ms=5", "refused message.timed_out"),
         (5, "bob", "message.reply m-0000000002 body=8", "refused message.too_late"),
         (5, "bob", "time",                      "message.timed_out m-0000000002 to bob"),

@@ -1,4 +1,4 @@
-//! The words of messages.
+//! Commands, queries, replies and events of messages.
 
 use serde::{Deserialize, Serialize};
 

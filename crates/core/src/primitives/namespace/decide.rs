@@ -11,11 +11,11 @@ use crate::refusal::TooMany;
 use crate::space::stamp::Stamp;
 use crate::space::{Happening, ReplyPlan, Space};
 
-/// Events that must happen. The answer is the namespace as it is then, unless it is gone.
+/// The events of a command. The reply is the resulting namespace, unless it was deleted.
 pub struct Decided {
-    /// What happens. Empty means that the wish already holds.
+    /// The events. Empty if nothing changes.
     pub events: Vec<Event>,
-    /// What to answer; the namespace as it is after the events if none is given.
+    /// The reply; if none, the namespace after the events.
     pub reply: Option<Reply>,
 }
 
@@ -43,7 +43,7 @@ impl primitive::Rules for Table {
     }
 }
 
-/// Decides a command against the table as it is.
+/// Decides a command against the current table.
 pub fn decide(table: &Table, command: Command) -> Result<Decided, Rejection> {
     match command {
         Command::Create { name, rules } => create(table, name, rules),
@@ -105,8 +105,8 @@ fn check_rules(name: &NamespaceName, rules: &Rules) -> Result<(), Rejection> {
     }
 }
 
-/// Two writers who both change a schema must notice each other: where versions are used, a changed
-/// schema needs a newer one, and none at all counts as 0.
+/// Concurrent changes of a schema must be detected: where versions are used, a changed schema needs
+/// a larger version, and a missing one counts as 0.
 fn check_schema_version(
     name: &NamespaceName,
     before: &Rules,
@@ -123,7 +123,7 @@ fn check_schema_version(
     Err(Rejection::OldSchemaVersion { name: name.clone(), given, current })
 }
 
-/// Answers a question.
+/// Answers a query.
 pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
     match query {
         Query::Get { name } => match table.get(name) {

@@ -15,7 +15,7 @@ crate::refusals! {
         /// A namespace with this name already exists.
         #[error("namespace `{}` already exists", .namespace.name)]
         Exists {
-            /// The one that is there.
+            /// The existing namespace.
             namespace: Box<Namespace>,
         } => {
             code: "namespace.exists",
@@ -26,7 +26,7 @@ crate::refusals! {
         /// No namespace has this name.
         #[error("there is no namespace `{name}`")]
         NotFound {
-            /// Which.
+            /// The name.
             name: NamespaceName,
         } => {
             code: "namespace.not_found",
@@ -37,7 +37,7 @@ crate::refusals! {
         /// The rules are invalid.
         #[error("the rules for namespace `{name}` are invalid: {fault}")]
         FaultyRules {
-            /// Which.
+            /// The name.
             name: NamespaceName,
             /// What is wrong with them.
             fault: String,
@@ -52,11 +52,11 @@ crate::refusals! {
         /// The schema version is not newer than the current one.
         #[error("schema version {given} of namespace `{name}` is not newer than {current}")]
         OldSchemaVersion {
-            /// Which.
+            /// The name.
             name: NamespaceName,
-            /// What was given.
+            /// The given value.
             given: u32,
-            /// What it is.
+            /// The current value.
             current: u32,
         } => {
             code: "namespace.old_schema_version",
@@ -70,7 +70,7 @@ crate::refusals! {
         /// This namespace cannot be deleted.
         #[error("namespace `{name}` belongs to the workspace and cannot be deleted")]
         Permanent {
-            /// Which.
+            /// The name.
             name: NamespaceName,
         } => {
             code: "namespace.permanent",
@@ -90,9 +90,9 @@ crate::refusals! {
         /// The page size is out of range.
         #[error("limit must be between 1 and {max}, not {given}")]
         LimitOutOfRange {
-            /// What was given.
+            /// The given value.
             given: usize,
-            /// The most.
+            /// The maximum.
             max: usize,
         } => {
             code: "namespace.limit_out_of_range",

@@ -1,4 +1,4 @@
-//! Rules about values: what a namespace demands of what is written into it.
+//! Rules about values: what a namespace requires of the values written into it.
 
 use serde::{Deserialize, Serialize};
 
@@ -73,7 +73,7 @@ impl Rules {
         !append_only && !flat && value_bytes_max.is_none() && !demands.contains(&true)
     }
 
-    /// About how many bytes they take in the log, and never fewer.
+    /// An upper bound of their size in the log, in bytes.
     pub(crate) fn weight(&self) -> usize {
         const FRAME: usize = 128;
         let schema = self.schema.as_ref().map_or(0, |schema| schema.source().as_bytes().len());

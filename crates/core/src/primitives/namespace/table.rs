@@ -1,4 +1,4 @@
-//! The facts about namespaces.
+//! The table of namespaces.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -11,12 +11,12 @@ use crate::primitive;
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
 
-/// Every namespace of a workspace. Changes only by `Table::evolve` and `Table::undo`.
+/// All namespaces of a workspace. Changes only by `Table::evolve` and `Table::undo`.
 pub struct Table {
     by_name: BTreeMap<NamespaceName, Namespace>,
 }
 
-/// How to take back one change: the namespace as it was.
+/// How to undo one change: the previous namespace.
 pub struct Undo {
     name: NamespaceName,
     before: Option<Namespace>,
@@ -98,7 +98,7 @@ impl Table {
         self.by_name.get(name)
     }
 
-    /// A namespace, by what may be the text of its name.
+    /// A namespace, by a text that may be its name.
     pub fn get_by(&self, name: &str) -> Option<&Namespace> {
         self.by_name.get(name)
     }
@@ -108,12 +108,12 @@ impl Table {
         self.by_name.len()
     }
 
-    /// Never: `shared` is always there.
+    /// Always false: `shared` always exists.
     pub fn is_empty(&self) -> bool {
         self.by_name.is_empty()
     }
 
-    /// Namespaces by name, after one of them.
+    /// Namespaces by name, after this one.
     pub fn after(&self, cursor: Option<&NamespaceName>) -> impl Iterator<Item = &Namespace> {
         let from = cursor.map_or(Bound::Unbounded, Bound::Excluded);
         self.by_name.range::<NamespaceName, _>((from, Bound::Unbounded)).map(|(_, there)| there)

@@ -129,7 +129,7 @@ fn too_many_key_patterns_make_no_sense() {
     assert_eq!(world.run(0, "ada", &asked(64)), "namespace.created a");
 }
 
-/// A workspace without room for another namespace.
+/// A workspace with the maximum number of namespaces.
 fn full() -> World {
     let mut head = Space::default().head();
     head.namespaces.extend((1..limits::NAMESPACES_MAX).map(|number| Namespace {

@@ -1,4 +1,4 @@
-//! The words of namespaces.
+//! Commands, queries, replies and events of namespaces.
 
 use serde::{Deserialize, Serialize};
 

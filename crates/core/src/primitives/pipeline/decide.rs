@@ -15,40 +15,40 @@ use crate::space::batch::Moment;
 use crate::space::stamp::Stamp;
 use crate::space::{Happening, ReplyPlan as SpacePlan, Space, TasksView};
 
-/// What pipelines may know of tasks.
+/// The table of tasks, as far as pipelines read it.
 pub trait View {
-    /// What there is to hear of a task; none if it is unknown.
+    /// The state of a task as pipelines record it; none if it is unknown.
     fn task_state(&self, task: &TaskId) -> Option<TaskState>;
-    /// How many more tasks there may be.
+    /// How many more tasks are allowed.
     fn room(&self) -> usize;
-    /// Why no task could be made for such a stage.
+    /// Why no task can be created for such a stage.
     fn objection(&self, design: &Design) -> Option<String>;
 }
 
-/// Events that must happen, and what the answer is about.
+/// The events of a command, and how to build its reply.
 pub struct Decided {
-    /// What happens. Empty means that nothing changes.
+    /// The events. Empty if nothing changes.
     pub events: Vec<Event>,
-    /// What to answer with, as it is after the events.
+    /// Which reply to build once the events are applied.
     pub plan: ReplyPlan,
 }
 
-/// What an answer is about.
+/// Which reply to build.
 pub enum ReplyPlan {
     /// The pipeline.
     Pipeline(PipelineName),
-    /// One stage of it.
+    /// One of its stages.
     Stage(PipelineName, StageName),
-    /// A stage that is done, and what comes next.
+    /// A completed stage, and the stages that are ready now.
     Moved(PipelineName, StageName),
     /// The pipeline that was.
     Gone(Box<Pipeline>),
-    /// Nobody asked.
+    /// No caller waits for a reply.
     Done,
 }
 
 impl ReplyPlan {
-    /// What to tell the caller.
+    /// The reply to the caller.
     pub fn reply(self, table: &Table) -> Reply {
         let known = |pipeline: &PipelineName, stage: &StageName| {
             table.stage(pipeline, stage).expect("only known stages are answered with")
@@ -98,7 +98,7 @@ impl Rules for Table {
     }
 }
 
-/// Decides a command against the table as it is.
+/// Decides a command against the current table.
 pub fn decide(
     table: &Table,
     view: &impl View,
@@ -130,7 +130,7 @@ fn bad(stage: Option<&StageName>, reason: impl Into<String>) -> Rejection {
     Rejection::BadStages { stage: stage.cloned(), reason: reason.into() }
 }
 
-/// What a command is decided with.
+/// The inputs of a decision.
 struct Decider<'a, S> {
     table: &'a Table,
     view: &'a S,
@@ -179,7 +179,7 @@ impl<'a, S: View> Decider<'a, S> {
         objection.map_or(Ok(()), |reason| Err(bad(Some(&stage.name), reason)))
     }
 
-    /// Whether so much more may be kept beside all pipelines that are not finished.
+    /// Whether this many more bytes are allowed for all unfinished pipelines.
     fn check_room(&self, bytes: usize) -> Result<(), Rejection> {
         if self.table.bytes() + bytes > limits::PIPELINES_BYTES_MAX {
             let (what, max) = ("bytes of unfinished pipelines", limits::PIPELINES_BYTES_MAX);
@@ -199,7 +199,7 @@ impl<'a, S: View> Decider<'a, S> {
         check_status(record, number, "started", &[StageStatus::Ready])?;
         match &input {
             Some(input) => self.check_kept(record, "input", Some(input))?,
-            // Whoever starts it is told what it is given.
+            // The reply contains the input, so that it must be valid.
             None => drop(record.input(number).map_err(|misfit| unfit(&misfit))?),
         }
         let worker = self.stamp.agent.clone();
@@ -241,7 +241,7 @@ impl<'a, S: View> Decider<'a, S> {
         check_status(record, number, "retried", &[StageStatus::Failed])?;
         let retries = record.stages[number].retries;
         let max = record.plan.stages[number].max_retries;
-        // The tasks of an automatic stage have been tried so often already.
+        // The tasks of an automatic stage have been retried this often already.
         if let Some(max) = max.filter(|max| !record.plan.automatic && retries >= *max) {
             return Err(Rejection::RetriesExhausted { pipeline, stage, retries, max });
         }
@@ -283,8 +283,8 @@ impl<'a, S: View> Decider<'a, S> {
         Ok(Decided { events: vec![Event::Deleted { pipeline }], plan })
     }
 
-    /// All of what is due, or nothing of it: several may ask in one commit, and together they must
-    /// not do more than fits.
+    /// All due steps, or none: several policies may ask in one commit, and together they must not
+    /// exceed its budget.
     fn follow(&self) -> Decided {
         let (mut events, mut following) = (Vec::new(), self.after_this(Budget::beside()));
         for record in self.table.due() {
@@ -328,7 +328,7 @@ impl<'a, S: View> Decider<'a, S> {
         Decided { events: self.following(record, event), plan }
     }
 
-    /// What happens to a pipeline, and what follows.
+    /// An event of a pipeline, and the steps that follow from it.
     fn following(&self, record: &Record, event: Event) -> Vec<Event> {
         let after = record.after(&event, &self.moment());
         self.with_what_follows(event, after)
@@ -354,7 +354,7 @@ impl<'a, S: View> Decider<'a, S> {
         found(record, stage).map(|number| (record, number))
     }
 
-    /// A stage that is worked on by hand.
+    /// A stage of a manual pipeline.
     fn by_hand(
         &self,
         pipeline: &PipelineName,
@@ -384,7 +384,7 @@ impl<'a, S: View> Decider<'a, S> {
         }
     }
 
-    /// Whether there is room for a value, by itself and beside all that is kept.
+    /// Whether a value fits, by itself and into the limits of the pipeline and the workspace.
     fn check_kept(
         &self,
         record: &Record,
@@ -397,7 +397,7 @@ impl<'a, S: View> Decider<'a, S> {
     }
 }
 
-/// Whether a stage is where something can be done with it.
+/// Whether the status of a stage allows the action.
 fn check_status(
     record: &Record,
     number: usize,
@@ -437,7 +437,7 @@ fn found(record: &Record, stage: &StageName) -> Result<usize, Rejection> {
     })
 }
 
-/// Why a stage cannot be started without an input of its own.
+/// Why a stage cannot be started without an explicit input.
 fn unfit(misfit: &Misfit) -> Rejection {
     match misfit {
         Misfit::TooLarge { bytes, bytes_max } => {
@@ -449,7 +449,7 @@ fn unfit(misfit: &Misfit) -> Rejection {
     }
 }
 
-/// Answers a question.
+/// Answers a query.
 pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
     let known = |pipeline: &PipelineName| {
         let unknown = || Rejection::NotFound { pipeline: pipeline.clone() };

@@ -1,29 +1,29 @@
-//! What follows from how a pipeline is.
+//! The next step of a pipeline, derived from its state.
 
 use super::{Record, StageStatus, Status};
 use crate::limits;
 use crate::task;
 
-/// What must happen to a pipeline by itself.
+/// A step that a pipeline takes without a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// This stage can be started: all that it comes after is done.
+    /// This stage is ready: all stages before it are finished.
     Ready(usize),
-    /// Somebody works on a task of this stage.
+    /// A task of this stage was claimed.
     Start(usize),
     /// Every task of this stage is completed.
     Complete(usize),
-    /// A task of this stage has ended otherwise.
+    /// A task of this stage failed or was cancelled.
     Fail(usize),
-    /// Every stage is done.
+    /// Every stage is finished.
     End,
-    /// A stage has failed, and nothing is under way beside it.
+    /// A stage has failed, and no other stage is active.
     Stop,
 }
 
 impl Record {
-    /// For every stage, whether what comes after it may begin: it is completed, or left out and all
-    /// that it comes after is done. Leaving out a stage does not let others overtake.
+    /// For every stage, whether its successors may start: it is completed, or it is skipped and the
+    /// stages before it are finished. Skipping a stage does not let later stages start early.
     pub fn done(&self) -> Vec<bool> {
         let mut done = vec![false; self.stages.len()];
         for &stage in &self.plan.order {
@@ -39,7 +39,7 @@ impl Record {
         done
     }
 
-    /// Whether all that a stage comes after is done.
+    /// Whether all stages before a stage are finished.
     pub fn is_due(&self, stage: usize, done: &[bool]) -> bool {
         #[cfg(feature = "planted")]
         if crate::planted::is("pipeline.overtaken") {
@@ -48,7 +48,7 @@ impl Record {
         self.plan.links[stage].iter().all(|before| done[*before])
     }
 
-    /// The next thing that must happen by itself; none if nothing must.
+    /// The next step; none if the pipeline has to wait.
     pub fn next(&self) -> Option<Step> {
         if self.status.is_over() {
             return None;
@@ -77,7 +77,7 @@ impl Record {
         stops.then_some(Step::Stop)
     }
 
-    /// What the tasks of a stage say about it.
+    /// The step that follows from the tasks of a stage.
     pub fn verdict(&self, stage: usize) -> Option<Step> {
         let state = &self.stages[stage];
         if !self.plan.automatic || !state.is_active() {
@@ -95,8 +95,8 @@ impl Record {
         (outcomes().count() == state.members.len()).then_some(Step::Complete(stage))
     }
 
-    /// Whether the tasks of one more stage may be under way beside the others. A stage whose tasks
-    /// are not counted yet counts as large as it may be.
+    /// Whether the tasks of another stage fit beside the open ones. A stage with one task per
+    /// element counts as the maximum, because its elements are not counted yet.
     fn has_room(&self, stage: usize) -> bool {
         if !self.plan.automatic {
             return true;

@@ -1,4 +1,4 @@
-//! Which stage comes after which, and whether that makes sense.
+//! The order of stages, and whether it is valid.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,22 +6,21 @@ use super::Design;
 use crate::limits;
 use crate::names::StageName;
 
-/// What is wrong with stages.
+/// Why stages are invalid.
 #[derive(Debug)]
 pub struct Fault {
-    /// With which, if it is one.
+    /// The invalid stage, if it is one.
     pub stage: Option<StageName>,
-    /// What.
+    /// The reason.
     pub reason: String,
 }
 
-/// Stages by number: what each comes after, and an order in which none comes before what it comes
-/// after.
+/// Stages by number: the predecessors of each, and a topological order.
 #[derive(Debug, PartialEq)]
 pub struct Graph {
-    /// For each stage, in the order they were named.
+    /// The predecessors of each stage, in the order in which they were named.
     pub links: Vec<Vec<usize>>,
-    /// All of them.
+    /// All stages in topological order.
     pub order: Vec<usize>,
 }
 
@@ -29,7 +28,7 @@ fn fault<T>(stage: Option<&StageName>, reason: impl Into<String>) -> Result<T, F
     Err(Fault { stage: stage.cloned(), reason: reason.into() })
 }
 
-/// Finds out what comes after what.
+/// Builds the graph of the stages.
 pub fn link(stages: &[Design]) -> Result<Graph, Fault> {
     let max = limits::PIPELINE_STAGES_MAX;
     if stages.is_empty() {
@@ -79,8 +78,8 @@ fn before(
     Ok(links)
 }
 
-/// Takes the first stage that comes after nothing else that is left, again and again. What is in a
-/// circle, or after one, is never taken.
+/// A topological order: repeatedly takes the first stage whose predecessors were all taken. Stages
+/// in a cycle, or after one, are missing.
 fn order(links: &[Vec<usize>]) -> Vec<usize> {
     let mut order = Vec::with_capacity(links.len());
     let mut taken = vec![false; links.len()];

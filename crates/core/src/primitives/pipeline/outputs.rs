@@ -1,4 +1,4 @@
-//! What a stage is given, what its tasks shall do, and what comes of them.
+//! The input of a stage, the definitions of its tasks, and its output.
 
 use serde_json::json;
 
@@ -8,31 +8,31 @@ use crate::limits;
 use crate::names::{StageName, Traceparent};
 use crate::task::Status;
 
-/// Why something cannot be passed on.
+/// Why a value cannot be passed on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Misfit {
     /// It is too large.
     TooLarge {
-        /// How large, or how large it was when that was noticed.
+        /// Its size, or its size when that was noticed.
         bytes: usize,
-        /// How large it may be.
+        /// The maximum size.
         bytes_max: usize,
     },
-    /// It nests too deep with what stands around it.
+    /// It is nested too deeply together with its surroundings.
     TooDeep,
     /// It should be a list.
     NoList,
     /// The list is too long.
     TooMany {
-        /// How long.
+        /// Its length.
         elements: usize,
-        /// How long it may be.
+        /// The maximum length.
         max: usize,
     },
 }
 
 impl Misfit {
-    /// Why a stage has failed, as data: what does not fit, and why.
+    /// The error of a stage: what does not fit, and why.
     pub fn error(&self, what: &str) -> Json {
         let error = match self {
             Self::TooLarge { bytes, bytes_max } => {
@@ -54,22 +54,22 @@ fn check(text: &str, bytes_max: usize) -> Result<(), Misfit> {
     if bytes > bytes_max { Err(Misfit::TooLarge { bytes, bytes_max }) } else { Ok(()) }
 }
 
-/// A value put together from values; it may have become too deep by that.
+/// A value composed of other values, which may have become too large or too deep.
 fn put_together(text: String) -> Result<Json, Misfit> {
     check(&text, limits::VALUE_BYTES_MAX)?;
     Json::parse(text).map_err(|_| Misfit::TooDeep)
 }
 
 impl Record {
-    /// What a stage is given.
+    /// The input of a stage.
     pub fn input(&self, stage: usize) -> Result<Json, Misfit> {
         let mut text = String::new();
         self.write_input(stage, &mut text)?;
         put_together(text)
     }
 
-    /// What was said when it was started, or the output of the stages before: by name if there are
-    /// several. A stage that is left out passes on what it would have been given.
+    /// The input that was given at the start, or the outputs of the stages before: by name if there
+    /// are several. A skipped stage passes on its own input.
     fn write_input(&self, stage: usize, text: &mut String) -> Result<(), Misfit> {
         let links = self.plan.links[stage].as_slice();
         match (&self.stages[stage].input, links) {
@@ -79,14 +79,14 @@ impl Record {
             (None, several) => {
                 for (index, before) in several.iter().enumerate() {
                     text.push(if index == 0 { '{' } else { ',' });
-                    // Names of stages have nothing in them that would have to be escaped.
+                    // Names of stages need no escapes.
                     text.extend(["\"", self.plan.stages[*before].name.as_str(), "\":"]);
                     self.write_passed(*before, text)?;
                 }
                 text.push('}');
             }
         }
-        // Stages that are left out can repeat one output many times: that ends here.
+        // Skipped stages can repeat one output many times, so the size is checked here.
         check(text, limits::VALUE_BYTES_MAX)
     }
 
@@ -99,7 +99,7 @@ impl Record {
         Ok(())
     }
 
-    /// What the tasks of a stage shall do, as data.
+    /// The definitions of the tasks of a stage.
     pub fn definitions(&self, stage: usize) -> Result<Vec<Json>, Misfit> {
         let design = &self.plan.stages[stage];
         let input = self.input(stage)?;
@@ -128,7 +128,7 @@ impl Record {
         ))
     }
 
-    /// About how many bytes the tasks of a stage take in the log beyond what they shall do.
+    /// The approximate size of the tasks of a stage in the log, without their definitions.
     pub fn tasks_bytes(&self, stage: usize, count: usize) -> usize {
         const FRAME: usize = 1_024;
         let design = &self.plan.stages[stage];
@@ -136,7 +136,7 @@ impl Record {
         count * (FRAME + design.bytes() + self.name.as_str().len() + trace)
     }
 
-    /// What came of a stage whose tasks are all completed.
+    /// The output of a stage whose tasks are all completed.
     pub fn made(&self, stage: usize) -> Result<Json, Misfit> {
         let members = &self.stages[stage].members;
         let outcomes = || members.iter().filter_map(|member| member.task_state.outcome.as_ref());
@@ -152,7 +152,7 @@ impl Record {
         Ok(results.next().map_or_else(Json::null, |it| Json::trusted(it.as_bytes())))
     }
 
-    /// Why a stage has failed, if one of its tasks has ended otherwise than completed.
+    /// The error of a stage, if one of its tasks failed or was cancelled.
     pub fn mishap(&self, stage: usize) -> Option<Json> {
         let members = self.stages[stage].members.iter();
         let mut ended = members.filter_map(|it| Some((&it.task, it.task_state.outcome.as_ref()?)));
@@ -160,7 +160,7 @@ impl Record {
         let reason = format!("task_{}", outcome.status.word());
         let plain = json!({ "reason": reason, "task": task, "detail": outcome.reason });
         let whole = json!({ "reason": reason, "task": task, "error": outcome.error });
-        // An error that nests as deep as anything may has no room around it.
+        // An error with the maximum depth cannot be nested any deeper.
         let error = outcome.error.as_ref().and_then(|_| Json::of(&whole).ok());
         Some(error.unwrap_or_else(|| Json::of(&plain).expect("words are JSON")))
     }

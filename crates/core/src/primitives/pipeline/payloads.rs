@@ -1,4 +1,4 @@
-//! What one asks of pipelines, where that has many fields.
+//! Commands of pipelines with many fields.
 
 use std::collections::BTreeSet;
 
@@ -90,7 +90,7 @@ pub struct Design {
 }
 
 impl Design {
-    /// A stage with a name and nothing else.
+    /// A stage with only a name.
     pub fn new(name: StageName) -> Self {
         Self {
             name,
@@ -112,7 +112,7 @@ impl Design {
 
     /// Upper bound of its size in the log, in bytes.
     pub fn bytes(&self) -> usize {
-        // The names of all fields, the numbers, and the heads of texts.
+        // The names of all fields, the numbers, and the lengths of texts.
         const FRAME: usize = 320;
         let agent = |agent: Option<&AgentId>| agent.map_or(0, |agent| agent.as_str().len());
         let patterns = self.reads.iter().chain(&self.writes);

@@ -1,4 +1,4 @@
-//! Doing what follows, as much of it as fits.
+//! Executes the steps that follow from the state of a pipeline, as many as fit into a commit.
 
 use super::{Misfit, Record, Step};
 use crate::json::Json;
@@ -7,34 +7,34 @@ use crate::names::TaskId;
 use crate::pipeline::Event;
 use crate::space::batch::Moment;
 
-/// How much of what follows one commit does.
+/// How many of the following steps one commit includes.
 pub struct Budget {
     events: usize,
     bytes: usize,
-    /// Whether the first thing is done however much it is.
+    /// Whether the first step is allowed whatever its cost.
     is_patient: bool,
 }
 
 impl Budget {
-    /// Beside a command about the pipeline.
+    /// In the commit of a command about the pipeline.
     pub fn of_command() -> Self {
         let (events, bytes) = (limits::FOLLOWING_EVENTS_MAX, limits::READY_BYTES_MAX);
         Self { events, bytes, is_patient: false }
     }
 
-    /// Beside whatever has happened to tasks.
+    /// In the commit of an event about tasks.
     pub fn beside() -> Self {
         let (events, bytes) =
             (limits::FOLLOWING_EVENTS_BESIDE_MAX, limits::FOLLOWING_BYTES_BESIDE_MAX);
         Self { events, bytes, is_patient: false }
     }
 
-    /// In a commit of its own.
+    /// In a separate commit.
     pub fn alone() -> Self {
         Self { is_patient: true, ..Self::of_command() }
     }
 
-    /// Whether so much more is done.
+    /// Whether another step with this cost is allowed.
     fn takes(&mut self, (events, bytes): (usize, usize)) -> bool {
         let fits = self.is_patient || (events <= self.events && bytes <= self.bytes);
         if fits {
@@ -46,23 +46,23 @@ impl Budget {
     }
 }
 
-/// What is done with: when, and with which ids and limits.
+/// What the steps are executed with: time, ids and limits.
 pub struct Following<'a, I> {
-    /// When and by whom it happens.
+    /// The time and the author.
     pub moment: Moment<'a>,
-    /// How many more tasks there may be.
+    /// How many more tasks are allowed.
     pub tasks_max: usize,
-    /// Ids for them.
+    /// Ids for new tasks.
     pub ids: I,
-    /// How much is done.
+    /// The budget.
     pub budget: Budget,
 }
 
-/// How many events a step makes with all that follows from it, and of how many bytes.
+/// The events that a step causes with all its consequences, and their size in bytes.
 type Cost = (usize, usize);
 
 impl<I: Iterator<Item = TaskId>> Following<'_, I> {
-    /// Does what follows in one pipeline, and answers whether that was all.
+    /// Executes the steps of one pipeline; returns whether all of them fitted.
     pub fn carry_on(&mut self, mut record: Record, events: &mut Vec<Event>) -> bool {
         while let Some(step) = record.next() {
             let (event, cost) = self.event_of(&record, step);
@@ -103,9 +103,9 @@ impl<I: Iterator<Item = TaskId>> Following<'_, I> {
         (event, (1, 0))
     }
 
-    /// A stage becomes ready with its tasks; or fails, if no tasks can be made for it.
+    /// Makes a stage ready with its tasks, or fails it if its tasks cannot be created.
     fn make_ready(&mut self, record: &Record, number: usize) -> (Event, Cost) {
-        // A task is created, perhaps claimed by whoever waits, whose answer may have to be kept.
+        // Created, perhaps claimed by a waiting call, whose answer may have to be stored.
         const EVENTS_PER_TASK: usize = 4;
         let definitions = match record.definitions(number) {
             Ok(definitions) => definitions,
@@ -128,7 +128,7 @@ impl<I: Iterator<Item = TaskId>> Following<'_, I> {
     }
 }
 
-/// A stage fails, and whatever is open of its tasks is cancelled.
+/// Fails a stage and cancels its open tasks.
 fn failed(record: &Record, number: usize, error: Json) -> (Event, Cost) {
     let cost = (1 + record.stages[number].open().count(), error.as_bytes().len());
     let (pipeline, stage) = (record.name.clone(), record.plan.stages[number].name.clone());

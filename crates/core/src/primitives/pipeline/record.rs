@@ -1,8 +1,8 @@
-//! A pipeline as the table keeps it.
+//! A pipeline as the table stores it.
 //!
-//! A record never changes; a change makes another, and all stages that have not changed are shared
-//! between the two. Taking a change back, trying out what follows from one, and taking a picture of
-//! the table are therefore cheap.
+//! Records are immutable; a change creates another one, which shares all unchanged stages with the
+//! first. Undoing a change, trying out its consequences and taking a snapshot of the table are
+//! therefore cheap.
 
 use std::sync::Arc;
 
@@ -18,106 +18,106 @@ use crate::space::batch::Moment;
 use crate::task;
 use crate::time::Timestamp;
 
-/// A pipeline as it shall be. It never changes.
+/// The definition of a pipeline. It never changes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// Whether a task is made for every stage that becomes ready.
+    /// Whether a task is created for every stage that becomes ready.
     pub automatic: bool,
-    /// What the first stages are given.
+    /// The input of the first stages.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub input: Option<Json>,
-    /// Whatever else is worth knowing.
+    /// Additional context.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
-    /// The trace that it is a part of.
+    /// Its trace context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<Traceparent>,
     /// The stages, in the order they were named.
     pub stages: Vec<Design>,
-    /// What each comes after.
+    /// The predecessors of each stage.
     pub links: Vec<Vec<usize>>,
-    /// An order in which none comes before what it comes after.
+    /// The stages in topological order.
     pub order: Vec<usize>,
 }
 
-/// What has become of a stage.
+/// The state of a stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StageState {
-    /// Where it is in its life.
+    /// Its status.
     pub status: StageStatus,
-    /// How often it was started.
+    /// The number of starts.
     pub attempts: u64,
-    /// How often it was retried.
+    /// The number of retries.
     pub retries: u64,
-    /// Who works on it, or did last.
+    /// The current or last worker.
     pub worker: Option<AgentId>,
     /// Its tasks, in order.
     pub members: Vec<Member>,
-    /// What it was given when it was started.
+    /// The input that was given when it was started.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub input: Option<Json>,
-    /// What came of it.
+    /// Its output.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub output: Option<Json>,
-    /// Why it failed.
+    /// The error.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub error: Option<Json>,
     /// Why it was skipped.
     pub reason: Option<String>,
-    /// When it could be started.
+    /// When it became ready.
     pub ready_at: Option<Timestamp>,
     /// When it was last started.
     pub started_at: Option<Timestamp>,
     /// When it was completed, failed or skipped.
     pub finished_at: Option<Timestamp>,
-    /// Bytes of all that.
+    /// The size of all that in bytes.
     pub bytes: usize,
 }
 
 /// A task of a stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Member {
-    /// Which task.
+    /// The task.
     pub task: TaskId,
-    /// What was heard of it.
+    /// The recorded state of the task.
     #[serde(rename = "heard")]
     pub task_state: TaskState,
 }
 
-/// What is heard of a task.
+/// The state of a task as pipelines record it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TaskState {
-    /// Who works on it, or did last.
+    /// The current or last worker.
     pub worker: Option<AgentId>,
-    /// What became of it, once it has finished.
+    /// Its outcome, once it has finished.
     pub outcome: Option<Outcome>,
 }
 
-/// What became of a task.
+/// How a task ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// How it finished.
     pub status: task::Status,
-    /// What came of it.
+    /// Its result.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub result: Option<Json>,
-    /// Why it failed.
+    /// The error.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub error: Option<Json>,
     /// Why it was cancelled.
     pub reason: Option<String>,
-    /// How many bytes of this are left out because there is no room for them.
+    /// How many bytes are omitted because they do not fit.
     pub omitted: usize,
 }
 
 impl Outcome {
-    /// How much there is to keep.
+    /// The size of what is stored.
     pub fn bytes(&self) -> usize {
         let parts = [&self.result, &self.error].into_iter().flatten();
         parts.map(|json| json.as_bytes().len()).sum()
     }
 
-    /// The same without what is large.
+    /// The same without the large fields.
     #[must_use]
     pub fn bare(&self) -> Self {
         let (status, reason) = (self.status, self.reason.clone());
@@ -144,7 +144,7 @@ impl StageState {
         }
     }
 
-    /// Whether its tasks are looked after: it can be started, or somebody works on it.
+    /// Whether its tasks are observed: it is ready or running.
     pub fn is_active(&self) -> bool {
         matches!(self.status, StageStatus::Ready | StageStatus::Running)
     }
@@ -154,7 +154,7 @@ impl StageState {
         if self.is_active() { &self.members } else { &[] }
     }
 
-    /// The tasks of which nothing was heard to the end.
+    /// The unfinished tasks.
     pub fn open(&self) -> impl Iterator<Item = &TaskId> {
         let open = self.members.iter().filter(|member| member.task_state.outcome.is_none());
         open.map(|member| &member.task)
@@ -179,24 +179,24 @@ impl StageState {
     }
 }
 
-/// What is known of a pipeline.
+/// The record of a pipeline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// Which.
+    /// The name.
     pub name: PipelineName,
     /// How many were created before it.
     pub number: u64,
-    /// How it shall be.
+    /// Its definition.
     pub plan: Arc<Plan>,
-    /// What has become of its stages.
+    /// The states of its stages.
     pub stages: Vec<Arc<StageState>>,
-    /// Where it is in its life.
+    /// Its status.
     pub status: Status,
     /// Why it was aborted.
     pub reason: Option<String>,
     /// Who created it.
     pub created_by: AgentId,
-    /// When.
+    /// When it was created.
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
@@ -204,9 +204,9 @@ pub struct Record {
     pub started_at: Option<Timestamp>,
     /// When it was completed, failed or aborted.
     pub finished_at: Option<Timestamp>,
-    /// The revision that made it what it is.
+    /// The revision of the last change.
     pub revision: Revision,
-    /// Bytes of how it shall be.
+    /// The size of its definition in bytes.
     pub plan_bytes: usize,
 }
 
@@ -250,7 +250,7 @@ impl Record {
         self.find(stage).expect("only known stages change")
     }
 
-    /// What an event makes of it.
+    /// The record after an event.
     #[must_use]
     pub fn after(&self, event: &Event, moment: &Moment<'_>) -> Self {
         let mut record =
@@ -308,7 +308,7 @@ impl Record {
         record
     }
 
-    /// Changes one stage. Whatever happens to a stage, the pipeline goes on.
+    /// Changes one stage. The pipeline is unfinished again, whatever happens to a stage.
     fn turn(&mut self, stage: &StageName, change: impl FnOnce(&mut StageState)) {
         let number = self.known(stage);
         let mut state = (*self.stages[number]).clone();
@@ -323,7 +323,7 @@ impl Record {
         (self.status, self.finished_at) = (status, Some(moment.time));
     }
 
-    /// Nothing is under way any more: what runs has failed, what is to come is left out.
+    /// Ends all stages: running ones fail, others are skipped.
     fn abort(&mut self, reason: Option<&String>, moment: &Moment<'_>) {
         for stage in &mut self.stages {
             let mut state = (**stage).clone();
@@ -346,7 +346,7 @@ impl Record {
         self.finish(Status::Aborted, moment);
     }
 
-    /// The same with news of a task; none if it is none.
+    /// The record with a new state of a task; none if nothing changed.
     pub fn with_task_state(
         &self,
         stage: usize,
@@ -366,13 +366,13 @@ impl Record {
         Some(record)
     }
 
-    /// How many tasks are under way.
+    /// The number of open tasks.
     pub fn open(&self) -> usize {
         let active = self.stages.iter().filter(|state| state.is_active());
         active.map(|state| state.open().count()).sum()
     }
 
-    /// How many bytes it takes.
+    /// Its size in bytes.
     pub fn bytes(&self) -> usize {
         let stages: usize = self.stages.iter().map(|state| state.bytes).sum();
         self.plan_bytes + stages
@@ -385,12 +385,12 @@ impl Record {
         stages.map(|(design, _)| design.name.clone()).collect()
     }
 
-    /// Most that may be added to it.
+    /// How many more bytes are allowed.
     pub fn room(&self) -> usize {
         limits::PIPELINE_BYTES_MAX.saturating_sub(self.bytes())
     }
 
-    /// A stage as callers see it; with what it is given, if that is wanted.
+    /// A stage as callers see it, optionally with its input.
     pub fn shown_stage(&self, number: usize, with_input: bool) -> Stage {
         let (design, state) = (&self.plan.stages[number], &self.stages[number]);
         let after = self.plan.links[number].iter();

@@ -15,7 +15,7 @@ crate::refusals! {
         /// No pipeline has this name.
         #[error("there is no pipeline `{pipeline}`")]
         NotFound {
-            /// Which.
+            /// The pipeline.
             pipeline: PipelineName,
         } => {
             code: "pipeline.not_found",
@@ -28,7 +28,7 @@ crate::refusals! {
         /// A pipeline with this name already exists; the response contains it as `pipeline`.
         #[error("pipeline `{}` already exists and is {}", .pipeline.name, .pipeline.status.word())]
         Exists {
-            /// It.
+            /// The existing pipeline.
             pipeline: Box<Pipeline>,
         } => {
             code: "pipeline.exists",
@@ -59,9 +59,9 @@ crate::refusals! {
         /// The pipeline has no such stage; `stages` lists the existing ones.
         #[error("pipeline `{pipeline}` has no stage `{stage}`; its stages are {}", listed(stages))]
         UnknownStage {
-            /// Which pipeline.
+            /// The pipeline.
             pipeline: PipelineName,
-            /// What was asked for.
+            /// What was requested.
             stage: StageName,
             /// The stages it has.
             stages: Vec<StageName>,
@@ -79,15 +79,15 @@ crate::refusals! {
             .stage_status.word(), allowed(*pipeline_status, can_start, can_complete, can_retry)
         )]
         WrongOrder {
-            /// Which pipeline.
+            /// The pipeline.
             pipeline: PipelineName,
-            /// Which stage.
+            /// The stage.
             stage: StageName,
-            /// What was asked for, as a participle.
+            /// The refused action, as a participle.
             wish: &'static str,
-            /// Where the stage is in its life.
+            /// The status of the stage.
             stage_status: StageStatus,
-            /// Where the pipeline is in its life.
+            /// The status of the pipeline.
             pipeline_status: Status,
             /// The stages that can be started now.
             can_start: Vec<StageName>,
@@ -111,13 +111,13 @@ crate::refusals! {
             "stage `{stage}` of pipeline `{pipeline}` is for agent `{agent}`, not for `{given}`"
         )]
         WrongAgent {
-            /// Which pipeline.
+            /// The pipeline.
             pipeline: PipelineName,
-            /// Which stage.
+            /// The stage.
             stage: StageName,
-            /// Whose it is.
+            /// The owner.
             agent: AgentId,
-            /// Who asked.
+            /// The caller.
             given: AgentId,
         } => {
             code: "pipeline.wrong_agent",
@@ -129,9 +129,9 @@ crate::refusals! {
         /// The stage is driven by its tasks, listed in `tasks`, and cannot be changed directly.
         #[error("pipeline `{pipeline}` is automatic: stage `{stage}` follows its tasks")]
         Automatic {
-            /// Which pipeline.
+            /// The pipeline.
             pipeline: PipelineName,
-            /// Which stage.
+            /// The stage.
             stage: StageName,
             /// Its tasks.
             tasks: Vec<TaskId>,
@@ -148,13 +148,13 @@ crate::refusals! {
             "stage `{stage}` of pipeline `{pipeline}` was retried {retries} times (limit {max})"
         )]
         RetriesExhausted {
-            /// Which pipeline.
+            /// The pipeline.
             pipeline: PipelineName,
-            /// Which stage.
+            /// The stage.
             stage: StageName,
-            /// How often it was retried.
+            /// The number of retries.
             retries: u64,
-            /// How often it may be.
+            /// The maximum number of retries.
             max: u64,
         } => {
             code: "pipeline.retries_exhausted",
@@ -165,7 +165,7 @@ crate::refusals! {
         /// The pipeline is completed or aborted, and can no longer change.
         #[error("pipeline `{pipeline}` is {} and can no longer change", .pipeline_status.word())]
         Finished {
-            /// Which.
+            /// The pipeline.
             pipeline: PipelineName,
             /// How it ended.
             pipeline_status: Status,
@@ -179,9 +179,9 @@ crate::refusals! {
         /// The pipeline cannot be deleted before it finishes.
         #[error("pipeline `{pipeline}` is {}, so it cannot be deleted", .pipeline_status.word())]
         Unfinished {
-            /// Which.
+            /// The pipeline.
             pipeline: PipelineName,
-            /// Where it is in its life.
+            /// Its status.
             pipeline_status: Status,
         } => {
             code: "pipeline.unfinished",
@@ -236,7 +236,7 @@ fn listed(stages: &[StageName]) -> String {
     if more > 0 { format!("{names} and {more} more") } else { names }
 }
 
-/// What may be done now, as a part of a sentence.
+/// The possible actions, as part of a sentence.
 fn allowed(
     status: Status,
     can_start: &[StageName],

@@ -1,4 +1,4 @@
-//! The facts about pipelines.
+//! The table of pipelines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -13,28 +13,28 @@ use crate::primitive::{self, Forgotten};
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
 
-/// Every pipeline, for a snapshot: how many were ever created, and those that are known.
+/// The contents of a snapshot: how many were ever created, and the records.
 pub type Facts = (u64, Vec<Arc<Record>>);
 
-/// Every pipeline of a workspace. Changes only by `Table::evolve`, [`Table::observe_task`],
+/// All pipelines of a workspace. Changes only by `Table::evolve`, [`Table::observe_task`],
 /// `Table::undo` and `Table::trim`.
 #[derive(Default)]
 pub struct Table {
     records: BTreeMap<PipelineName, Arc<Record>>,
-    // Tasks of stages that are ready or running: which stage, and which of its tasks.
+    // Tasks of stages that are ready or running: the stage, and the index of the task.
     by_task: BTreeMap<TaskId, (PipelineName, usize, usize)>,
-    // Those to which something must happen by itself.
+    // Pipelines with a due step.
     due: BTreeSet<PipelineName>,
-    // The first to be forgotten stands first.
+    // The first to be removed comes first.
     finished: BTreeSet<(Timestamp, u64, PipelineName)>,
-    // Bytes of those that are finished, and of the others.
+    // Size of finished pipelines in bytes, and of the others.
     finished_bytes: usize,
     bytes: usize,
     // How many were ever created.
     created: u64,
 }
 
-/// How to take back one change.
+/// How to undo one change.
 pub struct Undo {
     pipeline: PipelineName,
     before: Option<Arc<Record>>,
@@ -106,8 +106,8 @@ impl primitive::Table for Table {
         (!self.due.is_empty()).then_some(Timestamp(0))
     }
 
-    /// Forgets the pipelines that finished first, if there are too many. It happens after every
-    /// batch, to the same pipelines whenever the batch is replayed.
+    /// Forgets the pipelines that finished first, if there are too many. It runs after every batch,
+    /// so that replay forgets the same ones.
     fn trim(&mut self) -> Vec<Forgotten> {
         self.trim_to(limits::PIPELINES_FINISHED_MAX);
         Vec::new()
@@ -115,7 +115,7 @@ impl primitive::Table for Table {
 }
 
 impl Table {
-    /// Notes what has become of a task; none if no stage has it, or nothing that concerns a stage.
+    /// Records the state of a task; none if it belongs to no active stage, or nothing changed.
     pub fn observe_task(&mut self, task: &TaskId, view: &impl View) -> Option<Undo> {
         let (pipeline, stage, member) = self.by_task.get(task)?.clone();
         let record = self.records.get(&pipeline).expect("its tasks are found as long as it is");
@@ -125,7 +125,8 @@ impl Table {
         Some(Undo { pipeline, before, created: self.created })
     }
 
-    /// What is heard, as far as there is room for it in the pipeline and beside all others.
+    /// The state of a task, without its result if that exceeds the limits of the pipeline or of
+    /// all.
     fn fitting(&self, record: &Record, task_state: TaskState) -> TaskState {
         let TaskState { worker, outcome } = task_state;
         let outcome = outcome.map(|outcome| {
@@ -198,12 +199,12 @@ impl Table {
         }
     }
 
-    /// What is known of a pipeline.
+    /// The record of a pipeline.
     pub fn get(&self, pipeline: &PipelineName) -> Option<&Record> {
         self.records.get(pipeline).map(|record| &**record)
     }
 
-    /// What has become of a stage.
+    /// The state of a stage.
     pub fn stage(&self, pipeline: &PipelineName, stage: &StageName) -> Option<(&Record, usize)> {
         let record = self.get(pipeline)?;
         Some((record, record.find(stage)?))
@@ -233,34 +234,34 @@ impl Table {
         Some(&record.plan.stages[stage].name)
     }
 
-    /// Every task of a stage that is ready or running, and what was heard of it.
+    /// All tasks of active stages, with their recorded states.
     pub fn tasks(&self) -> impl Iterator<Item = (&TaskId, &TaskState)> {
         self.by_task.iter().filter_map(|(task, (pipeline, stage, member))| {
             Some((task, &self.get(pipeline)?.stages[*stage].members[*member].task_state))
         })
     }
 
-    /// Whether what happens to tasks concerns no stage.
+    /// Whether no stage depends on any task.
     pub fn is_idle(&self) -> bool {
         self.by_task.is_empty()
     }
 
-    /// How many are not finished.
+    /// The number of unfinished pipelines.
     pub fn unfinished(&self) -> usize {
         self.records.len() - self.finished.len()
     }
 
-    /// How many bytes those take.
+    /// The size of unfinished pipelines in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Pipelines to which something must happen by itself.
+    /// Pipelines with a due step.
     pub fn due(&self) -> impl ExactSizeIterator<Item = &Record> {
         self.due.iter().map(|pipeline| &*self.records[pipeline])
     }
 
-    /// Ids for the tasks of stages that become ready with this revision, which none had before.
+    /// Unused ids for the tasks of stages that become ready with this revision.
     pub fn fresh_ids(
         &self,
         revision: Revision,
@@ -271,7 +272,7 @@ impl Table {
     }
 }
 
-/// Whether a stage has the same tasks to be looked after in another record of the pipeline.
+/// Whether a stage has the same observed tasks in another record of the pipeline.
 fn has_the_same_tasks(state: &Arc<StageState>, other: Option<&Record>, stage: usize) -> bool {
     let Some(other) = other.map(|record| &record.stages[stage]) else { return false };
     let first = |state: &StageState| state.looked_after().first().map(|it| it.task.clone());

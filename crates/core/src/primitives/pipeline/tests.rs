@@ -68,7 +68,7 @@ scenarios! {
         (2, "bob", r#"pipeline.fail_stage p a error="again""#,
             r#"pipeline.stage_failed p/a "again"; pipeline.failed p"#),
         (2, "bob", "pipeline.retry_stage p a",      "refused pipeline.retries_exhausted"),
-        // What is left out passes on what it was given.
+        // A skipped stage passes on its input.
         (3, "ann", "#k pipeline.skip_stage p a reason=\"enough\"",
             "pipeline.stage_skipped p/a (enough); pipeline.stage_ready p/b; receipt.kept k"),
         (3, "ann", "#k pipeline.skip_stage p a reason=\"enough\"",
@@ -95,7 +95,7 @@ scenarios! {
             "pipeline.stage_started p/l by ann; pipeline.stage_started p/r by ann"),
         (0, "ann", "pipeline.fail_stage p l error=1",
             "pipeline.stage_failed p/l 1"),
-        // The other side goes on; only when nothing is under way the pipeline has failed.
+        // The other branch continues; the pipeline fails only when no stage is active.
         (0, "ann", "pipeline.list status=\"running\"", "p running 1/4 [r] []"),
         (0, "ann", "pipeline.delete p",             "refused pipeline.unfinished"),
         (0, "ann", r#"pipeline.complete_stage p r output="R""#,
@@ -133,7 +133,7 @@ scenarios! {
         (0, "bob", "pipeline.start_stage p a",      "refused pipeline.wrong_agent"),
         (0, "ada", "pipeline.start_stage p a",      "pipeline.stage_started p/a by ada"),
         (0, "bob", "pipeline.complete_stage p a",   "refused pipeline.wrong_agent"),
-        // Whoever notices that the agent is gone may say so.
+        // Any agent may report that the worker is gone.
         (0, "bob", r#"pipeline.fail_stage p a error="gone""#,
             "pipeline.stage_failed p/a \"gone\"; pipeline.failed p"),
     ]
@@ -151,7 +151,7 @@ scenarios! {
         (1, "ada", "task.claim",
             "task.claimed p-0000000001 by ada token=2; pipeline.stage_started p/research by ada"),
         (1, "ada", "pipeline.list",                 "p running 0/2 [research] []"),
-        // Whoever waits for the next stage has it in the same commit.
+        // A call that waits for the next stage gets it in the same commit.
         (2, "bob", "task.claim wait_ms=100",
             "task.queued bob call=3 until 102; call 3 waits"),
         (3, "ada", r#"task.complete p-0000000001 token=2 result={"found":3}"#,
@@ -205,7 +205,7 @@ scenarios! {
              pipeline.failed p; \
              task.cancelled p-0000000001.2 (stage `part` of pipeline `p` is failed); \
              task.cancelled p-0000000001.3 (stage `part` of pipeline `p` is failed)"),
-        // Tried again, it has new tasks.
+        // After a retry it has new tasks.
         (1, "ann", "pipeline.retry_stage p part",
             "pipeline.stage_retried p/part; \
              pipeline.stage_ready p/part [p-0000000004, p-0000000004.2, p-0000000004.3]; \
@@ -270,7 +270,7 @@ scenarios! {
                       {"name":"a","each":true}]"#,
             "pipeline.created p [a] automatic; \
              pipeline.stage_failed p/a {\"reason\":\"input_is_no_list\"}; pipeline.failed p"),
-        // Retrying makes no sense, and says so.
+        // A retry cannot help, and the refusal says so.
         (0, "ann", "pipeline.retry_stage p a",
             "pipeline.stage_retried p/a; \
              pipeline.stage_failed p/a {\"reason\":\"input_is_no_list\"}; pipeline.failed p"),
@@ -357,12 +357,12 @@ scenarios! {
 #[test]
 fn every_code_and_every_event_is_reached() {
     let source = include_str!("vocabulary.rs");
-    // So many of them that they have a test of their own.
+    // There are so many of them that they have their own test.
     check_codes(Rejection::REFUSALS, SCENARIOS, &["pipeline.too_many"]);
     check_coverage(source, "kind", SCENARIOS, World::kinds, &[]);
 }
 
-/// An agent leaves with the tasks of so many pipelines that they follow by themselves.
+/// An agent leaves with the tasks of so many pipelines that the steps follow in later commits.
 #[test]
 fn many_that_fail_at_once_follow_by_themselves() {
     let mut world = World::new(Space::default());
@@ -383,7 +383,7 @@ fn many_that_fail_at_once_follow_by_themselves() {
     world.check(&[(2, "ann", "time", "nothing")]);
 }
 
-/// Large outputs are passed on in a commit of their own.
+/// Large outputs are passed on in a separate commit.
 #[test]
 fn what_is_large_follows_by_itself() {
     let mut world = check(&[(
@@ -426,7 +426,7 @@ fn what_is_large_follows_by_itself() {
     ]);
 }
 
-/// There is room for so much in a pipeline, and no more.
+/// The size of a pipeline is limited.
 #[test]
 fn outputs_that_do_not_fit_beside_the_others_fail_their_stage() {
     let stages: Vec<String> =
@@ -444,7 +444,7 @@ fn outputs_that_do_not_fit_beside_the_others_fail_their_stage() {
     }
     let rendered = world.run(0, "ann", "pipeline.list");
     assert_eq!(rendered, "p failed 4/6 [] []");
-    // By hand it is refused instead.
+    // In a manual pipeline it is refused instead.
     let stages = stages.join(",");
     world.run(0, "ann", &format!("pipeline.create q stages=[{stages}]"));
     for number in 0..6 {
@@ -469,7 +469,7 @@ fn a_thousand_elements_are_a_thousand_tasks() {
     assert_eq!(rendered, "1 pipeline.created; 1 pipeline.stage_ready; 1000 task.created");
     let rendered = world.run(0, "ann", "task.cancel p-0000000001.500");
     assert_eq!(rendered, "1 pipeline.failed; 1 pipeline.stage_failed; 1000 task.cancelled");
-    // One that does not fit beside what happened to a task is made by itself.
+    // A stage that does not fit into the commit of a task follows in a later one.
     let rendered = world.run(0, "ann", "pipeline.retry_stage p a");
     assert_eq!(rendered, "1 pipeline.stage_ready; 1 pipeline.stage_retried; 1000 task.created");
     let rendered = world.run(0, "ann", "pipeline.abort p");
@@ -482,7 +482,7 @@ fn a_thousand_elements_are_a_thousand_tasks() {
     world.check_memory();
 }
 
-/// Three stages of a thousand tasks side by side: the third waits until there is room.
+/// Three parallel stages of a thousand tasks: the third waits until there is room.
 #[test]
 fn stages_wait_until_there_is_room_for_their_tasks() {
     let mut world = World::new(Space::default());
@@ -491,7 +491,7 @@ fn stages_wait_until_there_is_room_for_their_tasks() {
     let input: Vec<usize> = (0..limits::STAGE_TASKS_MAX).collect();
     let asked = format!("pipeline.create p automatic input={input:?} stages=[{stages}]");
     world.run(0, "ann", &asked);
-    // One fitted beside the command, the next follows, the third must wait.
+    // One fits into the commit of the command, the next one follows, the third has to wait.
     world.run(0, "ann", "time");
     assert_eq!(world.run(0, "ann", "pipeline.list"), "p created 0/3 [] [a, b]");
     assert_eq!(world.run(0, "ann", "time"), "nothing");
@@ -503,7 +503,7 @@ fn stages_wait_until_there_is_room_for_their_tasks() {
     world.check_memory();
 }
 
-/// An output as deep as anything may be does not fit into what stands around it.
+/// An output with the maximum depth cannot be nested in an input.
 #[test]
 fn what_is_too_deep_fails_the_stage_it_is_for() {
     let mut world = World::new(Space::default());
@@ -515,7 +515,7 @@ fn what_is_too_deep_fails_the_stage_it_is_for() {
     assert!(rendered.contains(r#"stage_failed p/b {"reason":"input_too_deep"}"#), "{rendered}");
 }
 
-/// A chain of skipped stages as long as may be takes one round of policies, not a hundred.
+/// The longest chain of skipped stages takes one round of policies, not a hundred.
 #[test]
 fn a_hundred_stages_are_left_out_in_one_commit() {
     let mut world = World::new(Space::default());
@@ -532,7 +532,7 @@ fn a_hundred_stages_are_left_out_in_one_commit() {
     );
 }
 
-/// There is room for so many bytes of unfinished ones, and what has finished makes some.
+/// The total size of unfinished pipelines is limited, and finished ones do not count.
 #[test]
 fn there_may_only_be_so_much_of_them() {
     let mut world = World::new(Space::default());

@@ -1,4 +1,4 @@
-//! The words of pipelines.
+//! Commands, queries, replies and events of pipelines.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Reactions that come with every workspace, switched off.
+//! Reactions that exist in every workspace, initially disabled.
 //!
 //! | name | on | does |
 //! |---|---|---|
@@ -18,7 +18,7 @@ use crate::numbers::Revision;
 use crate::pattern::Pattern;
 use crate::time::Timestamp;
 
-/// Every reaction that comes with a workspace, by name.
+/// All built-in reactions, by name.
 pub fn built_in() -> Vec<Record> {
     let joined = json!({
         "command": "state.set", "namespace": "shared", "key": "active_agents/{{about}}",

@@ -1,10 +1,10 @@
-//! Calls of webhooks that are still to be made.
+//! Pending webhook calls.
 //!
 //! ```text
 //!            Take                     Settle: done
 //!   waiting ─────▶ in flight ───────────────────────▶ gone
-//!      ▲              │ Settle: failed, or no word in time
-//!      └──────────────┴───────────────────────────────▶ gone, dead: no try is left
+//!      ▲              │ Settle: failed, or not reported
+//!      └──────────────┴───────────────────────────────▶ gone, dead: no attempt left
 //! ```
 
 use serde::{Deserialize, Serialize};
@@ -15,73 +15,73 @@ use crate::limits;
 use crate::names::ReactionName;
 use crate::time::Timestamp;
 
-/// A call that is still to be made, or is being made.
+/// A webhook call that is pending or in flight.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PendingCall {
-    /// Its number: larger than that of any call before.
+    /// Its number. Numbers only grow.
     pub number: u64,
-    /// Which reaction it is of.
+    /// The reaction that it belongs to.
     pub reaction: ReactionName,
-    /// What to post.
+    /// The body.
     pub body: Json,
-    /// How often it was tried, the try at hand included.
+    /// The number of attempts, including the current one.
     pub attempts: u64,
-    /// Not before this moment.
+    /// It is not made before this time.
     pub not_before: Timestamp,
-    /// Whoever makes it is heard of by then, if it is being made.
+    /// When the current attempt counts as failed without a report, if it is in flight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
-    /// After this it is no use any more.
+    /// When it is given up.
     pub give_up_at: Timestamp,
 }
 
 impl PendingCall {
-    /// When time causes something about it.
+    /// The next timed transition.
     pub fn deadline(&self) -> Timestamp {
         self.until.unwrap_or(self.give_up_at)
     }
 
-    /// How long to wait after a try that failed: twice as long each time.
+    /// The delay after a failed attempt. It doubles each time.
     pub fn pause_ms(&self) -> u64 {
         let doublings = u32::try_from(self.attempts.saturating_sub(1)).unwrap_or(u32::MAX).min(16);
         (limits::WEBHOOK_PAUSE_MS << doublings).min(limits::WEBHOOK_PAUSE_MS_MAX)
     }
 }
 
-/// A call as whoever makes it needs it.
+/// A webhook call with everything that is needed to make it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WebhookCall {
     /// Its number.
     pub number: u64,
-    /// Which reaction it is of.
+    /// The reaction that it belongs to.
     pub reaction: ReactionName,
-    /// The first try, the second, and so on.
+    /// The attempt, counted from 1.
     pub attempt: u64,
-    /// When it was begun.
+    /// When the attempt started.
     pub at: Timestamp,
-    /// Where to.
+    /// The webhook.
     pub webhook: Webhook,
-    /// What to sign with.
+    /// The signing secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<Secret>,
-    /// What to post.
+    /// The body.
     pub body: Json,
 }
 
-/// What came of a try.
+/// The outcome of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It was taken.
+    /// The endpoint accepted it.
     Done {
         /// The status of the answer.
         status: u16,
     },
-    /// It was not.
+    /// It failed.
     Failed {
         /// What went wrong.
         detail: String,
-        /// Whether trying again can help.
+        /// Whether a retry may help.
         again: bool,
     },
 }

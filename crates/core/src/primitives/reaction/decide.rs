@@ -1,4 +1,4 @@
-//! The rules of reactions, one function per command. How they run stands in the space, since their
+//! The rules of reactions, one function per command. They are run by the space, since their
 //! commands may be about anything.
 
 use super::refusals::Rejection;
@@ -14,19 +14,19 @@ use crate::space::stamp::Stamp;
 use crate::space::{Happening, ReplyPlan as SpacePlan, Space};
 use crate::time::Timestamp;
 
-/// Events that must happen, and what to answer then.
+/// The events of a command, and how to build its reply.
 pub struct Decided {
-    /// What happens.
+    /// The events.
     pub events: Vec<Event>,
-    /// What to answer.
+    /// Which reply to build once the events are applied.
     pub plan: ReplyPlan,
 }
 
-/// What to answer once the events have happened.
+/// Which reply to build.
 pub enum ReplyPlan {
     /// The reaction as it is then.
     Reaction(ReactionName),
-    /// This.
+    /// This reply.
     Reply(Box<Reply>),
 }
 
@@ -58,7 +58,7 @@ impl Rules for Table {
     }
 }
 
-/// Decides a command against the table as it is.
+/// Decides a command against the current table.
 pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided, Rejection> {
     match command {
         Command::Add(add) => self::add(table, *add),
@@ -136,7 +136,7 @@ fn switch(table: &Table, name: ReactionName, enabled: bool) -> Result<Decided, R
     Ok(Decided { events, plan: ReplyPlan::Reaction(name) })
 }
 
-/// What a try that failed comes to.
+/// The event of a failed attempt: retried, or dead.
 fn failed(table: &Table, call: &PendingCall, detail: &str, again: bool, now: Timestamp) -> Event {
     let (reaction, attempt) = (call.reaction.clone(), call.attempts);
     let detail = shortened(detail);
@@ -187,7 +187,7 @@ fn take(table: &Table, max: usize, stamp: &Stamp) -> Decided {
 
 fn settle(table: &Table, number: u64, attempt: u64, outcome: Outcome, stamp: &Stamp) -> Decided {
     let is_it = |call: &&PendingCall| call.attempts == attempt && call.until.is_some();
-    // Whoever is late is not heard: the try counts as failed already, or the reaction is gone.
+    // A late report is ignored: the attempt already counts as failed, or the reaction was removed.
     let Some(call) = table.call(number).filter(is_it) else {
         return Decided::reply(Vec::new(), Reply::Done);
     };
@@ -200,7 +200,7 @@ fn settle(table: &Table, number: u64, attempt: u64, outcome: Outcome, stamp: &St
     Decided::reply(vec![event], Reply::Done)
 }
 
-/// Answers a question.
+/// Answers a query.
 pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
     match query {
         Query::Get { name } => match table.shown(name) {

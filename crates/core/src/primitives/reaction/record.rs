@@ -1,4 +1,4 @@
-//! A reaction as it is kept, and as it is shown.
+//! A reaction as it is stored and shown.
 
 use std::sync::Arc;
 

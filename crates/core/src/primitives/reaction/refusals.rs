@@ -14,7 +14,7 @@ crate::refusals! {
         /// The reaction would do nothing, or run on every event.
         #[error("reaction `{name}` {reason}")]
         Pointless {
-            /// Which.
+            /// The name.
             name: ReactionName,
             /// What is missing.
             reason: &'static str,
@@ -29,7 +29,7 @@ crate::refusals! {
         /// A command of the reaction can never be executed.
         #[error("command {index} of reaction `{name}` cannot be executed: {reason}")]
         BadCommand {
-            /// Which reaction.
+            /// The reaction.
             name: ReactionName,
             /// Which command, counted from 0.
             index: usize,
@@ -46,7 +46,7 @@ crate::refusals! {
         /// The webhook cannot be used.
         #[error("the webhook of reaction `{name}` cannot be used: {reason}")]
         BadWebhook {
-            /// Which reaction.
+            /// The reaction.
             name: ReactionName,
             /// What is wrong with it.
             reason: String,
@@ -60,7 +60,7 @@ crate::refusals! {
         /// No reaction has this name.
         #[error("there is no reaction `{name}`")]
         NotFound {
-            /// Which.
+            /// The name.
             name: ReactionName,
         } => {
             code: "reaction.not_found",
@@ -71,7 +71,7 @@ crate::refusals! {
         /// The reaction is built in.
         #[error("reaction `{name}` is built in: it can only be enabled or disabled")]
         BuiltIn {
-            /// Which.
+            /// The name.
             name: ReactionName,
         } => {
             code: "reaction.built_in",
@@ -105,9 +105,9 @@ crate::refusals! {
         /// `reaction.failed`.
         #[error("reaction `{name}` needs `{field}`, which the event does not have")]
         MissingField {
-            /// Which reaction.
+            /// The reaction.
             name: ReactionName,
-            /// Which field.
+            /// The field.
             field: String,
         } => {
             code: "reaction.missing_field",
@@ -123,7 +123,7 @@ crate::refusals! {
             "the condition of reaction `{name}` cannot be evaluated, at byte {offset}: {reason}"
         )]
         NoAnswer {
-            /// Which reaction.
+            /// The reaction.
             name: ReactionName,
             /// Where in the condition, in bytes from 0.
             offset: usize,

@@ -1,4 +1,4 @@
-//! The facts about reactions.
+//! The table of reactions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -12,11 +12,11 @@ use crate::reaction::{Facts, Part, PendingCall, Reaction, Record, Trouble, built
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
 
-/// Every reaction of a workspace, and the calls that are still to be made. Changes only by
-/// `Table::evolve` and `Table::undo`.
+/// All reactions of a workspace, and the pending webhook calls. Changes only by `Table::evolve` and
+/// `Table::undo`.
 pub struct Table {
     by_name: BTreeMap<ReactionName, Record>,
-    /// How many of them run.
+    /// The number of enabled reactions.
     enabled: usize,
     last_call: u64,
     calls: BTreeMap<u64, PendingCall>,
@@ -30,7 +30,7 @@ impl Default for Table {
     }
 }
 
-/// How to take back one change: what was there before.
+/// How to undo one change: the previous records.
 pub struct Undo {
     name: ReactionName,
     record: Option<Record>,
@@ -119,7 +119,7 @@ impl primitive::Table for Table {
 }
 
 impl Table {
-    /// Applies what a fact means for calls, and tells what was there before.
+    /// Applies an event to the webhook calls; returns their previous records.
     fn evolve_calls(
         &mut self,
         event: &Event,
@@ -201,13 +201,13 @@ impl Table {
         before
     }
 
-    /// Whether no reaction runs: then nothing has to be looked for.
+    /// Whether no reaction is enabled, so that no event has to be matched.
     #[inline]
     pub fn is_idle(&self) -> bool {
         self.enabled == 0
     }
 
-    /// Those that run, by name.
+    /// The enabled reactions, by name.
     pub fn running(&self) -> impl Iterator<Item = &Record> {
         self.by_name.values().filter(|record| record.enabled)
     }
@@ -222,23 +222,23 @@ impl Table {
         self.get(name).map(|record| record.shown(self.calls_of(name)))
     }
 
-    /// How many there are, without those that come with every workspace.
+    /// The number of reactions, without built-in ones.
     pub fn len(&self) -> usize {
         self.by_name.values().filter(|record| !record.built_in).count()
     }
 
-    /// Whether there is none but those.
+    /// Whether there are only built-in ones.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Reactions by name, after one of them.
+    /// Reactions by name, after this one.
     pub fn after(&self, cursor: Option<&ReactionName>) -> impl Iterator<Item = &Record> {
         let from = cursor.map_or(Bound::Unbounded, Bound::Excluded);
         self.by_name.range::<ReactionName, _>((from, Bound::Unbounded)).map(|(_, there)| there)
     }
 
-    /// How many calls of a reaction are still to be made.
+    /// The number of pending calls of a reaction.
     pub fn calls_of(&self, name: &ReactionName) -> u64 {
         self.calls.values().filter(|call| call.reaction == *name).count() as u64
     }
@@ -248,23 +248,23 @@ impl Table {
         self.calls.get(&number)
     }
 
-    /// How many calls are still to be made, and of how many bytes.
+    /// The number of pending calls, and their size in bytes.
     pub fn waiting(&self) -> (usize, usize) {
         (self.calls.len(), self.calls_bytes)
     }
 
-    /// Whether there are calls to make.
+    /// Whether calls are pending.
     #[inline]
     pub fn is_calling(&self) -> bool {
         !self.calls.is_empty()
     }
 
-    /// The number that the next call gets.
+    /// The number of the next call.
     pub fn next_call(&self) -> u64 {
         self.last_call + 1
     }
 
-    /// The first call of each reaction of which none is being made.
+    /// The first call of each reaction that has none in flight.
     pub fn first_calls(&self) -> impl Iterator<Item = &PendingCall> {
         let mut seen: BTreeSet<&ReactionName> = BTreeSet::new();
         #[cfg(feature = "planted")]
@@ -278,7 +278,7 @@ impl Table {
         free.filter(move |call| seen.insert(&call.reaction))
     }
 
-    /// Calls about which time has caused something.
+    /// Calls with a due timed transition.
     pub fn overdue(&self, now: Timestamp) -> impl Iterator<Item = &PendingCall> {
         let due = self.deadlines.iter().take_while(move |(moment, _)| *moment <= now);
         due.filter_map(|(_, number)| self.calls.get(number))
@@ -294,7 +294,7 @@ fn trouble(code: &str, detail: &str, moment: &Moment<'_>) -> Trouble {
     }
 }
 
-/// What becomes of the record that an event is about.
+/// The record of a reaction after an event.
 fn after_event(before: Option<&Record>, event: &Event, moment: &Moment<'_>) -> Option<Record> {
     if let Event::Added { reaction, on, commands, webhook, enabled, .. } = event {
         return Some(Record {
@@ -319,7 +319,7 @@ fn after_event(before: Option<&Record>, event: &Event, moment: &Moment<'_>) -> O
         Event::Enabled { .. } => {
             record.enabled = true;
             record.revision = moment.revision;
-            // Nobody added what comes with every workspace: it acts for whoever wants it.
+            // A built-in reaction acts for the agent that enabled it.
             if record.built_in {
                 record.added_by = moment.agent.clone();
                 record.added_at = moment.time;

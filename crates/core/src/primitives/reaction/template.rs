@@ -1,4 +1,4 @@
-//! Commands whose placeholders are filled in from an event.
+//! Commands with placeholders that are filled in from an event.
 
 use serde_json::Value;
 use thiserror::Error;
@@ -10,19 +10,19 @@ use crate::numbers::Revision;
 use crate::time::Timestamp;
 use crate::wire::notice;
 
-/// Why a text with placeholders cannot be filled in.
+/// Why a placeholder cannot be filled in.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Unfillable {
-    /// What stands between the braces names no field.
+    /// The text between the braces is not a field name.
     #[error("`{given}` is no placeholder: between `{{{{` and `}}}}` stand names with dots between")]
     Unreadable {
-        /// What was found.
+        /// The text.
         given: String,
     },
     /// The event has no such field.
     #[error("the event has no `{field}`")]
     Missing {
-        /// Which was wanted.
+        /// The missing field.
         field: String,
     },
 }
@@ -44,8 +44,7 @@ pub fn seen(
     seen
 }
 
-/// Fills in every placeholder of a command. Without an event it is only looked whether they can be
-/// read.
+/// Fills in every placeholder of a command. Without an event, only checks their syntax.
 pub fn fill(command: &mut Value, event: Option<&Value>) -> Result<(), Unfillable> {
     match command {
         Value::String(text) => {
@@ -60,7 +59,7 @@ pub fn fill(command: &mut Value, event: Option<&Value>) -> Result<(), Unfillable
     }
 }
 
-/// The value that a text becomes; none if it stays as it is.
+/// The value of a text with placeholders; none if it has none.
 fn filled(text: &str, event: Option<&Value>) -> Result<Option<Value>, Unfillable> {
     if !text.contains("{{") {
         return Ok(None);
@@ -87,7 +86,7 @@ fn filled(text: &str, event: Option<&Value>) -> Result<Option<Value>, Unfillable
     Ok(event.map(|_| Value::String(whole)))
 }
 
-/// A field by its path, and whether it may be absent.
+/// A field by its path, and whether it is optional.
 struct Placeholder<'a> {
     path: &'a str,
     is_optional: bool,

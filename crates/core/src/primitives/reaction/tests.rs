@@ -83,9 +83,9 @@ scenarios! {
         (1, "bob", "lock.get l", "l free line=[]"),
         (1, "bob", "reaction.get a",
             "a on by ada runs=0 failures=1state.version_conflict calls=0"),
-        // A token that was given in a run that failed was never given.
+        // A token granted in a failed run is granted again.
         (2, "bob", "lock.acquire m", "lock.acquired m by bob token=4"),
-        // A final event before it stays although it cannot be taken back.
+        // An event before it that cannot be undone stays.
         (3, "bob", "event.emit go", "go; reaction.failed a on 0 at 3 state.version_conflict; \
              reaction.ran b by ada on 0 deep 0 did 1; state.set shared/two v2 = \"bob\""),
     ]
@@ -206,7 +206,7 @@ scenarios! {
             & reaction.enable record-active-agents & reaction.remove b"#,
             "refused transaction.command_refused 2 reaction.not_found"),
         (0, "ada", "event.emit x", "x"),
-        // What is added in a commit runs on that commit.
+        // A reaction that is added in a commit runs on that commit.
         (0, "ada", r#"all: event.emit x
             & reaction.add a on={"type":"x"} do=[{"command":"event.emit","type":"y"}]"#,
             "x; reaction.added a 1; reaction.ran a by ada on 0 deep 0 did 1; y"),
@@ -283,7 +283,7 @@ fn a_large_commit_stays_although_its_reactions_have_no_room() {
     );
 }
 
-/// What a webhook is signed with is told to whoever makes the call, and to nobody else.
+/// The signing secret is returned only with the call to make, and nowhere else.
 #[test]
 fn a_secret_is_in_no_public_event_and_in_no_answer() {
     let mut space = Space::default();

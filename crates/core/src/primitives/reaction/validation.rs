@@ -1,4 +1,4 @@
-//! Commands of a reaction that is added, checked as far as that is possible without an event.
+//! Validates the commands of a new reaction, as far as that is possible without an event.
 
 use serde_json::{Value, json};
 
@@ -6,12 +6,12 @@ use super::template::fill;
 use crate::json::Json;
 use crate::wire::{Fault, command_of};
 
-/// What a placeholder may turn out to be, to see whether the rest of a command makes sense.
+/// Sample values of a placeholder, to check the rest of a command.
 fn probes() -> [Value; 6] {
     [json!("x"), json!(1), json!(true), json!({}), json!([]), json!({"x": "x"})]
 }
 
-/// Looks at every command, and says which one can never be carried out, and why.
+/// Checks every command; returns the first one that can never be executed, and why.
 pub fn check_commands(commands: &[Json]) -> Result<(), (usize, String)> {
     for (index, command) in commands.iter().enumerate() {
         check(command.to_value()).map_err(|reason| (index, reason))?;
@@ -33,8 +33,8 @@ fn check(command: Value) -> Result<(), String> {
         }
         Some(_) | None => {}
     }
-    // A field that is filled in later is tried as one thing after another, until what is wrong with
-    // the command, if anything, is something else.
+    // A field with a placeholder is probed with one sample value after another, until the command
+    // is valid or has another error.
     let mut tried = Vec::new();
     loop {
         let text = Value::Object(fields.clone()).to_string();
@@ -55,13 +55,13 @@ fn check(command: Value) -> Result<(), String> {
                 0
             }
         };
-        // Nothing fits that could be thought of: the event will tell.
+        // No sample value fits: only the event can tell.
         let Some(probe) = probes().into_iter().nth(at) else { return Ok(()) };
         fields.insert(field.clone(), probe);
     }
 }
 
-/// Whether there is a placeholder in it.
+/// Whether it has a placeholder.
 fn is_filled_in(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains("{{"),

@@ -1,4 +1,4 @@
-//! The words of reactions.
+//! Commands, queries, replies and events of reactions.
 
 use serde::{Deserialize, Serialize};
 

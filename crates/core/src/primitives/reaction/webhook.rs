@@ -1,4 +1,4 @@
-//! Webhooks: what to call, and what nobody is shown.
+//! Webhooks: the endpoint, and the secret that is never shown.
 
 use std::fmt;
 

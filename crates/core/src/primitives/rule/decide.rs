@@ -12,11 +12,11 @@ use crate::rule::CheckError;
 use crate::space::stamp::Stamp;
 use crate::space::{Happening, ReplyPlan, Space};
 
-/// Events that must happen. The answer is the rule as it is then, unless it is gone.
+/// The events of a command. The reply is the resulting rule, unless it was removed.
 pub struct Decided {
-    /// What happens.
+    /// The events.
     pub events: Vec<Event>,
-    /// What to answer; the rule as it is after the events if none is given.
+    /// The reply; if none, the rule after the events.
     pub reply: Option<Reply>,
 }
 
@@ -44,7 +44,7 @@ impl Rules for Table {
     }
 }
 
-/// Decides a command against the table as it is.
+/// Decides a command against the current table.
 pub fn decide(table: &Table, command: Command) -> Result<Decided, Rejection> {
     match command {
         Command::Add(add) => self::add(table, *add),
@@ -80,7 +80,7 @@ fn remove(table: &Table, name: RuleName) -> Result<Decided, Rejection> {
     Ok(Decided { events: vec![Event::Removed { name }], reply })
 }
 
-/// Answers a question.
+/// Answers a query.
 pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
     match query {
         Query::List { limit, cursor } => {

@@ -15,7 +15,7 @@ crate::refusals! {
         /// The check of the rule is invalid.
         #[error("the check of rule `{name}` is invalid: {fault}")]
         FaultyCheck {
-            /// Which rule.
+            /// The rule.
             name: RuleName,
             /// What is wrong with it.
             fault: CheckError,
@@ -30,7 +30,7 @@ crate::refusals! {
         /// The expression of the rule is invalid.
         #[error("the expression of rule `{name}` is invalid, at byte {offset}: {reason}")]
         BadExpression {
-            /// Which rule.
+            /// The rule.
             name: RuleName,
             /// Where in the expression, in bytes from 0.
             offset: usize,
@@ -49,9 +49,9 @@ crate::refusals! {
         /// The message of the rule is too long.
         #[error("the message has {bytes} bytes; the limit is {bytes_max}")]
         MessageTooLong {
-            /// How long it is.
+            /// Its length.
             bytes: usize,
-            /// How long it may be.
+            /// The maximum length.
             bytes_max: usize,
         } => {
             code: "rule.message_too_long",
@@ -63,7 +63,7 @@ crate::refusals! {
         /// No rule has this name.
         #[error("there is no rule `{name}`")]
         NotFound {
-            /// Which.
+            /// The name.
             name: RuleName,
         } => {
             code: "rule.not_found",
@@ -82,9 +82,9 @@ crate::refusals! {
         /// The page size is out of range.
         #[error("limit must be between 1 and {max}, not {given}")]
         LimitOutOfRange {
-            /// What was given.
+            /// The given value.
             given: usize,
-            /// The most.
+            /// The maximum.
             max: usize,
         } => {
             code: "rule.limit_out_of_range",

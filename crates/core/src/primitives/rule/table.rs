@@ -1,4 +1,4 @@
-//! The facts about rules.
+//! The table of rules.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -11,13 +11,13 @@ use crate::primitive;
 use crate::rule::{Case, Finding, Judgement, Proposal};
 use crate::space::batch::Moment;
 
-/// Every rule of a workspace. Changes only by `Table::evolve` and `Table::undo`.
+/// All rules of a workspace. Changes only by `Table::evolve` and `Table::undo`.
 #[derive(Default)]
 pub struct Table {
     by_name: BTreeMap<RuleName, Rule>,
 }
 
-/// How to take back one change: the rule as it was.
+/// How to undo one change: the previous rule.
 pub struct Undo {
     name: RuleName,
     before: Option<Rule>,
@@ -89,7 +89,7 @@ impl primitive::Table for Table {
 }
 
 impl Table {
-    /// Asks every rule that applies to a proposal.
+    /// Evaluates every rule that applies to a proposal.
     pub fn judge(&self, proposal: &Proposal<'_>) -> Judgement {
         let case = Case::new(proposal);
         let mut judgement = Judgement::default();
@@ -123,7 +123,7 @@ impl Table {
         self.by_name.is_empty()
     }
 
-    /// Rules by name, after one of them.
+    /// Rules by name, after this one.
     pub fn after(&self, cursor: Option<&RuleName>) -> impl Iterator<Item = &Rule> {
         let from = cursor.map_or(Bound::Unbounded, Bound::Excluded);
         self.by_name.range::<RuleName, _>((from, Bound::Unbounded)).map(|(_, there)| there)

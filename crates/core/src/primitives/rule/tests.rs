@@ -92,7 +92,7 @@ fn a_rule_takes_no_more_names_than_it_may() {
     assert!(world.run(0, "ada", &most).starts_with("rule.added a error"));
 }
 
-/// A workspace without room for another rule.
+/// A workspace with the maximum number of rules.
 fn full() -> World {
     let mut head = Space::default().head();
     head.rules.extend((0..limits::RULES_MAX).map(|number| Rule {

@@ -1,4 +1,4 @@
-//! The words of rules.
+//! Commands, queries, replies and events of rules.
 
 use serde::{Deserialize, Serialize};
 

@@ -10,26 +10,26 @@ use crate::refusal::{fits, has_room, within};
 use crate::space::stamp::Stamp;
 use crate::space::{Happening, ReplyPlan as SpacePlan, Space};
 
-/// Events that must happen, and what the answer is about.
+/// The events of a command, and how to build its reply.
 pub struct Decided {
-    /// What happens. Empty means that nothing changes.
+    /// The events. Empty if nothing changes.
     pub events: Vec<Event>,
-    /// What to answer with, as it is after the events.
+    /// Which reply to build once the events are applied.
     pub plan: ReplyPlan,
 }
 
-/// What an answer is about.
+/// Which reply to build.
 pub enum ReplyPlan {
-    /// What is known of the secret.
+    /// The secret.
     Secret(SecretId),
-    /// What was known of it.
+    /// The secret before it was deleted.
     Gone(Box<Secret>),
-    /// Nobody asked.
+    /// No caller waits for a reply.
     Done,
 }
 
 impl ReplyPlan {
-    /// The answer, as things are now.
+    /// The reply, from the current table.
     pub(crate) fn reply(self, table: &Table) -> Reply {
         match self {
             Self::Secret(secret) => {
@@ -64,7 +64,7 @@ impl Rules for Table {
     }
 }
 
-/// Decides a command against the table as it is.
+/// Decides a command against the current table.
 pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided, Rejection> {
     match command {
         Command::Put(command) => put(table, command, stamp),
@@ -86,7 +86,7 @@ fn known<'a>(table: &'a Table, secret: &SecretId) -> Result<&'a Secret, Rejectio
     table.get(secret).ok_or_else(|| Rejection::NotFound { secret: secret.clone() })
 }
 
-/// Whether one secret may have so many bytes. Asked while they arrive.
+/// Whether one secret may have this size. Also checked during the upload.
 pub fn check_bytes(bytes: u64) -> Result<(), Rejection> {
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     Ok(fits("secret", bytes, limits::SECRET_BYTES_MAX)?)
@@ -109,7 +109,7 @@ fn expire(table: &Table, stamp: &Stamp) -> Decided {
     Decided { events: events.collect(), plan: ReplyPlan::Done }
 }
 
-/// Answers a question.
+/// Answers a query.
 pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
     match query {
         Query::Get { secret } => Ok(Reply::Secret(Box::new(known(table, secret)?.clone()))),

@@ -1,4 +1,4 @@
-//! Secrets: values that are stored in a blob of their own and nowhere else.
+//! Secrets: values that are stored in separate blobs and nowhere else.
 //!
 //! ```text
 //!   value ──▶ blob, durable ──▶ put ──▶ {"secret": "secret:5d1c…"} in any value, event or text

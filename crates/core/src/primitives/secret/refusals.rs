@@ -14,7 +14,7 @@ crate::refusals! {
         /// The secret does not exist.
         #[error("there is no secret `{secret}`")]
         NotFound {
-            /// Which.
+            /// The secret.
             secret: SecretId,
         } => {
             code: "secret.not_found",

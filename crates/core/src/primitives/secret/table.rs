@@ -1,4 +1,4 @@
-//! The facts about secrets.
+//! The table of secrets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -9,16 +9,16 @@ use crate::primitive;
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
 
-/// Every secret, without its value. Changes only by `Table::evolve` and `Table::undo`.
+/// All secrets, without their values. Changes only by `Table::evolve` and `Table::undo`.
 #[derive(Default)]
 pub struct Table {
     secrets: BTreeMap<SecretId, Secret>,
     ends: BTreeSet<(Timestamp, SecretId)>,
-    /// How many have gone: whoever removes blobs sees that there are some to remove.
+    /// How many were removed, so that the blob sweep knows that there are blobs to delete.
     gone: u64,
 }
 
-/// How to take back one change: the secret as it was.
+/// How to undo one change: the previous secret.
 pub struct Undo {
     secret: SecretId,
     before: Option<Secret>,
@@ -105,12 +105,12 @@ impl Table {
         before
     }
 
-    /// What is known of a secret.
+    /// The record of a secret.
     pub fn get(&self, secret: &SecretId) -> Option<&Secret> {
         self.secrets.get(secret)
     }
 
-    /// Secrets by reference, after one of them.
+    /// Secrets by reference, after this one.
     pub fn after(&self, cursor: Option<&SecretId>) -> impl Iterator<Item = &Secret> {
         let from = cursor.map_or(Bound::Unbounded, Bound::Excluded);
         self.secrets.range::<SecretId, _>((from, Bound::Unbounded)).map(|(_, secret)| secret)
@@ -126,12 +126,12 @@ impl Table {
         self.secrets.is_empty()
     }
 
-    /// How many have gone so far.
+    /// How many have been removed.
     pub fn gone(&self) -> u64 {
         self.gone
     }
 
-    /// Secrets whose time is over.
+    /// Expired secrets.
     pub fn overdue(&self, now: Timestamp) -> impl Iterator<Item = &SecretId> {
         let over = self.ends.iter().take_while(move |(moment, _)| *moment <= now);
         over.map(|(_, secret)| secret)

@@ -40,7 +40,7 @@ scenarios! {
         (0, "ada", "secret.put secret:^1 bytes=65537",          "refused secret.too_large"),
         (0, "ada", "secret.put secret:^1 bytes=1 ttl_ms=0",     "refused secret.out_of_range"),
         (0, "ada", "secret.put secret:^1 bytes=65536",          "secret.put secret:^1 bytes=65536"),
-        // A transaction that is refused takes everything back.
+        // A transaction that is refused undoes everything.
         (0, "ada", "all: secret.delete secret:^1 & secret.delete secret:^2",
             "refused transaction.command_refused 1 secret.not_found"),
         (0, "ada", "all: secret.reveal secret:^1 & secret.delete secret:^2",

@@ -1,4 +1,4 @@
-//! The words of secrets.
+//! Commands, queries, replies and events of secrets.
 
 use serde::{Deserialize, Serialize};
 

@@ -13,25 +13,25 @@ use crate::space::{Happening, ReplyPlan as SpacePlan, Space};
 use crate::waiting::lease_time::{is_worth_renewing, ttl_ms as checked_ttl};
 use crate::waiting::wait::Left;
 
-/// Events that must happen, and what the answer is about.
+/// The events of a command, and how to build its reply.
 pub struct Decided {
-    /// What happens. Empty means that nothing changes.
+    /// The events. Empty if nothing changes.
     pub events: Vec<Event>,
-    /// What to answer with, as it is after the events.
+    /// Which reply to build once the events are applied.
     pub plan: ReplyPlan,
 }
 
-/// What an answer is about.
+/// Which reply to build.
 pub enum ReplyPlan {
     /// The permit under a token.
     Permit(Token),
     /// The semaphore.
     Semaphore(SemaphoreName),
-    /// There was nothing to get.
+    /// The result is null.
     Nothing,
     /// The call waits: it is answered later.
     Later,
-    /// Nobody asked.
+    /// No caller waits for a reply.
     Done,
 }
 
@@ -65,7 +65,7 @@ impl Rules for Table {
     }
 }
 
-/// Decides a command against the table as it is.
+/// Decides a command against the current table.
 pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided, Rejection> {
     match command {
         Command::Acquire(command) => acquire(table, command, stamp),
@@ -102,7 +102,7 @@ fn acquire(table: &Table, command: Acquire, stamp: &Stamp) -> Result<Decided, Re
     Ok(Decided { events, plan: ReplyPlan::Later })
 }
 
-/// What must happen so that the semaphore is there: nothing, if it is.
+/// The event that creates the semaphore; none if it exists.
 fn found(
     table: &Table,
     name: &SemaphoreName,
@@ -133,8 +133,8 @@ fn found(
     Ok(events)
 }
 
-/// Whether there may be one more: of the agent's permits and waits together, since its waits turn
-/// into permits without being asked again; and of what is counted over the workspace.
+/// Whether another permit or wait is allowed. Waits count as permits of the agent, because they
+/// become permits without another check.
 fn check_counts(
     table: &Table,
     agent: &AgentId,
@@ -145,7 +145,7 @@ fn check_counts(
     Ok(has_room([own, all])?)
 }
 
-/// The permit, if the token is one of the semaphore.
+/// The permit, if the token is valid.
 fn held<'a>(table: &'a Table, name: &SemaphoreName, token: Token) -> Result<&'a Permit, Rejection> {
     let permit = table.permit(token).filter(|permit| permit.name == *name);
     permit.ok_or_else(|| Rejection::StaleToken {
@@ -189,7 +189,7 @@ fn hand_over(table: &Table, name: &SemaphoreName, stamp: &Stamp) -> Decided {
 }
 
 fn let_go(table: &Table, agent: &AgentId) -> Decided {
-    // The waits first: nothing may be handed over to someone whose session has ended.
+    // Waits first: a permit must not be granted to an agent whose session has ended.
     let waits = table.waits_of(agent).map(|waiter| gave_up(waiter, Left::SessionEnded));
     let permits = table.permits_of(agent);
     let permits =
@@ -209,7 +209,7 @@ fn give_up(table: &Table, wait: WaitId) -> Decided {
 
 fn expire(table: &Table, stamp: &Stamp) -> Decided {
     let most = limits::EXPIRIES_PER_BATCH_MAX;
-    // The waits first, for the same reason: nobody is granted what they no longer wait for.
+    // Waits first, for the same reason: a call that timed out must not be granted anything.
     let waits = table.overdue_waits(stamp.now).map(|waiter| gave_up(waiter, Left::Timeout));
     let permits = table.overdue_permits(stamp.now);
     let permits =
@@ -217,7 +217,7 @@ fn expire(table: &Table, stamp: &Stamp) -> Decided {
     done(waits.chain(permits).take(most).collect())
 }
 
-/// What to tell a caller whose wait this event has ended.
+/// The result of the waiting call that this event ends.
 pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
     match event {
         Event::Acquired { token, .. } => Ok(Reply::Permit(table.permit(*token).cloned())),
@@ -235,7 +235,7 @@ pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
     }
 }
 
-/// Answers a question.
+/// Answers a query.
 pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
     match query {
         Query::Get { name } => {

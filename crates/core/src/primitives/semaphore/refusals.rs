@@ -15,7 +15,7 @@ crate::refusals! {
         /// No semaphore has this name.
         #[error("there is no semaphore `{name}`")]
         NotFound {
-            /// Which semaphore.
+            /// The semaphore.
             name: SemaphoreName,
         } => {
             code: "semaphore.not_found",
@@ -27,11 +27,11 @@ crate::refusals! {
         /// The semaphore has a different number of permits.
         #[error("semaphore `{name}` has {permits} permits, not {given}")]
         PermitsDiffer {
-            /// Which semaphore.
+            /// The semaphore.
             name: SemaphoreName,
-            /// What was given.
+            /// The given value.
             given: u64,
-            /// How many it has.
+            /// Its number of permits.
             permits: u64,
         } => {
             code: "semaphore.permits_differ",
@@ -43,11 +43,11 @@ crate::refusals! {
         /// The token belongs to a permit that has ended.
         #[error("token {given} of semaphore `{name}` is stale: {free} of its permits are free now")]
         StaleToken {
-            /// Which semaphore.
+            /// The semaphore.
             name: SemaphoreName,
-            /// What was given.
+            /// The given value.
             given: Token,
-            /// How many of its permits nobody holds.
+            /// The number of free permits.
             free: u64,
         } => {
             code: "semaphore.stale_token",
@@ -81,9 +81,9 @@ crate::refusals! {
         /// The caller's session ended while it waited for a permit.
         #[error("the session of agent `{agent}` ended while it waited for semaphore `{name}`")]
         SessionEnded {
-            /// Which semaphore.
+            /// The semaphore.
             name: SemaphoreName,
-            /// Whose session.
+            /// The agent whose session ended.
             agent: AgentId,
         } => {
             code: "semaphore.session_ended",

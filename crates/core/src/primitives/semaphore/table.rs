@@ -1,4 +1,4 @@
-//! The facts about semaphores.
+//! The table of semaphores.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -14,40 +14,39 @@ use crate::time::Timestamp;
 use crate::waiting::wait::Wait;
 use crate::waiting::wait_queue::{self, WaitQueues};
 
-/// Somebody who waits for a permit.
+/// A call that waits for a permit.
 pub type Waiter = wait_queue::Waiter<SemaphoreName>;
 
-/// Every semaphore, who holds its permits, and who waits for one. Changes only by
-/// `Table::evolve` and `Table::undo`.
+/// All semaphores, their permits and their wait queues. Changes only by `Table::evolve` and
+/// `Table::undo`.
 #[derive(Default)]
 pub struct Table {
     records: BTreeMap<SemaphoreName, Record>,
-    // Those that nobody holds a permit of: the first to be forgotten stands first.
+    // Semaphores without holders: the first to be forgotten comes first.
     idle: BTreeSet<(Timestamp, SemaphoreName)>,
     permits: BTreeMap<Token, Permit>,
-    // How many permits of each are held.
+    // The number of held permits of each.
     taken: BTreeMap<SemaphoreName, u64>,
     by_name: BTreeSet<(SemaphoreName, Token)>,
     by_holder: BTreeSet<(AgentId, Token)>,
     ends: BTreeSet<(Timestamp, Token)>,
     wait_queues: WaitQueues<SemaphoreName>,
-    // Not a fact of the log: since when there has been a server to hear a renewal.
+    // Not logged: since when this server has been up to receive renewals.
     awake_since: Timestamp,
 }
 
-/// What outlasts the holders of a semaphore.
+/// The part of a semaphore that outlasts its holders.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// Which semaphore.
+    /// The semaphore.
     pub name: SemaphoreName,
-    /// How many may hold a permit at a time.
+    /// The number of permits.
     pub permits: u64,
-    /// When it was made, or a permit last came back.
+    /// When it was created, or a permit was last returned.
     pub idle_since: Timestamp,
 }
 
-/// A semaphore, and with it a permit and a waiter, as they were before a change: how to take it
-/// back.
+/// How to undo one change: the previous semaphore, permit and waiter.
 pub struct Undo {
     name: SemaphoreName,
     record: Option<Record>,
@@ -177,7 +176,7 @@ impl primitive::Table for Table {
 }
 
 impl Table {
-    /// Puts everything in its place; what was there before.
+    /// Applies a change in either direction; returns how to undo it.
     fn replace(&mut self, after: Undo) -> Undo {
         let Undo { name, record, permit, wait } = after;
         let before = self.records.remove(&name);
@@ -217,7 +216,8 @@ impl Table {
         before
     }
 
-    /// When a permit ends. There must have been a server to hear a renewal for as long as it lasts.
+    /// When a permit expires. Time without a server does not count, because no renewal could
+    /// arrive.
     fn end(&self, permit: &Permit) -> Timestamp {
         permit.expires_at.max(self.awake_since.after(permit.ttl_ms))
     }
@@ -232,12 +232,12 @@ impl Table {
         self.records.is_empty()
     }
 
-    /// How many permits a semaphore has; none if it is unknown.
+    /// The number of permits of a semaphore; none if it is unknown.
     pub fn permits(&self, name: &SemaphoreName) -> Option<u64> {
         self.records.get(name).map(|record| record.permits)
     }
 
-    /// How many of its permits nobody holds.
+    /// The number of free permits.
     pub fn free(&self, name: &SemaphoreName) -> u64 {
         let taken = self.taken.get(name).copied().unwrap_or_default();
         #[cfg(feature = "planted")]
@@ -245,28 +245,28 @@ impl Table {
         self.permits(name).unwrap_or_default().saturating_sub(taken)
     }
 
-    /// The semaphore that nobody has held a permit of for longest.
+    /// The semaphore that has been idle longest.
     pub fn longest_idle(&self) -> Option<&SemaphoreName> {
         self.idle.first().map(|(_, name)| name)
     }
 
-    /// The permit that is held under a token.
+    /// The permit with this token.
     pub fn permit(&self, token: Token) -> Option<&Permit> {
         self.permits.get(&token)
     }
 
-    /// How many permits are held.
+    /// The number of held permits.
     pub fn held(&self) -> usize {
         self.permits.len()
     }
 
-    /// What an agent holds, oldest first.
+    /// The permits of an agent, oldest first.
     pub fn permits_of(&self, agent: &AgentId) -> impl Iterator<Item = &Permit> {
         let tokens = self.by_holder.range((agent.clone(), Token(0))..);
         tokens.take_while(move |(holder, _)| holder == agent).map(|(_, token)| &self.permits[token])
     }
 
-    /// Names in order, after one of them.
+    /// Names in order, after this one.
     pub fn after(&self, cursor: Option<&SemaphoreName>) -> impl Iterator<Item = &SemaphoreName> {
         let from = cursor.map_or(Bound::Unbounded, Bound::Excluded);
         self.records.range::<SemaphoreName, _>((from, Bound::Unbounded)).map(|(name, _)| name)
@@ -286,33 +286,33 @@ impl Table {
         })
     }
 
-    /// Everybody who waits for a permit of a semaphore, the first in line first.
+    /// All calls that wait for a permit of a semaphore, in order of arrival.
     pub fn line(&self, name: &SemaphoreName) -> impl Iterator<Item = &Waiter> {
         self.wait_queues.of(name)
     }
 
-    /// Somebody who waits.
+    /// A waiting call.
     pub fn waiter(&self, id: WaitId) -> Option<&Waiter> {
         self.wait_queues.get(id)
     }
 
-    /// Everybody who waits, in order of arrival.
+    /// All waiting calls, in order of arrival.
     pub fn waits(&self) -> impl ExactSizeIterator<Item = &Waiter> {
         self.wait_queues.all()
     }
 
-    /// The calls of an agent that wait, in order of arrival.
+    /// The waiting calls of an agent, in order of arrival.
     pub fn waits_of(&self, agent: &AgentId) -> impl Iterator<Item = &Waiter> {
         self.wait_queues.of_agent(agent)
     }
 
-    /// Permits whose time is over.
+    /// Expired permits.
     pub fn overdue_permits(&self, now: Timestamp) -> impl Iterator<Item = &Permit> {
         let over = self.ends.iter().take_while(move |(moment, _)| *moment <= now);
         over.map(|(_, token)| &self.permits[token])
     }
 
-    /// Calls whose time is over.
+    /// Waiting calls that have timed out.
     pub fn overdue_waits(&self, now: Timestamp) -> impl Iterator<Item = &Waiter> {
         self.wait_queues.overdue(now)
     }

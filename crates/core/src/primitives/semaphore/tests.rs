@@ -43,7 +43,7 @@ scenarios! {
         (0, "bob", "semaphore.acquire gpu permits=9999",  "refused semaphore.permits_differ"),
         (0, "bob", "semaphore.acquire gpu permits=0",     "refused semaphore.out_of_range"),
         (0, "ada", "semaphore.release gpu token=1",       "semaphore.released gpu token=1"),
-        // What was said once holds although nobody has a permit.
+        // The number of permits stays although no permit is held.
         (0, "bob", "semaphore.acquire gpu permits=1",     "refused semaphore.permits_differ"),
         (0, "bob", "semaphore.acquire gpu",               "semaphore.acquired gpu by bob token=3"),
         (0, "bob", "semaphore.acquire gpu",               "semaphore.acquired gpu by bob token=4"),
@@ -92,7 +92,7 @@ scenarios! {
         (0,   "eve", "semaphore.acquire gpu wait_ms=1000",
             "semaphore.queued gpu by eve call=3 until 1000; call 3 waits"),
         (100, "ada", "time",     "semaphore.gave_up gpu by bob call=2 Timeout; call 2: null"),
-        // The wait and the permit end at the same moment: the wait first.
+        // The wait and the permit end at the same time: the wait ends first.
         (1000, "ada", "time",
             "semaphore.gave_up gpu by eve call=3 Timeout; semaphore.expired gpu token=1; \
              call 3: null"),
@@ -171,7 +171,7 @@ scenarios! {
         (0, "ada", "semaphore.acquire a ttl_ms=86400001", "refused semaphore.out_of_range"),
         (0, "ada", "semaphore.acquire a wait_ms=3600001", "refused semaphore.out_of_range"),
         (0, "ada", "many 497 semaphore.acquire b",        "497 semaphore.acquired"),
-        // What an agent waits for counts as held: it will be, without another question.
+        // Waits count as holds, because they become holds without another check.
         (0, "ada", "semaphore.acquire a wait_ms=9",
             "semaphore.queued a by ada call=4 until 9; call 4 waits"),
         (0, "ada", "semaphore.acquire b",                 "refused semaphore.too_many"),
@@ -180,7 +180,7 @@ scenarios! {
     ]
 }
 
-/// A space with as many semaphores as there may be, the first of which was left first.
+/// A space with the maximum number of semaphores, of which the first has been idle longest.
 fn full(release: bool) -> World {
     let mut space = Space::default();
     for number in 0..limits::SEMAPHORES_MAX {
@@ -205,7 +205,7 @@ fn full(release: bool) -> World {
 fn the_one_that_is_idle_longest_makes_room() {
     let mut world = full(true);
     world.check(&[
-        // Used again, it is no longer the one that was left first.
+        // It was used again, so it is no longer the one that has been idle longest.
         (20_000, "ada", "semaphore.acquire s00000", "semaphore.acquired s00000 by ada token=20001"),
         (
             20_000,

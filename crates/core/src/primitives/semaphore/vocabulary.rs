@@ -1,4 +1,4 @@
-//! The words of semaphores.
+//! Commands, queries, replies and events of semaphores.
 
 use serde::{Deserialize, Serialize};
 

@@ -17,7 +17,7 @@ use crate::state::merge::{self, Merge, MergeError, Patch};
 use crate::storage;
 use crate::time::Timestamp;
 
-/// What shared state has to know of its neighbours.
+/// The other tables, as far as shared state reads them.
 pub trait View {
     /// The rules of a namespace; none if there is no such namespace.
     fn rules(&self, namespace: &NamespaceName) -> Option<&Rules>;
@@ -25,11 +25,11 @@ pub trait View {
     fn has_session(&self, agent: &AgentId) -> bool;
 }
 
-/// What to answer once the events have happened.
+/// Which reply to build once the events are applied.
 pub enum Answer {
-    /// The entry that the one event is about, as it is then, with these warnings.
+    /// The entry of the one event, as it is then, with these warnings.
     Written(Vec<Warning>),
-    /// This.
+    /// This reply.
     Reply(Reply),
 }
 
@@ -59,9 +59,9 @@ impl primitive::Rules for Table {
     }
 }
 
-/// Decides a command against the table as it is: what must happen is handed over, none if nothing
-/// changes, and what the caller is told once it has is the answer. If it is refused, what was
-/// handed over means nothing.
+/// Decides a command against the current table. The events are passed to `happen`, none if nothing
+/// changes; the reply is built once they are applied. If the command is refused, they must be
+/// discarded.
 #[inline]
 pub fn decide(
     table: &Table,
@@ -135,7 +135,7 @@ fn patch(
     let before = current.map(|entry| Json::trusted(entry.value()));
     let value = merge::patch(before.as_ref(), &patch)
         .map_err(|reason| merge_failed(table, &namespace, &key, reason, current))?;
-    // A patched entry keeps its end: counting in a key that expires must not make it immortal.
+    // A patched entry keeps its expiry: incrementing a counter must not make it permanent.
     let (expires_at, bound_to) = match current {
         Some(_) => table.ending(&namespace, &key),
         None => (expiry(rules.ttl_ms, stamp.now)?, None),
@@ -180,7 +180,7 @@ fn transfer(
         view.rules(namespace).ok_or_else(unknown)
     };
     let (source_rules, target_rules) = (rules(&from_namespace)?, rules(&to_namespace)?);
-    // Each moved entry makes two events.
+    // Each moved entry causes two events.
     let max = limits::BATCH_EVENTS_MAX / 2;
     let count = keys.as_ref().map_or(table.count(&from_namespace), Vec::len);
     if count > max {
@@ -259,7 +259,7 @@ fn removed<'a>(
     Answer::Reply(Reply::Done)
 }
 
-/// A write whose conditions hold; what remains are the demands on the value itself.
+/// A write whose conditions hold; the value itself is still to be checked.
 struct Write {
     namespace: NamespaceName,
     key: Key,
@@ -433,7 +433,7 @@ fn expiry(ttl_ms: Option<u64>, now: Timestamp) -> Result<Option<Timestamp>, Reje
     }
 }
 
-/// A flat map of plain fields survives a hand-off; nested documents tend to be misread.
+/// A flat object survives a hand-off; nested documents tend to be misread.
 fn warn_if_nested(key: &Key, value: &Json) -> Vec<Warning> {
     let is_compound = |value: &serde_json::Value| value.is_object() || value.is_array();
     let is_nested = |value: &serde_json::Value| match value.as_array() {

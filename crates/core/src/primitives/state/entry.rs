@@ -1,4 +1,4 @@
-//! An entry as callers see it: immutable, cheap to clone, independent of the table it came from.
+//! An entry as callers see it: immutable, cheap to clone, independent of its table.
 
 use std::fmt;
 
@@ -17,11 +17,11 @@ pub struct Entry {
     packed: storage::Entry,
     namespace: NamespaceName,
     updated_by: AgentId,
-    // Most have none of it, and answers are moved about a lot.
+    // Boxed, since most entries have none of it and answers are moved often.
     special: Option<Box<Special>>,
 }
 
-/// What few entries have.
+/// Fields that few entries have.
 #[derive(Clone, Default)]
 struct Special {
     expires_at: Option<Timestamp>,
@@ -136,7 +136,7 @@ impl Entry {
         text
     }
 
-    /// Whether it has more than the usual fields.
+    /// Whether it has any of the rare fields.
     pub(crate) fn is_special(&self) -> bool {
         self.special.is_some()
     }
@@ -144,7 +144,7 @@ impl Entry {
 
 impl PartialEq for Entry {
     fn eq(&self, other: &Self) -> bool {
-        // Not the packed bytes: the author's number in them means something to one table only.
+        // Not the packed bytes: the number of the author is only valid within one table.
         self.namespace == other.namespace
             && self.key() == other.key()
             && self.value() == other.value()

@@ -1,4 +1,4 @@
-//! Merges and patches: how a written value combines with the one that is there.
+//! Merges and patches: how a written value combines with the existing one.
 //!
 //! | form         | does                                        | if absent  | needs there     |
 //! |--------------|---------------------------------------------|------------|-----------------|
@@ -10,24 +10,24 @@
 //! | `increment`  | adds a number                               | as on `0`  | a number        |
 //! | `max`        | keeps the larger number, at a tie the old   | the number | a number        |
 //!
-//! A rule ([`Merge`]) says which form a plain write takes; two rules are no form: `last_write_wins`
-//! takes what is written, `reject` refuses to replace a value by another.
+//! A rule ([`Merge`]) defines the form of a plain write. Two rules are not forms: `last_write_wins`
+//! takes the written value, `reject` refuses to replace a value with another.
 //!
 //! Invariants:
 //!
-//! 1. Pure: the same two values give the same bytes, everywhere and always.
-//! 2. What needs no change keeps its bytes: the elements of lists, the winner of `max`, the value
-//!    under `reject`. What `merge` and `json_patch` make is encoded anew, with sorted keys, since
-//!    `serde_json` keeps them sorted unless the program around Baton switches that off.
-//! 3. Values are the same if [`Json::same_value`] says so: to `union`, to `reject` and to the
-//!    `test` of a JSON Patch.
-//! 4. Integers are exact. A sum that needs more than 64 bits is refused, not rounded. As soon as
-//!    one of the two is a fraction the sum is a double, and must be finite.
-//! 5. No result nests deeper than [`DEPTH_MAX`], and no step on the way to it does.
+//! 1. Pure: the same two values always give the same bytes.
+//! 2. Unchanged parts keep their bytes: the elements of lists, the winner of `max`, the value under
+//!    `reject`. Results of `merge` and `json_patch` are encoded anew, with sorted keys, since
+//!    `serde_json` sorts them unless the program that embeds Baton disables that.
+//! 3. [`Json::same_value`] defines equality: for `union`, for `reject` and for the `test` of a JSON
+//!    Patch.
+//! 4. Integers are exact. A sum that needs more than 64 bits is refused, not rounded. If one of the
+//!    numbers is a fraction the sum is a double, and must be finite.
+//! 5. No result is nested deeper than [`DEPTH_MAX`], and no intermediate value is.
 //!
-//! Deliberately absent: limits on the size of the result, which the caller checks for every value
-//! alike. A JSON Patch alone could outgrow memory before that, by copying copies, so its work is
-//! bounded here.
+//! Deliberately absent: limits on the size of the result, which the caller checks for every value.
+//! Only a JSON Patch could exhaust memory before that, by copying copies, so its work is bounded
+//! here.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -46,8 +46,8 @@ mod tests;
 /// The maximum number of operations in one JSON Patch. Each may shift a whole list by one position.
 pub const PATCH_OPERATIONS_MAX: usize = 256;
 
-/// Most bytes of text that the `copy` operations of one JSON Patch may make in all. Without it a
-/// patch of forty lines, each copying the whole document into itself, would fill any memory.
+/// The maximum total size of what the `copy` operations of one JSON Patch copy. Without it, a patch
+/// of forty lines that each copy the whole document into itself would exhaust any memory.
 pub const PATCH_COPIED_BYTES_MAX: usize = 1 << 20;
 
 /// How the server combines a written value with the existing one.
@@ -211,7 +211,7 @@ fn merge_fields(current: Option<&Json>, operand: &Json) -> Result<Json, MergeErr
     Json::of(&value).map_err(|error| unstorable(&error))
 }
 
-/// Results are made of sound parts, so that depth is all that can be wrong with them.
+/// The parts are valid, so that only the depth of a result can be wrong.
 fn unstorable(error: &JsonError) -> MergeError {
     assert!(matches!(error, JsonError::TooDeep { .. }), "sound values combine soundly: {error}");
     MergeError::TooDeep { depth_max: DEPTH_MAX }
@@ -241,12 +241,12 @@ fn apply_operations(current: Option<&Json>, operand: &Json) -> Result<Json, Merg
 
 fn apply_operation(value: &mut Value, operation: &PatchOperation) -> Result<(), String> {
     if let PatchOperation::Test(test) = operation {
-        // Done here because the library takes 1 and 1.0 for different.
+        // Done here because the library treats 1 and 1.0 as different.
         let found = value.pointer(test.path.as_str()).ok_or("there is nothing at `path`")?;
         let same = value_order(found, &test.value).is_eq();
         return if same { Ok(()) } else { Err("the tested value is another".into()) };
     }
-    // Without undo: a patch that fails is thrown away together with the value it worked on.
+    // Without rollback: if a patch fails, the value it worked on is discarded.
     json_patch::patch_unsafe(value, std::slice::from_ref(operation)).map_err(|error| {
         match error.kind {
             json_patch::PatchErrorKind::InvalidPointer => "there is nothing at `path`".into(),
@@ -256,8 +256,9 @@ fn apply_operation(value: &mut Value, operation: &PatchOperation) -> Result<(), 
     })
 }
 
-/// Refuses an operation that would put a value too deep, before it is put there: by copying a value
-/// into itself a few times, a patch would make one too deep even to be dropped.
+/// Refuses an operation that would create a value that is too deep, before it is executed: by
+/// copying a value into itself a few times, a patch could create one that is too deep even to be
+/// dropped.
 fn check_depth(value: &Value, operation: &PatchOperation) -> Result<(), MergeError> {
     let placed = match operation {
         PatchOperation::Add(add) => Some(&add.value),
@@ -305,14 +306,14 @@ fn union(current: Option<&Json>, operand: &Json) -> Result<Json, MergeError> {
     joined(inner, &new.join(","))
 }
 
-/// The elements of a list, as the text of each.
+/// The elements of a list, as texts.
 fn elements(list: &Json) -> Vec<Json> {
     let raw: Vec<&RawValue> =
         serde_json::from_str(list.as_str()).expect("the caller saw that it is a list");
     raw.into_iter().map(|element| Json::trusted(element.get().as_bytes())).collect()
 }
 
-/// A value that sorts by what it means, so that looking for one among many need not try each.
+/// A value ordered by meaning, so that membership in a large set is found quickly.
 struct ByMeaning(Value);
 
 impl Ord for ByMeaning {
@@ -335,13 +336,13 @@ impl PartialEq for ByMeaning {
 
 impl Eq for ByMeaning {}
 
-/// What stands between the brackets, nothing if the list is empty.
+/// The text between the brackets, empty if the list is empty.
 fn list_inner(list: &Json) -> Result<&str, MergeError> {
     let inner = list.as_str().strip_prefix('[').and_then(|text| text.strip_suffix(']'));
     inner.map(str::trim_ascii).ok_or(MergeError::NotA { expected: LIST, found: kind(list) })
 }
 
-/// Joins the insides of two lists as text, so that elements keep the bytes they came in.
+/// Joins the contents of two lists as text, so that elements keep their bytes.
 fn joined(first: &str, second: &str) -> Result<Json, MergeError> {
     let comma = if first.is_empty() || second.is_empty() { "" } else { "," };
     Json::parse(format!("[{first}{comma}{second}]")).map_err(|error| unstorable(&error))

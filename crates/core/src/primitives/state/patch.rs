@@ -1,4 +1,4 @@
-//! `state.patch`, whose forms are fields of their own.
+//! `state.patch`, whose forms are separate fields.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Questions about entries as they are now.
+//! Queries about current entries.
 
 use super::decide::View;
 use super::table::Table;
@@ -7,7 +7,7 @@ use crate::limits;
 use crate::names::{Key, NamespaceName};
 use crate::numbers::Revision;
 
-/// Answers a question about the present; none if it is about the past.
+/// Answers a query about the present; none if it is about the past.
 pub(super) fn query(
     table: &Table,
     view: &impl View,
@@ -43,7 +43,7 @@ fn get(
     }
 }
 
-/// The page size that is asked for, if it makes sense.
+/// The requested page size, if it is valid.
 pub fn page_limit(limit: Option<usize>) -> Result<usize, Rejection> {
     match limit {
         None => Ok(limits::PAGE_DEFAULT),
@@ -96,12 +96,12 @@ fn snapshot_page(
     Ok(Reply::Entries(Page { revision, entries, cursor }))
 }
 
-/// Where a page over several namespaces ended.
+/// The cursor of a page over several namespaces.
 pub fn cursor_of_place(entry: &Entry) -> String {
     format!("{}/{}", entry.namespace(), entry.key())
 }
 
-/// Reads back what [`cursor_of_place`] wrote. A namespace has no `/` in its name.
+/// Parses the output of [`cursor_of_place`]. The name of a namespace has no `/`.
 pub fn place_of_cursor(cursor: &str) -> Result<(NamespaceName, Key), Rejection> {
     let bad = || Rejection::BadCursor { given: cursor.chars().take(80).collect() };
     let (namespace, key) = cursor.split_once('/').ok_or_else(bad)?;

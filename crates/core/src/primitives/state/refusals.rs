@@ -16,9 +16,9 @@ crate::refusals! {
         /// There is no entry with this key.
         #[error("there is no entry `{key}` in namespace `{namespace}`")]
         NotFound {
-            /// Where it was looked for.
+            /// The namespace.
             namespace: NamespaceName,
-            /// Which key.
+            /// The key.
             key: Key,
         } => {
             code: "state.not_found",
@@ -32,7 +32,7 @@ crate::refusals! {
         /// The namespace does not exist.
         #[error("there is no namespace `{namespace}`")]
         UnknownNamespace {
-            /// Which.
+            /// The namespace.
             namespace: NamespaceName,
         } => {
             code: "state.unknown_namespace",
@@ -48,11 +48,11 @@ crate::refusals! {
             .entry.as_ref().map_or(0, |entry| entry.version().0)
         )]
         VersionConflict {
-            /// Where.
+            /// The namespace.
             namespace: NamespaceName,
-            /// Which key.
+            /// The key.
             key: Key,
-            /// What the caller expected; 0 means absent.
+            /// The expected version; 0 means absent.
             expected: Version,
             /// The entry that is there.
             entry: Option<Box<Entry>>,
@@ -83,9 +83,9 @@ crate::refusals! {
         /// The entry does not have the expected value.
         #[error("entry `{key}` in `{namespace}` does not have the expected value")]
         ValueConflict {
-            /// Where.
+            /// The namespace.
             namespace: NamespaceName,
-            /// Which key.
+            /// The key.
             key: Key,
             /// The entry that is there.
             entry: Option<Box<Entry>>,
@@ -117,11 +117,11 @@ crate::refusals! {
             "value of `{key}` does not satisfy the schema of `{namespace}`: {reason} at `{path}`"
         )]
         Schema {
-            /// Where.
+            /// The namespace.
             namespace: NamespaceName,
-            /// Which key.
+            /// The key.
             key: Key,
-            /// JSON Pointer to the part that is wrong.
+            /// JSON Pointer to the invalid part.
             path: String,
             /// What is wrong with it.
             reason: String,
@@ -135,11 +135,11 @@ crate::refusals! {
         /// The value is too large.
         #[error("value of `{key}` has {bytes} bytes; the limit is {bytes_max}")]
         ValueTooLarge {
-            /// Which key.
+            /// The key.
             key: Key,
-            /// How large it is.
+            /// Its size.
             bytes: usize,
-            /// How large it may be.
+            /// The maximum size.
             bytes_max: usize,
         } => {
             code: "state.value_too_large",
@@ -152,11 +152,11 @@ crate::refusals! {
         /// The patch or merge rule does not apply to the current value.
         #[error("cannot change `{key}` in `{namespace}`: {reason}")]
         PatchFailed {
-            /// Where.
+            /// The namespace.
             namespace: NamespaceName,
-            /// Which key.
+            /// The key.
             key: Key,
-            /// Why not.
+            /// The reason.
             reason: MergeError,
         } => {
             code: "state.patch_failed",
@@ -170,11 +170,11 @@ crate::refusals! {
         /// The time to live is out of range.
         #[error("ttl_ms must be between {min} and {max}, not {given}")]
         TtlOutOfRange {
-            /// What was given.
+            /// The given value.
             given: u64,
-            /// The least.
+            /// The minimum.
             min: u64,
-            /// The most.
+            /// The maximum.
             max: u64,
         } => {
             code: "state.ttl_out_of_range",
@@ -186,7 +186,7 @@ crate::refusals! {
         /// An ephemeral entry needs a session to be bound to.
         #[error("agent `{agent}` has no session to bind an ephemeral entry to")]
         NoSession {
-            /// Which agent.
+            /// The agent.
             agent: AgentId,
         } => {
             code: "state.no_session",
@@ -198,7 +198,7 @@ crate::refusals! {
         /// The agent has too many ephemeral entries.
         #[error("agent `{agent}` has too many ephemeral entries (limit {max})")]
         TooManyEphemeral {
-            /// Which agent.
+            /// The agent.
             agent: AgentId,
             /// The limit.
             max: usize,
@@ -213,9 +213,9 @@ crate::refusals! {
         /// The entry has reached the last version number.
         #[error("entry `{key}` in `{namespace}` has reached the last version number")]
         VersionsExhausted {
-            /// Where.
+            /// The namespace.
             namespace: NamespaceName,
-            /// Which key.
+            /// The key.
             key: Key,
         } => {
             code: "state.versions_exhausted",
@@ -226,7 +226,7 @@ crate::refusals! {
         /// The source and the target of a transfer are the same.
         #[error("the source and the target of the transfer are both `{namespace}`")]
         SameNamespace {
-            /// Which.
+            /// The namespace.
             namespace: NamespaceName,
         } => {
             code: "state.same_namespace",
@@ -239,7 +239,7 @@ crate::refusals! {
         TransferTooLarge {
             /// How many there are.
             entries: usize,
-            /// How many may be.
+            /// The maximum number.
             max: usize,
         } => {
             code: "state.transfer_too_large",
@@ -250,9 +250,9 @@ crate::refusals! {
         /// The page size is out of range.
         #[error("limit must be between 1 and {max}, not {given}")]
         LimitOutOfRange {
-            /// What was given.
+            /// The given value.
             given: usize,
-            /// The most.
+            /// The maximum.
             max: usize,
         } => {
             code: "state.limit_out_of_range",
@@ -264,7 +264,7 @@ crate::refusals! {
         /// The cursor is invalid.
         #[error("the cursor `{given}` was not returned by this query")]
         BadCursor {
-            /// What was given.
+            /// The given value.
             given: String,
         } => {
             code: "state.bad_cursor",

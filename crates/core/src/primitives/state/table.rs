@@ -1,4 +1,4 @@
-//! The facts of shared state: what is there now, when it ends, and with whom.
+//! The table of shared state: current entries, their expiry, and the sessions they are bound to.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -16,7 +16,7 @@ use crate::time::Timestamp;
 
 type EntryKey = (NamespaceName, Key);
 
-/// Every entry of a workspace. Changes only by `Table::evolve`, [`Table::forget`] and
+/// All entries of a workspace. Changes only by `Table::evolve`, [`Table::forget`] and
 /// `Table::undo`.
 #[derive(Default)]
 pub struct Table {
@@ -27,39 +27,39 @@ pub struct Table {
     expiring: BTreeSet<(Timestamp, EntryKey)>,
     bound: BTreeMap<AgentId, BTreeSet<EntryKey>>,
     last_removal: Revision,
-    // Namespaces that went while a capture was reading them.
+    // Namespaces that were deleted while a capture was reading them.
     departed: BTreeMap<NamespaceName, Entries>,
 }
 
-/// When and with whom an entry goes; most entries have neither.
+/// When an entry expires, and the session it is bound to; most entries have neither.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ending {
-    /// When it goes by itself.
+    /// When it expires.
     pub expires_at: Option<Timestamp>,
-    /// The agent with whose session it goes.
+    /// The agent whose session it is bound to.
     pub bound_to: Option<AgentId>,
 }
 
-/// How to take back one change.
+/// How to undo one change.
 pub enum Undo {
-    /// An entry, as it was.
+    /// An entry: its previous state.
     Entry {
-        /// Where.
+        /// The namespace.
         namespace: NamespaceName,
-        /// Which key.
+        /// The key.
         key: Key,
-        /// What was there.
+        /// The previous state.
         before: Before,
     },
-    /// A whole namespace, as it was.
+    /// A deleted namespace: its previous state.
     Namespace {
-        /// Which.
+        /// The namespace.
         namespace: NamespaceName,
         /// Its entries.
         entries: Box<Entries>,
         /// Their endings.
         endings: Vec<(EntryKey, Ending)>,
-        /// The revision of the last removal before.
+        /// The previous value of `last_removal`.
         last_removal: Revision,
     },
 }
@@ -70,24 +70,24 @@ pub struct Facts {
     pub last_removal: Revision,
     /// Authors of entries, by number.
     pub authors: Vec<AgentId>,
-    /// When and with whom entries go.
+    /// When entries expire, and with which session.
     pub endings: Vec<(NamespaceName, Key, Ending)>,
 }
 
-/// What a fact about an entry has replaced.
+/// What an event about an entry replaced.
 pub struct Before {
-    /// What was there.
+    /// The previous entry.
     entry: Option<storage::Entry>,
-    /// When it would have ended.
+    /// Its previous ending.
     ending: Option<Ending>,
-    /// How many authors there were.
+    /// The previous number of authors.
     authors: usize,
-    /// The revision of the last removal before.
+    /// The previous value of `last_removal`.
     last_removal: Revision,
 }
 
 impl Before {
-    /// How to take the fact back, for whoever may have to.
+    /// How to undo the event.
     pub fn undo(self, event: &Event) -> Undo {
         let (namespace, key) = event.entry_key();
         Undo::Entry { namespace: namespace.clone(), key: key.clone(), before: self }
@@ -114,7 +114,7 @@ impl primitive::Table for Table {
                     Some(entry) => entries.put(entry),
                     None => entries.remove(key.as_str()),
                 };
-                // The namespace may have come with the change that is taken back.
+                // The namespace may have been added by the change that is undone.
                 if entries.is_empty() && !entries.is_capturing() {
                     self.by_namespace.remove(&namespace);
                 }
@@ -187,7 +187,7 @@ impl primitive::Table for Table {
 }
 
 impl Table {
-    /// Applies a fact, and returns what is needed to take it back.
+    /// Applies an event; returns what is needed to undo it.
     pub fn apply(&mut self, event: &Event, moment: &Moment<'_>) -> Before {
         let (namespace, key) = event.entry_key();
         let last_removal = self.last_removal;
@@ -220,7 +220,7 @@ impl Table {
         Before { entry, ending, authors, last_removal }
     }
 
-    /// Adds the entries that a snapshot holds beside the facts.
+    /// Adds the entries of a snapshot, which are stored apart from the facts.
     pub fn restore_entries(&mut self, namespaces: Vec<(NamespaceName, Entries)>) {
         self.by_namespace = namespaces.into_iter().collect();
     }
@@ -231,7 +231,7 @@ impl Table {
             assert!(entry.revision() <= revision.0, "no entry is newer than its workspace");
         }
     }
-    /// Drops all entries of a namespace that is no more.
+    /// Removes all entries of a deleted namespace.
     pub fn forget(&mut self, namespace: &NamespaceName, revision: Revision) -> Option<Undo> {
         let entries = self.by_namespace.remove(namespace)?;
         let places: Vec<EntryKey> =
@@ -242,7 +242,7 @@ impl Table {
         });
         let endings = endings.collect();
         let last_removal = self.last_removal;
-        // An empty shelf is no fact: whether there is one depends on what was refused before.
+        // An empty map does not count: whether there is one depends on refused writes.
         if !entries.is_empty() {
             self.last_removal = revision;
         }
@@ -250,14 +250,14 @@ impl Table {
         Some(Undo::Namespace { namespace, entries, endings, last_removal })
     }
 
-    /// The version of an entry, 0 if there is none; nothing if any entry ends by itself, or if the
-    /// namespace has never had one.
+    /// The version of an entry, 0 if it does not exist. None if any entry expires or is bound to a
+    /// session, or if the namespace never had an entry: then the fast path does not apply.
     pub(crate) fn fast_version(&self, namespace: &NamespaceName, key: &str) -> Option<u32> {
         let entries = self.by_namespace.get(namespace).filter(|_| self.endings.is_empty())?;
         Some(entries.get(key).map_or(0, storage::Entry::version))
     }
 
-    /// Puts an entry of which [`Table::fast_version`] has told the version before.
+    /// Writes an entry whose version was read with [`Table::fast_version`].
     pub(crate) fn fast_put(
         &mut self,
         namespace: &NamespaceName,
@@ -274,7 +274,7 @@ impl Table {
         Entry::new(packed, namespace.clone(), moment.agent.clone())
     }
 
-    /// An entry, if it is there and no entry ends by itself.
+    /// An entry, if it exists and no entry expires or is bound to a session.
     pub(crate) fn fast_get(&self, namespace: &str, key: &str) -> Option<Entry> {
         let (namespace, entries) =
             self.by_namespace.get_key_value(namespace).filter(|_| self.endings.is_empty())?;
@@ -327,7 +327,7 @@ impl Table {
         before
     }
 
-    /// An entry as the table keeps it.
+    /// An entry as the table stores it.
     pub fn packed(&self, namespace: &NamespaceName, key: &Key) -> Option<&storage::Entry> {
         self.by_namespace.get(namespace)?.get(key.as_str())
     }
@@ -342,8 +342,8 @@ impl Table {
         self.find_all([name]).pop()?
     }
 
-    /// Several of them, in order. Neighbours are of one namespace as a rule, so that it need not be
-    /// looked for anew.
+    /// Several entries, in order. Neighbours are usually in the same namespace, which is then
+    /// looked up once.
     pub fn find_all<'a>(&self, names: impl IntoIterator<Item = &'a KeyName>) -> Vec<Option<Entry>> {
         let mut last: Option<(&NamespaceName, &Entries)> = None;
         let find = |name: &KeyName| {
@@ -358,7 +358,7 @@ impl Table {
         names.into_iter().map(find).collect()
     }
 
-    /// What the table keeps, as callers see it.
+    /// A stored entry, as callers see it.
     pub fn shown(&self, namespace: &NamespaceName, packed: &storage::Entry) -> Entry {
         let author = self.authors.name(packed.author()).clone();
         let entry = Entry::new(packed.clone(), namespace.clone(), author);
@@ -370,7 +370,7 @@ impl Table {
         entry.ending(expires_at, bound_to.is_some())
     }
 
-    /// When and with whom an entry goes.
+    /// When an entry expires, and the session it is bound to.
     pub fn ending(
         &self,
         namespace: &NamespaceName,
@@ -412,7 +412,7 @@ impl Table {
             .filter(|entry| list.wants(entry.key()))
     }
 
-    /// Every entry after a place, by namespace and key.
+    /// Every entry after this one, by namespace and key.
     pub fn everything<'a>(
         &'a self,
         only: Option<&'a NamespaceName>,
@@ -432,28 +432,28 @@ impl Table {
             })
     }
 
-    /// What is due to expire, in order of time.
+    /// Entries that are due to expire, by time.
     pub fn due(&self, now: Timestamp) -> impl Iterator<Item = (&NamespaceName, &Key)> {
         let due = self.expiring.iter().take_while(move |(moment, _)| *moment <= now);
         due.map(|(_, (namespace, key))| (namespace, key))
     }
 
-    /// What goes with the session of an agent.
+    /// The entries that are bound to the session of an agent.
     pub fn bound_to(&self, agent: &AgentId) -> impl Iterator<Item = (&NamespaceName, &Key)> {
         self.bound.get(agent).into_iter().flatten().map(|(namespace, key)| (namespace, key))
     }
 
-    /// The revision at which something was last removed: what a key's absence may depend on.
+    /// The revision of the last removal, on which the absence of a key may depend.
     pub fn last_removal(&self) -> Revision {
         self.last_removal
     }
 
-    /// The tables of the namespaces, for a snapshot.
+    /// The entries of each namespace, for a snapshot.
     pub fn namespaces(&self) -> impl Iterator<Item = (&NamespaceName, &Entries)> {
         self.by_namespace.iter()
     }
 
-    /// Begins an exact picture of all entries as they are now; see [`Entries::begin_capture`].
+    /// Begins a consistent capture of all current entries; see [`Entries::begin_capture`].
     pub fn begin_capture(&mut self) -> Vec<NamespaceName> {
         self.by_namespace.values_mut().for_each(Entries::begin_capture);
         self.by_namespace.keys().cloned().collect()
@@ -472,7 +472,7 @@ impl Table {
         captured
     }
 
-    /// Gives up a capture.
+    /// Aborts a capture.
     pub fn abort_capture(&mut self) {
         self.departed.clear();
         let capturing = self.by_namespace.values_mut().filter(|entries| entries.is_capturing());
@@ -489,7 +489,7 @@ impl Table {
         self.endings.iter().map(|((namespace, key), ending)| (namespace, key, ending))
     }
 
-    /// About how many bytes the entries take.
+    /// The approximate size of the entries in bytes.
     pub fn bytes(&self) -> usize {
         self.by_namespace.values().map(Entries::bytes).sum()
     }

@@ -365,7 +365,7 @@ scenarios! {
 #[test]
 fn every_refusal_is_reached() {
     let elsewhere = [
-        // Answered by whoever keeps the past.
+        // Answered by the engine, which has the history.
         "state.key_without_namespace",
         // Reached below.
         "state.transfer_too_large",
@@ -403,7 +403,7 @@ fn a_transfer_fits_into_one_batch() {
     ]);
 }
 
-/// A space with one entry that cannot be counted further.
+/// A space with one entry that has the maximum version.
 fn worn() -> World {
     let head = Head { revision: 1, time_ms: 1, version: u32::MAX, author: 0 };
     let entry = storage::Entry::new(head, "a", b"1");

@@ -1,4 +1,4 @@
-//! The words of shared state.
+//! Commands, queries, replies and events of shared state.
 
 use serde::{Deserialize, Serialize};
 
@@ -436,7 +436,7 @@ pub struct Source {
 impl primitive::Command for Command {}
 
 impl Event {
-    /// The variant behind the last word of a type: one event may have several types.
+    /// The variant of a type's last word: one event may have several types.
     pub(crate) fn variant(word: &str) -> &str {
         match word {
             "patched" | "transferred" => "set",

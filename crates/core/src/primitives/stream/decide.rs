@@ -13,30 +13,30 @@ use crate::space::stamp::Stamp;
 use crate::space::{Happening, ReplyPlan as SpacePlan, Space};
 use crate::waiting::wait::Left;
 
-/// Events that must happen, and what the answer is about.
+/// The events of a command, and how to build its reply.
 pub struct Decided {
-    /// What happens. Empty means that nothing changes.
+    /// The events. Empty if nothing changes.
     pub events: Vec<Event>,
-    /// What is only told to those who watch.
+    /// Events that are only delivered to watches.
     pub live: Option<Event>,
-    /// What to answer with, as it is after the events.
+    /// Which reply to build once the events are applied.
     pub plan: ReplyPlan,
 }
 
-/// What an answer is about.
+/// Which reply to build.
 pub enum ReplyPlan {
     /// A stream.
     Stream(StreamName),
-    /// This.
+    /// This reply.
     Reply(Reply),
     /// The call waits: it is answered later.
     Later,
-    /// Nobody asked.
+    /// No caller waits for a reply.
     Done,
 }
 
 impl ReplyPlan {
-    /// What to tell the caller; nothing yet if the call waits.
+    /// The reply to the caller; none yet if the call waits.
     pub fn reply(self, table: &Table) -> Option<Reply> {
         Some(match self {
             Self::Stream(name) => {
@@ -84,7 +84,7 @@ impl Rules for Table {
     }
 }
 
-/// Decides a command against the table as it is.
+/// Decides a command against the current table.
 pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided, Rejection> {
     match command {
         Command::Create(create) => self::create(table, create),
@@ -110,7 +110,7 @@ fn create(table: &Table, command: Create) -> Result<Decided, Rejection> {
         let is_alike = present.status == Status::Open
             && (present.kept, present.frames_max, present.bytes_max)
                 == (kept, frames_max, bytes_max);
-        // Whoever wants the same as is there has it.
+        // Creating the same stream again is a no-op.
         if is_alike {
             return Ok(Decided { plan: ReplyPlan::Stream(stream), ..done(Vec::new()) });
         }
@@ -195,7 +195,7 @@ fn receive(table: &Table, command: Receive, stamp: &Stamp) -> Result<Decided, Re
 
 fn close(table: &Table, name: StreamName, reason: Option<String>) -> Result<Decided, Rejection> {
     text_fits("reason", reason.as_ref(), limits::NOTE_BYTES_MAX)?;
-    // What is closed is closed: whoever repeats it is answered alike.
+    // Closing a closed stream again is a no-op.
     if known(table, &name)?.status == Status::Closed {
         return Ok(Decided { plan: ReplyPlan::Stream(name), ..done(Vec::new()) });
     }
@@ -205,7 +205,7 @@ fn close(table: &Table, name: StreamName, reason: Option<String>) -> Result<Deci
 fn delete(table: &Table, name: &StreamName) -> Result<Decided, Rejection> {
     let missing = || Rejection::NotFound { stream: name.clone() };
     let shown = table.shown(name).ok_or_else(missing)?;
-    // Those who wait are told before it is gone.
+    // Waiting calls are answered before it is deleted.
     let waits = table.wait_queues().of(name).map(|waiter| delivered(table, waiter));
     let events = waits.chain([Event::Deleted { stream: name.clone() }]).collect();
     Ok(Decided { plan: ReplyPlan::Reply(Reply::Stream(shown)), ..done(events) })
@@ -222,7 +222,7 @@ fn delivered(table: &Table, waiter: &Waiter) -> Event {
     }
 }
 
-/// Answers everyone who waits: there is more, or the end.
+/// Answers the waiting calls that can be answered: there are more frames, or the stream was closed.
 fn tell(table: &Table, name: &StreamName) -> Decided {
     let Some(stream) = table.get(name) else { return done(Vec::new()) };
     let is_closed = stream.status == Status::Closed;
@@ -257,7 +257,7 @@ fn expire(table: &Table, stamp: &Stamp) -> Decided {
     done(waits.take(limits::EXPIRIES_PER_BATCH_MAX).collect())
 }
 
-/// What to tell a caller whose wait this event has ended.
+/// The result of the waiting call that this event ends.
 pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
     let (stream, from, limit) = match event {
         Event::Told { stream, from, limit, .. } => (stream, *from, *limit),
@@ -273,7 +273,7 @@ pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
         | Event::Queued { .. } => return Ok(Reply::Done),
     };
     let record = known(table, stream)?;
-    // It may have gone on by more than is kept, all in one commit.
+    // One commit may have appended more frames than are kept.
     if from < record.first() {
         let (stream, first) = (stream.clone(), record.first());
         return Err(Rejection::OffsetGone { stream, from, first });
@@ -281,7 +281,7 @@ pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
     Ok(Reply::Frames(record.read(from, limit)))
 }
 
-/// Answers a question.
+/// Answers a query.
 pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
     match query {
         Query::Get { stream } => {

@@ -15,7 +15,7 @@ crate::refusals! {
         /// The stream does not exist.
         #[error("there is no stream `{stream}`")]
         NotFound {
-            /// Which.
+            /// The stream.
             stream: StreamName,
         } => {
             code: "stream.not_found",
@@ -27,7 +27,7 @@ crate::refusals! {
         /// A stream with this name already exists, with other settings or closed.
         #[error("stream `{}` already exists", .stream.name)]
         Exists {
-            /// As it is.
+            /// The existing stream.
             #[serde(rename = "present")]
             stream: Box<Stream>,
         } => {
@@ -41,7 +41,7 @@ crate::refusals! {
         /// The stream is closed: nothing more can be sent.
         #[error("stream `{stream}` is closed")]
         Closed {
-            /// Which.
+            /// The stream.
             stream: StreamName,
             /// Why it was closed.
             reason: Option<String>,
@@ -54,9 +54,9 @@ crate::refusals! {
         /// The frame is no longer kept.
         #[error("offset {from} of stream `{stream}` is gone; the first one kept is {first}")]
         OffsetGone {
-            /// Which.
+            /// The stream.
             stream: StreamName,
-            /// What was asked for.
+            /// What was requested.
             from: u64,
             /// The first offset that is kept.
             first: u64,
@@ -72,7 +72,7 @@ crate::refusals! {
         /// The frames of this stream are not stored.
         #[error("the frames of stream `{stream}` are not stored")]
         NotKept {
-            /// Which.
+            /// The stream.
             stream: StreamName,
         } => {
             code: "stream.not_kept",
@@ -119,9 +119,9 @@ crate::refusals! {
         /// The caller's session ended while it waited for the stream.
         #[error("the session of agent `{agent}` ended while it waited for stream `{stream}`")]
         SessionEnded {
-            /// Which stream.
+            /// The stream.
             stream: StreamName,
-            /// Whose session.
+            /// The agent whose session ended.
             agent: AgentId,
         } => {
             code: "stream.session_ended",

@@ -1,4 +1,4 @@
-//! The facts about streams.
+//! The table of streams.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
@@ -17,15 +17,15 @@ use crate::time::Timestamp;
 use crate::waiting::wait::Wait;
 use crate::waiting::wait_queue::{self, WaitQueues};
 
-/// Somebody who waits for more of a stream.
+/// A call that waits for more of a stream.
 pub type Waiter = wait_queue::Waiter<StreamName>;
 
-/// What somebody who waits wants.
+/// What a waiting call waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Want {
-    /// From which offset on.
+    /// The offset to read from.
     pub from: u64,
-    /// How many frames at most.
+    /// The maximum number of frames.
     pub limit: u64,
 }
 
@@ -33,13 +33,13 @@ pub struct Want {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     name: StreamName,
-    /// Whether more may come.
+    /// Whether it is open.
     pub status: Status,
     /// Why it was closed.
     pub reason: Option<String>,
     /// Whether frames are kept.
     pub kept: bool,
-    /// The offset that the next frame will have.
+    /// The offset of the next frame.
     pub next: u64,
     frames: VecDeque<Arc<Json>>,
     bytes: usize,
@@ -55,11 +55,11 @@ pub struct Record {
 pub struct Facts {
     /// Every stream, by name.
     pub records: Vec<Record>,
-    /// Who waits, in order of arrival.
+    /// The waiting calls, in order of arrival.
     pub waits: Vec<(Waiter, Want)>,
 }
 
-/// Every stream of a workspace. Changes only by `Table::evolve` and `Table::undo`.
+/// All streams of a workspace. Changes only by `Table::evolve` and `Table::undo`.
 #[derive(Default)]
 pub struct Table {
     streams: BTreeMap<StreamName, Record>,
@@ -68,31 +68,31 @@ pub struct Table {
     wants: BTreeMap<WaitId, Want>,
 }
 
-/// How to take back one change.
+/// How to undo one change.
 pub enum Undo {
-    /// A stream was not there.
+    /// A stream was created.
     Created(StreamName),
-    /// A stream was as it is but for frames that were added, and those that went for them.
+    /// Frames were appended, and others dropped in exchange.
     Sent {
-        /// Which.
+        /// The stream.
         stream: StreamName,
-        /// How many were added.
+        /// How many were appended.
         added: usize,
-        /// What went.
+        /// The dropped frames.
         dropped: Vec<Arc<Json>>,
-        /// When something had happened before.
+        /// The time of the previous change.
         updated_at: Timestamp,
     },
-    /// A stream was open.
+    /// A stream was closed.
     Closed {
-        /// Which.
+        /// The stream.
         stream: StreamName,
-        /// When something had happened before.
+        /// The time of the previous change.
         updated_at: Timestamp,
     },
-    /// A stream was there.
+    /// A stream was deleted.
     Deleted(Box<Record>),
-    /// Somebody waited, or did not.
+    /// A call started or stopped waiting: the previous state.
     Wait(WaitId, Option<(Waiter, Want)>),
     /// Nothing changed.
     Nothing,
@@ -104,7 +104,7 @@ impl Record {
         self.next - self.frames.len() as u64
     }
 
-    /// Frames from an offset on.
+    /// Frames from this offset on.
     pub fn read(&self, from: u64, limit: u64) -> Frames {
         let skipped = usize::try_from(from - self.first()).expect("frames are in memory");
         let most = usize::try_from(limit).expect("pages are small");
@@ -119,7 +119,7 @@ impl Record {
             .map(|(offset, data)| Frame { offset, data: Json::clone(data) })
             .collect();
         let next = from + frames.len() as u64;
-        // Whoever has not read all of it is not at the end yet.
+        // A reader that has not read all frames has not reached the end.
         let status = if next < self.next { Status::Open } else { self.status };
         Frames { stream: self.name.clone(), frames, next, status }
     }
@@ -282,7 +282,7 @@ impl Table {
             record.frames.push_back(Arc::new(frame.clone()));
             record.next += 1;
         }
-        // The newest frame stays, however large it is.
+        // The newest frame is kept, whatever its size.
         while record.frames.len() > 1
             && (record.frames.len() as u64 > record.frames_max
                 || record.bytes as u64 > record.bytes_max)
@@ -302,7 +302,7 @@ impl Table {
         Undo::Sent { stream: stream.clone(), added: frames.len(), dropped, updated_at }
     }
 
-    /// What somebody who waits wants.
+    /// What a waiting call waits for.
     pub fn want(&self, waiter: &Waiter) -> Want {
         self.wants[&waiter.wait.id]
     }
@@ -332,7 +332,7 @@ impl Table {
         })
     }
 
-    /// Names of streams, after one of them.
+    /// Names of streams, after this one.
     pub fn after(&self, cursor: Option<&StreamName>) -> impl Iterator<Item = &StreamName> {
         let from = cursor.map_or(Bound::Unbounded, Bound::Excluded);
         self.streams.range::<StreamName, _>((from, Bound::Unbounded)).map(|(name, _)| name)
@@ -348,12 +348,12 @@ impl Table {
         self.streams.is_empty()
     }
 
-    /// Bytes of all frames that are kept.
+    /// The size of all kept frames in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Who waits.
+    /// The waiting calls.
     pub fn wait_queues(&self) -> &WaitQueues<StreamName> {
         &self.wait_queues
     }

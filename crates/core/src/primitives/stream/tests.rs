@@ -29,7 +29,7 @@ scenarios! {
             "stream.sent s 0 [1, 2]; stream.told s by bob call=2 from 0; \
              stream.told s by eve call=3 from 0; call 2: [0:1] next=1 open; \
              call 3: [0:1, 1:2] next=2 open"),
-        // Reading has no effect to remember: whoever repeats it reads again.
+        // Reading has no effect, so a repeated call reads again.
         (1, "eve", "#k stream.receive s wait_ms=9", "r4: [0:1, 1:2] next=2 open"),
         (2, "bob", "stream.receive s from=2 wait_ms=9",
             "stream.queued s by bob call=5 from 2 until 11; call 5 waits"),
@@ -86,7 +86,7 @@ scenarios! {
         (0, "bob", "stream.get s",              "s open 3..4 bytes=9 readers=0"),
         (0, "bob", "stream.receive s from=4 wait_ms=9",
             "stream.queued s by bob call=4 from 4 until 9; call 4 waits"),
-        // More came at once than is kept: there is no hiding that.
+        // More frames were appended at once than are kept: the gap is reported.
         (0, "ada", "stream.send s 1 frames=[2,3]",
             "stream.sent s 4 [1, 2, 3]; stream.told s by bob call=4 from 4; \
              call 4: refused stream.offset_gone"),

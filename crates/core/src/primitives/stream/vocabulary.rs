@@ -1,4 +1,4 @@
-//! The words of streams.
+//! Commands, queries, replies and events of streams.
 
 use serde::{Deserialize, Serialize};
 

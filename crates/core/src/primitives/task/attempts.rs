@@ -1,4 +1,4 @@
-//! What becomes of a task after a try has failed, and when it is tried again.
+//! What happens after a failed attempt, and when a task is retried.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,31 +6,31 @@ use super::{Backoff, OnExhausted, Record};
 use crate::names::{AgentId, TaskId};
 use crate::time::Timestamp;
 
-/// Who says that a try has failed.
+/// Why an attempt failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
     /// The worker.
     Reported,
-    /// Nobody renewed the lease.
+    /// The lease was not renewed.
     LeaseExpired,
     /// The worker's session ended.
     AgentGone,
     /// The task was not finished in time.
     Deadline,
-    /// Nobody it was handed to took it up.
+    /// The receiver of a hand-off did not claim it.
     NotTakenUp,
-    /// It was handed round in circles.
+    /// It was handed around in a loop.
     HandoffLoop,
 }
 
-/// What becomes of a task after a try has failed.
+/// What happens to a task after a failed attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It is tried again.
+    /// It is retried.
     Retry {
-        /// Not before then; at once if not given.
+        /// When; at once if not given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         not_before: Option<Timestamp>,
     },
@@ -38,15 +38,15 @@ pub enum Outcome {
     Failed,
     /// A person decides.
     Review,
-    /// Another agent tries.
+    /// Another agent gets it.
     Reassigned {
-        /// Which.
+        /// The agent.
         to: AgentId,
     },
 }
 
-/// What becomes of a task whose try has failed. A task that is tried again waits for a while if
-/// `now` is given: whoever let it down by dying has taken its time already.
+/// What happens to a task after a failed attempt. A retry is delayed if `now` is given; after the
+/// loss of a worker it is not, because the expiry took long enough.
 pub fn outcome(record: &Record, retryable: bool, now: Option<Timestamp>) -> Outcome {
     let failures = record.retries + 1;
     #[cfg(feature = "planted")]
@@ -64,8 +64,8 @@ pub fn outcome(record: &Record, retryable: bool, now: Option<Timestamp>) -> Outc
     }
 }
 
-/// How long to wait after so many failures. What looks like chance is a fingerprint of the task and
-/// of the failure's number: the same task waits the same everywhere, another one differently.
+/// The delay after this many failures. The jitter is derived from a hash of the task and the number
+/// of failures: deterministic for one task, different for others.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -81,7 +81,7 @@ fn delay_ms(backoff: &Backoff, task: &TaskId, failures: u64) -> u64 {
     (plain * (1.0 + jitter * spread)).max(0.0).round() as u64
 }
 
-/// FNV-1a, stirred: the last bytes of an id must reach the first bits.
+/// FNV-1a with a finalizer, so that the last bytes of an id affect the first bits.
 fn fingerprint(task: &TaskId, failures: u64) -> u64 {
     let number = failures.to_le_bytes();
     let bytes = task.as_str().bytes().chain(number);

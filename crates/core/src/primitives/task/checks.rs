@@ -1,4 +1,4 @@
-//! What must be true of the fields of a request, whatever the tasks are.
+//! Validation of the fields of a request, independent of existing tasks.
 
 use std::collections::BTreeSet;
 
@@ -12,13 +12,13 @@ use crate::refusal::{BadField, bad, is_list, is_object, json_fits, text_fits, wi
 use crate::state::merge::{self, Patch};
 use crate::task::Rejection;
 
-/// Refuses metadata that are no object, or too large.
+/// Refuses metadata that is not an object, or too large.
 pub fn check_metadata(metadata: Option<&Json>) -> Result<(), Rejection> {
     is_object("metadata", metadata)?;
     Ok(json_fits("metadata", metadata, limits::METADATA_BYTES_MAX)?)
 }
 
-/// Refuses artifacts that are no list, or too large.
+/// Refuses artifacts that are not a list, or too large.
 pub fn check_artifacts(artifacts: Option<&Json>) -> Result<(), Rejection> {
     is_list("artifacts", artifacts)?;
     Ok(json_fits("artifacts", artifacts, limits::ERROR_BYTES_MAX)?)
@@ -44,7 +44,7 @@ pub fn check_capabilities(capabilities: &BTreeSet<String>) -> Result<(), BadFiel
     Err(bad("capabilities", reason))
 }
 
-/// Refuses types that say nothing, or too much.
+/// Refuses an empty list of types, or too many.
 pub fn check_types(types: Option<&BTreeSet<TaskType>>) -> Result<(), BadField> {
     match types.map(BTreeSet::len) {
         Some(0) => Err(bad("types", "it is empty, so nothing could be claimed")),
@@ -63,7 +63,7 @@ pub fn check_priority(priority: i64) -> Result<i32, BadField> {
     fits.ok_or_else(|| bad("priority", reason()))
 }
 
-/// Refuses a part that is none.
+/// Refuses a fraction that is not between 0 and 1.
 pub fn check_fraction(field: &'static str, fraction: f64) -> Result<(), BadField> {
     if (0.0..=1.0).contains(&fraction) {
         return Ok(());
@@ -90,7 +90,7 @@ pub fn check_deadline(deadline_ms: Option<u64>, delay_ms: u64) -> Result<(), Rej
     Ok(())
 }
 
-/// Refuses a new task whose own fields make no sense.
+/// Refuses a new task with invalid fields.
 pub fn check_create(create: &Create) -> Result<(), Rejection> {
     text_fits("description", create.description.as_ref(), limits::DESCRIPTION_BYTES_MAX)?;
     json_fits("definition", create.definition.as_ref(), limits::VALUE_BYTES_MAX)?;
@@ -116,7 +116,7 @@ pub fn check_create(create: &Create) -> Result<(), Rejection> {
     Ok(())
 }
 
-/// A value under a JSON Merge Patch.
+/// A value after a JSON Merge Patch.
 pub fn merged(
     field: &'static str,
     current: Option<&Json>,

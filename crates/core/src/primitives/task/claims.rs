@@ -1,4 +1,4 @@
-//! Who waits for a task, in order of arrival.
+//! Waiting claims, in order of arrival.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,23 +10,23 @@ use crate::numbers::WaitId;
 use crate::time::Timestamp;
 use crate::waiting::wait::Wait;
 
-/// A claim that waits.
+/// A waiting claim.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiting {
-    /// Who, and for how long.
+    /// The agent, and the timeout.
     pub wait: Wait,
     /// Only for tasks of these types.
     pub types: Option<BTreeSet<TaskType>>,
-    /// What the claimant can do.
+    /// The capabilities of the claimant.
     pub capabilities: BTreeSet<String>,
     /// Only for this task.
     pub task: Option<TaskId>,
-    /// How long the lease shall be.
+    /// The requested lease.
     pub lease_ms: u64,
 }
 
 impl Waiting {
-    /// Whether a task is what it waits for.
+    /// Whether a task matches the claim.
     pub fn wants(&self, record: &Record) -> bool {
         self.task.as_ref().is_none_or(|task| *task == record.id)
             && self.types.as_ref().is_none_or(|types| types.contains(&record.task_type))
@@ -34,7 +34,7 @@ impl Waiting {
     }
 }
 
-/// Every claim that waits. Numbers of calls grow, so their order is that of arrival.
+/// All waiting claims. Their numbers grow, so they are in order of arrival.
 #[derive(Default)]
 pub struct Claims {
     by_id: BTreeMap<WaitId, Waiting>,
@@ -46,7 +46,7 @@ pub struct Claims {
 }
 
 impl Claims {
-    /// A claim begins to wait.
+    /// Adds a waiting claim.
     pub fn insert(&mut self, waiting: Waiting) {
         let id = waiting.wait.id;
         match (&waiting.task, &waiting.types) {
@@ -62,7 +62,7 @@ impl Claims {
         assert!(before.is_none(), "a call begins to wait once");
     }
 
-    /// A claim waits no longer.
+    /// Removes a waiting claim.
     pub fn remove(&mut self, id: WaitId) -> Waiting {
         let waiting = self.by_id.remove(&id).expect("what ends to wait has waited");
         match (&waiting.task, &waiting.types) {
@@ -79,7 +79,7 @@ impl Claims {
         waiting
     }
 
-    /// The claim that has waited longest for such a task.
+    /// The first waiting claim that matches a task.
     pub fn first_for(&self, record: &Record) -> Option<&Waiting> {
         if self.by_id.is_empty() {
             return None;
@@ -99,7 +99,7 @@ impl Claims {
         firsts.into_iter().flatten().min_by_key(|waiting| waiting.wait.id)
     }
 
-    /// The claims that wait for this very task.
+    /// The claims that wait for exactly this task.
     pub fn of_task(&self, task: &TaskId) -> impl Iterator<Item = &Waiting> {
         let claims = self.by_task.range((task.clone(), WaitId(0))..);
         claims.take_while(move |(there, _)| there == task).map(|(_, id)| &self.by_id[id])
@@ -111,18 +111,18 @@ impl Claims {
         claims.take_while(move |(there, _)| there == agent).map(|(_, id)| &self.by_id[id])
     }
 
-    /// Claims whose time is over.
+    /// Claims that have timed out.
     pub fn due(&self, now: Timestamp) -> impl Iterator<Item = &Waiting> {
         let over = self.ends.iter().take_while(move |(moment, _)| *moment <= now);
         over.map(|(_, id)| &self.by_id[id])
     }
 
-    /// When the first of them has waited long enough.
+    /// When the first of them times out.
     pub fn next_end(&self) -> Option<Timestamp> {
         self.ends.first().map(|(moment, _)| *moment)
     }
 
-    /// One of them.
+    /// A waiting claim.
     pub fn get(&self, id: WaitId) -> Option<&Waiting> {
         self.by_id.get(&id)
     }
@@ -132,19 +132,19 @@ impl Claims {
         self.by_id.values()
     }
 
-    /// Whether nobody waits.
+    /// Whether no claim waits.
     pub fn is_empty(&self) -> bool {
         self.by_id.is_empty()
     }
 
-    /// How many wait for tasks of a type, whether for others too or not.
+    /// How many claims wait for tasks of a type, among others or alone.
     pub fn of_type(&self, task_type: &TaskType) -> usize {
         let of_type = self.by_type.range((task_type.clone(), WaitId(0))..);
         let of_type = of_type.take_while(|(there, _)| there == task_type).count();
         of_type + self.of_any_type.len()
     }
 
-    /// Asserts that everyone who waits is found in every way.
+    /// Asserts that all indexes agree.
     pub fn check(&self) {
         let count = self.by_id.len();
         assert_eq!([self.by_agent.len(), self.ends.len()], [count; 2], "every claim is listed");

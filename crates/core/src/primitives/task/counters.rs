@@ -1,7 +1,7 @@
-//! How many tasks there are, how long they took, and why they failed: counted as it happens.
+//! Counts, durations and failure reasons of tasks, updated with every change.
 //!
-//! Present tasks are counted by type and status. What is remembered of a type is forgotten with its
-//! last task; the sum of all stays.
+//! Tasks are counted by type and status. The durations and failures of a type are forgotten with
+//! its last task; the totals stay.
 
 use std::collections::BTreeMap;
 
@@ -18,13 +18,13 @@ use crate::time::Timestamp;
 /// What a task that is pending and not ready waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Its time.
+    /// Its start time.
     Delayed,
     /// Another task.
     Blocked,
 }
 
-/// Everything that is counted.
+/// All counters.
 #[derive(Default)]
 pub struct Counters {
     total: Counted,
@@ -39,21 +39,21 @@ struct Counted {
     past: Past,
 }
 
-/// What cannot be counted again from the tasks that are there.
+/// What cannot be recomputed from the current tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Past {
     times: [Histogram; 3],
-    /// Apart, since it came later.
+    /// Separate, because it was added later.
     #[serde(default)]
     handed_off: Histogram,
     failures: BTreeMap<String, u64>,
 }
 
-/// What one event has added, to be taken back.
+/// What one event added, for undo.
 pub struct Added {
     task_type: TaskType,
     time: Option<Time>,
-    /// The names under which a failure was counted: of all types, and of its own.
+    /// The names under which a failure was counted: in the total, and for its type.
     failure: Option<[String; 2]>,
 }
 
@@ -63,7 +63,7 @@ struct Time {
     before: [Extremes; 2],
 }
 
-/// The states that end, by their place among [`Past::times`].
+/// The index into [`Past::times`] of a state that ends.
 fn state(status: Status) -> Option<usize> {
     match status {
         Status::Pending => Some(0),
@@ -75,7 +75,7 @@ fn state(status: Status) -> Option<usize> {
 }
 
 impl Counters {
-    /// A task has changed, come or gone.
+    /// Counts a task that was added, changed or removed.
     pub fn count(&mut self, before: Option<&Record>, after: Option<&Record>) {
         if before.map(|record| record.status) == after.map(|record| record.status) {
             return;
@@ -97,7 +97,7 @@ impl Counters {
         }
     }
 
-    /// A task waits for something else than before. It must be counted as there.
+    /// Counts a change of what a task waits for. Its type must be counted already.
     pub fn stage(&mut self, record: &Record, before: Option<Stage>, after: Option<Stage>) {
         let of_type = self.by_type.get_mut(&record.task_type).expect("its type is counted");
         for counted in [&mut self.total, of_type] {
@@ -114,7 +114,7 @@ impl Counters {
         }
     }
 
-    /// A task has turned from one status to another, perhaps by an error.
+    /// Records a change of status, and its error if it has one.
     pub fn add(
         &mut self,
         before: &Record,
@@ -138,7 +138,7 @@ impl Counters {
         Added { task_type, time, failure }
     }
 
-    /// Takes back what was added; the latest must be taken back first.
+    /// Undoes what was added, in reverse order.
     pub fn take_back(&mut self, added: Added) {
         let Added { task_type, time, failure } = added;
         let of_type = self.by_type.get_mut(&task_type).expect("its type is counted");
@@ -153,7 +153,7 @@ impl Counters {
         }
     }
 
-    /// Everything, or what is known of one type.
+    /// The statistics of all tasks, or of one type.
     pub fn shown(&self, task_type: Option<&TaskType>, claims_waiting: usize) -> Statistics {
         let counted = match task_type {
             None => self.total.clone(),
@@ -193,14 +193,14 @@ impl Counters {
         usize::try_from(self.total.by_status[status as usize]).expect("tasks fit into memory")
     }
 
-    /// What a snapshot must hold: of all types, and of each.
+    /// The contents of a snapshot: for all types, and for each.
     pub fn past(&self) -> (Past, Vec<(TaskType, Past)>) {
         let by_type =
             self.by_type.iter().map(|(name, counted)| (name.clone(), counted.past.clone()));
         (self.total.past.clone(), by_type.collect())
     }
 
-    /// Puts back what a snapshot holds, after the tasks have been counted.
+    /// Restores the contents of a snapshot, after the tasks were counted.
     pub fn remember(&mut self, (total, by_type): (Past, Vec<(TaskType, Past)>)) {
         self.total.past = total;
         for (task_type, past) in by_type {
@@ -213,7 +213,7 @@ fn of_type_is_empty(counted: &Counted) -> bool {
     counted.by_status.iter().all(|count| *count == 0)
 }
 
-/// What an error is counted as: what it calls itself, or the beginning of its text.
+/// The reason under which an error is counted: its own code, or the beginning of its text.
 pub(super) fn reason_of(error: &Json) -> String {
     let value = error.to_value();
     let named = ["code", "reason", "type", "message"];
@@ -232,7 +232,7 @@ impl Past {
         self.times.get_mut(state).unwrap_or(&mut self.handed_off)
     }
 
-    /// Counts a failure under its reason or, if there are too many reasons, among all others.
+    /// Counts a failure by its reason or, if there are too many reasons, as `other`.
     fn add_failure(&mut self, reason: &str) -> String {
         let is_known = self.failures.contains_key(reason);
         let has_room = self.failures.len() + 1 < limits::FAILURE_REASONS_MAX;

@@ -1,4 +1,4 @@
-//! The fact that somebody wants something done.
+//! The creation of a task, as an event.
 
 use std::collections::BTreeSet;
 
@@ -9,68 +9,68 @@ use crate::json::{Json, given};
 use crate::names::{AgentId, GroupName, TaskId, TaskType, Traceparent};
 use crate::time::Timestamp;
 
-/// Somebody wants something done.
+/// A task was created.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Created {
-    /// Which task.
+    /// The task.
     pub task: TaskId,
-    /// What kind of work it is.
+    /// The task type.
     pub task_type: TaskType,
-    /// Whether it can be claimed at once: it waits for nothing.
+    /// Whether it can be claimed at once.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ready: bool,
-    /// What is to be done, in words.
+    /// Human-readable description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What is to be done, as data.
+    /// The definition of the work, as data.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub definition: Option<Json>,
-    /// The only agent that may work on it.
+    /// The only agent that may claim it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assigned_agent: Option<AgentId>,
-    /// What an agent must be able to do to work on it.
+    /// The capabilities that an agent needs to claim it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub capabilities: BTreeSet<String>,
-    /// Higher is sooner.
+    /// Higher priorities come first.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub priority: i32,
-    /// Which tasks it belongs with.
+    /// The group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<GroupName>,
     /// The task it is a part of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<TaskId>,
-    /// What must be completed before.
+    /// Tasks that must be completed first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<TaskId>,
-    /// It is not begun before.
+    /// It cannot be claimed before this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_before: Option<Timestamp>,
-    /// It has failed if it is not finished by then.
+    /// It fails unless it is finished by then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Timestamp>,
-    /// How often it may be tried again; as often as usual if not given.
+    /// How often a failed attempt is retried; the default if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_retries: Option<u64>,
-    /// How long to wait before that; as long as usual if not given.
+    /// The delay before a retry; the default if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backoff: Option<Backoff>,
-    /// What becomes of it after that; it fails if not given.
+    /// What happens after the last attempt; it fails if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_exhausted: Option<OnExhausted>,
-    /// Which version of the definition's schema it follows.
+    /// The version of the schema of `definition`.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub schema_version: Option<Json>,
-    /// Whatever else is worth knowing.
+    /// Additional context.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
-    /// The trace that it is a part of, as W3C Trace Context writes it.
+    /// W3C trace context (`traceparent`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<Traceparent>,
 }
 
 impl Created {
-    /// Bytes of what is not part of its subject.
+    /// Its size without the subject, in bytes.
     pub(crate) fn load(&self) -> usize {
         // The names of all fields, and the numbers.
         const FRAME: usize = 384;

@@ -1,4 +1,4 @@
-//! The rules for a new task.
+//! The rules of `task.create`.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ pub fn create(
         }
     }
     let is_for_anyone = command.assigned_agent.is_none() && command.capabilities.is_empty();
-    // Looking is a walk over the agents, and there is nothing to warn of when anyone will do.
+    // The check scans all agents, and a task for any agent needs no warning.
     let lack = if is_for_anyone && !command.if_capable {
         None
     } else {
@@ -105,7 +105,7 @@ fn check_dependency(table: &Table, dependency: &TaskId) -> Result<(), Rejection>
     }
 }
 
-/// Why nobody could do a task now.
+/// Why no agent can do a task now.
 fn lack_of_agents(
     view: &impl View,
     assigned: Option<&AgentId>,

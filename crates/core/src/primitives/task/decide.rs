@@ -22,42 +22,42 @@ use crate::task::{Record, Waiting, checks, creation, explanation, lists, outcome
 use crate::waiting::lease_time::is_worth_renewing;
 use crate::waiting::wait::Left;
 
-/// What tasks have to know of their neighbours.
+/// The other tables, as far as tasks read them.
 pub trait View {
-    /// What an agent with a session can do.
+    /// The capabilities of an agent with a session.
     fn capabilities_of(&self, agent: &AgentId) -> Option<&BTreeSet<String>>;
-    /// Whether any agent with a session can do all of this.
+    /// Whether an agent with a session has all of these capabilities.
     fn has_capable(&self, capabilities: &BTreeSet<String>) -> bool;
-    /// Some agents without a session that could do all of this when they had one.
+    /// Agents without a session that have all of these capabilities.
     fn were_capable(&self, capabilities: &BTreeSet<String>) -> Vec<AgentId>;
     /// The pipeline and stage that a task belongs to.
     fn stage_of(&self, task: &Record) -> Option<(PipelineName, StageName)>;
 }
 
-/// Events that must happen, and what the answer is about.
+/// The events of a command, and how to build its reply.
 pub struct Decided {
-    /// What happens. Empty means that nothing changes.
+    /// The events. Empty if nothing changes.
     pub events: Vec<Event>,
-    /// What to answer with, as it is after the events.
+    /// Which reply to build once the events are applied.
     pub plan: ReplyPlan,
 }
 
-/// What an answer is about.
+/// Which reply to build.
 pub enum ReplyPlan {
-    /// A task, and what must be said about it.
+    /// A task, with warnings.
     Task(TaskId, Vec<Warning>),
-    /// What was claimed, if anything.
+    /// The claimed task, if any.
     Claimed(Option<TaskId>),
-    /// A task that is done, and the one that was claimed next.
+    /// The completed task, and the one that was claimed next.
     Completed(TaskId, Option<TaskId>),
     /// The call waits: it is answered later.
     Later,
-    /// Nobody asked.
+    /// No caller waits for a reply.
     Done,
 }
 
 impl ReplyPlan {
-    /// What to tell the caller; nothing yet if the call waits.
+    /// The reply to the caller; none yet if the call waits.
     pub fn reply(self, table: &Table) -> Option<Reply> {
         let shown = |task: &TaskId, warnings: Vec<Warning>| -> Box<Task> {
             Box::new(table.shown(task, warnings).expect("only known tasks are answered with"))
@@ -109,7 +109,7 @@ impl Rules for Table {
     }
 }
 
-/// Decides a command against the table as it is.
+/// Decides a command against the current table.
 pub fn decide(
     table: &Table,
     view: &impl View,
@@ -188,7 +188,7 @@ fn able(
     Ok(given)
 }
 
-/// The very task that is asked for, if it can be claimed; nothing if waiting for it may help.
+/// The requested task, if it can be claimed; none if waiting for it may help.
 fn claimable<'a>(
     table: &'a Table,
     agent: &AgentId,
@@ -238,7 +238,7 @@ fn held<'a>(table: &'a Table, task: &TaskId, given: Token) -> Result<&'a Record,
     }
     let task = task.clone();
     match status {
-        // Whoever held it last has finished it, and is told so again.
+        // The last holder has finished it already, perhaps with an earlier try of the same request.
         Status::Completed | Status::Failed if record.last_token == given => {
             Err(Rejection::Finished { task, status })
         }
@@ -346,7 +346,7 @@ fn complete(
         checks::check_types(next.types.as_ref())?;
         let agent = &stamp.agent;
         let capabilities = able(view, agent, next.capabilities)?;
-        // What has just become ready belongs to those who wait for it.
+        // A task that has just become ready is first offered to waiting claims.
         let fresh = ready.into_iter().filter(|record| {
             next.types.as_ref().is_none_or(|types| types.contains(&record.task_type))
                 && record.suits(agent, &capabilities)
@@ -363,8 +363,8 @@ fn complete(
     Ok(Decided { events, plan: ReplyPlan::Completed(task, next) })
 }
 
-/// The tasks that nothing holds back any more once a task is completed, as many as fit well into
-/// one commit. The others follow by themselves.
+/// The tasks that become ready when a task is completed, as many as fit into one commit. The others
+/// follow in later commits.
 fn freed<'a>(table: &'a Table, task: &'a TaskId, stamp: &Stamp) -> Vec<&'a Record> {
     let dependents = table.links().dependents(task).filter_map(|task| table.get(task));
     let is_free = |record: &&Record| {
@@ -400,9 +400,9 @@ fn fail(table: &Table, command: Fail, stamp: &Stamp) -> Result<Decided, Rejectio
     Ok(decided(task, [vec![failed], after].concat()))
 }
 
-/// Cancels what can never be done any more because tasks have endings so: whatever depends on them,
-/// and whatever belongs to or depends on that. As many as fit well into one commit; the others
-/// follow by themselves.
+/// Cancels the tasks that can never run because these have ended: their dependents, and the
+/// subtasks and dependents of those, as many as fit into one commit. The others follow in later
+/// commits.
 fn doomed(table: &Table, mut roots: VecDeque<(TaskId, Status)>) -> Vec<Event> {
     let mut seen: BTreeSet<TaskId> = roots.iter().map(|(task, _)| task.clone()).collect();
     let mut events = Vec::new();
@@ -454,7 +454,7 @@ fn by_hand(task: &TaskId, reason: Option<&String>) -> Event {
     Event::Cancelled { task: task.clone(), reason: reason.cloned(), because: None }
 }
 
-/// Cancels what is not finished of these. What is below follows by itself.
+/// Cancels the unfinished ones of these tasks. Their subtasks follow in later commits.
 fn cancel_all(table: &Table, tasks: &[TaskId], reason: &str) -> Decided {
     let is_open = |task: &&TaskId| table.get(task).is_some_and(|it| !it.status.is_finished());
     let reason = reason.to_owned();
@@ -479,7 +479,7 @@ fn review(table: &Table, command: Review) -> Result<Decided, Rejection> {
     Ok(decided(task, events))
 }
 
-/// Gives a ready task to whoever has waited longest for it.
+/// Assigns a ready task to the first matching claim in the wait queue.
 fn assign(table: &Table, task: &TaskId, stamp: &Stamp) -> Decided {
     let ready = table.get(task).filter(|record| record.ready);
     let first = ready.and_then(|record| table.claims().first_for(record));
@@ -498,15 +498,15 @@ fn left(waiting: &Waiting, left: Left) -> Event {
 }
 
 fn let_go(table: &Table, agent: &AgentId) -> Decided {
-    // What is offered to another is not lost with its giver: the hand-off goes on without it.
+    // A task that is offered to another agent is not lost with its giver: the hand-off continues.
     let held = table.held_by(agent).filter(|record| !record.is_offered());
     let held = held.map(|record| lost(record, Cause::AgentGone, "agent_gone"));
     let waits = table.claims().of_agent(agent);
     done(held.chain(waits.map(|waiting| left(waiting, Left::SessionEnded))).collect())
 }
 
-/// A try that ended because nobody went on with it. Dying counts: a task that kills its workers
-/// must not go round for ever.
+/// The failure of an abandoned attempt. It counts as a failure, because a task that kills its
+/// workers must not be retried forever.
 fn lost(record: &Record, cause: Cause, reason: &str) -> Event {
     let lease = record.lease.as_deref().expect("only what is held is lost");
     let error = json!({ "reason": reason, "holder": lease.holder, "token": lease.token });
@@ -544,7 +544,7 @@ fn expire(table: &Table, stamp: &Stamp) -> Decided {
     done(waits.chain(tasks).take(limits::EXPIRIES_PER_BATCH_MAX).collect())
 }
 
-/// Answers a question; none if it is about the past.
+/// Answers a query about the present; none if it is about the past.
 pub fn query(table: &Table, view: &impl View, query: &Query) -> Option<Result<Reply, Rejection>> {
     Some(match query {
         Query::Get { task } => match table.shown(task, Vec::new()) {

@@ -1,9 +1,9 @@
-//! What becomes of a claim that has waited.
+//! The results of waiting claims.
 
 use crate::task::{Event, Rejection, Reply, Table};
 use crate::waiting::wait::Left;
 
-/// What a call that has waited is told, right after this event.
+/// The result of the waiting call, right after this event.
 pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
     match event {
         Event::Claimed { task, .. } => {

@@ -1,13 +1,13 @@
-//! Why a task is not running: looked up when somebody asks, and put into words.
+//! Explains why a task is not running. Computed on request.
 
 use std::collections::BTreeSet;
 
 use super::{Fact, Record, Status, Why};
 use crate::task::{Table, View};
 
-/// Most tasks that are named as being waited for, and agents as being able.
+/// The maximum number of tasks and agents that are named.
 const NAMED_MAX: usize = 5;
-/// How far tasks that come before are counted.
+/// The maximum to which earlier tasks are counted.
 const BEFORE_MAX: usize = 1_000;
 
 fn fact(code: &str, detail: impl Into<String>) -> Fact {
@@ -20,7 +20,7 @@ pub fn sentence(facts: &[Fact]) -> String {
     details.join("; ")
 }
 
-/// Why a task is where it is, with all that can be said about it.
+/// Explains the status of a task, with all known facts.
 pub fn why(table: &Table, view: &impl View, record: &Record) -> Why {
     let mut facts = circumstances(table, record);
     if record.status == Status::Pending {
@@ -35,7 +35,7 @@ pub fn why(table: &Table, view: &impl View, record: &Record) -> Why {
     Why { task: id.clone(), status, sentence, facts }
 }
 
-/// What the tasks themselves say about it.
+/// The facts that follow from the table of tasks.
 pub fn circumstances(table: &Table, record: &Record) -> Vec<Fact> {
     let execution = record.execution.as_deref();
     let reason = execution.and_then(|execution| execution.reason.as_ref());
@@ -131,7 +131,7 @@ fn pending(table: &Table, record: &Record) -> Vec<Fact> {
     facts
 }
 
-/// Whether anybody could do it at all.
+/// Whether an agent exists that can do it.
 fn who_could(view: &impl View, record: &Record) -> Option<Fact> {
     let none = BTreeSet::new();
     let needs = record.needs();

@@ -12,10 +12,10 @@ use crate::names::TaskType;
 pub struct Facts {
     /// Every known task, by id.
     pub records: Vec<Arc<Record>>,
-    /// Every claim that waits, in order of arrival.
+    /// All waiting claims, in order of arrival.
     pub claims: Vec<Waiting>,
     /// How many tasks were ever created.
     pub created: u64,
-    /// What cannot be counted again: of all types, and of each.
+    /// The counters that cannot be recomputed: for all types, and for each.
     pub past: (Past, Vec<(TaskType, Past)>),
 }

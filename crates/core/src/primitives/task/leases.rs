@@ -1,4 +1,4 @@
-//! Who works on what.
+//! Current leases, by holder and by token.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use super::Lease;
 use crate::names::{AgentId, TaskId};
 use crate::numbers::Token;
 
-/// Every lease that stands.
+/// All current leases.
 #[derive(Default)]
 pub struct Leases {
     by_agent: BTreeMap<AgentId, BTreeSet<TaskId>>,
@@ -20,7 +20,7 @@ impl Leases {
         self.tokens.insert(lease.token);
     }
 
-    /// It ends.
+    /// Removes a lease.
     pub fn remove(&mut self, lease: &Lease, task: &TaskId) {
         let held = self.by_agent.get_mut(&lease.holder).expect("only what has begun ends");
         held.remove(task);
@@ -30,27 +30,27 @@ impl Leases {
         self.tokens.remove(&lease.token);
     }
 
-    /// What an agent works on, by id.
+    /// The tasks that an agent holds, by id.
     pub fn of(&self, agent: &AgentId) -> impl Iterator<Item = &TaskId> {
         self.by_agent.get(agent).into_iter().flatten()
     }
 
-    /// How much that is.
+    /// How many tasks an agent holds.
     pub fn count(&self, agent: &AgentId) -> usize {
         self.by_agent.get(agent).map_or(0, BTreeSet::len)
     }
 
-    /// What anybody works on.
+    /// All held tasks.
     pub fn all(&self) -> impl Iterator<Item = &TaskId> {
         self.by_agent.values().flatten()
     }
 
-    /// Whether one has this token.
+    /// Whether a lease has this token.
     pub fn has(&self, token: Token) -> bool {
         self.tokens.contains(&token)
     }
 
-    /// How many there are, by agent and by token: as many.
+    /// The number of leases, which both indexes agree on.
     pub fn counts(&self) -> [usize; 2] {
         [self.all().count(), self.tokens.len()]
     }

@@ -1,11 +1,11 @@
-//! Which tasks belong together: by parent, by dependency, by group.
+//! Links between tasks: by parent, by dependency, by group.
 
 use std::collections::BTreeSet;
 
 use super::Record;
 use crate::names::{GroupName, TaskId};
 
-/// Every link between tasks.
+/// All links between tasks.
 #[derive(Default)]
 pub struct Links {
     children: BTreeSet<(TaskId, TaskId)>,
@@ -25,8 +25,8 @@ fn follow<'a, A: Ord + Clone + 'a>(
 }
 
 impl Links {
-    /// A task has changed, come or gone. One that is finished depends on nothing any more, unless a
-    /// retry can restore it.
+    /// Updates the links of a task that was added, changed or removed. A finished task has no
+    /// dependencies, unless a retry can restore it.
     pub fn change(&mut self, before: Option<&Record>, after: Option<&Record>) {
         let linked = |record: Option<&Record>| {
             record.map(|record| record.may_run() && !record.depends_on().is_empty())
@@ -53,12 +53,12 @@ impl Links {
         }
     }
 
-    /// The known parts of a task.
+    /// The known subtasks of a task.
     pub fn children<'a>(&'a self, task: &'a TaskId) -> impl Iterator<Item = &'a TaskId> {
         follow(&self.children, task, None)
     }
 
-    /// The parts of a task after one of them.
+    /// The subtasks of a task, after this one.
     pub fn children_after<'a>(
         &'a self,
         task: &'a TaskId,
@@ -73,7 +73,7 @@ impl Links {
         follow(&self.dependents, task, None)
     }
 
-    /// The known tasks of a group, after one of them.
+    /// The known tasks of a group, after this one.
     pub fn group<'a>(
         &'a self,
         group: &'a GroupName,
@@ -82,13 +82,13 @@ impl Links {
         follow(&self.groups, group, after)
     }
 
-    /// Whether a task is needed by another, even after it is finished: as the way to the parts of
-    /// its parts, or for what became of it.
+    /// Whether another task still needs it, even after it has finished: as the path to the subtasks
+    /// of its subtasks, or for its outcome.
     pub fn is_needed(&self, task: &TaskId) -> bool {
         self.children(task).next().is_some() || self.dependents(task).next().is_some()
     }
 
-    /// How many links there are, for a check.
+    /// The number of links, for checks.
     pub fn len(&self) -> usize {
         self.children.len() + self.dependents.len() + self.groups.len()
     }

@@ -6,7 +6,7 @@ use crate::names::AgentId;
 use crate::refusal::within;
 use crate::task::{Rejection, Reply, Table};
 
-/// A page of the tasks that are asked for, by id.
+/// A page of the selected tasks, by id.
 pub fn list(table: &Table, query: &List) -> Result<Reply, Rejection> {
     let usual = limits::PAGE_DEFAULT as u64;
     let limit = within("limit", query.limit, usual, (1, limits::PAGE_MAX as u64))?;

@@ -1,4 +1,4 @@
-//! What one may ask of tasks, with all the fields there are.
+//! Commands and queries of tasks with many fields.
 
 use std::collections::BTreeSet;
 
@@ -88,7 +88,7 @@ pub struct Create {
 }
 
 impl Create {
-    /// A task of a type and nothing else.
+    /// A task with only a type.
     pub fn new(task_type: TaskType) -> Self {
         Self {
             id: None,

@@ -1,4 +1,4 @@
-//! Which task is next, for any claim.
+//! The queues of ready tasks.
 //!
 //! ```text
 //!   for anyone ─┬─ review, needs nothing ─▶ t-3 ▶ t-9 ▶ …      heads: t-3, t-5, …
@@ -6,23 +6,23 @@
 //!   for bob    ─── write, needs nothing  ─▶ t-4
 //! ```
 //!
-//! Tasks that the same agents may claim form one queue. A claim of some types looks at the heads
-//! of the queues of these types; a claim of any type goes along all heads, in order, to the first
-//! that suits. Neither depends on how long the queues are.
+//! Tasks that the same agents may claim form one queue. A claim of some types looks at the heads of
+//! the queues of these types; a claim of any type scans all heads, in order, up to the first match.
+//! Neither depends on the length of the queues.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Needs, QueuePosition, Record};
 use crate::names::{AgentId, TaskId, TaskType};
 
-/// Every ready task, in order.
+/// All ready tasks, in order.
 #[derive(Default)]
 pub struct Queues {
     buckets: BTreeMap<Option<AgentId>, Bucket>,
     len: usize,
 }
 
-/// What one agent alone may claim, or anyone.
+/// The tasks that only one agent may claim, or any agent.
 #[derive(Default)]
 struct Bucket {
     queues: BTreeMap<(TaskType, Needs), BTreeMap<QueuePosition, TaskId>>,
@@ -30,17 +30,17 @@ struct Bucket {
 }
 
 impl Queues {
-    /// How many are ready.
+    /// The number of ready tasks.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether none is ready.
+    /// Whether no task is ready.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// A task has become ready.
+    /// Adds a task that has become ready.
     pub fn insert(&mut self, record: &Record) {
         let bucket = self.buckets.entry(record.assigned_agent().cloned()).or_default();
         bucket.change(record, |queue| {
@@ -49,7 +49,7 @@ impl Queues {
         self.len += 1;
     }
 
-    /// A task is ready no longer.
+    /// Removes a task that is no longer ready.
     pub fn remove(&mut self, record: &Record) {
         let assigned = record.assigned_agent().cloned();
         let bucket = self.buckets.get_mut(&assigned).expect("a ready task is listed");
@@ -73,14 +73,14 @@ impl Queues {
         found.min_by_key(|(position, _)| *position).map(|(_, task)| task)
     }
 
-    /// How many tasks of the same line come before a task, counted up to a limit.
+    /// How many tasks are before a task in its queue, counted up to a limit.
     pub fn before(&self, record: &Record, max: usize) -> usize {
         let bucket = self.buckets.get(&record.assigned_agent().cloned());
         let queue = bucket.and_then(|bucket| bucket.queues.get(&queue_of(record)));
         queue.map_or(0, |queue| queue.range(..record.queue_position()).take(max).count())
     }
 
-    /// Asserts that every line has its head, and nothing else is one.
+    /// Asserts that the heads are exactly the first tasks of the queues.
     pub fn check(&self) {
         let mut len = 0;
         for bucket in self.buckets.values() {
@@ -100,7 +100,7 @@ fn queue_of(record: &Record) -> (TaskType, Needs) {
 }
 
 impl Bucket {
-    /// Changes the line of a record, and its head if that is another then.
+    /// Changes the queue of a record, and updates its head.
     fn change(
         &mut self,
         record: &Record,

@@ -1,5 +1,5 @@
-//! How a task passes from hand to hand. Who may give it and who may take it is for hand-offs to
-//! say; here it only moves, and never lies in two hands or in none.
+//! How a hand-off moves a task between agents. The rules of hand-offs decide who may give and
+//! accept it; the code here only moves it, and ensures that it always has at most one holder.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -62,7 +62,7 @@ pub enum Reassignment {
     },
 }
 
-/// What a hand-off does to a task. Nothing if the task has changed meanwhile.
+/// Applies a hand-off to a task. Does nothing if the task has changed in the meantime.
 pub fn pass(table: &Table, reassignment: Reassignment, stamp: &Stamp) -> Vec<Event> {
     let offered = |task, handoff| {
         let record: Option<&Record> = table.get(task);

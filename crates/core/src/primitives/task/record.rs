@@ -1,8 +1,7 @@
-//! A task as the table keeps it.
+//! A task as the table stores it.
 //!
-//! There may be a million, most of them with little to tell: what few have stands apart, in boxes.
-//! A record never changes; a change makes another, and whoever takes a picture of the table shares
-//! the records with it.
+//! There may be a million tasks, so fields that few of them have are boxed. Records are immutable;
+//! a change creates another one, and a snapshot of the table shares the records with it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -178,7 +177,7 @@ pub struct Execution {
     /// The reason of the last release, cancellation, review or retry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The task because of whose end it was cancelled.
+    /// The task whose end caused the cancellation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub because: Option<TaskId>,
 }
@@ -331,7 +330,7 @@ impl Record {
         self.give(holder, token, lease_ms, moment);
     }
 
-    /// It waits for an agent that was not asked.
+    /// It waits for an agent that did not have to accept it.
     fn handed_off(
         &mut self,
         to: &AgentId,
@@ -350,7 +349,7 @@ impl Record {
         terms.returns = Some(returns.clone());
     }
 
-    /// It was claimed or released: a retry is not left to an agent that may be gone.
+    /// It was claimed or released: a retry must not be reserved for an agent that may be gone.
     pub(super) fn taken_up(&mut self) {
         if let Some(terms) = self.terms.as_mut().filter(|terms| terms.returns.is_some()) {
             terms.returns = None;
@@ -430,7 +429,7 @@ impl Record {
         }
     }
 
-    /// A change of status voids the lease.
+    /// A change of status ends the lease.
     pub(super) fn turn(&mut self, status: Status, ready: bool, moment: &Moment<'_>) {
         let holder = self.lease.take().map(|lease| lease.holder);
         (self.status, self.ready, self.since) = (status, ready, moment.time);
@@ -449,7 +448,7 @@ impl Record {
         self.execution.get_or_insert_default()
     }
 
-    /// Whether its holder has offered it to another.
+    /// Whether its holder offers it to another agent.
     pub fn is_offered(&self) -> bool {
         self.lease.as_ref().is_some_and(|lease| lease.handoff.is_some())
     }

@@ -17,7 +17,7 @@ crate::refusals! {
         /// The task does not exist.
         #[error("there is no task `{task}`")]
         NotFound {
-            /// Which.
+            /// The task.
             task: TaskId,
         } => {
             code: "task.not_found",
@@ -30,7 +30,7 @@ crate::refusals! {
         /// A task with this id already exists.
         #[error("task `{}` already exists and is {}", .task.id, .task.status.phrase())]
         Exists {
-            /// It.
+            /// The existing task.
             task: Box<Task>,
         } => {
             code: "task.exists",
@@ -42,7 +42,7 @@ crate::refusals! {
         /// The task has finished and can no longer change.
         #[error("task `{task}` is {} and can no longer change", .status.phrase())]
         Finished {
-            /// Which.
+            /// The task.
             task: TaskId,
             /// How it finished.
             #[serde(rename = "task_status")]
@@ -58,14 +58,14 @@ crate::refusals! {
         /// The token belongs to a lease that has ended.
         #[error("token {given} of task `{task}` is stale: {}", now_held(*status, lease.as_ref()))]
         StaleToken {
-            /// Which task.
+            /// The task.
             task: TaskId,
-            /// What was given.
+            /// The given value.
             given: Token,
-            /// Where the task is in its life.
+            /// The status of the task.
             #[serde(rename = "task_status")]
             status: Status,
-            /// Who holds it now, if anyone.
+            /// The current lease, if any.
             lease: Option<Lease>,
         } => {
             code: "task.stale_token",
@@ -82,14 +82,14 @@ crate::refusals! {
         /// The named task cannot be claimed now.
         #[error("task `{task}` cannot be claimed: {reason}")]
         NotClaimable {
-            /// Which.
+            /// The task.
             task: TaskId,
-            /// Where it is in its life.
+            /// Its status.
             #[serde(rename = "task_status")]
             status: Status,
-            /// Who holds it, if anyone.
+            /// The current lease, if any.
             lease: Option<Lease>,
-            /// Why not.
+            /// The reason.
             reason: String,
         } => {
             code: "task.not_claimable",
@@ -104,9 +104,9 @@ crate::refusals! {
         /// The task is not waiting for a review.
         #[error("task `{task}` is {}, not waiting for review", .status.phrase())]
         NotInReview {
-            /// Which.
+            /// The task.
             task: TaskId,
-            /// Where it is in its life.
+            /// Its status.
             #[serde(rename = "task_status")]
             status: Status,
         } => {
@@ -119,7 +119,7 @@ crate::refusals! {
         /// The task depends on a task that does not exist.
         #[error("the task cannot depend on `{dependency}`: there is no such task")]
         UnknownDependency {
-            /// Which.
+            /// The dependency.
             dependency: TaskId,
         } => {
             code: "task.unknown_dependency",
@@ -131,7 +131,7 @@ crate::refusals! {
         /// The task depends on a task that will never be completed.
         #[error("the task cannot depend on `{dependency}`, which is {}", .status.phrase())]
         DeadDependency {
-            /// Which.
+            /// The dependency.
             dependency: TaskId,
             /// How that ended.
             #[serde(rename = "task_status")]
@@ -146,7 +146,7 @@ crate::refusals! {
         /// The parent task does not exist.
         #[error("the task cannot be a subtask of `{parent}`: there is no such task")]
         UnknownParent {
-            /// Which.
+            /// The parent.
             parent: TaskId,
         } => {
             code: "task.unknown_parent",
@@ -157,7 +157,7 @@ crate::refusals! {
         /// The parent task has already finished.
         #[error("the task cannot be a subtask of `{parent}`, which is {}", .status.phrase())]
         ParentFinished {
-            /// Which.
+            /// The parent.
             parent: TaskId,
             /// How that ended.
             #[serde(rename = "task_status")]
@@ -229,7 +229,7 @@ crate::refusals! {
         /// Cancelling the task would cancel more tasks than fit in one commit.
         #[error("task `{task}` has more than {max} unfinished tasks below it")]
         SubtreeTooLarge {
-            /// Which.
+            /// The task.
             task: TaskId,
             /// The limit.
             max: usize,
@@ -311,7 +311,7 @@ crate::refusals! {
         /// The caller's session ended while it waited for a task.
         #[error("the session of agent `{agent}` ended while it waited for a task")]
         SessionEnded {
-            /// Whose session.
+            /// The agent whose session ended.
             agent: AgentId,
         } => {
             code: "task.session_ended",

@@ -1,4 +1,4 @@
-//! Retrying a failed task: the rules, and what a retry makes of a record.
+//! Retries of failed tasks: the rules, and their effect on a record.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -92,7 +92,7 @@ fn restored<'a>(
 }
 
 impl Record {
-    /// It is cancelled, perhaps because of the end of another task.
+    /// Cancels it, perhaps because another task has ended.
     pub(super) fn cancelled(
         &mut self,
         reason: Option<&String>,
@@ -105,7 +105,7 @@ impl Record {
         self.turn(Status::Cancelled, false, moment);
     }
 
-    /// It is pending as if it had never failed; the table finds out when it is ready.
+    /// Makes it pending as if it had never failed; the table determines when it is ready.
     pub(super) fn retried(
         &mut self,
         deadline: Option<Timestamp>,
@@ -124,13 +124,13 @@ impl Record {
         self.turn(Status::Pending, false, moment);
     }
 
-    /// The task because of whose end it was cancelled.
+    /// The task whose end caused the cancellation.
     pub fn because(&self) -> Option<&TaskId> {
         self.execution.as_ref()?.because.as_ref()
     }
 
-    /// Whether it is unfinished, or may be again: it was cancelled because of a task that may yet
-    /// be retried.
+    /// Whether it is unfinished, or may become so: it was cancelled because of a task that may
+    /// still be retried.
     pub fn may_run(&self) -> bool {
         !self.status.is_finished() || self.because().is_some()
     }

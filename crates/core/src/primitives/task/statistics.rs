@@ -1,4 +1,4 @@
-//! How many tasks there are, how long they took, and why they failed, as callers see it.
+//! Counts, durations and failure reasons of tasks, as callers see them.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! The facts about tasks.
+//! The table of tasks.
 
 mod invariants;
 
@@ -19,8 +19,8 @@ use crate::task::{
 use crate::time::Timestamp;
 use crate::waiting::wait::Wait;
 
-/// Every task of a workspace, and who waits for one. Changes only by `Table::evolve`,
-/// `Table::undo` and `Table::trim`.
+/// All tasks of a workspace, and the waiting claims. Changes only by `Table::evolve`, `Table::undo`
+/// and `Table::trim`.
 #[derive(Default)]
 pub struct Table {
     by_id: BTreeMap<TaskId, Arc<Record>>,
@@ -29,24 +29,24 @@ pub struct Table {
     counters: Counters,
     links: Links,
     timers: Timers,
-    // What is pending and not ready.
+    // Tasks that are pending and not ready.
     stages: BTreeMap<TaskId, Stage>,
-    // All but those that are pending, of which there may be too many to list them twice.
+    // All tasks but pending ones, of which there may be too many to index them twice.
     by_status: BTreeSet<(Status, TaskId)>,
     leases: Leases,
-    // Finished, and still waited for by claims of nothing else.
+    // Finished tasks for which claims still wait.
     in_vain: BTreeSet<TaskId>,
-    // Finished, and nobody's parent or dependency: the first to be forgotten stands first.
+    // Finished tasks that no other task needs: the first to be forgotten comes first.
     forgettable: BTreeSet<(Timestamp, u64, TaskId)>,
     // How many tasks were ever created.
     created: u64,
-    // How many the latest revision that created any has created: the rest of their ids follows.
+    // How many tasks the last creating revision has created: their ids are numbered.
     latest: (Revision, usize),
-    // Not a fact of the log: since when there has been a server to hear a heartbeat.
+    // Not logged: since when this server has been up to receive heartbeats.
     awake_since: Timestamp,
 }
 
-/// How to take back one change.
+/// How to undo one change.
 pub struct Undo {
     task: Option<(TaskId, Option<Arc<Record>>)>,
     added: Option<Added>,
@@ -55,24 +55,24 @@ pub struct Undo {
     latest: (Revision, usize),
 }
 
-/// What has happened to a claim.
+/// A change of a waiting claim.
 enum Call {
     Began(WaitId),
     Ended(Box<Waiting>),
 }
 
-/// What must happen to a task by itself.
+/// A timed transition of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Due {
     /// Its deadline has passed.
     Deadline,
-    /// Its lease is over.
+    /// Its lease has expired.
     LeaseOver,
-    /// It can never be done: a task that it belongs to, or depends on, has ended so.
+    /// It can never run: its parent was cancelled, or a dependency failed or was cancelled.
     Doomed(TaskId, Status),
-    /// It can be claimed.
+    /// It becomes ready.
     Ready,
-    /// Whoever it was handed to has not taken it up.
+    /// The receiver of a hand-off did not claim it.
     Returns,
 }
 
@@ -242,7 +242,7 @@ impl Table {
         waiting
     }
 
-    /// Finds out whether claims wait for a task in vain.
+    /// Updates whether claims wait for a task that has finished.
     fn settle_claims(&mut self, task: &TaskId) {
         let is_over = self.get(task).is_none_or(|record| record.status.is_finished());
         if is_over && self.claims.of_task(task).next().is_some() {
@@ -278,7 +278,7 @@ impl Table {
         }
     }
 
-    /// Where a record is found, as long as it is what it is.
+    /// Updates the indexes that depend on the record alone.
     fn list(&mut self, before: Option<&Record>, after: Option<&Record>) {
         if let Some(record) = before {
             if record.ready {
@@ -307,7 +307,7 @@ impl Table {
         }
     }
 
-    /// Finds out what a task waits for, and when something happens to it by itself.
+    /// Updates what a task waits for, and its timer.
     fn settle(&mut self, listed: Option<&Record>, record: Option<&Record>) {
         let Some(id) = listed.map(|record| &record.id) else { return };
         let (stage, moment) = match record {
@@ -325,8 +325,8 @@ impl Table {
         }
     }
 
-    /// The end of a task, or its beginning, concerns those that belong to it or depend on it, and
-    /// whether those that it belongs to or depends on are still needed.
+    /// After a task has ended or was restored: updates its subtasks and dependents, and whether its
+    /// parent and dependencies can be forgotten.
     fn settle_around(&mut self, record: &Record) {
         let id = &record.id;
         let below = self.links.children(id).chain(self.links.dependents(id));
@@ -358,7 +358,7 @@ impl Table {
         Some(if is_blocked { Stage::Blocked } else { Stage::Delayed })
     }
 
-    /// When something happens to a task by itself.
+    /// The next timed transition of a task.
     fn moment_of(&self, record: &Record) -> Option<Timestamp> {
         if record.status.is_finished() {
             return None;
@@ -375,7 +375,7 @@ impl Table {
             Status::HandedOff => record
                 .returns()
                 .map(|returns| returns.at.max(self.awake_since.after(returns.within_ms))),
-            // Nobody could renew a lease while there was no server.
+            // Time without a server does not count, because no renewal could arrive.
             Status::InProgress => record
                 .lease
                 .as_ref()
@@ -387,7 +387,7 @@ impl Table {
         own.into_iter().chain(record.deadline()).min()
     }
 
-    /// Why a task can never be done.
+    /// The task that keeps a task from ever running, if any.
     pub(super) fn doom_of<'a>(&'a self, record: &'a Record) -> Option<(&'a TaskId, Status)> {
         self.dooms_of(record).next()
     }
@@ -406,7 +406,7 @@ impl Table {
         parent.into_iter().chain(dependencies.filter(move |(_, status)| is_dead(*status)))
     }
 
-    /// What of its dependencies a task still waits for.
+    /// The dependencies that a task still waits for.
     pub fn waiting_for<'a>(&'a self, record: &'a Record) -> impl Iterator<Item = &'a TaskId> {
         self.incomplete(record).filter(|_| !record.status.is_finished())
     }
@@ -428,7 +428,7 @@ impl Table {
         forgotten
     }
 
-    /// How many finished tasks are known.
+    /// The number of finished tasks.
     pub fn finished(&self) -> usize {
         let finished = Status::ALL.into_iter().filter(|status| status.is_finished());
         finished.map(|status| self.counters.of_status(status)).sum()
@@ -444,7 +444,7 @@ impl Table {
         self.by_id.is_empty()
     }
 
-    /// Every task, by id.
+    /// All tasks, by id.
     pub fn records(&self) -> impl Iterator<Item = &Record> {
         self.by_id.values().map(|record| &**record)
     }
@@ -460,7 +460,7 @@ impl Table {
         Some(record.shown(self.waiting_for(record).cloned().collect(), warnings))
     }
 
-    /// An id that no task has, for a task that is created by this revision.
+    /// An unused id for a task that is created by this revision.
     pub fn fresh_id(&self, revision: Revision) -> TaskId {
         let first = if self.latest.0 == revision { self.latest.1 + 1 } else { 1 };
         let mut ids = (first..).map(|number| TaskId::of_revision(revision, number));
@@ -478,7 +478,7 @@ impl Table {
         self.get(task)
     }
 
-    /// How many tasks come before a ready one in its line, counted up to a limit.
+    /// How many tasks are before a ready one in its queue, counted up to a limit.
     pub fn before(&self, record: &Record, max: usize) -> usize {
         self.queues.before(record, max)
     }
@@ -488,12 +488,12 @@ impl Table {
         &self.claims
     }
 
-    /// Everybody who waits, in order of arrival.
+    /// All waiting calls, in order of arrival.
     pub fn waits(&self) -> impl ExactSizeIterator<Item = &Wait> {
         self.claims.all().map(|waiting| &waiting.wait)
     }
 
-    /// What is linked to what.
+    /// The links between tasks.
     pub fn links(&self) -> &Links {
         &self.links
     }
@@ -508,7 +508,7 @@ impl Table {
         self.leases.of(agent).filter_map(|task| self.get(task))
     }
 
-    /// Who works on what.
+    /// The current lease holders.
     pub fn leases(&self) -> &Leases {
         &self.leases
     }
@@ -522,7 +522,7 @@ impl Table {
         self.counters.shown(task_type, claims)
     }
 
-    /// Tasks by id after one of them, of those that a list may ask for.
+    /// Tasks for a list, by id after its cursor.
     pub fn after<'a>(&'a self, list: &'a List) -> Box<dyn Iterator<Item = &'a Record> + 'a> {
         let cursor = list.cursor.as_ref();
         let get = |task: &'a TaskId| self.get(task);
@@ -548,7 +548,7 @@ impl Table {
         }
     }
 
-    /// What must happen by itself by now, in order of time.
+    /// Tasks with a due timed transition, by time.
     pub fn due(&self, now: Timestamp) -> impl Iterator<Item = (&Record, Due)> {
         self.timers.due(now).filter_map(move |task| {
             let record = self.get(task)?;
@@ -564,7 +564,7 @@ impl Table {
         })
     }
 
-    /// Claims that wait no longer: those for a finished task, and those whose time is over.
+    /// Claims that must end: those for a finished task, and those that have timed out.
     pub fn overdue_claims(&self, now: Timestamp) -> impl Iterator<Item = &Waiting> {
         let in_vain = self.in_vain.iter().flat_map(|task| self.claims.of_task(task));
         let over = self.claims.due(now).filter(|waiting| {

@@ -81,7 +81,7 @@ scenarios! {
         (0,  "ann", r#"task.create w id="b" depends_on=["a"] deadline_ms=10"#, "task.created b w"),
         (10, "ann", "time",
             "task.failed b {\"reason\":\"deadline\"} for good"),
-        // It waits for what it depends on, as at first.
+        // It waits for its dependency again.
         (11, "ann", "task.retry b deadline_ms=10",            "task.retried b"),
         (11, "ann", "task.get b",
             r#"b pending after ["a"] error={"reason":"deadline"}"#),
@@ -92,7 +92,7 @@ scenarios! {
         (24, "ann", "task.retry b",                           "refused task.needs_retry"),
         (25, "ann", "task.retry a",                           "task.retried a; task.ready a"),
         (26, "ann", "task.retry b",                           "task.retried b"),
-        // A stage decides for itself what follows from a failure.
+        // A pipeline decides what follows from the failure of a stage.
         (30, "ann", r#"pipeline.create p automatic=true stages=[{"name":"s","max_retries":0}]"#,
             "pipeline.created p [s] automatic; pipeline.stage_ready p/s [p-0000000010]; \
              task.created p-0000000010 s ready"),
@@ -110,7 +110,8 @@ scenarios! {
         (0,      "ann", r#"task.create w id="older" priority=-1"#,   "task.created older w ready"),
         (1,      "ann", r#"task.create w id="new""#,                 "task.created new w ready"),
         (2,      "ann", r#"task.create x id="high" priority=2"#,     "task.created high x ready"),
-        // A minute is worth a point: what has waited that long is not overtaken any more.
+        // One point of priority is worth a minute: a task that has waited that long is not
+        // overtaken.
         (60_000,  "ann", r#"task.create w id="late" priority=1"#,     "task.created late w ready"),
         (180_000, "ann", r#"task.create w id="last" priority=1"#,     "task.created last w ready"),
         (180_000, "ada", "task.why late",
@@ -215,7 +216,7 @@ scenarios! {
         (3, "ada", "task.release one token=6",
             "task.released one; task.claimed one by dee token=10 call=7; \
              call 7: one in_progress by dee token=10 until 300003 attempts=2 retries=0"),
-        // Nobody waits for what can never be had any more.
+        // A claim for a finished task ends at once.
         (4, "dee", "task.complete one token=10",     "task.completed one"),
         (4, "dee", "time",
             "task.gave_up eve call=8 Timeout; call 8: null"),
@@ -248,7 +249,7 @@ scenarios! {
         (0,    "ada", "task.claim lease_ms=1000",    "task.claimed a by ada token=2"),
         (100,  "bob", "task.claim wait_ms=60000",
             "task.queued bob call=3 until 60100; call 3 waits"),
-        // Too soon to be worth a line in the log: what is answered is the end that stands.
+        // Too soon to be recorded: the answer has the end that is on record.
         (249,  "ada", "task.heartbeat a token=2",
             "r3: a in_progress by ada token=2 until 1000 attempts=1 retries=0"),
         (250,  "ada", "task.heartbeat a token=2",    "task.renewed a lease=1000"),
@@ -448,7 +449,7 @@ scenarios! {
             "task.created b w"),
         (0,   "ada", "task.claim",                   "task.claimed a by ada token=3"),
         (99,  "ada", "time",                         "nothing"),
-        // What follows from it is due at once.
+        // The consequences are due immediately.
         (100, "ada", "time",
             "task.failed a {\"reason\":\"deadline\"} for good | task.cancelled b (task `a`, \
              which it needs, is failed)"),
@@ -468,7 +469,7 @@ scenarios! {
         (0, "ada", "task.release a token=3",         "refused task.stale_token"),
         (0, "ada", "task.complete a token=3",        "refused task.stale_token"),
         (0, "ada", "task.fail a token=3 error=1",    "refused task.stale_token"),
-        // The token alone decides, not the name.
+        // Only the token counts, not the name.
         (0, "eve", "task.heartbeat a token=2 lease_ms=1000", "task.renewed a lease=1000"),
         (0, "ada", "under 2 state.set shared/a 1",   "state.set shared/a v1 = 1"),
         (0, "ada", "all: if token 2 & state.set shared/a 2 & task.complete a token=2",
@@ -561,12 +562,13 @@ fn every_word_is_reached() {
     let source = include_str!("vocabulary.rs");
     let elsewhere = ["task.too_many", "task.subtree_too_large", "task.too_many_dependents"];
     check_codes(Rejection::REFUSALS, SCENARIOS, &elsewhere);
-    // By hand-offs.
+    // Refused for hand-offs only.
     let elsewhere = ["task.offered", "task.taken_back", "task.handed_over", "task.handed_off"];
     check_coverage(source, "kind", SCENARIOS, World::kinds, &elsewhere);
 }
 
-/// What ends may concern more tasks than fit into one commit: the rest follows by itself.
+/// The end of a task may affect more tasks than fit into one commit: the rest follows in later
+/// ones.
 #[test]
 fn many_dependents_follow_in_several_commits() {
     for (end, first, rest) in [
@@ -618,8 +620,8 @@ fn an_agent_holds_so_many_tasks_and_no_more() {
     assert!(stats.starts_with("pending=1001 ready=1001 "), "{stats}");
 }
 
-/// What becomes ready by itself goes to claims whose answers must be kept: a batch that could not
-/// be committed would be tried again forever.
+/// Tasks that become ready may go to claims whose answers have to be stored: a batch that cannot be
+/// committed would be retried forever.
 #[test]
 fn large_tasks_become_ready_a_few_at_a_time() {
     let mut world = World::new(Space::default());
@@ -693,7 +695,7 @@ fn many_tasks() -> crate::Request {
     crate::Request { mutation, idempotency_key: None }
 }
 
-/// What a random step asks for, of the tasks that there are.
+/// A random command about the existing tasks.
 fn asked(world: &World, number: usize, (what, pick, odd): (u8, usize, u8)) -> String {
     let table = &world.space.task;
     let all = List::default();
@@ -744,7 +746,7 @@ fn asked(world: &World, number: usize, (what, pick, odd): (u8, usize, u8)) -> St
     }
 }
 
-/// Counts again what was counted as it happened.
+/// Recomputes the counters.
 fn check_counts(space: &Space) {
     let all = List::default();
     let count = |status: Status| space.task.after(&all).filter(|it| it.status == status).count();
@@ -768,9 +770,9 @@ fn check_counts(space: &Space) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
-    /// Whatever is asked for in whatever order: every step leaves the space sound (see
+    /// For any sequence of commands: every step leaves the space consistent (see
     /// [`crate::testing`]), tokens only grow, a token is live exactly as long as its lease, and
-    /// what is finished stays as it is.
+    /// finished tasks do not change.
     #[test]
     fn whatever_happens_tasks_stay_sound(
         steps in proptest::collection::vec(

@@ -1,11 +1,11 @@
-//! When something happens to a task by itself.
+//! Timers of tasks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::names::TaskId;
 use crate::time::Timestamp;
 
-/// The next such moment of every task that has one.
+/// The next timed transition of each task that has one.
 #[derive(Default)]
 pub struct Timers {
     by_moment: BTreeSet<(Timestamp, TaskId)>,
@@ -13,7 +13,7 @@ pub struct Timers {
 }
 
 impl Timers {
-    /// The next moment of a task; none if nothing happens by itself.
+    /// Sets or clears the timer of a task.
     pub fn set(&mut self, task: &TaskId, moment: Option<Timestamp>) {
         let before = match moment {
             Some(moment) => self.by_task.insert(task.clone(), moment),
@@ -30,28 +30,28 @@ impl Timers {
         }
     }
 
-    /// The next moment of a task.
+    /// The timer of a task.
     pub fn get(&self, task: &TaskId) -> Option<Timestamp> {
         self.by_task.get(task).copied()
     }
 
-    /// The tasks whose moment has come, in order of time.
+    /// The tasks whose timer is due, by time.
     pub fn due(&self, now: Timestamp) -> impl Iterator<Item = &TaskId> {
         self.by_moment.iter().take_while(move |(moment, _)| *moment <= now).map(|(_, task)| task)
     }
 
-    /// The first moment of all.
+    /// The next timer.
     pub fn next(&self) -> Option<Timestamp> {
         self.by_moment.first().map(|(moment, _)| *moment)
     }
 
-    /// How many tasks have one.
+    /// The number of timers.
     pub fn len(&self) -> usize {
         assert_eq!(self.by_task.len(), self.by_moment.len(), "a task has one moment at most");
         self.by_task.len()
     }
 
-    /// Whether none has one.
+    /// Whether there are no timers.
     pub fn is_empty(&self) -> bool {
         self.by_task.is_empty()
     }

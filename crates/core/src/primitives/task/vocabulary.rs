@@ -1,4 +1,4 @@
-//! The words of tasks.
+//! Commands, queries, replies and events of tasks.
 
 use std::collections::BTreeSet;
 
@@ -307,7 +307,7 @@ pub enum Event {
     Completed {
         /// The task.
         task: TaskId,
-        /// The result. Absent if the result so far stands.
+        /// The result. Absent if the previous result stays.
         #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
         result: Option<Json>,
         /// References to what it produced.
@@ -424,7 +424,7 @@ impl primitive::Event for Event {
         }
     }
 
-    /// `tasks/` and the task, or `claims/` and who waits.
+    /// `tasks/` and the task, or `claims/` and the waiting agent.
     fn subject_parts(&self) -> [&str; 4] {
         match self {
             Self::Queued { claimant, .. } | Self::GaveUp { claimant, .. } => {

@@ -1,4 +1,4 @@
-//! How large an event about a task is.
+//! The size of events about tasks.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use super::Outcome;
 use crate::json::Json;
 use crate::task::Event;
 
-/// Bytes of what is neither bounded by the frame of an event nor part of the subject.
+/// The size of what is neither bounded by the frame of an event nor part of the subject, in bytes.
 pub fn load(event: &Event) -> usize {
     let json = |json: &Option<Json>| json.as_ref().map_or(0, |json| json.as_bytes().len() + 24);
     let text = |text: &Option<String>| text.as_ref().map_or(0, |text| text.len() + 24);

@@ -10,13 +10,13 @@ use crate::refusal::{json_fits, within};
 use crate::space::stamp::Stamp;
 use crate::space::{Happening, ReplyPlan, Space};
 
-/// What must happen, and what it is about.
+/// The event of a command, and its topic.
 pub struct Decided {
-    /// What was said.
+    /// The published message.
     pub event: Event,
-    /// Whether it is written down; else it is only told.
+    /// Whether it is recorded; otherwise it is only delivered.
     pub is_durable: bool,
-    /// Where.
+    /// The topic.
     pub topic: TopicName,
 }
 
@@ -55,7 +55,7 @@ pub fn decide(command: Command) -> Result<Decided, Rejection> {
     Ok(Decided { event, is_durable, topic })
 }
 
-/// Answers a question.
+/// Answers a query.
 pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
     match query {
         Query::Get { topic } => match table.get(topic) {

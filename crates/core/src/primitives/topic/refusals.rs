@@ -14,7 +14,7 @@ crate::refusals! {
         /// The topic is unknown.
         #[error("topic `{topic}` is unknown")]
         NotFound {
-            /// Which.
+            /// The topic.
             topic: TopicName,
         } => {
             code: "topic.not_found",

@@ -1,4 +1,4 @@
-//! The facts about topics.
+//! The table of topics.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -10,16 +10,16 @@ use crate::primitive::{self, Forgotten};
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
 
-/// Every topic that something was lately posted to. Changes only by `Table::evolve`,
-/// `Table::undo` and `Table::trim`.
+/// The topics with the latest messages. Changes only by `Table::evolve`, `Table::undo` and
+/// `Table::trim`.
 #[derive(Default)]
 pub struct Table {
     topics: BTreeMap<TopicName, Topic>,
-    // Who was posted to longest ago is forgotten first.
+    // The topic with the oldest last message is forgotten first.
     by_time: BTreeSet<(Timestamp, TopicName)>,
 }
 
-/// How to take back one change: the topic as it was.
+/// How to undo one change: the previous topic.
 pub struct Undo {
     name: TopicName,
     before: Option<Topic>,
@@ -59,8 +59,8 @@ impl primitive::Table for Table {
         assert!(self.topics.values().all(|topic| topic.posts > 0), "what is known was posted to");
     }
 
-    /// Forgets what was posted to longest ago, if there are too many topics. It happens after every
-    /// batch, to the same ones whenever the batch is replayed.
+    /// Forgets the topics with the oldest last messages, if there are too many. It runs after every
+    /// batch, so that replay forgets the same ones.
     fn trim(&mut self) -> Vec<Forgotten> {
         while self.topics.len() > limits::TOPICS_MAX {
             let Some((_, name)) = self.by_time.first().cloned() else { break };
@@ -88,12 +88,12 @@ impl Table {
         self.topics.get(name)
     }
 
-    /// How often something was posted there.
+    /// The number of messages published to it.
     pub fn posts(&self, name: &TopicName) -> u64 {
         self.topics.get(name).map_or(0, |topic| topic.posts)
     }
 
-    /// Topics by name, whose names begin so, after one of them.
+    /// Topics with this prefix by name, after this one.
     pub fn after<'a>(
         &'a self,
         prefix: &'a str,

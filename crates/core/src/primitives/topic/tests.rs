@@ -24,7 +24,7 @@ scenarios! {
         (0, "ada", "topic.publish news 2",          "topic.posted news 2"),
         (0, "ada", "all: topic.publish news 3 durable=false & topic.publish news 4",
             "topic.posted news 4; told topic.posted news 3 live"),
-        // What is refused is not told either.
+        // A refused message is not delivered either.
         (0, "ada", "all: topic.publish news 5 durable=false & topic.publish news bytes:1048577",
             "refused transaction.command_refused 1 topic.too_large"),
         (0, "ada", "topic.publish news bytes:1048577 durable=false", "refused topic.too_large"),

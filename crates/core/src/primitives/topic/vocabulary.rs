@@ -1,4 +1,4 @@
-//! The words of topics.
+//! Commands, queries, replies and events of topics.
 
 use serde::{Deserialize, Serialize};
 

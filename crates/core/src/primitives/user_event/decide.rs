@@ -34,7 +34,7 @@ impl Rules for Table {
     }
 }
 
-/// What happens, and the answer.
+/// The event and the reply.
 fn emit(emit: Emit) -> Result<(Event, Reply), Rejection> {
     let Emit { kind, payload } = emit;
     let word = kind.as_str().split('.').next().unwrap_or_default();

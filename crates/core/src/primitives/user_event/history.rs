@@ -1,4 +1,4 @@
-//! What may be asked about everything that happened.
+//! Queries about all events.
 
 use serde::{Deserialize, Serialize};
 

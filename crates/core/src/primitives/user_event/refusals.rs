@@ -14,7 +14,7 @@ crate::refusals! {
         /// The event type is reserved for Baton.
         #[error("type `{kind}` begins with `{word}`, which is reserved for Baton")]
         ReservedType {
-            /// What was given.
+            /// The given value.
             #[serde(rename = "type")]
             kind: EventType,
             /// The word in the way.

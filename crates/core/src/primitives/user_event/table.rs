@@ -1,10 +1,10 @@
-//! The facts about user events: none, since they change nothing but the history.
+//! The table of user events: none, since they change nothing but the history.
 
 use super::vocabulary::Event;
 use crate::primitive;
 use crate::space::batch::Moment;
 
-/// Nothing is kept of what was emitted, beyond the history of the workspace.
+/// Emitted events are kept in the history of the workspace only.
 #[derive(Default)]
 pub struct Table;
 

@@ -1,4 +1,4 @@
-//! The words of user events.
+//! Commands, queries, replies and events of user events.
 
 use serde::{Deserialize, Serialize};
 

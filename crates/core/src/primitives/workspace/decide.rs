@@ -1,4 +1,4 @@
-//! The rules of the workspace about itself.
+//! The rules of the workspace itself.
 
 use super::refusals::Rejection;
 use super::table::Table;
@@ -35,7 +35,7 @@ impl Rules for Table {
     }
 }
 
-/// Decides a command against the table as it is.
+/// Decides a command against the current table.
 pub fn decide(table: &Table, command: &Command) -> Result<Vec<Event>, Rejection> {
     match command {
         Command::Configure { history_count, history_age_ms } => {
@@ -60,7 +60,7 @@ pub fn decide(table: &Table, command: &Command) -> Result<Vec<Event>, Rejection>
     }
 }
 
-/// How the workspace is; the counts come from the other tables.
+/// The current state of the workspace; the counts come from the other tables.
 pub fn about(table: &Table, counts: [u64; 3]) -> Reply {
     let [entries, namespaces, agents] = counts;
     let (retention, origin) = (table.retention(), table.origin().cloned());

@@ -16,9 +16,9 @@ crate::refusals! {
         /// The workspace would keep no history at all.
         #[error("{field} must be at least 1, not {given}")]
         NothingKept {
-            /// Which bound.
+            /// The bound.
             field: &'static str,
-            /// What was given.
+            /// The given value.
             given: u64,
         } => {
             code: "workspace.nothing_kept",
@@ -30,9 +30,9 @@ crate::refusals! {
         /// The workspace already exists, and is not overwritten.
         #[error("workspace `{id}` already exists")]
         Exists {
-            /// Which.
+            /// The id.
             id: WorkspaceName,
-            /// Where it came from, if it was not empty when it began.
+            /// The origin of the workspace, if it was forked or imported.
             #[serde(skip_serializing_if = "Option::is_none")]
             origin: Option<Box<Origin>>,
         } => {
@@ -47,7 +47,7 @@ crate::refusals! {
         /// Nothing is known about the subject.
         #[error("nothing is known about `{subject}`")]
         UnknownSubject {
-            /// What was given.
+            /// The given value.
             subject: String,
         } => {
             code: "workspace.unknown_subject",

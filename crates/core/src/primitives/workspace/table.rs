@@ -1,18 +1,18 @@
-//! The facts about the workspace itself.
+//! The table of the workspace itself.
 
 use super::vocabulary::{Event, Retention};
 use crate::history::Origin;
 use crate::primitive;
 use crate::space::batch::Moment;
 
-/// How the workspace is set up. Changes only by `Table::evolve` and `Table::undo`.
+/// The configuration of the workspace. Changes only by `Table::evolve` and `Table::undo`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
     retention: Retention,
     origin: Option<Origin>,
 }
 
-/// How to take back one change: the set-up as it was.
+/// How to undo one change: the previous configuration.
 pub struct Undo(Table);
 
 impl primitive::Table for Table {
@@ -48,12 +48,12 @@ impl primitive::Table for Table {
 }
 
 impl Table {
-    /// How much of the past is kept.
+    /// How much history is kept.
     pub fn retention(&self) -> Retention {
         self.retention
     }
 
-    /// Where it came from, if it was not empty when it began.
+    /// The origin of the workspace, if it was forked or imported.
     pub fn origin(&self) -> Option<&Origin> {
         self.origin.as_ref()
     }

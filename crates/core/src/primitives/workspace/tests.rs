@@ -1,4 +1,4 @@
-//! Scenarios of the workspace about itself.
+//! Scenarios of the workspace itself.
 
 use super::Rejection;
 use crate::testing::{World, check_codes, check_coverage, scenarios};
@@ -53,7 +53,7 @@ scenarios! {
 
 #[test]
 fn every_refusal_is_reached() {
-    // What only the engine can refuse, since it is about the past or about other workspaces.
+    // Only the engine can refuse these, since they are about the past or about other workspaces.
     let elsewhere = [
         "workspace.exists",
         "workspace.unknown_subject",

@@ -1,4 +1,4 @@
-//! The words of the workspace about itself.
+//! Commands, queries, replies and events of the workspace itself.
 
 use serde::{Deserialize, Serialize};
 

@@ -119,7 +119,7 @@ impl<L: Log> Shard<L> {
 }
 
 impl<L: Log> Past<'_, L> {
-    /// What happened up to this revision is no longer kept.
+    /// History up to this revision has been dropped.
     pub fn floor(&self) -> Revision {
         self.floor
     }

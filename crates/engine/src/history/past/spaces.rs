@@ -33,7 +33,7 @@ pub const REMEMBERED_MAX: usize = 2;
 /// How long they are kept without a query.
 pub const REMEMBERED_MS: u64 = 10_000;
 
-/// Spaces of the past that were asked about a moment ago.
+/// Past states that were read recently.
 #[derive(Default)]
 pub struct PastSpaceCache(Mutex<Vec<(WorkspaceName, Space, Timestamp)>>);
 

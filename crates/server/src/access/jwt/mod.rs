@@ -60,7 +60,7 @@ baton_core::refusals! {
         /// The file with an issuer's keys cannot be used.
         #[error("the keys in `{path}` cannot be used: {reason}")]
         Unusable {
-            /// Which file.
+            /// The file.
             path: String,
             /// What is wrong with it.
             reason: String,

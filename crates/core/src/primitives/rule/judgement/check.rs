@@ -1,14 +1,14 @@
-//! What one rule demands.
+//! What one rule requires.
 //!
 //! | check | passes if |
 //! |---|---|
-//! | `required_keys` | the state has every one of these names |
+//! | `required_keys` | the state has all of these names |
 //! | `schema` | the state, as one object, satisfies the JSON Schema |
 //! | `expression` | it is true |
-//! | `capability` | the receiver can do this, or must be able to |
-//! | `receiver_alive` | the receiver has a session, or will be whoever takes the work |
-//! | `state_bytes_max` | names and values of the state have no more bytes together |
-//! | `hops_max` | the work has not changed hands more often |
+//! | `capability` | the receiver has this capability, or is chosen by it |
+//! | `receiver_alive` | the receiver has a session, or is chosen when it accepts |
+//! | `state_bytes_max` | names and values of the state do not exceed this size |
+//! | `hops_max` | the work was not handed over more often |
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -183,7 +183,7 @@ fn check_keys(keys: &[String]) -> Result<(), String> {
     if keys.len() > limits::RULE_KEYS_MAX {
         return Err(format!("it has {} names, at most {}", keys.len(), limits::RULE_KEYS_MAX));
     }
-    // A name may be that of an entry of shared state: its namespace, a slash and its key.
+    // A name may be that of an entry: its namespace, a slash and its key.
     let bytes_max = limits::NAMESPACE_BYTES_MAX + 1 + limits::KEY_BYTES_MAX;
     keys.iter().try_for_each(|key| check_text(key, bytes_max))
 }
@@ -225,7 +225,7 @@ impl Check {
         }
     }
 
-    /// Upper bound of the bytes it takes in the log.
+    /// An upper bound of its size in the log, in bytes.
     pub(crate) fn weight(&self) -> usize {
         match self {
             Self::RequiredKeys(keys) => keys.iter().map(|key| key.len() + 5).sum(),
@@ -263,7 +263,7 @@ fn capability(name: &str, proposal: &Proposal<'_>) -> Result<(), Objection> {
         (Some(to), None) => Err(objection(format!(
             "`{to}` is not registered, so it is not known to have capability `{name}`"
         ))),
-        // Whoever takes it has what was asked for.
+        // Only an agent with the capability can accept it.
         (None, _) if proposal.capability == Some(name) => Ok(()),
         (None, _) => Err(objection(format!(
             "it goes to nobody in particular, and capability `{name}` is not asked for"
@@ -273,7 +273,7 @@ fn capability(name: &str, proposal: &Proposal<'_>) -> Result<(), Objection> {
 
 fn receiver_alive(proposal: &Proposal<'_>) -> Result<(), Objection> {
     match (proposal.to, proposal.receiver) {
-        // Whoever takes it will be alive.
+        // Only an agent with a session can accept it.
         (None, _) => Ok(()),
         (Some(_), Some(receiver)) if receiver.is_active => Ok(()),
         (Some(to), Some(_)) => Err(objection(format!("the session of `{to}` has ended"))),

@@ -1,4 +1,4 @@
-//! Judging: what rules say about work that is about to change hands.
+//! Evaluates rules for a proposed hand-off.
 //!
 //! ```text
 //!                         rule 1 ──▶ passes
@@ -7,16 +7,16 @@
 //!                         rule 4 ──▶ cannot be run             ──▶ Judgement.errors, `broken`
 //! ```
 //!
-//! A rule holds one [`Check`]. The checks see a [`Proposal`] and nothing else: no table, no clock,
-//! no other rule. Whoever hands work over puts the proposal together, and acts on the judgement.
+//! A rule has one [`Check`]. Checks see a [`Proposal`] and nothing else: no table, no clock, no
+//! other rule. Hand-offs build the proposal and act on the judgement.
 //!
 //! Invariants:
 //!
-//! 1. The same proposal is judged the same way, always and everywhere.
-//! 2. A rule that cannot be run blocks, whatever its severity: who wrote it meant to stop
-//!    something, and nobody knows whether this is it.
-//! 3. A judgement ends soon: the number of rules and the work of each is bounded.
-//! 4. A rule objects once, with one sentence of bounded length.
+//! 1. The same proposal always has the same judgement.
+//! 2. A rule that cannot be evaluated is an error, whatever its severity: it was meant to stop
+//!    something, and this may be it.
+//! 3. Evaluation is bounded: the number of rules, and the work of each.
+//! 4. A rule has at most one finding, with one sentence of bounded length.
 //!
 //! Deliberately absent: rules that change what is handed over, and rules that depend on each other.
 
@@ -51,9 +51,9 @@ pub struct Proposal<'a> {
     pub task_type: Option<&'a TaskType>,
     /// What is handed over, by name; entries of shared state by `namespace/key`.
     pub state: &'a BTreeMap<String, Json>,
-    /// What is known of `to`.
+    /// The receiver, if it is known.
     pub receiver: Option<Receiver<'a>>,
-    /// How often the work has changed hands, including this time.
+    /// How often the work was handed over, including this time.
     pub hops: u64,
     /// The reason of the hand-off.
     pub reason: Option<&'a str>,
@@ -101,7 +101,7 @@ fn is_false(flag: &bool) -> bool {
 }
 
 impl Judgement {
-    /// Whether nothing forbids it.
+    /// Whether there are no errors.
     pub fn is_valid(&self) -> bool {
         self.errors.is_empty()
     }

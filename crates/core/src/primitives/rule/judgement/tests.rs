@@ -1,4 +1,4 @@
-//! What each check lets pass, and what it says otherwise.
+//! What each check accepts, and its findings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,13 +11,13 @@ use crate::names::{AgentId, TaskType};
 use crate::testing::World;
 use crate::time::Timestamp;
 
-/// A proposal as text would say it, so that tests change one thing at a time.
+/// A proposal as text, so that tests change one thing at a time.
 struct Offer {
     to: Option<&'static str>,
     capability: Option<&'static str>,
     task_type: Option<&'static str>,
     state: Value,
-    /// Whether the receiver is active, and what it can do.
+    /// Whether the receiver is active, and its capabilities.
     receiver: Option<(bool, &'static [&'static str])>,
     hops: u64,
 }
@@ -33,7 +33,7 @@ fn offer() -> Offer {
     }
 }
 
-/// What the rules, each as the fields of `rule.add`, say about an offer.
+/// The judgement of rules, each given as the fields of `rule.add`, about an offer.
 fn judged(rules: &[Value], offer: &Offer) -> Judgement {
     let mut world = World::new(crate::Space::default());
     for (number, rule) in rules.iter().enumerate() {
@@ -67,7 +67,7 @@ fn judged(rules: &[Value], offer: &Offer) -> Judgement {
     })
 }
 
-/// What one check says: nothing, or why not.
+/// The finding of one check, if any.
 fn said(check: &Value, offer: &Offer) -> Option<String> {
     let mut judgement = judged(&[json!({ "check": check })], offer);
     assert!(judgement.warnings.is_empty() && judgement.errors.len() <= 1);

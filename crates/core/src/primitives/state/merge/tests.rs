@@ -8,7 +8,7 @@ fn json(text: &str) -> Json {
     Json::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// What there is, what is sent, and what becomes of it; `-` is nothing, `!` begins a refusal.
+/// The existing value, the operand and the result; `-` is none, `!` starts a refusal.
 type Case<'a> = (&'a str, &'a str, &'a str);
 
 #[track_caller]

@@ -1,4 +1,4 @@
-//! What must always be true of the tasks of a workspace.
+//! The invariants of the table of tasks.
 
 use super::Table;
 use crate::task::{Record, Status, Waiting};
