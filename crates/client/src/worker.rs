@@ -259,10 +259,11 @@ where
                 }
                 counts.handed_over += 1;
             }
-            _ = keep(lease, beat) => match job.is_handed_over() {
-                true => counts.handed_over += 1,
-                false => counts.lost += 1,
-            },
+            _ = keep(lease, beat) => {
+                let is_lost = !job.is_handed_over();
+                counts.lost += u64::from(is_lost);
+                counts.handed_over += u64::from(!is_lost);
+            }
         }
         None
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use baton_core::{AgentId, Entry, Pattern, Query, Request, Revision, Timestamp, WorkspaceName};
 use baton_log::{AppendError, Log, Position, ReadError};
 
-use crate::admission::Admission;
+use crate::admission::{Admission, HeldAnswer};
 use crate::backup::Backups;
 use crate::blobs::PendingBlobs;
 use crate::clock::{Clock, Stopwatch};

@@ -180,7 +180,7 @@ fn when_the_bucket_is_away_everything_else_works_on() {
     assert_eq!(swept.code(), "artifact.store_unavailable");
     // Nothing was recorded, and what has nothing to do with artifacts is as it was.
     let list = baton_core::artifact::Query::List(baton_core::artifact::List::default());
-    let asked = shard.ask(&workspace(), &list.into());
+    let asked = shard.ask(&workspace(), &list.into(), None);
     let held = asked.answer().expect("it is in memory");
     let answer = opened(&shard, held).expect("it can be asked");
     assert_eq!(answer.revision.0, 0);

@@ -43,7 +43,7 @@ impl Hosts {
         if hosts.next().is_some() || !is_ours {
             return Err(Refusal::DeniedHost { host: shown(host) });
         }
-                let mut origins = headers.get_all(header::ORIGIN).iter().map(text);
+        let mut origins = headers.get_all(header::ORIGIN).iter().map(text);
         // `null` is sent by a page in a sandbox or a local file: it could be any page.
         let is_same = |origin: &str| {
             let name = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
@@ -74,16 +74,16 @@ mod tests {
 
     fn check(pairs: &[(&str, &str)]) -> Result<(), String> {
         let hosts = vec!["Baton.Example".to_owned()];
-        check_with(Settings { hosts, ..Settings::default() }, pairs)
+        check_with(&Settings { hosts, ..Settings::default() }, pairs)
     }
 
-    fn check_with(settings: Settings, pairs: &[(&str, &str)]) -> Result<(), String> {
+    fn check_with(settings: &Settings, pairs: &[(&str, &str)]) -> Result<(), String> {
         let mut headers = HeaderMap::new();
         for (name, value) in pairs {
             let name: header::HeaderName = name.parse().unwrap();
             headers.append(name, value.parse().unwrap());
         }
-        Hosts::new(&settings).check(&headers).map_err(|refusal| refusal.code().to_owned())
+        Hosts::new(settings).check(&headers).map_err(|refusal| refusal.code().to_owned())
     }
 
     #[test]
@@ -106,13 +106,13 @@ mod tests {
         let open = Settings { tokens: true, ..Settings::default() };
         let named = Settings { hosts: vec!["baton.example".to_owned()], ..open.clone() };
         let address = [("host", "192.0.2.2:4747")];
-        assert_eq!(check_with(open.clone(), &address), Ok(()));
-        assert_eq!(check_with(named, &address), Err("request.denied_host".to_owned()));
-        assert!(check_with(open.clone(), &[("host", "")]).is_err());
+        assert_eq!(check_with(&open, &address), Ok(()));
+        assert_eq!(check_with(&named, &address), Err("request.denied_host".to_owned()));
+        assert!(check_with(&open, &[("host", "")]).is_err());
         let page = |origin| [address[0], ("origin", origin)];
-        assert_eq!(check_with(open.clone(), &page("http://192.0.2.2:4747")), Ok(()));
+        assert_eq!(check_with(&open, &page("http://192.0.2.2:4747")), Ok(()));
         let denied = Err("request.denied_origin".to_owned());
-        assert_eq!(check_with(open, &page("http://192.0.2.3:4747")), denied);
+        assert_eq!(check_with(&open, &page("http://192.0.2.3:4747")), denied);
     }
 
     #[test]

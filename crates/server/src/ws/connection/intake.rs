@@ -182,7 +182,7 @@ impl Connection {
 
     pub(super) fn look_up(&mut self, id: u64, query: Query) -> Result<Option<Stop>, Problem> {
         let workspace = named(self.workspace.as_ref())?;
-        let (baton, agent) = (&self.shared.baton, self.agent.as_ref());
+        let (baton, agent) = (&self.shared.baton, Some(&self.agent));
         match self.in_flight.look_up(baton, workspace, agent, &query, id) {
             Ok(Admission::Answer(())) => {
                 self.answer_what_is_ready();
