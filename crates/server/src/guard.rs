@@ -28,7 +28,7 @@ impl Hosts {
         self.0.iter().any(|known| known.eq_ignore_ascii_case(name))
     }
 
-    /// Whether a request with these headers may come in.
+    /// Whether a request with these headers is accepted.
     pub(crate) fn check(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         let text = |value| HeaderValue::to_str(value).unwrap_or_default();
         let mut hosts = headers.get_all(header::HOST).iter();
@@ -37,7 +37,7 @@ impl Hosts {
             return Err(Refusal::DeniedHost { host: shown(host) });
         }
         let mut origins = headers.get_all(header::ORIGIN).iter().map(text);
-        // `null` is sent by a page in a sandbox or a local file: it could be any page.
+        // `null` is sent by a sandboxed page or a local file: it could be any page.
         let is_ours = |origin: &str| {
             let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
             host.is_some_and(|host| self.knows(host))

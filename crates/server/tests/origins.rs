@@ -1,9 +1,9 @@
-//! A page from elsewhere must not reach a server on loopback, whichever route it tries.
+//! A page from another origin must not reach a server on loopback, by any route.
 
 use crate::callers::socket::{Socket, handshake};
 use crate::harness::{Harness, settings};
 
-/// A request for every route, well formed but for what a test adds.
+/// A request for every route, valid except for what a test adds.
 const ROUTES: [(&str, &str); 24] = [
     ("GET", "/healthz"),
     ("GET", "/readyz"),

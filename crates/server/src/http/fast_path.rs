@@ -26,7 +26,7 @@ use crate::problem::Refused;
 use crate::server_log::{Level, Timed, operation_fields};
 use crate::shared::{InboundBytes, Shared};
 
-/// Answers a request if it can take the fast path, else gives it back for the router.
+/// Answers a request if the fast path applies, otherwise returns it for the router.
 pub(super) async fn answer(
     shared: &Arc<Shared>,
     connection: u64,
@@ -36,7 +36,7 @@ pub(super) async fn answer(
     let Some((workspace, agent)) = Target::of(&request).and_then(|target| target.names()) else {
         return ControlFlow::Continue(request);
     };
-    // Where every operation is written down, it is done the general way.
+    // If every operation is logged, the general path is used.
     let is_noted = shared.settings.server_log.wants(Level::Debug);
     if is_noted || !authority.permits_all(&workspace) {
         return ControlFlow::Continue(request);
@@ -51,7 +51,7 @@ pub(super) async fn answer(
     let (_, namespace, key) = path_parts(parts.uri.path()).expect("it was just looked at");
     let held = match parts.method {
         Method::GET if body.is_empty() => shared.baton.fast_get(&workspace, namespace, key),
-        // What is no JSON is refused where there are words for it.
+        // Invalid JSON is refused by the general path, which reports the error.
         Method::PUT => Json::parse(body.to_vec()).ok().and_then(|value| {
             let value = value.as_str();
             let set = FastSet { namespace, key, value, expected_version: None };
@@ -84,7 +84,7 @@ struct Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    /// Reads the head of a request, if it is plain.
+    /// Parses the head of a request, if the fast path applies.
     fn of(request: &'a Request<Body>) -> Option<Self> {
         let has_body = match *request.method() {
             Method::GET => false,
