@@ -1,5 +1,5 @@
-//! Embeds the `OpenAPI` document: minified and deflated, since it is 1.1 MB as the repository keeps
-//! it for review, and 60 kB so.
+//! Embeds the `OpenAPI` document: minified and deflated, which reduces it from 1.1 MB in the
+//! repository to 60 kB.
 
 use std::path::Path;
 use std::{env, fs};
@@ -19,8 +19,8 @@ fn main() {
     fs::write(embedded, compress_to_vec(&minified(&document), LEVEL)).expect("it can be written");
 }
 
-/// JSON without the white space between its tokens. By hand, so that no JSON library has to be
-/// built for the build script; a test parses the result.
+/// JSON without the white space between its tokens. By hand, so that the build script needs no JSON
+/// library; a test parses the result.
 fn minified(document: &[u8]) -> Vec<u8> {
     let (mut in_string, mut is_escaped) = (false, false);
     let is_kept = |byte: &u8| {

@@ -1,4 +1,4 @@
-//! The rules of Baton: pure, synchronous, without I/O, clock or chance.
+//! The rules of Baton: pure, synchronous, without I/O, clock or randomness.
 //!
 //! ```text
 //!   Request ──▶ Space::commit ──▶ decide ──▶ events ──▶ evolve ──▶ Answer
@@ -6,14 +6,14 @@
 //!                                   └────── policies ◀────┘
 //! ```
 //!
-//! A [`Space`] is one workspace in memory. [`Space::commit`] decides a mutation and applies what
-//! follows, all or nothing; [`Space::replay`] applies what was decided before. Both end in the
-//! same `evolve`, so replaying the log gives the space that wrote it.
+//! A [`Space`] is one workspace in memory. [`Space::commit`] decides a mutation and applies its
+//! consequences atomically; [`Space::replay`] applies what was decided before. Both use the same
+//! `evolve`, so replaying the log gives the space that wrote it.
 //!
-//! One folder per primitive, each with the same seven files: `mod.rs` tells the story,
-//! `vocabulary.rs` has the words, `operations.rs` the calls that clients can make, `refusals.rs`
-//! the reasons to refuse one, `decide.rs` the rules, `table.rs` the facts, `tests.rs` the
-//! scenarios. Effects of one primitive on another are in [`policy`].
+//! One folder per primitive, each with the same seven files: `mod.rs` has the overview,
+//! `vocabulary.rs` the commands and events, `operations.rs` the calls that clients can make,
+//! `refusals.rs` the reasons to refuse one, `decide.rs` the rules, `table.rs` the state, `tests.rs`
+//! the scenarios. Effects of one primitive on another are in [`policy`].
 //!
 //! What this crate does not know: files, sockets, threads, the time of day, the log.
 

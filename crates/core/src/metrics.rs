@@ -1,17 +1,17 @@
-//! How much there is of everything in a workspace, for whoever watches over a server.
+//! Gauges of a workspace, for monitoring.
 //!
 //! | counted | by |
 //! |---|---|
-//! | tasks, messages, hand-offs, agents | how they stand |
-//! | locks, semaphores, barriers, joins, streams | what is held, and who waits |
-//! | reactions | how often they ran and failed, and how many are stopped |
-//! | the rest | how many there are |
+//! | tasks, messages, hand-offs, agents | status |
+//! | locks, semaphores, barriers, joins, streams | what is held, and what waits |
+//! | reactions | runs, failures, and how many are disabled |
+//! | the rest | number |
 //!
-//! 1. A line has a name and at most one label, and the labels are those below: no id, name or text
-//!    of a caller ever becomes one, so that nobody can make them many.
-//! 2. Every workspace tells the same lines in the same order, so that they can be added up.
+//! 1. A sample has a name and at most one label, and the labels are those below: no id, name or
+//!    text of a caller ever becomes one, so that their number is bounded.
+//! 2. Every workspace has the same samples in the same order, so that they can be added up.
 //!
-//! Deliberately absent: numbers by workspace. Whoever wants those asks the workspace.
+//! Deliberately absent: numbers by workspace. Those are queried from the workspace.
 
 use crate::agent;
 use crate::handoff::{self, List};
@@ -19,25 +19,25 @@ use crate::message;
 use crate::primitive::Table;
 use crate::space::Space;
 
-/// What is counted under one name.
+/// A metric family.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Family {
     /// Its name.
     pub name: &'static str,
-    /// What its label is called; none if it has none.
+    /// The name of its label; none if it has none.
     pub label: Option<&'static str>,
-    /// What it says, in a sentence.
+    /// Its help text.
     pub help: &'static str,
 }
 
-/// A number.
+/// A sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
     /// The family.
     pub family: &'static Family,
     /// The value of its label; empty if it has none.
     pub label: &'static str,
-    /// How many.
+    /// The value.
     pub value: u64,
 }
 
@@ -68,7 +68,7 @@ static REACTION_RUNS: Family = family(
 static CALLS: Family = family("baton_webhook_calls_waiting", None, "Calls that webhooks wait for.");
 
 impl Space {
-    /// How much there is of everything.
+    /// All gauges.
     pub fn gauges(&self) -> Vec<Sample> {
         let mut samples = Vec::with_capacity(64);
         let mut record = |family: &'static Family, label: &'static str, value: u64| {

@@ -12,7 +12,7 @@ pub fn set(name: Option<&'static str>) {
     ACTIVE.set(name);
 }
 
-/// Whether any is switched on.
+/// Whether any bug is switched on.
 pub fn any() -> bool {
     ACTIVE.get().is_some()
 }

@@ -1,33 +1,33 @@
 //! Scenarios as text: the one place where tests call the API.
 //!
 //! ```text
-//!   milliseconds, agent, what is asked,                      what comes of it
+//!   milliseconds, agent, request,                            result
 //!   (0, "ada", "state.set shared/plan 1",                    "state.set shared/plan v1 = 1"),
 //!   (5, "bob", "state.set shared/plan 2 expected_version=7", "refused state.version_conflict"),
 //! ```
 //!
-//! What is asked is a command or query by its public name, what it is about, and its other fields
-//! as `name=json`, or `name` alone if it is true. It is read through serde, so that the scenarios
-//! hold the vocabulary to its spelling.
+//! A request is a command or query by its public name, its subject, and its other fields as
+//! `name=json`, or `name` alone if it is true. It is parsed through serde, so that the scenarios
+//! test the spelling of the vocabulary.
 //!
 //! | also | is |
 //! |---|---|
 //! | `all: if entry shared/a version=1 & state.set shared/a 2` | a transaction |
 //! | `many 3 state.set shared/k{} {}` | a transaction of three, with 0, 1 and 2 for `{}` |
 //! | `#k1 state.set shared/a 1` | a request with the idempotency key `k1` |
-//! | `under 7 state.set shared/a 1` | a command under the token 7 |
-//! | `gone` | every caller that waits is gone |
+//! | `under 7 state.set shared/a 1` | a command with the token 7 |
+//! | `gone` | every waiting caller is gone |
 //! | `time` | everything that is due by now |
-//! | `wake` | the workspace is served again |
+//! | `wake` | the server was restarted |
 //! | `bytes:9` in place of a value | a JSON string of nine bytes |
-//! | `@a` | the id of an artifact whose digest is all `a`; so is what comes of it |
-//! | `^7` | the place of a blob, whose number ends in 7; likewise |
+//! | `@a` | the id of an artifact whose digest is all `a`; also in results |
+//! | `^7` | the place of a blob, whose number ends in 7; also in results |
 //!
-//! What must hold whatever was asked, and is checked here for every step:
+//! Checked after every step:
 //!
-//! 1. [`Space::check`] and the checks of the entries find nothing.
-//! 2. What was refused, or changed nothing, has left no trace.
-//! 3. A batch survives being encoded, and is not larger than its weight said.
+//! 1. [`Space::check`] and the checks of the entries pass.
+//! 2. A request that was refused, or changed nothing, has no effect.
+//! 3. A batch survives encoding, and is not larger than its weight.
 //! 4. Replaying all batches, and restoring a snapshot, give an equal space.
 
 mod asked;
@@ -61,10 +61,10 @@ use asked::{read_query, read_request};
 use contents::{shortened, written_out};
 use render::{rendered, rendered_again, shown};
 
-/// Milliseconds, agent, what is asked, what comes of it.
+/// Milliseconds, agent, request, result.
 pub(crate) type Step = (u64, &'static str, &'static str, &'static str);
 
-/// Names scenarios, makes a test of each, and lists them for the test that counts the codes.
+/// Names scenarios, makes a test of each, and lists them for the coverage tests.
 macro_rules! scenarios {
     ($($(#[$doc:meta])* $name:ident => [$($step:tt),* $(,)?])*) => {
         $(
@@ -87,7 +87,7 @@ pub(crate) fn check(steps: &[Step]) -> World {
     world
 }
 
-/// The log that the steps leave, as a story.
+/// The log of the steps, as text.
 #[track_caller]
 pub(crate) fn story(steps: &[Step]) -> String {
     let world = check(steps);
@@ -102,7 +102,7 @@ pub(crate) fn story(steps: &[Step]) -> String {
     story
 }
 
-/// Every string that a function of a source file answers with.
+/// Every string that a function of a source file returns.
 pub(crate) fn literals(source: &str, function: &str) -> BTreeSet<String> {
     let start = source.find(&format!("fn {function}(")).expect("the function exists");
     let end = start + source[start..].find("\n    }").expect("the function ends");
@@ -110,7 +110,7 @@ pub(crate) fn literals(source: &str, function: &str) -> BTreeSet<String> {
     arms.map(|(_, rest)| rest.split('"').next().unwrap().to_owned()).collect()
 }
 
-/// Fails unless the scenarios reach exactly the kinds of events of a vocabulary, but for those that
+/// Fails unless the scenarios reach exactly the event types of a vocabulary, except those that
 /// other tests reach.
 #[track_caller]
 pub(crate) fn check_coverage(
@@ -123,7 +123,7 @@ pub(crate) fn check_coverage(
     check_reached(literals(source, function), scenarios, reached, elsewhere);
 }
 
-/// Fails unless the scenarios reach exactly the codes of these refusals, but for those that other
+/// Fails unless the scenarios reach exactly the codes of these refusals, except those that other
 /// tests reach.
 #[track_caller]
 pub(crate) fn check_codes(refusals: &[Refusal], scenarios: &[&[Step]], elsewhere: &[&str]) {
@@ -151,7 +151,7 @@ fn check_reached(
     assert_eq!(missing, BTreeSet::new(), "no scenario reaches these");
 }
 
-/// A space and what has happened in it.
+/// A space and its batches.
 pub(crate) struct World {
     pub(crate) space: Space,
     is_new: bool,
@@ -159,7 +159,7 @@ pub(crate) struct World {
     codes: BTreeSet<String>,
 }
 
-/// Everything a space knows.
+/// The complete state of a space.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Picture {
     head: Head,
@@ -172,7 +172,7 @@ impl Picture {
     }
 }
 
-/// The same, after a way through the encoding of the log.
+/// The same, encoded and decoded as in the log.
 fn encoded<T: Serialize + DeserializeOwned>(value: &T) -> T {
     messagepack::from_slice(&rmp_serde::to_vec_named(value).unwrap()).unwrap()
 }
@@ -184,17 +184,17 @@ impl World {
         Self { space, is_new, batches: Vec::new(), codes: BTreeSet::new() }
     }
 
-    /// Every code that a step was refused with.
+    /// Every code with which a step was refused.
     pub(crate) fn codes(self) -> BTreeSet<String> {
         self.codes
     }
 
-    /// What has happened.
+    /// The batches.
     pub(crate) fn batches(&self) -> &[Batch] {
         &self.batches
     }
 
-    /// The kind of every event that happened.
+    /// The types of all events.
     pub(crate) fn kinds(self) -> BTreeSet<String> {
         let events = self.batches.iter().flat_map(|batch| &batch.events);
         events.map(|event| event.kind().to_owned()).collect()
@@ -209,7 +209,7 @@ impl World {
         self.check_memory();
     }
 
-    /// Does what one step asks for, and tells what came of it.
+    /// Runs one step; returns its result as text.
     pub(crate) fn run(&mut self, time: u64, agent: &str, asked: &str) -> String {
         shortened(&self.run_written(time, agent, &written_out(asked)))
     }
@@ -336,7 +336,7 @@ impl World {
         lines.join("; ")
     }
 
-    /// The answer to a write is the entry as it is now; the answer to a removal the one that was.
+    /// The reply to a write is the current entry; the reply to a deletion is the deleted one.
     fn check_entry(&self, entry: &Entry, batch: &Batch) {
         let Event::State(event) = &batch.events[0] else {
             panic!("an entry is answered with although none changed first")
@@ -375,7 +375,7 @@ impl World {
         }
     }
 
-    /// The space that a snapshot gives.
+    /// The space restored from a snapshot.
     pub(crate) fn restored(&self) -> Space {
         let tables = self.space.state.namespaces().map(|(name, entries)| {
             (name.clone(), Entries::from_sorted(entries.iter().cloned().collect()))
@@ -383,7 +383,7 @@ impl World {
         Space::restore(encoded(&self.space.head()), tables.collect())
     }
 
-    /// The space that the batches give, for a world that began empty.
+    /// The space replayed from the batches, for a world that started empty.
     pub(crate) fn replayed(&self) -> Space {
         let mut replayed = Space::default();
         for batch in &self.batches {
@@ -393,7 +393,7 @@ impl World {
         replayed
     }
 
-    /// What was committed is what a replay and a snapshot give.
+    /// Asserts that a replay and a snapshot give the committed space.
     #[track_caller]
     pub(crate) fn check_memory(&self) {
         let picture = Picture::of(&self.space);
@@ -406,7 +406,7 @@ impl World {
     }
 }
 
-/// Answers are kept in receipts and sent over wires.
+/// Asserts that answers survive encoding: they are stored in receipts and sent to clients.
 fn check_encoding(reply: &Reply) {
     assert_eq!(encoded(reply), *reply);
     let text = serde_json::to_string(reply).unwrap();

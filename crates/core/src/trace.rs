@@ -1,48 +1,48 @@
-//! Traces: what tasks, messages and hand-offs are a part of, as W3C Trace Context writes it.
+//! Trace context of tasks, messages and hand-offs, in the form of W3C Trace Context.
 //!
 //! ```text
 //!   00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
 //!   version      trace                       parent      flags
 //! ```
 //!
-//! Whoever wants something done says which trace it belongs to, and whoever does it goes on with
-//! that trace. No rule looks at it: two requests that differ in nothing else are the same request.
+//! A creator may set the trace context, and a worker continues the trace. No rule depends on it:
+//! two requests that differ only in their trace are the same request.
 
 use serde::{Deserialize, Deserializer};
 
 use crate::command::{Command, Mutation};
 pub use crate::names::Traceparent;
 
-/// Where the trace stands in the text, and where the parent does.
+/// The positions of the trace id and the parent id.
 const TRACE: std::ops::Range<usize> = 3..35;
 const PARENT: std::ops::Range<usize> = 36..52;
-/// How long it is, unless a later version says more after it.
+/// The length; a later version may append more.
 const LENGTH: usize = 55;
 
 impl Traceparent {
-    /// The trace: 32 hexadecimal digits.
+    /// The trace id: 32 hexadecimal digits.
     pub fn trace(&self) -> &str {
         &self.as_str()[TRACE]
     }
 
-    /// The span that is the parent of whatever is done: 16 hexadecimal digits.
+    /// The id of the parent span: 16 hexadecimal digits.
     pub fn parent(&self) -> &str {
         &self.as_str()[PARENT]
     }
 
-    /// About how many bytes it takes with its name.
+    /// Its approximate size in bytes, with its field name.
     pub(crate) fn bytes(&self) -> usize {
         self.as_str().len() + 16
     }
 
-    /// Whether whoever began the trace keeps it.
+    /// Whether the trace is sampled.
     pub fn is_sampled(&self) -> bool {
         let flags = u8::from_str_radix(&self.as_str()[53..LENGTH], 16);
         flags.is_ok_and(|flags| flags & 1 == 1)
     }
 }
 
-/// What is wrong with a text that should be one.
+/// Why a text is not a valid trace context.
 pub(crate) fn objection(text: &str) -> Option<&'static str> {
     const FORM: &str = "it must be `version-trace-parent-flags` with 2, 32, 16 and 2 hexadecimal \
                         digits in lower case";
@@ -69,15 +69,14 @@ pub(crate) fn objection(text: &str) -> Option<&'static str> {
     }
 }
 
-/// Reads what stands in a record. Earlier versions took any text for one: what is none says nothing
-/// about any trace, and is left out.
+/// Reads a stored trace context. Earlier versions accepted any text; an invalid one is ignored.
 pub(crate) fn kept<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Traceparent>, D::Error> {
     let text = Option::<String>::deserialize(from)?;
     Ok(text.and_then(|text| Traceparent::parse(&text).ok()))
 }
 
 impl Command {
-    /// The same, as a part of a trace unless it says of which.
+    /// The same command with this trace context, unless it has one.
     #[must_use]
     pub fn traced(mut self, traceparent: &Traceparent) -> Self {
         if let Some(slot) = self.traceparent() {
@@ -96,7 +95,7 @@ impl Mutation {
         }
     }
 
-    /// The same, as a part of a trace wherever it does not say of which.
+    /// The same mutation with this trace context in every command that has none.
     #[must_use]
     pub fn traced(mut self, traceparent: &Traceparent) -> Self {
         for slot in self.commands().iter_mut().filter_map(Command::traceparent) {
@@ -105,8 +104,8 @@ impl Mutation {
         self
     }
 
-    /// Looks at what is wanted, whatever trace it is a part of: whoever repeats a request has begun
-    /// another span meanwhile.
+    /// Runs a function on the mutation without its trace context: a repeated request has the same
+    /// meaning, but another span.
     pub(crate) fn untraced<T>(&mut self, look: impl FnOnce(&Self) -> T) -> T {
         let taken: Vec<_> =
             self.commands().iter_mut().filter_map(Command::traceparent).map(Option::take).collect();

@@ -1,17 +1,17 @@
-//! The bytes of events are a promise: what was ever written can be read forever.
+//! The encoding of events is stable: everything ever written can be read forever.
 //!
-//! `spec/events.json` holds an example of every event in the encoding of the log, and as JSON:
+//! `spec/events.json` has an example of every event in the encoding of the log, and as JSON:
 //!
 //! ```text
 //!   { "name": "state.deleted", "edition": 1, "bytes": "81a5…", "json": { "state": … } }
 //! ```
 //!
-//! 1. Every example ever stored decodes, and means what its JSON says.
-//! 2. The newest edition of an example is what is written today, to the byte.
+//! 1. Every example ever stored decodes to its JSON.
+//! 2. The newest edition of an example is the current encoding, byte for byte.
 //! 3. Every kind of event has an example; a new variant does not compile until it has a name here.
 //!
-//! Running with `BATON_GOLDEN=write` adds what is missing. An example whose bytes have changed gets
-//! another edition beside the old one: old logs exist. Deleting one needs an ADR.
+//! `BATON_GOLDEN=write` adds missing examples. If the encoding of an example has changed, another
+//! edition is added: old logs exist. Deleting one needs an ADR.
 
 #![expect(clippy::unwrap_used, reason = "in a test that is how to fail")]
 
@@ -68,8 +68,8 @@ struct Example {
     json: serde_json::Value,
 }
 
-/// The kinds of events that must have an example. Whoever adds a variant has to come here, and
-/// every answer of this function and the next is then asked for below.
+/// The events that must have an example. A new variant must be added here, and every result of this
+/// function and the next is then required below.
 fn variant(event: &Event) -> &'static str {
     match event {
         Event::State(state::Event::Set { operation: Operation::Set, .. }) => "set",
@@ -344,7 +344,7 @@ fn origin() -> Origin {
     Origin { manner, workspace, revision: Revision(42), time, by: ada() }
 }
 
-/// What is written today, each under its name in the golden file.
+/// The current examples, each under its name in the golden file.
 fn examples() -> Vec<(&'static str, Event)> {
     let retention = workspace::Retention { history_count: 1_000, history_age_ms: 86_400_000 };
     let rules = Rules::default();
@@ -738,7 +738,7 @@ impl Golden {
     }
 }
 
-/// The golden file, brought up to date first if that is wanted.
+/// The golden file, updated first if requested.
 fn golden() -> Golden {
     if env::var("BATON_GOLDEN").is_ok_and(|wish| wish == "write") {
         Golden::stored().write();
@@ -764,8 +764,8 @@ fn the_golden_file_holds() {
     }
 }
 
-/// What watchers are told can be read again, whatever it is about: `agent`, `type` and the other
-/// names around an event must not be names of fields in it.
+/// Notices can be parsed, whatever the event: `agent`, `type` and the other names around an event
+/// must not be names of its fields.
 #[test]
 fn every_public_event_can_be_told_and_read_again() {
     for (name, event) in examples() {

@@ -1,5 +1,5 @@
-//! Research, writing and review: one task in three pairs of hands, with a rejection, an approval, a
-//! crash and a return. Run with `cargo run --example relay`.
+//! Research, writing and review: one task that three agents work on in turn, with a rejection, an
+//! approval, a crash and a return. Run with `cargo run --example relay`.
 #![expect(clippy::print_stdout, reason = "a story is there to be read")]
 
 use baton::core::{Json, Token, task::Task};

@@ -6,8 +6,8 @@
 //!          └─▶ Retry:  not accepted, no effect; submit again after loading or a full group
 //! ```
 //!
-//! The machine, the driver and the server use this one type; they differ in what a call that waits
-//! is to them.
+//! The machine, the driver and the server use this one type; they differ in how they represent a
+//! waiting call.
 
 use baton_core::{Answer, Rejection};
 
@@ -16,8 +16,8 @@ use crate::machine::Held;
 /// The answer to a request or a query, which opens when its group is durable.
 pub type HeldAnswer = Held<Result<Answer, Rejection>>;
 
-/// What happens to a request or a query when it is submitted: `W` represents a call that waits, `R`
-/// is given back if it must be submitted again.
+/// What happens to a request or a query when it is submitted: `W` represents a waiting call, `R` is
+/// returned if it must be submitted again.
 #[must_use]
 pub enum Admission<W, R, A = HeldAnswer> {
     /// It was decided.

@@ -1,4 +1,4 @@
-//! Clocks: the only place in the engine that knows what time it is.
+//! Clocks: the engine's only source of time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,14 +6,14 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use baton_core::Timestamp;
 
-/// Says what time it is.
+/// A clock.
 pub trait Clock: Send + Sync + 'static {
     /// The current time. Never earlier than a time it returned before.
     fn now(&self) -> Timestamp;
 }
 
-/// The computer's clock, read once and then followed by the steady one: setting the computer's
-/// clock, or putting it to sleep, makes no lease end early.
+/// The system clock, read once and then advanced by the monotonic one: setting the system clock, or
+/// suspending the machine, makes no lease expire early.
 pub struct SystemClock {
     origin: Timestamp,
     began: Instant,
@@ -37,7 +37,7 @@ fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A clock that is moved by hand, for tests and the simulator.
+/// A clock that is set manually, for tests and the simulator.
 #[derive(Clone, Default)]
 pub struct ManualClock(Arc<AtomicU64>);
 
@@ -47,7 +47,7 @@ impl ManualClock {
         Self(Arc::new(AtomicU64::new(moment.0)))
     }
 
-    /// Moves it forward.
+    /// Advances it.
     pub fn advance(&self, milliseconds: u64) {
         self.0.fetch_add(milliseconds, Ordering::Relaxed);
     }

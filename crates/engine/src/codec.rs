@@ -1,6 +1,6 @@
 //! Batches as bytes, as in a record of the log and in a run of history.
 //!
-//! A frame is self-contained, so that one batch can be read and trusted without the record around
+//! A frame is self-contained, so that one batch can be read and verified without the record around
 //! it, and so that opening a log need not decode what it only has to locate.
 //!
 //! | bytes | field | |
@@ -65,8 +65,8 @@ struct BodyIn {
     events: Vec<Event>,
 }
 
-/// The same body, reduced to the entries it is about. It fits a body whose events all concern
-/// shared state, which is the usual case; a test compares `subjects` with a decoded batch.
+/// The same body, reduced to the entries that it is about. It matches a body whose events all
+/// concern shared state, which is the usual case; a test compares `subjects` with a decoded batch.
 #[derive(Deserialize)]
 struct Touching<'a> {
     #[serde(borrow)]
@@ -95,7 +95,7 @@ struct Spot<'a> {
     key: &'a str,
 }
 
-/// Where a frame is and what it is about, without its events.
+/// The location and the header of a frame, without its events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outline<'a> {
     /// The workspace's name.
@@ -104,7 +104,7 @@ pub struct Outline<'a> {
     pub revision: Revision,
     /// The batch's time.
     pub time: Timestamp,
-    /// When, after this batch, time was next to cause something in the workspace.
+    /// The next deadline in the workspace after this batch.
     pub deadline: Option<Timestamp>,
     /// Bytes of the whole frame.
     pub bytes: usize,
@@ -169,7 +169,7 @@ fn frame(
     group[start + 4..start + 8].copy_from_slice(&checksum.to_le_bytes());
 }
 
-/// How many bytes the frame that begins here takes; needs its first eight.
+/// How many bytes the frame that starts here takes; needs its first eight.
 pub fn frame_bytes(prefix: [u8; PREFIX]) -> usize {
     let [a, b, c, d, ..] = prefix;
     PREFIX + u32::from_le_bytes([a, b, c, d]) as usize
@@ -203,7 +203,7 @@ fn open(bytes: &[u8]) -> Result<(Outline<'_>, &[u8]), CodecError> {
     Ok((outline, &frame[name_end..]))
 }
 
-/// What the frame at the beginning of these bytes is about.
+/// The header of the frame at the beginning of these bytes.
 pub fn outline(bytes: &[u8]) -> Result<Outline<'_>, CodecError> {
     open(bytes).map(|(outline, _)| outline)
 }

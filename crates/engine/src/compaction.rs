@@ -29,12 +29,12 @@ use crate::snapshot::{Snapshot, SnapshotWriter};
 
 /// Runs up to this many times as large as the new one are merged into it, so that there are few.
 const MERGE_FACTOR: u64 = 2;
-/// Most batches in one run.
+/// The maximum number of batches in one run.
 const RUN_BATCHES_MAX: usize = 100_000;
 /// While many batches arrive, the tail may grow to this multiple of its limit: archiving takes
 /// processor and disk time that writers need more.
 const BUSY_FACTOR: usize = 4;
-/// Many is this part of a tail that is long enough to be archived, between one look and the next.
+/// Many means this fraction of a tail that is long enough to be archived, between two checks.
 const BUSY_PART: u64 = 16;
 /// A snapshot is written when the log since the last one reaches a third of the size of the
 /// workspace.
@@ -49,14 +49,14 @@ pub enum CompactionJob {
     Snapshot(WorkspaceName),
     /// Remove what retention no longer covers.
     Fold(WorkspaceName),
-    /// Remove blobs that no record has.
+    /// Remove blobs without a record.
     Sweep(WorkspaceName),
     /// Drop it from memory.
     Evict(WorkspaceName),
 }
 
 impl<L: Log> Shard<L> {
-    /// Does what is most worth doing; false if there is nothing.
+    /// Runs the most useful job; false if there is none.
     pub fn compact_next(&self) -> Result<bool, Error> {
         match self.next_compaction_job() {
             Some(job) => self.run_job(job),
@@ -85,7 +85,7 @@ impl<L: Log> Shard<L> {
         }
     }
 
-    /// Notes whether a workspace is being written to much.
+    /// Records whether a workspace has many writes.
     fn note_write_rate(&self, workspace: &WorkspaceName) {
         if let Some(resident) = self.machine().resident(workspace) {
             let next = resident.history.tail.next();
@@ -111,7 +111,7 @@ impl<L: Log> Shard<L> {
         Ok(true)
     }
 
-    /// What is most worth doing.
+    /// The most useful job.
     pub fn next_compaction_job(&self) -> Option<CompactionJob> {
         let mut names = self.machine().residents();
         names.sort();
@@ -154,7 +154,8 @@ impl<L: Log> Shard<L> {
         let worth = self.options.snapshot_bytes_min.max(state_bytes / SNAPSHOT_PART);
         let is_behind = resident.snapshot < resident.space.revision();
         if resident.bytes_since_snapshot >= worth || (is_idle && is_behind) {
-            // Before archiving, which takes longer: what is not in it is what loading replays.
+            // Before archiving, which takes longer: what the snapshot lacks is what loading
+            // replays.
             return Some(CompactionJob::Snapshot(workspace.clone()));
         }
         let tail = &resident.history.tail;
@@ -190,7 +191,7 @@ impl<L: Log> Shard<L> {
                 return Ok(());
             }
             let bytes = history.tail.bytes();
-            // A run of full length is as good as a longer one, and need not be written twice.
+            // A run of full length need not be longer, and need not be written twice.
             let is_full = count == RUN_BATCHES_MAX;
             let replaced = if is_full { Vec::new() } else { self.to_merge(&history.runs, bytes) };
             (history.tail.first(), count, replaced)
@@ -293,7 +294,7 @@ impl<L: Log> Shard<L> {
         })
     }
 
-    /// Begins an exact picture of a workspace; none if it is not in memory.
+    /// Begins a consistent capture of a workspace; none if it is not in memory.
     pub fn begin_snapshot(&self, workspace: &WorkspaceName) -> Result<Option<Capture>, Error> {
         let mut machine = self.machine();
         let durable = machine.durable();
@@ -351,7 +352,7 @@ impl<L: Log> Shard<L> {
             let mut machine = self.machine();
             let Some(resident) = machine.resident(&capture.workspace) else { return Ok(true) };
             if resident.stay != capture.stay {
-                // It was abandoned and loaded again; what was captured may never have been.
+                // It was abandoned and loaded again; the captured changes may have been lost.
                 return Ok(true);
             }
             resident.space.state.next_captured(&namespace, self.options.snapshot_chunk)
@@ -366,7 +367,7 @@ impl<L: Log> Shard<L> {
         Ok(false)
     }
 
-    /// Waits until the fate of a group is known.
+    /// Waits until the outcome of a group is known.
     pub(crate) fn block_until_durable(&self, group: u64) -> bool {
         #[cfg(feature = "planted")]
         if baton_core::planted::is("keeping.does_not_wait") {
@@ -386,7 +387,7 @@ impl<L: Log> Shard<L> {
     }
 
     fn finish_snapshot(&self, capture: &mut Capture) -> Result<bool, Error> {
-        // What is on disk as a snapshot must be in the log too.
+        // Everything in a snapshot on disk must be in the log too.
         if !self.block_until_durable(capture.group) {
             return Ok(true);
         }
@@ -411,7 +412,7 @@ impl<L: Log> Shard<L> {
         Ok(true)
     }
 
-    /// Folds the oldest run into the base: the past before its end is gone then.
+    /// Folds the oldest run into the base: the history before its end is dropped.
     pub fn fold(&self, workspace: &WorkspaceName) -> Result<(), Error> {
         self.with_files_locked(workspace, || self.fold_locked(workspace))
     }
@@ -495,7 +496,7 @@ pub struct Capture {
     stay: u64,
     group: u64,
     bytes: u64,
-    /// Those that are still to be captured, the next one last.
+    /// Namespaces that are still to be captured, the next one last.
     namespaces: Vec<NamespaceName>,
     writer: Option<SnapshotWriter>,
 }

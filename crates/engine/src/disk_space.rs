@@ -20,7 +20,7 @@ use baton_log::Log;
 use crate::error::Error;
 use crate::shard::Shard;
 
-/// Says that there is room.
+/// Assume that there is space.
 const ENOUGH: u64 = u64::MAX;
 
 /// The last reading of the free space, if it is too low.
@@ -33,11 +33,11 @@ impl Default for DiskSpace {
 }
 
 impl<L: Log> Shard<L> {
-    /// Looks at the disk.
+    /// Reads the free space.
     pub fn refresh_disk_space(&self) {
         let min = self.options.disk_free_bytes_min;
         let Some(free) = self.log.free_bytes().filter(|_| min > 0) else { return };
-        // Not to and fro around the bound: some more must be free before writes are taken again.
+        // Hysteresis: some more space must be free before writes are accepted again.
         let is_low = self.disk_space.0.load(Ordering::SeqCst) != ENOUGH;
         let needed = if is_low { min.saturating_add(min / 4) } else { min };
         self.disk_space.0.store(if free < needed { free } else { ENOUGH }, Ordering::SeqCst);

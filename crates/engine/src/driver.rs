@@ -45,7 +45,7 @@ const LOADERS: usize = 2;
 const AVERAGE_SHIFT: u32 = 3;
 
 type AnyLog = Arc<dyn Log>;
-/// Tells one caller when its job is done.
+/// Notifies one caller when its job is done.
 type Completion = Arc<Oneshot<Result<(), Error>>>;
 
 /// A shard with the threads that serve it.
@@ -60,7 +60,8 @@ pub(crate) struct Driver {
     writing: AtomicUsize,
 }
 
-/// A thread writes. It ends even by a panic: other threads would wait for it forever.
+/// Marks a thread as writing until this is dropped, even by a panic: others would wait for it
+/// forever.
 struct Writing<'a>(&'a AtomicUsize);
 
 impl<'a> Writing<'a> {
@@ -135,7 +136,7 @@ struct LoadQueueState {
 
 /// Work that is done off the callers' threads.
 enum LoadJob {
-    /// Put a workspace into memory.
+    /// Load a workspace.
     Load(WorkspaceName),
     /// Archive its tail, because of a query about the past.
     Archive(WorkspaceName),
@@ -268,7 +269,7 @@ impl Driver {
             }));
             let broken = |_| Err(Error::Corrupt { what: "an assertion failed on it".to_owned() });
             let outcome = outcome.unwrap_or_else(broken);
-            // A loaded workspace's deadline may be the next.
+            // The deadline of a loaded workspace may be the next one.
             self.sync.notify();
             if let Some(oneshot) = oneshot {
                 oneshot.complete(outcome);
@@ -288,7 +289,7 @@ impl Driver {
         self.run(LoadJob::Load(workspace.clone())).await
     }
 
-    /// Waits until questions about a workspace's past can be answered from an index.
+    /// Waits until queries about the history of a workspace can be answered from an index.
     pub(crate) async fn ensure_archived(&self, workspace: &WorkspaceName) -> Result<(), Error> {
         let limit = self.shard.options.tail_batches_asked_max;
         let is_long = |shard: &Shard<AnyLog>| {
@@ -315,7 +316,7 @@ impl Driver {
         WaitDurable { driver: self, group, state: WaitState::Fresh }
     }
 
-    /// Why nothing can be written now, if so, on every path of a write.
+    /// Why writes are refused now, if so. Checked on every write path.
     fn check_writable(&self) -> Result<(), Error> {
         match self.shard.watermark().stopped() {
             Some(stopped) => Err(stopped),
@@ -323,7 +324,7 @@ impl Driver {
         }
     }
 
-    /// Decides a request, if there is room in the group and the workspace is in memory.
+    /// Decides a request, if the group has room and the workspace is in memory.
     pub(crate) fn submit(
         self: &Arc<Self>,
         workspace: &WorkspaceName,
@@ -364,7 +365,7 @@ impl Driver {
         }
     }
 
-    /// Sets an entry at once, if that is plain: see [`Machine::fast_set`].
+    /// Sets an entry by the fast path, if it applies: see [`Machine::fast_set`].
     ///
     /// [`Machine::fast_set`]: crate::machine::Machine::fast_set
     pub(crate) fn fast_set(
@@ -419,7 +420,8 @@ impl Driver {
         let flushed = self.write();
         self.shard.watermark().wake_deferred();
         if self.shard.machine().open_group_size().0 > 0 {
-            // Left to the sync thread, not to a caller: a future may not be polled for a long time.
+            // Written by the sync thread, not by a caller: a future may not be polled for a long
+            // time.
             self.sync.notify();
         }
         matches!(flushed, Flushed::Durable { ends_waits: true, .. })
@@ -486,9 +488,9 @@ pub(crate) struct WaitDurable<'a> {
 enum WaitState {
     /// Not polled yet.
     Fresh,
-    /// Others have had their chance to join the group.
+    /// Other callers had a chance to join the group.
     Waiting,
-    /// The fate of the group is known.
+    /// The outcome of the group is known.
     Done,
 }
 
@@ -500,7 +502,7 @@ impl Future for WaitDurable<'_> {
         let mut status = watermark.group_status(self.group);
         if status.is_none() {
             match self.state {
-                // Others join the group anyway while the one before it is being written.
+                // Other callers join the group anyway while the previous one is being written.
                 WaitState::Fresh if self.driver.is_writing() => self.state = WaitState::Waiting,
                 WaitState::Fresh => {
                     self.state = WaitState::Waiting;
@@ -509,7 +511,7 @@ impl Future for WaitDurable<'_> {
                 }
                 WaitState::Waiting => {
                     if self.driver.lead_commit() {
-                        // A released lock is more urgent for its next holder.
+                        // Answering the next holder of a released lock is more urgent.
                         context.waker().wake_by_ref();
                         return Poll::Pending;
                     }

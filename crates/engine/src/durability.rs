@@ -1,4 +1,4 @@
-//! Which groups are durable, or lost with a reason; and the callers that wait to know.
+//! Which groups are durable, or lost with a reason; and the callers that wait for them.
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use crate::error::Error;
 /// More waiters than this are woken by the first of them. Waking a task from a foreign thread
 /// costs several times what it costs from a task of the same executor.
 const DIRECT_WAKES_MAX: usize = 4;
-/// Emptied lists that are kept.
+/// Empty lists that are kept for reuse.
 const SPARE_MAX: usize = 4;
 
 #[derive(Default)]
@@ -21,7 +21,7 @@ struct Inner {
     closed: bool,
     /// By group, oldest first. There are hardly ever more than two: one in flight, one open.
     waiting: Vec<(u64, Vec<Waker>)>,
-    /// Lists that were emptied, to be filled again.
+    /// Empty lists, to be reused.
     spare: Vec<Vec<Waker>>,
     deferred: Vec<Waker>,
 }
@@ -41,14 +41,14 @@ impl DurableWatermark {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Everything up to this group is durable, unless it was lost before.
+    /// Marks everything up to this group as durable, unless it was lost before.
     pub fn advance(&self, group: u64) {
         let mut inner = self.lock();
         inner.upto = inner.upto.max(group);
         self.release(inner);
     }
 
-    /// These groups are lost.
+    /// Marks these groups as lost.
     pub fn mark_lost(&self, groups: RangeInclusive<u64>, error: Error) {
         let mut inner = self.lock();
         self.is_degraded.store(true, Ordering::SeqCst);
@@ -67,14 +67,14 @@ impl DurableWatermark {
         self.release(inner);
     }
 
-    /// Nothing more is taken, for this reason.
+    /// Refuses further requests, for this reason.
     pub fn stop(&self, reason: &str) {
         let mut inner = self.lock();
         self.is_degraded.store(true, Ordering::SeqCst);
         inner.stopped.get_or_insert(Error::Stopped { reason: reason.to_owned() });
     }
 
-    /// No further group becomes durable.
+    /// Closes it: no further group becomes durable.
     pub fn close(&self) {
         let mut inner = self.lock();
         self.is_degraded.store(true, Ordering::SeqCst);
@@ -88,7 +88,7 @@ impl DurableWatermark {
         if self.is_degraded.load(Ordering::SeqCst) { self.lock().stopped.clone() } else { None }
     }
 
-    /// What became of a group: durable, and how far; or lost. None while that is open.
+    /// The outcome of a group: durable, and how far; or lost. None while it is unknown.
     pub fn group_status(&self, group: u64) -> Option<Result<u64, Error>> {
         if group == 0 {
             return Some(Ok(0));
@@ -100,7 +100,7 @@ impl DurableWatermark {
         self.lock().group_status(group)
     }
 
-    /// What became of a group, or the waker is kept until that is known.
+    /// The outcome of a group; while it is unknown, the waker is registered.
     pub fn group_status_or_wait(&self, group: u64, waker: &Waker) -> Option<Result<u64, Error>> {
         let mut inner = self.lock();
         let status = inner.group_status(group);
@@ -117,7 +117,7 @@ impl DurableWatermark {
 
     /// Sends the deferred wake-ups. Every caller that finds its group durable calls this.
     pub fn wake_deferred(&self) {
-        // Every caller whose group is durable passes here, and nearly all of them have nothing to
+        // Every caller whose group is durable passes here, and almost none of them has anyone to
         // wake.
         if self.has_deferred_wakes() && self.any_deferred.swap(false, Ordering::SeqCst) {
             let deferred = std::mem::take(&mut self.lock().deferred);
@@ -125,7 +125,7 @@ impl DurableWatermark {
         }
     }
 
-    /// Wakes these, most of them by the first of them.
+    /// Wakes these, most of them through the first one.
     pub fn wake(&self, mut wakers: Vec<Waker>) {
         if wakers.len() > DIRECT_WAKES_MAX {
             let mut inner = self.lock();

@@ -1,4 +1,4 @@
-//! Errors besides rejections, and what each means for the request.
+//! Errors other than rejections, and what each means for the request.
 
 use baton_core::history::Origin;
 use baton_core::names::NameError;
@@ -20,11 +20,11 @@ baton_core::refusals! {
         /// The requested revision is no longer kept.
         #[error("revision {asked} of workspace `{workspace}` is gone; the oldest kept is {oldest}")]
         Gone {
-            /// Where.
+            /// The workspace.
             workspace: WorkspaceName,
             /// The requested revision.
             asked: Revision,
-            /// What there is.
+            /// The oldest revision that is kept.
             oldest: Revision,
             /// The origin of the workspace, if it was forked or imported.
             origin: Option<Box<Origin>>,
@@ -43,11 +43,11 @@ baton_core::refusals! {
         /// The requested time is before the kept history.
         #[error("{asked} in workspace `{workspace}` is gone; the oldest revision is from {oldest}")]
         TimeGone {
-            /// Where.
+            /// The workspace.
             workspace: WorkspaceName,
             /// The requested time.
             asked: Timestamp,
-            /// When the oldest revision was made that there is.
+            /// The time of the oldest revision that is kept.
             oldest: Timestamp,
             /// The origin of the workspace, if it was forked or imported.
             origin: Option<Box<Origin>>,
@@ -68,11 +68,11 @@ baton_core::refusals! {
                  picture, at most {max} are replayed"
         )]
         TooFar {
-            /// Where.
+            /// The workspace.
             workspace: WorkspaceName,
             /// The requested revision.
             asked: Revision,
-            /// How many batches lie between.
+            /// How many batches would have to be replayed.
             replayed: u64,
             /// The limit.
             max: u64,
@@ -90,11 +90,11 @@ baton_core::refusals! {
             "revision {asked} of workspace `{workspace}` does not exist; the newest is {newest}"
         )]
         NotYet {
-            /// Where.
+            /// The workspace.
             workspace: WorkspaceName,
             /// The requested revision.
             asked: Revision,
-            /// What there is.
+            /// The newest revision.
             newest: Revision,
         } => {
             code: "history.not_yet",
@@ -218,7 +218,7 @@ baton_core::refusals! {
         /// Stored data is damaged.
         #[error("stored data is damaged: {what}")]
         Corrupt {
-            /// What does not fit, and where.
+            /// What does not match, and where.
             what: String,
         } => {
             code: "engine.corrupt",
@@ -298,7 +298,7 @@ baton_core::refusals! {
         /// The target of the restore is not empty.
         #[error("`{place}` is not empty")]
         RestoreTaken {
-            /// Where.
+            /// The workspace.
             place: String,
         } => {
             code: "restore.not_empty",
@@ -346,8 +346,8 @@ baton_core::refusals! {
 }
 
 impl Error {
-    /// Whether the request may have been carried out although it failed. Everything else that
-    /// fails was not.
+    /// Whether the request may have been executed although it failed. All other failed requests
+    /// were not.
     pub fn is_unknown(&self) -> bool {
         matches!(self, Self::Unknown { .. })
     }

@@ -6,8 +6,8 @@
 //! | `workspaces/NAME/base-REVISION` | the state after the revisions that are no longer kept |
 //! | `workspaces/NAME/run-FIRST-LAST` | archived batches |
 //!
-//! Numbers have twenty digits, so that names sort as numbers do. A capital letter in a name is
-//! written as `%` and the small one, because some file systems are case-insensitive.
+//! Numbers have twenty digits, so that names sort like numbers. An upper-case letter in a name is
+//! written as `%` and the lower-case one, because some file systems are case-insensitive.
 
 use baton_core::{Timestamp, WorkspaceName};
 
@@ -30,7 +30,7 @@ pub enum File {
     Snapshot {
         /// The revision.
         revision: u64,
-        /// When time next causes something; 0 if never.
+        /// The next deadline; 0 if there is none.
         deadline: u64,
     },
 }
@@ -38,7 +38,7 @@ pub enum File {
 /// The common prefix of the blobs of all workspaces.
 pub const ROOT: &str = "workspaces/";
 
-/// What all blobs of a workspace begin with.
+/// The common prefix of the blobs of a workspace.
 pub fn folder(workspace: &WorkspaceName) -> String {
     let mut folder = ROOT.to_owned();
     for sign in workspace.as_str().chars() {
@@ -86,7 +86,7 @@ impl File {
         }
     }
 
-    /// Reads a name back; none if it is not one of ours.
+    /// Parses a name; none if it has another form.
     pub fn parse(name: &str) -> Option<(WorkspaceName, Self)> {
         let (folder, file) = name.strip_prefix(ROOT)?.split_once('/')?;
         let mut workspace = String::new();
@@ -108,7 +108,7 @@ impl File {
     }
 }
 
-/// The files that hold a workspace's archived past.
+/// The files with the archived history of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain {
     /// The revision of the base, if there is one.
@@ -124,9 +124,9 @@ impl Chain {
     }
 }
 
-/// The base, and the runs that follow each other from it on; none if they do not. There may be
-/// others: an attempt that failed after its file was there has left it behind, and the next one
-/// may have cut otherwise.
+/// The base, and the consecutive runs after it; none if they are not consecutive. Other files may
+/// exist: a job that failed after creating its file left it behind, and the next one may have
+/// chosen other boundaries.
 pub fn chain(files: &[File]) -> Option<Chain> {
     let runs: Vec<(u64, u64)> = files.iter().filter_map(|file| file.run()).collect();
     let last = runs.iter().map(|(_, last)| *last).max().unwrap_or(0);
@@ -187,13 +187,13 @@ mod tests {
         };
         check(&[], None, &[]);
         check(&[run(1, 4), run(5, 9)], None, &[(1, 4), (5, 9)]);
-        // A merge that failed when it was complete, and the next one did not merge.
+        // A merge that failed after it was complete, and the next one did not merge.
         check(&[run(1, 20), run(1, 4), run(5, 25)], None, &[(1, 4), (5, 25)]);
-        // A merge that succeeded, before what it replaces was deleted.
+        // A successful merge, before the runs that it replaces were deleted.
         check(&[run(1, 9), run(1, 4), run(5, 9)], None, &[(1, 9)]);
-        // A fold that was complete, before the run was deleted.
+        // A complete fold, before the run was deleted.
         check(&[base(4), run(1, 4), run(5, 9)], Some(4), &[(5, 9)]);
-        // A fold that failed when it was complete, and then its run was merged.
+        // A fold that failed after it was complete, and then its run was merged.
         check(&[base(4), run(1, 9)], None, &[(1, 9)]);
         assert_eq!(chain(&[run(1, 4), run(6, 9)]), None);
         assert_eq!(chain(&[base(4), run(6, 9)]), None);

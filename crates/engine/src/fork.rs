@@ -27,7 +27,7 @@ use crate::shard::Shard;
 use crate::watch::Wakers;
 
 impl<L: Log> Past<'_, L> {
-    /// `workspace.fork`: another workspace that begins as this one was.
+    /// `workspace.fork`: creates a workspace with the content of this one.
     pub fn fork(&self, to: &WorkspaceName, at: Option<At>, by: &AgentId) -> Result<Reply, Error> {
         let at = at.map_or(Ok(self.present()), |at| self.revision_of(at))?;
         let mut space = self.space(at)?;
@@ -68,7 +68,7 @@ impl<L: Log> Shard<L> {
         }
     }
 
-    /// Writes the base of a new workspace; false if there is one of its name.
+    /// Writes the base of a new workspace; false if the name is taken.
     fn create_locked(
         &self,
         to: &WorkspaceName,
@@ -83,7 +83,8 @@ impl<L: Log> Shard<L> {
             // Its contents were copied with it.
             Manner::Import => {}
         }
-        // From here on it cannot be used: it is not in memory, and loading waits for the file lock.
+        // The new workspace cannot be used yet: it is not in memory, and loading waits for the file
+        // lock.
         let Some(mut watchers) = self.machine().take_if_empty(to) else { return Ok(false) };
         let written = self.write_space(to, File::Base { revision: space.revision().0 }, space);
         let resume_from = if written.is_ok() { space.revision() } else { Revision(0) };
@@ -106,7 +107,7 @@ impl<L: Log> Shard<L> {
         }))
     }
 
-    /// Workspaces in which something has happened, and how far each is durable.
+    /// Workspaces with commits, and how far each is durable.
     pub(crate) fn newest_revisions(&self) -> Result<BTreeMap<WorkspaceName, Revision>, Error> {
         let mut newest: BTreeMap<WorkspaceName, Revision> = BTreeMap::new();
         for name in self.log.list_blobs(files::ROOT)? {
@@ -124,7 +125,7 @@ impl<L: Log> Shard<L> {
         Ok(newest)
     }
 
-    /// `workspace.list`: those in which something has happened, by name.
+    /// `workspace.list`: workspaces with commits, by name.
     pub fn list_workspaces(
         &self,
         limit: Option<u64>,

@@ -1,8 +1,8 @@
 //! Baton coordinates AI agents that work together. This crate is its embeddable engine.
 //!
-//! A folder holds workspaces; a workspace is one ordered history of shared, versioned state,
-//! namespaces and agents. What was acknowledged is durable; everyone sees changes in the same
-//! order; the past can be read, and watched from any revision on.
+//! A folder contains workspaces; a workspace is one ordered history of shared, versioned state,
+//! namespaces and agents. Acknowledged writes are durable; all clients see changes in the same
+//! order; the history can be read, and watched from any revision.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]

@@ -1,4 +1,4 @@
-//! Loading: from snapshot, runs and log to a workspace in memory.
+//! Loading a workspace from snapshot, runs and log.
 
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
@@ -19,7 +19,7 @@ use crate::snapshot::Snapshot;
 const BATCHES_AT_ONCE: u64 = 16_384;
 /// How much of the log is read at once where most of it is needed.
 const READ_BYTES: usize = 4 << 20;
-/// Below this many batches a second thread costs more than it brings.
+/// Below this many batches a second thread costs more than it saves.
 const BATCHES_WORTH_A_THREAD: u64 = 8_192;
 /// The number of batches that the decoding thread passes to the applying thread at a time, and how
 /// many such portions may be queued.
@@ -27,7 +27,7 @@ const BATCHES_HANDED_OVER: usize = 512;
 const HANDED_OVER_MAX: usize = 8;
 
 impl<L: Log> Shard<L> {
-    /// Puts a workspace into memory. One that never was begins empty.
+    /// Loads a workspace. One without commits starts empty.
     pub fn load(&self, workspace: &WorkspaceName) -> Result<(), Error> {
         self.with_files_locked(workspace, || self.load_locked(workspace))
     }
@@ -57,7 +57,7 @@ impl<L: Log> Shard<L> {
         let next = self.machine().tail_of(workspace).map_or(archived.next(), |tail| tail.next());
         let bytes = self.replay(workspace, &mut space, &history, next)?;
         if space.revision().next() != next {
-            // It was durable when the snapshot was taken: the log has lost it since.
+            // It was durable when the snapshot was taken, so the log has lost it since.
             let what = format!(
                 "a snapshot of workspace `{workspace}` shows revision {}, but the log goes on with \
                  {next}",
@@ -72,9 +72,8 @@ impl<L: Log> Shard<L> {
         Ok(())
     }
 
-    /// Opens what is on disk, and removes what a crash has left behind. Answers also with the
-    /// revision of the snapshot: a base is none, since it does not say when the workspace has to
-    /// wake.
+    /// Opens the files on disk, and removes what a crash has left behind. Also returns the revision
+    /// of the snapshot; none for a base, since it has no deadline.
     fn find_history(
         &self,
         workspace: &WorkspaceName,
@@ -96,7 +95,7 @@ impl<L: Log> Shard<L> {
             history.runs.push(Arc::new(Run::open(self.blob(workspace, file)?)?));
             history.tail = Tail::from(last + 1);
         }
-        // What would follow on a snapshot from before the base has been folded into the base.
+        // Batches after a snapshot that is older than the base were folded into the base.
         let newest = files.iter().rev().copied().find(|file| match file {
             #[cfg(feature = "planted")]
             File::Snapshot { .. } if baton_core::planted::is("loading.older_than_base") => true,
@@ -113,7 +112,7 @@ impl<L: Log> Shard<L> {
         }
         let snapshot = match newest {
             Some(file) => Some(Snapshot::open(self.blob(workspace, file)?)?),
-            // Without a snapshot the base is the beginning.
+            // Without a snapshot, the base is the starting point.
             None => match base {
                 Some(revision) => {
                     Some(Snapshot::open(self.blob(workspace, File::Base { revision })?)?)
@@ -157,7 +156,7 @@ impl<L: Log> Shard<L> {
         std::thread::scope(|scope| {
             let decoding = scope.spawn(move || {
                 let mut batches = Vec::with_capacity(BATCHES_HANDED_OVER);
-                // If the receiver has gone, it has found an error and reports it.
+                // If the receiver is gone, it has found an error and reports it.
                 let gone = |_| Error::Closed;
                 let bytes = self.decode_from(workspace, history, from, |batch| {
                     batches.push(batch);
@@ -202,7 +201,7 @@ impl<L: Log> Shard<L> {
         decoded.map(|()| bytes)
     }
 
-    /// Reads the frames of a workspace's tail in order, until the visitor has enough.
+    /// Reads the frames of a workspace's tail in order, until the visitor stops.
     pub(crate) fn visit_tail(
         &self,
         workspace: &WorkspaceName,
@@ -219,7 +218,7 @@ impl<L: Log> Shard<L> {
         }
     }
 
-    /// Reads the frames at some places, in order, until the visitor has enough.
+    /// Reads the frames at these locations, in order, until the visitor stops.
     pub(crate) fn visit(
         &self,
         locations: &[LogLocation],
@@ -236,7 +235,7 @@ impl<L: Log> Shard<L> {
         }
     }
 
-    /// Where batches of a workspace are that only the log has, from a revision on.
+    /// The locations of the batches of a workspace that are only in the log, from a revision on.
     pub(crate) fn log_locations(
         &self,
         workspace: &WorkspaceName,

@@ -1,4 +1,4 @@
-//! The engine without its I/O: it decides and evolves at once, and holds every answer until what it
+//! The engine without I/O: it decides and evolves at once, and holds every answer until what it
 //! depends on is durable.
 //!
 //! ```text
@@ -46,7 +46,7 @@ use crate::watch::{Notices, Wakers, Watchers};
 use deadlines::move_deadline;
 use group::Group;
 
-/// Something that may be seen only when a group is durable.
+/// A value that may be shown only when a group is durable.
 #[derive(Debug)]
 #[must_use]
 pub struct Held<T> {
@@ -60,7 +60,7 @@ impl<T> Held<T> {
         self.group
     }
 
-    /// Opens it. The caller has made sure that the group is durable.
+    /// Opens it. The caller must have made sure that the group is durable.
     pub fn open(self, durable: u64) -> T {
         assert!(self.group <= durable, "an answer was opened before it was durable");
         self.value
@@ -71,7 +71,7 @@ impl<T> Held<T> {
     }
 }
 
-/// A request that waits in its workspace.
+/// A waiting request.
 pub struct Queued {
     /// Its caller.
     pub waiter: Arc<Waiter>,
@@ -86,11 +86,11 @@ pub struct Queued {
 pub struct Resident {
     /// Its tables.
     pub space: Space,
-    /// Its past.
+    /// Its history.
     pub history: History,
-    /// Who watches it.
+    /// Its watchers.
     pub watchers: Watchers,
-    /// Who waits in it.
+    /// Its waiting calls.
     waiters: BTreeMap<WaitId, Arc<Waiter>>,
     /// When it was last used.
     pub used_at: Timestamp,
@@ -104,9 +104,9 @@ pub struct Resident {
     pub swept: Option<u64>,
     /// The revision of its tail at the last check.
     pub looked_at: Revision,
-    /// Whether it had grown much by then, since the look before.
+    /// Whether it had grown much by then, since the check before.
     pub is_busy: bool,
-    /// Tells this stay in memory from an earlier one of the same workspace.
+    /// Distinguishes this residence in memory from earlier ones of the same workspace.
     pub stay: u64,
     /// A clone of this keeps the workspace in memory.
     pub reading: Arc<()>,
@@ -115,7 +115,7 @@ pub struct Resident {
     // is open and at most one is in flight.
     newest: Mark,
     earlier: Mark,
-    /// Its number among the workspaces of the newest of these groups.
+    /// Its index among the workspaces of the newest of these groups.
     group_slot: u32,
 }
 
@@ -190,7 +190,8 @@ impl Machine {
         let before = resident.space.revision();
         let committed = match resident.space.commit(request, agent, now) {
             Ok(committed) => committed,
-            // It was decided against what could still be lost, so it waits like any other answer.
+            // It was decided against state that could still be lost, so it is held like any other
+            // answer.
             Err(rejection) => {
                 let group = resident.undurable(before, self.durable);
                 return Admission::Answer(Held::new(Err(rejection), group));
@@ -346,7 +347,7 @@ impl Machine {
         self.in_flight.is_some()
     }
 
-    /// The bytes to append and where, if there are any and none are on their way.
+    /// The bytes to append and their position, if there are any and no group is in flight.
     pub fn take_group(&mut self) -> Option<(Position, Vec<u8>)> {
         if self.in_flight.is_some() || self.open.batches.is_empty() {
             return None;
@@ -358,8 +359,8 @@ impl Machine {
         Some((self.tail, bytes))
     }
 
-    /// The group in flight is durable: its record began at the position it was given, and the log
-    /// continues at `tail`. Takes back the buffer, and returns who must be woken.
+    /// The group in flight is durable: its record is at the position that was given, and the log
+    /// continues at `tail`. Takes back the buffer, and returns the callers to wake.
     pub fn confirm(&mut self, tail: Position, buffer: Vec<u8>) -> Wakers {
         let mut group = self.in_flight.take().expect("a group was in flight");
         let record = std::mem::replace(&mut self.tail, tail);
@@ -390,14 +391,14 @@ impl Machine {
         wakers
     }
 
-    /// What is not durable is lost, or its outcome is unknown: discards everything in memory, so
+    /// Discards everything that is not durable, because it is lost or its outcome is unknown, so
     /// that it is loaded again from the log. Returns the groups that are lost.
     pub fn abandon(
         &mut self,
         now: Timestamp,
         error: &Error,
     ) -> (std::ops::RangeInclusive<u64>, Wakers) {
-        // Heartbeats may be among what was lost.
+        // Heartbeats may be among the lost writes.
         self.served_since = now;
         let lost = self.durable + 1..=self.open.number;
         let mut wakers = Wakers::default();
@@ -408,7 +409,7 @@ impl Machine {
         wakers.waiters.extend(waiters.into_iter().map(|waiter| (waiter, Err(error.clone()))));
         for (workspace, mut resident) in self.residents.drain() {
             resident.watchers.close(resident.history.tail.next(), &mut wakers);
-            // It is loaded again at once if anything there has a deadline.
+            // It is loaded again at once if it has a deadline.
             self.asleep.extend(resident.deadline.map(|moment| (workspace.clone(), moment)));
             self.tails.insert(workspace, resident.history.tail);
         }
@@ -524,7 +525,7 @@ impl Machine {
         tails.map(|(name, tail)| (name.clone(), Revision(tail.next().0 - 1))).collect()
     }
 
-    /// Workspaces in memory that have calls of webhooks to make.
+    /// Workspaces in memory with pending webhook calls.
     pub fn calling(&self) -> Vec<WorkspaceName> {
         let calling = self.residents.iter().filter(|(_, there)| there.space.reaction.is_calling());
         calling.map(|(workspace, _)| workspace.clone()).collect()
@@ -540,11 +541,11 @@ impl Machine {
     }
 }
 
-/// What loading a workspace gives.
+/// The result of loading a workspace.
 pub struct Loaded {
     /// Its tables.
     pub space: Space,
-    /// Its past, without the tail if the machine keeps that.
+    /// Its history, without the tail if the machine keeps that.
     pub history: History,
     /// The revision of the snapshot it was loaded from.
     pub snapshot: Revision,

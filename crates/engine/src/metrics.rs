@@ -1,7 +1,7 @@
 //! Metrics of the engine, for operators.
 //!
 //! 1. Counting never delays a write for longer than it takes to count one workspace: the lock is
-//!    released between two of them, so the sum is not of exactly one moment.
+//!    released between two of them, so the sums are not of exactly one point in time.
 //! 2. Only workspaces in memory are counted.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +21,7 @@ pub const SYNC_BOUNDS_US: [u64; 14] = [
 /// How long writes of groups have taken, and when the last snapshot was written.
 #[derive(Default)]
 pub(crate) struct Metrics {
-    /// One for each bound, and one for what is above all.
+    /// One for each bound, and one for longer writes.
     syncs: [AtomicU64; SYNC_BOUNDS_US.len() + 1],
     sync_us: AtomicU64,
     snapshots: AtomicU64,
@@ -29,7 +29,7 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    /// A group has become durable; it took this long.
+    /// Records a durable group, and how long its write took.
     pub(crate) fn record_sync(&self, took: Duration) {
         let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let bucket = SYNC_BOUNDS_US.partition_point(|bound| *bound < took_us);
@@ -44,39 +44,40 @@ impl Metrics {
     }
 }
 
-/// What was counted.
+/// The metrics.
 #[derive(Clone, Debug, Default)]
 pub struct MetricsSnapshot {
     /// How many workspaces are in memory.
     pub workspaces: u64,
-    /// What is in them, added up.
+    /// Their gauges, added up.
     pub lines: Vec<Sample>,
     /// Bytes of the log.
     pub log_bytes: u64,
-    /// Bytes of it that are in no snapshot yet, of workspaces in memory.
+    /// Bytes of it that are in no snapshot yet, for workspaces in memory.
     pub unsnapshotted_bytes: u64,
-    /// Bytes that may still be written, if that is known.
+    /// Free bytes on the disk, if known.
     pub free_bytes: Option<u64>,
     /// Whether writes are refused because the disk is nearly full.
     pub is_read_only: bool,
-    /// Groups that became durable, by how long that took: one number for each of
-    /// [`SYNC_BOUNDS_US`], and one for what is above all.
+    /// Durable groups, by how long their writes took: one number for each of [`SYNC_BOUNDS_US`],
+    /// and one for longer ones.
     pub syncs: Vec<u64>,
-    /// How long all of them took together, in microseconds.
+    /// The total duration of all of them, in microseconds.
     pub sync_us: u64,
-    /// Snapshots that were written since the start.
+    /// Snapshots written since the start.
     pub snapshots: u64,
     /// How long ago the last one was written; none if none was.
     pub snapshot_age_ms: Option<u64>,
 }
 
 impl<L: Log> Shard<L> {
-    /// Counts everything. It visits every workspace in memory: call it where blocking is allowed.
+    /// Collects all metrics. It visits every workspace in memory: call it where blocking is
+    /// allowed.
     pub fn metrics(&self) -> MetricsSnapshot {
         let metrics = &self.metrics;
         let snapshot_at = metrics.snapshot_at_ms.load(Ordering::Relaxed);
         let mut snapshot = MetricsSnapshot {
-            // Starts with those of an empty workspace, so that every line exists from the
+            // Starts with those of an empty workspace, so that every sample exists from the
             // beginning.
             lines: baton_core::Space::default().gauges(),
             log_bytes: self.log.tail().0.saturating_sub(self.log.start().0),

@@ -1,4 +1,4 @@
-//! A one-shot channel: one answer, given by one thread and awaited by one future.
+//! A one-shot channel: one answer, sent by one thread and awaited by one future.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -23,7 +23,7 @@ impl<T> Oneshot<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives the answer.
+    /// Sends the answer.
     pub(crate) fn complete(&self, answer: T) {
         let waker = {
             let mut state = self.lock();
@@ -57,7 +57,7 @@ impl<T> Oneshot<T> {
     }
 }
 
-/// Does slow work on a new thread, so that no executor is blocked.
+/// Runs slow work on a new thread, so that no executor is blocked.
 pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Error> {

@@ -1,4 +1,4 @@
-//! Settings of the engine: numbers one may change. What one may replace are components: the log
+//! Options of the engine: numbers that can be changed. Components that can be replaced are the log
 //! and the clock.
 
 use std::collections::HashMap;
@@ -7,17 +7,17 @@ use std::time::Duration;
 use baton_core::access::CLOSED;
 use baton_core::{StorageQuota, WorkspaceName};
 
-/// How much workspaces may store; unlimited by default.
+/// Storage quotas of workspaces; unlimited by default.
 #[derive(Clone, Debug, Default)]
 pub struct Extents {
-    /// Every workspace that is not named.
+    /// For every workspace that is not named.
     pub usual: Option<StorageQuota>,
-    /// These.
+    /// For these workspaces.
     pub named: HashMap<WorkspaceName, StorageQuota>,
 }
 
 impl Extents {
-    /// How much one workspace may store. The one that stores tokens has no limit.
+    /// The quota of one workspace. The one that stores tokens has none.
     pub(crate) fn of(&self, workspace: &WorkspaceName) -> Option<StorageQuota> {
         if workspace.as_str() == CLOSED {
             return None;
@@ -26,27 +26,27 @@ impl Extents {
     }
 }
 
-/// Settings, each with a default that suits a laptop and a small server.
+/// Options, each with a default that suits a laptop and a small server.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Groups up to this many batches are written by a caller, without waking a thread.
     pub inline_batches_max: usize,
     /// And up to this many bytes.
     pub inline_bytes_max: usize,
-    /// And only while a write takes at most this long; a slow disk must not hold up an executor.
+    /// And only while a write takes at most this long; a slow disk must not block an executor.
     pub inline_write_max: Duration,
-    /// Bytes in one group before callers wait for it. It must fit into a log record.
+    /// Maximum bytes in one group; callers wait for it then. It must fit into a log record.
     pub group_bytes_max: usize,
-    /// Events that are queued for one watcher before it fails with `watch.lagged`.
+    /// Maximum queued events of one watcher before it fails with `watch.lagged`.
     pub watch_queue_max: usize,
-    /// Entries that a watch may begin with.
+    /// Maximum number of entries that a watch may start with.
     pub watch_snapshot_max: usize,
-    /// Batches that only the log has before they are archived.
+    /// Batches that are only in the log before they are archived.
     pub tail_batches_max: usize,
-    /// Batches that only the log has before a question about the past has them archived first, so
-    /// that it and all that follow are answered from an index.
+    /// Batches that are only in the log before a query about the past archives them first, so that
+    /// it and later queries are answered from an index.
     pub tail_batches_asked_max: usize,
-    /// Bytes of log before the workspace that needs the oldest is archived.
+    /// Bytes of log before the workspace that needs the oldest record is archived.
     pub log_bytes_max: u64,
     /// Largest run of archived batches, in bytes.
     pub run_bytes_max: u64,
@@ -55,13 +55,13 @@ pub struct Options {
     pub snapshot_bytes_min: u64,
     /// Entries captured between two groups while a snapshot is taken.
     pub snapshot_chunk: usize,
-    /// Batches that are replayed for one question about the past, when no picture is nearer: some
-    /// seconds of work.
+    /// Maximum number of batches that are replayed for one query about the past, if no snapshot is
+    /// nearer: some seconds of work.
     pub past_batches_max: u64,
-    /// Bytes that stay free on the disk: with less, writes are refused until there is more again.
-    /// None are kept free if it is 0.
+    /// Minimum free bytes on the disk: with less, writes are refused until there is more again. 0
+    /// disables the check.
     pub disk_free_bytes_min: u64,
-    /// How much workspaces may hold.
+    /// Storage quotas.
     pub extents: Extents,
     /// How long a workspace is unused before it is archived, snapshotted and dropped from memory.
     pub idle: Duration,

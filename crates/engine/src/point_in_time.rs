@@ -1,5 +1,6 @@
-//! Questions that the present of a workspace in memory cannot answer: about the past, about other
-//! workspaces, and what leads to a new one. They are answered from files, off the machine's lock.
+//! Queries that cannot be answered from the current state of a workspace in memory: about the past
+//! and about other workspaces, and forks. They are answered from files, without holding the
+//! machine's lock.
 
 use baton_core::state::{self, Query as StateQuery};
 use baton_core::{
@@ -12,7 +13,7 @@ use crate::history::past::Past;
 use crate::shard::Shard;
 
 impl<L: Log> Shard<L> {
-    /// Answers such a question as of a revision that is durable. The workspace must be in memory.
+    /// Answers such a query as of a durable revision. The workspace must be in memory.
     pub fn query_past(
         &self,
         workspace: &WorkspaceName,

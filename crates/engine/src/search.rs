@@ -5,12 +5,12 @@
 //!   later          batches since then ──▶ index ──▶ results
 //! ```
 //!
-//! An index holds durable batches only, and is brought up to date before each search, without the
-//! machine's lock: neither writes nor workspaces without searches pay for it, and no search sees
-//! what could still be lost.
+//! An index contains durable batches only, and is updated before each search, without the machine's
+//! lock: neither writes nor workspaces without searches pay for it, and no search finds what could
+//! still be lost.
 //!
-//! 1. At most [`INDEXES_MAX`] workspaces have an index, of together about [`INDEXES_BYTES_MAX`],
-//!    each until it was not searched for [`INDEX_IDLE_MS`].
+//! 1. At most [`INDEXES_MAX`] workspaces have an index, with a total size of about
+//!    [`INDEXES_BYTES_MAX`], each until it was not searched for [`INDEX_IDLE_MS`].
 //! 2. A search is answered as of a durable revision, which the answer contains.
 //! 3. What a space has pruned without an event is not found.
 
@@ -27,11 +27,11 @@ use crate::history::past::{Past, left};
 
 /// Workspaces with an index.
 const INDEXES_MAX: usize = 8;
-/// About how many bytes the indexes of a shard take together, unless one alone takes more.
+/// Approximate maximum total size of the indexes of a shard in bytes, unless one alone is larger.
 const INDEXES_BYTES_MAX: usize = 2 << 30;
 /// How long an index is kept without a search.
 const INDEX_IDLE_MS: u64 = 600_000;
-/// How much of the past is read at a time while an index catches up.
+/// How much history is read at a time while an index catches up.
 const CATCH_UP_BYTES: usize = 1 << 20;
 
 /// The index of one workspace, once there is one.
@@ -54,7 +54,7 @@ impl Indexes {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The index of a workspace; none is in it before the first search.
+    /// The index of a workspace; empty before the first search.
     fn of(&self, workspace: &WorkspaceName, now: Timestamp) -> Shared {
         let mut indexes = self.all();
         if let Some(cached) = indexes.iter_mut().find(|cached| cached.workspace == *workspace) {
@@ -70,7 +70,7 @@ impl Indexes {
         index
     }
 
-    /// Notes how large an index is, and makes room if all are too large together.
+    /// Records the size of an index, and drops others if all together are too large.
     fn set_bytes(&self, workspace: &WorkspaceName, bytes: usize) {
         let mut indexes = self.all();
         if let Some(cached) = indexes.iter_mut().find(|cached| cached.workspace == *workspace) {
@@ -89,7 +89,7 @@ impl Indexes {
     }
 }
 
-/// Lets go of the index that was searched longest ago, but for one.
+/// Drops the index that was searched longest ago, unless it is the only one.
 fn drop_oldest(indexes: &mut Vec<CachedIndex>, but: &WorkspaceName) {
     let others = indexes.iter().enumerate().filter(|(_, cached)| cached.workspace != *but);
     let oldest = others.min_by_key(|(_, cached)| cached.used_at).map(|(index, _)| index);
@@ -97,7 +97,7 @@ fn drop_oldest(indexes: &mut Vec<CachedIndex>, but: &WorkspaceName) {
 }
 
 impl<L: Log> Past<'_, L> {
-    /// `workspace.search`: what fits, the newest first; and as of which revision.
+    /// `workspace.search`: matching documents, newest first, and the revision of the index.
     pub fn search(&self, search: &Search) -> Result<(Revision, Results), Error> {
         let refused = |rejection: workspace::Rejection| Error::Rejected(rejection.into());
         let range = (1, limits::PAGE_MAX as u64);
@@ -105,11 +105,11 @@ impl<L: Log> Past<'_, L> {
         let limit = limit.map_err(|wrong| refused(wrong.into()))?;
         let limit = usize::try_from(limit).expect("pages are small");
         let (shard, now) = (self.shard(), self.shard().clock.now());
-        // What is not understood is refused before anything is built for it.
+        // An invalid query is refused before an index is built for it.
         Filter::parse(&search.query, now).map_err(|wrong| refused(wrong.into()))?;
         let shared = shard.indexes.of(self.workspace(), now);
         let mut slot = shared.lock().unwrap_or_else(|poisoned| {
-            // An assertion failed on it: it is made anew.
+            // An assertion failed on it: it is rebuilt.
             let mut slot = poisoned.into_inner();
             *slot = None;
             slot
@@ -150,7 +150,7 @@ impl<L: Log> Past<'_, L> {
         }
     }
 
-    /// An index of what there is now, and of what happened lately.
+    /// An index of the current state and of recent events.
     fn index(&self) -> Result<Index, Error> {
         let present = self.present();
         let space = self.space(present)?;

@@ -1,4 +1,4 @@
-//! A shard: one log, the machine in front of it, and everything that moves between the two.
+//! A shard: one log, the machine in front of it, and the transfers between the two.
 //!
 //! Every method is synchronous and does its own I/O outside the machine's lock, so the embedded
 //! engine calls them from its threads and the simulator calls them one by one.
@@ -38,10 +38,10 @@ const LOOKS: usize = 8;
 /// work continues.
 const EXPIRY_ROUNDS: usize = 8;
 
-/// A moment that has passed wherever there is a clock.
+/// A time that is in the past of every clock.
 const AT_ONCE: Timestamp = Timestamp(1);
 
-/// One log and its single writer; many workspaces live on one shard.
+/// One log and its single writer; a shard has many workspaces.
 pub struct Shard<L> {
     pub(crate) log: L,
     pub(crate) clock: Arc<dyn Clock>,
@@ -52,24 +52,24 @@ pub struct Shard<L> {
     pub(crate) pending: PendingBlobs,
     /// Past states that were read recently.
     pub(crate) past_spaces: PastSpaceCache,
-    /// What searches are answered from.
+    /// The search indexes.
     pub(crate) indexes: Indexes,
     /// Backups that are being taken.
     pub(crate) backups: Backups,
     /// Whether the disk is nearly full.
     pub(crate) disk_space: DiskSpace,
-    /// What was measured.
+    /// Measurements.
     pub(crate) metrics: Metrics,
 }
 
-/// Workspaces whose files are in use, and a way to wait for that.
+/// Workspaces whose files are in use, and a condition variable to wait for them.
 #[derive(Default)]
 struct FileLocks {
     names: Mutex<BTreeSet<WorkspaceName>>,
     done: Condvar,
 }
 
-/// What became of a flush.
+/// The outcome of a flush.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Flushed {
     /// There was nothing to write, or a group is in flight already.
@@ -78,7 +78,7 @@ pub enum Flushed {
     Durable {
         /// It took this long.
         took: Duration,
-        /// Calls that had waited are answered by it.
+        /// Whether it answers waiting calls.
         ends_waits: bool,
     },
     /// The group was not written, and everything that is not durable was discarded.
@@ -100,7 +100,7 @@ impl Drop for FileGuard<'_> {
 }
 
 impl<L: Log> Shard<L> {
-    /// Finds what is in the log. Workspaces are loaded when they are first used.
+    /// Scans the log. Workspaces are loaded when they are first used.
     pub fn open(log: L, clock: Arc<dyn Clock>, options: Options) -> Result<Self, Error> {
         let (tails, deadlines) = find_tails(&log)?;
         let mut machine = Machine::new(log.tail(), tails, clock.now());
@@ -129,11 +129,11 @@ impl<L: Log> Shard<L> {
         })
     }
 
-    /// The machine, locked. For the driver, and for the simulator to look inside.
+    /// The machine, locked. For the driver, and for inspection by the simulator.
     pub fn machine(&self) -> MutexGuard<'_, Machine> {
         self.machine.lock().unwrap_or_else(|poisoned| {
-            // An assertion failed while deciding. What is in memory cannot be trusted any more;
-            // what is in the log can.
+            // An assertion failed while deciding. The state in memory cannot be trusted any more;
+            // the log can.
             self.watermark.stop("an assertion failed; the log is intact");
             poisoned.into_inner()
         })
@@ -144,7 +144,7 @@ impl<L: Log> Shard<L> {
         &self.watermark
     }
 
-    /// Runs something while no other thread loads the same workspace or writes its files.
+    /// Runs a function while no other thread loads the same workspace or writes its files.
     pub(crate) fn with_files_locked<T>(
         &self,
         workspace: &WorkspaceName,
@@ -249,9 +249,8 @@ impl<L: Log> Shard<L> {
         self.machine().resident(workspace).is_some()
     }
 
-    /// Begins to watch; none if the workspace is not in memory. What is committed from now on
-    /// arrives in the queue; the revision and the content of the queue may be shown once they are
-    /// durable.
+    /// Starts a watch; none if the workspace is not in memory. Commits from now on are added to the
+    /// queue; the revision and the content of the queue may be shown once they are durable.
     pub fn watch(
         &self,
         workspace: &WorkspaceName,
@@ -292,7 +291,7 @@ impl<L: Log> Shard<L> {
         wakers.wake();
     }
 
-    /// The entries that a pattern of subjects matches, as they are now.
+    /// The current entries that match a pattern of subjects.
     pub fn matching(
         &self,
         workspace: &WorkspaceName,
@@ -340,7 +339,7 @@ impl<L: Log> Shard<L> {
                 BatchLocation::Run(run) => return Ok(run.batch(revision.0)?),
                 BatchLocation::Log(location) => match self.read_location(location)? {
                     Some(frame) if is_about(&frame, workspace, revision) => return Ok(frame),
-                    // It was archived and the log was truncated since the look-up.
+                    // It was archived and the log was truncated since the lookup.
                     Some(_) | None => {}
                 },
                 BatchLocation::Missing => {
@@ -388,7 +387,7 @@ fn is_about(frame: &[u8], workspace: &WorkspaceName, revision: Revision) -> bool
 type Tails = HashMap<WorkspaceName, Tail>;
 type Deadlines = HashMap<WorkspaceName, Option<Timestamp>>;
 
-/// Reads the log once, to know which batches of which workspaces it has and where.
+/// Reads the log once, to find the locations of the batches of each workspace.
 fn find_tails(log: &impl Log) -> Result<(Tails, Deadlines), Error> {
     let (mut tails, mut deadlines) = (Tails::new(), Deadlines::new());
     let mut from = log.start();
@@ -402,7 +401,7 @@ fn find_tails(log: &impl Log) -> Result<(Tails, Deadlines), Error> {
     }
 }
 
-/// Learns when time next causes something in workspaces that are only on disk.
+/// Reads the deadlines of workspaces that are only on disk.
 fn find_deadlines(log: &impl Log, machine: &mut Machine) -> Result<(), Error> {
     let mut snapshots: BTreeMap<WorkspaceName, (u64, u64)> = BTreeMap::new();
     for name in log.list_blobs(files::ROOT)? {
@@ -410,8 +409,8 @@ fn find_deadlines(log: &impl Log, machine: &mut Machine) -> Result<(), Error> {
             Some((workspace, File::Snapshot { revision, deadline })) => {
                 (workspace, (revision, deadline))
             }
-            // One that began with the content of another has no snapshot yet: whether anything is
-            // due there is seen when it is woken.
+            // A workspace that was forked has no snapshot yet: it is loaded to find out whether
+            // anything is due.
             Some((workspace, File::Base { .. })) => (workspace, (0, AT_ONCE.0)),
             Some((_, File::Run { .. })) | None => continue,
         };

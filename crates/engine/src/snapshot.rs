@@ -32,7 +32,7 @@ use thiserror::Error;
 use crate::codec::{CodecError, SCHEMA};
 use crate::sorted_table::{SortedTable, SortedTableError, SortedTableWriter};
 
-/// Says that these frames are a snapshot.
+/// The kind of sorted table that is a snapshot.
 const KIND: u8 = 1;
 const HEAD_KEY: &[u8] = &[0];
 const ENTRY_MARK: u8 = 1;
@@ -41,13 +41,13 @@ const CHECKPOINT_MARK: u8 = 3;
 const HANDOFF_MARK: u8 = 4;
 /// MessagePack with named fields.
 const CODEC: u8 = 1;
-/// Below this many frames a second thread costs more than it brings.
+/// Below this many frames a second thread costs more than it saves.
 const PAGES_WORTH_A_THREAD: usize = 64;
 
 /// Why a snapshot could not be written or read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SnapshotError {
-    /// The frames are damaged, too new or out of reach.
+    /// The frames are damaged, too new or unreadable.
     #[error(transparent)]
     SortedTable(#[from] SortedTableError),
     /// The head is damaged or too new.
@@ -93,7 +93,7 @@ impl SnapshotWriter {
         Ok(self.table.push(&self.key, entry.as_bytes())?)
     }
 
-    /// Makes the snapshot exist.
+    /// Completes the snapshot.
     pub fn finish(mut self) -> Result<(), SnapshotError> {
         for task in &std::mem::take(&mut self.tasks) {
             self.record(TASK_MARK, task.id.as_str().as_bytes(), &**task)?;
@@ -136,7 +136,7 @@ fn read_key(key: &[u8]) -> Option<(&str, &str)> {
     Some((std::str::from_utf8(&rest[..end]).ok()?, std::str::from_utf8(&rest[end + 1..]).ok()?))
 }
 
-/// Reads one record; whether it is one.
+/// Reads one record; returns whether it is one.
 fn read_record<R: DeserializeOwned, T>(
     value: &[u8],
     kept: impl FnOnce(R) -> T,
@@ -145,7 +145,7 @@ fn read_record<R: DeserializeOwned, T>(
     messagepack::from_slice(value).map(|record| records.push(kept(record))).is_ok()
 }
 
-/// What some frames of a snapshot hold.
+/// The contents of some frames of a snapshot.
 #[derive(Default)]
 struct Part {
     namespaces: Vec<(NamespaceName, Vec<Packed>)>,
@@ -154,7 +154,7 @@ struct Part {
     handoffs: Vec<Arc<Handoff>>,
 }
 
-/// A snapshot that can be asked.
+/// An open snapshot.
 pub struct Snapshot {
     table: SortedTable,
     head: Head,
@@ -180,7 +180,7 @@ impl Snapshot {
         Ok(Self { table, head })
     }
 
-    /// The revision it shows.
+    /// Its revision.
     pub fn revision(&self) -> Revision {
         self.head.revision
     }
@@ -190,7 +190,7 @@ impl Snapshot {
         &self.head
     }
 
-    /// One entry as it was.
+    /// One entry of the snapshot.
     pub fn entry(
         &self,
         namespace: &NamespaceName,

@@ -16,9 +16,9 @@
 //!                                 | directory crc32 u32 | footer crc32 u32 | magic 8
 //! ```
 //!
-//! Integers are little-endian, varints are LEB128, a length of a page counts its own twelve bytes
-//! of head. Offsets count from the header, so that the whole may begin anywhere in a blob: the
-//! index of a run lies behind the run's batches ([`SortedTableWriter::finish_section`],
+//! Integers are little-endian, varints are LEB128, the length of a page includes its header of
+//! twelve bytes. Offsets count from the header, so that the map may start anywhere in a blob: the
+//! index of a run follows the batches of the run ([`SortedTableWriter::finish_section`],
 //! [`SortedTable::open_section`]).
 //!
 //! Invariants:
@@ -55,18 +55,18 @@ pub use self::write::{SortedTableSummary, SortedTableWriter};
 /// The newest format this program reads, and the one it writes.
 pub const FORMAT_VERSION: u16 = 1;
 
-/// What a page may hold unless it holds a single entry. Large enough that the head and the
-/// directory cost nothing, small enough that one key can be looked up by reading one page.
+/// The maximum size of a page with several entries. Large enough that headers and directory cost
+/// next to nothing, small enough that one key can be looked up by reading one page.
 pub const PAGE_BYTES_MAX: usize = 64 << 10;
 
-/// The first key of each page stays in memory while the map is open, so keys are bounded.
+/// The first key of each page is in memory while the map is open, so keys are bounded.
 pub const KEY_BYTES_MAX: usize = u16::MAX as usize;
 
 /// Far above what the rules allow for a value; it keeps the length of a page within its `u32`.
 pub const VALUE_BYTES_MAX: usize = 1 << 30;
 
 baton_core::refusals! {
-    /// Why a map of pages could not be written or read.
+    /// Why a sorted table could not be written or read.
     #[derive(Clone, Debug, PartialEq, Eq, Error)]
     pub enum SortedTableError {
         /// A map of frames was written by a newer version.

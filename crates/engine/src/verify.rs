@@ -1,4 +1,4 @@
-//! Reading everything in a folder, to verify that it can be read when it is needed.
+//! Reads everything in a folder, to verify that it is readable.
 //!
 //! Nothing stays in memory and nothing is removed, not even what a crash left behind: a search for
 //! damage must not change anything.
@@ -20,21 +20,21 @@ use crate::options::Options;
 use crate::shard::Shard;
 use crate::snapshot::Snapshot;
 
-/// What was found.
+/// The result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VerifyReport {
     /// How many workspaces there are.
     pub workspaces: usize,
-    /// How many files were read to their end, contents of artifacts and secrets included.
+    /// How many files were read to their end, including contents of artifacts and secrets.
     pub files: usize,
-    /// When the newest change was made.
+    /// The time of the newest change.
     pub newest: Timestamp,
-    /// What cannot be read, and why.
+    /// The files that cannot be read, and why.
     pub damaged: Vec<(String, String)>,
 }
 
-/// Reads everything in a folder that no engine has open, but for the records of the log: opening
-/// the folder has read those.
+/// Reads everything in a folder that no engine has open, except the records of the log: opening the
+/// folder has read those.
 pub fn verify_folder(folder: &Path) -> Result<VerifyReport, Error> {
     let log = FileLog::open(FileOptions::new(folder))?;
     let clock = Arc::new(SystemClock::default());

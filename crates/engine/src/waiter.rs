@@ -1,4 +1,4 @@
-//! A call that waits: for a lock, a permit, a task.
+//! Waiting calls: for a lock, a permit, a task.
 //!
 //! ```text
 //!   submit ──▶ queued in the space, registered here ──▶ a later commit ends it
@@ -20,10 +20,10 @@ use crate::driver::Driver;
 use crate::error::Error;
 use crate::oneshot::Oneshot;
 
-/// How a wait ends: what its caller gets.
+/// The result of a wait, for its caller.
 pub type WaitResult = Result<Result<Answer, Rejection>, Error>;
 
-/// A call that waits, as the machine knows it.
+/// A waiting call, as the machine sees it.
 pub struct Waiter {
     /// Its workspace.
     pub workspace: WorkspaceName,
@@ -47,7 +47,7 @@ impl Waiter {
     }
 }
 
-/// A call that waits, as its caller holds it. Dropping it gives up.
+/// A waiting call, as its caller holds it. Dropping it cancels the wait.
 #[must_use = "a call that nobody waits for is given up"]
 pub struct Waiting {
     driver: Arc<Driver>,

@@ -1,4 +1,4 @@
-//! Watching: every committed event that concerns a pattern, in order, without gap or duplicate.
+//! Watches: every committed event that matches a pattern, in order, without gap or duplicate.
 //!
 //! ```text
 //!   confirm ──▶ Watchers::deliver ──▶ queue of each watcher it concerns ──▶ Watch::next
@@ -23,12 +23,12 @@ use crate::waiter::{WaitResult, Waiter};
 pub struct Notices(Vec<Arc<Notice>>);
 
 impl Notices {
-    /// Makes them.
+    /// The public events of a batch.
     pub fn of(batch: &Arc<Batch>) -> Self {
         Self(Notice::all(batch))
     }
 
-    /// Those that a filter lets through, in order.
+    /// The notices that pass a filter, in order.
     pub fn wanted<'a>(&'a self, filter: &'a Filter) -> impl Iterator<Item = &'a Arc<Notice>> {
         self.0.iter().filter(|notice| filter.wants(notice))
     }
@@ -50,7 +50,7 @@ impl Filter {
     }
 }
 
-/// Who must be woken or answered once no lock is held.
+/// The callers to wake or to answer once no lock is held.
 #[derive(Default)]
 pub struct Wakers {
     wakers: Vec<Waker>,
@@ -71,7 +71,7 @@ impl Wakers {
     }
 }
 
-/// What a watcher finds in its queue.
+/// An item in the queue of a watcher.
 pub enum Arrival {
     /// An event.
     Notice(Arc<Notice>),
@@ -134,13 +134,13 @@ impl Queue {
         next.is_some_and(|notice| notice.revision() == revision && !notice.is_live())
     }
 
-    /// The next arrival, waited for.
+    /// Waits for the next arrival.
     pub fn poll_next(&self, context: &Context<'_>) -> Poll<Arrival> {
         if let Some(arrival) = self.try_next() {
             return Poll::Ready(arrival);
         }
         let mut inner = self.lock();
-        // Something may have come between the two looks.
+        // An item may have arrived between the two checks.
         if !inner.notices.is_empty() || inner.ended.is_some() {
             context.waker().wake_by_ref();
         } else {
@@ -156,7 +156,7 @@ impl Queue {
         inner.notices.clear();
     }
 
-    /// Whether the watcher will take more.
+    /// Whether the watcher accepts more.
     fn push(&self, notices: &Notices, wakers: &mut Wakers) -> bool {
         let mut inner = self.lock();
         if inner.left {
@@ -202,22 +202,22 @@ impl Watchers {
         self.0.is_empty()
     }
 
-    /// How many watch.
+    /// The number of watchers.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Drops those that have gone, and those whose watch was given up before it began.
+    /// Drops watchers that have gone, and those whose watch was cancelled before it started.
     pub fn sweep(&mut self) {
         self.0.retain(|queue| Arc::strong_count(queue) > 1 && !queue.lock().left);
     }
 
-    /// From the next commit on.
+    /// Adds a watcher, from the next commit on.
     pub fn add(&mut self, queue: Arc<Queue>) {
         self.0.push(queue);
     }
 
-    /// Delivers a commit to every watcher it concerns.
+    /// Delivers a commit to every watcher whose filter matches.
     pub fn deliver(&mut self, notices: &Notices, wakers: &mut Wakers) {
         #[cfg(feature = "planted")]
         if baton_core::planted::is("watch.skip_some")
@@ -228,7 +228,7 @@ impl Watchers {
         self.0.retain(|queue| queue.push(notices, wakers));
     }
 
-    /// Tells everyone to resume elsewhere.
+    /// Ends all watches with the revision to resume from.
     pub fn close(&mut self, resume_from: Revision, wakers: &mut Wakers) {
         for queue in self.0.drain(..) {
             queue.end(Ended { resume_from, lagged: false }, wakers);

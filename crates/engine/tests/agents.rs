@@ -1,4 +1,4 @@
-//! Agents: sessions, silence, what goes with a session, and what stays behind for a successor.
+//! Agents: sessions, lost agents, what ends with a session, and what stays for a successor.
 
 use baton::core::agent::Status;
 use baton::core::state::{History, Transfer};
@@ -11,8 +11,8 @@ use crate::harness::{
     tick, value, workspace,
 };
 
-/// Silence after which an agent with a session of one second is certainly lost: the grace of a
-/// quarter is included.
+/// The time after which an agent with a session of one second is certainly lost, including the
+/// grace period of a quarter.
 const SILENCE_MS: u64 = 1_250;
 
 #[tokio::test]
@@ -209,7 +209,7 @@ async fn an_entry_ends_in_time_although_the_workspace_left_memory() {
     eventually("it has left memory", async || baton.resident_workspaces() == 0).await;
     drop(ada);
     baton.close().await;
-    // The time was over while no engine ran; the session ends when one does, without a request.
+    // The session expired while no engine ran; it ends when one runs, without a request.
     clock.advance(20_000);
     let baton = on_memory(&log, &clock, Options { ..calm() });
     let ada = workspace(&baton);

@@ -1,5 +1,5 @@
-//! All workspaces as one file: taken while they are written to, it is each of them at one revision;
-//! whatever is wrong with it is refused, and nothing half done is ever there.
+//! All workspaces as one file, taken while they are written to: it contains each of them at one
+//! revision; a damaged file is refused, and nothing is restored partially.
 
 use std::io::{Cursor, Write};
 use std::path::Path;
@@ -20,13 +20,13 @@ use crate::time_travel::{live, named};
 /// Names that some file systems do not distinguish.
 const WORKSPACES: [&str; 3] = ["research", "Research", "team-7.b"];
 
-/// Pieces that are written before the first workspace has its turn.
+/// Pieces that are written before the first workspace is reached.
 const HEAD_PIECES: u64 = 4;
 
 /// Channels that request work, and report that it is done.
 type Interlude = (UnboundedSender<()>, Receiver<()>);
 
-/// Somewhere to write to, which lets others work between two pieces.
+/// An output that lets other threads work between two pieces.
 #[derive(Clone, Default)]
 struct Kept {
     bytes: Arc<Mutex<Vec<u8>>>,
@@ -49,7 +49,7 @@ impl Write for Kept {
 }
 
 impl Kept {
-    /// A log that asks before it continues, and the other end that answers.
+    /// A log that asks before it continues, and the other end, which answers.
     fn with_interludes() -> (Self, UnboundedReceiver<()>, Sender<()>) {
         let ((ask, asked), (answer, done)) = (unbounded_channel(), channel());
         let interlude = Arc::new(Mutex::new(Some((ask, done))));
@@ -72,7 +72,7 @@ fn restored(bytes: &[u8], folder: &Path) -> Result<backup::Summary, EngineError>
     backup::restore_to(bytes, folder)
 }
 
-/// Something of every kind in each workspace.
+/// Objects of every kind in each workspace.
 async fn lived_in(baton: &Baton) {
     for name in WORKSPACES {
         let ada = named(baton, name);
@@ -109,7 +109,7 @@ async fn a_backup_under_load_is_every_workspace_at_its_revision() {
     let working = async {
         let mut round = 0;
         while asked.recv().await.is_some() {
-            // Often enough to come between any two files, seldom enough to be done soon.
+            // Often enough to fall between any two files, seldom enough to finish soon.
             if round < 8 || round % 8 == 0 {
                 work(&origin, round).await;
             }
@@ -143,7 +143,7 @@ async fn a_backup_under_load_is_every_workspace_at_its_revision() {
             one.at(revision).tasks().list(List::default()).await.unwrap(),
             other.at(revision).tasks().list(List::default()).await.unwrap()
         );
-        // The past came along.
+        // The history is included.
         let early = other.state("shared").get_at("plan", baton::core::Revision(1)).await.unwrap();
         assert_eq!(early.value(), br#"{"round":0}"#);
     }
@@ -179,7 +179,7 @@ async fn what_is_restored_goes_on_where_it_was() {
     assert!(other.token > held.token, "tokens grow");
 }
 
-/// An engine that was backed up, and a folder for what is made of it.
+/// An engine that was backed up, and a folder for the restored data.
 async fn small() -> (Vec<u8>, tempfile::TempDir) {
     let (origin, ..) = in_memory();
     named(&origin, "one").state("shared").set("plan", json!(1)).await.unwrap();
@@ -234,7 +234,7 @@ async fn what_is_there_is_never_written_to() {
     assert_eq!(restored(&bytes, &target).unwrap_err().code(), "restore.not_empty");
     assert_eq!(std::fs::read_dir(&target).unwrap().count(), 1);
     std::fs::remove_file(target.join("mine")).unwrap();
-    // One that was killed has left this behind, or one is at it.
+    // A restore that was killed has left this behind, or one is running.
     let staging = there.path().join("data.restoring");
     std::fs::create_dir(&staging).unwrap();
     assert_eq!(restored(&bytes, &target).unwrap_err().code(), "restore.not_empty");

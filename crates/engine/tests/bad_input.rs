@@ -278,7 +278,7 @@ async fn bad_input_is_refused_by_code_and_changes_nothing() {
     assert!(counter > 80, "the table has {counter} rows");
 }
 
-/// What is just within the limits is taken.
+/// Input just within the limits is accepted.
 #[tokio::test]
 async fn input_at_the_limit_is_taken() {
     let (baton, _, _) = in_memory_with(calm());

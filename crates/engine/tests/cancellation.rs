@@ -182,7 +182,7 @@ async fn reads_and_watches_that_are_dropped_leave_nothing_behind() {
         let ada = workspace(&baton);
         let write = ada.state("shared").set("undurable", polls).into_future();
         let mut write = pin!(write);
-        // Hardly ever done by then: the sync thread may be quicker.
+        // Hardly ever done by then: the sync thread may be faster.
         let done = poll_times(write.as_mut(), 1);
         let _ = poll_times(pin!(ada.state("shared").get("undurable")), polls);
         let _ = poll_times(pin!(ada.state("shared").get_at("undurable", Revision(1))), polls);

@@ -1,5 +1,5 @@
-//! Checkpoints: what was saved comes back byte for byte, whatever became of the process; and what
-//! states have in common is on disk once.
+//! Checkpoints: saved states are restored byte for byte, whatever happens to the process; and
+//! common parts of states are on disk once.
 
 use std::fs;
 use std::path::Path;
@@ -46,7 +46,7 @@ async fn check_all(baton: &Baton, numbers: std::ops::Range<usize>) {
     }
 }
 
-/// Bytes of all files but the log, which has room for more than is in it.
+/// The size of all files but the log, which is preallocated.
 fn bytes_in(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
     let entries = entries.filter(|entry| entry.file_name() != "log");
@@ -57,8 +57,8 @@ fn bytes_in(folder: &Path) -> u64 {
     entries.map(bytes).sum()
 }
 
-/// Sixty states are 6 MB. What the archive and the snapshot hold of them is a hundred paragraphs
-/// twice, and the sixty that changed.
+/// Sixty states are 6 MB. The archive and the snapshot contain a hundred paragraphs each, and the
+/// sixty that changed.
 #[tokio::test]
 async fn what_states_have_in_common_is_on_disk_once() {
     let folder = folder();

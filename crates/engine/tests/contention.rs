@@ -1,5 +1,5 @@
-//! Many callers on several threads compete for the same locks and tasks, and all answers are
-//! explained by one order of all calls.
+//! Many callers on several threads compete for the same locks and tasks, and all answers must be
+//! linearizable.
 //!
 //! A few thousand calls run by default; `BATON_CALLS` sets another number, such as a hundred
 //! thousand. Histories are split into objects of at most a thousand calls, since longer ones cannot
@@ -21,9 +21,9 @@ use crate::linearizability::{Answered, Model, Recorder, is_linearizable};
 
 /// Calls by default.
 const CALLS: u64 = 5_000;
-/// Calls about one thing at most.
+/// The maximum number of calls about one object.
 const CALLS_PER_THING: u64 = 1_000;
-/// Callers at once.
+/// Concurrent callers.
 const CALLERS: u64 = 24;
 /// Longer than any test; no clock runs here.
 const FOREVER_MS: u64 = 3_600_000;
@@ -194,7 +194,7 @@ fn token_of(task: &Task) -> Token {
     task.lease.as_ref().expect("whoever claims it has its lease").token
 }
 
-/// What becomes of a call about a task under a token.
+/// The expected outcome of a call about a task with a token.
 fn note(works: &Works, began: u64, task: &TaskId, done: TaskCall, refused: Option<&Error>) {
     let call = match (refused, done) {
         (None, done) => done,
@@ -309,7 +309,7 @@ async fn contended_tasks_are_linearizable_and_done_once() {
     }
 }
 
-/// The checker would notice: histories with one lie in them are refused.
+/// The checker detects errors: histories with one false answer are refused.
 #[test]
 fn lies_are_noticed() {
     fn at<Call>(began: u64, call: Call) -> Answered<Call> {

@@ -22,7 +22,7 @@ fn bytes(length: usize) -> Vec<u8> {
     (0..length).map(|place| u8::try_from((place / 7 + place / 65_536) % 251).unwrap()).collect()
 }
 
-/// The blobs that hold contents.
+/// The blobs with contents.
 fn blobs(log: &impl Log) -> Vec<String> {
     let mut names = log.list_blobs("artifacts/").unwrap();
     names.extend(log.list_blobs("secrets/").unwrap());
@@ -95,7 +95,7 @@ async fn what_is_named_stays_and_what_is_not_goes_with_its_blob() {
     let refused = ada.artifacts().delete(put.as_str()).await.unwrap_err();
     assert_eq!(refused.code(), "artifact.in_use");
     clock.advance(10_000);
-    // Any call is an occasion for time to cause something.
+    // Any call lets due deadlines take effect.
     eventually("the unnamed one is gone", async || {
         ada.state("shared").set("tick", 1).await.unwrap();
         ada.artifacts().get(lost.as_str()).await.is_err() && blobs(&log).len() == 1
@@ -114,7 +114,7 @@ async fn what_is_named_stays_and_what_is_not_goes_with_its_blob() {
     assert_eq!(gone.code(), "artifact.not_found");
 }
 
-/// The moments at which a process may end between a blob and its record.
+/// The points at which a process may end between a blob and its record.
 #[tokio::test]
 async fn a_process_that_ends_between_blob_and_record_leaves_nothing() {
     let (baton, log, clock) = in_memory_with(calm());
@@ -161,7 +161,7 @@ async fn a_sweep_leaves_alone_what_is_about_to_be_recorded() {
     assert_eq!(read.rest().await.unwrap(), b"slowly");
 }
 
-/// A source that gives nothing.
+/// A source that returns nothing.
 struct Broken;
 
 impl Read for Broken {
@@ -211,7 +211,7 @@ async fn a_full_disk_refuses_an_upload_and_keeps_nothing_of_it() {
 }
 
 /// Every write and sync of an upload fails once; either it is refused and nothing is left, or it is
-/// there and whole.
+/// complete.
 #[tokio::test]
 async fn a_disk_that_fails_somewhere_leaves_all_or_nothing() {
     for nth in 1..12 {
@@ -322,7 +322,7 @@ async fn a_secret_stands_in_one_blob_and_nowhere_else() {
     assert!(!files_below(folder.path()).iter().any(contains));
 }
 
-/// Gives so many bytes without having them.
+/// A source that generates this many bytes.
 struct Zeros(u64);
 
 impl Read for Zeros {
@@ -339,7 +339,7 @@ fn resident_bytes() -> u64 {
     text.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4_096
 }
 
-/// The largest that a disk has room for passes in the memory of a few blocks.
+/// The largest content that fits on the disk passes through the memory of a few blocks.
 #[tokio::test]
 async fn a_large_artifact_passes_through_little_memory() -> Result<(), Error> {
     const LENGTH: u64 = 96 << 20;

@@ -1,4 +1,4 @@
-//! A real process that writes is killed at random moments, again and again.
+//! A real process that writes is killed at random times, again and again.
 //!
 //! ```text
 //!   child:   open, then four writers at once:   op 7 ── durable ──▶ prints "ack 2 7 5113"
@@ -6,9 +6,9 @@
 //!            opens the folder itself, checks, closes, starts the next child where this one ended
 //! ```
 //!
-//! Each writer owns its keys and carries out a fixed sequence of operations, one after the other:
-//! what its keys look like after `n` of them is computed here. So after a kill they must look as
-//! they do after the acknowledged ones, or after one more: the one that was in flight.
+//! Each writer owns its keys and executes a fixed sequence of operations: the state of its keys
+//! after `n` of them is computed here. So after a kill they must be in the state after the
+//! acknowledged operations, or after one more: the one that was in flight.
 //!
 //! Checked after every kill:
 //!
@@ -40,7 +40,7 @@ use crate::harness::{everything, folder, key, namespace, on_small_segments, rest
 const WRITERS: usize = 4;
 const KEYS: u64 = 12;
 const CYCLES: u64 = 30;
-/// Every so many cycles the whole history is read, not only its end.
+/// How often the complete history is read, not only its end.
 const LONG_LOOK_EVERY: u64 = 10;
 const FOLDER: &str = "BATON_CRASH_FOLDER";
 const STARTS: &str = "BATON_CRASH_STARTS";
@@ -49,19 +49,19 @@ fn options() -> Options {
     Options { idle: Duration::from_millis(20), ..restless() }
 }
 
-/// Two writers share a workspace, and two have one each.
+/// Two writers share a workspace, and two have their own.
 fn workspace_of(baton: &Baton, writer: usize) -> Workspace {
     let name = ["common", "common", "alone", "rare"][writer];
     let workspace = baton.workspace(name).expect("the name is valid");
     workspace.as_agent(&format!("writer-{writer}")).expect("the name is valid")
 }
 
-/// What a writer does as its `number`th operation, counted from 1.
+/// The `number`th operation of a writer, counted from 1.
 enum Operation {
     Set {
         name: String,
     },
-    /// The three always have the same value, or one of them was written without the others.
+    /// The three always have the same value, unless one of them was written without the others.
     Together {
         names: [String; 3],
     },
@@ -76,20 +76,20 @@ fn operation(writer: usize, number: u64) -> Operation {
         0 => Operation::Together {
             names: ["a", "b", "c"].map(|part| format!("{writer}:together:{part}")),
         },
-        // What the operation before has set.
+        // What the previous operation has set.
         4 => Operation::Delete { name: name((number - 1) % KEYS) },
         _ => Operation::Set { name: name(number % KEYS) },
     }
 }
 
-/// Some operations are large, so that a group does not fit into what is left of a segment.
+/// Some operations are large, so that a group does not fit into the rest of a segment.
 fn payload(number: u64) -> Value {
     let bytes = if number.is_multiple_of(37) { 6_000 } else { 40 + number % 200 };
     let bytes = usize::try_from(bytes).expect("it is small");
     json!({ "operation": number, "ballast": "x".repeat(bytes) })
 }
 
-/// The keys of a writer after so many operations, each with the operation that it comes from.
+/// The keys of a writer after this many operations, each with the operation that wrote it.
 fn after(writer: usize, count: u64) -> BTreeMap<String, u64> {
     let mut keys = BTreeMap::new();
     // Every key is written or deleted within two rounds over the slots.
@@ -183,7 +183,7 @@ fn parse(line: &str) -> Option<Ack> {
     Some(Ack { writer, number: number()?, revision: Revision(number()?) })
 }
 
-/// Runs a child until it has acknowledged so many operations and a little longer.
+/// Runs a child until it has acknowledged this many operations, and a little longer.
 fn run_and_kill(folder: &Path, counts: [u64; WRITERS], acks_min: u64, spins: u64) -> Vec<Ack> {
     let mut child = start_child(folder, counts);
     let mut pipe = BufReader::new(child.stdout.take().expect("it is piped"));
@@ -223,8 +223,8 @@ fn written_by(entries: &[Entry], writer: usize) -> BTreeMap<String, u64> {
     own.map(number).collect()
 }
 
-/// Checks that a workspace holds what was acknowledged and at most one operation more of each of
-/// its writers. Answers with how many there are.
+/// Checks that a workspace contains what was acknowledged, and at most one more operation of each
+/// of its writers. Returns the number of operations.
 async fn check_state(baton: &Baton, acknowledged: [u64; WRITERS]) -> [u64; WRITERS] {
     let mut counts = [0; WRITERS];
     let mut operations: BTreeMap<String, (Workspace, u64)> = BTreeMap::new();
@@ -291,7 +291,7 @@ async fn check_history(baton: &Baton) {
     }
 }
 
-/// The names of all files in a folder and the folders in it.
+/// The names of all files in a folder and its subfolders.
 fn files(folder: &Path) -> Vec<String> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder).expect("the folder is there") {
@@ -304,7 +304,7 @@ fn files(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Another one every time.
+/// A different seed every time.
 fn fresh_seed() -> u64 {
     RandomState::new().build_hasher().finish()
 }

@@ -1,5 +1,5 @@
-//! Data that is damaged, newer than the program, or in use is refused by name. Nothing that can
-//! still be read is wrong, and nothing panics or hangs.
+//! Damaged data, data of a newer program and data in use are refused with a specific error. What
+//! can still be read is correct, and nothing panics or hangs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ async fn a_folder_can_be_open_once_in_all_processes() {
     );
     shared(&baton).set("kept", 2).await.unwrap();
 
-    // A handle that is still around keeps the folder.
+    // A handle that still exists keeps the folder open.
     let handle = shared(&baton);
     baton.close().await;
     assert_eq!(baton::open(folder.path()).await.map(|_| ()).unwrap_err().code(), "log.in_use");
@@ -148,10 +148,10 @@ async fn a_gap_between_revisions_is_damage() {
     assert_eq!(damaged.code(), "engine.corrupt");
 }
 
-/// So small that what is archived leaves the log.
+/// So small that archived batches leave the log.
 const SEGMENT_BYTES: u64 = 12 << 10;
 
-/// A disk with everything on it that the engine writes, and what was written, by revision.
+/// A disk with every kind of file that the engine writes, and the written values, by revision.
 async fn rich_disk() -> (FaultyDisk, Vec<BTreeMap<String, Value>>) {
     let disk = FaultyDisk::new(11);
     let baton = on_disk_with(&disk, SEGMENT_BYTES, calm()).unwrap();
@@ -172,12 +172,12 @@ async fn rich_disk() -> (FaultyDisk, Vec<BTreeMap<String, Value>>) {
     (disk, moments)
 }
 
-/// What came of opening and reading everything.
+/// The result of opening and reading everything.
 #[derive(Debug)]
 enum Outcome {
-    /// Everything was right, up to this revision.
+    /// Everything was correct, up to this revision.
     Right(u64),
-    /// It was refused, by this code.
+    /// It was refused, with this code.
     Refused(String),
 }
 
@@ -231,7 +231,7 @@ async fn a_flipped_bit_anywhere_is_refused_or_harmless() {
     let mut refused = 0;
     for (path, _) in &files {
         let bytes = disk.contents(path).unwrap();
-        // Segments are mostly empty; what is in use is what matters.
+        // Segments are mostly empty; only the used part matters.
         let used = bytes.iter().rposition(|byte| *byte != 0).unwrap_or(0) + 1;
         for step in 0..60 {
             let bit = (used as u64 * 8 * step) / 60 + step % 8;

@@ -46,7 +46,7 @@ async fn what_was_acknowledged_is_there_after_closing_and_after_dropping() {
     }
 }
 
-/// One step of the story that a power cut interrupts.
+/// One step of the scenario that a power cut interrupts.
 async fn step(ada: &Workspace, number: u64) -> Result<Revision, Error> {
     let names = [number % 9, (number + 1) % 9, (number + 2) % 9].map(|slot| format!("key:{slot}"));
     if number.is_multiple_of(3) {
@@ -61,7 +61,7 @@ async fn step(ada: &Workspace, number: u64) -> Result<Revision, Error> {
     Ok(ada.state("shared").set(&names[0], value).await?.revision())
 }
 
-/// The keys after so many steps.
+/// The keys after this many steps.
 fn after(count: u64) -> BTreeMap<String, u64> {
     let mut keys = BTreeMap::new();
     for number in 1..=count {
@@ -156,7 +156,7 @@ async fn a_failed_sync_stops_the_engine_and_opening_it_again_decides() {
     }
 }
 
-/// Fills the disk until a write is refused. Answers with how many were not.
+/// Fills the disk until a write is refused. Returns how many were accepted.
 async fn fill(ada: &Workspace, disk: &FaultyDisk) -> u64 {
     disk.set_capacity(Some(disk.bytes_used()));
     for number in 0..10_000 {
@@ -258,8 +258,8 @@ async fn a_full_disk_stops_no_archiving_for_good() {
     assert_eq!(contents(&workspace(&baton)).await, before);
 }
 
-/// Every operation of the disk fails once, each in its own run, while things are archived and
-/// snapshotted. Some are noticed by a caller and some are not; nothing may be lost.
+/// Every operation of the disk fails once, each in its own run, during archiving and snapshots.
+/// Some failures are visible to a caller and some are not; nothing may be lost.
 #[tokio::test]
 async fn any_single_failed_operation_loses_nothing_that_was_acknowledged() {
     let counted = FaultyDisk::new(9);
@@ -269,7 +269,7 @@ async fn any_single_failed_operation_loses_nothing_that_was_acknowledged() {
     }
 }
 
-/// Opens, writes, compacts, writes and opens again. Answers with how many operations that took.
+/// Opens, writes, compacts, writes and opens again. Returns the number of disk operations.
 async fn one_failure(disk: &FaultyDisk, fails: Option<u64>) -> u64 {
     if let Some(index) = fails {
         disk.fail_at(index);

@@ -1,4 +1,4 @@
-//! Events: handlers that fail alone, and questions about everything that happened.
+//! Events: handlers that fail separately, and queries about all events.
 
 use std::sync::{Arc, Mutex};
 

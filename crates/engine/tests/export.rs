@@ -1,5 +1,5 @@
-//! A workspace as one file: what comes back is what a fork would have, whatever is wrong with the
-//! file is refused, and nothing half done is ever there.
+//! A workspace as one file: an import has the content of a fork, a damaged file is refused, and
+//! nothing is imported partially.
 
 use std::io::{Cursor, Read, Write};
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::harness::{calm, everything, in_memory, in_memory_with, on_disk, restless, workspace};
 use crate::time_travel::{live, named, questions};
 
-/// Somewhere to write to that can be looked at afterwards, and knows the largest piece.
+/// An output that can be inspected afterwards, and records its largest piece.
 #[derive(Clone, Default)]
 struct Kept(Arc<Mutex<(Vec<u8>, usize)>>);
 
@@ -47,7 +47,7 @@ async fn import(baton: &Baton, name: &str, bytes: Vec<u8>) -> Result<(), Error> 
     named(baton, name).import(Cursor::new(bytes)).await.map(drop)
 }
 
-/// What every question about the present is answered with, but for where it came from.
+/// The answers to all queries about the present, except the origin.
 async fn answers(workspace: &Workspace) -> Vec<Result<Reply, Error>> {
     let mut answers = Vec::new();
     for query in questions() {
@@ -85,7 +85,7 @@ async fn an_import_is_what_a_fork_is() {
         (about.workspace.as_str(), about.revision),
         ("research", ada.revision().await.unwrap())
     );
-    // In another place, whose clock shows the same.
+    // On another server, whose clock shows the same time.
     let (elsewhere, _, other_clock) = in_memory_with(restless());
     other_clock.advance(0);
     clock.advance(0);
@@ -230,7 +230,7 @@ async fn an_import_that_fails_in_the_middle_is_there_wholly_or_not_at_all() {
             Ok(()) => assert_eq!(there, then, "failed after {operation}"),
             Err(_) => assert!(there.is_empty() || there == then, "failed after {operation}"),
         }
-        // What is not there can be had.
+        // A name that does not exist yet can be used.
         if there.is_empty() {
             import(&baton, "again", file.clone()).await.unwrap();
         }

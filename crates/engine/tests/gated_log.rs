@@ -19,7 +19,7 @@ struct Gate {
 }
 
 impl GatedLog {
-    /// Appends that begin from now on wait.
+    /// Blocks appends that start from now on.
     pub(crate) fn close(&self) {
         self.gate.0.lock().expect("nobody panics at the gate").closed = true;
     }
@@ -30,7 +30,7 @@ impl GatedLog {
         self.gate.1.notify_all();
     }
 
-    /// How many wait.
+    /// How many appends are blocked.
     pub(crate) fn waiting(&self) -> usize {
         self.gate.0.lock().expect("nobody panics at the gate").waiting
     }

@@ -13,11 +13,11 @@ use baton::log::{FileLog, MemoryLog, Options as FileOptions, Prepare};
 use baton::{Baton, Error, Item, Options, State, Watch, Workspace};
 use serde_json::{Value, json};
 
-/// How often [`eventually`] looks before it gives up. A look yields the processor, so even on a
-/// busy machine this is long after everything that was going to happen has happened.
+/// How often [`eventually`] polls before it gives up. Each poll yields the processor, so even on a
+/// busy machine this is long enough for everything in the background to happen.
 const LOOKS_MAX: u64 = 5_000_000;
 
-/// The moment at which every manual clock begins.
+/// The initial time of every manual clock.
 pub(crate) const BEGINNING: Timestamp = Timestamp(1_700_000_000_000);
 
 /// Polls until a condition holds.
@@ -32,22 +32,22 @@ pub(crate) async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool)
     panic!("it never came about that {what}");
 }
 
-/// An empty folder that goes with the test.
+/// An empty folder that is removed with the test.
 pub(crate) fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("there is room for a folder")
 }
 
-/// An engine on a folder, with the usual settings.
+/// An engine on a folder, with default options.
 pub(crate) async fn open(folder: &Path) -> Baton {
     baton::open(folder).await.expect("the folder can be opened")
 }
 
-/// An engine in memory, with a clock that stands still.
+/// An engine in memory, with a clock that does not advance.
 pub(crate) fn in_memory() -> (Baton, MemoryLog, ManualClock) {
     in_memory_with(Options::default())
 }
 
-/// The same with settings.
+/// The same with options.
 pub(crate) fn in_memory_with(options: Options) -> (Baton, MemoryLog, ManualClock) {
     let (log, clock) = (MemoryLog::default(), ManualClock::at(BEGINNING));
     let baton = on_memory(&log, &clock, options);
@@ -59,7 +59,7 @@ pub(crate) fn on_memory(log: &MemoryLog, clock: &ManualClock, options: Options) 
     Baton::on(log.clone(), clock.clone(), options).expect("memory does not fail")
 }
 
-/// Settings under which everything that usually takes hours happens within a few writes.
+/// Options under which everything that usually takes hours happens within a few writes.
 pub(crate) fn restless() -> Options {
     Options {
         tail_batches_max: 40,
@@ -73,12 +73,12 @@ pub(crate) fn restless() -> Options {
     }
 }
 
-/// Settings without background work, so that a test decides when it happens.
+/// Options without background work, so that a test decides when it happens.
 pub(crate) fn calm() -> Options {
     Options { compaction_interval: Duration::from_hours(1), ..Options::default() }
 }
 
-/// Settings under which whatever is not in use leaves memory at once.
+/// Options under which unused workspaces leave memory at once.
 pub(crate) fn forgetful() -> Options {
     Options {
         idle: Duration::ZERO,
@@ -87,7 +87,7 @@ pub(crate) fn forgetful() -> Options {
     }
 }
 
-/// Where the log lives on a faulty disk.
+/// The location of the log on a faulty disk.
 pub(crate) const FAULTY_FOLDER: &str = "/baton";
 
 /// An engine on a disk that can fail. Segments are small and prepared inline, so that the order of
@@ -107,13 +107,13 @@ pub(crate) fn on_disk_with(
     Baton::on(FileLog::open_on(disk.clone(), file)?, SystemClock::default(), options)
 }
 
-/// An engine on a folder, with small segments and small settings.
+/// An engine on a folder, with small segments and small options.
 pub(crate) fn on_small_segments(folder: &Path, options: Options) -> Result<Baton, EngineError> {
     let file = FileOptions { segment_bytes: 64 << 10, ..FileOptions::new(folder) };
     Baton::on(FileLog::open(file)?, SystemClock::default(), options)
 }
 
-/// A workspace with `ada` acting.
+/// A workspace in which `ada` acts.
 pub(crate) fn workspace(baton: &Baton) -> Workspace {
     let workspace = baton.workspace("research").expect("the name is valid");
     workspace.as_agent("ada").expect("the name is valid")
@@ -134,7 +134,7 @@ pub(crate) fn key(name: &str) -> Key {
     Key::parse(name).expect("the name is valid")
 }
 
-/// A value as the engine keeps it.
+/// A value as the engine stores it.
 pub(crate) fn json_of(value: &Value) -> Json {
     Json::of(value).expect("it is JSON")
 }

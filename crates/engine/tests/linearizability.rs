@@ -1,10 +1,10 @@
-//! A checker of histories: is there an order of all calls, each at some moment between its start
+//! A linearizability checker: is there an order of all calls, each at some point between its start
 //! and its end, in which every answer is right?
 //!
-//! The search is that of Wing and Gong, with Lowe's memory of what was tried before: it takes the
-//! calls that could come first one by one, backtracks when none fits, and never tries the same set
-//! of calls in the same state twice. Calls about different objects are checked separately: a
-//! history is linearizable if that of each object is.
+//! The algorithm is that of Wing and Gong, with Lowe's memoization: it takes the calls that could
+//! come first one by one, backtracks when none fits, and never tries the same set of calls in the
+//! same state twice. Calls about different objects are checked separately: a history is
+//! linearizable if that of each object is.
 //!
 //! Deliberately absent: calls without an answer. The recorder waits for all of them.
 
@@ -16,16 +16,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The sequential behaviour of one object.
 pub(crate) trait Model {
-    /// What the thing can be.
+    /// The state of the object.
     type State: Clone + Eq + Hash + Default;
     /// A call and its answer.
     type Call: Clone + Debug;
 
-    /// What the thing is after the call; none if the answer is wrong in this state.
+    /// The state after the call; none if the answer is wrong in this state.
     fn step(state: &Self::State, call: &Self::Call) -> Option<Self::State>;
 }
 
-/// A call with its answer, and when it began and ended.
+/// A call with its answer, and when it started and ended.
 #[derive(Clone, Debug)]
 pub(crate) struct Answered<Call> {
     pub(crate) began: u64,
@@ -33,7 +33,7 @@ pub(crate) struct Answered<Call> {
     pub(crate) call: Call,
 }
 
-/// Moments in the order they happened, whichever thread asks.
+/// Logical timestamps in the order in which they are taken, on any thread.
 pub(crate) struct Recorder<Call> {
     clock: AtomicU64,
     calls: Mutex<Vec<Answered<Call>>>,
@@ -46,26 +46,26 @@ impl<Call> Default for Recorder<Call> {
 }
 
 impl<Call> Recorder<Call> {
-    /// A moment later than all before.
+    /// A timestamp later than all before.
     pub(crate) fn now(&self) -> u64 {
         self.clock.fetch_add(1, Ordering::SeqCst)
     }
 
-    /// A call that began then has just ended.
+    /// Records a call that started then and has just ended.
     pub(crate) fn note(&self, began: u64, call: Call) {
         let ended = self.now();
         self.calls.lock().unwrap().push(Answered { began, ended, call });
     }
 
-    /// Everything that was noted.
+    /// All recorded calls.
     pub(crate) fn history(self) -> Vec<Answered<Call>> {
         self.calls.into_inner().unwrap()
     }
 }
 
-/// The beginnings and ends of calls in order of time, as a list from which calls can be lifted.
+/// The starts and ends of calls in order of time, as a linked list from which calls can be removed.
 struct Line {
-    /// The call of each place, and whether it begins there.
+    /// The call of each position, and whether it starts there.
     places: Vec<(usize, bool)>,
     beginning_of: Vec<usize>,
     end_of: Vec<usize>,
@@ -74,7 +74,7 @@ struct Line {
 }
 
 impl Line {
-    /// Place 0 is before everything; the list ends where it began.
+    /// Position 0 is before everything; the list is circular.
     fn of<Call>(history: &[Answered<Call>]) -> Self {
         let mut moments: Vec<(u64, usize, bool)> = Vec::new();
         for (index, call) in history.iter().enumerate() {
@@ -102,7 +102,7 @@ impl Line {
         }
     }
 
-    /// Puts back the call that was lifted last.
+    /// Reinserts the call that was removed last.
     fn put_back(&mut self, call: usize) {
         for place in [self.end_of[call], self.beginning_of[call]] {
             let (previous, next) = (self.previous[place], self.next[place]);
@@ -111,7 +111,7 @@ impl Line {
     }
 }
 
-/// Whether the answers can be explained.
+/// Whether the history is linearizable.
 pub(crate) fn is_linearizable<M: Model>(history: &[Answered<M::Call>]) -> bool {
     let mut line = Line::of(history);
     let mut state = M::State::default();
@@ -134,7 +134,7 @@ pub(crate) fn is_linearizable<M: Model>(history: &[Answered<M::Call>]) -> bool {
                 taken[call / 64] &= !(1 << (call % 64));
             }
         } else {
-            // This one has ended: whatever came before it was wrong.
+            // This call has ended: an earlier choice was wrong.
             let Some((last, before)) = order.pop() else { return false };
             state = before;
             taken[last / 64] &= !(1 << (last % 64));
@@ -145,7 +145,7 @@ pub(crate) fn is_linearizable<M: Model>(history: &[Answered<M::Call>]) -> bool {
     true
 }
 
-/// A number that can be written and read.
+/// A register.
 struct Register;
 
 #[derive(Clone, Debug)]
@@ -178,7 +178,7 @@ fn what_can_be_explained_is_accepted() {
     use Access::{Read, Write};
     assert!(register(&[]));
     assert!(register(&[(1, 2, Write(7)), (3, 4, Read(7))]));
-    // The read may come before or after the write, as both are on their way at once.
+    // The read may come before or after the write, since they are concurrent.
     assert!(register(&[(1, 4, Write(7)), (2, 3, Read(0))]));
     assert!(register(&[(1, 4, Write(7)), (2, 3, Read(7))]));
     // Only one order explains both reads: 5, then 7.

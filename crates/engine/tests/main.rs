@@ -1,6 +1,6 @@
-//! The embedded engine through its public API, one file per story.
+//! The embedded engine through its public API, one file per topic.
 //!
-//! | file | promises |
+//! | file | tests |
 //! |---|---|
 //! | `state` | entries, conditions, rules, merges, history, writers in contention |
 //! | `past` | the recorded history can be read later, wherever it has moved to |
@@ -9,8 +9,8 @@
 //! | `search` | results, with an updated index and with a new one |
 //! | `watch` | every event in order, without gap or duplicate |
 //! | `events` | handlers that fail separately, and the history of all events |
-//! | `agents` | sessions, silence, what an agent leaves behind |
-//! | `waits` | calls that wait are answered once, in order, and leave nothing behind |
+//! | `agents` | sessions, lost agents, what an agent leaves behind |
+//! | `waits` | waiting calls are answered once, in order, and leave nothing behind |
 //! | `contention` | locks and tasks under contention, checked for linearizability |
 //! | `linearizability` | the checker of histories, which must reject bad ones |
 //! | `sessions` | scopes of names, and variables that move with a hand-off and back |
@@ -18,7 +18,7 @@
 //! | `contents` | bytes are read back and stay while referenced; secrets stay secret |
 //! | `transactions` | all or nothing, and once |
 //! | `durability` | acknowledged writes stay, failures are reported |
-//! | `damage` | damaged, newer and occupied data is refused by name |
+//! | `damage` | damaged, newer and occupied data is refused with a specific error |
 //! | `cancellation` | futures dropped, or held and not polled, harm no other caller |
 //! | `scale` | many workspaces, large ones, large groups |
 //! | `bad_input` | every refusal has a code, facts and a hint, and changes nothing |

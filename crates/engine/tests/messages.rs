@@ -20,7 +20,7 @@ async fn what_is_only_told_comes_in_its_place_and_leaves_no_trace() {
     let ada = workspace(&baton);
     let mut watch = ada.watch("topics/**").await.unwrap();
     let topics = ada.topics();
-    // Handed in together: the posts that are written down share a group.
+    // Submitted together: recorded messages share a group.
     let (_, _, _, _) = tokio::join!(
         topics.publish("a", 1),
         topics.tell("a", 2),

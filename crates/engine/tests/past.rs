@@ -22,7 +22,7 @@ use crate::harness::{
 
 type Place = (String, String);
 
-/// What a workspace looked like after a revision: its namespaces, and values with their versions.
+/// The state of a workspace after a revision: its namespaces, and values with their versions.
 #[derive(Clone, Default, PartialEq)]
 struct Moment {
     namespaces: Vec<String>,
@@ -32,16 +32,16 @@ struct Moment {
 /// A change in the history: revision, entry, value before and after.
 type Told = (u64, Place, Option<Value>, Option<Value>);
 
-/// A workspace that remembers everything that was done to it.
+/// A workspace with a complete record of its changes.
 struct Chronicle {
     workspace: Workspace,
     chance: StdRng,
     moments: Vec<Moment>,
-    /// All changes in order, and whether the entry went with its namespace.
+    /// All changes in order, and whether the entry was deleted with its namespace.
     told: Vec<(Told, bool)>,
 }
 
-/// What is remembered while no engine is open.
+/// The record, kept while no engine is open.
 struct Memory(StdRng, Vec<Moment>, Vec<(Told, bool)>);
 
 const NAMESPACES: [&str; 3] = ["shared", "notes", "drafts"];
@@ -57,7 +57,7 @@ impl Chronicle {
         }
     }
 
-    /// Lets go of the engine, so that its folder is free.
+    /// Drops the engine, so that its folder can be opened again.
     fn leave(self) -> Memory {
         Memory(self.chance, self.moments, self.told)
     }
@@ -122,7 +122,7 @@ impl Chronicle {
         assert_eq!(revision, self.last(), "revisions are dense");
     }
 
-    /// Takes all entries away with their namespace.
+    /// Deletes a namespace with all its entries.
     fn empty(&mut self, name: &str, after: &mut Moment) -> spaces::Command {
         let revision = self.moments.len() as u64;
         let (gone, kept) =
@@ -135,7 +135,7 @@ impl Chronicle {
         spaces::Command::Delete { name: namespace(name) }
     }
 
-    /// One change of one entry, and what it makes of the picture.
+    /// One change of one entry, and the resulting state.
     fn change(&mut self, name: &str, after: &mut Moment) -> Command {
         let revision = self.moments.len() as u64;
         let place = (name.to_owned(), format!("key:{:02}", self.chance.random_range(0..15)));
@@ -147,7 +147,7 @@ impl Chronicle {
             let (namespace, key) = (namespace(name), key(&place.1));
             return Command::Delete(Delete { namespace, key, expected_version: None });
         }
-        // Few values, so that some revisions differ and come back to what they were.
+        // Few values, so that some revisions change an entry and later restore it.
         let value = json!({ "n": self.chance.random_range(0..4) });
         let version = before.map_or(1, |(_, version)| version + 1);
         after.entries.insert(place.clone(), (value.clone(), version));
@@ -156,7 +156,7 @@ impl Chronicle {
         Command::Set(Set::new(namespace(name), key(&place.1), json_of(&value)))
     }
 
-    /// Asks about one revision in every way there is.
+    /// Checks one revision with every kind of query.
     async fn check_at(&self, at: Revision) {
         let moment = &self.moments[usize::try_from(at.0).unwrap()];
         let entries = everything(&self.workspace, Some(at), 4).await.unwrap();
@@ -226,7 +226,7 @@ impl Chronicle {
         assert_eq!(found, expected);
     }
 
-    /// Everything about some revisions, evenly spread, and about the last.
+    /// Checks some revisions, evenly spread, and the last one.
     async fn check(&self, oldest: u64) {
         let last = self.last().0;
         let step = usize::try_from((last - oldest) / 12 + 1).unwrap();
@@ -420,12 +420,12 @@ fn assert_gone(error: &Error, expected_oldest: Option<u64>) -> u64 {
 
 #[tokio::test]
 async fn retention_by_count_says_what_is_gone_and_keeps_the_rest() {
-    // Small runs, because only whole ones are forgotten.
+    // Small runs, because only complete ones are dropped.
     let options = Options { run_bytes_max: 4 << 10, ..restless() };
     let (baton, log, clock) = in_memory_with(options);
     let mut story = Chronicle::new(&baton, 5);
     story.write(120).await;
-    // On purpose: a keeper that had no time would put everything into one run, which stays whole.
+    // Manually: compaction without time limits would write everything into one run.
     baton.compact(&story.workspace).await.unwrap();
     let configure = baton::core::workspace::Command::Configure {
         history_count: Some(50),

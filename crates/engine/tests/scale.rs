@@ -124,7 +124,7 @@ async fn a_workspace_that_leaves_memory_all_the_time_loses_nothing() {
     }
 }
 
-/// A picture of a large workspace is exact although it is taken while others write.
+/// A snapshot of a large workspace is consistent although it is taken during writes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
 async fn a_large_workspace_is_snapshotted_while_writers_go_on() {
     const KEYS: usize = 20_000;
@@ -170,7 +170,7 @@ async fn a_large_workspace_is_snapshotted_while_writers_go_on() {
     let ada = workspace(&baton);
     assert_eq!(ada.revision().await.unwrap(), revision);
     assert_eq!(everything(&ada, None, 10_000).await.unwrap(), expected);
-    // The snapshot alone, without what the log has after it, is the truth of its revision too.
+    // The snapshot alone, without the log after it, is the state at its revision.
     baton.compact(&ada).await.unwrap();
     drop(ada);
     baton.close().await;
@@ -228,7 +228,7 @@ async fn a_group_that_is_full_makes_callers_wait_and_fails_nobody() {
     assert_eq!(listed(&shared(&baton), "shared", None, 100).await.unwrap().len(), 60);
 }
 
-/// With the usual settings, the largest commits at once: no group may outgrow a record of the log.
+/// With default options, the largest commits at once: no group may exceed a record of the log.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_largest_commits_at_once_fit_into_the_log() {
     let folder = folder();
@@ -237,7 +237,7 @@ async fn the_largest_commits_at_once_fit_into_the_log() {
     for job in 0..8 {
         let ada = workspace(&baton);
         jobs.push(tokio::spawn(async move {
-            // As much as a commit may have: seven values at the limit, and nearly an eighth.
+            // The maximum size of a commit: seven values at the limit, and nearly an eighth.
             let mut transaction = ada.transaction();
             for number in 0..7 {
                 let value = value_of_bytes(VALUE_BYTES_MAX);
@@ -289,7 +289,7 @@ async fn thousands_expire_at_once_in_several_commits() {
     assert_eq!(ada.revision().await.unwrap(), Revision(before.0 + 5));
 }
 
-/// An agent is lost with as much as it may hold, and its state is handed over completely.
+/// An agent with the maximum number of holds is lost, and its state is handed over completely.
 #[tokio::test]
 async fn an_agent_with_all_it_may_hold_lets_go_at_once() {
     let (baton, _, clock) = in_memory_with(calm());

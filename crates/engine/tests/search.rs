@@ -1,5 +1,5 @@
-//! Search: an index that went along, one that is made after opening again, and one of a workspace
-//! whose past is short all find the same, while others write.
+//! Search: an updated index, one that is rebuilt after reopening, and one of a workspace with a
+//! short history all find the same, during writes.
 
 use baton::core::search::Search;
 use baton::core::workspace::Command;
@@ -59,7 +59,7 @@ async fn an_index_goes_along_and_is_the_same_after_opening_again() {
     assert_eq!(found(&ada, "kind:task").await, Vec::<String>::new());
     for round in 0..40 {
         live(&ada, round).await;
-        // Searching now and then: the index goes along from where it was.
+        // Occasional searches: the index is updated incrementally.
         if round.is_multiple_of(7) {
             assert_eq!(found(&ada, "kind:task").await.len() as u64, round + 1);
         }

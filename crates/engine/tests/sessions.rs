@@ -1,4 +1,4 @@
-//! Sessions: names in scopes, and variables that go along with a hand-off and come back changed.
+//! Sessions: scoped names, and variables that move with a hand-off and return changed.
 
 use std::collections::BTreeMap;
 

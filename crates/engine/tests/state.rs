@@ -274,7 +274,7 @@ async fn what_has_a_time_to_live_goes_when_it_is_over() {
     clock.advance(999);
     tick(&baton).await;
     brief.get("a").await.unwrap();
-    // Counting in an entry that ends must not make it immortal.
+    // Incrementing an entry with an expiry must not make it permanent.
     brief.increment("a", 1).await.unwrap();
     clock.advance(1);
     tick(&baton).await;

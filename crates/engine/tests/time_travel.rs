@@ -1,5 +1,5 @@
-//! Time travel: the whole workspace as it was, what differs between two moments, forks that
-//! share nothing with where they came from, and why something is as it is.
+//! Time travel: complete workspaces at past revisions, differences between two points, forks that
+//! share nothing with their origin, and causes.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub(crate) fn named(baton: &Baton, name: &str) -> Workspace {
     baton.workspace(name).unwrap().as_agent("ada").unwrap()
 }
 
-/// Every question about the present that has no fields that must be given.
+/// Every query about the present without required fields.
 pub(crate) fn questions() -> Vec<Query> {
     let text = |command: &str| format!("{{\"command\":\"{command}\"}}");
     let read = |name: &&str| match baton::core::wire::Frame::parse(&text(name)).unwrap().call() {
@@ -33,7 +33,7 @@ pub(crate) fn questions() -> Vec<Query> {
     queries.into_iter().filter(|query| !query.is_about_the_past()).collect()
 }
 
-/// Does something of every kind, one revision after another.
+/// Executes commands of every kind, one revision after another.
 pub(crate) async fn live(ada: &Workspace, round: u64) {
     let bob = ada.as_agent("bob").unwrap();
     ada.state("shared").set("plan", json!({ "round": round })).await.unwrap();
@@ -66,7 +66,7 @@ async fn every_question_about_the_present_can_be_asked_about_the_past() {
         clock.advance(1_000);
     }
     let check = async |ada: &Workspace| {
-        // Backwards, so that what is remembered does not help.
+        // Backwards, so that cached spaces do not help.
         for (revision, there) in answers.iter().rev() {
             let then = ada.at(*revision);
             for (question, expected) in questions.iter().zip(there) {
@@ -226,7 +226,7 @@ async fn a_fork_is_what_its_origin_was_and_goes_its_own_way() {
     assert_eq!((there.status, there.lease), (task::Status::Pending, None));
     assert!(copy.locks().get("door").await.unwrap().hold.is_none());
     assert!(ada.locks().get("door").await.unwrap().hold.is_some());
-    // What happens on either side stays there.
+    // Changes on either side do not affect the other.
     copy.state("shared").set("plan", json!(7)).await.unwrap();
     ada.state("shared").set("other", json!(8)).await.unwrap();
     drop((ada, copy));
@@ -284,7 +284,7 @@ async fn what_is_due_in_a_fork_happens_though_nobody_looks() {
     ada.fork("copy").await.unwrap();
     drop(ada);
     baton.close().await;
-    // Opened again, so that nothing but files knows of the fork.
+    // Reopened, so that the fork is known from files only.
     clock.advance(120_000);
     let baton = on_memory(&log, &clock, calm());
     let other = named(&baton, "other");
@@ -323,7 +323,7 @@ async fn a_fork_that_fails_in_the_middle_is_there_wholly_or_not_at_all() {
             Ok(_) => assert_eq!(there, then, "failed after {operation}"),
             Err(_) => assert!(there.is_empty() || there == then, "failed after {operation}"),
         }
-        // What is not there can be made.
+        // A missing one can be created.
         if there.is_empty() {
             workspace(&baton).fork("copy").await.unwrap();
             assert_eq!(everything(&copy, None, 1_000).await.unwrap(), then);
@@ -354,7 +354,7 @@ async fn the_chain_of_causes_goes_back_to_who_wanted_it() {
     assert!(sentences[0].starts_with("`cho` wrote version 1 of `shared/roof`"), "{sentences:?}");
     assert!(sentences[2].ends_with("because “I am tired”"), "{sentences:?}");
     assert!(sentences[3].starts_with("`ada` wanted `build` done"), "{sentences:?}");
-    // As it was before anything was written.
+    // The state before anything was written.
     let error = ada.at(Revision(2)).why("state/shared/roof").await.unwrap_err();
     assert_eq!(error.code(), "workspace.unknown_subject");
     let task = ada.why(&format!("tasks/{id}")).await.unwrap();

@@ -1,5 +1,5 @@
-//! Transactions: any commands, with preconditions, all or nothing. And requests that may be
-//! repeated: under one idempotency key there is one effect and one answer, also after a restart.
+//! Transactions: any commands, with preconditions, atomically. And repeated requests: one
+//! idempotency key has one effect and one answer, also after a restart.
 
 use baton::Error;
 use baton::core::state::merge::Patch;
@@ -189,7 +189,7 @@ async fn preconditions_decide_whether_anything_happens() {
     assert_eq!(transaction.commit().await.unwrap().0, Revision(3));
 }
 
-/// Money that is moved between accounts by many at once is neither made nor lost.
+/// Concurrent transfers between accounts neither create nor lose money.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn concurrent_transactions_keep_a_sum() {
     const ACCOUNTS: u64 = 6;
@@ -296,7 +296,7 @@ async fn a_refusal_is_not_kept_and_a_repeated_request_is_decided_anew() {
     assert_eq!(keyed.set("plan", 1).expected_version(1).await.unwrap(), done);
 }
 
-/// Many send the same request at once, as a client does that lost its connection.
+/// Several callers send the same request at once, like a client that lost its connection.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_request_sent_many_times_at_once_has_one_effect() {
     let folder = folder();

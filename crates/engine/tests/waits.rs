@@ -1,4 +1,4 @@
-//! Calls that wait: answered once, in order of arrival, by the commits of others; and a caller that
+//! Waiting calls: answered once, in order of arrival, by the commits of others; and a caller that
 //! has gone leaves nothing behind.
 
 use std::future::Future;

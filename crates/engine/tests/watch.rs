@@ -1,5 +1,5 @@
-//! Watching: every event that concerns a pattern, in order, without gap or duplicate, whether it
-//! happened before or after the watch began.
+//! Watches: every event that matches a pattern, in order, without gap or duplicate, whether it
+//! happened before or after the watch started.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ async fn revisions(watch: &mut Watch, count: usize) -> Vec<u64> {
     revisions
 }
 
-/// Whether there is nothing to deliver right now.
+/// Whether there is nothing to deliver now.
 async fn is_quiet(watch: &mut Watch) -> bool {
     let mut next = std::pin::pin!(watch.next());
     std::future::poll_fn(|context| std::task::Poll::Ready(next.as_mut().poll(context).is_pending()))
@@ -153,7 +153,7 @@ async fn a_notice_tells_the_whole_event_and_is_encoded_once_for_all() {
     );
 }
 
-/// What a watcher that began with a snapshot knows, kept up to date by the events after it.
+/// The state of a watcher that started with a snapshot, updated by the events after it.
 async fn follow(ada: Workspace, last: u64) -> std::collections::BTreeMap<String, Value> {
     let mut watch = ada.watch("state/shared/**").with_snapshot().await.unwrap();
     let Some(Ok(Item::Snapshot { revision, entries })) = watch.next().await else {
@@ -287,7 +287,7 @@ async fn closing_tells_every_watcher_where_to_resume() {
     assert_eq!(revisions(&mut again, 2).await, [4, 5]);
 }
 
-/// What a watch delivered: revision and place in its commit.
+/// What a watch delivered: revision and index in the commit.
 type Seen = (u64, usize);
 
 async fn take(watch: &mut Watch, count: usize, seen: &mut Vec<Seen>) {
@@ -347,7 +347,7 @@ async fn whoever_resumes_misses_nothing_and_sees_nothing_twice() {
         shared(&fresh).set("before", 0).await.unwrap();
         assert_eq!(cut_at(&fresh, cut, false, &all[..]).await, all, "live, cut {cut}");
     }
-    // Of a commit that was delivered whole, nothing comes again.
+    // Nothing of a completely delivered commit is delivered again.
     let ada = workspace(&baton);
     let mut watch = ada.watch("state/**").await.unwrap();
     story(&ada).await;

@@ -1,12 +1,12 @@
-//! Which names a blob may have: relative paths that mean the same on every backend.
+//! Valid names of blobs: relative paths that mean the same on every backend.
 //!
-//! Names reach the file system as they are, so the rule is a list of what is allowed. Segments of
-//! dots alone would climb out of the folder, and a name that ends in `.partial` would look like a
-//! blob that was never committed.
+//! Names reach the file system unchanged, so the rule lists what is allowed. Segments of dots alone
+//! would escape the folder, and a name that ends in `.partial` would look like a blob that was
+//! never committed.
 
 use crate::error::BlobError;
 
-/// The end of the name of a blob that is being written.
+/// The suffix of a blob that is being written.
 pub(crate) const PARTIAL_SUFFIX: &str = ".partial";
 
 /// Leaves room for [`PARTIAL_SUFFIX`] in the 255 bytes that file systems allow.
@@ -14,7 +14,7 @@ const SEGMENT_BYTES_MAX: usize = 240;
 /// Leaves room for the folder in the 4096 bytes that Linux allows for a path.
 const NAME_BYTES_MAX: usize = 1024;
 
-/// Refuses what cannot be the name of a blob.
+/// Refuses an invalid name of a blob.
 pub(crate) fn check(name: &str) -> Result<(), BlobError> {
     let refuse = |reason| Err(BlobError::Name { name: name.to_owned(), reason });
     if name.len() > NAME_BYTES_MAX {
@@ -40,7 +40,7 @@ pub(crate) fn check(name: &str) -> Result<(), BlobError> {
     Ok(())
 }
 
-/// Refuses what cannot be the beginning of a blob's name.
+/// Refuses an invalid prefix of a blob's name.
 pub(crate) fn check_prefix(prefix: &str) -> Result<(), BlobError> {
     let refuse = |reason| Err(BlobError::Name { name: prefix.to_owned(), reason });
     if prefix.len() > NAME_BYTES_MAX {

@@ -1,7 +1,7 @@
 //! The laws of [`Log`] as functions that every backend runs.
 //!
-//! A law gets a function that opens the log: an empty one at first, and the same one again each
-//! time, after the law has dropped the one before. A backend runs all laws with one line:
+//! A law gets a function that opens the log: empty at first, and the same log again each time,
+//! after the law has dropped the previous one. A backend runs all laws with one line:
 //!
 //! ```text
 //! baton_log::conformance!(memory, {
@@ -15,10 +15,10 @@
 use crate::contract::{Log, Position, Record};
 use crate::error::{AppendError, BlobError, ReadError, TruncateError};
 
-/// Opens the log under test, again and again.
+/// Opens the log under test, any number of times.
 pub type Open<'a> = &'a mut dyn FnMut() -> Box<dyn Log>;
 
-/// Runs every law against the log that a factory makes. Each law gets a fresh factory.
+/// Runs every law against the log of a factory. Each law gets a fresh factory.
 #[macro_export]
 macro_rules! conformance {
     ($name:ident, $factory:expr) => {
@@ -280,7 +280,7 @@ pub fn truncation_survives_reopening(open: Open) {
     }
 }
 
-/// Law 5: a log without records still knows where it was.
+/// Law 5: a log without records keeps its position.
 pub fn truncating_everything_keeps_the_tail(open: Open) {
     let log = open();
     append_all(&*log, &(0..100).map(body).collect::<Vec<_>>());
@@ -295,7 +295,7 @@ pub fn truncating_everything_keeps_the_tail(open: Open) {
     check_contents(&*log, tail, &[b"on".to_vec()]);
 }
 
-/// Laws 2 and 5: of writers that race for a position exactly one gets it.
+/// Laws 2 and 5: of concurrent writers at one position exactly one succeeds.
 pub fn two_writers_never_share_a_position(open: Open) {
     let log = open();
     let start = log.tail();
@@ -323,7 +323,7 @@ pub fn two_writers_never_share_a_position(open: Open) {
     assert_eq!(found, positions);
 }
 
-/// Law 1: a reader sees whole records up to the tail, while others append and truncate.
+/// Law 1: a reader sees complete records up to the tail during appends and truncations.
 pub fn readers_see_a_growing_log(open: Open) {
     const RECORDS: usize = 300;
     let log = open();

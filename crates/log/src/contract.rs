@@ -1,4 +1,4 @@
-//! The contract between the engine and whatever keeps its records.
+//! The contract between the engine and the storage of its records.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use crate::error::{AppendError, BlobError, ReadError, TruncateError};
 /// needs and the time that recovery spends on one record.
 pub const RECORD_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// Where a record begins; opaque, only grows; the tail is where the next one will begin.
+/// The position of a record: opaque, only grows. The tail is the position of the next record.
 ///
-/// The number means something to the backend alone. Callers compare positions and hand them back;
+/// The number has a meaning only for the backend. Callers compare positions and pass them back;
 /// they never compute one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position(pub u64);
@@ -27,15 +27,15 @@ impl fmt::Display for Position {
 /// One record as it was appended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Where it begins.
+    /// Its position.
     pub position: Position,
-    /// Where the record after it begins, or the tail if it is the last one.
+    /// The position of the next record, or the tail if it is the last one.
     pub next: Position,
     /// The bytes that were appended.
     pub body: Vec<u8>,
 }
 
-/// One ordered sequence of opaque records with a single writer, and named blobs beside it.
+/// One ordered sequence of opaque records with a single writer, and named blobs.
 ///
 /// The laws, each checked by a function of the `conformance` module:
 ///
@@ -53,19 +53,19 @@ pub struct Record {
 /// 7. **Full is healthy.** [`AppendError::Full`] wrote nothing, and a later append may succeed.
 /// 8. **Truncated for good.** Records before [`start`](Log::start) are gone, and reading them fails
 ///    with [`ReadError::Truncated`]; records at or after the position given to
-///    [`truncate`](Log::truncate) stay; the tail does not move.
+///    [`truncate`](Log::truncate) are kept; the tail does not move.
 /// 9. **Blobs are atomic.** A blob exists with all its bytes after a successful commit, and never
-///    in part; one that was not committed does not exist. Bytes of a blob never change.
+///    partially; one that was not committed does not exist. Bytes of a blob never change.
 ///
 /// All methods may be called from many threads. Reads do not wait for a running append.
 pub trait Log: Send + Sync + 'static {
-    /// The oldest position still held. It equals the tail if nothing is held.
+    /// The oldest position that is kept. It equals the tail if there are no records.
     fn start(&self) -> Position;
 
-    /// Where the next record will begin. Everything before it is durable.
+    /// The position of the next record. Everything before it is durable.
     fn tail(&self) -> Position;
 
-    /// Appends one record; durable on return. Answers with the new tail.
+    /// Appends one record; durable on return. Returns the new tail.
     ///
     /// Compare-and-append: refused with [`AppendError::Fenced`] if `expected` is not the tail.
     fn append(&self, expected: Position, body: &[u8]) -> Result<Position, AppendError>;
@@ -76,39 +76,39 @@ pub trait Log: Send + Sync + 'static {
     /// `from` must be the tail or the position of a record.
     fn read(&self, from: Position, bytes_max: usize) -> Result<Vec<Record>, ReadError>;
 
-    /// Fills `buffer` with the part of the body of the record at `record` that begins at `offset`.
+    /// Fills `buffer` with the part of the body of the record at `record` that starts at `offset`.
     ///
     /// This is one read of exactly these bytes. The record's checksum covers the whole record and
     /// is therefore not verified: parts that are read this way carry their own. The part must lie
     /// within the record; a part beyond it may read the bytes of its neighbour.
     fn read_part(&self, record: Position, offset: u32, buffer: &mut [u8]) -> Result<(), ReadError>;
 
-    /// Says that records before `before` are no longer needed. The backend may keep more.
+    /// Declares that records before `before` are no longer needed. The backend may keep more.
     fn truncate(&self, before: Position) -> Result<(), TruncateError>;
 
-    /// Begins a blob that will exist once it is committed.
+    /// Starts a blob that will exist once it is committed.
     ///
     /// A name is a relative path of segments `[a-zA-Z0-9._%-]+` joined by `/`. Blobs are immutable:
     /// a name that exists, or is being written, is refused with [`BlobError::Exists`]. So is one
-    /// that would be the folder of another, or that has another for its folder.
+    /// that would be the folder of another, or that has another as its folder.
     fn create_blob(&self, name: &str) -> Result<Box<dyn BlobWriter>, BlobError>;
 
-    /// Opens a committed blob, or answers `None` if there is none of this name.
+    /// Opens a committed blob; `None` if there is none of this name.
     ///
     /// An open blob stays readable after it was deleted.
     fn open_blob(&self, name: &str) -> Result<Option<Arc<dyn Blob>>, BlobError>;
 
-    /// The names of all committed blobs that begin with `prefix`, sorted by their bytes.
+    /// The names of all committed blobs with this prefix, sorted by their bytes.
     fn list_blobs(&self, prefix: &str) -> Result<Vec<String>, BlobError>;
 
-    /// Deletes a blob; durable on return. That there is none of this name is fine. After an error
-    /// it may be there, be gone, or come back with the next start.
+    /// Deletes a blob; durable on return. A missing blob is not an error. After an error it may
+    /// exist, be gone, or reappear after a restart.
     fn delete_blob(&self, name: &str) -> Result<(), BlobError>;
 
     /// Describes this log and how it makes records durable; shown to the operator at start.
     fn description(&self) -> String;
 
-    /// How many bytes may still be written where it is kept, if that is known.
+    /// The number of free bytes in the storage, if known.
     fn free_bytes(&self) -> Option<u64> {
         None
     }
@@ -121,23 +121,23 @@ pub trait BlobWriter: Send {
 
     /// Makes the blob exist, durably and at once with all its bytes.
     ///
-    /// After [`BlobError::Failed`] it may or may not exist, but never in part.
+    /// After [`BlobError::Failed`] it may or may not exist, but never partially.
     fn commit(self: Box<Self>) -> Result<(), BlobError>;
 }
 
 /// A committed blob.
 pub trait Blob: Send + Sync {
-    /// How many bytes it has.
+    /// Its size in bytes.
     fn len(&self) -> u64;
 
-    /// Whether it has no bytes.
+    /// Whether it is empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Fills `buffer` from `offset` on. Refused if that reaches beyond the end.
+    /// Fills `buffer` from `offset` on. Refused if it reaches beyond the end.
     ///
-    /// The log keeps no checksum of a blob: its writer puts one inside.
+    /// The log stores no checksum of a blob: its writer includes one.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), BlobError>;
 }
 

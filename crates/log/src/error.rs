@@ -8,7 +8,7 @@ use crate::contract::Position;
 use crate::refusals::refusals;
 
 refusals! {
-    /// Why a record was not appended, or why that is not known.
+    /// Why a record was not appended, or why the outcome is unknown.
     #[derive(Clone, Debug, PartialEq, Eq, Error)]
     pub enum AppendError {
         /// Another writer has written to the log.
@@ -16,7 +16,7 @@ refusals! {
         Fenced {
             /// The tail as the caller knew it.
             expected: Position,
-            /// The tail as it is.
+            /// The actual tail.
             tail: Position,
         } => {
             code: "log.fenced",
@@ -30,7 +30,7 @@ refusals! {
         TooLarge {
             /// The size of the body.
             bytes: usize,
-            /// The largest body this log takes.
+            /// The maximum size of a body in this log.
             bytes_max: usize,
         } => {
             code: "log.too_large",
@@ -64,7 +64,7 @@ refusals! {
         Truncated {
             /// The requested position.
             position: Position,
-            /// The oldest position still held.
+            /// The oldest position that is kept.
             start: Position,
         } => {
             code: "log.truncated",
@@ -76,7 +76,7 @@ refusals! {
         BeyondTail {
             /// The requested position.
             position: Position,
-            /// Where the next record will begin.
+            /// The position of the next record.
             tail: Position,
         } => {
             code: "log.beyond_tail",
@@ -89,7 +89,7 @@ refusals! {
         Corrupt {
             /// The position of the record.
             position: Position,
-            /// What does not fit, and where.
+            /// What does not match, and where.
             reason: String,
         } => {
             code: "log.corrupt",
@@ -113,7 +113,7 @@ refusals! {
         BeyondTail {
             /// The position that was given.
             before: Position,
-            /// Where the next record will begin.
+            /// The position of the next record.
             tail: Position,
         } => {
             code: "log.beyond_tail",
@@ -138,7 +138,7 @@ refusals! {
         Name {
             /// The name as it was given.
             name: String,
-            /// The rule it breaks.
+            /// The violated rule.
             reason: &'static str,
         } => {
             code: "log.blob_name",
@@ -162,7 +162,7 @@ refusals! {
             offset: u64,
             /// The byte after the last requested one.
             end: u64,
-            /// How many bytes the blob has.
+            /// The size of the blob.
             length: u64,
         } => {
             code: "log.blob_out_of_range",
@@ -200,7 +200,7 @@ refusals! {
         InUse {
             /// The folder of the log.
             folder: PathBuf,
-            /// The process that holds it, as far as it is known.
+            /// The process that holds it, if known.
             holder: String,
         } => {
             code: "log.in_use",
@@ -213,7 +213,7 @@ refusals! {
         Newer {
             /// The format of the log.
             found: u32,
-            /// The newest format this program knows.
+            /// The newest format that this program supports.
             supported: u32,
         } => {
             code: "log.newer",
@@ -232,7 +232,7 @@ refusals! {
             file: PathBuf,
             /// The byte in it where the damage begins.
             offset: u64,
-            /// What does not fit.
+            /// What does not match.
             reason: String,
         } => {
             code: "log.corrupt",
@@ -245,7 +245,7 @@ refusals! {
         /// The log cannot be opened with these options.
         #[error("the log cannot be opened so: {reason}")]
         Options {
-            /// The rule they break.
+            /// The violated rule.
             reason: String,
         } => {
             code: "log.options",

@@ -1,6 +1,6 @@
 //! Logs that wrap another one and observe only what is appended.
 
-/// The part of [`Log`](crate::Log) that such a log passes on as it is, to the field that is named.
+/// Forwards this part of [`Log`](crate::Log) unchanged to the named field.
 #[macro_export]
 macro_rules! forward_reads {
     ($log:ident) => {

@@ -1,4 +1,4 @@
-//! Baton's durable record: one ordered sequence of opaque records, and named blobs beside it.
+//! Baton's durable storage: one ordered sequence of opaque records, and named blobs.
 //!
 //! ```text
 //!              start                                     tail
@@ -9,21 +9,21 @@
 //!                              append(expected = tail) ─┘
 //! ```
 //!
-//! Everything durable in Baton goes through the trait [`Log`]. Its contract is written on the trait
-//! as numbered laws and checked by the `conformance` module, which every backend runs.
+//! Everything durable in Baton goes through the trait [`Log`]. Its contract is documented on the
+//! trait as numbered laws and checked by the `conformance` module, which every backend runs.
 //!
 //! | module | part |
 //! |---|---|
 //! | `contract` | [`Log`], [`Blob`], [`BlobWriter`], [`Position`], [`Record`] |
-//! | `error` | what can go wrong, each with a stable code |
+//! | `error` | errors, each with a stable code |
 //! | `memory` | [`MemoryLog`]: for tests and for work that may be lost |
 //! | [`mod@file`] | [`FileLog`]: segments in a folder, the default |
 //! | [`disk`] | the few file operations [`FileLog`] needs, and the system's |
 //! | [`faulty`] | the same operations with torn writes, full disks, flipped bits and power cuts |
-//! | [`planted`] | known bugs that tests switch on to prove that they would be found |
+//! | [`planted`] | known bugs that tests switch on to prove that they are found |
 //!
-//! Deliberately absent: any idea of what a record means. The log does not know workspaces, events
-//! or snapshots; it stores bytes in order, and fails with an error when it cannot.
+//! Deliberately absent: the meaning of a record. The log does not know workspaces, events or
+//! snapshots; it stores bytes in order, and fails with an error when it cannot.
 
 pub mod disk;
 pub mod faulty;

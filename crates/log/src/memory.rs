@@ -1,7 +1,7 @@
 //! A log in memory: the contract without a disk.
 //!
-//! For tests, for trying things out, and for work that may be lost with the process. Clones share
-//! one log, so that a test can "open it again". It never fails and is never full.
+//! For tests, for experiments, and for work that may be lost with the process. Clones share one
+//! log, so that a test can "open it again". It never fails and is never full.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -10,7 +10,7 @@ use crate::blob_name;
 use crate::contract::{Blob, BlobWriter, Log, Position, RECORD_BYTES_MAX, Record};
 use crate::error::{AppendError, BlobError, ReadError, TruncateError};
 
-/// Records and blobs that live as long as the last clone.
+/// Records and blobs that exist as long as the last clone.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryLog {
     contents: Arc<Mutex<Contents>>,
@@ -126,7 +126,8 @@ impl Log for MemoryLog {
         if before > tail {
             return Err(TruncateError::BeyondTail { before, tail });
         }
-        // A position inside a record still needs that record: only what ends before it may go.
+        // A position inside a record still needs that record: only records that end before it may
+        // be dropped.
         while !contents.records.is_empty() && contents.next_of(0) <= before {
             contents.records.pop_front();
         }

@@ -3,19 +3,19 @@
 //! | name | what goes wrong |
 //! |---|---|
 //! | `log.skip_sync` | a buffered append answers before its bytes are synced |
-//! | `log.ignore_bad_record` | recovery takes a damaged record in the middle for the end |
+//! | `log.ignore_bad_record` | recovery treats a damaged record in the middle as the end |
 //! | `log.reuse_without_position_check` | old records in recycled segments are accepted |
 //! | `log.lose_last_on_rotate` | a new segment begins where the last record of the old one began |
 //! | `log.no_directory_sync` | created, renamed and removed files are not made durable |
 //!
-//! Without the feature `planted` the question is a constant `false` and the bugs are not compiled.
+//! Without the feature `planted` the check is a constant `false` and the bugs are not compiled.
 
 #[cfg(feature = "planted")]
 mod switch {
     use std::cell::Cell;
 
     thread_local! {
-        // Per thread, so that tests that run side by side do not infect each other.
+        // Per thread, so that concurrent tests do not affect each other.
         static PLANTED: Cell<Option<&'static str>> = const { Cell::new(None) };
     }
 

@@ -1,9 +1,10 @@
-//! Errors declared once: variant, message, code, hint, and what the documentation says.
+//! Errors declared once: variant, message, code, hint, and their documentation.
 //!
-//! The form is that of the macro with the same name in `baton-core`, which the log does not know;
-//! errors of the log have no kind, since only their caller knows what they mean for a request.
+//! The form is that of the macro with the same name in `baton-core`, on which the log does not
+//! depend; errors of the log have no kind, since only their caller knows what they mean for a
+//! request.
 
-/// What `docs/errors.md` says about one error.
+/// The documentation of one error, for `docs/errors.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// Stable across releases.
@@ -47,7 +48,7 @@ macro_rules! refusals {
         }
 
         impl $name {
-            /// What `docs/errors.md` says about each of them.
+            /// The documentation of each error, for `docs/errors.md`.
             $vis const REFUSALS: &'static [$crate::Refusal] = &[
                 $($crate::Refusal {
                     code: $code,

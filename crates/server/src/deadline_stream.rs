@@ -25,21 +25,21 @@ use tokio::time::{Sleep, sleep};
 use crate::shared::Shared;
 use crate::writers::{Enqueued, SendQueue};
 
-/// How long the peer may take to see that the connection ends.
+/// How long the peer may take to notice that the connection ends.
 const LINGER: Duration = Duration::from_secs(1);
-/// What is thrown away at a time while it does.
+/// How much is discarded at a time in the meantime.
 const DISCARD_BYTES: usize = 4 << 10;
 
 /// A socket with deadlines.
 pub(crate) struct DeadlineStream {
     stream: Stream,
     write_deadline: Duration,
-    /// Runs while the peer takes nothing, and while it is waited for at the end.
+    /// Runs while the peer accepts nothing, and while it is awaited at the end.
     timer: Option<Pin<Box<Sleep>>>,
     has_ended: bool,
-    /// By which others send for it, if they may.
+    /// The send queue, if writers may send for it.
     queue: Option<Arc<SendQueue>>,
-    /// Unsent output that came back in the queue.
+    /// Unsent output that returned in the queue.
     unsent: Vec<u8>,
 }
 
@@ -49,7 +49,7 @@ impl DeadlineStream {
         Self { stream, write_deadline, timer, has_ended, queue, unsent }
     }
 
-    /// Lets writers send for it, if there is no TLS.
+    /// Lets writers send for it, unless there is TLS.
     pub(crate) fn with_writers(mut self, shared: &Arc<Shared>, number: u64) -> Self {
         if let Stream::Plain(socket) = &self.stream {
             self.queue = Some(SendQueue::new(shared, socket, number));
@@ -62,8 +62,7 @@ impl DeadlineStream {
         (self.stream, self.queue)
     }
 
-    /// Leaves it to others to send it; pending if they are to send too much already, nothing if it
-    /// is to be sent here.
+    /// Queues the output for writers; pending if the queue is full, none if it must be sent here.
     fn poll_enqueue(
         &mut self,
         context: &mut Context<'_>,
@@ -80,7 +79,7 @@ impl DeadlineStream {
                 Enqueued::Declined if queue.wait_idle(context.waker()) => {
                     self.with_deadline(context, Poll::Pending)
                 }
-                // The queue has come back in the meantime, and its content is sent first.
+                // The queue has returned in the meantime, and its content is sent first.
                 Enqueued::Declined if queue.needs_owner() => continue,
                 // The deadline is kept: it may have been set before.
                 Enqueued::Declined => Poll::Ready(Ok(None)),
@@ -89,7 +88,7 @@ impl DeadlineStream {
         }
     }
 
-    /// Sends what others could not.
+    /// Sends what writers could not send.
     fn poll_send_unsent(&mut self, context: &mut Context<'_>) -> Poll<Result<()>> {
         let Some(queue) = &self.queue else { return Poll::Ready(Ok(())) };
         if self.unsent.is_empty() {
@@ -174,7 +173,7 @@ impl AsyncWrite for DeadlineStream {
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
         ready!(self.poll_send_unsent(context))?;
         let outcome = Pin::new(&mut self.stream).poll_flush(context);
-        // A socket has nothing to flush; TLS may hold back what the peer does not take.
+        // A socket has nothing to flush; TLS may buffer what the peer does not accept.
         if self.stream.is_secure() { self.with_deadline(context, outcome) } else { outcome }
     }
 

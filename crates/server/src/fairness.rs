@@ -2,23 +2,23 @@
 //! round robin over workspaces.
 //!
 //! ```text
-//!   noisy  ▶▶▶▶ ▶▶▶▶ ▶▶▶▶ …      a quantum of each workspace; what is beyond waits in its queue
-//!   quiet  ▶                     round 1 ──▶ look at all sockets ──▶ round 2 ──▶ …
+//!   noisy  ▶▶▶▶ ▶▶▶▶ ▶▶▶▶ …      a quantum of each workspace; the rest waits in its queue
+//!   quiet  ▶                     round 1 ──▶ poll all sockets ──▶ round 2 ──▶ …
 //! ```
 //!
-//! Counted are requests as they are submitted, and events as they are pushed to watchers.
+//! Requests are counted when they are submitted, and events when they are pushed to watchers.
 //!
-//! A round lasts until all that was ready has been served and, if part of it came from a workspace
-//! without a queue, until that is durable. What arrives in the meantime is served in the next
-//! round, before the queues: a quiet workspace waits for a quantum of a noisy one or two, however
-//! many connections that has and however much they send.
+//! A round lasts until everything that was ready has been served and, if part of it came from a
+//! workspace without a queue, until that is durable. What arrives in the meantime is served in the
+//! next round, before the queues: a quiet workspace waits for one or two quanta of a noisy one,
+//! however many connections that has and however much they send.
 //!
 //! Invariants:
 //!
 //! 1. A workspace that is alone has no limit: nothing is charged to it, and nothing is queued.
-//! 2. What was taken beyond a quantum is owed, and paid in the rounds that follow.
-//! 3. Within a workspace it is first come, first served. A ticket that is dropped passes its turn
-//!    on.
+//! 2. What was spent beyond a quantum is owed, and paid in the following rounds.
+//! 3. Within a workspace, requests are served in order of arrival. A dropped ticket passes its turn
+//!    to the next.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,17 +34,17 @@ use tokio::time::{Instant, timeout};
 #[cfg(test)]
 mod tests;
 
-/// Requests that a workspace may submit in a round while others wait. Every one of them delays the
+/// Requests that a workspace may submit in a round while others wait. Each of them delays the
 /// others: deciding eight takes about as long as making them durable.
 const QUANTUM: usize = 8;
-/// Bytes of a request that count as another one: taking them in costs about as much.
+/// Bytes of a request that count as another one: receiving them costs about as much.
 const BYTES_PER_UNIT: usize = 4 << 10;
-/// How long a round may last on a slow disk, where many quanta must go into one group.
+/// How long a round may last on a slow disk, where many quanta must fit into one group.
 const ROUND_MAX: Duration = Duration::from_millis(1);
 /// How long a workspace counts as served after its last request.
 const ACTIVE_FOR: Duration = Duration::from_secs(1);
 
-/// Deficit round robin over the workspaces that are active.
+/// Deficit round robin over the active workspaces.
 pub(crate) struct Fairness {
     schedule: Mutex<Schedule>,
     /// Several workspaces are active.
@@ -86,7 +86,7 @@ impl Account {
 }
 
 impl Schedule {
-    /// Workspaces without a request since this was called last are not active any more.
+    /// Marks workspaces without a request since the last call as inactive.
     fn forget(&mut self) {
         self.looked_at = Instant::now();
         self.workspaces
@@ -98,7 +98,7 @@ impl Schedule {
             return Budget::ALL;
         }
         let Some(account) = self.workspaces.get_mut(workspace) else { return Budget::ALL };
-        // Nothing overtakes what is queued.
+        // Queued requests are not overtaken.
         let left = if account.waiting > 0 && !has_waited { 0 } else { account.left(self.round) };
         Budget { left, taken: 0 }
     }
@@ -112,14 +112,14 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// Without a limit.
+    /// An unlimited budget.
     pub(crate) const ALL: Self = Self { left: usize::MAX, taken: 0 };
 
     pub(crate) fn is_spent(&self) -> bool {
         self.taken >= self.left
     }
 
-    /// A request of this many bytes.
+    /// Charges a request of this many bytes.
     pub(crate) fn spend(&mut self, bytes: usize) {
         self.taken += weight(bytes);
     }
@@ -145,7 +145,7 @@ impl Fairness {
         self.schedule.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is left of the quantum for a caller, which may have waited for it in the queue.
+    /// What is left of the quantum, for a caller that may have waited for it in the queue.
     pub(crate) fn budget(&self, workspace: &WorkspaceName, has_waited: bool) -> Budget {
         let mut schedule = self.schedule();
         if let Some(account) = schedule.workspaces.get_mut(workspace) {
@@ -214,7 +214,7 @@ impl Fairness {
         ticket.queue.notified().await;
     }
 
-    /// Begins one round after the other, for as long as requests are queued. It never ends.
+    /// Starts one round after the other, as long as requests are queued. It never returns.
     pub(crate) async fn run(&self, baton: &Baton) {
         loop {
             // Also without any queue: inactive workspaces are removed.

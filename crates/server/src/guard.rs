@@ -34,7 +34,7 @@ impl Hosts {
         self.names.iter().any(|known| known.eq_ignore_ascii_case(name))
     }
 
-    /// Whether a request with these headers may come in.
+    /// Whether a request with these headers is accepted.
     pub(crate) fn check(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         let text = |value| HeaderValue::to_str(value).unwrap_or_default();
         let mut hosts = headers.get_all(header::HOST).iter();

@@ -1,4 +1,5 @@
-//! Requests in flight: all that is ready is submitted, waited for once, and answered together.
+//! Requests in flight: everything that is ready is submitted, waited for once, and answered
+//! together.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -27,7 +28,7 @@ impl<T> Default for InFlight<T> {
 }
 
 impl<T> InFlight<T> {
-    /// Takes over what another one has, to be answered after its own.
+    /// Takes over the requests of another one, to be answered after its own.
     pub(crate) fn append(&mut self, other: &mut Self) {
         if self.is_empty() {
             std::mem::swap(&mut self.waiting, &mut other.waiting);
@@ -36,7 +37,7 @@ impl<T> InFlight<T> {
         }
     }
 
-    /// The last group that something in it waits for; 0 if nothing does.
+    /// The last group that a request in it waits for; 0 if none does.
     pub(crate) fn last_group(&self) -> u64 {
         self.waiting.iter().map(|(_, held)| held.group()).max().unwrap_or(0)
     }
@@ -49,7 +50,8 @@ impl<T> InFlight<T> {
         self.waiting.is_empty()
     }
 
-    /// Submits a request. What is decided at once is in flight; what waits is answered on its own.
+    /// Submits a request. If it is decided at once, it is in flight; if it waits, it is answered
+    /// separately.
     pub(crate) fn submit(
         &mut self,
         baton: &Baton,
@@ -62,7 +64,7 @@ impl<T> InFlight<T> {
         Ok(admission.map_answer(|held| self.waiting.push_back((mark, held))))
     }
 
-    /// Executes a call on the fast path; false if it cannot take that, and then it had no effect.
+    /// Executes a call by the fast path; false if it does not apply, and then it had no effect.
     pub(crate) fn submit_fast(
         &mut self,
         baton: &Baton,
@@ -93,7 +95,7 @@ impl<T> InFlight<T> {
         Ok(admission.map_answer(|held| self.waiting.push_back((mark, held))))
     }
 
-    /// The next answer, if it needs no waiting.
+    /// The next answer that needs no waiting.
     pub(crate) fn ready(&mut self) -> Option<(T, Result<Answer, Error>)> {
         if self.waiting.front()?.1.group() > 0 {
             return None;
@@ -117,7 +119,7 @@ impl<T> InFlight<T> {
         next
     }
 
-    /// The next answer, if its fate is known.
+    /// The next answer, if its outcome is known.
     pub(crate) fn known(&mut self, baton: &Baton) -> Option<(T, Result<Answer, Error>)> {
         let fate = baton.group_status(self.waiting.front()?.1.group())?;
         let (mark, held) = self.waiting.pop_front()?;

@@ -64,7 +64,7 @@ pub use quota::{Quota, Quotas};
 pub use settings::Settings;
 pub use webhooks::Webhooks;
 
-/// What `docs/errors.md` says about every refusal of the server.
+/// The documentation of every refusal of the server, for `docs/errors.md`.
 pub const REFUSALS: &[&[Refusal]] = &[
     refusal::Refusal::REFUSALS,
     quota::OverQuota::REFUSALS,

@@ -1,4 +1,4 @@
-//! Accepts connections, and sees to it that none of them takes more time or room than its share.
+//! Accepts connections, and bounds the time and memory of each.
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
@@ -35,23 +35,23 @@ use crate::shared::Shared;
 use crate::webhooks;
 use crate::writers::Writers;
 
-/// How long to wait when no file descriptor was left for a connection.
+/// How long to wait when no file descriptor is left for a connection.
 const BREATH: Duration = Duration::from_millis(50);
 /// How often the engine and its disk are checked.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// How long a connection too many may take to learn that it is one.
+/// How long a refused connection may take to receive the reason.
 const TURN_AWAY: Duration = Duration::from_secs(1);
 /// How many of them get a reason at a time; further ones are closed without one.
 const TURNED_AWAY_MAX: usize = 64;
 
 baton_core::refusals! {
-    /// Why a server could not begin.
+    /// Why a server could not start.
     #[derive(Debug, Error)]
     pub enum ListenError {
         /// The server refused to listen on an address that other machines can reach.
         #[error("refused to listen on {address}: it is not loopback, and tokens are not required")]
         NotLoopback {
-            /// Where it should have listened.
+            /// The address.
             address: SocketAddr,
         } => {
             code: "server.not_loopback",
@@ -63,7 +63,7 @@ baton_core::refusals! {
         /// The server cannot listen on the address.
         #[error("cannot listen on {address}: {reason}")]
         Taken {
-            /// Where it should have listened.
+            /// The address.
             address: SocketAddr,
             /// The system's error.
             reason: std::io::Error,
@@ -88,7 +88,7 @@ baton_core::refusals! {
     }
 }
 
-/// A server that listens.
+/// A listening server.
 pub struct Server {
     shared: Arc<Shared>,
     listener: TcpListener,
@@ -114,7 +114,7 @@ impl Server {
         Ok(Self { shared, listener, address })
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -134,7 +134,7 @@ impl Server {
                     Ok((stream, from)) => {
                         admit(&shared, &router, (&slots, &rejections), stream, from.ip());
                     }
-                    // Out of descriptors, or the peer left already: others may be luckier.
+                    // Out of descriptors, or the peer has left already: the next one may succeed.
                     Err(_) => tokio::time::sleep(BREATH).await,
                 }
             }
@@ -192,7 +192,7 @@ async fn idle(shared: &Shared, slots: &Semaphore, slots_max: usize) {
     let mut begun_before = 0;
     loop {
         tokio::time::sleep((idle_max / 4).min(LOOK_EVERY)).await;
-        // The count of connections tells of those that came and went between two looks.
+        // The total number of connections reveals those that came and went between two checks.
         let begun = shared.begun.load(Ordering::Relaxed);
         if slots.available_permits() < slots_max || begun != begun_before {
             (since, begun_before) = (Instant::now(), begun);
@@ -202,7 +202,7 @@ async fn idle(shared: &Shared, slots: &Semaphore, slots_max: usize) {
     }
 }
 
-/// Answers the output of connections in separate tasks: see [`Writers`].
+/// Starts the tasks that send the output of connections: see [`Writers`].
 fn spawn_writers(shared: &Arc<Shared>) -> [JoinHandle<()>; 2] {
     let (durability, draining) = (Arc::clone(shared), Arc::clone(shared));
     [
@@ -278,14 +278,14 @@ fn admit(
 /// not the listener.
 async fn greeted(shared: &Shared, stream: TcpStream) -> Option<Stream> {
     let Some(identity) = &shared.settings.tls else { return Some(Stream::from(stream)) };
-    // In a box, since it would make every connection larger for as long as it lasts.
+    // Boxed, since it would make every connection larger for its whole lifetime.
     let shaking = Box::pin(identity.accept(stream));
     match tokio::time::timeout(shared.settings.head_deadline, shaking).await {
         Ok(Ok(Accepted::Secure(stream))) => return Some(stream),
         Ok(Ok(Accepted::Plain(stream))) => {
             Box::pin(turn_away(Refusal::PlainText {}, Stream::from(stream))).await;
         }
-        // TLS itself has sent the reason to the peer.
+        // TLS has sent the reason to the peer.
         Ok(Err(_)) | Err(_) => {}
     }
     None
@@ -294,7 +294,7 @@ async fn greeted(shared: &Shared, stream: TcpStream) -> Option<Stream> {
 /// A slot among the connections, kept by every owner of the connection. It is the last thing that a
 /// connection releases, so that with all slots free the engine has no other user.
 pub(crate) struct ConnectionSlot {
-    /// Which connection it is.
+    /// The number of the connection.
     pub(crate) number: u64,
     shared: Arc<Shared>,
     /// The address of the peer.
@@ -309,7 +309,7 @@ impl ConnectionSlot {
         [("connection", FieldValue::Number(self.number))]
     }
 
-    /// Runs a connection, until it is done or the server no longer waits for it.
+    /// Runs a connection until it ends or the server stops waiting for it.
     ///
     /// The work is boxed because it would be in this future twice otherwise.
     pub(crate) async fn run(self: Arc<Self>, work: Pin<Box<impl Future<Output = ()>>>) {
@@ -363,7 +363,7 @@ async fn serve(
     let _ = connection.await;
 }
 
-/// Tells a peer why it is not admitted, without reading its request.
+/// Sends a peer the reason for its refusal, without reading its request.
 async fn turn_away(refusal: Refusal, stream: Stream) {
     let refused = Refused::from(refusal).into_response();
     let status = refused.status();
@@ -374,7 +374,7 @@ async fn turn_away(refusal: Refusal, stream: Stream) {
         body.len()
     )
     .into_bytes();
-    // In one write: some clients take what arrives with the head for the whole response.
+    // In one write: some clients treat what arrives with the head as the whole response.
     response.extend_from_slice(&body);
     let mut stream = DeadlineStream::new(stream, TURN_AWAY);
     let answer = async {

@@ -9,19 +9,19 @@ use baton_core::Kind;
 /// Counters by interface and outcome.
 #[derive(Debug, Default)]
 pub struct Metrics {
-    /// Connections that are open.
+    /// Open connections.
     pub connections: Gauge,
-    /// Those among them that are upgraded to the WebSocket protocol.
+    /// Open connections that were upgraded to the WebSocket protocol.
     pub websockets: Gauge,
-    /// Watches that are open.
+    /// Open watches.
     pub watches: Gauge,
-    /// Events that were pushed to watchers.
+    /// Events pushed to watchers.
     pub pushed: Counter,
-    /// Connections that were refused because there were too many.
+    /// Connections refused because there were too many.
     pub refused: Counter,
-    /// Offers of work that rules refused: nothing is written about them, so only this knows.
+    /// Offers that rules refused. They are not recorded anywhere else.
     pub offers_refused: Counter,
-    /// What was sent to a collector.
+    /// The export to a collector.
     #[cfg(feature = "otel")]
     pub otel: Exported,
     http: Outcomes,
@@ -29,59 +29,59 @@ pub struct Metrics {
     quotas: [Counter; QUOTAS.len()],
 }
 
-/// Spans on their way to a collector.
+/// Spans exported to a collector.
 #[cfg(feature = "otel")]
 #[derive(Debug, Default)]
 pub struct Exported {
-    /// Spans that were taken.
+    /// Accepted spans.
     pub exported: Counter,
-    /// Spans that were not, and never will be.
+    /// Spans that were rejected for good.
     pub dropped: Counter,
-    /// Requests that failed, and were made again.
+    /// Failed requests that were retried.
     pub failures: Counter,
     /// Revisions that have not been processed and delivered yet.
     pub behind: Gauge,
 }
 
-/// Something that only grows.
+/// A counter.
 #[derive(Debug, Default)]
 pub struct Counter(AtomicU64);
 
 impl Counter {
-    /// So many more.
+    /// Adds this many.
     pub fn add(&self, count: u64) {
         self.0.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// How many there were.
+    /// The count.
     pub fn count(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// Something of which there is more or less.
+/// A gauge.
 #[derive(Debug, Default)]
 pub struct Gauge(AtomicU64);
 
 impl Gauge {
-    /// One more, unless there are as many as may be.
+    /// Increments it, unless the maximum is reached.
     pub fn enter(&self, max: usize) -> bool {
         let room = |count: u64| (count < max as u64).then_some(count + 1);
         self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, room).is_ok()
     }
 
-    /// One less.
+    /// Decrements it.
     pub fn leave(&self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// There is so much of it.
+    /// Sets it.
     #[cfg(feature = "otel")]
     pub fn set(&self, count: u64) {
         self.0.store(count, Ordering::Relaxed);
     }
 
-    /// How many there are.
+    /// The value.
     pub fn count(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -111,7 +111,7 @@ const KINDS: [(&str, Option<Kind>); 9] = [
     ("unavailable", Some(Kind::Unavailable)),
 ];
 
-/// What is answered when a quota is reached.
+/// The codes of refusals by quotas.
 pub const QUOTAS: [&str; 6] = [
     "quota.operations",
     "quota.bytes",
@@ -125,7 +125,7 @@ pub const QUOTAS: [&str; 6] = [
 struct Outcomes([Counter; KINDS.len()]);
 
 impl Metrics {
-    /// A request was answered, well or not.
+    /// Counts an answered request, successful or not.
     pub fn answered(&self, transport: Transport, outcome: Option<Kind>) {
         let outcomes = match transport {
             Transport::Http => &self.http,
@@ -144,7 +144,7 @@ impl Metrics {
         }
     }
 
-    /// All of it, and what is known of the engine.
+    /// The page of all metrics, including those of the engine.
     pub fn text(&self, counted: &MetricsSnapshot, denied: &[(&str, u64)]) -> String {
         let mut page = Page::default();
         let mut requests = Vec::new();
@@ -224,7 +224,7 @@ impl Page {
         self.family(name, kind, help, &[(String::new(), value)]);
     }
 
-    /// What became of spans.
+    /// The outcomes of spans.
     #[cfg(feature = "otel")]
     fn exported(&mut self, exported: &Exported) {
         for (name, help, counter) in [
@@ -238,7 +238,7 @@ impl Page {
         self.one("baton_otel_behind_revisions", "gauge", help, exported.behind.count());
     }
 
-    /// How long writes take, as a histogram: each bound counts all below it, too.
+    /// The duration of writes, as a histogram: each bucket includes all smaller ones.
     fn syncs(&mut self, counted: &MetricsSnapshot) {
         let name = "baton_sync_seconds";
         let help = "How long it takes until a group of changes is durable.";
@@ -254,7 +254,7 @@ impl Page {
     }
 }
 
-/// Microseconds as seconds, without the inaccuracies of floats.
+/// Microseconds as seconds, without the inaccuracy of floats.
 fn seconds(microseconds: u64) -> String {
     format!("{}.{:06}", microseconds / 1_000_000, microseconds % 1_000_000)
 }

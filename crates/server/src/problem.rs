@@ -1,4 +1,4 @@
-//! Errors as answers of HTTP.
+//! Errors as HTTP responses.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use baton_core::wire::{Fault, Problem, write_text};
 
 use crate::refusal::Refusal;
 
-/// Refusals for which waiting does not help.
+/// Refusals that a retry cannot help.
 const NO_USE_WAITING: [&str; 2] = ["quota.entries", "quota.stored_bytes"];
 
 /// The HTTP status of a kind. A few codes have a specific one.
@@ -91,7 +91,7 @@ impl IntoResponse for Refused {
     }
 }
 
-/// How long to wait before asking again, where that may help.
+/// How long to wait before a retry, where that may help.
 fn retry_after_s(problem: &Problem) -> Option<u64> {
     if NO_USE_WAITING.contains(&problem.code.as_str()) {
         return None;

@@ -1,4 +1,4 @@
-//! What the server itself refuses, before the engine is asked.
+//! Requests that the server refuses before they reach the engine.
 
 use baton_core::wire::Problem;
 use serde::Serialize;
@@ -7,7 +7,7 @@ use thiserror::Error;
 use crate::quota::OverQuota;
 
 baton_core::refusals! {
-    /// The server refused a request. Nothing was done. Its serialization is its facts.
+    /// The server refused a request. Nothing was done. Serializes as its facts.
     #[derive(Clone, Debug, PartialEq, Error, Serialize)]
     #[serde(untagged)]
     pub(crate) enum Refusal {
@@ -32,7 +32,7 @@ baton_core::refusals! {
         /// The content type of the body is not supported.
         #[error("a body of type `{given}` is not supported here")]
         UnsupportedMediaType {
-            /// What was sent.
+            /// The content type.
             given: String,
         } => {
             code: "request.unsupported_media_type",
@@ -65,7 +65,7 @@ baton_core::refusals! {
         /// The body of the request did not arrive in time. Nothing was done.
         #[error("the body took more than {deadline_ms} ms")]
         Timeout {
-            /// How long it may take.
+            /// The time limit.
             deadline_ms: u128,
         } => {
             code: "request.timeout",
@@ -77,7 +77,7 @@ baton_core::refusals! {
         /// The server or the connection has reached a limit.
         #[error("too many watches {whose} (limit {max})")]
         TooManyWatches {
-            /// Where.
+            /// Whose watches are limited.
             whose: &'static str,
             /// The limit.
             max: usize,
@@ -113,7 +113,7 @@ baton_core::refusals! {
         /// The requested range is outside the content.
         #[error("the requested range is beyond the end of the content, which has {length} bytes")]
         BadRange {
-            /// How many it has.
+            /// The size of the content.
             length: u64,
         } => {
             code: "request.bad_range",
@@ -135,7 +135,7 @@ baton_core::refusals! {
         /// The `Host` header does not name this server.
         #[error("the server is not called `{host}`")]
         DeniedHost {
-            /// What it was called.
+            /// The given name.
             host: String,
         } => {
             code: "request.denied_host",

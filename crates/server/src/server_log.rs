@@ -42,13 +42,13 @@ use crate::settings::Settings;
 #[cfg(test)]
 mod tests;
 
-/// Lines that wait to be written. More are lost.
+/// The maximum number of queued lines. More are lost.
 const LINES_WAITING_MAX: usize = 1_024;
 /// The maximum length of a field's text in characters: names are shorter.
 const TEXT_CHARS_MAX: usize = 256;
-/// How long is waited at the end for what is not written yet.
+/// How long shutdown waits for queued lines.
 const FINISH: Duration = Duration::from_secs(1);
-/// How often the same is written at most, where callers can cause it.
+/// How often a line that callers can cause is written at most.
 const AGAIN_AFTER_MS: u64 = 1_000;
 
 /// The importance of a line. Lines below the configured level are not written.
@@ -58,16 +58,16 @@ pub enum Level {
     Off,
     /// The server does not work.
     Error,
-    /// An operator should look at it.
+    /// An operator should look into it.
     Warn,
-    /// What has happened.
+    /// Normal events.
     Info,
     /// Everything.
     Debug,
 }
 
 impl Level {
-    /// All of them.
+    /// All levels.
     pub const ALL: [Self; 5] = [Self::Off, Self::Error, Self::Warn, Self::Info, Self::Debug];
 
     /// Its name.
@@ -82,12 +82,12 @@ impl Level {
     }
 }
 
-/// What a line looks like.
+/// The format of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// For people.
     Text,
-    /// For programs: an object in every line.
+    /// For programs: one object per line.
     Json,
 }
 
@@ -96,21 +96,22 @@ pub enum Form {
 pub enum FieldValue<'a> {
     /// A number.
     Number(u64),
-    /// A text, which may be a caller's.
+    /// A text, which may come from a caller.
     Text(&'a str),
 }
 
 /// The fields of a line, in order.
 pub type Fields<'a> = [(&'static str, FieldValue<'a>)];
 
-/// What the thread is given.
+/// A message to the thread.
 enum SinkMessage {
     Write(Vec<u8>),
     /// Acknowledges that everything before it is written.
     Flush(SyncSender<()>),
 }
 
-/// Where lines go. Cheap to clone; the last one gone, the thread ends after what it was given.
+/// The server log. Cheap to clone; when the last clone is dropped, the thread ends after the queued
+/// lines.
 #[derive(Clone, Default)]
 pub struct ServerLog(Option<Arc<LogSink>>);
 
@@ -119,7 +120,8 @@ struct LogSink {
     form: Form,
     lines: SyncSender<SinkMessage>,
     lost: AtomicU64,
-    /// What was written last of what callers can cause, when, and how often it happened since.
+    /// The last written lines of those that callers can cause, when, and how often each occurred
+    /// since.
     again: Mutex<Vec<(&'static str, Timestamp, u64)>>,
 }
 
@@ -143,12 +145,12 @@ impl ServerLog {
         Ok(Self(Some(Arc::new(LogSink { level, form, lines, lost, again }))))
     }
 
-    /// Whether lines that matter as much as this are written.
+    /// Whether lines of this level are written.
     pub fn wants(&self, level: Level) -> bool {
         self.0.as_ref().is_some_and(|sink| level <= sink.level)
     }
 
-    /// Waits until what was noted is written, but not for long: the program ends.
+    /// Waits until the queued lines are written, but not for long: the program is about to end.
     pub fn finish(&self) {
         let Some(sink) = &self.0 else { return };
         let (flushed, written) = sync_channel(1);
@@ -157,14 +159,14 @@ impl ServerLog {
         }
     }
 
-    /// Writes a line, if it matters enough.
+    /// Writes a line, if its level is enabled.
     pub fn write(&self, level: Level, what: &'static str, fields: &Fields<'_>) {
         if let Some(sink) = self.0.as_ref().filter(|_| self.wants(level)) {
             sink.write(now(), level, what, fields);
         }
     }
 
-    /// Writes a line that callers can cause as often as they like, once in a while.
+    /// Writes a line that callers can cause arbitrarily often, at a limited rate.
     pub fn write_throttled(&self, level: Level, what: &'static str, fields: &Fields<'_>) {
         let Some(sink) = self.0.as_ref().filter(|_| self.wants(level)) else { return };
         let moment = now();
@@ -178,7 +180,7 @@ impl ServerLog {
 }
 
 impl LogSink {
-    /// How often it happened without being written; none if it was written just now.
+    /// How often it occurred without being written; none if it was written recently.
     fn is_due(&self, what: &'static str, moment: Timestamp) -> Option<u64> {
         let mut again = self.again.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(known) = again.iter_mut().find(|(known, ..)| *known == what) else {
@@ -209,7 +211,7 @@ impl LogSink {
     }
 }
 
-/// Writes lines until there are none to come. Who cannot be written to is no reason to end.
+/// Writes lines until the channel is closed. An output error does not end it.
 fn write_all(lines: &Receiver<SinkMessage>, mut to: impl Write) {
     while let Ok(line) = lines.recv() {
         match line {
@@ -292,10 +294,10 @@ pub fn format_line(form: Form, level: Level, what: &str, fields: &Fields<'_>) ->
     String::from_utf8(line(form, now(), level, what, fields)).expect("lines are text")
 }
 
-/// An operation that is being carried out.
+/// An operation in progress.
 pub(crate) struct Timed<'a> {
     settings: &'a Settings,
-    /// None for a call that waits: its duration means nothing.
+    /// None for a waiting call, whose duration is meaningless.
     began: Option<Instant>,
 }
 
@@ -322,7 +324,7 @@ impl<'a> Timed<'a> {
         self.began.is_some_and(|began| began.elapsed() >= self.settings.slow)
     }
 
-    /// Writes down that it has.
+    /// Logs that it was slow.
     pub(crate) fn log_slow(&self, operation: &OperationFields<'_>) {
         let took = self.began.map(|began| began.elapsed()).unwrap_or_default();
         let mut fields = operation.to_vec();
@@ -331,7 +333,7 @@ impl<'a> Timed<'a> {
     }
 }
 
-/// Which operation a line is about.
+/// The operation of a line.
 pub(crate) type OperationFields<'a> = [(&'static str, FieldValue<'a>); 4];
 
 /// Workspace, agent and operation.

@@ -12,54 +12,58 @@ use crate::quota::Quotas;
 use crate::server_log::ServerLog;
 use crate::webhooks::Webhooks;
 
-/// Where to listen, and how much to take.
+/// The settings of a server.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where to listen. Only loopback, unless tokens are demanded.
+    /// The address to listen on. Only loopback, unless tokens are required.
     pub listen: SocketAddr,
     /// Whether every caller must send a token.
     pub tokens: bool,
     /// An issuer whose JWTs are accepted. Every caller must then send a token, of the issuer or of
     /// the server.
     pub jwt: Option<Issuer>,
-    /// The certificate of the server; without it there is no TLS.
+    /// The certificate of the server; none disables TLS.
     pub tls: Option<Identity>,
-    /// Names by which the server may be called besides the loopback ones.
+    /// Host names of the server besides the loopback ones.
     pub hosts: Vec<String>,
-    /// What tokens and workspaces may take.
+    /// The quotas of tokens and workspaces.
     pub quotas: Quotas,
     /// The server stops once no connection has been open for this long; none if it never does.
     pub idle_max: Option<Duration>,
-    /// Connections at a time. Each costs a few kilobytes and a file descriptor.
+    /// Maximum number of connections. Each costs a few kilobytes and a file descriptor.
     pub connections_max: usize,
-    /// Watches at a time on one connection.
+    /// Maximum number of watches on one connection.
     pub watches_per_connection_max: usize,
-    /// Watches at a time in all. Each may hold as many events as the engine's queues take.
+    /// Maximum number of watches in total. Each may hold as many events as the queues of the
+    /// engine.
     pub watches_max: usize,
-    /// Calls of one WebSocket that wait for what others do.
+    /// Maximum number of waiting calls of one WebSocket.
     pub waits_per_connection_max: usize,
-    /// Requests of one WebSocket that are not answered yet; more are not read until some are.
+    /// Maximum number of unanswered requests of one WebSocket; further ones are not read until some
+    /// are answered.
     pub in_flight_max: usize,
-    /// Questions about the past that are answered at a time; others wait. Each takes a thread, and
-    /// more threads than the disk and the processors have use for only cost memory.
+    /// Maximum number of concurrent queries about the past; others wait. Each takes a thread, and
+    /// more threads than the disk and the processors can use only cost memory.
     pub past_threads_max: usize,
-    /// Uploads of artifacts at a time. Each takes a thread and some pieces of what it uploads.
+    /// Maximum number of concurrent uploads of artifacts. Each takes a thread and a few pieces of
+    /// memory.
     pub uploads_max: usize,
-    /// Commands in one list. They are decided without a pause, unless other workspaces have a turn.
+    /// Maximum number of commands in one list. They are decided without interruption, unless other
+    /// workspaces are active.
     pub commands_max: usize,
     /// Largest body. A transaction of the largest batch fits.
     pub body_bytes_max: usize,
-    /// Largest message of a WebSocket, whole or in fragments.
+    /// Largest message of a WebSocket, in one frame or in fragments.
     pub message_bytes_max: usize,
-    /// Bytes of bodies and messages that are being received, in all.
+    /// Maximum total size of bodies and messages that are being received.
     pub receiving_bytes_max: usize,
-    /// Bytes waiting to be taken by one peer before nothing more is done for it.
+    /// Maximum size of unsent output for one peer before its requests are no longer processed.
     pub unsent_bytes_max: usize,
-    /// Bytes of a request's head.
+    /// Maximum size of the head of a request.
     pub head_bytes_max: usize,
     /// How long the head of a request may take, and how long a connection may be idle before it.
     pub head_deadline: Duration,
-    /// How long a body may take, and a message of a WebSocket of which a part has come.
+    /// How long a body may take, and a partially received message of a WebSocket.
     pub body_deadline: Duration,
     /// How long a peer may accept no bytes of its output.
     pub write_deadline: Duration,
@@ -67,17 +71,17 @@ pub struct Settings {
     pub ping_every: Duration,
     /// A silent event stream gets a comment after this, so that proxies keep it open.
     pub comment_every: Duration,
-    /// Where what happens is written down.
+    /// The server log.
     pub server_log: ServerLog,
     /// Operations that take longer than this are logged as slow: because of the disk, or because a
     /// query reads too much. Calls that wait are not.
     pub slow: Duration,
-    /// How long connections may take to end when the server does.
+    /// How long connections may take to end at shutdown.
     pub farewell: Duration,
     /// Whether webhooks are called. By default they are not: a caller that may write to a workspace
     /// could make the server connect to other hosts.
     pub webhooks: Option<Webhooks>,
-    /// Where spans are sent, if anywhere.
+    /// The export of spans, if any.
     #[cfg(feature = "otel")]
     pub otel: Option<Otel>,
 }

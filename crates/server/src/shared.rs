@@ -1,4 +1,4 @@
-//! What every connection of a server has in common.
+//! State shared by all connections of a server.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -19,27 +19,27 @@ use crate::server_log::{FieldValue, Level};
 use crate::settings::Settings;
 use crate::writers::Writers;
 
-/// The engine, the numbers, and whether it is time to go.
+/// The engine, the settings, and the shutdown signals.
 pub(crate) struct Shared {
     pub(crate) baton: Baton,
     pub(crate) settings: Settings,
     pub(crate) metrics: Metrics,
     pub(crate) hosts: Hosts,
     pub(crate) access: Access,
-    /// Divides the thread among workspaces.
+    /// Divides the serving thread among workspaces.
     pub(crate) fairness: Fairness,
     /// Threads that write to sockets.
     pub(crate) writers: Arc<Writers>,
-    /// Places for questions about the past, each of which takes a thread for a while.
+    /// Slots for queries about the past, each of which takes a thread for a while.
     pub(crate) past: Semaphore,
-    /// Places for uploads, each of which takes a thread for as long as it lasts.
+    /// Slots for uploads, each of which takes a thread until it ends.
     pub(crate) uploads: Semaphore,
     /// Raised when every connection should end after its current work.
     pub(crate) closing: Signal,
     /// Raised when the time for that is over, and remaining connections are dropped.
     pub(crate) leaving: Signal,
     receiving_bytes: AtomicUsize,
-    /// How many connections there have been.
+    /// The total number of connections so far.
     pub(crate) begun: AtomicU64,
 }
 
@@ -68,7 +68,7 @@ impl Shared {
 }
 
 impl Shared {
-    /// A request was refused: it is counted and logged.
+    /// Counts and logs a refused request.
     pub(crate) fn refused(&self, connection: u64, code: &str) {
         self.metrics.refused_with(code);
         let server_log = &self.settings.server_log;
@@ -99,11 +99,11 @@ impl Signal {
         self.is_raised.load(Ordering::SeqCst)
     }
 
-    /// Waits until it is raised. It must be polled by the task that began to wait.
+    /// Waits until it is raised. It must be polled by the task that started to wait.
     pub(crate) async fn raised(&self) {
         let notified = self.waiting.notified();
         tokio::pin!(notified);
-        // Listening before looking, so that nothing falls between.
+        // Registered before the check, so that no signal is missed.
         notified.as_mut().enable();
         let mut is_listening = false;
         std::future::poll_fn(|context| {
@@ -125,7 +125,7 @@ impl Signal {
 pub(crate) struct WatchSlot {
     shared: Arc<Shared>,
     pub(crate) workspace: WorkspaceName,
-    // Empty, and so without an allocation, where nothing is limited.
+    // Empty, and so without an allocation, if nothing is limited.
     _quota_guards: Vec<QuotaGuard>,
 }
 
@@ -155,11 +155,10 @@ impl Drop for WatchSlot {
     }
 }
 
-/// Bytes below which a request that is being received is not counted: every connection may have
-/// these.
+/// Requests below this size are not counted while they are received: every connection may have one.
 const UNCOUNTED_BYTES: usize = 16 << 10;
 
-/// The bytes of one request that is being received, counted against what may be received in all.
+/// The bytes of one request that is being received, counted against the total limit.
 pub(crate) struct InboundBytes {
     shared: Arc<Shared>,
     bytes: usize,
@@ -170,7 +169,7 @@ impl InboundBytes {
         Self { shared, bytes: 0 }
     }
 
-    /// It has this many bytes now; false if that exceeds the limit.
+    /// Sets the current size; false if that exceeds the limit.
     pub(crate) fn hold(&mut self, bytes: usize) -> bool {
         let bytes = if bytes < UNCOUNTED_BYTES { 0 } else { bytes };
         if bytes == self.bytes {

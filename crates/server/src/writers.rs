@@ -41,9 +41,10 @@ mod tests;
 
 pub(crate) use send_queue::{Enqueued, SendQueue};
 
-/// Connections with output in a tick from which on writers are used, in it and in the next one.
+/// The number of connections with output in a tick from which writers are used, in that tick and
+/// the next.
 const BUSY_FROM: usize = 8;
-/// Queues that are ready before a writer is woken: to wake one costs as much as to flush one or
+/// The number of ready queues before a writer is woken: waking one costs as much as flushing one or
 /// two.
 const WAKE_FROM: usize = 8;
 /// The maximum number of writers, however many processors there are: the network stack has locks.
@@ -56,12 +57,12 @@ pub(crate) struct Writers {
     changed: Condvar,
     /// Connections that had output in this tick.
     active: AtomicUsize,
-    /// There were many of them in the last tick.
+    /// Whether there were many of them in the last tick.
     was_busy: AtomicBool,
     has_pool: AtomicBool,
     /// A connection has output.
     tick: Notify,
-    /// Something in a queue is not durable.
+    /// A queue has output that is not durable.
     submitted: Notify,
 }
 
@@ -70,12 +71,12 @@ struct Queues {
     /// Send queues that wait for a group.
     waiting: Vec<(u64, Arc<SendQueue>)>,
     ready: VecDeque<Arc<SendQueue>>,
-    /// Writers that were not woken since they fell asleep.
+    /// The number of sleeping writers that were not woken.
     idle_writers: usize,
     is_closed: bool,
 }
 
-/// The threads that run. They are joined when this is dropped.
+/// The running threads. They are joined when this is dropped.
 pub(crate) struct WriterPool {
     writers: Arc<Writers>,
     threads: Vec<JoinHandle<()>>,
@@ -86,7 +87,7 @@ impl Drop for WriterPool {
         self.writers.lock().is_closed = true;
         self.writers.changed.notify_all();
         for thread in self.threads.drain(..) {
-            // One that panicked has reported it.
+            // A writer that panicked has reported it.
             let _ = thread.join();
         }
         // Queues of connections that did not wait for them.
@@ -102,7 +103,7 @@ impl Writers {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many writers are worth it: one for each processor but the one that serves.
+    /// The useful number of writers: one for each processor except the serving one.
     pub(crate) fn default_count() -> usize {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         processors.saturating_sub(1).min(WRITERS_MAX)
@@ -113,7 +114,7 @@ impl Writers {
         let threads = (0..count).filter_map(|_| {
             let writers = Arc::clone(self);
             let thread = std::thread::Builder::new().name("baton-send".to_owned());
-            // Without them the thread that serves sends everything.
+            // Without writers, the serving thread sends everything.
             thread.spawn(move || writers.write_loop()).ok()
         });
         let threads: Vec<_> = threads.collect();
@@ -142,7 +143,7 @@ impl Writers {
         }
     }
 
-    /// A connection has output: whether writers should send it.
+    /// Counts a connection with output; returns whether writers should send it.
     fn should_offload(&self) -> bool {
         let before = self.active.fetch_add(1, Ordering::Relaxed);
         if before == 0 {
@@ -238,7 +239,7 @@ impl Writers {
         }
     }
 
-    /// Queues that wait for no group any more become ready.
+    /// Makes queues ready that no longer wait for a group.
     fn make_ready(&self, baton: &Baton, seen: impl Fn(&SendQueue)) {
         let mut queues = self.lock();
         let Queues { waiting, ready, .. } = &mut *queues;

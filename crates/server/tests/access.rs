@@ -28,9 +28,9 @@ const SET_UP: [&str; 12] = [
     "checkpoint.prune",
     "checkpoint.retain",
 ];
-/// What only an admin may.
+/// Operations that only an admin may call.
 const ADMINISTER: [&str; 1] = ["workspace.fork"];
-/// Stands where a caller has no business.
+/// A marker in data that a caller must not see.
 const CANARY: &str = "canary-7c1f";
 
 pub(crate) fn grant(role: Role) -> Grant {
@@ -48,7 +48,7 @@ async fn token(baton: &Baton, grant: Grant) -> String {
     tokens.create(wanted).await.expect("it can be kept").token
 }
 
-/// A server that demands tokens, and one for each of these.
+/// A server that requires tokens, with one for each of these.
 pub(crate) async fn guarded(grants: Vec<Grant>) -> (Harness, Vec<String>) {
     let baton = in_memory(Options::default());
     let mut tokens = Vec::new();
@@ -193,7 +193,7 @@ async fn a_revoked_token_is_worth_nothing_and_its_connections_end() {
     while watching.chunk().await.is_some() {}
     let response = http.request("GET", "/v1/w/state", &[("authorization", &bearers[1])], "").await;
     assert_eq!(response.problem(), (401, "access.bad_token".to_owned()));
-    // Again is as good as once, and an unknown one is not there.
+    // Revoking it again is a no-op, and an unknown one is not found.
     assert_eq!(http.request("DELETE", &path, &admin, "").await.status, 200);
     let response = http.request("DELETE", "/v1/access/tokens/none", &admin, "").await;
     assert_eq!(response.problem(), (404, "access.unknown_token".to_owned()));
@@ -260,7 +260,7 @@ async fn a_token_that_was_made_over_http_works_and_is_shown_once() {
         (json!({"name": "a", "grant": {"role": "king"}}), "request.malformed"),
         (json!({"name": "a", "grant": {"role": "reader", "x": 1}}), "request.malformed"),
         (json!({"name": "a"}), "request.malformed"),
-        // All of its places are empty: what it is a list of, it does not say.
+        // All its positions are empty: a list does not say which limits it means.
         (
             json!({"name": "a", "grant": {"role": "reader"}, "quota": [null, null]}),
             "request.malformed",
@@ -283,8 +283,8 @@ async fn a_token_that_was_made_over_http_works_and_is_shown_once() {
     harness.end().await;
 }
 
-/// Puts a canary into every place that the grant does not reach, and asks everything there is: it
-/// must not come out anywhere.
+/// Puts a marker into every place that the grant does not include, and calls every operation: it
+/// must not appear in any answer.
 #[tokio::test]
 async fn nothing_of_elsewhere_comes_out() {
     let mine = Grant {

@@ -1,4 +1,4 @@
-//! Clients that do exactly what a test demands, well-behaved or not.
+//! Clients that do exactly what a test requires, well-behaved or not.
 
 pub(crate) mod http;
 pub(crate) mod socket;

@@ -11,10 +11,10 @@ fn set(key: &str, value: impl Into<Value>) -> Value {
 
 type Steps = Vec<(Value, &'static str)>;
 
-/// The whole vocabulary, in an order in which every command succeeds; with it the field of the
-/// result that shows that it was carried out.
+/// All operations, in an order in which every command succeeds; with the field of the result that
+/// shows that it was executed.
 pub(crate) fn vocabulary() -> Steps {
-    // What gives tokens comes first: they are the numbers of its commits.
+    // Commands that grant tokens come first: tokens are the numbers of their commits.
     let first = [of_holds(), of_tasks(), of_tasks_together(), of_agents_and_state()].concat();
     [first, of_handoffs(LAST), of_pipelines(), of_events(), of_talk()].concat()
 }
@@ -218,10 +218,10 @@ fn of_talk() -> Steps {
     ]
 }
 
-/// The revision that all before the hand-offs come to.
+/// The revision after everything before the hand-offs.
 const LAST: u64 = 39;
 
-/// The ids of hand-offs follow from the revision, so these come last.
+/// The ids of hand-offs contain the revision, so these come last.
 fn of_handoffs(last: u64) -> Steps {
     let by = |agent: &str, command: &str, mut fields: Value| {
         fields["agent"] = agent.into();
@@ -279,7 +279,7 @@ async fn every_operation_works_by_name() {
         used.push(command["command"].as_str().unwrap().to_owned());
     }
     used.extend(crate::messages::TRIED.map(str::to_owned));
-    // These need bytes, which come in by another way: `contents` has them.
+    // These need bytes, which are uploaded separately: see `contents`.
     let others = ["artifact.get", "artifact.delete", "secret.get", "secret.delete"];
     for name in known.into_iter().filter(|name| !others.contains(name)) {
         assert!(used.iter().any(|used| used == name), "{name} was not tried");

@@ -27,7 +27,7 @@ async fn get(http: &mut Http, path: &str, headers: &[(&str, &str)]) -> Response 
     http.response().await
 }
 
-/// A server over a log that can be looked into.
+/// A server on a log that can be inspected.
 async fn on_log() -> (Harness, MemoryLog) {
     let log = MemoryLog::default();
     let options = Options { compaction_interval: Duration::from_millis(1), ..Options::default() };

@@ -1,4 +1,4 @@
-//! Watching over HTTP: Server-Sent Events.
+//! Watches over HTTP: Server-Sent Events.
 
 use baton::Options;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ struct Events {
     text: String,
 }
 
-/// One event: its type, its number if it has one, and its data.
+/// One event: its type, its id if it has one, and its data.
 type Event = (String, Option<u64>, Value);
 
 impl Events {

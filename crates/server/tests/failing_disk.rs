@@ -30,7 +30,7 @@ fn set(key: &str, value: impl Into<Value>) -> Value {
     json!({"command": "state.set", "namespace": "shared", "key": key, "value": value.into()})
 }
 
-/// Writes until there is no space left; how often it went well.
+/// Writes until there is no space left; returns how many writes succeeded.
 async fn fill(address: SocketAddr) -> u64 {
     let mut http = Http::connect(address).await;
     for number in 0..10_000_u64 {
@@ -68,7 +68,7 @@ async fn a_full_disk_refuses_writes_answers_reads_and_recovers() {
     assert_eq!(http.command(&set("k", 5)).await.json()["result"]["value"], 5);
 }
 
-/// Asks until the answer is the one that is waited for.
+/// Repeats a request until it has the expected answer.
 async fn until(http: &mut Http, path: &str, status: &str) -> Value {
     let mut last = Value::Null;
     for _ in 0..1_000_000 {
@@ -103,7 +103,7 @@ async fn a_disk_that_is_nearly_full_is_for_reading_until_it_is_not() {
     disk.set_capacity(Some(disk.bytes_used() + (1 << 19)));
     let response = until(&mut http, "/readyz", "read_only").await;
     assert!(response["detail"].as_str().unwrap().contains("bytes are free"), "{response}");
-    // Long before the disk itself is full, on every interface, and nothing is written.
+    // Long before the disk is full, on every interface, and nothing is written.
     let response = http.command(&set("k", 2)).await;
     assert_eq!(response.problem(), (429, "engine.disk_low".to_owned()));
     let answer = socket.ask(set("k", 2)).await;
@@ -119,7 +119,7 @@ async fn a_disk_that_is_nearly_full_is_for_reading_until_it_is_not() {
     assert_eq!(fork.problem(), (429, "engine.disk_low".to_owned()));
     let get = json!({"command": "state.get", "namespace": "shared", "key": "k"});
     assert_eq!(socket.ask(get).await["result"]["value"], 1);
-    // A little more is not enough, so that it does not go to and fro; much more is.
+    // A little more space is not enough, because of the hysteresis; much more is.
     disk.set_capacity(Some(disk.bytes_used() + (1 << 20) + 1_000));
     assert_eq!(http.command(&set("k", 2)).await.problem().1, "engine.disk_low");
     disk.set_capacity(None);

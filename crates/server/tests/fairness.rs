@@ -1,7 +1,7 @@
 //! A quiet workspace beside a noisy one.
 //!
-//! The server runs on the thread of the test. What is written without waiting is in the sockets
-//! before the server sees any of it: the order of answers is the server's choice alone.
+//! The server runs on the thread of the test. What is written without awaiting is in the sockets
+//! before the server sees any of it: the order of answers is determined by the server alone.
 
 use std::io::ErrorKind;
 use std::task::{Context, Waker};
@@ -29,7 +29,7 @@ fn set(workspace: &str, id: usize) -> Value {
            "key": "k", "value": id})
 }
 
-/// A connection to a workspace that is served.
+/// A connection to a workspace that is active.
 async fn joined(harness: &Harness, workspace: &str) -> Socket {
     let mut socket = harness.socket().await;
     socket.send(&set(workspace, 1)).await;
@@ -37,13 +37,13 @@ async fn joined(harness: &Harness, workspace: &str) -> Socket {
     socket
 }
 
-/// Writes all of it at once, without letting the server have a turn.
+/// Writes everything at once, without letting the server run.
 fn write(socket: &Socket, bytes: &[u8]) {
     let written = socket.bare().try_write(bytes).expect("there is room");
     assert_eq!(written, bytes.len(), "it has to fit into the socket");
 }
 
-/// Writes requests to all of them, without letting the server have a turn.
+/// Writes requests to all of them, without letting the server run.
 fn flood(sockets: &[Socket], request: fn(&str, usize) -> Value) {
     for socket in sockets {
         let requests = (0..EACH).flat_map(|id| socket.framed(&request("noisy", id)));
@@ -51,7 +51,7 @@ fn flood(sockets: &[Socket], request: fn(&str, usize) -> Value) {
     }
 }
 
-/// Whether something has come, without letting the server have a turn.
+/// Whether anything has arrived, without letting the server run.
 fn has_come(stream: &TcpStream) -> bool {
     let mut room = [0];
     let mut context = Context::from_waker(Waker::noop());

@@ -1,4 +1,4 @@
-//! The WebSocket: the whole vocabulary in both sub-protocols, many requests at a time.
+//! The WebSocket: all operations in both sub-protocols, many requests at a time.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ async fn does_everything(harness: &Harness, protocol: Option<&str>, workspace: &
     let mut socket = Socket::connect(harness.address, protocol).await;
     for (mut command, shown) in vocabulary() {
         command["workspace"] = json!(workspace);
-        // What one of them forks to is taken for the others.
+        // The target of the fork is taken for the others.
         if command["command"] == "workspace.fork" {
             command["to"] = json!(format!("copy-of-{workspace}"));
         }
@@ -123,7 +123,7 @@ async fn writes_of_one_connection_keep_their_order_and_answers_their_numbers() {
     let sent = bytes.len();
     let mut answers = std::collections::BTreeMap::new();
     let expected = count + count.div_ceil(10) + count.div_ceil(7);
-    // All of it at once: what does not fit into the sockets waits, and nothing may wait forever.
+    // All at once: what does not fit into the socket buffers waits, and nothing may wait forever.
     let (mut at, mut heard) = (0, 0);
     while heard < expected {
         while at < sent {
@@ -141,7 +141,7 @@ async fn writes_of_one_connection_keep_their_order_and_answers_their_numbers() {
     for id in 0..count {
         assert_eq!(answers[&id]["revision"], id + 1);
         if id % 7 == 0 {
-            // A question sees everything that was sent before it.
+            // A query sees everything that was sent before it.
             assert_eq!(answers[&(200_000 + id)]["result"]["value"], id);
         }
         if id % 10 == 0 {

@@ -1,4 +1,4 @@
-//! The stage for every story: a server on a free port, small settings, waiting without sleeping.
+//! The harness of every test: a server on a free port, small settings, waiting without sleeping.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -14,14 +14,14 @@ use tokio::task::JoinHandle;
 use crate::callers::http::Http;
 use crate::callers::socket::Socket;
 
-/// How long anything is waited for before it counts as never happening. Nothing takes a hundredth
-/// of it; it turns a test that would hang into one that fails.
+/// The timeout after which something counts as never happening. Nothing takes a hundredth of it; it
+/// turns a test that would hang into one that fails.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A deadline short enough to be waited for.
+/// A deadline that is short enough to wait for.
 pub(crate) const SHORT: Duration = Duration::from_millis(100);
 
-/// A server that runs in this process.
+/// A server in this process.
 pub(crate) struct Harness {
     pub(crate) address: SocketAddr,
     pub(crate) baton: Baton,
@@ -40,17 +40,17 @@ pub(crate) fn in_memory(options: Options) -> Baton {
 }
 
 impl Harness {
-    /// With an engine in memory and the usual settings.
+    /// A server with an engine in memory and default settings.
     pub(crate) async fn new() -> Self {
         Self::with(settings()).await
     }
 
-    /// With an engine in memory.
+    /// A server with an engine in memory.
     pub(crate) async fn with(settings: Settings) -> Self {
         Self::on(in_memory(Options::default()), settings).await
     }
 
-    /// On any engine.
+    /// A server on any engine.
     pub(crate) async fn on(baton: Baton, settings: Settings) -> Self {
         let server = Server::bind(baton.clone(), settings).await.expect("there is a free port");
         let address = server.address();
@@ -85,7 +85,7 @@ impl Harness {
         Socket::connect(self.address, Some("baton.v1.json")).await
     }
 
-    /// A number of `/metrics`, read over a separate connection.
+    /// A metric of `/metrics`, read over a separate connection.
     pub(crate) async fn metric(&self, name: &str) -> u64 {
         let response = self.http().await.get("/metrics").await;
         assert_eq!(response.status, 200);
@@ -99,7 +99,7 @@ impl Harness {
         self.becomes_idle_but(0).await;
     }
 
-    /// The same, with so many others that are still connected.
+    /// The same, with this many others still connected.
     pub(crate) async fn becomes_idle_but(&self, others: u64) {
         let rest =
             [("baton_connections", 1 + others), ("baton_websockets", 0), ("baton_watches", 0)];
@@ -108,13 +108,13 @@ impl Harness {
         }
     }
 
-    /// Waits until a number of `/metrics` is this one.
+    /// Waits until a metric of `/metrics` has this value.
     pub(crate) async fn comes_to(&self, name: &str, wanted: u64) {
         let what = format!("`{name}` is {wanted}");
         eventually(&what, async || self.metric(name).await == wanted).await;
     }
 
-    /// Tells the server to end and waits until it has.
+    /// Shuts the server down and waits until it has ended.
     pub(crate) async fn end(self) -> Baton {
         let Self { baton, stop, running, .. } = self;
         let _ = stop.send(());
@@ -128,7 +128,7 @@ impl Harness {
         (self.baton, self.running)
     }
 
-    /// Waits until the server has ended without being told to.
+    /// Waits until the server has ended by itself.
     pub(crate) async fn ended(self) {
         let Self { baton, stop, running, .. } = self;
         drop(baton);
@@ -137,7 +137,7 @@ impl Harness {
     }
 }
 
-/// Waits for something that comes at once, unless something is wrong.
+/// Waits for something that should happen at once.
 pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, future).await.expect("it never happened")
 }

@@ -108,7 +108,7 @@ async fn what_is_not_in_order_is_refused_at_every_door() {
             Socket::shake_hands(harness.address, &[("authorization", &bearer)]).await;
         assert_eq!(refused.problem(), (401, "access.bad_jwt".to_owned()), "{bad}");
     }
-    // One of ours that is unknown is not taken for one of theirs.
+    // An unknown token of the server is not treated as a JWT.
     let refused = ask(&harness, "baton_00", "GET", "/v1/w/state/shared/k", "").await;
     assert_eq!(refused.problem(), (401, "access.bad_token".to_owned()));
     let in_url = format!("/v1/w/state/shared/k?access_token={good}");
@@ -120,7 +120,7 @@ async fn what_is_not_in_order_is_refused_at_every_door() {
 async fn a_connection_ends_with_the_token_that_opened_it() {
     let (_folder, _, issuer) = issuer();
     let harness = Harness::with(Settings { jwt: Some(issuer), ..settings() }).await;
-    // As often as a machine is too slow to come in within the two seconds.
+    // Repeated if the machine is too slow to connect within the two seconds.
     let mut socket = loop {
         let bearer = format!("Bearer {}", token(SECRET, &claims(&json!({"role": "reader"}), 2)));
         let (response, socket) =

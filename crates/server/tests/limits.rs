@@ -1,4 +1,4 @@
-//! There is an end to everything: connections, watches, requests in flight, bytes on their way.
+//! Limits: connections, watches, requests in flight, bytes in transit.
 
 use baton_server::Settings;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -8,7 +8,7 @@ use crate::callers::http::Http;
 use crate::callers::socket::{TEXT, frame};
 use crate::harness::{Harness, settings};
 
-/// Whether so many files may be open, after asking the system for as many as it allows.
+/// Whether this many files may be open, after raising the limit of the process as far as allowed.
 #[expect(clippy::print_stderr, reason = "a test that is left out says so")]
 pub(crate) fn may_open(files: u64) -> bool {
     let limit = getrlimit(Resource::Nofile);
@@ -54,7 +54,7 @@ async fn one_connection_too_many_is_told_so_and_a_free_place_is_taken() {
     assert!(text.contains("\nbaton_connections_refused_total 100\n"), "{text}");
     drop(socket);
     drop(inside);
-    // A request that comes too early is refused again; the slots become free at the end.
+    // A request that is sent too early is refused again; the slots become free in the end.
     loop {
         let mut http = harness.http().await;
         if http.get("/healthz").await.status == 200 {
@@ -87,7 +87,7 @@ async fn what_is_being_received_is_bounded_in_all() {
     let head = "POST /v1/w/commands HTTP/1.1\r\nhost: localhost\r\ncontent-length: 90000\r\n\r\n";
     let mut first = harness.http().await;
     first.send(format!("{head}{}", " ".repeat(80_000))).await;
-    // The refusal comes only when there is no free slot; until then the other is served.
+    // The refusal is sent only when there is no free slot; until then the other is served.
     let refused = loop {
         let mut second = harness.http().await;
         second.send(format!("{head}{}", " ".repeat(60_000))).await;
@@ -103,7 +103,7 @@ async fn what_is_being_received_is_bounded_in_all() {
     let large = frame(TEXT, &vec![b' '; 60_000]);
     socket.send_bytes(&large[..50_000]).await;
     assert_eq!(socket.closed_with().await, Some(1013));
-    // Small requests need no room.
+    // Small requests are always accepted.
     assert_eq!(harness.socket().await.ask(set("k", 1)).await["result"]["version"], 1);
     drop((first, socket));
     harness.becomes_idle().await;
@@ -123,7 +123,7 @@ async fn a_large_message_leaves_no_room_behind() {
         let text = json!({"id": 1, "workspace": "w", "command": "state.set", "namespace": "shared",
                           "key": key, "value": "x".repeat(70_000)});
         let text = text.to_string().into_bytes();
-        // In fragments, and with the beginning of the next message behind it.
+        // In fragments, and followed by the beginning of the next message.
         let mut bytes = frame(0x01, &text[..40_000]);
         bytes.extend(frame(0x80, &text[40_000..]));
         bytes.push(TEXT);

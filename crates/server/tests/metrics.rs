@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::harness::Harness;
 
-/// The page, by name of the family: its kind, and its lines.
+/// The page by metric family: its type, and its lines.
 fn families(text: &str) -> BTreeMap<String, (String, Vec<(String, f64)>)> {
     let mut families: BTreeMap<String, (String, Vec<(String, f64)>)> = BTreeMap::new();
     let mut lines = text.lines().peekable();
@@ -34,7 +34,7 @@ async fn page(harness: &Harness) -> String {
     String::from_utf8(response.body).expect("metrics are text")
 }
 
-/// The names in an expression, without what a histogram puts behind them.
+/// The names in an expression, without the suffixes of a histogram.
 fn names(expression: &str) -> Vec<String> {
     let is_part = |sign: char| sign.is_ascii_alphanumeric() || sign == '_';
     let words = expression.split(|sign| !is_part(sign));
@@ -66,7 +66,7 @@ async fn everything_that_the_dashboard_shows_is_told() {
         }
     }
     assert!(shown > 20, "{shown}");
-    // And no metric is missing there.
+    // And every metric is used there.
     for name in families.keys().filter(|name| *name != "baton_build") {
         assert!(text.contains(name.as_str()), "`{name}` is on no panel");
     }
@@ -91,7 +91,7 @@ async fn what_happens_is_counted_and_no_name_becomes_a_label() {
         ask(json!({"command": "lock.acquire", "name": "canary-lock"})).await;
         let check = json!({"expression": "false"});
         ask(json!({"command": "rule.add", "name": "canary-rule", "check": check})).await;
-        // Whatever is refused with something else is not counted as refused by rules.
+        // Other refusals are not counted as refused by rules.
         let offer = json!({"command": "handoff.offer", "to": "canary-agent"});
         ask(json!([offer, {"command": "task.get", "task": "canary-task"}])).await;
         let response = http.post(&format!("/v1/{workspace}/commands"), &offer).await;
@@ -100,7 +100,7 @@ async fn what_happens_is_counted_and_no_name_becomes_a_label() {
     let text = page(&harness).await;
     assert!(!text.contains("canary"), "{text}");
     for line in [
-        // The two, and the one of the tokens.
+        // The two, and the one that stores tokens.
         "baton_workspaces 3",
         "baton_state_entries 2",
         "baton_agents{status=\"active\"} 2",

@@ -1,4 +1,4 @@
-//! A page from elsewhere must not reach a server on loopback, whichever route it tries.
+//! A page from another origin must not reach a server on loopback, by any route.
 
 use crate::callers::socket::{Socket, handshake};
 use crate::harness::{Harness, settings};

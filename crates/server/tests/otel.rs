@@ -18,7 +18,7 @@ use crate::harness::{Harness, eventually, settings, within};
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT: &str = "00f067aa0ba902b7";
 
-/// A collector of spans: a server that answers with these statuses, one after the other, and keeps
+/// A collector of spans: a server that answers with these statuses, one after the other, and stores
 /// what it accepted.
 struct Collector {
     address: SocketAddr,
@@ -29,7 +29,7 @@ struct Collector {
 #[derive(Default)]
 struct Taken {
     heads: Vec<String>,
-    /// Every span that was sent, also again.
+    /// Every span that was sent, including repetitions.
     spans: Vec<Value>,
     refused: usize,
 }
@@ -64,14 +64,14 @@ impl Collector {
         Self { address, taken, serving }
     }
 
-    /// The collector has gone.
+    /// Stops the collector.
     async fn leave(self) -> SocketAddr {
         self.serving.abort();
         let _ = self.serving.await;
         self.address
     }
 
-    /// The spans, each once, by their ids.
+    /// The spans without duplicates, by their ids.
     fn spans(&self) -> BTreeMap<String, Value> {
         let taken = self.taken.lock().expect("nobody panics");
         let id = |span: &Value| span["spanId"].as_str().expect("a span has an id").to_owned();
@@ -82,7 +82,7 @@ impl Collector {
         self.taken.lock().expect("nobody panics").refused
     }
 
-    /// Waits until there are so many spans.
+    /// Waits until there are this many spans.
     async fn has(&self, count: usize) -> BTreeMap<String, Value> {
         let what = format!("there are {count} spans");
         eventually(&what, async || self.spans().len() >= count).await;
@@ -124,7 +124,7 @@ fn attribute<'a>(span: &'a Value, name: &str) -> &'a Value {
     if value["stringValue"].is_null() { &value["intValue"] } else { &value["stringValue"] }
 }
 
-/// A server that sends to a collector, soon.
+/// A server that exports to a collector with short delays.
 fn sending(address: SocketAddr) -> Settings {
     let endpoint = format!("http://{address}/some/");
     let otel = Otel::new(&endpoint, Some("api-key=s3cret"));
@@ -158,7 +158,7 @@ async fn claim(http: &mut Http, agent: &str) -> Value {
     say(http, agent, &claim).await["lease"]["token"].clone()
 }
 
-/// A task is wanted in a request that is a part of a trace, and fails once.
+/// A task is created in a request with a trace context, and fails once.
 async fn begin_story(http: &mut Http) {
     let traceparent = format!("00-{TRACE}-{PARENT}-01");
     let headers = [("baton-agent", "ann"), ("traceparent", traceparent.as_str())];
@@ -308,7 +308,7 @@ async fn what_ended_while_the_collector_was_away_is_sent_when_it_is_back() {
         harness.metric("baton_otel_failures_total").await > 0
     })
     .await;
-    // Also over a restart during which there is no collector.
+    // Also across a restart without a collector.
     end(harness).await;
     let harness = on_disk(folder.path(), sending(address)).await;
     let collector = Collector::at(address, &[]).await;

@@ -1,5 +1,5 @@
-//! Quotas: what one token and one workspace may take. No test depends on speed: what is taken is so
-//! much that paying for it would last for many minutes.
+//! Quotas of tokens and workspaces. No test depends on speed: so much is spent that repaying it
+//! would take many minutes.
 
 use std::collections::HashMap;
 
@@ -25,14 +25,14 @@ fn name(text: &str) -> WorkspaceName {
     WorkspaceName::parse(text).expect("it is a good name")
 }
 
-/// A server on which every workspace has a quota, but for the one that is called `free`.
+/// A server on which every workspace has a quota, except the one named `free`.
 async fn limited(quota: Quota) -> Harness {
     let workspaces = HashMap::from([(name("free"), Quota::default())]);
     let quotas = Quotas { workspace: quota, workspaces, token: Quota::default() };
     Harness::with(Settings { quotas, ..settings() }).await
 }
 
-/// A server that demands tokens, and the bearer of one with this quota.
+/// A server that requires tokens, and the bearer of one with this quota.
 async fn with_token(quota: Quota) -> (Harness, String) {
     let baton = in_memory(Options::default());
     let grant =
@@ -48,7 +48,7 @@ fn set(key: &str, value: &Value) -> Value {
     json!({"command": "state.set", "namespace": "shared", "key": key, "value": value})
 }
 
-/// So many sets in one transaction, which is permitted as a whole and owed for afterwards.
+/// This many sets in one transaction, which is permitted as a whole and charged afterwards.
 async fn spend(http: &mut Http, workspace: &str, headers: &[(&str, &str)], count: usize) {
     let commands: Vec<Value> =
         (0..count).map(|number| set(&format!("k{number}"), &json!(1))).collect();
@@ -78,7 +78,7 @@ async fn a_workspace_that_asks_too_often_is_told_how_long_to_wait_at_every_door(
     assert_eq!(response[0]["error"]["code"], "quota.operations", "{response}");
     let mut socket = harness.socket().await;
     for command in [
-        // The first of these would take the short way, were there no quota.
+        // Without a quota, the first of these would take the fast path.
         set("k1", &json!(2)),
         json!({"command": "state.get", "namespace": "shared", "key": "k1"}),
         json!({"command": "watch", "pattern": "**"}),
@@ -88,7 +88,7 @@ async fn a_workspace_that_asks_too_often_is_told_how_long_to_wait_at_every_door(
         let response = socket.ask(frame).await;
         assert_eq!(response["error"]["code"], "quota.operations", "{response}");
     }
-    // Others are not touched by it, and neither is one that is let off.
+    // Others are not affected, and neither is one without a quota.
     for workspace in ["other", "free"] {
         spend(&mut http, workspace, &[], 10).await;
     }

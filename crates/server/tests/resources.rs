@@ -1,4 +1,4 @@
-//! HTTP's own manner: a path for every thing, a tag for every version.
+//! Operations as HTTP resources: a path for every object, an `ETag` for every version.
 
 use serde_json::{Value, json};
 
@@ -428,7 +428,7 @@ async fn a_change_under_a_stale_token_is_refused() {
     assert_eq!(http.request("PATCH", "/v1/w", &header, "{}").await.problem(), stale);
     assert_eq!(http.command(&set).await.problem(), stale);
     assert_eq!(http.request("GET", path, &header, "").await.json()["value"], 2);
-    // Where it would not be looked at, it is refused.
+    // Where it would be ignored, it is refused.
     for (path, body) in [
         ("/v1/w/commands", set.to_string()),
         ("/v1/w/transactions", json!({"commands": [set]}).to_string()),

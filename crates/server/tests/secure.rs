@@ -64,7 +64,7 @@ async fn every_door_opens_behind_tls() {
     assert_eq!(socket.ask(get).await["result"]["value"], 1);
     let watch = json!({"command": "watch", "pattern": "**"});
     assert_eq!(socket.ask(watch).await["error"], json!(null));
-    // Larger than what TLS keeps for itself, in both directions.
+    // Larger than the buffers of TLS, in both directions.
     let large = "x".repeat(700_000);
     let set = json!({"command": "state.set", "namespace": "shared", "key": "k", "value": large});
     assert_eq!(socket.ask(set).await["result"]["value"], large.as_str());
@@ -110,7 +110,7 @@ async fn hands_that_are_never_shaken_are_let_go_of_and_hold_up_nobody() {
     let papers = Papers::new();
     let trust = papers.trust();
     let harness = Harness::with(Settings { head_deadline: SHORT, ..papers.settings() }).await;
-    // The first words of a handshake, and then nothing; and nothing at all.
+    // The beginning of a handshake, and then nothing; and nothing at all.
     let beginnings: [&[u8]; 3] = [b"", b"\x16", b"\x16\x03\x01\x02\x00\x01\x00"];
     let mut silent = Vec::new();
     for beginning in beginnings {

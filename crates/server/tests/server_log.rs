@@ -1,4 +1,4 @@
-//! What a server writes down, and what it does not.
+//! What a server logs, and what it does not.
 
 use std::io::Write;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -80,7 +80,7 @@ async fn nothing_is_written_for_each_operation_unless_all_is_wanted() {
 #[tokio::test]
 async fn what_takes_long_is_written_but_not_what_asks_to_wait() {
     let (server_log, lines) = server_log(Level::Warn);
-    // Everything takes longer than nothing.
+    // With a threshold of zero, everything is slow.
     let harness = Harness::with(Settings { server_log, slow: Duration::ZERO, ..settings() }).await;
     let mut http = harness.http().await;
     let response = http.command(&json!({"command": "task.claim", "wait_ms": 20})).await;

@@ -1,5 +1,4 @@
-//! Peers that take their time: each is left after the deadline for what it does not do, and none of
-//! them costs the others anything.
+//! Slow peers: each is disconnected after the respective deadline, and none of them affects others.
 
 use std::time::Duration;
 
@@ -47,7 +46,7 @@ async fn a_head_that_does_not_end_is_not_waited_for() {
         http.send(beginning).await;
         http.ends().await;
     }
-    // A byte now and then is no head either.
+    // A byte now and then does not extend the deadline.
     let mut dripping = harness.http().await;
     dripping.send("GET / HTTP/1.1\r\n").await;
     while dripping.stream.write_all(b"x").await.is_ok() {
@@ -120,7 +119,7 @@ async fn a_silent_socket_is_asked_for_a_sign_of_life_and_then_left() {
     assert_eq!(alive.ask(json!({"command": "ping"})).await["result"], json!({}));
 }
 
-/// Writes until the sockets between are full, and beyond.
+/// Writes until the socket buffers are full, and beyond.
 async fn flood(harness: &Harness) {
     let mut writer = harness.socket().await;
     let ballast = "x".repeat(500_000);

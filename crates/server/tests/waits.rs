@@ -1,4 +1,4 @@
-//! Calls that wait: they block no other calls, none is forgotten, and a caller that has gone no
+//! Waiting calls: they block no other calls, none is forgotten, and a caller that has gone no
 //! longer waits.
 
 use std::time::Duration;
@@ -153,7 +153,7 @@ async fn no_deadline_of_a_door_ends_a_wait() {
     assert_eq!(socket.answer(1).await["result"], Value::Null);
 }
 
-/// Were they counted with the rest, the release that they wait for would never be read.
+/// If they counted as requests in flight, the release that they wait for would never be read.
 #[tokio::test]
 async fn calls_that_wait_do_not_fill_a_connection_and_have_a_limit_of_their_own() {
     let few = Settings { in_flight_max: 2, waits_per_connection_max: 4, ..settings() };
@@ -199,7 +199,7 @@ async fn a_request_that_comes_again_under_its_key_takes_the_place_of_the_first()
 
 #[tokio::test]
 async fn a_server_that_ends_refuses_those_who_wait() {
-    // So long that the end would not be seen, if it waited for them.
+    // So long that the end would not be noticed if it waited for them.
     let patient = Settings { farewell: Duration::from_hours(1), ..settings() };
     let harness = Harness::with(patient).await;
     let mut socket = harness.socket().await;

@@ -1,4 +1,4 @@
-//! Watches over a WebSocket: many on one connection, each with its own number.
+//! Watches over a WebSocket: many on one connection, each with its own id.
 
 use baton::Options;
 use baton_server::Settings;
@@ -63,7 +63,7 @@ async fn only_the_last_event_of_a_commit_that_a_watch_gets_is_marked() {
         }
         assert_eq!(seen, expected(&marks), "watch {id}");
     }
-    // The past is marked in the same way.
+    // Past events are marked in the same way.
     watch(&mut socket, 3, json!({"from": 1, "pattern": "state/shared/b*"})).await;
     assert_eq!(socket.pushed(3).await["event"].get("last"), None);
     assert_eq!(socket.pushed(3).await["event"]["last"], true);
@@ -127,7 +127,7 @@ async fn a_watcher_that_falls_behind_is_told_where_to_resume() {
     let mut watcher = Socket::narrow(harness.address).await;
     watch(&mut watcher, 1, json!({})).await;
     let mut writer = harness.socket().await;
-    // More than the sockets between hold, so that what follows must wait in the queue.
+    // More than the socket buffers hold, so that the rest must wait in the queue.
     let ballast = "x".repeat(100_000);
     let mut written = 0;
     for _ in 0..100 {
@@ -166,7 +166,7 @@ async fn who_catches_up_on_a_long_past_is_still_listened_to() {
     writer.answer(2_999).await;
     let mut watcher = harness.socket().await;
     watch(&mut watcher, 1, json!({"from": 1})).await;
-    // The answer comes in the middle of the events, not after them.
+    // The answer is sent between the events, not after them.
     watcher.send(&json!({"id": 2, "command": "ping"})).await;
     let (mut events, mut answered_after) = (0, None);
     while events < 3_000 {
@@ -192,7 +192,7 @@ async fn a_crowd_is_answered_and_told_all_of_it_in_order() {
         watch(&mut socket, 1, json!({})).await;
         crowd.push(socket);
     }
-    // So many that others help to send, to some that read late.
+    // So many that writers are used, with some slow readers.
     for round in 0..2 {
         for (number, socket) in crowd.iter_mut().enumerate() {
             let mut bytes = Vec::new();

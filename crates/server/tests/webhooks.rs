@@ -1,4 +1,4 @@
-//! Webhooks: called when they should be, with what they should say, and nowhere they should not.
+//! Webhooks: called when they should be, with the right content, and only where allowed.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -39,7 +39,7 @@ impl Receiver {
         Self::of(statuses, None).await
     }
 
-    /// Behind TLS if there is an identity. Who does not get that far is not heard.
+    /// With TLS if there is an identity. A failed handshake is ignored.
     async fn of(statuses: &'static [&'static str], identity: Option<Identity>) -> Arc<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port is free");
         let address = listener.local_addr().expect("it is bound");
@@ -309,7 +309,7 @@ async fn the_name_is_asked_for_and_shaking_hands_has_the_deadline_of_the_call() 
     let least = json!({"timeout_ms": 100, "retries": 0});
     add(&harness, &format!("https://localhost:{port}/"), least).await;
     emit(&harness).await;
-    // The first words of TLS are not encrypted; after them there is silence.
+    // The first bytes of TLS are not encrypted; after them nothing is sent.
     let (mut silent, _) = within(listener.accept()).await.unwrap();
     let mut heard = Vec::new();
     while !heard.windows(9).any(|part| part == b"localhost") {

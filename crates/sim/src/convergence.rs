@@ -1,4 +1,4 @@
-//! The end of a seed: faults stop, and everything that is due must come to pass.
+//! The end of a seed: faults stop, and everything that is due must happen.
 //!
 //! 1. Every request is answered or its outcome known.
 //! 2. Every expired entry is deleted, and every silent agent is lost, although only time passes.
@@ -12,24 +12,24 @@ use baton_log::Log;
 use crate::auditor::{Audit, demand};
 use crate::world::{World, broken};
 
-/// Rounds until everything is due; twice the longest silence, and some.
+/// Rounds until everything is due: twice the longest time to live, and some more.
 const ROUNDS: u64 = 18;
-/// Requests that agents still make before they fall silent.
+/// Requests that agents still make before they stop.
 const LAST_ACTS: u64 = 30;
 /// The maximum length of a chain of causes.
 const CAUSES_MAX: usize = 100;
 /// Time that passes in each.
 const ROUND_MS: u64 = 100_000;
-/// Most chores in one round.
+/// The maximum number of maintenance tasks in one round.
 const CHORES_MAX: usize = 300;
 
 impl World {
-    /// Lets everything settle.
+    /// Runs until nothing is pending.
     pub(crate) fn converge(&mut self) -> Audit {
         self.trace.begin_step(self.steps + 1);
         self.trace.tell(|| "from here on nothing fails".to_owned());
         self.free();
-        // A fork forgets failures that were planned and did not happen.
+        // A fork of the disk drops planned failures that did not happen.
         let survivor = self.disk.fork();
         self.restart_calmly(survivor)?;
         self.catch_up_with_time();

@@ -1,7 +1,7 @@
-//! Coverage: rare events that a good run has met, counted by name.
+//! Coverage: rare events that a good run has reached, counted by name.
 //!
-//! A simulator that meets nothing rare finds nothing. So every rare event that the scripts aim at
-//! is on one list, and a long run in which one of them never happened fails like any other.
+//! A simulator that reaches nothing rare finds nothing. So every rare event that the scripts aim at
+//! is on one list, and a long run that never reached one of them fails like any other.
 
 use std::collections::BTreeMap;
 
@@ -172,13 +172,13 @@ pub const SOMETIMES: [&str; 156] = [
 pub struct Coverage(BTreeMap<&'static str, u64>);
 
 impl Coverage {
-    /// It happened.
+    /// Counts an event.
     pub fn met(&mut self, event: &'static str) {
         assert!(SOMETIMES.contains(&event), "`{event}` is not on the list");
         *self.0.entry(event).or_default() += 1;
     }
 
-    /// A call stopped waiting, for this reason.
+    /// Counts a call that stopped waiting, by its reason.
     pub fn left(&mut self, left: Left) {
         self.met(match left {
             Left::Timeout => "wait: timed out",
@@ -187,7 +187,7 @@ impl Coverage {
         });
     }
 
-    /// Adds what another seed has met.
+    /// Adds the coverage of another seed.
     pub fn add(&mut self, other: &Self) {
         for (event, count) in &other.0 {
             *self.0.entry(event).or_default() += count;

@@ -3,12 +3,12 @@
 //! | fault | what is lost |
 //! |---|---|
 //! | kill | memory; no destructor runs, the disk's cache stays |
-//! | close | nothing; the process ends in good order |
-//! | power cut | memory, and of what was not synced whatever chance takes |
-//! | power cut soon | the same, in the middle of some operation of the disk |
-//! | fail soon | one operation of the disk fails; the server must stop, or go on unharmed |
+//! | close | nothing; the process shuts down cleanly |
+//! | power cut | memory, and a random part of what was not synced |
+//! | power cut soon | the same, in the middle of some disk operation |
+//! | fail soon | one disk operation fails; the server must stop, or continue unharmed |
 //! | fill | writes that need space fail until the disk is freed |
-//! | flipped bit | one bit of a stored file, on a copy; it is refused, or it did not matter |
+//! | flipped bit | one bit of a stored file, on a copy; it must be refused, or be irrelevant |
 
 use baton::clock::Clock;
 use baton::error::Error;
@@ -33,7 +33,7 @@ impl World {
         self.restart(survivor)
     }
 
-    /// The process ends in good order.
+    /// The process shuts down cleanly.
     pub(crate) fn close(&mut self) -> Audit {
         self.trace.tell(|| "the server is closed".to_owned());
         self.flush()?;
@@ -64,7 +64,7 @@ impl World {
         self.restart(survivor)
     }
 
-    /// The power will go within one of the next operations of the disk.
+    /// The power will be cut during one of the next disk operations.
     pub(crate) fn power_cut_soon(&mut self) {
         let total = self.disk.counts().total;
         let index = total + self.rng.below(60);
@@ -72,7 +72,7 @@ impl World {
         self.disk.stop_at(index);
     }
 
-    /// One of the next operations of the disk fails.
+    /// One of the next disk operations fails.
     pub(crate) fn fail_soon(&mut self) {
         self.faults += 1;
         let counts = self.disk.counts();
@@ -94,7 +94,7 @@ impl World {
         self.disk.fail_nth(operation, nth);
     }
 
-    /// The disk gets full, or is freed.
+    /// The disk becomes full, or is freed.
     pub(crate) fn fill(&mut self) {
         if self.full {
             self.free();
@@ -114,7 +114,7 @@ impl World {
         self.disk.set_capacity(None);
     }
 
-    /// Starts again on what is left of the disk.
+    /// Restarts on what is left of the disk.
     fn restart(&mut self, survivor: FaultyDisk) -> Audit {
         let unknown = self.end_server();
         self.disk = survivor;
@@ -132,14 +132,14 @@ impl World {
         self.start(unknown)
     }
 
-    /// Starts again without further misfortune.
+    /// Restarts without further faults.
     pub(crate) fn restart_calmly(&mut self, survivor: FaultyDisk) -> Audit {
         let unknown = self.end_server();
         self.disk = survivor;
         self.start(unknown)
     }
 
-    /// Everything in memory is lost. Returns the bytes whose fate is unknown.
+    /// Everything in memory is lost. Returns the bytes whose outcome is unknown.
     fn end_server(&mut self) -> Option<Vec<u8>> {
         let server = self.server.take().expect("a server runs between steps");
         self.pending.clear();
@@ -150,7 +150,7 @@ impl World {
         server.log.unknown()
     }
 
-    /// Opens a server, however often that takes, and demands that everything is there.
+    /// Opens a server, with as many attempts as necessary, and checks that everything exists.
     pub(crate) fn start(&mut self, unknown: Option<Vec<u8>>) -> Audit {
         for _ in 0..ATTEMPTS_MAX {
             match self.open_on(&self.disk) {
@@ -176,7 +176,7 @@ impl World {
         Err(broken("the server does not start"))
     }
 
-    /// A bit rots on a copy of the disk.
+    /// A bit is flipped on a copy of the disk.
     pub(crate) fn flip_bit(&mut self) -> Audit {
         if self.server().shard.watermark().stopped().is_some() || !self.flush()? {
             return Ok(());

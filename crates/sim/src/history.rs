@@ -1,4 +1,4 @@
-//! Questions about the past, answered by the engine and compared with the ledger.
+//! Queries about the past, answered by the engine and compared with the ledger.
 
 use baton::error::Error;
 use baton::history::past::Past;
@@ -14,11 +14,11 @@ use crate::story::render_answer;
 use crate::tap::TappedLog;
 use crate::world::{World, broken, is_excused};
 
-/// Most pages that one question may take.
+/// The maximum number of pages of one query.
 const PAGES_MAX: usize = 1_000;
 
 impl World {
-    /// A question that the present cannot answer.
+    /// A query that cannot be answered from the current state.
     pub(crate) fn query_past(
         &mut self,
         workspace: &WorkspaceName,
@@ -36,7 +36,7 @@ impl World {
         }
     }
 
-    /// A question about the past, as of a revision that is durable.
+    /// A query about the past, as of a durable revision.
     fn read_past(&mut self, workspace: &WorkspaceName, query: &Query, present: Revision) -> Audit {
         if !self.load(workspace)? {
             return Ok(());
@@ -67,7 +67,7 @@ impl World {
         }
     }
 
-    /// A question about anything but entries, as of an earlier revision.
+    /// A query about anything but entries, at an earlier revision.
     fn read_as_of(
         &mut self,
         workspace: &WorkspaceName,
@@ -112,7 +112,7 @@ impl World {
         self.auditor.ledger(workspace).found(query, &found, at.0)
     }
 
-    /// The past cannot be read: it was removed, has not happened, or the disk failed.
+    /// The past cannot be read: it was dropped, does not exist yet, or the disk failed.
     pub(crate) fn past_unavailable(
         &mut self,
         workspace: &WorkspaceName,
@@ -201,7 +201,7 @@ fn all_pages(past: &Past<'_, TappedLog>, history: &History) -> Result<Vec<Change
     Err(Error::Storage { what: "history has no end".to_owned() })
 }
 
-/// Everything that fits, as of the revision of the last page.
+/// All matches, as of the revision of the last page.
 fn all_found(past: &Past<'_, TappedLog>, search: &Search) -> Result<(Revision, Vec<Found>), Error> {
     let mut search = search.clone();
     let mut all = Vec::new();

@@ -2,33 +2,33 @@
 //! independent auditor.
 //!
 //! ```text
-//!   seed ──▶ plan ──▶ step by step: an agent acts, a flush, a chore, a fault, time passes
+//!   seed ──▶ plan ──▶ step by step: an agent acts, a flush, maintenance, a fault, time passes
 //!                        │
 //!                        ▼
 //!            shard (real) ──▶ file log (real) ──▶ faulty disk
 //!                        │                │ tap
 //!                        ▼                ▼
-//!                     answers ───────▶ auditor ──▶ nothing, or what was broken
+//!                     answers ───────▶ auditor ──▶ nothing, or a breach
 //! ```
 //!
-//! One seed is one world: single-threaded, without a clock or chance of its own, so the same seed
+//! One seed is one world: single-threaded, without its own clock or randomness, so the same seed
 //! gives the same bytes. At the end of each seed the faults stop, and everything that is due must
-//! come to pass.
+//! happen.
 //!
 //! | module | part |
 //! |---|---|
 //! | `plan` | what the seed decides before the first step |
 //! | [`actors`] | scripted agents, a module for each primitive |
 //! | [`models`] | the auditor's own model of each primitive |
-//! | [`auditor`] | says what must be true, with code of its own |
-//! | `world` | one step after another |
+//! | [`auditor`] | checks what must be true, with independent code |
+//! | `world` | executes one step after another |
 //! | `requests` | requests and queries, from the call to the answer |
 //! | `history` | queries of the past |
-//! | `maintenance` | chores, snapshots in slices, fresh servers that must show the same |
-//! | `faults`, `recovery` | kills, power cuts, failing operations, and what must be there after |
+//! | `maintenance` | maintenance, snapshots in slices, fresh servers that must show the same |
+//! | `faults`, `recovery` | kills, power cuts, failing operations, and what must exist afterwards |
 //! | `convergence` | the end: faults stop, everything that is due happens |
-//! | `story` | what is wanted and answered, in words |
-//! | [`coverage`], [`trace`] | which rare events were met, and the story |
+//! | `story` | requests and answers in words |
+//! | [`coverage`], [`trace`] | which rare events occurred, and the trace |
 //!
 //! Deliberately absent: threads and the network. What they add is tested elsewhere; here every
 //! interleaving is a choice of the seed.
@@ -75,7 +75,7 @@ pub struct Outcome {
 /// Runs one seed.
 pub fn simulate(seed: u64, steps: Option<u64>, listener: Option<Listener>) -> Outcome {
     let mut world = World::new(seed, steps, listener);
-    // An assertion inside the engine is a broken promise like any other.
+    // A failed assertion inside the engine is a breach like any other.
     let run = catch_unwind(AssertUnwindSafe(|| world.run()));
     let breach = match run {
         Ok(Ok(())) => None,

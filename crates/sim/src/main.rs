@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   baton-sim --seeds 2000 [--start N] [--steps N]     many seeds, on two threads
-//!   baton-sim --seed N -v                              one seed, told as a story
+//!   baton-sim --seed N -v                              one seed, with its trace
 //! ```
 #![expect(clippy::print_stdout, reason = "this is a program, and its output is its purpose")]
 
@@ -12,11 +12,11 @@ use std::sync::Mutex;
 use baton_sim::coverage::{Coverage, SOMETIMES};
 use baton_sim::{Outcome, simulate};
 
-/// One in so many seeds is run twice, and must come out the same.
+/// One in this many seeds is run twice, and must give the same result.
 const TWICE_EVERY: u64 = 50;
-/// From so many seeds on, every rare event must have been met.
+/// From this many seeds on, every rare event must have occurred.
 const COVERAGE_FROM: u64 = 1_000;
-/// More failures than this teach nothing new.
+/// The maximum number of reported failures.
 const SHOWN_MAX: usize = 20;
 
 struct Arguments {

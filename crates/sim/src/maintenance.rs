@@ -1,4 +1,5 @@
-//! Chores, snapshots in slices, and fresh servers on a copy of the disk that must show the same.
+//! Maintenance, snapshots in slices, and fresh servers on a copy of the disk that must show the
+//! same.
 
 use baton::compaction::CompactionJob;
 use baton_core::storage::Entry;
@@ -108,7 +109,7 @@ impl World {
         }
     }
 
-    /// Workspaces become idle, and are looked after.
+    /// Workspaces become idle, and are maintained.
     pub(crate) fn idle(&mut self) -> Audit {
         let idle = self.plan.options.idle.as_millis();
         self.pass_time(u64::try_from(idle).unwrap_or(u64::MAX).min(120_000));

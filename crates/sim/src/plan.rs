@@ -1,7 +1,7 @@
-//! What a seed decides before the first step: the agents, the sizes and the possible faults.
+//! The decisions of a seed before the first step: the agents, the sizes and the possible faults.
 //!
-//! Swarm testing: each seed leaves some kinds of agents and some faults out and favours others, so
-//! that the seeds together go to more places than one fair mixture would.
+//! Swarm testing: each seed omits some kinds of agents and some faults and favours others, so that
+//! all seeds together cover more than one fair mixture would.
 
 use std::time::Duration;
 
@@ -15,13 +15,13 @@ use crate::rng::Rng;
 pub enum Kind {
     /// Reads, then writes what it read if no other agent was faster.
     Diligent,
-    /// Writes on the ground of what it read long ago.
+    /// Writes based on what it read long ago.
     Slow,
     /// Has sessions and ephemeral entries, and stops between any two steps.
     Crashing,
-    /// Repeats its requests under the same key, sometimes with another body.
+    /// Repeats its requests with the same key, sometimes with another body.
     Duplicating,
-    /// Goes on with the token of a session that has been replaced.
+    /// Continues with the token of a session that has been replaced.
     Zombie,
     /// Creates, configures and deletes namespaces, and moves entries between them.
     Mover,
@@ -29,7 +29,7 @@ pub enum Kind {
     Transactor,
     /// Reads the present and the past.
     Reader,
-    /// Changes how much of the past is kept.
+    /// Changes how much history is kept.
     Historian,
     /// Acquires contended locks, waits for them, and writes with their tokens.
     Locker,
@@ -63,7 +63,7 @@ const KINDS: [Kind; 15] = [
     Kind::Talker,
 ];
 
-/// Those who need others of their kind.
+/// The kinds that need others of their kind.
 const HOLDING: [Kind; 10] = [
     Kind::Locker,
     Kind::Sharer,
@@ -82,13 +82,13 @@ const HOLDING: [Kind; 10] = [
 pub enum Step {
     /// An agent acts.
     Act,
-    /// A watcher begins, or looks into its queue.
+    /// A watcher starts, or polls its queue.
     Watch,
     /// The open group is written.
     Flush,
-    /// Time causes what is due.
+    /// Due deadlines take effect.
     Expire,
-    /// The most urgent chore is done.
+    /// The most urgent maintenance task runs.
     Keep,
     /// A snapshot starts, or continues by one chunk.
     Capture,
@@ -100,17 +100,17 @@ pub enum Step {
     Idle,
     /// The process ends at once; the disk and its cache stay.
     Kill,
-    /// The process ends in good order.
+    /// The process shuts down cleanly.
     Close,
     /// The power is cut now.
     PowerCut,
-    /// The power will be cut within one of the next operations of the disk.
+    /// The power will be cut during one of the next disk operations.
     PowerCutSoon,
-    /// One of the next operations of the disk fails.
+    /// One of the next disk operations fails.
     FailSoon,
-    /// The disk gets full, or is freed.
+    /// The disk becomes full, or is freed.
     Fill,
-    /// A bit rots on a copy of the disk.
+    /// A bit is flipped on a copy of the disk.
     FlipBit,
     /// A fresh server on a copy of the disk must show the same.
     Compare,
@@ -136,11 +136,11 @@ pub struct Plan {
     pub keys: u64,
     /// The maximum size of a value in bytes.
     pub value_bytes_max: u64,
-    /// The engine's settings.
+    /// The options of the engine.
     pub options: Options,
     /// The size of a segment of the log.
     pub segment_bytes: u64,
-    /// Whether the log writes past the cache.
+    /// Whether the log bypasses the page cache.
     pub direct: bool,
     /// Whether a failed sync leaves lost bytes in the cache.
     pub cache_lies: bool,
@@ -157,7 +157,7 @@ impl Plan {
         let workspaces = workspaces.map(|name| WorkspaceName::parse(name).expect("a good name"));
         let favoured: Vec<Kind> = KINDS.into_iter().filter(|_| !rng.once_in(4)).collect();
         let favoured = if favoured.is_empty() { KINDS.to_vec() } else { favoured };
-        // Half of all worlds are about what can be held: nothing happens there without a crowd.
+        // Half of all worlds are about locks and tasks, which need several agents in one workspace.
         let held = *rng.pick(&HOLDING);
         let enough = if held == Kind::Giver { (4, 9) } else { (2, 5) };
         let crowd = if rng.once_in(2) { rng.between(enough.0, enough.1) } else { 0 };
@@ -198,8 +198,8 @@ impl Plan {
         }
     }
 
-    /// One of the workspaces. The first are livelier than the last, so that there is a crowd
-    /// somewhere and a quiet place elsewhere.
+    /// One of the workspaces. The first are busier than the last, so that there is contention in
+    /// some and little activity in others.
     pub fn somewhere(&self, rng: &mut Rng) -> WorkspaceName {
         let length = self.workspaces.len();
         let index = rng.index(length).min(rng.index(length));

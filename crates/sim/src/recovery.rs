@@ -21,7 +21,7 @@ const READ_BYTES: usize = 1 << 20;
 const BATCHES_BYTES: usize = 1 << 16;
 
 impl World {
-    /// Demands that the server, which has just started, has everything.
+    /// Checks that the server, which has just started, has everything.
     pub(crate) fn recover(&mut self, unknown: Option<Vec<u8>>) -> Audit {
         // What was in flight was decided by the previous server.
         self.recover_log(unknown)?;
@@ -120,7 +120,7 @@ impl World {
         };
         match held.open(u64::MAX).map(|answer| answer.reply) {
             Ok(Reply::State(state::Reply::Entries(mut page))) => {
-                // Giving up changes no entry.
+                // Ending a wait changes no entry.
                 page.revision = Revision(head);
                 self.auditor.ledger(workspace).pictured(&everything, &page, head)
             }
@@ -187,8 +187,8 @@ pub(crate) fn lost_by_corruption(
     Ok(Ok(lost))
 }
 
-/// The newest revision of a workspace that is archived. A batch is archived only when it is
-/// durable, so it stays whatever becomes of the record that it came from.
+/// The newest archived revision of a workspace. A batch is archived only when it is durable, so it
+/// stays whatever happens to the record that it came from.
 pub(crate) fn archived(fresh: &Server, workspace: &WorkspaceName) -> Result<u64, Error> {
     let names = fresh.log.list_blobs(&files::folder(workspace))?;
     let newest = names.iter().filter_map(|name| match File::parse(name)?.1 {
@@ -199,7 +199,7 @@ pub(crate) fn archived(fresh: &Server, workspace: &WorkspaceName) -> Result<u64,
     Ok(newest.max().unwrap_or(0))
 }
 
-/// The revision that a server shows for a loaded workspace, and the group it rests on.
+/// The revision that a server shows for a loaded workspace, and the group that it depends on.
 fn revision_of(server: &Server, workspace: &WorkspaceName) -> Audit<(u64, u64)> {
     let query = workspace::Query::Get.into();
     let Some(held) = server.shard.ask(workspace, &query, None).answer() else {

@@ -1,4 +1,4 @@
-//! Requests and questions, from asking to the answer.
+//! Requests and queries, from the call to the answer.
 //!
 //! The driver does what the engine's own callers do: it loads a workspace on first use, waits for a
 //! group that is full, and opens an answer only when its group is durable. It also reads the
@@ -73,7 +73,7 @@ impl RequestState {
         }
     }
 
-    /// The call that waits, if its caller is there.
+    /// The waiting call, if its caller is connected.
     fn call(&self) -> Option<&Arc<Waiter>> {
         match self {
             Self::Queued { call, is_gone: false, .. } | Self::Call { call, .. } => Some(call),
@@ -83,7 +83,7 @@ impl RequestState {
 }
 
 impl World {
-    /// An agent does what it does next.
+    /// An agent performs its next action.
     pub(crate) fn act(&mut self) -> Audit {
         let number = self.rng.index(self.agents.len());
         if self.agents[number].waiting > 0 && self.rng.once_in(12) {
@@ -96,14 +96,14 @@ impl World {
         }
     }
 
-    /// An agent makes calls for reactions.
+    /// An agent makes webhook calls.
     pub(crate) fn call(&mut self) -> Audit {
         let number = self.rng.index(self.agents.len());
         let action = self.agents[number].call(&mut self.rng);
         self.perform(number, action)
     }
 
-    /// An agent does this.
+    /// An agent performs this action.
     pub(crate) fn perform(&mut self, number: usize, action: Action) -> Audit {
         let agent = &self.agents[number];
         let (id, workspace) = (agent.id.clone(), agent.home.clone());
@@ -194,7 +194,7 @@ impl World {
         }
     }
 
-    /// Opens every answer whose fate is known. Answers with the revisions that were claimed.
+    /// Opens every answer whose outcome is known. Returns the revisions that were claimed.
     pub(crate) fn resolve(&mut self) -> Audit<BTreeSet<(WorkspaceName, u64)>> {
         let mut claimed = BTreeSet::new();
         let mut index = 0;

@@ -37,7 +37,7 @@ impl Rng {
         least + self.below(most - least + 1)
     }
 
-    /// True once in so many times.
+    /// True once in this many times.
     pub fn once_in(&mut self, times: u64) -> bool {
         self.below(times) == 0
     }
@@ -47,7 +47,7 @@ impl Rng {
         &choices[self.index(choices.len())]
     }
 
-    /// A place in a list of this length.
+    /// An index in a list of this length.
     pub fn index(&mut self, length: usize) -> usize {
         usize::try_from(self.below(length as u64)).expect("it is below a length")
     }

@@ -1,8 +1,8 @@
-//! A tap on the log: passes everything through and remembers what was appended.
+//! A tap on the log: passes everything through and records what was appended.
 //!
 //! The auditor must know what the log has acknowledged without asking the engine, and without
-//! reading from a disk that may have just been switched off. It must also know which bytes were on
-//! their way when an append failed: after a restart the log holds all of them, or none.
+//! reading from a disk that may have just been switched off. It must also know which bytes were in
+//! flight when an append failed: after a restart the log contains all of them, or none.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -60,7 +60,8 @@ impl Log for TappedLog {
         let mut records = self.records();
         match &appended {
             Ok(_) => records.acknowledged.push(body.to_vec()),
-            // Later appends fail too and write nothing: only the first one's outcome is open.
+            // Later appends fail too and write nothing: only the outcome of the first one is
+            // unknown.
             Err(AppendError::Failed(_)) if records.unknown.is_none() => {
                 records.unknown = Some(body.to_vec());
             }

@@ -3,10 +3,10 @@
 //! The digest covers every step, every answer and every durable byte. Two runs of one seed must
 //! agree on it; if they do not, something in Baton or in here depends on more than the seed.
 
-/// Hears one line of the story.
+/// Receives one line of the trace.
 pub type Listener = fn(&str);
 
-/// Tells the story of one seed.
+/// The trace of one seed.
 pub struct Trace {
     listener: Option<Listener>,
     digest: u64,
@@ -32,14 +32,14 @@ impl Trace {
         }
     }
 
-    /// Sums up something that must be the same in every run of the seed.
+    /// Adds bytes that must be the same in every run of the seed to the digest.
     pub fn sum(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.digest = (self.digest ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         }
     }
 
-    /// Sums up numbers.
+    /// Adds numbers to the digest.
     pub fn sum_numbers(&mut self, numbers: &[u64]) {
         for number in numbers {
             self.sum(&number.to_le_bytes());

@@ -43,7 +43,7 @@ pub(crate) struct Running {
     pub(crate) lost_namespace: bool,
 }
 
-/// Everything there is.
+/// A world.
 pub(crate) struct World {
     pub(crate) plan: Plan,
     pub(crate) rng: Rng,
@@ -100,7 +100,7 @@ impl World {
         }
     }
 
-    /// Lives through all steps, then lets everything settle.
+    /// Runs all steps, then waits until nothing is pending.
     pub(crate) fn run(&mut self) -> Audit {
         for workspace in &self.plan.workspaces {
             self.auditor.ledger(workspace);
@@ -178,8 +178,8 @@ impl World {
         if self.disk.is_stopped() {
             self.coverage.met("fault: power cut within a step");
             self.trace.tell(|| "that was cut short".to_owned());
-            // Only a power cut decides what became of the operation that was cut short: a disk that
-            // went on would bring back later what it had not shown when it was read.
+            // Only a power cut determines the outcome of the interrupted operation: a disk that
+            // continued would later show what it had not shown when it was read.
             return self.restart_after_power_cut();
         }
         if self.server().shard.watermark().stopped().is_some() {
@@ -194,7 +194,7 @@ impl World {
         Ok(())
     }
 
-    /// The auditor learns what has become durable, and then judges what was answered.
+    /// The auditor receives what has become durable, and then checks the answers.
     pub(crate) fn absorb(&mut self) -> Audit {
         let mut fresh = Vec::new();
         for body in self.server().log.take_acknowledged() {
@@ -262,7 +262,7 @@ impl World {
         self.trace.tell(|| format!("{milliseconds} ms pass, it is {now}"));
     }
 
-    /// Writes what was gathered; false if it was lost.
+    /// Writes the open group; false if it was lost.
     pub(crate) fn flush(&mut self) -> Audit<bool> {
         let flushed = self.server().shard.flush();
         self.notice_loss()?;
@@ -287,7 +287,7 @@ impl World {
         Ok(())
     }
 
-    /// Puts a workspace into memory; false if the disk would not let it.
+    /// Loads a workspace; false if the disk failed.
     pub(crate) fn load(&mut self, workspace: &WorkspaceName) -> Audit<bool> {
         match self.server().shard.load(workspace) {
             Ok(()) => {
@@ -301,7 +301,7 @@ impl World {
         }
     }
 
-    /// Errors are fine if the disk was made to fail; anything else is a broken promise.
+    /// Errors are allowed if the disk was made to fail; anything else is a breach.
     pub(crate) fn excuse(&mut self, what: &str, error: &Error) -> Audit {
         demand!(is_excused(error), "{what} failed although the disk is well: {error}");
         self.trace.tell(|| format!("{what} failed: {error}"));
@@ -324,7 +324,7 @@ impl World {
     }
 }
 
-/// Whether an error is the work of the faulty disk.
+/// Whether an error was caused by the faulty disk.
 pub(crate) fn is_excused(error: &Error) -> bool {
     let made = [
         "input/output error at operation",
@@ -344,7 +344,7 @@ pub(crate) fn is_excused(error: &Error) -> bool {
     kind && made.iter().any(|made| text.contains(made))
 }
 
-/// A breach in plain words.
+/// A breach in words.
 pub(crate) fn broken(words: impl Into<String>) -> Breach {
     Breach(words.into())
 }

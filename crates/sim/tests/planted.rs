@@ -1,7 +1,7 @@
-//! Proof that the simulator bites: bugs planted on purpose, each found within a few hundred seeds.
+//! Proof that the simulator works: bugs planted on purpose, each found within a few hundred seeds.
 //!
-//! A run that finds nothing means something only because these are found. Needs the feature
-//! `planted`; without it the bugs are not compiled.
+//! A run without findings is meaningful only because these are found. Needs the feature `planted`;
+//! without it the bugs are not compiled.
 #![cfg(feature = "planted")]
 
 use baton_sim::simulate;
@@ -111,7 +111,7 @@ fn plant(name: Option<&'static str>) {
     baton_log::planted::set(name);
 }
 
-/// The first seed that finds something, and what.
+/// The first seed with a breach, and the breach.
 fn first_breach(seeds: u64) -> Option<(u64, String)> {
     (1..=seeds).find_map(|seed| simulate(seed, None, None).breach.map(|breach| (seed, breach)))
 }

@@ -2,7 +2,7 @@
 
 use baton_sim::simulate;
 
-/// Enough to notice that something is badly wrong, few enough to run always.
+/// Enough to detect serious errors, few enough to run always.
 const SEEDS: u64 = 20;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Who may do what: one question, asked of every call at every door.
+//! Access control: one check for every call on every interface.
 //!
 //! ```text
 //!   token ──▶ Grant { role, workspaces, namespaces, agent }
@@ -6,7 +6,7 @@
 //!   call ────────┴──▶ permits? ── the role covers what the call needs        permissions
 //!                              ── the workspace is among the grant's
 //!                              ── every namespace that it touches is, too     scope
-//!                              ── whoever acts is the one it speaks for
+//!                              ── the agent is the one that the grant is for
 //! ```
 //!
 //! | role       | may                                                                    |
@@ -18,16 +18,16 @@
 //!
 //! Invariants:
 //!
-//! 1. Every command and question has a rule: what it needs is a column of its row in the table of
-//!    operations, and what has no row is for nobody outside.
-//! 2. Nothing is filtered. What would show more than a grant sees is refused as a whole, since an
-//!    answer with silent gaps is taken for the truth.
+//! 1. Every command and query has a rule: the permission it needs is a column of its row in the
+//!    table of operations, and what has no row cannot be called from outside.
+//! 2. Results are not filtered. A call that would show more than its grant allows is refused as a
+//!    whole, since a result with silent gaps would be taken for complete.
 //! 3. A transaction is permitted if each of its commands and preconditions is.
-//! 4. A grant that is limited to namespaces may not leave anything behind that acts later with more
-//!    than that: reactions are refused to it.
+//! 4. A grant that is limited to namespaces must not create anything that acts later with more
+//!    permissions: it cannot add reactions.
 //!
-//! Deliberately absent: rules about single keys, and denials. A grant says what is permitted, and
-//! the rest is not.
+//! Deliberately absent: rules about single keys, and denials. A grant lists what is permitted;
+//! everything else is not.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -44,10 +44,10 @@ mod tests;
 pub use permissions::{Action, Permission, permission};
 use scope::{Scope, scope};
 
-/// The workspace in which tokens are kept: no door leads into it.
+/// The workspace in which tokens are stored. No call can access it.
 pub const CLOSED: &str = "baton.access";
 
-/// Whether a call leads into the closed workspace, from inside or from elsewhere.
+/// Whether a call accesses the closed workspace, directly or as the target of a fork.
 pub fn is_closed(workspace: &WorkspaceName, call: &Call) -> bool {
     workspace.as_str() == CLOSED
         || permissions::made(call).is_some_and(|made| made.as_str() == CLOSED)
@@ -69,7 +69,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// All of them, the least first.
+    /// All roles, least privileged first.
     pub const ALL: [Self; 4] = [Self::Reader, Self::Worker, Self::Operator, Self::Admin];
 
     /// Its name.
@@ -82,7 +82,7 @@ impl Role {
         }
     }
 
-    /// Whether it covers a need.
+    /// Whether it includes a permission.
     pub fn covers(self, permission: Permission) -> bool {
         self >= match permission {
             Permission::Read => Self::Reader,
@@ -112,16 +112,16 @@ pub struct Grant {
 }
 
 crate::refusals! {
-    /// Why something is not permitted. Serialized, it is its facts.
+    /// Why something is not permitted. Serializes as its facts.
     #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
     #[serde(untagged)]
     pub enum Denied {
         /// The token's role does not allow the request.
         #[error("the token's role is `{role}`; this needs a role that may {}", .needs.words())]
         Role {
-            /// What the token has.
+            /// The role of the grant.
             role: &'static str,
-            /// What is needed.
+            /// The required permission.
             needs: Permission,
         } => {
             code: "access.role",
@@ -173,9 +173,9 @@ crate::refusals! {
         /// The token belongs to one agent, and the request acts as another.
         #[error("the token belongs to agent `{speaks_for}`, not to `{acts}`")]
         Agent {
-            /// Whom it speaks for.
+            /// The agent of the grant.
             speaks_for: AgentId,
-            /// Who was to act.
+            /// The acting agent.
             acts: AgentId,
         } => {
             code: "access.agent",
@@ -187,7 +187,7 @@ crate::refusals! {
 }
 
 impl Grant {
-    /// All of it, for anybody.
+    /// A grant without limits.
     pub fn admin() -> Self {
         Self { role: Role::Admin, workspaces: Vec::new(), namespaces: Vec::new(), agent: None }
     }
@@ -222,7 +222,7 @@ impl Grant {
         }
     }
 
-    /// Whether an action that is no call, such as an upload, is permitted.
+    /// Whether an action that is not a call, such as an upload, is permitted.
     pub fn permits_action(
         &self,
         workspace: &WorkspaceName,
@@ -236,8 +236,8 @@ impl Grant {
         Ok(())
     }
 
-    /// Whether what is of the whole server may be done, such as making tokens and backups: by
-    /// somebody who is limited to nothing, since a token may be for anything, and a backup is of
+    /// Whether an action on the whole server is permitted, such as creating tokens and backups. It
+    /// needs a grant without limits, since a token may allow anything and a backup contains
     /// everything.
     pub fn permits_server(&self, needs: Permission) -> Result<(), Denied> {
         if !self.role.covers(needs) {

@@ -1,5 +1,5 @@
-//! What each call needs: what its operation declares. A transaction needs the most that one of its
-//! commands needs.
+//! The permission that each call needs, as its operation declares. A transaction needs the highest
+//! permission of its commands.
 
 use serde::Serialize;
 
@@ -12,18 +12,18 @@ use crate::workspace;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Permission {
-    /// To see.
+    /// To read.
     Read,
-    /// To take part.
+    /// To take part in work.
     Work,
-    /// To decide how work is done.
+    /// To define how work is done.
     SetUp,
-    /// To reach beyond the workspace.
+    /// To act beyond the workspace.
     Administer,
 }
 
 impl Permission {
-    /// As the end of a sentence about what a role may.
+    /// As the end of a sentence about a role.
     pub(super) fn words(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -41,22 +41,22 @@ impl Permission {
 /// An action at an endpoint that is not a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Bytes come in.
+    /// Upload an artifact.
     PutArtifact,
-    /// Bytes go out.
+    /// Download an artifact.
     ReadArtifact,
-    /// A value is hidden.
+    /// Store a secret.
     PutSecret,
-    /// A value is shown.
+    /// Read the value of a secret.
     RevealSecret,
-    /// All of a workspace goes out.
+    /// Export a workspace.
     Export,
-    /// All of a workspace comes in.
+    /// Import a workspace.
     Import,
 }
 
 impl Action {
-    /// All of them.
+    /// All actions.
     pub const ALL: [Self; 6] = [
         Self::PutArtifact,
         Self::ReadArtifact,
@@ -66,7 +66,7 @@ impl Action {
         Self::Import,
     ];
 
-    /// What it is called.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::PutArtifact => "artifact.put",
@@ -78,18 +78,18 @@ impl Action {
         }
     }
 
-    /// What it needs.
+    /// The permission that it needs.
     pub fn permission(self) -> Permission {
         match self {
             Self::ReadArtifact => Permission::Read,
-            // Whoever only looks is not told secrets.
+            // Reading alone does not include secrets.
             Self::PutArtifact | Self::PutSecret | Self::RevealSecret => Permission::Work,
             Self::Export | Self::Import => Permission::Administer,
         }
     }
 
-    /// Whether it shows every namespace. Artifacts and secrets are in none, and named by ids that
-    /// cannot be guessed.
+    /// Whether it gives access to every namespace. Artifacts and secrets are in none, and have ids
+    /// that cannot be guessed.
     pub(super) fn sees_all(self) -> bool {
         match self {
             Self::Export | Self::Import => true,
@@ -98,7 +98,7 @@ impl Action {
     }
 }
 
-/// What a call needs.
+/// The permission that a call needs.
 pub fn permission(call: &Call) -> Permission {
     match call {
         Call::Command(command) => of_command(command),
@@ -118,7 +118,7 @@ fn of_mutation(mutation: &Mutation) -> Permission {
     }
 }
 
-/// What has no row is not for anybody outside.
+/// A command without a row cannot be called from outside.
 fn of_command(command: &Command) -> Permission {
     command.operation().map_or(Permission::Administer, |operation| operation.needs)
 }
@@ -127,7 +127,7 @@ fn of_query(query: &Query) -> Permission {
     query.operation().map_or(Permission::Administer, |operation| operation.needs)
 }
 
-/// Whether a call tells of other workspaces, or makes one.
+/// Whether a call lists or creates other workspaces.
 pub(super) fn reaches_workspaces(call: &Call) -> bool {
     match call {
         Call::Query(Query::Workspace(
@@ -142,7 +142,7 @@ pub(super) fn reaches_workspaces(call: &Call) -> bool {
     }
 }
 
-/// The workspace that a call makes.
+/// The workspace that a call creates.
 pub(super) fn made(call: &Call) -> Option<&WorkspaceName> {
     match call {
         Call::Query(Query::Workspace(workspace::Query::Fork { to, .. })) => Some(to),
@@ -155,7 +155,7 @@ pub(super) fn made(call: &Call) -> Option<&WorkspaceName> {
     }
 }
 
-/// An agent that a call names as the one that acts or is served, if it is such a one.
+/// An agent that a call names as its actor or beneficiary, if it satisfies the predicate.
 pub(super) fn named(call: &Call, such: impl Fn(&AgentId) -> bool) -> Option<&AgentId> {
     let commands = match call {
         Call::Command(command) | Call::Transaction(Mutation::Command(command)) => {

@@ -1,4 +1,4 @@
-//! Which namespaces a call touches, or would show something of.
+//! The namespaces that a call accesses.
 
 use crate::command::{Command, Mutation, Query};
 use crate::handoff::Selected;
@@ -8,18 +8,18 @@ use crate::transaction::Precondition;
 use crate::wire::Call;
 use crate::{contracts, handoff, namespace, state, workspace};
 
-/// How subjects of shared state begin.
+/// The prefix of subjects of shared state.
 const STATE: &str = "state/";
-/// How subjects begin whose events show something of shared state: namespaces tell of their rules,
-/// receipts hold what was answered.
+/// The prefixes of subjects whose events reveal shared state: events of namespaces contain rules,
+/// and receipts contain replies.
 const TELLING: [&str; 3] = [STATE, "namespaces/", "receipts/"];
 
 /// The namespaces of shared state that a call touches.
 #[derive(Debug, PartialEq)]
 pub(super) enum Scope {
-    /// These namespaces, and nothing of others.
+    /// Only these namespaces.
     These(Vec<NamespaceName>),
-    /// Whatever there is, or nobody can say before it happens.
+    /// All namespaces, or it cannot be known in advance.
     All,
 }
 
@@ -45,7 +45,7 @@ impl Scope {
     }
 }
 
-/// What a call touches.
+/// The namespaces that a call accesses.
 pub(super) fn scope(call: &Call) -> Scope {
     match call {
         Call::Command(command) | Call::Transaction(Mutation::Command(command)) => {
@@ -62,8 +62,8 @@ pub(super) fn scope(call: &Call) -> Scope {
     }
 }
 
-/// A pattern that names one namespace shows that one. Which namespaces a wildcard stands for is not
-/// worked out: what may mean several reaches too far.
+/// A pattern with one literal namespace accesses that one. A pattern whose namespace has a wildcard
+/// counts as accessing all.
 fn of_pattern(pattern: &Pattern) -> Scope {
     if !TELLING.into_iter().any(|beginning| pattern.reaches(beginning)) {
         return Scope::NOTHING;
@@ -91,7 +91,7 @@ fn of_command(command: &Command) -> Scope {
         Command::State(command) => of_state(command),
         Command::Namespace(command) => Scope::one(command.name()),
         Command::Handoff(command) => of_handoff(command),
-        // It runs commands later, and whose they are is forgotten by then.
+        // It executes commands later, without the limits of this grant.
         Command::Reaction(_) => Scope::All,
         // No other primitive reads or writes shared state for its caller.
         _ => Scope::NOTHING,
@@ -119,7 +119,7 @@ fn of_handoff(command: &handoff::Command) -> Scope {
             let namespaces = offer.keys.iter().map(namespace);
             Scope::These(namespaces.map(|it| it.expect("it was checked before")).collect())
         }
-        // What was selected for it was seen by whoever offered it.
+        // The giver had access to the keys that it selected.
         handoff::Command::Receive { .. }
         | handoff::Command::Accept(_)
         | handoff::Command::Reject { .. }
@@ -151,7 +151,7 @@ fn of_query(query: &Query) -> Scope {
             contracts::Query::Show { .. } => Scope::All,
             contracts::Query::Check { namespace, .. } => Scope::one_or_all(namespace.as_ref()),
         },
-        // Both tell of whatever happened, or of whatever may matter.
+        // Both may show any event or entry.
         Query::UserEvent(_) | Query::Context(_) => Scope::All,
         Query::Workspace(query) => match query {
             workspace::Query::Get | workspace::Query::List { .. } => Scope::NOTHING,

@@ -1,4 +1,4 @@
-//! Tables of who may what.
+//! Tables of permissions.
 
 use super::*;
 use crate::wire::Frame;
@@ -58,7 +58,7 @@ fn a_token_is_for_its_workspaces() {
     let of = |names: &[&str]| Grant { workspaces: patterns(names), ..grant(Role::Admin) };
     assert_eq!(code(&of(&["team-*"]), &call(SET)), "yes");
     assert_eq!(code(&of(&["other", "team-b"]), &call(SET)), "access.workspace");
-    // What there is besides, and what would be there besides, is none of its business.
+    // Existing and new workspaces outside the grant are not accessible.
     for text in [r#""workspace.list""#, FORK] {
         assert_eq!(code(&of(&["team-*"]), &call(text)), "access.workspace", "{text}");
     }
@@ -127,7 +127,7 @@ fn a_token_speaks_for_its_agent() {
     assert_eq!(as_bob.map_err(|denied| denied.code()), Err("access.agent"));
     let beat = call(r#""agent.leave","agent":"bob""#);
     assert_eq!(code(&of_ada(Role::Worker), &beat), "access.agent");
-    // Whoever sets up how work is done may send somebody home.
+    // An operator may end the session of another agent.
     assert_eq!(code(&of_ada(Role::Operator), &beat), "yes");
 }
 

@@ -1,40 +1,41 @@
-//! Context for a model: what an agent should know for a task, in one text of bounded length.
+//! Context for a model: what an agent needs to know for a task, in one text of bounded length.
 //!
 //! ```text
-//!   what is there ──gather──▶ items, by rank ──fit──▶ sections ──▶ text, and what was left out
+//!   current state ──gather──▶ items, by rank ──fit──▶ sections ──▶ text, and what was omitted
 //! ```
 //!
 //! | rank | section | what |
 //! |---|---|---|
-//! | 1 | `task` | what is to be done, how far it is, why the last try failed |
-//! | 2 | `handoffs` | the latest hand-off: what was done, what is left, what came along |
-//! | 3 | `checkpoint` | where the work was saved last |
+//! | 1 | `task` | the definition, the progress, the error of the last attempt |
+//! | 2 | `handoffs` | the latest hand-off: completed work, remaining work, context |
+//! | 3 | `checkpoint` | the latest checkpoint |
 //! | 4 | `entries` | keys that a hand-off handed over or a stage of a pipeline reads |
 //! | 5 | `entries` | keys that the description or definition mentions, as `namespace/key` |
 //! | 6 | `mail` | messages that the agent has not acknowledged, oldest first |
 //! | 7 | `handoffs` | earlier hand-offs of the task, latest first |
-//! | 8 | `entries` | what those wrote last through whose hands the task went, latest first |
-//! | 9 | `others` | who else takes part, and what each is doing |
-//! | 10 | `entries` | what changed last in `shared`, latest first |
+//! | 8 | `entries` | the last writes of agents that held the task, latest first |
+//! | 9 | `others` | the other agents, and their tasks |
+//! | 10 | `entries` | the last changes in `shared`, latest first |
 //!
-//! Items are taken by rank, each whole or not at all; one that does not fit is named among what was
-//! left out, and smaller ones after it may still fit. Sections stand in the order of the table,
-//! mail before what others are doing.
+//! Items are taken by rank, each completely or not at all; one that does not fit is listed as
+//! omitted, and smaller ones after it may still fit. Sections appear in the order of the table,
+//! with mail before the other agents.
 //!
-//! **How tokens are counted:** the bytes of the text divided by four, rounded up. Models differ;
-//! this rule is the same for all of them, and on the safe side for most languages and for JSON.
+//! **Counting tokens:** the size of the text in bytes divided by four, rounded up. Models differ;
+//! this rule is the same for all of them, and errs on the safe side for most languages and for
+//! JSON.
 //!
 //! Invariants:
 //!
 //! 1. The same space gives the same text, to the byte.
 //! 2. The text is never longer than the budget.
-//! 3. Whatever agents wrote stands between fences that it cannot end, and is announced as data.
-//!    Names stand between backticks, and have none in them.
-//! 4. Looking for it is bounded, however much there is.
-//! 5. A secret is named by its reference, as everywhere else: its value is not in the space.
+//! 3. Text written by agents is between fences that it cannot close, and is announced as data.
+//!    Names are in backticks, and contain none.
+//! 4. The search for items is bounded, whatever the size of the workspace.
+//! 5. A secret appears as its reference, as everywhere else: its value is not in the space.
 //!
-//! Deliberately absent: a summary of anything, which is for a model to make; and similarity of
-//! meaning. What is relevant is known from facts that are there.
+//! Deliberately absent: summaries, which a model can write; and semantic similarity. Relevance
+//! follows from recorded facts.
 
 mod layout;
 pub(crate) mod operations;

@@ -1,4 +1,4 @@
-//! Gathering: what is relevant, from facts that are there.
+//! Selects the items of a context from recorded facts.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -56,9 +56,9 @@ struct Selection<'a> {
     agent: &'a AgentId,
     items: Vec<Item>,
     left_out: Vec<LeftOut>,
-    /// Keys that are in it already.
+    /// Keys that were added already.
     seen: BTreeSet<String>,
-    /// How many entries were looked at.
+    /// The number of examined entries.
     examined: usize,
 }
 
@@ -193,7 +193,7 @@ impl Selection<'_> {
         }
     }
 
-    /// Whether one more entry may be looked at; if not, that is told, once.
+    /// Whether another entry may be examined. When the limit is reached, that is reported once.
     fn examine(&mut self, what: &str) -> bool {
         self.examined += 1;
         if self.examined == limits::CONTEXT_ENTRIES_MAX + 1 {
@@ -203,8 +203,8 @@ impl Selection<'_> {
         self.examined <= limits::CONTEXT_ENTRIES_MAX
     }
 
-    /// Keys that are mentioned, as `namespace/key`: words of the description and of texts in the
-    /// definition, without what surrounds them.
+    /// Keys that are mentioned as `namespace/key`: words of the description and of texts in the
+    /// definition, without surrounding punctuation.
     fn mentioned(&mut self, task: &Task) {
         let definition = task.definition.as_ref().map_or("", Json::as_str);
         let texts = [task.description.as_deref().unwrap_or_default(), definition];
@@ -239,7 +239,7 @@ impl Selection<'_> {
         }
     }
 
-    /// A key by its name; if it is not there, that may be worth telling.
+    /// A key by its name. If it is missing and was expected, that is reported.
     fn key(&mut self, name: &str, is_expected: bool) {
         let Ok(place) = KeyName::parse(name) else { return };
         if self.seen.contains(name) {
@@ -272,7 +272,7 @@ impl Selection<'_> {
         self.push("entries", format!("entry {name}"), text);
     }
 
-    /// What those wrote last through whose hands the task went, in `shared` and in what is theirs.
+    /// The last writes of agents that held the task, in `shared` and in their own namespaces.
     fn written_by(&mut self, task: &Task, moved: &[&Handoff]) {
         let mut hands: BTreeSet<&AgentId> = moved.iter().map(|handoff| &handoff.from).collect();
         hands.extend(moved.iter().filter_map(|handoff| handoff.receiver.as_ref()));
@@ -287,7 +287,7 @@ impl Selection<'_> {
         }
     }
 
-    /// What changed last in `shared`.
+    /// The last changes in `shared`.
     fn recent(&mut self) {
         let places = BTreeSet::from([NamespaceName::shared()]);
         let newest = self.newest(&places, |_| true);
@@ -296,7 +296,7 @@ impl Selection<'_> {
         }
     }
 
-    /// The entries of some namespaces that changed last, the latest first.
+    /// The entries of these namespaces that changed last, latest first.
     fn newest(
         &mut self,
         places: &BTreeSet<NamespaceName>,

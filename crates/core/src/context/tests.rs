@@ -1,4 +1,4 @@
-//! Contexts: what is in them, in which order, and that nobody breaks out.
+//! Contexts: their contents, their order, and that agents cannot break out of fences.
 
 use super::layout::{fenced, named};
 use super::{Build, Context, Reply, Why};
@@ -21,7 +21,8 @@ fn asked(world: &World, agent: &str, task: Option<&str>, token_budget: Option<u6
     }
 }
 
-/// A task that went from ada to bob, with a plan, a checkpoint and somebody else at work.
+/// A task that was handed over from ada to bob, with a plan, a checkpoint and another agent at
+/// work.
 fn fleet() -> World {
     let mut world = check(&[]);
     for (time, agent, step) in [

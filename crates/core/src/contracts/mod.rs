@@ -1,25 +1,24 @@
-//! Contracts: keys that one writes and another reads are an interface.
+//! Contracts: keys that one agent writes and another reads are an interface.
 //!
-//! Nobody has to declare one. Who depends on what is known from facts that are there:
+//! Contracts are not declared. They are derived from recorded facts:
 //!
-//! | fact | says |
+//! | fact | shows |
 //! |---|---|
-//! | an entry | who wrote it last |
-//! | the receipt of a hand-off | who got which key, at which version, and of what kind |
-//! | `required_keys` of a rule | whoever the rule is about depends on them |
-//! | `reads` and `writes` of a stage | what it means to read and to write |
-//! | `output_keys` of a hand-off | what its giver has written |
+//! | an entry | its last writer |
+//! | the receipt of a hand-off | who received which key, in which version and of which type |
+//! | `required_keys` of a rule | the agents that the rule applies to depend on them |
+//! | `reads` and `writes` of a stage | the keys it is meant to read and write |
+//! | `output_keys` of a hand-off | the keys that its giver has written |
 //!
-//! Keys are named `namespace/key`. A key that moved with a hand-off is looked for where it went: in
-//! the receiver's own namespace.
+//! Keys are named `namespace/key`. A key that moved with a hand-off is looked up in the namespace
+//! of the receiver.
 //!
 //! Invariants:
 //!
-//! 1. Questions only: nothing is kept, nothing changes, and the answer is about one revision.
-//! 2. What would take too long is refused with the limit, never answered in part.
+//! 1. Only queries: nothing is stored or changed, and the answer is about one revision.
+//! 2. A query that would take too long is refused with the limit, never answered partially.
 //!
-//! Deliberately absent: guesses about who reads what without leaving a fact. A `state.get` leaves
-//! none.
+//! Deliberately absent: guesses about reads that are not recorded. A `state.get` is not recorded.
 
 pub(crate) mod operations;
 mod problems;
@@ -177,7 +176,7 @@ pub enum Reply {
 }
 
 crate::refusals! {
-    /// Why a question about contracts was refused.
+    /// Why a query about contracts was refused.
     #[derive(Clone, Debug, PartialEq, Error, Serialize)]
     #[serde(untagged)]
     pub enum Rejection {
@@ -205,9 +204,9 @@ crate::refusals! {
         /// The query would have to examine too much data.
         #[error("more than {max} {what} would have to be examined")]
         TooMuch {
-            /// Of what.
+            /// What is counted.
             what: &'static str,
-            /// How much may be looked at.
+            /// The limit.
             max: usize,
         } => {
             code: "contract.too_much",

@@ -1,4 +1,4 @@
-//! What somebody depends on and is not as it was, or would not be under another schema.
+//! Dependencies that are broken, or would be under another schema.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::names::{Key, NamespaceName};
 use crate::schema::Schema;
 use crate::space::Space;
 
-/// Looks at every key that somebody depends on.
+/// Checks every key that has readers.
 pub fn check(
     space: &Space,
     namespace: Option<&NamespaceName>,
@@ -43,7 +43,7 @@ fn dependants(known: &KeyUsage) -> Vec<String> {
     who.into_iter().map(str::to_owned).collect()
 }
 
-/// Keys that are gone, or of another kind than whoever depends on them got.
+/// Keys that are missing, or have another type than their readers got.
 fn broken(space: &Space, all: &UsageByName) -> Result<Vec<Problem>, Rejection> {
     let mut problems = Vec::new();
     for (key, known) in all.iter().filter(|(_, known)| !known.readers.is_empty()) {
@@ -75,8 +75,8 @@ fn broken(space: &Space, all: &UsageByName) -> Result<Vec<Problem>, Rejection> {
     Ok(problems)
 }
 
-/// The youngest key in the same namespace that may stand for one that is gone: of the same kind, by
-/// whoever gave the old one, and nobody depends on it.
+/// The newest key in the same namespace that may replace a missing one: of the same type, by a
+/// giver of the old one, and without readers.
 fn successor(
     space: &Space,
     key: &str,
@@ -132,7 +132,7 @@ fn under(
     Ok(problems)
 }
 
-/// What the present schema of a key promises and another does not: fields that are required, and
+/// The guarantees of the current schema of a key that another schema lacks: required fields, and
 /// the types of fields.
 fn lost_promises(
     space: &Space,

@@ -1,4 +1,4 @@
-//! What is known of who depends on what. `spec/scenarios/contracts.txt` tells the whole story.
+//! Derived contracts. `spec/scenarios/contracts.txt` has a complete example.
 
 use super::Rejection;
 use crate::limits;

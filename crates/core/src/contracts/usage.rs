@@ -1,4 +1,4 @@
-//! Who writes and who reads which keys.
+//! Writers and readers of keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,31 +14,31 @@ use crate::rule::Check;
 use crate::space::Space;
 use crate::state::Entry;
 
-/// What is known about one key.
+/// The known writers and readers of a key.
 #[derive(Default)]
 pub(super) struct KeyUsage {
     pub(super) readers: Vec<Reader>,
-    /// Who gave it to whoever got it with a hand-off.
+    /// The agents that handed it over.
     pub(super) givers: BTreeSet<AgentId>,
     writers: BTreeSet<String>,
 }
 
-/// What is known, by `namespace/key`.
+/// The usage of keys, by `namespace/key`.
 pub(super) type UsageByName = BTreeMap<String, KeyUsage>;
 
-/// Namespace and key of `namespace/key`, if it can be one.
+/// Splits `namespace/key`; none if it is invalid.
 pub(super) fn split_name(name: &str) -> Option<(NamespaceName, Key)> {
     let (namespace, key) = name.split_once('/')?;
     Some((NamespaceName::parse(namespace).ok()?, Key::parse(key).ok()?))
 }
 
-/// The entry that is there.
+/// The current entry.
 pub(super) fn entry(space: &Space, name: &str) -> Option<Entry> {
     let (namespace, key) = split_name(name)?;
     space.state.entry(&namespace, &key)
 }
 
-/// Counts what is looked at, so that nobody waits for long.
+/// Bounds the work of a query, which blocks other requests.
 struct LookupBudget {
     left: usize,
 }
@@ -52,7 +52,7 @@ impl LookupBudget {
     }
 }
 
-/// Everything that is known about keys of which some text is wanted.
+/// The usage of all keys that satisfy a predicate.
 pub(super) fn gather(
     space: &Space,
     is_wanted: impl Fn(&str) -> bool,
@@ -92,7 +92,7 @@ pub(super) fn gather(
     Ok(all)
 }
 
-/// What the receiver of a hand-off got, and what its giver says to have written.
+/// Adds the keys that the receiver of a hand-off got, and those that its giver has written.
 fn taken(handoff: &Handoff, is_wanted: &impl Fn(&str) -> bool, all: &mut UsageByName) {
     if let (Some(receiver), Some(receipt)) = (&handoff.receiver, &handoff.receipt) {
         for taken in &receipt.keys {
@@ -138,7 +138,7 @@ fn taken(handoff: &Handoff, is_wanted: &impl Fn(&str) -> bool, all: &mut UsageBy
     }
 }
 
-/// The keys that patterns mean: the one that is named, or those that are there.
+/// The keys that patterns select: a literal name, or existing keys that match.
 fn meant(
     space: &Space,
     patterns: &[Pattern],

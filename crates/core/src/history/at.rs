@@ -1,4 +1,4 @@
-//! A moment of the past.
+//! A point in history.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::numbers::Revision;
 use crate::time::Timestamp;
 
-/// A point in history: a revision, or a time that stands for the last revision up to then.
+/// A point in history: a revision, or a time, which selects the last revision up to then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At {
     /// After this revision.

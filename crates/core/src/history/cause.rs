@@ -1,4 +1,4 @@
-//! Why something is as it is.
+//! Why something is in its current state.
 
 use serde::{Deserialize, Serialize};
 
@@ -58,7 +58,7 @@ impl Cause {
         }
     }
 
-    /// Whoever did it had these tasks in hand.
+    /// Adds the tasks that the author of the event held.
     #[must_use]
     pub fn under(mut self, tasks: &[TaskId]) -> Self {
         self.task = tasks.first().cloned();

@@ -1,4 +1,4 @@
-//! What happened to one subject between two moments.
+//! Changes of one subject between two points in history.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::numbers::Revision;
 use crate::space::batch::Batch;
 use crate::time::Timestamp;
 
-/// Events that begin something: what is there after the first of them was not there before.
+/// Events that create their subject, if they are the first about it.
 const BEGIN: &[&str] = &[
     "agent.joined",
     "artifact.put",
@@ -29,7 +29,7 @@ const BEGIN: &[&str] = &[
     "task.created",
 ];
 
-/// Events that end something.
+/// Events that end their subject.
 const END: &[&str] = &[
     "agent.forgotten",
     "agent.left",
@@ -68,7 +68,7 @@ const END: &[&str] = &[
     "task.completed",
 ];
 
-/// The types of events that begin or end something.
+/// The types of events that create or end their subject.
 pub fn deciding() -> impl Iterator<Item = &'static str> {
     BEGIN.iter().chain(END).copied()
 }
@@ -89,7 +89,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// What became of something that was there before or not, and is there after or not.
+    /// The change of something that existed before or not, and exists after or not.
     pub fn between(before: bool, after: bool) -> Self {
         match (before, after) {
             (false, true) => Self::Created,
@@ -99,7 +99,7 @@ impl Change {
         }
     }
 
-    /// What these types of events, in order, say about their subject.
+    /// The change that results from events of these types, in order.
     pub fn of<'a>(kinds: impl IntoIterator<Item = &'a str>) -> Self {
         let mut kinds = kinds.into_iter().peekable();
         let before = !kinds.peek().is_some_and(|first| BEGIN.contains(first));

@@ -1,5 +1,5 @@
-//! Travelling in time: the words for moments of the past, for workspaces that came from others, for
-//! what differs between two moments, and for why something is as it is.
+//! Time travel: types for points in history, origins of workspaces, differences between two points,
+//! and causes.
 //!
 //! ```text
 //!   revision   0 ──────────── 17 ──────────────── 42 ─────────▶ present
@@ -11,17 +11,17 @@
 //!
 //! | file | part |
 //! |---|---|
-//! | `at` | a moment: a revision, or a time that stands for the last revision up to then |
-//! | `origin` | where a workspace came from, if it was not empty when it began |
-//! | `difference` | what happened to one subject between two moments |
-//! | `cause` | one link in the chain of what led to something |
+//! | `at` | a point: a revision, or a time, which selects the last revision up to then |
+//! | `origin` | the origin of a workspace, if it was forked or imported |
+//! | `difference` | changes of one subject between two points |
+//! | `cause` | one link in a chain of causes |
 //!
-//! 1. A moment is always turned into a revision before anything is read, and the answer tells it.
-//! 2. A difference tells the truth about events; about entries also the values before and after.
-//! 3. A chain of causes ends with a request of somebody, or says where it was cut off.
+//! 1. A point is always resolved to a revision before anything is read, and the reply contains it.
+//! 2. A difference lists events; for entries also the values before and after.
+//! 3. A chain of causes ends with a request, or says where it was cut off.
 //!
-//! Deliberately absent: reading. The core has no past; whoever has one reads it and uses these
-//! words for the answer.
+//! Deliberately absent: reading. The core has only the current state; the engine reads history and
+//! replies with these types.
 
 mod at;
 mod cause;

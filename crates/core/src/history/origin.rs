@@ -1,4 +1,4 @@
-//! Where a workspace came from.
+//! The origin of a workspace.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Events as sentences, for whoever asks why.
+//! Events as sentences, for explanations.
 
 use crate::event::Event;
 use crate::handoff::{Handoff, Receiver};
@@ -8,11 +8,11 @@ use crate::state::{self, Operation};
 use crate::task::Created;
 use crate::{handoff, task};
 
-/// How much is quoted of what somebody has written.
+/// The maximum length of quoted text.
 const QUOTED: usize = 120;
 
-/// What an event says, as a sentence without its full stop. What agents have written stands in
-/// quotation marks, cut to a readable length.
+/// An event as a sentence without its full stop. Text written by agents is in quotation marks, cut
+/// to a readable length.
 pub(super) fn sentence(batch: &Batch, event: &Event) -> String {
     let agent = &batch.agent;
     match event {

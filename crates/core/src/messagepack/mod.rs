@@ -1,10 +1,10 @@
 //! Reads the MessagePack that `rmp_serde` writes for the log, for snapshots and for receipts.
 //!
-//! Writing stays with `rmp_serde`; reading is done here for the sake of the machine code.
-//! `rmp_serde` answers every `deserialize_*` with whatever the bytes turn out to be, so the visitor
-//! of every struct, field name and newtype is compiled together with all of MessagePack. Two thirds
-//! of the engine's code were such copies. Here a type gets what it asks for or an error, and all
-//! types share one tokenizer that is not generic:
+//! Writing is done by `rmp_serde`; reading is done here because of code size. `rmp_serde` answers
+//! every `deserialize_*` with whatever the bytes contain, so the visitor of every struct, field
+//! name and newtype is compiled together with all of MessagePack. Two thirds of the machine code of
+//! the engine were such copies. Here a type gets what it asks for or an error, and all types share
+//! one tokenizer that is not generic:
 //!
 //! ```text
 //!   T::deserialize ──▶ reader.rs: a few generic lines per type ──▶ token.rs: bytes to tokens, once
@@ -21,10 +21,10 @@
 //! | float | any number |
 //! | anything, as untagged, flattened and internally tagged types do | all but ext |
 //!
-//! 1. What `rmp_serde` writes is read back, except for 128-bit integers, which no type of ours has.
-//!    Of any bytes that both accept, `rmp_serde::from_slice` reads the same value.
-//! 2. No input panics or overflows the stack. Memory grows with the bytes that are there, not with
-//!    a length that they claim.
+//! 1. What `rmp_serde` writes is read back, except for 128-bit integers, which none of our types
+//!    has. For any bytes that both accept, `rmp_serde::from_slice` reads the same value.
+//! 2. No input panics or overflows the stack. Memory grows with the actual input, not with a length
+//!    that it claims.
 //! 3. Strings and bytes are borrowed from the input if the type can borrow; nothing is buffered.
 //!
 //! Stricter than `rmp_serde`, which never writes any of this: bytes after the value, numbers in

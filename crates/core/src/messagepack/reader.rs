@@ -1,4 +1,4 @@
-//! What types ask for, in as few generic lines as possible.
+//! The deserializer, with as few generic lines as possible.
 
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{
@@ -9,7 +9,7 @@ use serde::de::{
 use super::Error;
 use super::token::{Reader, Token, utf8};
 
-/// The elements of an array or a map. How many are left is known to whoever began it.
+/// The elements of an array or a map. The caller knows how many are left.
 struct Elements<'a, 'de> {
     reader: &'a mut Reader<'de>,
     left: &'a mut u32,
@@ -57,12 +57,12 @@ impl<'de> MapAccess<'de> for Elements<'_, 'de> {
     }
 }
 
-/// The fields of a struct. An array is shown as the map that it stands for: most of a type's code
-/// is what reads its map, and so there need not be a second half for arrays.
+/// The fields of a struct. An array is presented as a map: most of the code of a type reads its
+/// map, and this avoids a second half for arrays.
 struct Fields<'a, 'de> {
     reader: &'a mut Reader<'de>,
     left: &'a mut u32,
-    /// The names of the values to come, if they are not written.
+    /// The names of the values to come, if they are not in the input.
     names: &'static [&'static str],
 }
 
@@ -101,7 +101,7 @@ impl<'de> MapAccess<'de> for Fields<'_, 'de> {
     }
 }
 
-/// A variant: its name, and what it holds.
+/// A variant: its name, and its content.
 struct Variant<'a, 'de> {
     reader: &'a mut Reader<'de>,
     name: &'de str,
@@ -109,7 +109,7 @@ struct Variant<'a, 'de> {
 }
 
 impl Variant<'_, '_> {
-    /// Refuses a name alone where the variant holds something.
+    /// Refuses a bare name for a variant with content.
     #[inline(never)]
     fn content(&self) -> Result<(), Error> {
         if self.has_content {

@@ -81,7 +81,7 @@ struct Flat {
     more: BTreeMap<String, Value>,
 }
 
-/// One of everything.
+/// A value with every kind of field.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Whole {
     scalars: Scalars,
@@ -210,7 +210,7 @@ fn any_whole() -> impl Strategy<Value = Whole> {
     })
 }
 
-/// A change to the bytes of a value, somewhere.
+/// A change to the bytes of a value.
 #[derive(Clone, Debug)]
 enum Damage {
     Replace(Index, u8),
@@ -218,13 +218,13 @@ enum Damage {
     Remove(Index),
     Cut(Index),
     Append(u8),
-    /// A part of it takes the place of another.
+    /// One part replaces another.
     Copy(Index, Index, u8),
 }
 
 impl Damage {
     fn any() -> impl Strategy<Value = Self> {
-        // Markers, and the bytes between which the kinds of MessagePack change.
+        // Markers, and the boundaries between the kinds of MessagePack.
         let byte = prop_oneof![any::<u8>(), 0xbe_u8..=0xe1, 0x7e_u8..=0x92];
         prop_oneof![
             4 => (any::<Index>(), byte.clone()).prop_map(|(at, byte)| Self::Replace(at, byte)),
@@ -257,8 +257,8 @@ impl Damage {
     }
 }
 
-/// Whether this is one of the reasons why bytes are refused that `rmp_serde` accepts. Each of them
-/// is shown by itself in `what_is_refused_that_rmp_serde_accepts`.
+/// Whether this is one of the reasons to refuse bytes that `rmp_serde` accepts. Each has its own
+/// case in `what_is_refused_that_rmp_serde_accepts`.
 fn is_stricter(error: &Error) -> bool {
     let array = |marker: u8| matches!(marker, 0x90..=0x9f | 0xdc | 0xdd);
     let bin = |marker: u8| matches!(marker, 0xc4..=0xc6);
@@ -283,10 +283,10 @@ fn packed(value: &impl Serialize) -> Vec<u8> {
     rmp_serde::to_vec_named(value).unwrap()
 }
 
-/// Reads in both ways, and compares.
+/// Reads with both, and compares.
 fn compare<T: Serialize + DeserializeOwned + Debug>(bytes: &[u8]) {
     match (from_slice::<T>(bytes), rmp_serde::from_slice::<T>(bytes)) {
-        // As bytes, since a float may have become one that does not equal itself.
+        // As bytes, since a float may have become a NaN, which does not equal itself.
         (Ok(ours), Ok(theirs)) => assert_eq!(packed(&ours), packed(&theirs)),
         (Err(error), Ok(theirs)) => assert!(is_stricter(&error), "{error:?} for {theirs:?}"),
         (Ok(ours), Err(error)) => panic!("{ours:?} was read in spite of {error}"),
@@ -350,17 +350,17 @@ damage.apply(&mut bytes);
     }
 }
 
-/// Checks that `rmp_serde` accepts what is refused here, and why.
+/// Checks that `rmp_serde` accepts bytes that are refused here, and the error.
 fn refused<T: DeserializeOwned + Debug + PartialEq>(bytes: &[u8], expected: Error) {
     rmp_serde::from_slice::<T>(bytes).unwrap();
     assert_eq!(from_slice::<T>(bytes), Err(expected));
 }
 
-/// None of this is ever written by `rmp_serde`, so none of it is on a disk.
+/// `rmp_serde` never writes any of this, so none of it is on disk.
 #[test]
 fn what_is_refused_that_rmp_serde_accepts() {
     let unexpected = |expected, marker| Error::Unexpected { expected, marker };
-    // Bytes after the value: callers hand over exactly what was written.
+    // Bytes after the value: callers pass exactly what was written.
     refused::<u8>(b"\x01\x02\x03", Error::Trailing { bytes: 2 });
     // Fields and variants by number, or as bin.
     refused::<Point>(b"\x82\x00\x01\x01\x02", unexpected("a string", 0x00));
@@ -369,21 +369,21 @@ fn what_is_refused_that_rmp_serde_accepts() {
     refused::<Shape>(b"\x00", unexpected(variant, 0x00));
     refused::<Shape>(b"\x81\x01\x07", unexpected("a string", 0x01));
     refused::<Shape>(b"\xc4\x05empty", unexpected(variant, 0xc4));
-    // Anything as the name of a field that is not known, if others are flattened.
+    // Any value as the name of an unknown field, if others are flattened.
     refused::<Flattened>(b"\x83\xa1x\x01\xa1y\x02\xff\x03", unexpected("a string", 0xff));
     // Bin as a string or an array, and an array as bytes.
     refused::<String>(b"\xc4\x01a", unexpected("a string", 0xc4));
     refused::<Vec<u8>>(b"\xc4\x01a", unexpected("an array", 0xc4));
     refused::<serde_bytes::ByteBuf>(b"\x91\x07", unexpected("bytes", 0x91));
-    // Strings that are not UTF-8, where anything will do or a name is not known.
+    // Strings that are not UTF-8, as an ignored value or an unknown name.
     refused::<Point>(b"\x83\xa1x\x01\xa1y\x02\xa1\xff\x03", Error::NotUtf8);
-    // An array that lacks fields which have a default.
+    // An array without fields that have a default.
     let structure = "a map, or an array with a value for each field";
     refused::<Point>(b"\x92\x01\x02", unexpected(structure, 0x92));
-    // Ext types in fields that are not known.
+    // Ext types in unknown fields.
     let ext = b"\x83\xa1x\x01\xa1y\x02\xa1w\xd4\x01\x01";
     refused::<Point>(ext, unexpected("no ext type", 0xd4));
-    // Nesting, which the stack pays for.
+    // Nesting, which needs stack.
     let deep = nested(usize::from(DEPTH_MAX) + 1);
     refused::<Value>(&deep, Error::TooDeep);
 }
@@ -417,10 +417,10 @@ fn nesting_is_limited() {
     assert_eq!(packed(&from_slice::<Shape>(&boxed(128)).unwrap()), boxed(128));
     assert_eq!(from_slice::<Shape>(&boxed(129)).unwrap_err(), Error::TooDeep);
     assert_eq!(from_slice::<Shape>(&boxed(100_000)).unwrap_err(), Error::TooDeep);
-    // Levels are given back: many values side by side are not deep.
+    // Levels are left again: many values side by side are not deep.
     let beside = vec![Shape::Maybe(Some(Box::new(Shape::Several(vec![])))); 1_000];
     assert_eq!(from_slice::<Vec<Shape>>(&packed(&beside)).unwrap(), beside);
-    // What is skipped needs no stack. Here `rmp_serde` gives up, or runs out of it.
+    // Skipping needs no stack. Here `rmp_serde` fails, or overflows it.
     from_slice::<IgnoredAny>(&nested(1_000_000)).unwrap();
 }
 

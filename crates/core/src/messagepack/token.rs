@@ -1,11 +1,11 @@
-//! Bytes to tokens: all that is known of MessagePack, and nothing of it is generic.
+//! The tokenizer: everything about MessagePack, none of it generic.
 //!
 //! The functions that a type's code calls are kept out of line, so that a type adds a call and not
 //! a copy.
 
 use super::{DEPTH_MAX, Error};
 
-/// What stands at one place. Arrays and maps are their length; their elements follow as tokens.
+/// A token. Arrays and maps are their length; their elements follow as tokens.
 pub(super) enum Token<'de> {
     Nil,
     Bool(bool),
@@ -13,7 +13,7 @@ pub(super) enum Token<'de> {
     Signed(i64),
     Single(f32),
     Double(f64),
-    /// Not yet checked to be UTF-8: what is skipped need not be.
+    /// Not yet validated as UTF-8: skipped strings need not be.
     Text(&'de [u8]),
     Bytes(&'de [u8]),
     Array(u32),
@@ -29,7 +29,7 @@ pub(super) struct Reader<'de> {
     marker: u8,
 }
 
-/// The string that a token holds.
+/// The string of a token.
 #[inline(never)]
 pub(super) fn utf8(bytes: &[u8]) -> Result<&str, Error> {
     std::str::from_utf8(bytes).map_err(|_| Error::NotUtf8)
@@ -40,7 +40,7 @@ impl<'de> Reader<'de> {
         Self { rest: bytes, depth: DEPTH_MAX, marker: 0 }
     }
 
-    /// The value is read; nothing may follow.
+    /// Asserts that the value has ended; nothing may follow.
     pub(super) fn finish(&self) -> Result<(), Error> {
         match self.rest.len() {
             0 => Ok(()),
@@ -69,8 +69,8 @@ impl<'de> Reader<'de> {
         })
     }
 
-    /// A number of elements. Each takes a byte at least, so that more elements than bytes are
-    /// refused before anyone reserves memory for them.
+    /// A number of elements. Each takes at least a byte, so more elements than bytes are refused
+    /// before memory is reserved for them.
     fn count(&self, count: u32) -> Result<u32, Error> {
         if count as usize > self.rest.len() { Err(Error::Truncated) } else { Ok(count) }
     }
@@ -272,20 +272,20 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// One level down.
+    /// Enters a level.
     pub(super) fn enter(&mut self) -> Result<(), Error> {
         self.depth = self.depth.checked_sub(1).ok_or(Error::TooDeep)?;
         Ok(())
     }
 
-    /// One level up again, from an array or map of which this many elements were not read.
+    /// Leaves a level, from an array or map of which this many elements were not read.
     #[inline(never)]
     pub(super) fn leave(&mut self, excess: u32) -> Result<(), Error> {
         self.depth += 1;
         if excess == 0 { Ok(()) } else { Err(Error::Excess { excess }) }
     }
 
-    /// Reads past a value, however deep it is: without recursion, and without a look into strings.
+    /// Skips a value of any depth, without recursion and without validating strings.
     #[inline(never)]
     pub(super) fn skip(&mut self) -> Result<(), Error> {
         let mut left = 1_u64;

@@ -1,13 +1,13 @@
-//! What happens to the tasks of a stage happens to the stage, in the same commit: it runs when one
-//! is claimed, is completed when all are, and fails when one cannot be.
+//! A stage follows its tasks in the same commit: it runs when one is claimed, is completed when all
+//! are, and fails when one ends in any other way.
 
 use crate::command::Command;
 use crate::pipeline;
 use crate::space::Space;
 use crate::task;
 
-/// What follows in the pipeline, such as the next stage with its tasks, comes along if it fits
-/// beside the rest of the commit; else it is due at once, and follows by itself.
+/// Further steps of the pipeline, such as the next stage with its tasks, are included if they fit
+/// into the commit; otherwise they are due immediately and follow in later commits.
 pub(super) fn a_finished_task_ends_its_stage(space: &Space, event: &task::Event) -> Vec<Command> {
     #[cfg(feature = "planted")]
     if crate::planted::is("policy.finished_task_is_ignored") {
@@ -20,7 +20,7 @@ pub(super) fn a_finished_task_ends_its_stage(space: &Space, event: &task::Event)
     vec![pipeline::Command::Follow.into()]
 }
 
-/// Whether a stage is concerned by this.
+/// Whether a stage may be affected.
 pub(super) fn is_of_a_stage(space: &Space, event: &task::Event) -> bool {
     event.task().is_some_and(|task| space.pipeline.of_task(task).is_some())
 }

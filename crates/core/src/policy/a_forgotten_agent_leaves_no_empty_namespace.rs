@@ -1,4 +1,4 @@
-//! An agent that is forgotten leaves no empty namespace behind.
+//! The empty namespace of a forgotten agent is deleted.
 
 use crate::agent::Event;
 use crate::command::Command;
@@ -6,8 +6,8 @@ use crate::names::NamespaceName;
 use crate::namespace;
 use crate::space::Space;
 
-/// Fleets whose agents have a new id every time would otherwise fill the workspace with namespaces
-/// that nobody ever used. One with entries stays: somebody may want to take them over.
+/// Fleets whose agents have a new id every time would otherwise fill the workspace with unused
+/// namespaces. One with entries stays, because they may still be needed.
 pub(super) fn a_forgotten_agent_leaves_no_empty_namespace(
     space: &Space,
     event: &Event,

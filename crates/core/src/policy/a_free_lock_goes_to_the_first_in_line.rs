@@ -1,10 +1,10 @@
-//! A lock that becomes free goes to the first in line, in the same commit.
+//! A free lock is granted to the first waiting call, in the same commit.
 
 use crate::command::Command;
 use crate::lock::{self, Event};
 use crate::space::Space;
 
-/// Between a release and the next hold there is no moment at which anyone could slip in.
+/// So no other call can acquire it between the release and the next hold.
 pub(super) fn a_free_lock_goes_to_the_first_in_line(space: &Space, event: &Event) -> Vec<Command> {
     #[cfg(feature = "planted")]
     if crate::planted::is("policy.free_lock_stays") {
@@ -17,7 +17,7 @@ pub(super) fn a_free_lock_goes_to_the_first_in_line(space: &Space, event: &Event
     vec![lock::Command::HandOver { name: name.clone() }.into()]
 }
 
-/// Whether the lock is free after this.
+/// Whether the lock is free after this event.
 pub(super) fn is_the_end_of_a_hold(event: &Event) -> bool {
     match event {
         Event::Released { .. } | Event::Expired { .. } | Event::Dropped { .. } => true,

@@ -1,10 +1,11 @@
-//! Permits that become free go to the first in line, in the same commit.
+//! Free permits are granted to the first waiting calls, in the same commit.
 
 use crate::command::Command;
 use crate::semaphore::{self, Event};
 use crate::space::Space;
 
-/// Several may come free at once, and each leads here: the first hands over all of them.
+/// Several permits may become free at once, with one event each: the first command grants all of
+/// them.
 pub(super) fn a_free_permit_goes_to_the_first_in_line(
     space: &Space,
     event: &Event,
@@ -16,7 +17,7 @@ pub(super) fn a_free_permit_goes_to_the_first_in_line(
     vec![semaphore::Command::HandOver { name: name.clone() }.into()]
 }
 
-/// Whether this is the end of a permit that somebody waits for.
+/// Whether this is the end of a permit that a call waits for.
 pub(super) fn is_awaited(space: &Space, event: &Event) -> bool {
     match event {
         Event::Released { name, .. }

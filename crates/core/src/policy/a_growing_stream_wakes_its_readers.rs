@@ -1,11 +1,11 @@
-//! A stream that goes on, or ends, is told to everyone who waits for it.
+//! New frames of a stream, and its end, answer all waiting calls.
 
 use crate::command::Command;
 use crate::names::StreamName;
 use crate::space::Space;
 use crate::stream::{self, Event};
 
-/// All of them in the same commit, so that nobody reads what another could not.
+/// All in the same commit, so that all readers see the same.
 pub(super) fn a_growing_stream_wakes_its_readers(space: &Space, event: &Event) -> Vec<Command> {
     #[cfg(feature = "planted")]
     if crate::planted::is("policy.stream_untold") {
@@ -25,7 +25,7 @@ fn is_awaited(space: &Space, stream: &StreamName) -> bool {
     space.stream.wait_queues().of(stream).next().is_some()
 }
 
-/// The stream that has more, or an end, after this.
+/// The stream that has grown or ended with this event.
 fn changed(event: &Event) -> Option<&StreamName> {
     match event {
         Event::Sent { stream, .. } | Event::Closed { stream, .. } => Some(stream),

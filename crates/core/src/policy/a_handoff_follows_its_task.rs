@@ -1,4 +1,4 @@
-//! What happens to a task that was handed over, or is offered, happens to its hand-off.
+//! The hand-off of a task ends with the task.
 
 use crate::command::Command;
 use crate::handoff::{self, Followed};
@@ -6,8 +6,8 @@ use crate::names::TaskId;
 use crate::space::Space;
 use crate::task::{Cause, Event};
 
-/// A task that is done completes the hand-off by which it came; one that is lost fails it. Nobody
-/// can accept what has moved on.
+/// Completing the task completes the hand-off that moved it; losing it fails the hand-off. An offer
+/// of a task that has moved on is cancelled.
 pub(super) fn a_handoff_follows_its_task(space: &Space, event: &Event) -> Vec<Command> {
     #[cfg(feature = "planted")]
     if crate::planted::is("policy.handoff_left_behind") {
@@ -20,12 +20,12 @@ pub(super) fn a_handoff_follows_its_task(space: &Space, event: &Event) -> Vec<Co
     vec![handoff::Command::Follow { task: task.clone(), what }.into()]
 }
 
-/// Whether a hand-off may be concerned.
+/// Whether a hand-off may be affected.
 pub(super) fn may_be_followed(space: &Space, event: &Event) -> bool {
     event.task().is_some_and(|task| space.handoff.is_live(task)) && moved_on(event).is_some()
 }
 
-/// The task that has left the hands it was in.
+/// The task that its holder no longer holds.
 fn moved_on(event: &Event) -> Option<(&TaskId, Followed)> {
     let lost = |task, reason: &str| Some((task, Followed::Lost { reason: reason.to_owned() }));
     match event {

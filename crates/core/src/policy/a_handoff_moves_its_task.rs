@@ -1,4 +1,4 @@
-//! What happens to a hand-off happens to its task, in the same commit.
+//! A hand-off moves its task, in the same commit.
 
 use crate::command::Command;
 use crate::handoff::Event;
@@ -8,7 +8,7 @@ use crate::space::Space;
 use crate::task;
 use crate::task::{Reassignment, Returns};
 
-/// Offered, accepted or given back: the task is never in two hands, and never in none.
+/// Offered, accepted or returned: the task always has exactly one holder.
 pub(super) fn a_handoff_moves_its_task(space: &Space, event: &Event) -> Vec<Command> {
     #[cfg(feature = "planted")]
     if crate::planted::is("policy.task_stays_behind") && matches!(event, Event::Accepted { .. }) {
@@ -47,7 +47,7 @@ pub(super) fn a_handoff_moves_its_task(space: &Space, event: &Event) -> Vec<Comm
     reassignment.into_iter().map(|reassignment| task::Command::Pass(reassignment).into()).collect()
 }
 
-/// Whether this may concern a task.
+/// Whether a task may be affected.
 pub(super) fn may_move_a_task(event: &Event) -> bool {
     match event {
         Event::Offered(_)
@@ -83,14 +83,14 @@ fn handed_off(handoff: &Handoff) -> Option<Reassignment> {
     })
 }
 
-/// A task that goes round in circles, if its giver wants a person to look at it then.
+/// A task that is handed around in a loop, if its giver requested a review in that case.
 fn escalated(handoff: &Handoff) -> Option<Reassignment> {
     let is_loop = handoff.steps.last().is_some_and(|step| step.step == "brakes");
     let (task, error) = (handoff.task.clone()?, handoff.error.clone()?);
     is_loop.then_some(Reassignment::Escalate { task, error })
 }
 
-/// Whoever completes a hand-off has done what the task was about.
+/// Completing a hand-off completes its task.
 fn completed(space: &Space, handoff: &HandoffId) -> Option<task::Command> {
     let (handoff, task) = of_task(space, handoff)?;
     assert_eq!(handoff.status, Status::Completed, "the event has happened");

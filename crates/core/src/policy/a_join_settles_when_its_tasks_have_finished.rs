@@ -6,8 +6,8 @@ use crate::limits;
 use crate::space::Space;
 use crate::task;
 
-/// When very many settle at once, as when an agent dies with a thousand tasks, they do not fit into
-/// this commit: they are due at once, and follow by themselves.
+/// If too many settle at once, for example because an agent with a thousand tasks is lost, they do
+/// not fit into this commit: they are due immediately and settle in later commits.
 pub(super) fn a_join_settles_when_its_tasks_have_finished(space: &Space) -> Vec<Command> {
     #[cfg(feature = "planted")]
     if crate::planted::is("policy.ripe_join_waits") {

@@ -1,11 +1,11 @@
-//! Mail that can be delivered goes to the call that has waited longest for it.
+//! Mail is delivered to the first waiting call, in the same commit.
 
 use crate::command::Command;
 use crate::message::{self, Event};
 use crate::names::AgentId;
 use crate::space::Space;
 
-/// Nobody has to ask again and again, and what is there is never waited for.
+/// So clients need not poll, and no call waits for mail that is available.
 pub(super) fn a_message_goes_to_the_first_waiter(space: &Space, event: &Event) -> Vec<Command> {
     #[cfg(feature = "planted")]
     if crate::planted::is("policy.mail_stays") {
@@ -24,7 +24,7 @@ fn is_awaited(space: &Space, to: &AgentId) -> bool {
     space.message.receivers().of(to).next().is_some()
 }
 
-/// In whose inbox there is more to deliver after this.
+/// The owner of the inbox that has more mail after this event.
 fn arrived(event: &Event) -> Option<&AgentId> {
     match event {
         Event::Sent(sent) => Some(&sent.to),

@@ -1,17 +1,17 @@
-//! A reaction follows an event that it is about, in the same commit.
+//! A reaction runs in the commit of the event that triggers it.
 
 use crate::event::Event;
 use crate::names::ReactionName;
 use crate::space::Space;
 
-/// The reactions whose type and subject fit an event, by name, and which part of each. Whether
-/// their condition holds is asked when it is their turn. Unlike other policies they do not say what
-/// must follow, but what shall be tried: a reaction that is refused fails alone.
+/// The reactions whose type and subject match an event, by name, with the matching part of each.
+/// Their conditions are evaluated when they run. Unlike other policies, this one does not return
+/// commands that must succeed: a reaction that is refused fails alone.
 pub(crate) fn a_reaction_follows_its_event(
     space: &Space,
     event: &Event,
 ) -> Vec<(ReactionName, usize)> {
-    // A reaction to reactions would answer to itself.
+    // A reaction to events of reactions could trigger itself.
     if matches!(event, Event::Reaction(_)) || !event.is_public() {
         return Vec::new();
     }

@@ -1,5 +1,5 @@
-//! A stage that becomes ready in an automatic pipeline becomes a task in the same commit, or as
-//! many as there are elements in its input.
+//! A ready stage of an automatic pipeline creates a task in the same commit, or one for each
+//! element of its input.
 
 use crate::command::Command;
 use crate::names::{GroupName, TaskType};
@@ -7,7 +7,7 @@ use crate::pipeline::{Design, Event};
 use crate::space::Space;
 use crate::task::{self, Create};
 
-/// The event says which ids the tasks have; what they shall do follows from the pipeline.
+/// The event has the ids of the tasks; their definitions follow from the pipeline.
 pub(super) fn a_ready_stage_becomes_a_task(space: &Space, event: &Event) -> Vec<Command> {
     let Event::StageReady { pipeline, stage, tasks } = event else { return Vec::new() };
     let Some((record, number)) =
@@ -27,7 +27,7 @@ pub(super) fn a_ready_stage_becomes_a_task(space: &Space, event: &Event) -> Vec<
     made.map(|create| task::Command::Create(Box::new(create)).into()).collect()
 }
 
-/// The task that is made for a stage, but for what it shall do.
+/// The task of a stage, without its definition.
 pub(crate) fn work_of(design: &Design) -> Create {
     let task_type = design.task_type.clone();
     Create {

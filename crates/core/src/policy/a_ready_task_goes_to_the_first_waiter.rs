@@ -1,11 +1,11 @@
-//! A task that becomes ready goes to whoever has waited longest for one like it.
+//! A ready task is assigned to the first waiting claim that matches, in the same commit.
 
 use crate::command::Command;
 use crate::names::TaskId;
 use crate::space::Space;
 use crate::task::{self, Event, Verdict};
 
-/// Nobody can slip in between: what is ready and what is waited for never meet outside of a commit.
+/// So no other claim can get it first, and no claim waits for a task that is ready.
 pub(super) fn a_ready_task_goes_to_the_first_waiter(space: &Space, event: &Event) -> Vec<Command> {
     #[cfg(feature = "planted")]
     if crate::planted::is("policy.ready_task_stays") {
@@ -24,7 +24,7 @@ pub(super) fn may_be_waited_for(space: &Space, event: &Event) -> bool {
     made_ready(event).is_some() && !space.task.claims().is_empty()
 }
 
-/// The task that is ready after this.
+/// The task that is ready after this event.
 fn made_ready(event: &Event) -> Option<&TaskId> {
     match event {
         Event::Created(created) => Some(&created.task).filter(|_| created.ready),

@@ -1,4 +1,4 @@
-//! A stage that has failed, is left out, or whose pipeline is aborted, cancels its open tasks.
+//! A stage that failed or was skipped, or whose pipeline was aborted, cancels its open tasks.
 
 use crate::command::Command;
 use crate::names::TaskId;
@@ -6,8 +6,8 @@ use crate::pipeline::Event;
 use crate::space::Space;
 use crate::task;
 
-/// In the same commit, so that nobody goes on working for nothing. What belongs to those tasks, or
-/// depends on them, is cancelled by the tasks themselves.
+/// In the same commit, so that no agent continues with useless work. The subtasks and dependents of
+/// those tasks are cancelled by the rules of tasks.
 pub(super) fn a_stage_that_is_over_needs_no_task(space: &Space, event: &Event) -> Vec<Command> {
     #[cfg(feature = "planted")]
     if crate::planted::is("policy.stage_keeps_its_tasks") {
@@ -43,7 +43,7 @@ pub(super) fn a_stage_that_is_over_needs_no_task(space: &Space, event: &Event) -
     vec![task::Command::CancelAll { tasks, reason }.into()]
 }
 
-/// Whether tasks may have to be made or cancelled because of this.
+/// Whether tasks may have to be created or cancelled.
 pub(super) fn may_concern_tasks(event: &Event) -> bool {
     match event {
         Event::StageReady { tasks, .. } => !tasks.is_empty(),

@@ -1,4 +1,4 @@
-//! An agent that leaves, is lost, or registers anew lets go of all that its session held.
+//! The end of a session releases everything that was bound to it.
 
 use crate::agent::Event;
 use crate::command::Command;
@@ -9,7 +9,7 @@ pub(super) fn an_ended_session_lets_go(event: &Event) -> Vec<Command> {
     match event {
         #[cfg(feature = "planted")]
         Event::Lost { .. } if crate::planted::is("policy.lost_agent_keeps") => Vec::new(),
-        // A new session ends the one before, if there was one: what that held is not inherited.
+        // A new session ends the previous one, if any, and inherits nothing from it.
         Event::Joined { agent, .. } | Event::Left { agent } | Event::Lost { agent } => {
             letting_go(agent)
         }
@@ -17,8 +17,8 @@ pub(super) fn an_ended_session_lets_go(event: &Event) -> Vec<Command> {
     }
 }
 
-/// What an agent has to let go of. Every primitive that ties something to a session adds its
-/// command here, so that everything goes in the one batch that ends the session.
+/// The commands that release what an agent holds. Every primitive that binds something to a session
+/// adds its command here, so that everything is released in the batch that ends the session.
 pub(crate) fn letting_go(agent: &AgentId) -> Vec<Command> {
     let agent = || agent.clone();
     vec![

@@ -1,11 +1,11 @@
-//! A hand-off that can be delivered goes to whoever has waited longest for one like it.
+//! A hand-off is delivered to the first waiting call that matches, in the same commit.
 
 use crate::command::Command;
 use crate::handoff::{self, Event};
 use crate::names::HandoffId;
 use crate::space::Space;
 
-/// Nobody has to ask again and again.
+/// So clients need not poll.
 pub(super) fn an_open_handoff_goes_to_the_first_waiter(
     space: &Space,
     event: &Event,
@@ -25,7 +25,7 @@ pub(super) fn may_be_delivered(space: &Space, event: &Event) -> bool {
     opened(event).is_some() && space.handoff.waits().len() > 0
 }
 
-/// The hand-off that may be delivered after this.
+/// The hand-off that can be delivered after this event.
 fn opened(event: &Event) -> Option<&HandoffId> {
     match event {
         Event::Offered(handoff) => Some(&handoff.id),

@@ -1,9 +1,9 @@
-//! Policies: where one primitive follows another, as functions named like sentences.
+//! Policies: the effects of one primitive on another, as functions named like sentences.
 //!
-//! A policy reads the space and one event and returns commands. They run in the same batch as the
-//! event, round after round until nothing follows any more, at most
+//! A policy reads the space and one event and returns commands. They are executed in the same batch
+//! as the event, in rounds until there are no more commands, at most
 //! [`POLICY_ROUNDS_MAX`](crate::limits::POLICY_ROUNDS_MAX) rounds. Primitives do not know each
-//! other; the whole coupling of the domain stands in this folder.
+//! other; all coupling between them is in this folder.
 
 mod a_finished_task_ends_its_stage;
 mod a_forgotten_agent_leaves_no_empty_namespace;
@@ -56,7 +56,7 @@ use crate::event::Event;
 use crate::join;
 use crate::space::Space;
 
-/// What follows from an event.
+/// The commands that follow from an event.
 pub fn follow(space: &Space, event: &Event) -> Vec<Command> {
     match event {
         Event::Agent(event) => {
@@ -93,8 +93,8 @@ pub fn follow(space: &Space, event: &Event) -> Vec<Command> {
     }
 }
 
-/// Whether anything can follow from an event that is about to happen. What nothing follows from
-/// cannot be refused any more once it has happened by itself.
+/// Whether commands can follow from an event. If not, a commit with this event alone cannot be
+/// refused after it was applied.
 pub fn may_follow(space: &Space, event: &Event) -> bool {
     match event {
         Event::Agent(_) => true,

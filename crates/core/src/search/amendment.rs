@@ -1,7 +1,7 @@
-//! What an event changes about a task or a message that is known, as far as it is found by it.
+//! Updates of the documents of tasks and messages by events.
 //!
-//! It must say the same as the draft of the record that the event makes: whatever changes a record
-//! changes its revision and time too, so every event about one counts.
+//! The result must equal the draft of the record after the event. Every event about a record
+//! counts, since each changes its revision and time.
 
 use super::draft::{field, in_answer, part};
 use super::words::{words_in, words_of};
@@ -10,19 +10,19 @@ use crate::task;
 use crate::task::Outcome;
 use crate::task::{Status, Verdict};
 
-/// A part of a document, and its words from now on.
+/// A part of a document, and its new words.
 type Part = (usize, Vec<String>);
 
-/// What an event changes.
+/// The effect of an event on a document.
 #[derive(Debug, Default)]
 pub(super) struct Amendment {
-    /// Fields that are replaced, each by its name; by nothing if not given.
+    /// Replaced fields, by name; removed if none is given.
     pub(super) fields: Vec<(&'static str, Option<String>)>,
     /// Parts whose words are replaced.
     pub(super) parts: Vec<Part>,
-    /// The subject from now on, if that changes.
+    /// The new subject, if it changes.
     pub(super) subject: Option<String>,
-    /// Whether it is over now, if that changes.
+    /// Whether it has ended, if that changes.
     pub(super) is_ended: Option<bool>,
 }
 
@@ -42,15 +42,14 @@ impl Amendment {
         self
     }
 
-    /// A task that turns to another status. Who had it in hand stays worth knowing when it is
-    /// finished.
+    /// A change of the status of a task. The last holder of a finished task is kept.
     fn turned(self, status: Status) -> Self {
         let is_ended = Some(status.is_finished());
         let turned = Self { is_ended, ..self.status(status.word()) };
         if status.is_finished() { turned } else { turned.agent(None) }
     }
 
-    /// What an event changes about a task.
+    /// The effect of an event on a task.
     pub(super) fn task(event: &task::Event) -> Self {
         let amended = Self::default();
         let reason =
@@ -107,7 +106,7 @@ impl Amendment {
         }
     }
 
-    /// What an event changes about a message.
+    /// The effect of an event on a message.
     pub(super) fn message(event: &message::Event) -> Self {
         let status = match event {
             message::Event::Delivered { .. } => message::Status::Delivered,

@@ -1,4 +1,4 @@
-//! A document: what is known of one thing that can be found.
+//! Documents of the search index.
 
 use super::amendment::Amendment;
 use super::draft::{Draft, PARTS};
@@ -8,9 +8,9 @@ use crate::numbers::Revision;
 use crate::space::batch::Batch;
 use crate::time::Timestamp;
 
-/// About how many bytes a document takes beside its subject and its terms.
+/// The approximate size of a document in bytes, without its subject and terms.
 const DOCUMENT_BYTES: usize = 112;
-/// A term of a document stands in it, and it in the list of the term.
+/// A term is stored in the document, and the document in the list of the term.
 const TERM_BYTES: usize = 8;
 
 /// A document: its terms are numbers, the fields first, then the words of each part.
@@ -18,7 +18,7 @@ const TERM_BYTES: usize = 8;
 pub(super) struct Document {
     pub(super) kind: Kind,
     pub(super) is_alive: bool,
-    /// Whether the thing is over, and the space may forget it by itself.
+    /// Whether the record has ended, so that the space may forget it without an event.
     pub(super) is_ended: bool,
     fields: u8,
     parts: [u8; PARTS],
@@ -50,7 +50,7 @@ impl Document {
         }
     }
 
-    /// The document after an event about the same thing.
+    /// The document after an event about the same record.
     pub(super) fn amended(&self, batch: &Batch, amended: &Amendment, terms: &mut Terms) -> Self {
         let is_replaced = |term: u32, terms: &Terms| {
             let name = terms.text(term).split(':').next().unwrap_or_default();
@@ -99,7 +99,7 @@ impl Document {
         })
     }
 
-    /// When it began, if that is known.
+    /// When it was created, if known.
     pub(super) fn created_at(&self) -> Option<Timestamp> {
         match self.kind {
             Kind::Task | Kind::Message | Kind::Event => Some(self.created_at),
@@ -107,17 +107,17 @@ impl Document {
         }
     }
 
-    /// Its place among all documents.
+    /// Its position in the order of documents.
     pub(super) fn sort_key(&self) -> (Revision, u32, &str) {
         (self.revision, self.ordinal, &self.subject)
     }
 
-    /// What tells it from all others of its kind.
+    /// Its identity among all documents of its kind.
     pub(super) fn identity(&self) -> &str {
         self.kind.identity(&self.subject)
     }
 
-    /// About how many bytes it takes, its part of the lists included.
+    /// Its approximate size in bytes, including its part of the lists.
     pub(super) fn bytes(&self) -> usize {
         DOCUMENT_BYTES + self.subject.len() + self.terms.len() * TERM_BYTES
     }

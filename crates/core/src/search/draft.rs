@@ -1,7 +1,7 @@
-//! What is worth finding about a task, a message, an entry, an event.
+//! What is indexed of a task, a message, an entry and an event.
 //!
-//! The same thing is drafted from the record that a space has of it, and from the event that made
-//! it: both must say the same.
+//! A document is drafted from the record in a space, or from the event that created it: both must
+//! give the same.
 
 use super::kind::Kind;
 use super::words::{words_in, words_of};
@@ -16,7 +16,7 @@ use crate::task::{Record, Status};
 use crate::time::Timestamp;
 use crate::{message, state, stream, task, topic, user_event};
 
-/// How many parts a thing has whose words are found. A phrase stands in one of them.
+/// The number of indexed parts of a record. A phrase is within one of them.
 pub(super) const PARTS: usize = 7;
 
 /// The parts of a task, by number.
@@ -28,9 +28,9 @@ pub(super) mod part {
     pub(in crate::search) const RESULT: usize = 4;
     pub(in crate::search) const ERROR: usize = 5;
     pub(in crate::search) const REASON: usize = 6;
-    /// Of everything but a task: what it is called, or says, or is asked.
+    /// For everything but tasks: its name, text or question.
     pub(in crate::search) const NAME: usize = 0;
-    /// And what it holds, or was answered.
+    /// And its content or reply.
     pub(in crate::search) const CONTENT: usize = 1;
 }
 
@@ -40,11 +40,11 @@ pub(super) struct Draft {
     pub(super) kind: Kind,
     pub(super) subject: String,
     pub(super) revision: Revision,
-    /// Of events: the place within the commit, counted from one.
+    /// For events: the position in the commit, counted from one.
     pub(super) ordinal: u32,
     pub(super) created_at: Timestamp,
     pub(super) updated_at: Timestamp,
-    /// Whether it is over, and the space may forget it by itself.
+    /// Whether the record has ended, so that the space may forget it without an event.
     pub(super) is_ended: bool,
     pub(super) fields: Vec<String>,
     pub(super) parts: [Vec<String>; PARTS],
@@ -55,7 +55,7 @@ pub(super) fn field(name: &str, value: &str) -> String {
     format!("{name}:{value}")
 }
 
-/// When and by whom something was made.
+/// When and by whom something was created.
 struct Made<'a> {
     revision: Revision,
     time: Timestamp,
@@ -70,7 +70,7 @@ fn in_text(text: Option<&str>) -> Vec<String> {
     text.map(words_of).unwrap_or_default()
 }
 
-/// The words of an answer.
+/// The words of a reply.
 pub(super) fn in_answer(answer: Option<&Given>) -> Vec<String> {
     let said = answer.and_then(|given| given.body.as_ref().or(given.error.as_ref()));
     in_json(said)
@@ -96,7 +96,7 @@ impl Draft {
         self
     }
 
-    /// A task as a space has it.
+    /// A task from its record.
     pub(super) fn of_task(record: &Record) -> Self {
         let (terms, execution) = (record.terms.as_ref(), record.execution.as_ref());
         let holder = record.lease.as_ref().map(|lease| &lease.holder);
@@ -126,7 +126,7 @@ impl Draft {
         draft
     }
 
-    /// A task that was just created.
+    /// A task from its creation.
     pub(super) fn of_created(batch: &Batch, by: &AgentId, created: &task::Created) -> Self {
         let made = Made { revision: batch.revision, time: batch.time, by: by.as_str() };
         let mut draft = Self::new(Kind::Task, format!("tasks/{}", created.task), &made)
@@ -140,7 +140,7 @@ impl Draft {
         draft
     }
 
-    /// A message as a space has it.
+    /// A message from its record.
     pub(super) fn of_message(message: &Message) -> Self {
         let made = Made {
             revision: message.revision,
@@ -160,7 +160,7 @@ impl Draft {
         draft
     }
 
-    /// A message that was just sent.
+    /// A message from its creation.
     pub(super) fn of_sent(batch: &Batch, by: &AgentId, sent: &message::Sent) -> Self {
         let made = Made { revision: batch.revision, time: batch.time, by: by.as_str() };
         let subject = format!("inbox/{}/{}", sent.to, sent.message);
@@ -172,14 +172,14 @@ impl Draft {
         draft
     }
 
-    /// An entry as a space has it.
+    /// An entry from its record.
     pub(super) fn of_entry(entry: &Entry) -> Self {
         let (revision, time) = (entry.revision(), entry.updated_at());
         let made = Made { revision, time, by: entry.updated_by().as_str() };
         Self::of_key(&made, entry.namespace().as_str(), entry.key(), &entry.json())
     }
 
-    /// An entry that was just written; none if the event says that one is gone.
+    /// An entry from an event; none if it was deleted.
     pub(super) fn of_state(batch: &Batch, by: &AgentId, event: &state::Event) -> Option<Self> {
         let state::Event::Set { namespace, key, value, .. } = event else { return None };
         let made = Made { revision: batch.revision, time: batch.time, by: by.as_str() };
@@ -195,8 +195,8 @@ impl Draft {
         draft
     }
 
-    /// Something that happened. What it says is found where that is nowhere else: the value of an
-    /// entry, say, is found with the entry.
+    /// An event. Its content is indexed only if it is stored nowhere else: the value of an entry,
+    /// for example, is found with the entry.
     pub(super) fn of_event(batch: &Batch, by: &AgentId, index: usize, event: &Event) -> Self {
         let made = Made { revision: batch.revision, time: batch.time, by: by.as_str() };
         let subject = event.subject();
@@ -213,12 +213,12 @@ impl Draft {
     }
 }
 
-/// What a message is: mail, or something whose sender waits.
+/// The type of a message: mail or a request.
 fn message_type(is_request: bool) -> &'static str {
     if is_request { "request" } else { "mail" }
 }
 
-/// The words of what an event says that nothing else keeps.
+/// The words of the content of an event that is stored nowhere else.
 fn said(event: &Event) -> Vec<String> {
     if let Event::UserEvent(user_event::Event::Emitted { payload, .. }) = event {
         return in_json(payload.as_ref());

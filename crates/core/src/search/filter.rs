@@ -1,4 +1,4 @@
-//! What is wanted of a document.
+//! The conditions of a query.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::pattern::Pattern;
 use crate::task;
 use crate::time::Timestamp;
 
-/// Every field, for whoever names another.
+/// Every field, for the error about an unknown one.
 const FIELDS: [&str; 13] = [
     "kind",
     "type",
@@ -28,7 +28,7 @@ const FIELDS: [&str; 13] = [
     "created",
     "updated",
 ];
-/// Units of how long ago something was.
+/// Units of relative times.
 const UNITS: [(&str, u64); 6] = [
     ("ms", 1),
     ("s", 1_000),
@@ -37,10 +37,10 @@ const UNITS: [(&str, u64); 6] = [
     ("d", 86_400_000),
     ("w", 604_800_000),
 ];
-/// How many words of a pattern of keys lead to it: more make it no quicker.
+/// How many words of a key pattern are looked up: more would not make it faster.
 const LEADING_WORDS: usize = 8;
 
-/// From when to when something was, both included.
+/// A period, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Span {
     from: Timestamp,
@@ -63,7 +63,7 @@ impl Span {
         match comparison {
             Comparison::After => self.from = self.from.max(later),
             Comparison::NotBefore => self.from = self.from.max(moment),
-            // Nothing is before the first moment.
+            // Nothing is before the epoch.
             Comparison::Before if moment.0 == 0 => *self = Self { from: later, to: moment },
             Comparison::Before => self.to = self.to.min(Timestamp(moment.0 - 1)),
             Comparison::NotAfter => self.to = self.to.min(moment),
@@ -71,7 +71,7 @@ impl Span {
     }
 }
 
-/// What is wanted of a document; all of it must fit.
+/// The conditions of a query, all of which must hold.
 #[derive(Debug, Default, PartialEq)]
 pub struct Filter {
     /// Terms it must have.
@@ -80,20 +80,20 @@ pub struct Filter {
     pub(super) without: Vec<String>,
     /// Words that must follow each other in it.
     pub(super) phrases: Vec<Vec<String>>,
-    /// Words that must not.
+    /// Words that must not follow each other in it.
     pub(super) without_phrases: Vec<Vec<String>>,
-    /// Which thing it is.
+    /// The id of the record.
     pub(super) id: Option<String>,
     /// Patterns its key must match, or must not.
     keys: Vec<(Pattern, bool)>,
-    /// When it must have begun.
+    /// When it must have been created.
     created: Option<Span>,
-    /// When it must have changed.
+    /// When it must have been updated.
     updated: Span,
 }
 
 impl Filter {
-    /// Reads a query; how long ago something was is counted from a moment.
+    /// Parses a query; relative times are relative to `now`.
     pub fn parse(query: &str, now: Timestamp) -> Result<Self, BadFilter> {
         let (bytes, bytes_max) = (query.len(), limits::SEARCH_QUERY_BYTES_MAX);
         if bytes > bytes_max {
@@ -169,7 +169,7 @@ impl Filter {
     fn add_key(&mut self, part: &Part<'_>) -> Result<(), BadFilter> {
         let pattern = Pattern::parse(part.text).map_err(|wrong| part.bad(wrong.to_string()))?;
         if !part.is_refused {
-            // Segments before the first wildcard are words of the key, which lead to it quickly.
+            // Segments before the first wildcard are words of the key, which find it quickly.
             let segments = part.text.split(['/', ':']);
             let plain = segments.take_while(|segment| !segment.contains('*'));
             self.terms.extend(plain.flat_map(words).take(LEADING_WORDS));
@@ -223,7 +223,7 @@ impl Filter {
             0 => return Err(part.bad("there is neither letter nor digit in it")),
             1 => terms.extend(found),
             _ => {
-                // All of its words must be there before their order is looked at.
+                // All words must be present before their order is checked.
                 if !part.is_refused {
                     terms.extend(found.iter().cloned());
                 }
@@ -233,24 +233,25 @@ impl Filter {
         Ok(())
     }
 
-    /// Which documents below a number can fit, by their times: they grow with the numbers.
+    /// The documents below a number that can match by their update times, which grow with the
+    /// numbers.
     pub(super) fn range(&self, index: &Index, below: usize) -> Range<usize> {
         let documents = &index.documents[..below];
         let created = self.created.unwrap_or_default();
-        // Nothing changes before it begins.
+        // Nothing is updated before it is created.
         let from = self.updated.from.max(created.from);
         let from = documents.partition_point(|document| document.updated_at < from);
         let to = documents.partition_point(|document| document.updated_at <= self.updated.to);
         from..to.max(from)
     }
 
-    /// Whether something began and changed when it should have.
+    /// Whether the creation and update times match.
     pub(super) fn fits_times(&self, created: Option<Timestamp>, updated: Timestamp) -> bool {
         let began = |span: Span| created.is_some_and(|created| span.has(created));
         self.updated.has(updated) && self.created.is_none_or(began)
     }
 
-    /// Whether the key of an entry is one that is meant.
+    /// Whether the key of an entry matches.
     pub(super) fn fits_key(&self, subject: &str) -> bool {
         if self.keys.is_empty() {
             return true;

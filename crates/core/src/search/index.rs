@@ -1,4 +1,4 @@
-//! Which documents have which words and fields.
+//! The inverted index.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::BuildHasher;
@@ -18,16 +18,16 @@ use crate::space::Space;
 use crate::space::batch::Batch;
 use crate::{message, namespace, task};
 
-/// Dead documents that are left lying before it is worth to number the living anew.
+/// The minimum number of dead documents before the live ones are renumbered.
 const DEAD_MIN: usize = 1_024;
-/// Things that have ended since an index was made, before it is worth to ask the space anew which
-/// of them it still has.
+/// How many records may have ended since the index was built before it is rebuilt from the space,
+/// which may have forgotten some of them.
 const ENDED_SLACK: usize = 200_000;
-/// Which part of the documents leaves when there are too many bytes: the rest then grows for a
-/// while before it happens again.
+/// The fraction of documents that is dropped when the index is too large, so that this happens
+/// rarely.
 const LEAVING_PART: usize = 8;
 
-/// Up to which revision what is old is not in an index.
+/// The revisions up to which old documents were dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Window {
     /// Keys that were last written up to this revision.
@@ -36,7 +36,7 @@ pub struct Window {
     pub events_since: Revision,
 }
 
-/// Which documents have which words and fields, as of a revision.
+/// The inverted index of a workspace at a revision.
 #[derive(Default)]
 pub struct Index {
     revision: Revision,
@@ -47,20 +47,20 @@ pub struct Index {
     /// Events, oldest first.
     events: VecDeque<u32>,
     alive: usize,
-    /// How many of them are over, and how many were when the index was made.
+    /// How many of them have ended, and how many had when the index was built.
     ended: usize,
     ended_before: usize,
-    /// About how many bytes the living take, without the texts of their terms.
+    /// The approximate size of the live documents in bytes, without the texts of their terms.
     bytes: usize,
-    /// No document before this one is alive, unless it is a task or a message.
+    /// All documents before this one are dead, except tasks and messages.
     oldest: usize,
     pub(super) window: Window,
-    /// What the batch that is being applied makes of things; none where one is gone.
+    /// The new documents of the batch that is being applied; none if one was removed.
     staged: BTreeMap<(Kind, String), Option<Document>>,
 }
 
 impl Index {
-    /// What a space has, and what has happened in the batches after a revision up to it, in order.
+    /// Builds the index from a space, and from the batches after a revision, in order.
     pub fn of<E>(
         space: &Space,
         after: Revision,
@@ -88,33 +88,33 @@ impl Index {
         Ok(index)
     }
 
-    /// The revision up to which it knows everything.
+    /// The revision of the index.
     pub fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// How many documents can be found.
+    /// The number of live documents.
     pub fn len(&self) -> usize {
         self.alive
     }
 
-    /// Whether nothing can be found.
+    /// Whether there are no documents.
     pub fn is_empty(&self) -> bool {
         self.alive == 0
     }
 
-    /// About how many bytes it takes.
+    /// Its approximate size in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes + self.terms.bytes()
     }
 
-    /// Whether it may hold so much that the space has forgotten by itself, which no event tells,
-    /// that it is better made anew.
+    /// Whether it may contain so many records that the space has forgotten without an event that it
+    /// should be rebuilt.
     pub fn is_outworn(&self) -> bool {
         self.ended > 2 * self.ended_before + ENDED_SLACK
     }
 
-    /// Goes on with the next batch.
+    /// Applies the next batch.
     pub fn apply(&mut self, batch: &Batch) {
         assert_eq!(batch.revision, self.revision.next(), "batches are applied in order");
         for (event, by) in batch.events.iter().zip(batch.authors()) {
@@ -137,7 +137,7 @@ impl Index {
         self.keep_within(limits::SEARCH_BYTES_MAX);
     }
 
-    /// Notes what an event makes of the thing it is about.
+    /// Stages the effect of an event.
     fn stage(&mut self, batch: &Batch, by: &AgentId, event: &Event) {
         let draft = match event {
             Event::State(event) => {
@@ -175,7 +175,7 @@ impl Index {
         }
     }
 
-    /// A thing is found otherwise from now on.
+    /// Stages an update of a document.
     fn amend(&mut self, batch: &Batch, kind: Kind, identity: &str, amended: &Amendment) {
         let name = (kind, identity.to_owned());
         let before = match self.staged.get(&name) {
@@ -186,7 +186,7 @@ impl Index {
         self.staged.insert(name, after);
     }
 
-    /// Every entry of a namespace is gone, what was just written included.
+    /// Stages the removal of all entries of a namespace, including those just written.
     fn remove_namespace(&mut self, namespace: &str) {
         let beginning = format!("state/{namespace}/");
         for ((kind, identity), staged) in &mut self.staged {
@@ -203,7 +203,7 @@ impl Index {
         }
     }
 
-    /// What the batch made of things takes the place of what they were.
+    /// Replaces documents with the staged ones.
     fn merge_fresh(&mut self) {
         let mut fresh = Vec::new();
         for ((kind, identity), document) in std::mem::take(&mut self.staged) {
@@ -216,7 +216,7 @@ impl Index {
         }
     }
 
-    /// The living document of a thing.
+    /// The live document of a record.
     pub(super) fn find(&self, kind: Kind, identity: &str) -> Option<u32> {
         let is_it = |number: &u32| {
             let there = &self.documents[*number as usize];
@@ -253,14 +253,14 @@ impl Index {
         self.kill(number);
     }
 
-    /// While it takes more bytes than it may, keys and events that changed longest ago leave.
+    /// Drops the oldest keys and events while the index is too large.
     pub(super) fn keep_within(&mut self, bytes_max: usize) {
         while self.bytes() > bytes_max && self.make_room() {
             self.renumber();
         }
     }
 
-    /// The oldest part of keys and events leaves; whether there was one.
+    /// Drops a fraction of the oldest keys and events; returns whether there were any.
     fn make_room(&mut self) -> bool {
         let wanted = (self.alive / LEAVING_PART).max(1);
         let mut leaving = wanted;
@@ -292,7 +292,7 @@ impl Index {
         self.alive -= 1;
     }
 
-    /// The document of a thing is out of date.
+    /// Removes the document of a record.
     fn bury(&mut self, kind: Kind, identity: &str) {
         let Self { documents, by_identity, hasher, .. } = self;
         let is_it = |number: &u32| {
@@ -305,7 +305,7 @@ impl Index {
         }
     }
 
-    /// Numbers the living anew, and forgets terms that no document has.
+    /// Renumbers the live documents, and drops unused terms.
     fn renumber(&mut self) {
         assert!(self.staged.is_empty(), "what is staged has numbers of terms too");
         let fresh = Self {
@@ -341,7 +341,7 @@ impl Index {
     }
 }
 
-/// The events of a batch that are told, each with its number and in whose name it happened.
+/// The public events of a batch, each with its number and its author.
 fn public_events(batch: &Batch) -> impl Iterator<Item = (usize, &Event, &AgentId)> {
     let events = batch.events.iter().zip(batch.authors()).enumerate();
     let events = events.filter(|(_, (event, _))| event.is_public());

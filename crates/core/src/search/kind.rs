@@ -1,4 +1,4 @@
-//! The kinds of things that can be found.
+//! The kinds of documents.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Every kind, as it is written.
+    /// Every kind, as on the wire.
     pub(super) const WORDS: [&str; 4] = ["task", "message", "key", "event"];
 
     /// The value as text.
@@ -31,11 +31,12 @@ impl Kind {
         }
     }
 
-    /// What tells a thing from all others of its kind: its subject, without what may change.
+    /// The identity of a record among all of its kind: its subject, without the part that may
+    /// change.
     pub(super) fn identity(self, subject: &str) -> &str {
         match self {
             Self::Task => subject.strip_prefix("tasks/").unwrap_or(subject),
-            // In whose inbox a request is changes when another handles it.
+            // The inbox of a request changes when another agent gets it.
             Self::Message => subject.rsplit('/').next().unwrap_or(subject),
             Self::Key | Self::Event => subject,
         }

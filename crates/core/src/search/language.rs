@@ -1,4 +1,4 @@
-//! The filter language, from text to its parts.
+//! The parser of the filter language.
 //!
 //! ```text
 //!   query   part, and further parts after blanks
@@ -10,25 +10,25 @@
 use serde::Serialize;
 use thiserror::Error;
 
-/// How much of what is not understood is repeated.
+/// How much of an invalid part is quoted in errors.
 const NEAR_CHARACTERS: usize = 40;
 
-/// A filter that is not understood.
+/// An invalid filter.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
 #[error("the filter is not understood at character {position}, `{near}`: {reason}")]
 pub struct BadFilter {
-    /// Which character, counted from one.
+    /// The position of the character, counted from one.
     pub position: usize,
-    /// What stands there.
+    /// The invalid part.
     pub near: String,
     /// What is wrong with it.
     pub reason: String,
-    /// What could stand there instead, where that can be listed.
+    /// The allowed values, if they can be listed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allowed: Vec<&'static str>,
 }
 
-/// How a moment is compared.
+/// How times are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Comparison {
     After,
@@ -37,7 +37,7 @@ pub(super) enum Comparison {
     NotAfter,
 }
 
-/// What stands between the name of a field and its value.
+/// The operator between the name of a field and its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sign {
     Is,
@@ -55,12 +55,12 @@ pub(super) struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// That it is not understood.
+    /// The error that it is invalid.
     pub(super) fn bad(&self, reason: impl Into<String>) -> BadFilter {
         refused(self.query, self.offset, reason)
     }
 
-    /// The next part of a query from an offset on, and the offset after it; none at the end.
+    /// The next part of a query from an offset, and the offset after it; none at the end.
     pub(super) fn next(query: &'a str, from: usize) -> Result<Option<(Self, usize)>, BadFilter> {
         let rest = query[from..].trim_start();
         let offset = query.len() - rest.len();
@@ -111,14 +111,14 @@ fn sign(text: &str) -> Option<(Sign, &str)> {
     if let Some(rest) = text.strip_prefix(':') {
         return Some((Sign::Is, rest));
     }
-    // The longer ones first: `>` begins `>=`.
+    // Longer operators first: `>` is a prefix of `>=`.
     let signs = [(">=", NotBefore), ("<=", NotAfter), (">", After), ("<", Before)];
     signs.into_iter().find_map(|(sign, comparison)| {
         text.strip_prefix(sign).map(|rest| (Sign::Compares(comparison), rest))
     })
 }
 
-/// That a query is not understood at an offset.
+/// The error that a query is invalid at an offset.
 pub(super) fn refused(query: &str, offset: usize, reason: impl Into<String>) -> BadFilter {
     let position = query[..offset].chars().count() + 1;
     let near = query[offset..].chars().take(NEAR_CHARACTERS).collect();

@@ -1,9 +1,9 @@
-//! What fits a query, the newest first.
+//! Executes queries, newest results first.
 //!
-//! Candidates are the documents under the rarest term that is wanted, or all, between the numbers
-//! that the wanted times allow. They are passed from the newest on, and the lists of the other
-//! terms along with them, each once. A page ends when it is full, or when so many candidates were
-//! looked at that the next one shall.
+//! Candidates are the documents of the rarest required term, or all, in the range of numbers that
+//! the required times allow. They are visited newest first, in step with the lists of the other
+//! terms, each of which is passed once. A page ends when it is full, or after a maximum number of
+//! candidates; the next page continues there.
 
 use super::document::Document;
 use super::filter::Filter;
@@ -16,8 +16,8 @@ use crate::numbers::Revision;
 use crate::refusal::{BadField, bad, fits};
 use crate::time::Timestamp;
 
-/// Where a page ended: the place of the last document that was looked at, and what time it was when
-/// the first page was asked for, so that one hour ago is the same moment on every page.
+/// The end of a page: the position of the last visited document, and the time of the first page, so
+/// that relative times mean the same on every page.
 struct Cursor {
     revision: Revision,
     ordinal: u32,
@@ -45,8 +45,8 @@ impl Cursor {
 }
 
 impl Index {
-    /// What fits, the newest first. Of what is over, the space may have forgotten some by itself:
-    /// whoever searches says what it still has.
+    /// The matching documents, newest first. The space may have forgotten some that have ended: the
+    /// caller says which ones it still has.
     pub fn search(
         &self,
         search: &Search,
@@ -97,8 +97,8 @@ impl Index {
         }
     }
 
-    /// The things that an id may mean, as sorted numbers: of a task or a message also without what
-    /// its subject begins with.
+    /// The documents with this id, as sorted numbers. The ids of tasks and messages may be given
+    /// without the prefix of the subject.
     fn named(&self, id: &str) -> Vec<u32> {
         let kinds = [Kind::Task, Kind::Message, Kind::Key];
         let mut found: Vec<u32> = kinds
@@ -115,14 +115,14 @@ impl Index {
     }
 }
 
-/// Candidates: the numbers of a list, or all, below one and not below another.
+/// Candidates: a list, the documents with an id, or a range of numbers.
 enum Candidates<'a> {
     Listed(&'a [u32]),
     Named(Vec<u32>),
     All(std::ops::Range<usize>),
 }
 
-/// What fits a query, from the newest on.
+/// The matching documents, newest first.
 struct Matches<'a> {
     wanted: &'a Filter,
     candidates: Candidates<'a>,
@@ -133,7 +133,7 @@ struct Matches<'a> {
 }
 
 impl<'a> Matches<'a> {
-    /// None if something is wanted that no document has.
+    /// None if a required term is in no document.
     fn new(index: &'a Index, wanted: &'a Filter, below: usize) -> Option<Self> {
         let numbers = |texts: &[String]| -> Option<Vec<u32>> {
             texts.iter().map(|text| index.terms.find(text)).collect()
@@ -170,7 +170,7 @@ impl<'a> Matches<'a> {
         })
     }
 
-    /// The next document that may fit.
+    /// The next candidate.
     fn candidate(&mut self) -> Option<u32> {
         match &mut self.candidates {
             Candidates::Listed(list) => {
@@ -190,7 +190,7 @@ impl<'a> Matches<'a> {
             let is_in = |words: &[u32]| words.windows(phrase.len()).any(|run| run == &phrase[..]);
             document.parts().any(is_in)
         };
-        // What is on lists comes first: it needs no look at the document.
+        // Lists first: they are checked without reading the document.
         self.others.iter_mut().all(|list| list.has(number))
             && !self.without.iter_mut().any(|list| list.has(number))
             && document.is_alive

@@ -3,40 +3,40 @@
 //! ```text
 //!   status:failed type:review created>-1h "out of memory" -agent:bob key:plan/**
 //!   │             │           │           │               │          └ a pattern of keys
-//!   │             │           │           │               └ not this
+//!   │             │           │           │               └ excluded
 //!   │             │           │           └ these words in this order
-//!   │             │           └ a moment, here one hour ago
+//!   │             │           └ a time, here one hour ago
 //!   └─────────────┴ fields
 //! ```
 //!
 //! | file | part |
 //! |---|---|
-//! | `language`, `wanted` | the filter language, from text to what is wanted |
-//! | `words` | texts and values as words |
-//! | `draft`, `amended` | what is worth finding about a thing, and what an event changes about it |
-//! | `terms`, `index` | which documents have which words and fields |
-//! | `finding` | those that fit, the newest first |
+//! | `language`, `wanted` | the filter language, from text to conditions |
+//! | `words` | words of texts and values |
+//! | `draft`, `amended` | what is indexed of a record, and how events change it |
+//! | `terms`, `index` | the inverted index |
+//! | `finding` | executes queries, newest results first |
 //!
-//! Everything that can be found is a document with a number. Numbers grow with revisions: whatever
-//! changes gets a new one, and the old one is dead. So the list of documents under a word is sorted
-//! by age without sorting, what is newest is found first, and a search ends when the page is full.
-//! When more numbers are dead than alive, the living are numbered anew.
+//! Every searchable record is a document with a number. Numbers grow with revisions: a record that
+//! changes gets a new number, and the old document is dead. So the list of documents of a word is
+//! sorted by age without sorting, the newest are found first, and a search ends when the page is
+//! full. When there are more dead documents than live ones, the live ones are renumbered.
 //!
-//! An index is derived: it is made from a space, goes on with batches, and can be dropped at any
-//! time. Whoever keeps one does so beside the space, and never on the way of a commit.
+//! An index is derived data: it is built from a space, updated with batches, and can be dropped at
+//! any time. It is kept outside the space, and no commit waits for it.
 //!
 //! Invariants, checked by [`Index::check`]:
 //!
-//! 1. A thing has at most one living document; an event is a document of its own.
+//! 1. A record has at most one live document; every event is a separate document.
 //! 2. Numbers grow with revision, ordinal and subject, and times with them.
-//! 3. An index that went along with the batches has the documents of one that is made from the
-//!    space, but for what the space has forgotten by itself, which whoever searches can tell.
-//! 4. Its documents take at most [`SEARCH_BYTES_MAX`](crate::limits::SEARCH_BYTES_MAX): keys and
-//!    events that are oldest leave, and every answer tells how far back it reaches. If tasks and
-//!    messages alone are more, a search is refused.
+//! 3. An updated index has the same documents as one that is built from the space, except for
+//!    records that the space has forgotten without an event, which a search excludes.
+//! 4. Its documents take at most [`SEARCH_BYTES_MAX`](crate::limits::SEARCH_BYTES_MAX): the oldest
+//!    keys and events are dropped, and every reply says how far back it reaches. If tasks and
+//!    messages alone take more, a search is refused.
 //!
-//! Deliberately absent: either-or, parts of words, spelling, and ranking by anything but age. A
-//! fleet looks for what it knows the name of, lately.
+//! Deliberately absent: alternatives, parts of words, spelling correction, and ranking by anything
+//! but age. Fleets search for recent things whose names they know.
 
 mod amendment;
 mod document;

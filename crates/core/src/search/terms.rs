@@ -1,20 +1,21 @@
-//! Terms and the documents that have them.
+//! Terms and their documents.
 //!
-//! A term is a word, or a field with its value such as `status:failed`: no word has a colon. Each
-//! has a number, so that a document is a row of numbers; and a list of the documents that have it,
-//! the newest last.
+//! A term is a word, or a field with its value such as `status:failed`: words have no colon. Each
+//! has a number, so that a document is a list of numbers; and a list of the documents that have it,
+//! newest last.
 
 use std::hash::BuildHasher;
 
 use hashbrown::HashTable;
 
-/// A hash whose order is never seen: what it gives is not iterated.
+/// A hash map that is never iterated, so that its order does not matter.
 type Hasher = hashbrown::DefaultHashBuilder;
 
-/// About how many bytes a term takes beside its text: in the table, and its list while it is short.
+/// The approximate size of a term in bytes, without its text: its table entry, and its list while
+/// short.
 const TERM_BYTES: usize = 72;
 
-/// Every term, by number.
+/// All terms, by number.
 #[derive(Default)]
 pub(super) struct Terms {
     texts: Vec<Box<str>>,
@@ -25,13 +26,13 @@ pub(super) struct Terms {
 }
 
 impl Terms {
-    /// The number of a term, if any document has had it.
+    /// The number of a term, if it is known.
     pub(super) fn find(&self, text: &str) -> Option<u32> {
         let is_it = |number: &u32| *self.texts[*number as usize] == *text;
         self.by_text.find(self.hasher.hash_one(text), is_it).copied()
     }
 
-    /// The number of a term, which is known from now on.
+    /// The number of a term, which is added if it is new.
     pub(super) fn number(&mut self, text: &str) -> u32 {
         if let Some(number) = self.find(text) {
             return number;
@@ -51,12 +52,12 @@ impl Terms {
         &self.texts[number as usize]
     }
 
-    /// About how many bytes the terms take, without the documents in their lists.
+    /// The approximate size of the terms in bytes, without the documents in their lists.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// A document has a term; it is newer than all that had it before.
+    /// Adds a document to a term; it must be newer than all documents before.
     pub(super) fn add(&mut self, term: u32, document: u32) {
         let list = &mut self.lists[term as usize];
         if list.last() != Some(&document) {
@@ -64,7 +65,7 @@ impl Terms {
         }
     }
 
-    /// The documents that have a term or had it, the newest last.
+    /// The documents that have or had a term, newest last.
     pub(super) fn list(&self, term: u32) -> &[u32] {
         &self.lists[term as usize]
     }
@@ -77,7 +78,7 @@ impl Terms {
     }
 }
 
-/// A walk through a sorted list from its end: each question is about a smaller number than the one
+/// An iterator over a sorted list from its end: each lookup is for a smaller number than the one
 /// before, so the list is passed once.
 pub(super) struct Walk<'a> {
     left: &'a [u32],
@@ -88,7 +89,7 @@ impl<'a> Walk<'a> {
         Self { left: list }
     }
 
-    /// Whether a number is in the list. Skips what is larger, by ever longer steps.
+    /// Whether a number is in the list. Skips larger ones with increasing steps.
     pub(super) fn has(&mut self, number: u32) -> bool {
         let mut step = 1;
         while self.left.len() > step && self.left[self.left.len() - step] > number {

@@ -1,6 +1,5 @@
-//! What is found, by which words and fields, in which order; that an index that went along with the
-//! batches is the one that is made from the space; and that both find what looking at everything
-//! finds.
+//! What is found, by which words and fields, in which order; that an updated index equals one that
+//! is built from the space; and that both find what a full scan finds.
 
 mod scanned;
 
@@ -14,7 +13,7 @@ use crate::space::batch::Batch;
 use crate::testing::read_command;
 use crate::time::Timestamp;
 
-/// A space, its batches, and an index that goes along.
+/// A space, its batches, and an updated index.
 #[derive(Default)]
 struct World {
     space: Space,
@@ -31,7 +30,7 @@ impl World {
     fn run(&mut self, now: u64, agent: &str, command: Command) {
         let engine = AgentId::engine();
         let agent = if agent == engine.as_str() { engine } else { AgentId::parse(agent).unwrap() };
-        // What is refused changes nothing.
+        // A refused step changes nothing.
         let committed = self.space.commit(Request::from(command), &agent, Timestamp(now));
         if let Some(batch) = committed.ok().and_then(|committed| committed.batch) {
             self.index.apply(&batch);
@@ -40,14 +39,14 @@ impl World {
         }
     }
 
-    /// What is due by now happens.
+    /// Executes everything that is due.
     fn expire(&mut self, now: u64) {
         while let Some(command) = self.space.due(Timestamp(now)).into_iter().next() {
             self.run(now, AgentId::engine().as_str(), command);
         }
     }
 
-    /// An index that is made from what there is now.
+    /// An index that is built from the current space.
     fn afresh(&self) -> Index {
         let batches = self.batches.iter().cloned().map(Ok::<_, ()>);
         let index = Index::of(&self.space, Revision(0), batches).unwrap();
@@ -63,7 +62,7 @@ impl World {
         }
     }
 
-    /// Everything that fits, over as many pages as that takes, with where each is among all.
+    /// All matches, over as many pages as that takes, with their positions.
     fn places(&self, index: &Index, query: &str, limit: usize) -> Vec<(u64, String)> {
         let mut search = search(query);
         let mut all = Vec::new();
@@ -315,7 +314,7 @@ fn a_cursor_remembers_what_time_it_was() {
     let first = Search { limit: Some(2), ..search("kind:key updated>=-5s") };
     let page = world.index.search(&first, 2, Timestamp(9_000), |_, _| true).unwrap();
     let rest = Search { cursor: page.cursor, ..first };
-    // The next page is asked for much later.
+    // The next page is requested much later.
     let rest = world.index.search(&rest, 10, Timestamp(99_000), |_, _| true).unwrap();
     assert_eq!(page.found.len() + rest.found.len(), 6);
 }
@@ -349,7 +348,7 @@ fn keys_and_events_leave_for_room_but_tasks_and_messages_stay() {
     assert!(results.keys_since.0 > 0 && results.events_since.0 > 0);
     let newer = |found: &super::Found| found.revision > results.keys_since;
     assert!(!results.found.is_empty() && results.found.iter().all(newer));
-    // Where only tasks and messages are left, nothing else can leave.
+    // If only tasks and messages remain, nothing can be dropped.
     index.keep_within(1);
     assert_eq!(index.len(), 4);
 }

@@ -1,14 +1,14 @@
-//! Texts and values as words: runs of letters and digits, in small letters.
+//! Words of texts and values: runs of letters and digits, in lower case.
 
 use std::borrow::Cow;
 
 use crate::json::Json;
 
-/// Longest word in bytes; what is longer is found by its beginning.
+/// The maximum length of a word in bytes; a longer one is found by its beginning.
 const WORD_BYTES_MAX: usize = 40;
-/// Most words of one part of a thing that are found; what stands further back is not.
+/// The maximum number of indexed words in one part of a record.
 pub(super) const WORDS_MAX: usize = 64;
-/// How many bytes of a part are looked at for words.
+/// How many bytes of a part are scanned for words.
 const PART_BYTES: usize = 4 << 10;
 
 /// The words of a text, in order.
@@ -16,17 +16,17 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
     text.split(|sign: char| !sign.is_alphanumeric()).filter(|word| !word.is_empty()).map(folded)
 }
 
-/// The words by which a part of a thing is found.
+/// The indexed words of a part of a record.
 pub(super) fn words_of(text: &str) -> Vec<String> {
     words(beginning(text)).take(WORDS_MAX).collect()
 }
 
-/// The words by which a value is found, names of fields included.
+/// The indexed words of a value, including the names of fields.
 pub(super) fn words_in(value: &Json) -> Vec<String> {
     words_of(&unescaped(beginning(value.as_str())))
 }
 
-/// A word in small letters, cut to a bounded length.
+/// A word in lower case, cut to a bounded length.
 fn folded(word: &str) -> String {
     let mut folded = word.to_lowercase();
     folded.truncate(floor(&folded, WORD_BYTES_MAX));
@@ -37,13 +37,13 @@ fn beginning(text: &str) -> &str {
     &text[..floor(text, PART_BYTES)]
 }
 
-/// The last boundary between characters up to a number of bytes.
+/// The last character boundary up to a number of bytes.
 fn floor(text: &str, bytes_max: usize) -> usize {
     let end = (0..=bytes_max.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     end.unwrap_or_default()
 }
 
-/// JSON text with its escapes resolved. All but `\u` stand for what separates words.
+/// JSON text with its escapes resolved. All but `\u` are separators of words.
 fn unescaped(text: &str) -> Cow<'_, str> {
     if !text.contains('\\') {
         return Cow::Borrowed(text);
@@ -65,7 +65,7 @@ fn unescaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// Resolves a character that is spelled as one or two numbers; what follows it.
+/// Resolves a `\u` escape of one or two code units; returns the rest.
 fn spelled<'a>(text: &'a str, plain: &mut String) -> &'a str {
     let number = |text: &str| u16::from_str_radix(text.get(..4)?, 16).ok();
     let Some(first) = number(text) else {

@@ -1,7 +1,7 @@
-//! Which records of a space name which artifacts.
+//! References of records to artifacts.
 //!
-//! A command is refused if it names an artifact that is not there; what its events have made of the
-//! tables is counted afterwards, whoever caused them.
+//! A command is refused if it references an artifact that does not exist. References are counted
+//! when events are applied, whatever caused them.
 
 use super::Space;
 use super::tables::Undo;
@@ -19,7 +19,7 @@ use crate::task::Record;
 use crate::{artifact, checkpoint, handoff, message, namespace, state, task};
 
 impl Space {
-    /// Refuses a command that names an artifact which is not there.
+    /// Refuses a command that references an artifact that does not exist.
     #[inline]
     pub(super) fn check_artifact_refs(&self, command: &Command) -> Result<(), Rejection> {
         match command {
@@ -116,7 +116,7 @@ impl Space {
         named
     }
 
-    /// What happened to a record concerns the artifacts that it names, or named before.
+    /// Updates the references of the record that an event is about.
     pub(super) fn update_artifact_refs(&mut self, event: &Event, moment: &Moment<'_>) {
         let changes = match event {
             Event::State(event) => {
@@ -180,8 +180,8 @@ impl Space {
         }
     }
 
-    /// What is forgotten after a batch names nothing any more. It happens to the same records
-    /// whenever the batch is replayed, and cannot be refused.
+    /// Removes the references of records that are forgotten after a batch. Replay forgets the same
+    /// records, and it cannot be refused.
     pub(super) fn release_artifact_refs(&mut self, forgotten: Vec<Forgotten>) {
         if self.artifact.is_idle() {
             return;
@@ -194,7 +194,7 @@ impl Space {
         self.artifact.refer(nothing(gone), self.time);
     }
 
-    /// Asserts that whoever holds an artifact is there and names it.
+    /// Asserts that every holder exists and mentions its artifacts.
     pub(super) fn check_mentions(&self) {
         for (holder, artifacts) in self.artifact.holders() {
             let named = match holder {
@@ -231,7 +231,7 @@ fn nothing(holders: impl IntoIterator<Item = Holder>) -> Vec<(Holder, Vec<Artifa
     holders.into_iter().map(|holder| (holder, Vec::new())).collect()
 }
 
-/// Whether an event changes what is said of a task.
+/// Whether an event changes the content of a task.
 fn says_something(event: &task::Event) -> bool {
     matches!(
         event,
@@ -248,7 +248,7 @@ fn said_of_task(record: &Record) -> impl Iterator<Item = &Json> {
     record.definition.iter().chain(metadata).chain(execution)
 }
 
-/// The message that something is said in by an event, if that may name artifacts.
+/// The message whose content an event changes, if that may reference artifacts.
 fn speaking(event: &message::Event) -> Option<&MessageId> {
     #[cfg(feature = "planted")]
     if crate::planted::is("artifact.messages_hold_nothing") {

@@ -1,4 +1,4 @@
-//! Agents by number, so that a million entries do not each hold a name.
+//! Agents by number, so that a million entries need not each store a name.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use crate::names::AgentId;
 pub struct Authors {
     by_number: Vec<AgentId>,
     by_name: BTreeMap<AgentId, u32>,
-    /// The number that was asked for last, since whoever writes often writes again.
+    /// The last requested number, since agents tend to write several times in a row.
     latest: usize,
 }
 
 impl Authors {
-    /// The number of an agent, given out if it is new.
+    /// The number of an agent, assigned if it is new.
     pub fn number(&mut self, agent: &AgentId) -> u32 {
         let as_number = |index: usize| u32::try_from(index).expect("fewer than 2^32 agents");
         if self.by_number.get(self.latest) == Some(agent) {
@@ -32,22 +32,22 @@ impl Authors {
         number
     }
 
-    /// The agent with a number that was given out.
+    /// The agent of an assigned number.
     pub fn name(&self, number: u32) -> &AgentId {
         &self.by_number[number as usize]
     }
 
-    /// How many numbers were given out.
+    /// How many numbers are assigned.
     pub fn len(&self) -> usize {
         self.by_number.len()
     }
 
-    /// Whether none was given out.
+    /// Whether no number is assigned.
     pub fn is_empty(&self) -> bool {
         self.by_number.is_empty()
     }
 
-    /// Takes back the latest numbers, as if they had not been given out.
+    /// Undoes the latest assignments.
     pub fn truncate(&mut self, len: usize) {
         for agent in self.by_number.drain(len..) {
             self.by_name.remove(&agent);

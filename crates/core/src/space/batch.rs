@@ -1,4 +1,4 @@
-//! What one commit did: the unit of revision, of atomicity and of the log.
+//! A batch: the unit of revision, of atomicity and of the log.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,27 +8,27 @@ use crate::numbers::Revision;
 use crate::reaction;
 use crate::time::Timestamp;
 
-/// The events of one commit. All of them happened, at once.
+/// The events of one commit, which are applied atomically.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Batch {
-    /// Its place in the workspace's history.
+    /// Its revision.
     pub revision: Revision,
     /// When it was decided.
     pub time: Timestamp,
-    /// Who caused it.
+    /// The author.
     pub agent: AgentId,
-    /// What happened, in order. Never empty.
+    /// The events, in order. Never empty.
     pub events: Vec<Event>,
 }
 
 impl Batch {
-    /// When and by whom its events happened.
+    /// The time and author of its events.
     pub fn moment(&self) -> Moment<'_> {
         Moment { revision: self.revision, time: self.time, agent: &self.agent }
     }
 
-    /// In whose name each of the events happened: what a reaction did is the doing of whoever added
-    /// it, everything else of whoever caused the commit.
+    /// The author of each event: for effects of a reaction the agent that added it, for everything
+    /// else the agent that caused the commit.
     pub fn authors(&self) -> impl Iterator<Item = &AgentId> {
         let (mut by, mut left) = (&self.agent, 0);
         self.events.iter().map(move |event| {
@@ -43,13 +43,13 @@ impl Batch {
         })
     }
 
-    /// In whose name one of the events happened.
+    /// The author of one event.
     pub fn author(&self, index: usize) -> &AgentId {
         self.authors().nth(index).unwrap_or(&self.agent)
     }
 }
 
-/// When and by whom an event happened.
+/// The revision, time and author of an event.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment<'a> {
     /// The batch's revision.

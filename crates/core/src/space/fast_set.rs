@@ -1,9 +1,9 @@
-//! The fast path: setting and reading one plain entry.
+//! The fast path: setting and reading one entry.
 //!
 //! ```text
-//!   a request ──▶ is it plain, here and now? ──yes──▶ one look-up, one entry, the next revision
+//!   request ──▶ does the fast path apply? ──yes──▶ one look-up, one entry, the next revision
 //!                             │
-//!                             └──no───▶ the general way: command, decision, events, policies
+//!                             └──no───▶ the general path: command, decision, events, policies
 //! ```
 //!
 //! What is plain is borrowed from where it was received: no command is made of it, no event and no
@@ -13,10 +13,9 @@
 //!
 //! Invariants:
 //!
-//! 1. A space is the same whichever way was taken, and so are the answers; the tests hold the two
-//!    against each other.
-//! 2. Nothing is refused here: whatever is unusual is left to the general way, untouched, which
-//!    also finds the words for what is wrong.
+//! 1. The space and the answers do not depend on the path; the tests compare the two.
+//! 2. Nothing is refused here: everything unusual is left to the general path, untouched, which
+//!    also reports errors.
 
 use super::Space;
 use crate::artifact::mentions;
@@ -35,21 +34,21 @@ mod tests;
 #[cfg(feature = "planted")]
 const IGNORES_VERSION: &str = "plainly.ignores_version";
 
-/// A set as nearly all are: this value under this key, whatever was there before, or this version.
+/// A plain set: this value under this key, unconditionally or if the version matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FastSet<'a> {
-    /// In this namespace.
+    /// The namespace.
     pub namespace: &'a str,
-    /// Under this key; not yet checked.
+    /// The key; not yet validated.
     pub key: &'a str,
-    /// This value: the text of a [`Json`](crate::Json).
+    /// The value: the text of a [`Json`](crate::Json).
     pub value: &'a str,
-    /// Only if this version is there; 0 if nothing is.
+    /// The expected version; 0 if the entry must not exist.
     pub expected_version: Option<Version>,
 }
 
 impl<'a> FastSet<'a> {
-    /// What a request wants, if it is as plain as this.
+    /// The set of a request, if it is a plain one.
     pub fn of(request: &'a Request) -> Option<Self> {
         let Request {
             mutation: Mutation::Command(Command::State(state::Command::Set(set))), ..
@@ -69,8 +68,7 @@ impl<'a> FastSet<'a> {
 }
 
 impl Space {
-    /// Sets an entry, if it is plain here and now, and tells it as it is then; if not, nothing has
-    /// happened.
+    /// Sets an entry if the fast path applies, and returns it; if not, nothing has happened.
     pub fn fast_set(
         &mut self,
         set: &FastSet<'_>,
@@ -79,7 +77,7 @@ impl Space {
     ) -> Option<Entry> {
         #[cfg(feature = "planted")]
         if crate::planted::any() && !crate::planted::is(IGNORES_VERSION) {
-            // The other bugs are planted along the general way.
+            // The other bugs are planted in the general path.
             return None;
         }
         let is_quiet = self.quota.is_none() && self.reaction.is_idle() && self.artifact.is_idle();
@@ -104,14 +102,14 @@ impl Space {
         Some(entry)
     }
 
-    /// An entry, if it is there and nothing about it is unusual.
+    /// An entry, if it exists and the fast path applies.
     pub fn fast_get(&self, namespace: &str, key: &str) -> Option<Entry> {
         self.state.fast_get(namespace, key)
     }
 }
 
 impl state::Table {
-    /// Puts an entry that does not end by itself into a table in which none does.
+    /// Sets an entry in a table in which no entry expires or is bound to a session.
     fn fast_set(
         &mut self,
         namespace: &NamespaceName,

@@ -1,9 +1,8 @@
-//! A space that begins with the content of another workspace.
+//! The start of a space with the content of another workspace.
 //!
-//! Whoever held something there holds it there: nobody in the new workspace knows of it, or will
-//! ever renew it or let it go. So everything that is held, offered, awaited or kept alive by
-//! somebody ends with the founding, in an order in which nothing passes to the next in line, and
-//! nothing that is let go counts as a failure.
+//! Holders stay in the original workspace: nobody in the new one could renew or release what they
+//! hold. So every hold, offer, wait and session ends when the fork is created, in an order in which
+//! nothing is granted to the next waiter, and no release counts as a failure.
 
 use std::collections::BTreeSet;
 
@@ -19,12 +18,12 @@ use crate::{agent, handoff, policy, secret, task, workspace};
 #[cfg(test)]
 mod tests;
 
-/// What is told as the reason wherever one can be given.
+/// The recorded reason, where there is one.
 const REASON: &str = "the workspace began with the content of another";
 
 impl Space {
-    /// Makes this copy of another workspace one of its own. Answers with nothing: the changes are
-    /// in the tables, and nobody else has seen the space yet.
+    /// Makes this copy of another workspace independent. Returns nothing: the changes are in the
+    /// tables, and nobody else has seen the space yet.
     pub fn seed_fork(&mut self, origin: Origin, now: Timestamp) -> Result<(), Rejection> {
         let engine = AgentId::engine();
         self.act(workspace::Command::Found { origin }.into(), &engine, now)?;
@@ -57,8 +56,8 @@ impl Space {
         Ok(())
     }
 
-    /// Lets go of every secret, where their values have not come along: whoever follows a reference
-    /// is told that there is none.
+    /// Deletes every secret, if their values were not copied: revealing a reference then fails as
+    /// not found.
     pub fn forget_secrets(&mut self, now: Timestamp) -> Result<(), Rejection> {
         let secrets: Vec<_> = self.secret.after(None).map(|it| it.secret.clone()).collect();
         for secret in secrets {
@@ -71,7 +70,7 @@ impl Space {
         self.commit(Request::from(command), agent, now).map(drop)
     }
 
-    /// How their givers withdraw the hand-offs that nobody has answered.
+    /// The commands that cancel the open hand-offs.
     fn offers(&self) -> Vec<(AgentId, Command)> {
         let every = handoff::List::default();
         let open = self.handoff.after(&every).filter(|handoff| handoff.status.is_open());
@@ -82,7 +81,7 @@ impl Space {
         withdrawn.collect()
     }
 
-    /// How their holders let go of tasks, which counts as no try.
+    /// The commands that release the tasks, which does not count as a failed attempt.
     fn leases(&self) -> Vec<(AgentId, Command)> {
         let every = task::List::default();
         let held = self.task.after(&every).filter_map(|record| {
@@ -94,7 +93,7 @@ impl Space {
         held.collect()
     }
 
-    /// Who holds something without a session.
+    /// The agents that hold something without a session.
     fn holders(&self) -> BTreeSet<AgentId> {
         let (locks, permits) = (self.lock.facts().0, self.semaphore.facts().1);
         let locks = locks.into_iter().map(|hold| hold.holder);

@@ -1,4 +1,4 @@
-//! The view that hand-offs get of a space: nearly everything, since they move it.
+//! The view that hand-offs get of a space: nearly all of it, since they move it.
 
 use super::Space;
 use super::tables::TablesView;
@@ -64,7 +64,7 @@ impl View for SpaceView<'_> {
         let ensured = namespace::decide(&self.0.namespace, ensure).map_err(|_| full())?;
         let view = TablesView::of(self.0);
         let view = TransferView { view, namespace: &to_namespace, rules: Rules::default() };
-        // A namespace at most, and each entry is set there and gone here.
+        // At most one namespace; and each entry is set there and deleted here.
         let mut moved = Moved::with_capacity(1 + 2 * keys.len());
         moved.extend(ensured.events.into_iter().map(Event::Namespace));
         let transfer = state::Transfer {
@@ -79,7 +79,7 @@ impl View for SpaceView<'_> {
     }
 }
 
-/// As if the receiver's namespace were there already: it will be, in the same commit.
+/// A view as if the namespace of the receiver existed already: it will, in the same commit.
 struct TransferView<'a> {
     view: TablesView<'a>,
     namespace: &'a NamespaceName,

@@ -1,4 +1,4 @@
-//! A space as a snapshot holds it, and what must always be true of one.
+//! A space as a snapshot stores it, and its invariants.
 
 use serde::{Deserialize, Serialize};
 
@@ -30,17 +30,17 @@ macro_rules! head {
             pub authors: Vec<AgentId>,
             /// When entries expire, and with which session.
             pub endings: Vec<(NamespaceName, Key, Ending)>,
-            /// How much of the past is kept.
+            /// How much history is kept.
             pub retention: workspace::Retention,
-            /// Where it came from, if it was not empty when it began.
+            /// The origin of the workspace, if it was forked or imported.
             #[serde(default)]
             pub origin: Option<Origin>,
-            /// Kept answers, oldest first.
+            /// Stored answers, oldest first.
             pub receipts: Vec<Kept>,
-            /// The last token given.
+            /// The last granted token.
             #[serde(default)]
             pub token: Token,
-            /// Calls that wait under an idempotency key.
+            /// Waiting calls with an idempotency key.
             #[serde(default)]
             pub keyed_waits: Vec<Keyed>,
             $($(
@@ -51,7 +51,7 @@ macro_rules! head {
         }
 
         impl Space {
-            /// Everything but the entries, as it is now.
+            /// The current state without the entries.
             pub fn head(&self) -> Head {
                 let state::Facts { last_removal, authors, endings } = self.state.facts();
                 let (retention, origin) = self.workspace.facts();
@@ -70,7 +70,7 @@ macro_rules! head {
                 }
             }
 
-            /// Puts a space together from what a snapshot holds.
+            /// Assembles a space from a snapshot.
             pub fn restore(head: Head, entries: Vec<(NamespaceName, Entries)>) -> Self {
                 let Head { last_removal, authors, endings, .. } = head;
                 let facts = state::Facts { last_removal, authors, endings };
@@ -100,7 +100,7 @@ macro_rules! head {
 primitives!(head);
 
 impl Space {
-    /// Asserts what must always be true.
+    /// Asserts the invariants of the space.
     pub fn check(&self) {
         assert!(self.undo_log.is_empty(), "nothing is left to take back between commits");
         self.check_tables();
@@ -118,7 +118,7 @@ impl Space {
         }
     }
 
-    /// A task is offered by the one open hand-off that its lease names, and by no other.
+    /// Asserts that a task is offered by exactly the open hand-off that its lease names.
     fn check_offers(&self) {
         for handoff in self.handoff.after(&List::default()) {
             let task = handoff.task.as_ref().and_then(|task| self.task.get(task));

@@ -1,4 +1,4 @@
-//! What messages may know of agents.
+//! The view that messages get of agents.
 
 use super::tables::TablesView;
 use crate::agent;

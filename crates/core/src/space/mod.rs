@@ -44,7 +44,7 @@ pub(crate) use tables::{TablesView, TasksView};
 
 macro_rules! space {
     ($($(#[$doc:meta])* $module:ident: $variant:ident = $wire:literal $(, $facts:ident)?;)*) => {
-        /// One workspace: an ordered history, and what it adds up to.
+        /// One workspace: an ordered history, and the resulting state.
         #[derive(Default)]
         pub struct Space {
             $(
@@ -55,66 +55,66 @@ macro_rules! space {
             keyed_waits: KeyedWaits,
             revision: Revision,
             time: Timestamp,
-            /// The last one given.
+            /// The last granted token.
             token: Token,
             undo_log: Vec<Undo>,
-            /// How much may be there, if there is a bound to it.
+            /// The storage quota, if any.
             quota: Option<StorageQuota>,
         }
     };
 }
 primitives!(space);
 
-/// What a commit did.
+/// The result of a commit.
 #[derive(Debug)]
 pub struct Committed {
-    /// What to tell the caller, once it is durable.
+    /// The answer to the caller, once it is durable.
     pub outcome: Outcome,
-    /// What happened; none if nothing changed.
+    /// The batch; none if nothing changed.
     pub batch: Option<Batch>,
-    /// Calls that had waited until now, and what to tell them, once it is durable.
+    /// The waiting calls that it ended, with their answers, once it is durable.
     pub ended: Vec<Ended>,
-    /// What is told to those who watch and not written down: after what happened before it, and
-    /// under the revision of that. None of them is empty.
+    /// Events that are delivered to watches and not recorded: after the batch before them, and with
+    /// its revision. None of them is empty.
     pub live: Vec<Batch>,
 }
 
-/// What becomes of a call.
+/// The outcome of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// It was answered.
     Answered(Answer),
-    /// It waits: a later commit ends that.
+    /// It waits: a later commit ends the wait.
     Waits(WaitId),
 }
 
-/// A call that waits no longer.
+/// A waiting call that has ended.
 #[derive(Debug)]
 pub struct Ended {
     /// The wait.
     pub wait: WaitId,
-    /// Whether it has what it waited for.
+    /// Whether it got what it waited for.
     pub is_granted: bool,
     /// The reply to the caller.
     pub reply: Result<Reply, Rejection>,
 }
 
-/// A commit that is being decided: its events, and what they add up to.
+/// A commit that is being decided: its events and their effects.
 struct CommitBuilder {
     events: Vec<Event>,
     weight: usize,
-    /// Whether more may be decided after the command at hand, and refused with all before it.
+    /// Whether more commands may follow and be refused, so that undo data is needed.
     needs_undo: bool,
-    /// Whether something happened that nobody can take back.
+    /// Whether an event was applied that cannot be undone.
     is_final: bool,
     ended: Vec<Ended>,
-    /// What is told and not written down.
+    /// Events that are delivered and not recorded.
     live: Vec<Event>,
-    /// Such, from commands that are done with.
+    /// The same, from commands that are finished.
     live_batches: Vec<Batch>,
 }
 
-/// Where the rules put what happens when a command is decided.
+/// Where the rules put the events of a command.
 pub(crate) struct Happening<'a> {
     events: &'a mut Vec<Event>,
     live: &'a mut Vec<Event>,
@@ -137,7 +137,7 @@ impl Space {
         self.time
     }
 
-    /// Decides a request and applies what follows from it: all of it, or nothing.
+    /// Decides a request and applies its consequences, atomically.
     pub fn commit(
         &mut self,
         request: Request,
@@ -245,8 +245,8 @@ impl Space {
         Err(Rejection::KeyReused { key: key.clone() })
     }
 
-    /// A kept answer, with the states of checkpoints that were left out of it. What a handler
-    /// failed with was kept as an answer, since the request had its effect.
+    /// A stored answer, with the states of checkpoints that are not stored with it. The failure of
+    /// a handler was stored as an answer, since the request had its effect.
     fn completed(&self, mut outcome: Outcome) -> Result<Outcome, Rejection> {
         if let Outcome::Answered(answer) = &mut outcome {
             if let Reply::Message(message::Reply::Failed(failed)) = &answer.reply {
@@ -259,7 +259,7 @@ impl Space {
         Ok(outcome)
     }
 
-    /// Notes what must be repeated if this request is, or one whose wait it has ended.
+    /// Stores the answers to this request and to the waits that it ended, for repeated requests.
     fn keep_answers(
         &self,
         keyed: Option<(IdempotencyKey, u64)>,
@@ -281,7 +281,7 @@ impl Space {
         commit.weigh(first)
     }
 
-    /// Notes what must be repeated to those whose wait has ended, from this one on.
+    /// Stores the answers to the waits that ended, from this one on.
     fn keep_receipts_of_waits(
         &self,
         from: usize,
@@ -289,13 +289,13 @@ impl Space {
         commit: &mut CommitBuilder,
     ) -> Result<(), Rejection> {
         let first = commit.events.len();
-        // Only effects are kept: whoever waited for nothing may wait again.
+        // Only effects are stored: a call without a result may wait again.
         for Ended { wait, reply, .. } in commit.ended[from..].iter().filter(|it| it.is_granted) {
             #[cfg(feature = "planted")]
             if crate::planted::is("space.awaited_receipt_not_kept") {
                 continue;
             }
-            // A wait that began in this very commit is not remembered yet.
+            // A wait that started in this commit is not registered yet.
             let begun = commit.events.iter().find_map(|event| event.begun(*wait));
             let kept = match reply {
                 Ok(reply) => Some(reply.clone()),
@@ -309,8 +309,8 @@ impl Space {
         commit.weigh(first)
     }
 
-    /// Applies what an event means for requests that are repeated. Happens last, when nothing can
-    /// be refused any more: there is nothing to take back.
+    /// Applies an event to receipts and keyed waits. Done last, when nothing can be refused any
+    /// more, so that it needs no undo.
     fn remember(&mut self, event: &Event, moment: &Moment<'_>) {
         match event {
             Event::Receipt(receipt) => self.receipts.evolve(receipt, moment),
@@ -323,7 +323,7 @@ impl Space {
         }
     }
 
-    /// Applies what was decided before. The batch must be the next one.
+    /// Applies a batch that was decided before. It must be the next one.
     pub fn replay(&mut self, batch: &Batch) {
         assert_eq!(batch.revision, self.revision.next(), "batches are replayed in order");
         let moment = batch.moment();
@@ -392,7 +392,7 @@ impl Space {
         Ok(Decision::Replied(Reply::Transaction(replies.collect::<Result<_, _>>()?)))
     }
 
-    /// Decides one command, and then what follows from it, round after round.
+    /// Decides one command, and then the commands that follow from it, in rounds.
     fn run(
         &mut self,
         command: Command,
@@ -434,7 +434,7 @@ impl Space {
         commit.weigh(first)?;
         let moment = Moment { revision: stamp.revision, time: stamp.now, agent: &stamp.agent };
         let fresh = &commit.events[first..];
-        // Whatever follows is decided after this, and may be refused.
+        // The commands that follow are decided after this, and may be refused.
         commit.needs_undo |= fresh.iter().any(|event| policy::may_follow(self, event));
         commit.is_final |= !commit.needs_undo;
         for event in fresh {
@@ -449,23 +449,23 @@ impl Space {
 }
 
 impl Happening<'_> {
-    /// Something happens.
+    /// Adds an event.
     #[inline]
     pub(crate) fn add(&mut self, event: impl Into<Event>) {
         self.events.push(event.into());
     }
 
-    /// Several things happen.
+    /// Adds several events.
     pub(crate) fn extend<E: Into<Event>>(&mut self, events: Vec<E>) {
         self.events.extend(events.into_iter().map(Into::into));
     }
 
-    /// Watchers are told something that is not written down.
+    /// Adds an event that is delivered to watches and not recorded.
     pub(crate) fn tell(&mut self, event: impl Into<Event>) {
         self.live.push(event.into());
     }
 
-    /// How many things happen in this commit so far.
+    /// The number of events in this commit so far.
     pub(crate) fn len(&self) -> usize {
         self.events.len()
     }
@@ -474,7 +474,7 @@ impl Happening<'_> {
 impl CommitBuilder {
     fn new() -> Self {
         Self {
-            // Nearly every commit is one event, gone as soon as it is encoded.
+            // Nearly every commit is one event, dropped as soon as it is encoded.
             events: Vec::with_capacity(1),
             weight: 0,
             needs_undo: false,
@@ -485,7 +485,7 @@ impl CommitBuilder {
         }
     }
 
-    /// What whoever acts wants told to those who watch, without being written down.
+    /// Collects the live events of a command into a batch.
     fn seal_live(&mut self, stamp: &Stamp, revision: Revision) {
         if !self.live.is_empty() {
             let events = std::mem::take(&mut self.live);
@@ -494,7 +494,7 @@ impl CommitBuilder {
         }
     }
 
-    /// Counts the events from this one on, and refuses what a log could not take.
+    /// Adds up the events from this one on, and refuses a batch that does not fit into the log.
     #[inline]
     fn weigh(&mut self, first: usize) -> Result<(), Rejection> {
         self.weight += self.events[first..].iter().map(Event::weight).sum::<usize>();

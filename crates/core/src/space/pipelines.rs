@@ -1,4 +1,4 @@
-//! What stages and tasks have to do with each other.
+//! The view that pipelines get of tasks.
 
 use super::Space;
 use super::tables::TasksView;
@@ -33,7 +33,7 @@ impl pipeline::View for TasksView<'_> {
 }
 
 impl Space {
-    /// What happens to a task concerns the stage it is of.
+    /// Updates the stage that a task belongs to.
     pub(super) fn update_pipelines(&mut self, event: &task::Event) -> Option<pipeline::Undo> {
         if self.pipeline.is_idle() {
             return None;
@@ -41,12 +41,12 @@ impl Space {
         self.pipeline.observe_task(event.task()?, &TasksView(&self.task))
     }
 
-    /// Asserts that no stage is without its tasks, and knows what has become of them.
+    /// Asserts that stages have their tasks and the outcomes of those.
     pub(super) fn check_stages(&self) {
         for (task, task_state) in self.pipeline.tasks() {
             let record = self.task.get(task);
             let has_ended = record.map(|record| record.status.is_finished());
-            // What was heard stays when the task is forgotten.
+            // A recorded outcome stays when the task is forgotten.
             let knows = task_state.outcome.is_some();
             assert!(has_ended.is_none_or(|ended| ended == knows), "a stage hears of its tasks");
             assert!(has_ended.is_some() || knows, "a stage has its tasks");

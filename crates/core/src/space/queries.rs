@@ -1,4 +1,4 @@
-//! Questions about a space, and what must hold before it is changed.
+//! Queries of a space, and preconditions.
 
 use super::Space;
 use crate::contracts;

@@ -1,26 +1,26 @@
-//! How much a workspace may hold, where somebody has said so.
+//! Storage quotas of a workspace.
 //!
 //! ```text
-//!   decide ─▶ evolve ─▶ is there more than before, and more than there may be? ──no──▶ done
-//!                                        └──yes──▶ everything is taken back, and refused
+//!   decide ─▶ evolve ─▶ is there more than before, and more than allowed? ──no──▶ done
+//!                                        └──yes──▶ everything is undone, and refused
 //! ```
 //!
 //! | counted as | what |
 //! |---|---|
 //! | entries | keys of shared state |
-//! | bytes | entries, artifacts, frames of streams, checkpoints, and messages that are not over |
+//! | bytes | entries, artifacts, frames of streams, checkpoints, and open messages |
 //!
 //! Invariants:
 //!
-//! 1. It is asked of the whole of a commit, so that a transaction that makes room for itself fits,
-//!    and nothing is half done. A reaction is asked by itself, and fails alone.
-//! 2. What holds less than before, or as much, always fits: whoever has too much may put that
-//!    right, and may change what is there.
-//! 3. What the engine does by itself is never refused: time does not stand still for want of room.
-//! 4. It is no part of the history: replaying asks nobody, and a space without bounds costs a
-//!    look at one field.
+//! 1. It applies to a whole commit, so that a transaction that frees space for itself fits, and
+//!    nothing is done partially. Each run of a reaction is checked separately, and fails alone.
+//! 2. A commit that stores no more than before always fits: whoever exceeds the quota can delete
+//!    and change entries.
+//! 3. What the engine does itself is never refused: expiry must not depend on free space.
+//! 4. It is not part of the history: replay does not check it, and without a quota it costs one
+//!    comparison.
 //!
-//! Deliberately absent: bounds on tasks, locks and the like, which have their own in
+//! Deliberately absent: quotas for tasks, locks and the like, which have limits in
 //! [`limits`](crate::limits).
 
 use super::Space;
@@ -34,16 +34,16 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// How much a workspace may hold; as much as it likes of what is not given.
+/// A storage quota; what is not given is unlimited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StorageQuota {
-    /// Most keys of shared state.
+    /// The maximum number of entries.
     pub entries_max: Option<u64>,
-    /// Most bytes of all that is kept.
+    /// The maximum size of all stored data in bytes.
     pub bytes_max: Option<u64>,
 }
 
-/// How much a workspace holds.
+/// How much a workspace stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stored {
     entries: u64,
@@ -51,18 +51,18 @@ pub(super) struct Stored {
 }
 
 impl Space {
-    /// Says how much it may hold from now on. What it holds already stays.
+    /// Sets the quota. Existing data stays.
     pub fn set_quota(&mut self, quota: Option<StorageQuota>) {
         self.quota = quota.filter(|quota| *quota != StorageQuota::default());
     }
 
-    /// How much there is before a mutation, if a quota limits what may be there after it.
+    /// How much is stored before a mutation, if a quota applies to it.
     #[inline]
     pub(super) fn stored_before(&self, mutation: &Mutation) -> Option<Stored> {
         self.quota.is_some_and(|_| !is_from_the_engine(mutation)).then(|| self.stored())
     }
 
-    /// How much there is, if there is a bound to that.
+    /// How much is stored, if there is a quota.
     pub(super) fn bounded(&self) -> Option<Stored> {
         self.quota.map(|_| self.stored())
     }
@@ -76,7 +76,7 @@ impl Space {
         Stored { entries: entries as u64, bytes: bytes as u64 + self.artifact.bytes() }
     }
 
-    /// Whether what is there now may be, after this much was.
+    /// Whether the current size is allowed, given the size before.
     #[inline]
     pub(super) fn check_quota(&self, before: Option<Stored>) -> Result<(), Rejection> {
         let (Some(before), Some(quota)) = (before, self.quota) else { return Ok(()) };
@@ -95,7 +95,7 @@ impl Space {
     }
 }
 
-/// Whether it is what the engine sends to itself. Whoever calls cannot: it has no name on the wire.
+/// Whether the engine sent it. Clients cannot: it has no name on the wire.
 fn is_from_the_engine(mutation: &Mutation) -> bool {
     match mutation {
         Mutation::Command(command) => is_internal(command),

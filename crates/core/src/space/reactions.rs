@@ -1,9 +1,9 @@
-//! Reactions run: inside the commit that caused them, each on its own savepoint.
+//! Runs reactions inside the commit that caused them, each with a savepoint.
 //!
 //! ```text
-//!   what was asked for, and what follows │ ran │ its events │ ran │ its events │ failed │ …
-//!                                        ▲     └── level 1 ─┴─────┴────────────┘
-//!                                        savepoint: a run that is refused goes back to here
+//!   the request and its consequences │ ran │ its events │ ran │ its events │ failed │ …
+//!                                    ▲     └── level 1 ─┴─────┴────────────┘
+//!                                    savepoint: a run that is refused is rolled back to here
 //! ```
 
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ use crate::space::stamp::Stamp;
 use crate::time::Timestamp;
 use crate::wire::{Fault, command_of};
 
-/// Where a run began, so that nothing of it needs to remain.
+/// The state before a run, to roll back to.
 struct Savepoint {
     undo_log: usize,
     events: usize,
@@ -39,7 +39,7 @@ struct Savepoint {
     token: Token,
 }
 
-/// Why a run came to nothing.
+/// Why a run failed.
 struct Failed {
     command: Option<usize>,
     code: String,
@@ -66,7 +66,7 @@ impl From<Fault> for Failed {
     }
 }
 
-/// A reaction that may run: which one, which part of it, on which event, and how deep.
+/// A reaction that may run: its name, its part, its event and its depth.
 struct Run<'a> {
     name: &'a ReactionName,
     part: usize,
@@ -76,10 +76,10 @@ struct Run<'a> {
 }
 
 impl Space {
-    /// Runs every reaction to what has happened, and to what comes of that, until nothing comes of
-    /// it any more or a limit is reached. It cannot fail.
+    /// Runs every reaction to the events, and to the effects of reactions, until there are no more
+    /// or a limit is reached. It cannot fail.
     pub(super) fn react(&mut self, stamp: &mut Stamp, commit: &mut CommitBuilder) {
-        // The run at hand may be taken back, whatever is final before it.
+        // The current run may be rolled back, even if the events before it are final.
         commit.needs_undo = true;
         let mut stopped = BTreeSet::new();
         let mut looks = 0;
@@ -109,7 +109,7 @@ impl Space {
         }
     }
 
-    /// Runs one reaction, all of it or nothing. Whether there was anything to do.
+    /// Runs one reaction atomically; returns whether its condition held.
     fn attempt(&mut self, run: &Run<'_>, stamp: &mut Stamp, commit: &mut CommitBuilder) -> bool {
         let Some(record) = self.reaction.get(run.name) else { return false };
         let held = record.parts[run.part].on.holds(run.event).map_err(|cause| {
@@ -234,7 +234,7 @@ impl Space {
         Ok(self.happen(event, stamp, commit)?)
     }
 
-    /// Applies a fact about a reaction, unless the batch has no room for it.
+    /// Applies an event of a reaction, unless it does not fit into the batch.
     fn happen(
         &mut self,
         event: Reacted,
@@ -249,8 +249,8 @@ impl Space {
         weighed
     }
 
-    /// Applies a fact that must be told in any case. It is small, and there are few: a record of
-    /// the log has room for twice as much as a batch is allowed.
+    /// Applies an event that must be recorded in any case. Such events are small and few, and a
+    /// record of the log has room for twice the maximum size of a batch.
     fn note(&mut self, event: Reacted, stamp: &Stamp, commit: &mut CommitBuilder) {
         let _ = self.happen(event, stamp, commit);
     }
@@ -283,7 +283,7 @@ impl Space {
     }
 }
 
-/// What stops a reaction from running, if anything does.
+/// The limit that stops a reaction from running, if any.
 fn limit(depth: usize, runs: usize, looks: usize) -> Option<(Limit, usize)> {
     if depth == limits::REACTION_DEPTH_MAX {
         return Some((Limit::Depth, limits::REACTION_DEPTH_MAX));

@@ -1,10 +1,10 @@
-//! Receipts: the first answer to a request, kept so that repeating it has no second effect.
+//! Receipts: the first answer to a request, stored so that repeating it has no second effect.
 //!
-//! A receipt is written in the same batch as what it is about, so either both are there after a
-//! crash or neither. Only effects are kept: a refusal changed nothing and is decided anew.
+//! A receipt is written in the same batch as the effects, so after a crash either both exist or
+//! neither. Only effects are stored: a refusal changed nothing and is decided again.
 //!
-//! Receipts are kept for [`RECEIPT_AGE_MS_MAX`](crate::limits::RECEIPT_AGE_MS_MAX), and the newest
-//! [`RECEIPTS_MAX`](crate::limits::RECEIPTS_MAX) of a workspace at most, of together
+//! Receipts are kept for [`RECEIPT_AGE_MS_MAX`](crate::limits::RECEIPT_AGE_MS_MAX), at most the
+//! newest [`RECEIPTS_MAX`](crate::limits::RECEIPTS_MAX) of a workspace with a total size of
 //! [`RECEIPTS_BYTES_MAX`](crate::limits::RECEIPTS_BYTES_MAX). Keys belong to the agent that used
 //! them.
 
@@ -21,33 +21,33 @@ use crate::space::batch::Moment;
 use crate::time::Timestamp;
 use crate::waiting::wait::Keyed;
 
-/// A kept answer.
+/// A stored answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
-    /// The caller's name for the request.
+    /// The idempotency key.
     pub key: IdempotencyKey,
-    /// Fingerprint of what was wanted, to refuse the same key for something else.
+    /// Digest of the request, to refuse the same key for a different one.
     pub digest: u64,
     /// The encoded answer.
     #[serde(with = "serde_bytes")]
     pub answer: Vec<u8>,
-    /// Who asked, if the answer came by another's commit: the call had waited for it.
+    /// The caller, if its waiting call was answered by the commit of another agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentId>,
 }
 
-/// What is remembered of a receipt.
+/// The record of a receipt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kept {
-    /// Who asked.
+    /// The caller.
     pub agent: AgentId,
-    /// When.
+    /// When it was stored.
     pub time: Timestamp,
     /// The receipt.
     pub receipt: Receipt,
 }
 
-/// Every receipt a workspace keeps, oldest first.
+/// All receipts of a workspace, oldest first.
 #[derive(Default)]
 pub struct Receipts {
     by_key: BTreeMap<(AgentId, IdempotencyKey), Kept>,
@@ -56,26 +56,26 @@ pub struct Receipts {
 }
 
 impl Receipt {
-    /// Keeps an answer.
+    /// Stores an answer.
     pub fn of(key: IdempotencyKey, digest: u64, answer: &Answer) -> Self {
         let answer = rmp_serde::to_vec_named(answer).expect("answers can be encoded");
         Self { key, digest, answer, agent: None }
     }
 
-    /// Keeps the answer of a call that had waited.
+    /// Stores the answer to a waiting call.
     pub fn awaited(keyed: &Keyed, answer: &Answer) -> Self {
         let receipt = Self::of(keyed.key.clone(), keyed.digest, answer);
         Self { agent: Some(keyed.agent.clone()), ..receipt }
     }
 
-    /// The answer that was kept.
+    /// The stored answer.
     pub fn answer(&self) -> Answer {
         messagepack::from_slice(&self.answer).expect("what was kept was encoded by us")
     }
 }
 
-/// FNV-1a over the encoded wish. It guards against mistakes, not against malice: whoever can
-/// choose a key can also choose not to.
+/// FNV-1a over the encoded request. It protects against mistakes, not against malice: a caller that
+/// can choose a key need not use one.
 pub fn digest(mutation: &mut Mutation) -> u64 {
     let encode =
         |mutation: &Mutation| rmp_serde::to_vec_named(mutation).expect("mutations can be encoded");
@@ -90,7 +90,7 @@ impl Receipts {
         self.by_key.get(&(agent.clone(), key.clone())).map(|kept| &kept.receipt)
     }
 
-    /// Applies the fact that a receipt was kept, and forgets those whose time is over.
+    /// Adds a receipt, and forgets those that are too old or too many.
     pub fn evolve(&mut self, receipt: &Receipt, moment: &Moment<'_>) {
         let agent = receipt.agent.as_ref().unwrap_or(moment.agent).clone();
         let kept = Kept { agent, time: moment.time, receipt: receipt.clone() };

@@ -1,4 +1,4 @@
-//! What a command will be answered with, once its events and what follows from them have happened.
+//! The reply to a command, built once its events and their consequences are applied.
 
 use super::Space;
 use super::tables::TasksView;
@@ -16,7 +16,7 @@ use crate::{
 
 /// Which reply to build once the events of a command have been applied.
 pub(crate) enum ReplyPlan {
-    /// The entry that this event is about.
+    /// The entry of this event.
     Written {
         event: usize,
         warnings: Vec<Warning>,
@@ -42,7 +42,7 @@ pub(crate) enum ReplyPlan {
     Handoff(handoff::ReplyPlan),
     Workspace,
     Reply(Reply),
-    /// Nothing yet: the call waits.
+    /// None yet: the call waits.
     Waits,
 }
 
@@ -154,7 +154,7 @@ impl From<handoff::ReplyPlan> for ReplyPlan {
 }
 
 impl Space {
-    /// The answer that was planned, as things are now.
+    /// Builds the reply from the current tables.
     #[inline]
     pub(super) fn reply(&self, plan: ReplyPlan, events: &[Event]) -> Reply {
         match plan {

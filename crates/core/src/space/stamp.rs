@@ -1,36 +1,36 @@
-//! What the engine stamps onto a command: time, actor and place in the order of things.
+//! What the engine adds to a command: time, actor and revision.
 
 use crate::names::{AgentId, IdempotencyKey};
 use crate::numbers::{Revision, Token, WaitId};
 use crate::time::Timestamp;
 
-/// Time, identity and order as data. The rules know no other clock.
+/// Time, identity and order as data. The rules have no other clock.
 #[derive(Clone, Debug)]
 pub struct Stamp {
-    /// The moment of the decision. Never before that of an earlier batch of the workspace.
+    /// The time of the decision. Never before that of an earlier batch of the workspace.
     pub now: Timestamp,
-    /// Who acts.
+    /// The acting agent.
     pub agent: AgentId,
-    /// The revision the batch will have if it is committed.
+    /// The revision of the batch, if it is committed.
     pub revision: Revision,
-    /// The caller's own name for the request.
+    /// The idempotency key.
     pub key: Option<IdempotencyKey>,
-    /// Larger than any token given before in this workspace.
+    /// Larger than any token granted before in this workspace.
     pub next_token: Token,
 }
 
 impl Stamp {
-    /// A token larger than any given before in this workspace.
+    /// A token larger than any granted before in this workspace.
     pub fn token(&self) -> Token {
         self.next_token
     }
 
-    /// As many of them as one command has to give, each larger than the one before.
+    /// As many tokens as one command has to grant, in ascending order.
     pub fn tokens(&self) -> impl Iterator<Item = Token> + use<> {
         (self.next_token.0..).map(Token)
     }
 
-    /// The number of the call, if it has to wait.
+    /// The id of the call, if it has to wait.
     pub fn wait(&self) -> WaitId {
         WaitId(self.revision.0)
     }

@@ -1,4 +1,4 @@
-//! The tables of a space: who decides what, who applies what, and how it is taken back.
+//! The tables of a space: deciding, applying and undoing.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ macro_rules! tables {
         }
 
         impl Space {
-            /// The changes of a commit are final: discards what taking them back would have needed.
+            /// Makes the changes of a commit final: discards their undo data.
             pub(super) fn discard_undo(&mut self) {
                 for undo in self.undo_log.drain(..) {
                     match undo {
@@ -62,18 +62,18 @@ macro_rules! tables {
                 }
             }
 
-            /// Applies a fact to the table of its primitive; none if it has none.
+            /// Applies an event to the table of its primitive; none if it has no table.
             fn evolve_table(&mut self, event: &Event, moment: &Moment<'_>) -> Option<Undo> {
                 match event {
                     $(Event::$variant(event) => {
                         Some(Undo::$variant(self.$module.evolve(event, moment)))
                     })*
-                    // Remembered last, when nothing can be refused any more.
+                    // Applied last, when nothing can be refused any more.
                     Event::Receipt(_) | Event::Awaited(_) => None,
                 }
             }
 
-            /// The answer to a caller whose wait this event has ended.
+            /// The answer to the waiting call that this event ends.
             pub(super) fn ending(&self, event: &Event) -> Result<Reply, Rejection> {
                 match event {
                     $(Event::$variant(event) => {
@@ -100,14 +100,14 @@ macro_rules! tables {
                 })
             }
 
-            /// Forgets what is over and exceeds a limit.
+            /// Forgets records that have ended and exceed a limit.
             pub(super) fn trim(&mut self) -> Vec<Forgotten> {
                 let mut forgotten = Vec::new();
                 $(forgotten.append(&mut self.$module.trim());)*
                 forgotten
             }
 
-            /// Asserts what must always be true of each table by itself.
+            /// Asserts the invariants of each table.
             pub(super) fn check_tables(&self) {
                 $(self.$module.check();)*
             }
@@ -121,7 +121,7 @@ macro_rules! tables {
 }
 primitives!(tables);
 
-/// The answer of one primitive, as part of all that can be answered.
+/// The reply of one primitive, as the sum type.
 fn reply_of<R: Into<Reply>, E: Into<Rejection>>(reply: Result<R, E>) -> Result<Reply, Rejection> {
     reply.map(Into::into).map_err(Into::into)
 }
@@ -223,7 +223,7 @@ impl checkpoint::View for Space {
 }
 
 impl Space {
-    /// Takes back everything since the last commit.
+    /// Undoes everything since the last commit.
     pub(super) fn roll_back(&mut self, last_token: Token) {
         #[cfg(feature = "planted")]
         if crate::planted::is("space.forget_undo") {
@@ -235,8 +235,8 @@ impl Space {
         }
     }
 
-    /// Applies a fact, and notes how to take it back: always if that may be necessary, else only if
-    /// there is something to settle.
+    /// Applies an event. Keeps its undo data if it may be needed, or if the table has something to
+    /// finalize.
     #[inline]
     pub(super) fn evolve(&mut self, event: &Event, moment: &Moment<'_>, needs_undo: bool) {
         self.change(event, moment, needs_undo);
@@ -245,14 +245,14 @@ impl Space {
         }
     }
 
-    /// Applies a fact to its own table.
+    /// Applies an event to its own table.
     #[inline]
     fn change(&mut self, event: &Event, moment: &Moment<'_>, needs_undo: bool) {
         if let Some(token) = event.token() {
             self.token = self.token.max(token);
         }
         match event {
-            // Most commits are one write that nobody takes back.
+            // Most commits are one write that is never undone.
             Event::State(event) if !needs_undo => {
                 self.state.apply(event, moment);
                 return;
@@ -280,7 +280,7 @@ impl Space {
         }
     }
 
-    /// What happens to a task concerns the joins it is in.
+    /// Updates the joins that a task belongs to.
     fn tell_joins(&mut self, event: &task::Event) -> Option<join::Undo> {
         if self.join.is_idle() {
             return None;

@@ -67,7 +67,7 @@ scenarios! {
         (0, "ada", "agent.register ada ttl_ms=1000",
             "agent.joined ada token=5 ttl=1000; namespace.created agent:ada"),
         (0, "ada", "state.set old/c 1 ephemeral", "state.set old/c v1 = 1 with ada"),
-        // By an author who is new, with entries in a namespace that is new.
+        // By a new author, with entries in a new namespace.
         (1, "eve", "all: namespace.create new & state.set new/a 1 & state.delete shared/x",
             "refused transaction.command_refused 2 state.not_found"),
         (1, "eve", "all: state.set empty/a 1 & state.delete shared/x",
@@ -87,7 +87,7 @@ scenarios! {
             "refused transaction.command_refused 2 workspace.nothing_kept"),
         (500, "eve", "all: state.expire & agent.expire & state.delete shared/x",
             "refused transaction.command_refused 2 state.not_found"),
-        // What was there is there, and the revision is the next one.
+        // Nothing has changed, and the revision is the next one.
         (500, "bob", "namespace.delete empty",    "namespace.deleted empty"),
         (500, "bob", "time",                      "state.expired old/a v1"),
         (1250, "bob", "time",                     "agent.lost ada; state.let_go old/c v1"),
@@ -97,7 +97,7 @@ scenarios! {
             "workspace.configured count=3 age=2592000000"),
     ]
 
-    /// Whether a namespace once had entries is not a fact, so nothing may depend on it.
+    /// Whether a namespace once had entries is not recorded, so nothing may depend on it.
     an_emptied_namespace_is_like_one_that_never_had_entries => [
         (0, "ada", "namespace.create e",          "namespace.created e"),
         (0, "ada", "state.set e/a 1",             "state.set e/a v1 = 1"),
@@ -155,7 +155,7 @@ scenarios! {
         // Keys belong to the agent that used them.
         (9, "bob", "#k1 state.patch shared/n increment=2",
             "state.patched shared/n v3 = 4; receipt.kept k1"),
-        // What was refused, or changed nothing, is decided anew.
+        // A request that was refused, or changed nothing, is decided again.
         (9, "ada", "#k2 state.set shared/x 1 expected_version=1", "refused state.version_conflict"),
         (9, "ada", "#k2 state.set shared/x 1",
             "state.set shared/x v1 = 1; receipt.kept k2"),
@@ -166,10 +166,10 @@ scenarios! {
              state.deleted shared/x v1; namespace.created n; receipt.kept k3"),
         (9, "ada", "#k3 all: agent.register ada & state.delete shared/x & namespace.create n",
             "r5: ada active token=5 seen=9; shared/x v1 = 1 r4 at 9 by ada; namespace n by ada r5"),
-        // What it was about may be gone; the answer is the first one.
+        // The entry may be gone; the answer is the first one.
         (9, "ada", "state.delete shared/n",             "state.deleted shared/n v3"),
         (9, "ada", "#k1 state.patch shared/n increment=1", "r1: shared/n v1 = 1 r1 at 0 by ada"),
-        // A day later a key may be used again, once something else was kept.
+        // After a day a key may be used again, once another answer was stored.
         (86_400_009, "ada", "#k4 state.set shared/y 1",
             "state.set shared/y v1 = 1; receipt.kept k4"),
         (86_400_010, "ada", "#k5 state.set shared/y 1",
@@ -193,12 +193,12 @@ scenarios! {
 #[test]
 fn every_refusal_is_reached() {
     let elsewhere = [
-        // Nothing causes itself yet; the bound is there for what will.
+        // No policy has a cycle yet; the limit is a safeguard.
         "policy.too_many_rounds",
-        // Only where somebody has set bounds: see the tests of those.
+        // Only with a quota: see its tests.
         "quota.entries",
         "quota.stored_bytes",
-        // Found when a request is read, before the rules see it.
+        // Found when a request is parsed, before the rules see it.
         "request.bad_name",
         "request.bad_json",
         "request.bad_pattern",
@@ -239,7 +239,7 @@ fn too_many_preconditions_are_refused() {
     assert_eq!(run(max + 1), "refused transaction.too_large preconditions");
 }
 
-/// Seven values of the largest size fit into a batch, eight do not.
+/// Seven values of the maximum size fit into a batch, eight do not.
 #[test]
 fn too_many_bytes_are_refused() {
     let mut world = check(&[]);
@@ -247,7 +247,7 @@ fn too_many_bytes_are_refused() {
     let refused = world.run(0, "ada", &large(8));
     assert_eq!(refused, "refused transaction.command_refused 7 transaction.too_large");
     assert!(world.run(0, "ada", &large(7)).starts_with("state.set shared/l0 v1 = 1048576 bytes"));
-    // With a receipt the answer must fit as well, whether it tells of writes or of removals.
+    // With a receipt the answer must fit as well, whether it contains writes or deletions.
     let refused = "refused transaction.too_large bytes";
     assert_eq!(world.run(0, "ada", &format!("#k {}", large(4))), refused);
     let all = "all: state.delete shared/l0 & state.delete shared/l0";
@@ -339,7 +339,7 @@ fn policies_come_to_an_end() {
             let follows = policy::follow(&world.space, &event);
             let is_about_an_agent = matches!(event, Event::Agent(_));
             assert!(is_about_an_agent || follows.is_empty(), "{event:?} causes {follows:?}");
-            // What follows is never about agents, so nothing follows from that.
+            // Policies do not affect agents, so nothing follows from that.
             assert!(follows.iter().all(|command| !matches!(command, Command::Agent(_))));
         }
     }
@@ -388,7 +388,7 @@ fn the_kinds_of_events_are_spelled_like_their_primitives() {
     }
 }
 
-/// What shared state comes to if one thinks of it as a map, and of nothing else.
+/// A model of shared state as a plain map.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Model {
     entries: BTreeMap<(bool, u8), (Value, u64)>,
@@ -428,7 +428,7 @@ fn name(second: bool) -> &'static str {
 }
 
 impl Move {
-    /// The move as a scenario would ask for it.
+    /// The move as a scenario request.
     fn asked(&self) -> String {
         let at = |(second, key): &(bool, u8)| format!("{}/k{key}", name(*second));
         let version = |expected: &Option<u64>| {
@@ -460,7 +460,7 @@ impl Model {
         self.entries.insert(place, (value, version + 1));
     }
 
-    /// Whether the move is possible; if not, the model is in disorder and must be thrown away.
+    /// Whether the move is possible; if not, the model is inconsistent and must be discarded.
     fn run(&mut self, step: &Move) -> bool {
         let is_there = |second: bool| !second || self.second;
         match *step {
@@ -532,7 +532,7 @@ impl Model {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
-    /// Commands and transactions do what the model does; what it cannot do is refused whole.
+    /// Commands and transactions do what the model does; what it cannot do is refused as a whole.
     #[test]
     fn a_space_does_what_a_map_would(
         wishes in proptest::collection::vec(proptest::collection::vec(any_move(), 1..6), 1..40),
@@ -569,7 +569,7 @@ proptest! {
         world.check_memory();
     }
 
-    /// Whatever agents do and however long they are silent, the log gives the same space again.
+    /// Whatever agents do and however long they are silent, replaying the log gives the same space.
     #[test]
     fn a_space_is_what_its_log_says(
         steps in proptest::collection::vec((0..600_u64, 0..4_usize, 0..14_usize, 0..3_u8), 1..60),
@@ -606,7 +606,7 @@ proptest! {
     }
 }
 
-/// A token that an agent may act under now, if it has one of this kind.
+/// A token of this kind that an agent may use now, if it has one.
 fn live_token(space: &Space, kind: &str, agent: &str) -> u64 {
     let agent = AgentId::parse(agent).unwrap();
     let token = match kind {
@@ -620,7 +620,7 @@ fn live_token(space: &Space, kind: &str, agent: &str) -> u64 {
     token.map_or(0, |token| token.0)
 }
 
-/// Something that somebody does who holds, waits, works or dies.
+/// A random action of an agent that holds, waits, works or is lost.
 fn any_deed(space: &Space, kind: u8, agent: &str, number: u64) -> String {
     let token = |kind| live_token(space, kind, agent);
     let name = number % 3;
@@ -654,8 +654,8 @@ fn any_deed(space: &Space, kind: u8, agent: &str, number: u64) -> String {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// Whatever is held, waited for, joined and lost: what a replay gives, a snapshot, and what is
-    /// left when something is taken back, is always the same.
+    /// Whatever is held, waited for, joined and lost: replay, a snapshot and an undo always give
+    /// the same space.
     #[test]
     fn who_holds_waits_and_dies_leaves_facts_that_agree(
         deeds in proptest::collection::vec((0_u8..24, 0_u8..3, 0_u64..6, 0_u64..200), 1..120),
@@ -666,7 +666,7 @@ proptest! {
             time += pause;
             let agent = format!("a{agent}");
             let asked = any_deed(&world.space, *kind, &agent, *number);
-            // First with something that is refused: it is taken back.
+            // First with a command that is refused, so that it is undone.
             if *kind < 18 {
                 let asked = format!("all: {asked} & agent.heartbeat nobody");
                 prop_assert!(world.run(time, &agent, &asked).starts_with("refused"));
@@ -681,8 +681,8 @@ proptest! {
     }
 }
 
-/// A session that holds all it may, under the longest names, each waited for by somebody whose
-/// answer must be kept. If its end did not fit into one commit, it would be tried again forever.
+/// A session with the maximum number of holds, under the longest names, each with a waiter whose
+/// answer must be stored. If its end did not fit into one commit, it would be retried forever.
 #[test]
 fn the_end_of_a_session_that_holds_all_it_may_fits_into_one_commit() {
     let mut space = Space::default();

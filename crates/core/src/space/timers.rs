@@ -1,4 +1,4 @@
-//! What time causes in a space, and who waits in it.
+//! Timed transitions of a space, and its waiting calls.
 
 use super::Space;
 use crate::command::Command;
@@ -14,12 +14,12 @@ use crate::{
 macro_rules! timers {
     ($($(#[$doc:meta])* $module:ident: $variant:ident = $wire:literal $(, $facts:ident)?;)*) => {
         impl Space {
-            /// When time next causes a command.
+            /// The next timed transition.
             pub fn next_deadline(&self) -> Option<Timestamp> {
                 [$(self.$module.next_deadline()),*].into_iter().flatten().min()
             }
 
-            /// A server has been running since this moment.
+            /// A server has been running since this time.
             pub fn served_since(&mut self, moment: Timestamp) {
                 $(self.$module.wake(moment);)*
             }
@@ -34,7 +34,7 @@ macro_rules! timers {
 primitives!(timers);
 
 impl Space {
-    /// The commands that time has caused by this moment.
+    /// The commands that are due.
     pub fn due(&self, now: Timestamp) -> Vec<Command> {
         let causes: [(Option<Timestamp>, Command); 15] = [
             (self.state.next_deadline(), state::Command::Expire.into()),
@@ -57,13 +57,13 @@ impl Space {
         due.map(|(_, command)| command).collect()
     }
 
-    /// The workspace is served again from this moment on: nobody loses anything for a silence
-    /// during which there was nobody to hear them.
+    /// The server resumed serving the workspace at this time: no session or lease expires for
+    /// heartbeats that could not arrive.
     pub fn wake(&mut self, moment: Timestamp) {
         self.served_since(moment.max(self.time));
     }
 
-    /// What to do when the caller of a waiting call is gone; none if it waits no longer.
+    /// The command that ends a waiting call whose caller is gone; none if it no longer waits.
     pub fn give_up(&self, wait: WaitId) -> Option<Command> {
         if self.message.is_waiting(wait) {
             return Some(message::Command::GiveUp { wait }.into());

@@ -1,14 +1,15 @@
-//! A capture: all entries of one instant, handed out in key order while the table goes on changing.
+//! A capture: all entries at one point in time, returned in key order while the table keeps
+//! changing.
 //!
 //! ```text
 //!   keys    a   b   c   d   e   f   g   h
-//!           handed out  ▲  stash: e was e1, g was not there
+//!           returned    ▲  stash: e was e1, g did not exist
 //!                       cursor
 //! ```
 //!
-//! What the cursor has passed has been handed out, and its changes no longer matter. What lies
-//! ahead is as it was unless stashed. The stash grows with the keys changed ahead of the cursor,
-//! each counted once, and shrinks as the cursor passes them.
+//! Keys behind the cursor were returned, and their changes no longer matter. Keys ahead of it are
+//! unchanged unless stashed. The stash grows with the keys changed ahead of the cursor, each
+//! counted once, and shrinks as the cursor passes them.
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;
@@ -16,12 +17,12 @@ use std::collections::BTreeMap;
 
 use super::entry::Entry;
 
-/// Whether a stashed key was there when the capture began.
+/// Whether a stashed key existed when the capture began.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Then {
-    /// It was, and the stash holds its entry of that time.
+    /// It did, and the stash has its entry of that time.
     Present,
-    /// It was not: the stash holds the entry that came, for the sake of its key.
+    /// It did not: the stash has the new entry, for its key.
     Absent,
 }
 
@@ -65,7 +66,7 @@ impl Capture {
         self.passed.as_ref()
     }
 
-    /// To be told of every change. Only a key's first change ahead of the cursor counts.
+    /// Must be called for every change. Only the first change of a key ahead of the cursor counts.
     pub(super) fn stash(&mut self, entry: &Entry, then: Then) {
         #[cfg(feature = "planted")]
         if crate::planted::is("entries.capture_too_new") {
@@ -77,8 +78,8 @@ impl Capture {
         }
     }
 
-    /// The next entries, given the live ones ahead of the cursor. It looks at `limit` keys, and at
-    /// more only until it has found something: an empty answer means the end.
+    /// The next entries, given the live ones ahead of the cursor. It examines `limit` keys, and
+    /// more only until it has found an entry: an empty result means the end.
     pub(super) fn advance<'a>(
         &mut self,
         live: impl Iterator<Item = &'a Entry>,

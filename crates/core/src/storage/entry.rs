@@ -9,8 +9,8 @@
 //! | 20..24 | `u32` | number of the author |
 //! | 24.. | | the key, then the value up to the end |
 //!
-//! The head is this small because of allocator classes: with the two reference counts, a 10-byte
-//! key and a 200-byte value come to 250 bytes, and the next class after 256 is 320.
+//! The header is this small because of allocator size classes: with the two reference counts, a
+//! 10-byte key and a 200-byte value take 250 bytes, and the next class after 256 is 320.
 
 use std::fmt;
 use std::iter;
@@ -19,29 +19,29 @@ use std::sync::Arc;
 const HEAD_BYTES: usize = 24;
 const TIME_BITS: u32 = 48;
 
-/// What is known of a write besides its key and value.
+/// The metadata of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// Revision of the workspace that wrote the entry.
     pub revision: u64,
     /// When it was written. Below 2^48, which is the year 10889.
     pub time_ms: u64,
-    /// How many times the key has been written, this time included.
+    /// How many times the key has been written, including this time.
     pub version: u32,
-    /// Who wrote it, as a number given out by the space.
+    /// The author, as a number assigned by the space.
     pub author: u32,
 }
 
-/// One key with its value, never changed once made. A clone shares the bytes.
+/// One key with its value, immutable. A clone shares the bytes.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Entry(Arc<[u8]>);
 
 impl Entry {
-    /// Packs an entry. The rules keep keys far below the 65,535 bytes that fit.
+    /// Packs an entry. The rules limit keys to far below the 65,535 bytes that fit.
     pub fn new(head: Head, key: &str, value: &[u8]) -> Entry {
         let key_bytes = u16::try_from(key.len()).expect("the rules limit keys to less than 64 KiB");
         assert!(head.time_ms >> TIME_BITS == 0, "time {} does not fit 48 bits", head.time_ms);
-        // Zeroing first costs a few nanoseconds; it is the one way to fill a shared slice in place
+        // Zeroing first costs a few nanoseconds; it is the only way to fill a shared slice in place
         // that is neither unsafe nor a second allocation.
         let bytes_total = HEAD_BYTES + key.len() + value.len();
         let mut packed: Arc<[u8]> = iter::repeat_n(0, bytes_total).collect();
@@ -57,7 +57,7 @@ impl Entry {
         Entry(packed)
     }
 
-    /// Takes a packed entry, as [`Entry::as_bytes`] gave it, if it is one.
+    /// Validates a packed entry, as returned by [`Entry::as_bytes`].
     pub fn from_bytes(packed: &[u8]) -> Option<Entry> {
         let key_bytes = usize::from(u16::from_le_bytes([*packed.get(8)?, *packed.get(9)?]));
         let key = packed.get(HEAD_BYTES..)?.get(..key_bytes)?;
@@ -75,7 +75,7 @@ impl Entry {
         str::from_utf8(self.key_bytes()).expect("both constructors took a key in UTF-8")
     }
 
-    /// The key as bytes, which order like the text does.
+    /// The key as bytes, which sort like the text.
     #[inline]
     pub fn key_bytes(&self) -> &[u8] {
         &self.0[HEAD_BYTES..self.value_start()]
@@ -101,7 +101,7 @@ impl Entry {
         u32::from_le_bytes(self.field(16))
     }
 
-    /// Who wrote it.
+    /// The number of the author.
     pub fn author(&self) -> u32 {
         u32::from_le_bytes(self.field(20))
     }

@@ -1,7 +1,7 @@
-//! The hash index: which slot has a key. Asked, never walked.
+//! The hash index: the slot of a key. Only looked up, never iterated.
 //!
-//! One table for few keys, many for many. A table that grows reads every key it holds, which for a
-//! million keys would hold up everyone for a tenth of a second; a part of it takes less than a
+//! One table for few keys, many for many. A table that grows reads all its keys, which for a
+//! million keys would block everything for a tenth of a second; one part takes less than a
 //! millisecond.
 
 use std::hash::BuildHasher;
@@ -10,9 +10,9 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::slab::Slab;
 
-/// With more keys than this the index is kept in parts.
+/// With more keys than this, the index is split into parts.
 const WHOLE_MAX: usize = if cfg!(test) { 64 } else { 32_768 };
-/// How many parts.
+/// The number of parts.
 const PARTS: usize = 256;
 
 #[derive(Default)]
@@ -23,10 +23,10 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// An index with room for so many keys.
+    /// An index with capacity for this many keys.
     pub(super) fn with_capacity(keys: usize) -> Index {
         let parts = if keys > WHOLE_MAX { PARTS } else { 1 };
-        // Parts fill unevenly; one that outgrows its room grows by itself.
+        // Parts fill unevenly; one that exceeds its capacity grows alone.
         let room = keys / parts + keys / parts / 16;
         let parts = (0..parts).map(|_| HashTable::with_capacity(room)).collect();
         Index { parts, hasher: DefaultHashBuilder::default(), len: 0 }
@@ -40,7 +40,7 @@ impl Index {
         self.hasher.hash_one(key)
     }
 
-    /// Bits that the tables themselves use neither for the place nor for the tag.
+    /// Bits that the tables use neither for the position nor for the tag.
     fn part(&self, hash: u64) -> usize {
         if self.parts.len() > 1 { (hash >> 40) as usize % PARTS } else { 0 }
     }

@@ -1,4 +1,4 @@
-//! Entries: the keys of one namespace, found by hash and walked in order.
+//! Entries: the keys of one namespace, found by hash and iterated in order.
 //!
 //! Made for millions of keys. A key costs one allocation, one slot of the slab, one slot number in
 //! the hash index and one slot number with eight bytes of its key in the order index.
@@ -15,11 +15,11 @@
 //!                 └────────────────────────────────────────────────────────────────────────────┘
 //! ```
 //!
-//! A get and an update of an existing key touch the hash index and the slab only; the order index
-//! changes when a key comes or goes.
+//! A get and an update of an existing key touch only the hash index and the slab; the order index
+//! changes when a key is added or removed.
 //!
-//! A capture is an exact picture of one instant, handed out in pieces while changes go on: whoever
-//! changes a key that the capture has yet to reach first stashes what the key was.
+//! A capture is a consistent view of one point in time, returned in pieces while changes continue:
+//! a change of a key that the capture has yet to reach first stashes its previous entry.
 //!
 //! Invariants, checked by [`Entries::check`]:
 //!
@@ -27,14 +27,14 @@
 //! 2. The order index holds the keys in strictly ascending byte order, in nodes that are neither
 //!    empty nor full.
 //! 3. [`Entries::bytes`] is the sum of the packed sizes.
-//! 4. While a capture runs, what is stashed lies in the part that its cursor has yet to reach.
+//! 4. While a capture runs, all stashed keys are ahead of its cursor.
 //!
-//! Behaviour does not depend on the hasher's seed: the hash index is asked, never walked.
+//! Behaviour does not depend on the seed of the hasher: the hash index is never iterated.
 //!
-//! Deliberately absent: limits (the rules check key and value sizes before an entry is made),
-//! history (an entry knows its version, not its predecessors), an upper bound of a range (the
-//! caller stops), giving back the slab's and the hash index's memory (a namespace that was large
-//! once is expected to be large again; chunks of the order index do shrink and merge).
+//! Deliberately absent: limits (the rules check key and value sizes before an entry is created),
+//! history (an entry has its version, not its predecessors), an upper bound of a range (the caller
+//! stops), returning the memory of the slab and of the hash index (a namespace that was large once
+//! is expected to be large again; chunks of the order index do shrink and merge).
 
 mod capture;
 mod entry;

@@ -1,35 +1,35 @@
 //! Nodes of the order index, and the rules of a parent and its nodes.
 //!
-//! A node is a run with a low. A parent is a run of nodes by their lows; the lows say which node is
-//! the one for a key:
+//! A node is a run with a lower bound, its low. A parent is a run of nodes by their lows, which
+//! determine the node of a key:
 //!
-//! 1. A key lives in the last node whose low is not above it, or in the first node.
-//! 2. Lows ascend. The first one means nothing, since no node lies before: keys below it may be in
-//!    its node.
+//! 1. A key is in the last node whose low is not above it, or in the first node.
+//! 2. Lows ascend. The first one is ignored, since there is no node before it: its node may have
+//!    keys below it.
 //! 3. A node holds at least one item and fewer than [`NODE_ITEMS_MAX`].
 //!
-//! A full node is cut where keys keep arriving, so that ascending or descending ones leave full
-//! nodes behind. If they arrive all over it, it is cut near the middle, there where its keys differ
-//! most: the parts then share longer prefixes, and their digests tell more.
+//! A full node is split where keys keep arriving, so that ascending or descending ones leave full
+//! nodes behind. If they arrive everywhere, it is split near the middle, where its keys differ
+//! most: the parts then share longer prefixes, and their digests are more selective.
 
 use super::run::{Digest, Keys, Run};
 
-/// Longer nodes make an insert read and move more, shorter ones cost more memory per key. Tests
-/// have short ones, so that a few hundred keys fill all levels.
+/// Longer nodes make an insert read and move more, shorter ones cost more memory per key. Tests use
+/// short ones, so that a few hundred keys fill all levels.
 pub(super) const NODE_ITEMS_MAX: usize = if cfg!(test) { 16 } else { 128 };
 
-/// Nodes of a bulk load have room left, lest the first inserts afterwards split them all.
+/// Nodes of a bulk load have spare capacity, so that the first inserts do not split all of them.
 pub(super) const NODE_ITEMS_LOADED: usize = NODE_ITEMS_MAX / 8 * 7;
 
 pub(super) struct Node<D, T> {
     pub(super) low: Box<[u8]>,
     pub(super) run: Run<D, T>,
-    /// Where the latest item was inserted, to notice keys arriving in sequence.
+    /// Where the latest item was inserted, to detect sequential keys.
     pub(super) latest: usize,
 }
 
 /// Nodes are boxed so that a parent moves pointers, and their digests are twice as wide as those of
-/// slots because lows are few and lie far apart.
+/// slots because lows are few and far apart.
 pub(super) type Parent<D, T> = Run<u128, Box<Node<D, T>>>;
 
 /// The keys of a parent.
@@ -41,7 +41,7 @@ impl<D, T> Keys<Box<Node<D, T>>> for Lows {
         &node.low
     }
 
-    /// A low may lie anywhere between two nodes, and the keys on its left are not known here.
+    /// A low may be anywhere between two nodes, and the keys on its left are not known here.
     fn separator<'a>(&self, _left: &[u8], right: &'a [u8]) -> &'a [u8] {
         right
     }
@@ -52,7 +52,7 @@ impl<D: Digest, T> Node<D, T> {
         Node { low: low.into(), run, latest: 0 }
     }
 
-    /// Puts an item in its place. Answers where, if the node is full now.
+    /// Inserts an item. Returns its position if the node is full now.
     #[inline]
     pub(super) fn insert(
         &mut self,
@@ -77,7 +77,7 @@ impl<D: Digest, T> Node<D, T> {
         } else if at == 0 {
             1
         } else if at == self.latest + 1 && at >= NODE_ITEMS_MAX / 2 {
-            // The sequence goes on in the left part, and its next key finds itself at the end.
+            // The sequence continues in the left part, and its next key is at the end.
             at + 1
         } else {
             self.run.widest_gap(NODE_ITEMS_MAX / 8 * 3..NODE_ITEMS_MAX / 8 * 5)
@@ -86,14 +86,14 @@ impl<D: Digest, T> Node<D, T> {
 }
 
 impl<D: Digest, T> Parent<D, T> {
-    /// Which node a key belongs to.
+    /// The node of a key.
     #[inline]
     pub(super) fn node_of(&self, key: &[u8]) -> usize {
         self.find(key, &Lows).unwrap_or_else(|after| after.saturating_sub(1))
     }
 
-    /// Splits a node that an insert at `at` has filled, and answers with the new node and its
-    /// place among the nodes.
+    /// Splits a node that an insert at `at` has filled; returns the new node and its position among
+    /// the nodes.
     pub(super) fn split_node(
         &mut self,
         number: usize,
@@ -112,7 +112,7 @@ impl<D: Digest, T> Parent<D, T> {
         (number + 1, Box::new(Node { low, run, latest: 0 }))
     }
 
-    /// Gives the first low the meaning that the others have.
+    /// Makes the first low a real lower bound, like the others.
     fn set_first_low(&mut self, keys: &impl Keys<T>) {
         let mut node = self.remove(0);
         let first = node.run.items().first().expect("nodes are not empty");

@@ -8,11 +8,12 @@
 //!   slots     agent/ada …    …         …         …      … task/zoe
 //! ```
 //!
-//! Three levels, however many keys there are: with nodes of up to 128 items the groups of a hundred
-//! million keys are some ten thousand, few enough for one run. Each run has a prefix of its own, so
-//! that digests tell keys apart on every level even if all begin with the same path.
+//! Three levels, whatever the number of keys: with nodes of up to 128 items, a hundred million keys
+//! have some ten thousand groups, few enough for one run. Each run has its own prefix, so that
+//! digests distinguish keys on every level even if all have a common path.
 //!
-//! Chunks join when keys leave, groups do not: a group of one chunk is as large as that chunk.
+//! Chunks are merged when keys are removed, groups are not: a group of one chunk is as large as
+//! that chunk.
 
 use std::ops::Bound;
 use std::slice;
@@ -22,14 +23,14 @@ use super::node::{Lows, NODE_ITEMS_LOADED, NODE_ITEMS_MAX, Node, Parent};
 use super::run::{Keys, Run};
 use super::slab::Slab;
 
-/// A chunk this short is joined with a neighbour, unless both together would soon be full again.
+/// A chunk this short is merged with a neighbour, unless both together would soon be full again.
 const CHUNK_ITEMS_MIN: usize = NODE_ITEMS_MAX / 8;
 const CHUNK_ITEMS_JOINED: usize = NODE_ITEMS_MAX / 2;
 
 type Chunk = Node<u64, u32>;
 type Group = Node<u128, Box<Chunk>>;
 
-/// The order index. It holds slot numbers and asks the slab for their keys.
+/// The order index. It stores slot numbers and looks up their keys in the slab.
 #[derive(Default)]
 pub(super) struct Order {
     groups: Parent<u128, Box<Chunk>>,
@@ -81,7 +82,7 @@ impl Order {
         self.groups.insert(0, key, group, &Lows);
     }
 
-    /// Takes out a slot whose entry is still in the slab.
+    /// Removes a slot whose entry is still in the slab.
     pub(super) fn remove(&mut self, slot: u32, slab: &Slab) {
         let key = slab.key(&slot);
         let group_number = self.groups.node_of(key);

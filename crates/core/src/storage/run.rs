@@ -1,8 +1,9 @@
-//! A sorted run of items that rarely has to look at their keys.
+//! A sorted run of items that rarely has to read their keys.
 //!
-//! A key is far away: a slot number leads to the slab, the slab to the entry, each a cache miss. So
-//! a run keeps, next to each item, a digest: the first bytes of the key after the prefix that all
-//! keys of the run share. Digests order like keys do, and only equal ones need the keys themselves.
+//! Reading a key is slow: a slot number leads to the slab, the slab to the entry, each a cache
+//! miss. So a run stores, next to each item, a digest: the first bytes of the key after the prefix
+//! that all keys of the run share. Digests sort like keys, and only equal ones need the keys
+//! themselves.
 //!
 //! ```text
 //!   prefix "task/00"        keys      task/0017   task/0018/notes-a   task/0018/notes-b
@@ -12,8 +13,8 @@
 //!
 //! 1. Items are in strictly ascending order of their keys.
 //! 2. Every key starts with the prefix, and its digest is that of the rest. The prefix need not be
-//!    the longest: it is shortened when a key without it comes, and lengthened only when
-//!    a run is split and too many digests are equal, because either way all keys are read.
+//!    the longest: it is shortened when a key without it is added, and lengthened only when a run
+//!    is split and too many digests are equal, because either way all keys are read.
 
 use std::mem;
 use std::ops::Range;
@@ -23,14 +24,14 @@ use std::ops::Range;
 const GROWTH_ITEMS_MIN: usize = 4;
 const GROWTH_ITEMS: usize = 32;
 
-/// From one equal pair of neighbours in this many items on, a split looks for a longer prefix.
+/// If at least one in this many neighbours is equal, a split looks for a longer prefix.
 const ITEMS_PER_TIE_MIN: usize = 8;
 
-/// How many digests of slots fit a cache line, and how many digests are searched line by line.
+/// How many digests of slots fit into a cache line, and how many digests are searched line by line.
 const LINE_ITEMS: usize = 8;
 const SCAN_ITEMS_MAX: usize = 128;
 
-/// The first bytes of a key, as a number that orders like they do.
+/// The first bytes of a key, as a number that sorts like them.
 pub(super) trait Digest: Copy + Ord {
     fn of(suffix: &[u8]) -> Self;
 
@@ -53,7 +54,7 @@ impl Digest for u64 {
         if let (Some(first), Some(last)) = (suffix.first_chunk(), suffix.last_chunk()) {
             let first = u64::from(u32::from_be_bytes(*first)) << 32;
             let last = u64::from(u32::from_be_bytes(*last)) << unused_bits;
-            // The two overlap where they hold the same bytes.
+            // The two overlap where they have the same bytes.
             return first | last;
         }
         suffix.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)) << unused_bits
@@ -78,11 +79,11 @@ impl Digest for u128 {
     }
 }
 
-/// Where the key of an item is.
+/// Where to look up the key of an item.
 pub(super) trait Keys<T> {
     fn key<'a>(&'a self, item: &'a T) -> &'a [u8];
 
-    /// A beginning of `right` that is above `left` and above all that may lie with it.
+    /// A prefix of `right` that is above `left` and above all keys that may be in its node.
     fn separator<'a>(&self, left: &[u8], right: &'a [u8]) -> &'a [u8];
 }
 
@@ -103,7 +104,7 @@ impl<D, T> Default for Run<D, T> {
 }
 
 impl<D: Digest, T> Run<D, T> {
-    /// Takes items that are already in order.
+    /// Takes items that are already sorted.
     pub(super) fn from_sorted(items: Vec<T>, keys: &impl Keys<T>) -> Run<D, T> {
         let prefix = match (items.first(), items.last()) {
             (Some(first), Some(last)) => {
@@ -128,7 +129,7 @@ impl<D: Digest, T> Run<D, T> {
         &mut self.items[at]
     }
 
-    /// Where the key is, or else where it belongs.
+    /// The position of the key, or where it should be inserted.
     #[inline]
     pub(super) fn find(&self, key: &[u8], keys: &impl Keys<T>) -> Result<usize, usize> {
         let Some(suffix) = key.strip_prefix(&*self.prefix) else {
@@ -146,7 +147,7 @@ impl<D: Digest, T> Run<D, T> {
             .map_err(|at| from + at)
     }
 
-    /// Puts an item where [`Run::find`] said its key belongs.
+    /// Inserts an item at a position returned by [`Run::find`].
     pub(super) fn insert(&mut self, at: usize, key: &[u8], item: T, keys: &impl Keys<T>) {
         if self.items.is_empty() {
             self.prefix = key.into();
@@ -169,8 +170,8 @@ impl<D: Digest, T> Run<D, T> {
         item
     }
 
-    /// The place in `places` where an item differs most from the one before, as the digests tell;
-    /// of several the one nearest to the middle.
+    /// The position in `places` where an item differs most from its predecessor, according to the
+    /// digests; of several the one nearest to the middle.
     pub(super) fn widest_gap(&self, places: Range<usize>) -> usize {
         let middle = usize::midpoint(places.start, places.end);
         places
@@ -180,7 +181,7 @@ impl<D: Digest, T> Run<D, T> {
             .unwrap_or(middle)
     }
 
-    /// Cuts the run in two. The second part starts with the item at `at`.
+    /// Splits the run. The second part starts with the item at `at`.
     pub(super) fn split_off(&mut self, at: usize, keys: &impl Keys<T>) -> Run<D, T> {
         let mut rest = Run {
             prefix: self.prefix.clone(),
@@ -193,11 +194,11 @@ impl<D: Digest, T> Run<D, T> {
         rest
     }
 
-    /// Puts a run behind this one whose keys are all greater.
+    /// Appends a run whose keys are all greater.
     pub(super) fn append(&mut self, mut other: Run<D, T>, keys: &impl Keys<T>) {
         let common = common_prefix_bytes(&self.prefix, &other.prefix);
         let prefix = mem::take(&mut self.prefix);
-        // Both end up with the same prefix, so that the digests of one can follow the other's.
+        // Both get the same prefix, so that their digests can be concatenated.
         self.set_prefix(&prefix, common, keys);
         other.set_prefix(&prefix, common, keys);
         self.digests.append(&mut other.digests);
@@ -205,7 +206,7 @@ impl<D: Digest, T> Run<D, T> {
         self.give_back();
     }
 
-    /// Lengthens the prefix as far as the keys allow if many digests are equal.
+    /// Lengthens the prefix as far as the keys allow, if many digests are equal.
     pub(super) fn tell_apart(&mut self, keys: &impl Keys<T>) {
         let ties = self.digests.windows(2).filter(|pair| pair[0] == pair[1]).count();
         if ties * ITEMS_PER_TIE_MIN <= self.len() {
@@ -247,15 +248,15 @@ impl<D: Digest, T> Run<D, T> {
 }
 
 fn growth_items(len: usize) -> usize {
-    // The eighth is for the groups, which have no upper limit: growing them by a fixed number would
+    // An eighth for the groups, which have no upper limit: growing them by a fixed number would
     // make filling them quadratic.
     len.clamp(GROWTH_ITEMS_MIN, GROWTH_ITEMS).max(len / 8)
 }
 
-/// The place of the first digest that is not below `digest`.
+/// The position of the first digest that is not below `digest`.
 ///
-/// A search by halves waits for one cache miss after the other. So the last part is searched by
-/// looking at one digest of each cache line, all of which can be under way at once.
+/// A binary search waits for one cache miss after the other. So the last part is searched by
+/// reading one digest of each cache line, which can be loaded in parallel.
 #[inline]
 fn first_not_below<D: Digest>(digests: &[D], digest: D) -> usize {
     let count_below = |digests: &[D], step: usize| -> usize {

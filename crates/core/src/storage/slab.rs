@@ -1,5 +1,5 @@
-//! Entries by slot number. A slot keeps its number while its key lives, so the indexes can hold
-//! four bytes instead of a pointer; freed numbers are given out again, the newest first.
+//! Entries by slot number. A slot keeps its number while its key exists, so that the indexes store
+//! four bytes instead of a pointer; freed numbers are reused, the newest first.
 
 use super::entry::Entry;
 use super::run::{Keys, common_prefix_bytes};

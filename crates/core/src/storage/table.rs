@@ -1,4 +1,4 @@
-//! The table: the slab, its two indexes and the capture, kept in step.
+//! The table: the slab, its two indexes and the capture, kept consistent.
 
 use std::cell::Cell;
 use std::ops::Bound;
@@ -9,7 +9,7 @@ use super::index::Index;
 use super::order::{Order, Range};
 use super::slab::Slab;
 
-/// The entries of one namespace. See the [module](super) for how it is laid out.
+/// The entries of one namespace. See the [module](super) for its layout.
 #[derive(Default)]
 pub struct Entries {
     slab: Slab,
@@ -17,8 +17,8 @@ pub struct Entries {
     order: Order,
     bytes: usize,
     capture: Option<Capture>,
-    /// The slot that was found last. A key that was just asked for is asked for again at once: to
-    /// decide, to write, to answer.
+    /// The last slot that was found. A key is usually looked up several times in a row: to decide,
+    /// to write, to answer.
     recent: Cell<u32>,
 }
 
@@ -28,7 +28,7 @@ impl Entries {
         Entries::default()
     }
 
-    /// Loads entries in strictly ascending order of their keys, as a capture hands them out.
+    /// Loads entries in strictly ascending order of their keys, as a capture returns them.
     pub fn from_sorted(entries: Vec<Entry>) -> Entries {
         let mut bytes = 0;
         let mut before: Option<&[u8]> = None;
@@ -71,7 +71,7 @@ impl Entries {
         Some(self.slab.get(slot))
     }
 
-    /// Sets the entry of its key and returns the one before.
+    /// Sets the entry of its key and returns the previous one.
     pub fn put(&mut self, entry: Entry) -> Option<Entry> {
         self.bytes += entry.as_bytes().len();
         let again = self.find_again(entry.key_bytes());
@@ -117,15 +117,14 @@ impl Entries {
         self.range(Bound::Unbounded)
     }
 
-    /// Begins a capture of the table as it is now. One at a time: a second reader of the same
-    /// instant would need a stash of its own.
+    /// Begins a capture of the current table. Only one at a time: another would need its own stash.
     pub fn begin_capture(&mut self) {
         assert!(self.capture.is_none(), "a capture is already running");
         self.capture = Some(Capture::default());
     }
 
-    /// The next entries as they were when the capture began, in key order and at most `limit`.
-    /// An empty answer means that all have been handed out, and ends the capture.
+    /// The next entries as they were when the capture began, in key order and at most `limit`. An
+    /// empty result means that all were returned, and ends the capture.
     pub fn next_captured(&mut self, limit: usize) -> Vec<Entry> {
         let mut capture = self.capture.take().expect("a capture was begun and has not ended");
         assert!(limit > 0, "an empty answer would be taken for the end");
@@ -187,7 +186,7 @@ impl Entries {
         Some(slot)
     }
 
-    /// The slot of a key, if it is the one that was found last.
+    /// The slot of a key, if it is the last one that was found.
     #[inline]
     fn find_again(&self, key: &[u8]) -> Option<u32> {
         let slot = self.recent.get();

@@ -27,7 +27,7 @@ fn filled(entries: impl IntoIterator<Item = Entry>) -> Entries {
     table
 }
 
-/// A fixed shuffle, so that a failure repeats.
+/// A fixed shuffle, so that failures are reproducible.
 fn scattered(count: usize) -> impl Iterator<Item = usize> {
     (0..count).map(move |number| number * 7919 % count)
 }
@@ -146,7 +146,7 @@ fn scattered_keys_end_up_in_order() {
 
 #[test]
 fn keys_that_differ_late_and_odd_ones_among_them_stay_in_order() {
-    // Sixteen equal bytes and more outlast the digests of slots and of chunks.
+    // Keys with a common prefix that is longer than the digests of slots and of chunks.
     let long = "a-very-long-prefix-that-all-of-them-share/";
     let count = 6 * NODE_ITEMS_MAX + 1;
     let mut expected = Vec::new();
@@ -275,7 +275,7 @@ enum Step {
     Reload,
 }
 
-/// Keys that share prefixes, end where others go on, and use all of Unicode but NUL.
+/// Keys that share prefixes, are prefixes of others, and use all of Unicode but NUL.
 fn any_key() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         Just(String::new()),
@@ -305,7 +305,7 @@ fn any_step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The table next to a plain map that does the same, and the picture of the running capture.
+/// The table next to a plain map that does the same, and the expected capture.
 #[derive(Default)]
 struct Pair {
     table: Entries,

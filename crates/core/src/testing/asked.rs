@@ -1,4 +1,4 @@
-//! What is asked, read from text. The [module](super) says how it is written.
+//! Parses requests. The [module](super) describes the syntax.
 
 use serde_json::{Map, Value, json};
 
@@ -38,7 +38,7 @@ pub(super) fn read_request(asked: &str) -> Request {
     Request { mutation, idempotency_key: key }
 }
 
-/// The words of a text; what stands in brackets is one word with what stands before it.
+/// The words of a text; brackets are one word with what precedes them.
 fn words(asked: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     let split = asked.split(|letter: char| {
@@ -52,7 +52,7 @@ fn words(asked: &str) -> Vec<&str> {
     split.filter(|word| !word.is_empty()).collect()
 }
 
-/// What is asked, as the tree that serde reads: `{"state": {"set": {...}}}`.
+/// A request as the tree that serde reads: `{"state": {"set": {...}}}`.
 fn tree(asked: &str) -> Value {
     let mut words = words(asked).into_iter();
     let (noun, verb) = words.next().unwrap().split_once('.').expect("`noun.verb`");
@@ -144,7 +144,7 @@ pub(crate) fn read_command(asked: &str) -> Command {
     serde_json::from_value(tree(asked)).unwrap_or_else(|error| panic!("`{asked}`: {error}"))
 }
 
-/// A query, if that is what it is.
+/// A query, if it is one.
 pub(super) fn read_query(asked: &str) -> Option<Query> {
     const VERBS: [&str; 14] = [
         ".build",

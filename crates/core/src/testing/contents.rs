@@ -1,4 +1,4 @@
-//! What is told of artifacts and secrets, and how their long ids are written short.
+//! Artifacts and secrets as text, with abbreviated ids.
 
 use std::fmt::Write;
 
@@ -6,11 +6,11 @@ use crate::artifact::{self, Artifact};
 use crate::primitive::Event as _;
 use crate::secret::{self, Secret};
 
-/// How many digits an artifact's id has, and a place.
+/// The number of digits of an artifact's id, and of a place.
 const DIGITS: usize = 64;
 const PLACE: usize = 32;
 
-/// `@a` and `^7` as the ids that they stand for.
+/// Expands `@a` and `^7` to full ids.
 pub(super) fn written_out(asked: &str) -> String {
     let mut written = String::new();
     let mut letters = asked.chars().peekable();
@@ -31,7 +31,7 @@ pub(super) fn written_out(asked: &str) -> String {
     written
 }
 
-/// The same the other way round.
+/// The inverse.
 pub(super) fn shortened(rendered: &str) -> String {
     let mut short = rendered.to_owned();
     for digit in "0123456789abcdef".chars() {

@@ -1,4 +1,4 @@
-//! What came of hand-offs, as text.
+//! Hand-offs as text.
 
 use super::render::brief;
 use crate::handoff;

@@ -1,4 +1,4 @@
-//! What came of pipelines, as text.
+//! Pipelines as text.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! What came of it, as text: one line for every event, entry and page.
+//! Results as text: one line for every event, entry and page.
 
 mod checkpoints;
 mod joins;
@@ -21,7 +21,7 @@ use crate::{
     reaction, rule, secret, semaphore, state, stream, workspace,
 };
 
-/// The answer to a request that changed nothing, perhaps because it was made before.
+/// The reply to a request that changed nothing, perhaps because it was repeated.
 pub(super) fn rendered_again(answer: &Answer) -> String {
     match &answer.reply {
         Reply::Agent(agent::Reply::Done)

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A waiter, what it waits for, and the holder.
 type Link<A, L> = (A, L, A);
 
-/// Circles in which everyone waits for the next, each told once, beginning with its least member.
-/// One is found for everybody who is in any; those who merely wait for a circle are not.
+/// The cycles of the wait-for graph, each reported once, starting with its least member. At least
+/// one is found for every agent that is in one; agents that merely wait for a cycle are not
+/// included.
 pub(crate) fn find_cycles<A: Clone + Ord, L: Clone>(
     links: Vec<Link<A, L>>,
 ) -> Vec<Vec<Link<A, L>>> {
@@ -33,7 +34,7 @@ fn walk<A: Clone + Ord, L: Clone>(
         return;
     }
     let mut path: Vec<Link<A, L>> = Vec::new();
-    // For everyone on the path, how many of their links have been followed.
+    // For every member of the path, how many of its links have been followed.
     let mut open: Vec<(A, usize)> = vec![(start.clone(), 0)];
     while let Some((member, followed)) = open.last_mut() {
         let links = following.get(member).map_or(&[][..], Vec::as_slice);

@@ -1,16 +1,16 @@
-//! What ends by itself unless it is renewed: holds of locks, permits, leases of tasks.
+//! What expires unless it is renewed: holds of locks, permits, leases of tasks.
 
 use crate::limits;
 use crate::refusal::{OutOfRange, within};
 use crate::time::Timestamp;
 
-/// How long a lock or a permit is held.
+/// The time to live of a hold or a permit.
 pub(crate) fn ttl_ms(given: Option<u64>, usual: u64) -> Result<u64, OutOfRange> {
     within("ttl_ms", given, usual, (limits::HOLD_TTL_MS_MIN, limits::HOLD_TTL_MS_MAX))
 }
 
-/// Whether a renewal is written down: it moves the end by a good part of the time to live, or
-/// changes that. Otherwise renewing often costs nothing, and the end that stands is answered with.
+/// Whether a renewal is recorded: it extends the time by a good part of the time to live, or
+/// changes that. Otherwise frequent renewals cost nothing, and the answer has the recorded end.
 pub(crate) fn is_worth_renewing(
     now: Timestamp,
     expires_at: Timestamp,

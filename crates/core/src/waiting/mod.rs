@@ -1,5 +1,5 @@
-//! Calls that wait: the wait queue of a resource, deadlocks between waiters, and how long what was
-//! granted may be held.
+//! Waiting calls: the wait queues of resources, deadlocks between waiters, and the duration of
+//! holds.
 
 pub(crate) mod deadlock;
 pub(crate) mod lease_time;

@@ -1,20 +1,21 @@
-//! Calls that wait: for a lock, a permit, a task, for others to arrive.
+//! Waiting calls: for a lock, a permit, a task, for others to arrive.
 //!
 //! ```text
-//!   call ──▶ nothing to get ──▶ queued ──▶ granted by somebody else's commit ──▶ answered
-//!                                  ├─────▶ its time is over ───────────────────▶ answered: nothing
-//!                                  ├─────▶ the caller is gone ─────────────────▶ nobody to answer
+//!   call ──▶ not available ──▶ queued ───▶ granted by the commit of another ────▶ answered
+//!                                  ├─────▶ timed out ──────────────────────────▶ answered: null
+//!                                  ├─────▶ the caller is gone ─────────────────▶ no answer
 //!                                  └─────▶ the caller's session has ended ─────▶ refused
 //! ```
 //!
-//! Who waits is a fact like any other, so that the first in line is known after a restart of the
-//! engine's memory, and whoever lets go hands over in the same commit. The callers themselves do
-//! not survive the process: when a workspace is loaded, every wait in it is given up first.
+//! A wait is recorded like anything else, so that its position in the queue is known after the
+//! workspace is loaded again, and a release grants to the next waiter in the same commit. The
+//! callers themselves do not survive the process: when a workspace is loaded, all its waits are
+//! ended first.
 //!
 //! Invariants:
 //!
-//! 1. A wait begins once and ends once.
-//! 2. A commit begins at most one, and a transaction none: what is decided together cannot wait.
+//! 1. A wait starts once and ends once.
+//! 2. A commit starts at most one, and a transaction none: what is decided together cannot wait.
 
 use std::collections::BTreeMap;
 
@@ -84,7 +85,7 @@ pub struct Keyed {
     pub digest: u64,
 }
 
-/// Every call that waits under a key.
+/// All waiting calls with a key.
 #[derive(Default)]
 pub struct KeyedWaits {
     by_wait: BTreeMap<WaitId, Keyed>,
@@ -92,7 +93,7 @@ pub struct KeyedWaits {
 }
 
 impl KeyedWaits {
-    /// The call that waits under this key.
+    /// The waiting call with this key.
     pub fn find(&self, agent: &AgentId, key: &IdempotencyKey) -> Option<&Keyed> {
         if self.by_key.is_empty() {
             return None;
@@ -101,12 +102,12 @@ impl KeyedWaits {
         self.by_wait.get(wait)
     }
 
-    /// The key a call waits under.
+    /// The key of a waiting call.
     pub fn get(&self, wait: WaitId) -> Option<&Keyed> {
         self.by_wait.get(&wait)
     }
 
-    /// Applies the fact that a call waits under a key.
+    /// Registers a waiting call with a key.
     pub fn begin(&mut self, keyed: &Keyed) {
         let name = (keyed.agent.clone(), keyed.key.clone());
         let before = self.by_key.insert(name, keyed.wait);
@@ -114,7 +115,7 @@ impl KeyedWaits {
         self.by_wait.insert(keyed.wait, keyed.clone());
     }
 
-    /// The call waits no longer; the key it waited under.
+    /// Removes a waiting call; returns its key.
     pub fn end(&mut self, wait: WaitId) -> Option<Keyed> {
         let keyed = self.by_wait.remove(&wait)?;
         self.by_key.remove(&(keyed.agent.clone(), keyed.key.clone()));

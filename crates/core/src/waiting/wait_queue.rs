@@ -9,14 +9,14 @@ use crate::numbers::WaitId;
 use crate::time::Timestamp;
 use crate::waiting::wait::Wait;
 
-/// Somebody who waits until a thing can be had.
+/// A call that waits for a resource.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiter<Name> {
-    /// The thing.
+    /// The resource.
     pub name: Name,
-    /// Who, and how long.
+    /// The agent, and the timeout.
     pub wait: Wait,
-    /// How long it shall be held; 0 for what is not held.
+    /// How long it will be held; 0 if it is not held.
     pub ttl_ms: u64,
 }
 
@@ -37,7 +37,7 @@ impl<Name> Default for WaitQueues<Name> {
 }
 
 impl<Name: Clone + Ord> WaitQueues<Name> {
-    /// Adds a waiter, or removes it; returns what was there before.
+    /// Adds or removes a waiter; returns the previous one.
     pub fn replace(&mut self, id: WaitId, after: Option<Waiter<Name>>) -> Option<Waiter<Name>> {
         let before = self.waits.remove(&id);
         if let Some(Waiter { name, wait, .. }) = &before {
@@ -64,7 +64,7 @@ impl<Name: Clone + Ord> WaitQueues<Name> {
         self.waits.values()
     }
 
-    /// Everybody who waits for one thing, the first in line first.
+    /// All calls that wait for one resource, in order of arrival.
     pub fn of(&self, name: &Name) -> impl Iterator<Item = &Waiter<Name>> {
         let line = self.by_name.range((name.clone(), WaitId(0))..);
         line.take_while(move |(there, _)| there == name).map(|(_, id)| &self.waits[id])
@@ -82,7 +82,7 @@ impl<Name: Clone + Ord> WaitQueues<Name> {
         over.map(|(_, id)| &self.waits[id])
     }
 
-    /// When the time of a call is next over.
+    /// When the next call times out.
     pub fn next_end(&self) -> Option<Timestamp> {
         self.ends.first().map(|(moment, _)| *moment)
     }

@@ -1,4 +1,4 @@
-//! Answers as text.
+//! Encodes answers as text.
 
 use serde::Serialize;
 
@@ -6,7 +6,7 @@ use crate::reply::{Answer, Reply};
 use crate::state;
 use crate::state::Entry;
 
-/// Appends what JSON makes of a value.
+/// Appends a value as JSON.
 pub(super) fn write_json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
     serde_json::to_writer(out, value).expect("answers can be encoded");
 }
@@ -23,7 +23,7 @@ pub fn write_text(out: &mut Vec<u8>, text: &str) {
     }
 }
 
-/// Appends a number. The machinery of `fmt` would cost more than the rest of a small answer.
+/// Appends a number. Formatting with `fmt` would cost more than the rest of a small answer.
 pub fn write_number(out: &mut Vec<u8>, mut number: u64) {
     let mut digits = [0; 20];
     let mut at = digits.len();
@@ -57,7 +57,7 @@ pub fn write_answer(out: &mut Vec<u8>, answer: &Answer) {
     }
 }
 
-/// Appends a bare reply: what was asked for, without the names of the primitive and the reply.
+/// Appends a bare reply, without the names of the primitive and the reply.
 pub fn write_reply(out: &mut Vec<u8>, reply: &Reply) {
     if let Reply::State(state::Reply::Entry(entry)) = reply {
         return write_entry(out, entry);
@@ -66,8 +66,8 @@ pub fn write_reply(out: &mut Vec<u8>, reply: &Reply) {
     out.extend_from_slice(own_fields(&text, &mut Vec::new()));
 }
 
-/// Most answers are one entry: written without the machinery of serde, which costs several times
-/// as much. The tests compare the two.
+/// Most answers are one entry: encoded without serde, which costs several times as much. The tests
+/// compare the two.
 fn write_entry(out: &mut Vec<u8>, entry: &Entry) {
     if entry.is_special() {
         return write_json(out, entry);
@@ -91,8 +91,8 @@ fn write_entry(out: &mut Vec<u8>, entry: &Entry) {
     out.extend_from_slice(b"\"}");
 }
 
-/// The fields of what serde wrote as `{"state":{"set":{…}}}` or `{"state":"done"}`, and the names
-/// around them. What has no fields has empty ones.
+/// The fields of `{"state":{"set":{…}}}` or `{"state":"done"}` as encoded by serde, and the names
+/// around them. A bare name has no fields.
 pub(crate) fn own_fields<'a>(text: &'a [u8], names: &mut Vec<&'a str>) -> &'a [u8] {
     let mut rest = text;
     for _ in 0..2 {

@@ -1,4 +1,4 @@
-//! What can be wanted.
+//! Calls: what a request can contain.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use crate::command::{Command, Mutation, Query};
 use crate::numbers::Revision;
 use crate::pattern::Pattern;
 
-/// What a request asks for.
+/// What a request contains.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Call {
     /// A command.

@@ -1,8 +1,7 @@
-//! The fast path for fields: the two most frequent operations, read without serde.
+//! The fast path for fields: the two most frequent operations, parsed without serde.
 //!
-//! Whatever is unusual about one, a rare field, an escape, a name that is not allowed, is left to
-//! the general reader, which also finds the words for what is wrong. The tests hold the two against
-//! each other.
+//! Anything unusual, such as a rare field, an escape or an invalid name, is left to the general
+//! parser, which also reports errors. The tests compare the two.
 
 use super::call::Call;
 use super::fields::{Fields, Value, plain_string};
@@ -11,7 +10,7 @@ use crate::names::{Key, NamespaceName};
 use crate::numbers::{Revision, Version};
 use crate::state::{self, Get, Set};
 
-/// The operation, if there is nothing unusual about it.
+/// The operation, if the fast path applies.
 pub(super) fn read(name: &str, fields: &Fields<'_>) -> Option<Call> {
     match name {
         "state.set" => set(fields).map(|set| Call::Command(state::Command::Set(set).into())),

@@ -1,8 +1,7 @@
-//! The fast path for frames: the common ones, read in one pass and without an allocation.
+//! The fast path for frames: common ones, parsed in one pass and without an allocation.
 //!
-//! Whatever is unusual about one, another operation, a rare field, an escape, a name given twice,
-//! is left to [`Frame`](super::Frame), which also finds the words for what is wrong. The tests hold
-//! the two against each other.
+//! Anything unusual, such as another operation, a rare field, an escape or a duplicate name, is
+//! left to [`Frame`](super::Frame), which also reports errors. The tests compare the two.
 
 use crate::json::scan::{blank_end, plain_end, value_end};
 use crate::numbers::Version;
@@ -11,34 +10,34 @@ use crate::space::FastSet;
 #[cfg(test)]
 mod tests;
 
-/// A request for what is asked for most, borrowed from the text that says so.
+/// A request for a common operation, borrowed from its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FastFrame<'a> {
     /// The caller's number for it, under which it is answered.
     pub id: u64,
-    /// Of which workspace; not yet checked.
+    /// The workspace; not yet validated.
     pub workspace: &'a str,
-    /// Who acts; not yet checked.
+    /// The acting agent; not yet validated.
     pub agent: Option<&'a str>,
-    /// What is wanted.
+    /// The operation.
     pub call: FastCall<'a>,
 }
 
-/// What is asked for most. Its names are not yet checked.
+/// A common operation. Its names are not yet validated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FastCall<'a> {
-    /// An entry is set.
+    /// Sets an entry.
     Set(FastSet<'a>),
-    /// An entry is asked for as it is now.
+    /// Gets the current entry.
     Get {
-        /// In this namespace.
+        /// The namespace.
         namespace: &'a str,
-        /// Under this key.
+        /// The key.
         key: &'a str,
     },
 }
 
-/// What was found so far.
+/// The fields found so far.
 #[derive(Default)]
 struct Found<'a> {
     id: Option<u64>,
@@ -52,7 +51,7 @@ struct Found<'a> {
 }
 
 impl<'a> FastFrame<'a> {
-    /// Reads a frame, if there is nothing unusual about it.
+    /// Parses a frame, if the fast path applies.
     pub fn parse(text: &'a str) -> Option<Self> {
         let bytes = text.as_bytes();
         let mut at = blank_end(bytes, 0);
@@ -77,7 +76,7 @@ impl<'a> FastFrame<'a> {
 }
 
 impl<'a> Found<'a> {
-    /// Takes a member whose value begins here, and tells where that ends.
+    /// Parses a member whose value starts here; returns where it ends.
     #[inline]
     fn member(&mut self, name: &str, text: &'a str, at: usize) -> Option<usize> {
         match name {
@@ -111,13 +110,13 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Fills a slot with what was read, and tells where that ends; none if it was filled before.
+/// Fills a slot with a value; returns where it ends; none if the slot was filled before.
 #[inline]
 fn fill<T>(slot: &mut Option<T>, (value, end): (T, usize)) -> Option<usize> {
     slot.replace(value).is_none().then_some(end)
 }
 
-/// The text of a string without escapes, and where it ends.
+/// A string without escapes, and where it ends.
 #[inline]
 fn string(text: &str, at: usize) -> Option<(&str, usize)> {
     let bytes = text.as_bytes();
@@ -128,7 +127,7 @@ fn string(text: &str, at: usize) -> Option<(&str, usize)> {
     (bytes.get(end) == Some(&b'"')).then(|| (&text[at + 1..end], end + 1))
 }
 
-/// A whole number, and where it ends.
+/// An integer, and where it ends.
 #[inline]
 fn number(text: &str, at: usize) -> Option<(u64, usize)> {
     let digits = text.as_bytes()[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();

@@ -1,4 +1,4 @@
-//! What can be wrong with a request before any rule has looked at it.
+//! Errors in requests, found before the rules see them.
 
 use std::fmt::Display;
 
@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::json::{JsonError, shortened};
 
 crate::refusals! {
-    /// The request cannot be read. Nothing was done. Serialized, it is its facts.
+    /// A request that cannot be parsed. Nothing was executed. Serializes as its facts.
     #[derive(Clone, Debug, PartialEq, Error, Serialize)]
     #[serde(untagged)]
     pub enum Fault {
@@ -51,7 +51,7 @@ crate::refusals! {
         UnknownField {
             /// The field.
             field: String,
-            /// What there is.
+            /// The existing fields.
             expected: &'static [&'static str],
         } => {
             code: "request.unknown_field",
@@ -89,7 +89,7 @@ crate::refusals! {
         BadField {
             /// The field.
             field: String,
-            /// Why not.
+            /// The reason.
             reason: String,
         } => {
             code: "request.bad_field",
@@ -142,7 +142,7 @@ fn about(field: &str) -> String {
 }
 
 impl Fault {
-    /// The same fault, with the field in which it was found, unless that is known.
+    /// The same fault, with the field in which it was found, unless it has one.
     pub(super) fn within(self, name: &str) -> Self {
         match self {
             Self::BadField { field, reason } if field.is_empty() => {
@@ -152,7 +152,7 @@ impl Fault {
         }
     }
 
-    /// A field that cannot be.
+    /// A fault in a field.
     pub fn field(name: &str, reason: impl Display) -> Self {
         Self::BadField { field: name.to_owned(), reason: shortened(&reason.to_string()) }
     }

@@ -1,4 +1,4 @@
-//! Fields by name, from a JSON object, a path or a query, as a source of the commands' own types.
+//! Fields by name, from a JSON object, a path or a query, as a serde source of commands.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use super::fault::Fault;
 use super::frame::{elements, members};
 use crate::json::{Json, RAW_VALUE, reason};
 
-/// Most fields in one object. Commands have a dozen.
+/// The maximum number of fields in one object. Commands have a dozen.
 pub(super) const FIELDS_MAX: usize = 64;
 
 /// Fields by name. The values are scanned JSON, or text from a path, a query or a header.
@@ -25,7 +25,7 @@ pub struct Fields<'a>(pub(super) Vec<(Cow<'a, str>, Value<'a>)>);
 pub(super) enum Value<'a> {
     /// JSON that was scanned.
     Json(&'a str),
-    /// Text that means what the field's type makes of it.
+    /// Text, to be interpreted by the type of the field.
     Text(Cow<'a, str>),
 }
 
@@ -77,7 +77,7 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// The fields, to be kept.
+    /// The fields, to be stored.
     pub(super) fn owned(self) -> Vec<(String, Json)> {
         let keep = |(name, value): (Cow<'a, str>, Value<'a>)| {
             let value = match value {
@@ -89,12 +89,12 @@ impl<'a> Fields<'a> {
         self.0.into_iter().map(keep).collect()
     }
 
-    /// Reads a type from the fields.
+    /// Deserializes a type from the fields.
     pub fn to<T: Deserialize<'a>>(&self) -> Result<T, Fault> {
         T::deserialize(Given { fields: &self.0, at: 0 })
     }
 
-    /// Reads a sum over the primitives: `Command` or `Query`, by the names of its variants.
+    /// Deserializes a sum over the primitives: `Command` or `Query`, by the names of its variants.
     pub(crate) fn variant<T: Deserialize<'a>>(
         &self,
         primitive: &str,
@@ -142,7 +142,7 @@ impl<'de> MapAccess<'de> for Given<'_, 'de> {
     }
 }
 
-/// A variant, and within it perhaps another; the fields are those of the innermost.
+/// A variant, perhaps with another one inside; the fields are those of the innermost.
 struct Tagged<'b, 'de> {
     tag: &'b str,
     inner: Option<&'b str>,
@@ -202,13 +202,13 @@ impl<'de> VariantAccess<'de> for Tagged<'_, 'de> {
     }
 }
 
-/// A JSON string without escapes, which is nearly every one.
+/// A JSON string without escapes, like nearly every one.
 pub(super) fn plain_string(text: &str) -> Option<&str> {
     let inner = text.strip_prefix('"')?.strip_suffix('"')?;
     (!inner.as_bytes().contains(&b'\\')).then_some(inner)
 }
 
-/// Lets `serde_json` read what has a shape of its own.
+/// Lets `serde_json` deserialize types with their own shape.
 macro_rules! as_json {
     ($text:expr, $visitor:expr, $method:ident $(, $argument:expr)*) => {{
         let mut reader = serde_json::Deserializer::from_str($text);
@@ -274,7 +274,7 @@ impl<'de> Deserializer<'de> for &Value<'de> {
         visitor: V,
     ) -> Result<V::Value, Fault> {
         match self {
-            // The text was scanned: `Json` takes it as it is.
+            // The text was scanned: `Json` takes it unchanged.
             Value::Json(text) if name == RAW_VALUE => visitor.visit_borrowed_bytes(text.as_bytes()),
             Value::Text(text) if name == RAW_VALUE => {
                 let json = Json::parse(text.as_bytes()).map_err(Fault::custom)?;
@@ -294,7 +294,7 @@ impl<'de> Deserializer<'de> for &Value<'de> {
                 })?;
                 visitor.visit_seq(Items { items, at: 0 })
             }
-            // What a query can say of a list: its items between commas.
+            // A list in a query: its items separated by commas.
             Value::Text(text) => {
                 let item = |item: &str| Value::Text(item.to_owned().into());
                 let items = text.split(',').filter(|item| !item.is_empty()).map(item).collect();

@@ -1,4 +1,4 @@
-//! A frame: one object that says what is wanted, of which workspace, by whom.
+//! A frame: one object with an operation, its workspace and its agent.
 
 use std::borrow::Cow;
 
@@ -15,30 +15,30 @@ use crate::json::scan::{blank_end, plain_end, value_end};
 use crate::limits;
 use crate::numbers::Token;
 
-/// A request as it was written down, taken apart but not yet understood.
+/// A request that was parsed but not interpreted yet.
 #[derive(Clone, Debug, Default)]
 pub struct Frame<'a> {
     /// The caller's number for it, under which it is answered.
     pub id: Option<u64>,
-    /// Of which workspace.
+    /// The workspace.
     pub workspace: Option<Cow<'a, str>>,
-    /// Who acts.
+    /// The acting agent.
     pub agent: Option<Cow<'a, str>>,
-    /// Who acts according to what surrounds the frame.
+    /// The acting agent according to the surroundings of the frame, such as a header.
     acting: Option<Cow<'a, str>>,
-    /// The caller's own name for it, so that it can be repeated.
+    /// The idempotency key.
     pub idempotency_key: Option<Cow<'a, str>>,
     command: Option<Cow<'a, str>>,
     fields: Fields<'a>,
 }
 
 impl<'a> Frame<'a> {
-    /// Takes an object apart. Every value in it is scanned on the way.
+    /// Parses an object. Every value in it is scanned on the way.
     pub fn parse(text: &'a str) -> Result<Self, Fault> {
         let mut frame = Self { fields: Fields(Vec::with_capacity(8)), ..Self::default() };
         members(text, |name, value| {
             let slot = match name.as_ref() {
-                // A text is no number of a request: it names what shall be created.
+                // A string is not the id of a request: it is the id of what is to be created.
                 "id" if value.starts_with('"') => {
                     frame.fields.0.push((name, Value::Json(value)));
                     return Ok(());
@@ -61,7 +61,7 @@ impl<'a> Frame<'a> {
                     return Ok(());
                 }
             };
-            // An agent, a key or a workspace that is not given may also be given as none.
+            // `null` counts as absent for an agent, a key or a workspace.
             if value == "null" {
                 return Ok(());
             }
@@ -74,25 +74,25 @@ impl<'a> Frame<'a> {
         Ok(frame)
     }
 
-    /// The number in a frame that cannot be read, as far as it can: a refusal that carries it finds
-    /// whoever waits for it.
+    /// The id of an invalid frame, if it can be found: it lets the caller match the refusal to its
+    /// request.
     pub fn number(text: &str) -> Option<u64> {
         let mut numbers = Vec::new();
         let _ = members(text, |name, value| {
             if name == "id" {
                 let end = value.as_ptr().addr() - text.as_ptr().addr() + value.len();
                 let next = text.as_bytes().get(blank_end(text.as_bytes(), end));
-                // What is cut off after a digit may be the beginning of another number.
+                // A number at the end of a truncated frame may be incomplete.
                 let is_whole = matches!(next, Some(b',' | b'}'));
                 numbers.push(value.parse().ok().filter(|_| is_whole));
             }
             Ok(())
         });
-        // Of two numbers nobody knows which is meant.
+        // Two ids are ambiguous.
         if let [number] = numbers[..] { number } else { None }
     }
 
-    /// What is wanted.
+    /// The call.
     pub fn call(mut self) -> Result<Call, Fault> {
         let missing = || Fault::MissingField { field: "command".to_owned() };
         let command = self.command.take().ok_or_else(missing)?;
@@ -111,7 +111,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// What is wanted, where only a transaction can be.
+    /// The call, where it must be a transaction.
     pub fn transaction(self) -> Result<Call, Fault> {
         match &self.command {
             Some(_) => Err(serde::de::Error::unknown_field("command", &["require", "commands"])),
@@ -119,14 +119,14 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Who acts, if the frame does not say so itself.
+    /// Sets the acting agent, if the frame does not name one.
     pub fn acts(&mut self, agent: &'a str) {
         self.acting = Some(Cow::Borrowed(agent));
     }
 
-    /// Reads the fields as those of an operation.
+    /// Interprets the fields as those of an operation.
     fn operation(mut self, operation: &Operation) -> Result<Call, Fault> {
-        // Whoever asks for a list does not thereby ask for their own part of it.
+        // Listing does not filter by the acting agent.
         let acting = self.acting.take().filter(|_| !operation.narrows_by_agent);
         if operation.names_agent
             && let Some(agent) = self.agent.take().or(acting)
@@ -143,7 +143,7 @@ impl Fields<'_> {
         self.0.first().map_or(Ok(()), |(name, _)| Err(unknown(name)))
     }
 
-    /// Reads them as those of an operation.
+    /// Interprets them as those of an operation.
     pub fn operation(&self, operation: &Operation) -> Result<Call, Fault> {
         if let Some(call) = fast_call::read(operation.name, self) {
             return Ok(call);
@@ -156,7 +156,7 @@ impl Fields<'_> {
         }
     }
 
-    /// Reads an operation that is carried out only if a token is not stale.
+    /// Parses an operation that is executed only if a token is valid.
     fn fenced(&self, operation: &Operation, token: &Value<'_>) -> Result<Call, Fault> {
         let text = match token {
             Value::Json(text) => text,
@@ -185,7 +185,7 @@ impl Fields<'_> {
         })
     }
 
-    /// Reads a question, about the present or about the moment that `at` names.
+    /// Parses a query, about the present or about the point in history that `at` names.
     fn asked(&self, operation: &Operation) -> Result<Query, Fault> {
         let (primitive, variant) = operation.parts();
         let is_moment = |(name, _): &&(Cow<'_, str>, Value<'_>)| name == "at";
@@ -223,7 +223,7 @@ fn one_number(fields: &Fields<'_>, name: &'static str) -> Result<u64, Fault> {
     found.ok_or_else(|| Fault::MissingField { field: name.to_owned() })
 }
 
-/// Reads `require` and `commands`.
+/// Parses `require` and `commands`.
 fn transaction(fields: &Fields<'_>) -> Result<Call, Fault> {
     let (mut require, mut commands) = (None, None);
     for (name, value) in &fields.0 {
@@ -308,7 +308,7 @@ fn malformed(reason: &str) -> Fault {
     Fault::Malformed { reason: reason.to_owned() }
 }
 
-/// Where a string without escapes ends, which nearly every name and many a value is.
+/// Where a string without escapes ends; nearly all names and many values are such.
 #[inline]
 fn plain_string_end(bytes: &[u8], at: usize) -> Option<usize> {
     if bytes.get(at) != Some(&b'"') {
@@ -318,7 +318,7 @@ fn plain_string_end(bytes: &[u8], at: usize) -> Option<usize> {
     (bytes.get(end) == Some(&b'"')).then_some(end + 1)
 }
 
-/// Where the value that begins here ends, and the text between.
+/// Where the value that starts here ends, and its text.
 fn scanned(text: &str, at: usize) -> Result<(&str, usize), Fault> {
     let end = match plain_string_end(text.as_bytes(), at) {
         Some(end) => end,
@@ -327,7 +327,7 @@ fn scanned(text: &str, at: usize) -> Result<(&str, usize), Fault> {
     Ok((&text[at..end], end))
 }
 
-/// What comes after a member or an item: another one, or the end.
+/// What follows a member or an item: another one, or the end.
 fn goes_on(text: &str, at: usize, closing: u8) -> Result<(bool, usize), Fault> {
     let bytes = text.as_bytes();
     let at = blank_end(bytes, at);
@@ -344,7 +344,7 @@ fn goes_on(text: &str, at: usize, closing: u8) -> Result<(bool, usize), Fault> {
     }
 }
 
-/// The parser's own words for what is wrong.
+/// The error message of the parser.
 fn not_json(text: &str) -> Fault {
     match crate::json::Json::parse(text) {
         Err(error) => Fault::Json(error),
@@ -352,7 +352,7 @@ fn not_json(text: &str) -> Fault {
     }
 }
 
-/// Walks over the members of an object. Values are scanned, names unescaped.
+/// Iterates over the members of an object. Values are scanned, names unescaped.
 pub(super) fn members<'a>(
     text: &'a str,
     mut each: impl FnMut(Cow<'a, str>, &'a str) -> Result<(), Fault>,
@@ -390,7 +390,7 @@ pub(super) fn members<'a>(
     }
 }
 
-/// Walks over the items of a list. They are scanned.
+/// Iterates over the items of a list, which are scanned.
 pub fn elements<'a>(
     text: &'a str,
     mut each: impl FnMut(&'a str) -> Result<(), Fault>,

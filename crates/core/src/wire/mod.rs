@@ -1,26 +1,27 @@
-//! The vocabulary as programs write it down: `{"command": "state.set", "namespace": …}`.
+//! The wire format: `{"command": "state.set", "namespace": …}`.
 //!
-//! One flat object names what is wanted and brings its fields. The commands' own types are read
-//! from it: this module knows their names, not their fields, so that every door says the same. What
-//! else is known of an operation is declared beside its primitive, as one row of [`OPERATIONS`].
+//! One flat object has the name of an operation and its fields. The types of the commands are
+//! deserialized from it: this module knows their names, not their fields, so that all interfaces
+//! are alike. Everything else about an operation is declared with its primitive, as one row of
+//! [`OPERATIONS`].
 //!
 //! ```text
 //!   {"id": 7, "workspace": "w", "agent": "ada", "command": "state.set", "key": "plan", …}
 //!     └────────── Frame ──────────────────────┘    └ OPERATIONS ┘     └ state::Set ┘
 //!
 //!   text ──Frame::parse──▶ Frame ──call──▶ Call ──▶ the engine ──▶ Answer ──write_answer──▶ text
-//!     └ each value is scanned once, and stays the bytes that came
+//!     └ each value is scanned once, and keeps its bytes
 //! ```
 //!
 //! Invariants:
 //!
-//! 1. What the engine or a policy sends by itself has no name here, so nobody else can send it.
-//! 2. A field that nobody knows is refused by its name; so is one that stands there twice.
-//! 3. A value is checked once and never re-encoded on its way in or out.
-//! 4. What a program may ask by path and query instead of by a frame is read by the same
-//!    [`Fields`], so the two cannot differ.
+//! 1. What only the engine or a policy sends has no name here, so clients cannot send it.
+//! 2. An unknown field is refused by its name, and so is a duplicate one.
+//! 3. A value is validated once and never re-encoded on its way in or out.
+//! 4. Paths and queries are interpreted by the same [`Fields`] as frames, so that they cannot
+//!    differ.
 //!
-//! Deliberately absent: bytes of any protocol. Sockets, headers and status codes are the doors'.
+//! Deliberately absent: protocols. Sockets, headers and status codes are in the server.
 
 mod answer;
 mod call;

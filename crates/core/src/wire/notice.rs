@@ -1,4 +1,4 @@
-//! A notice: a committed event as watchers see it.
+//! A notice: a committed event as watches deliver it.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -12,32 +12,32 @@ use crate::space::batch::Batch;
 use crate::time::Timestamp;
 use crate::wire::{Fault, Fields, own_fields, write_text};
 
-/// What stands around the event's own fields. An own field of the same name is left out: whom an
-/// event of an agent is about, its subject says.
+/// The fields around those of the event. A field of the event with the same name is omitted: the
+/// subject of an event about an agent names the agent.
 const AROUND: [&str; 6] = ["revision", "index", "time", "agent", "type", "subject"];
 
-/// A committed event, as watchers see it.
+/// A committed event, as watches deliver it.
 pub struct Notice {
     batch: Arc<Batch>,
-    /// Its place among the events of the batch at hand.
+    /// Its index in this batch.
     place: usize,
-    /// Its place among all events of the commit.
+    /// Its index among all events of the commit.
     index: usize,
     subject: String,
-    /// In whose name it happened, if not in that of whoever caused the commit.
+    /// Its author, if that is not the author of the commit.
     author: Option<AgentId>,
     json: OnceLock<Arc<[u8]>>,
 }
 
 impl Notice {
-    /// The event at a place in its batch.
+    /// The notice of an event, by its index in the batch.
     pub fn new(batch: Arc<Batch>, index: usize) -> Self {
         let subject = batch.events[index].subject();
         let author = Some(batch.author(index)).filter(|author| **author != batch.agent).cloned();
         Self { batch, place: index, index, subject, author, json: OnceLock::new() }
     }
 
-    /// Every event of a batch that watchers are told of.
+    /// The notices of all public events of a batch.
     pub fn all(batch: &Arc<Batch>) -> Vec<Arc<Self>> {
         let public = batch.events.iter().zip(batch.authors()).enumerate();
         let public = public.filter(|(_, (event, _))| event.is_public());
@@ -54,18 +54,19 @@ impl Notice {
         self.batch.revision
     }
 
-    /// Its place among the events of that commit.
+    /// Its index among the events of that commit.
     pub fn index(&self) -> usize {
         self.index
     }
 
-    /// Whether it is in no log: its revision is that of the commit before, nobody sees it later.
+    /// Whether it is in no log: its revision is that of the commit before, and it cannot be read
+    /// later.
     pub fn is_live(&self) -> bool {
         self.event().is_live()
     }
 
-    /// The revision to watch from in order to see what comes after it. Of a commit that has more
-    /// events that is the same revision again.
+    /// The revision to watch from in order to get what follows. If its commit has more events, that
+    /// is the same revision again.
     pub fn resume_from(&self) -> Revision {
         if self.is_live() { self.revision().next() } else { self.revision() }
     }
@@ -75,17 +76,17 @@ impl Notice {
         self.batch.time
     }
 
-    /// In whose name it happened.
+    /// The author.
     pub fn agent(&self) -> &AgentId {
         self.author.as_ref().unwrap_or(&self.batch.agent)
     }
 
-    /// What happened.
+    /// The event.
     pub fn event(&self) -> &Event {
         &self.batch.events[self.place]
     }
 
-    /// What it is about: `state/shared/plan`.
+    /// Its subject: `state/shared/plan`.
     pub fn subject(&self) -> &str {
         &self.subject
     }
@@ -95,8 +96,8 @@ impl Notice {
         self.event().kind()
     }
 
-    /// The notice as JSON: `revision`, `index`, `time`, `agent`, `type`, `subject` and the event's
-    /// own fields. Encoded once, however many watchers ask.
+    /// The notice as JSON: `revision`, `index`, `time`, `agent`, `type`, `subject` and the fields
+    /// of the event. Encoded once, whatever the number of watches.
     pub fn json(&self) -> Arc<[u8]> {
         Arc::clone(self.json.get_or_init(|| self.encode().into()))
     }
@@ -106,17 +107,16 @@ impl Notice {
         written(self.event(), place, self.time(), self.agent(), &self.subject)
     }
 
-    /// Reads a notice that was written as JSON. Fields that are not known, which a newer server may
-    /// send, are passed over.
+    /// Parses a notice. Unknown fields, which a newer server may send, are ignored.
     pub fn parse(text: &str) -> Result<Self, Fault> {
         let mut fields = Fields::parse(text)?;
         let envelope: Envelope = fields.to()?;
-        // What agents emit may be of any type; its subject says where it comes from.
+        // Emitted events may have any type; their subject identifies them.
         let emitted = envelope.subject.starts_with("events/").then_some(("event", "emitted"));
         let (primitive, variant) = emitted
             .or_else(|| Event::parts(&envelope.kind))
             .ok_or_else(|| Fault::field("type", "there is no such event"))?;
-        // Who caused it is not a field of the event; whom an agent's event is about is.
+        // The author is not a field of the event; the agent that an event is about is one.
         fields.take("agent");
         if primitive == "agent"
             && let Some(agent) = envelope.subject.strip_prefix("agents/")
@@ -130,7 +130,7 @@ impl Notice {
     }
 }
 
-/// A notice of an event as JSON, whether or not the event stands in a batch already.
+/// A notice as JSON, even if the event is not in a batch yet.
 pub(crate) fn written(
     event: &Event,
     (revision, index): (Revision, usize),
@@ -166,7 +166,7 @@ pub(crate) fn written(
     out
 }
 
-/// What stands around an event's own fields.
+/// The fields around those of the event.
 #[derive(Deserialize)]
 struct Envelope {
     revision: Revision,

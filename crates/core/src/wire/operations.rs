@@ -1,5 +1,4 @@
-//! Everything that can be asked for by name: one row per operation, which is all that is declared
-//! about it.
+//! All operations by name: one row per operation, with everything that is declared about it.
 //!
 //! ```text
 //!   primitives/lock/operations.rs ─┐                 ┌─▶ wire: a command by its name
@@ -12,8 +11,8 @@
 //! Invariants, checked by the tests:
 //!
 //! 1. A name occurs once, and so does a method with its path.
-//! 2. The example of a row can be read, as what the row names.
-//! 3. What a row says about waiting, tokens and the past is what the command itself says.
+//! 2. The example of a row can be parsed, and is of that operation.
+//! 3. The columns about waiting, tokens and the past agree with the command itself.
 
 #[cfg(test)]
 mod tests;
@@ -28,9 +27,9 @@ use crate::{
 /// Whether an operation changes something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// It does.
+    /// It is a command.
     Changes,
-    /// It does not.
+    /// It is a query.
     Asks,
 }
 
@@ -46,7 +45,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// As in a request.
+    /// As in an HTTP request.
     pub fn name(self) -> &'static str {
         match self {
             Self::Get => "GET",
@@ -58,7 +57,7 @@ impl Method {
     }
 }
 
-/// Where the fields come from that are not in the path.
+/// Where the fields that are not in the path are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rest {
     /// The query.
@@ -71,12 +70,12 @@ pub enum Rest {
     Patch,
 }
 
-/// How to give back what a call was granted after its caller has gone.
+/// How to release what a call was granted after its caller has gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GivesBack {
-    /// By which operation.
+    /// The operation that releases it.
     pub operation: &'static str,
-    /// Its fields: each a JSON pointer into the result of the call, or a text as it is.
+    /// Its fields: each a JSON pointer into the result of the call, or a literal.
     pub fields: &'static [(&'static str, &'static str)],
 }
 
@@ -84,47 +83,47 @@ pub struct GivesBack {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about a name")]
 pub struct Operation {
-    /// The primitive, a dot, and what is done.
+    /// The primitive, a dot, and the verb.
     pub name: &'static str,
     /// Whether it changes something.
     pub effect: Effect,
-    /// Which of the primitive's replies it is answered with.
+    /// The name of its reply.
     pub reply: &'static str,
     /// The method of its route.
     pub method: Method,
     /// The path of its route below that of the workspace. A field in it that begins with `*` takes
     /// the rest of the path.
     pub path: &'static str,
-    /// Where the other fields of a request come from.
+    /// Where the other fields of a request are.
     pub rest: Rest,
-    /// What its caller must be permitted.
+    /// The permission that it needs.
     pub needs: Permission,
-    /// The field that says for how long it may wait, if it can.
+    /// The field with the maximum wait, if it can wait.
     pub waits: Option<&'static str>,
-    /// Whether `agent` is a field of its own, besides saying who acts.
+    /// Whether `agent` is one of its fields, and not only the acting agent.
     pub names_agent: bool,
-    /// Whether that field narrows a list, and need not be given.
+    /// Whether that field filters a list, and is optional.
     pub narrows_by_agent: bool,
-    /// Whether the agent in the path acts, unless a header names another.
+    /// Whether the agent in the path is the acting agent, unless a header names another.
     pub acts_as_agent: bool,
-    /// Whether `token` is a field of its own. Elsewhere it is what the caller acts under, and
-    /// whoever has a stale one is refused.
+    /// Whether `token` is one of its fields. Elsewhere it is the fencing token of the request,
+    /// which is refused if it is stale.
     pub names_token: bool,
-    /// Whether it is about the past by itself. Every other question may be asked about a moment of
-    /// it, with the field `at`.
+    /// Whether it is always about the past. Every other query may be about a point in history, with
+    /// the field `at`.
     pub is_about_the_past: bool,
     /// Whether it is about one entry, whose version is its `ETag`.
     pub has_version: bool,
-    /// Another name for a field in the query: that name, and the field.
+    /// An alternative name for a field in the query: that name, and the field.
     pub alias: Option<(&'static str, &'static str)>,
-    /// What gives back what it grants.
+    /// How to release what it grants.
     pub gives_back: Option<GivesBack>,
     /// When its reply is `null`, as a clause after "if". Required where the type of the reply
     /// allows `null`, unless it never is.
     pub null_when: Option<&'static str>,
     /// Whether its reply is never `null`, although the type of the reply allows it.
     pub never_null: bool,
-    /// What else happens besides what the summary says, as sentences; empty if nothing does.
+    /// Side effects beyond the summary, as sentences; empty if there are none.
     pub side_effects: &'static str,
     /// What it does, in a few words.
     pub summary: &'static str,
@@ -133,7 +132,7 @@ pub struct Operation {
 }
 
 impl Operation {
-    /// An operation without any of the facts that few have.
+    /// An operation without optional columns.
     pub(crate) const fn new(
         (name, effect, reply): (&'static str, Effect, &'static str),
         (method, path, rest): (Method, &'static str, Rest),
@@ -217,8 +216,8 @@ impl Operation {
         Self { side_effects: sentences, ..self }
     }
 
-    /// The primitive, and what is done. What belongs to another primitive goes by its whole name
-    /// there.
+    /// The primitive and the verb. An operation that belongs to another primitive is listed there
+    /// by its full name.
     pub fn parts(&self) -> (&'static str, &'static str) {
         let (noun, verb) =
             self.name.split_once('.').expect("every operation has a dot in its name");
@@ -232,20 +231,20 @@ impl Operation {
 /// A command or a query of one primitive.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Wanted<C, Q> {
-    /// A change.
+    /// A command.
     Command(C),
-    /// A question.
+    /// A query.
     Query(Q),
 }
 
 /// Declares the operations of a primitive, one row each:
 ///
 /// ```text
-///   Command::Variant = "name" -> "reply", Method "path" Rest, Verb, facts that few have:
+///   Command::Variant = "name" -> "reply", Method "path" Rest, Verb, optional columns:
 ///       "Summary", {"an": "example of its fields"};
 /// ```
 ///
-/// A variant without a row is sent by the engine or a policy, and by nobody else.
+/// A variant without a row is sent only by the engine or a policy.
 macro_rules! operations {
     (@effect Command) => { $crate::wire::Effect::Changes };
     (@effect Query) => { $crate::wire::Effect::Asks };
@@ -265,7 +264,7 @@ macro_rules! operations {
             )$(.$fact($($($value)*)?))*
         ),*];
 
-        /// Which of them it is, if it is one.
+        /// The operation of a command or query, if it has one.
         pub(crate) fn operation(
             wanted: $crate::wire::Wanted<&Command, &Query>,
         ) -> Option<&'static $crate::wire::Operation> {
@@ -314,7 +313,7 @@ const COUNT: usize = {
     count
 };
 
-/// Every operation. What is not here cannot be asked for from outside.
+/// All operations. What is not here cannot be called from outside.
 pub static OPERATIONS: [&Operation; COUNT] = {
     let mut all = [&TABLES[0][0]; COUNT];
     let (mut count, mut table) = (0, 0);

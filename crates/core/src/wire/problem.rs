@@ -1,4 +1,4 @@
-//! An error as everyone outside sees it.
+//! An error as clients see it.
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -9,7 +9,7 @@ use crate::json::Json;
 use crate::kind::Kind;
 use crate::rejection::Rejection;
 
-/// What went wrong, why, and what to do; the facts stand beside these.
+/// What went wrong, why, and what to do, with the facts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
     /// Stable across releases; documented in `docs/errors.md`.
@@ -20,13 +20,13 @@ pub struct Problem {
     pub detail: String,
     /// What to do next, as a sentence.
     pub hint: String,
-    /// What one may want to know: on a conflict the winning entry, on a stale token the present
-    /// one. Text, because an entry's value is never re-encoded.
+    /// Further facts: the winning entry for a conflict, the current token for a stale one. Text,
+    /// because the value of an entry is never re-encoded.
     pub facts: Vec<(String, Json)>,
 }
 
 impl Problem {
-    /// Puts one together. Facts that are no object are none.
+    /// Builds a problem. Facts that are not an object are ignored.
     pub fn new(
         code: &str,
         kind: Kind,
@@ -40,7 +40,7 @@ impl Problem {
         Self { code, kind, detail, hint, facts }
     }
 
-    /// Reads one that was written. Fields of the envelope it came in count as facts.
+    /// Parses a problem. Fields of the envelope around it count as facts.
     pub fn parse(text: &str) -> Result<Self, Fault> {
         let mut facts = Fields::parse(text)?.owned();
         let mut take = |name: &'static str| {

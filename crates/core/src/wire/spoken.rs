@@ -1,4 +1,4 @@
-//! Commands, queries and replies as text, for programs that send a call.
+//! Commands, queries and replies as text, for clients.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -8,7 +8,7 @@ use super::operations::operation;
 use crate::command::{Command, Query};
 use crate::reply::Reply;
 
-/// A command or a query as it is written down, for those who send one.
+/// A command or a query as it is sent, for clients.
 pub struct Spoken {
     /// Its name.
     pub name: String,
@@ -21,7 +21,7 @@ impl Spoken {
         let text = serde_json::to_vec(operation).expect("commands can be encoded");
         let mut name = Vec::new();
         let fields = own_fields(&text, &mut name);
-        // What has a dot in it is a whole name.
+        // A name with a dot is complete.
         let name = match name[..] {
             [_, whole] if whole.contains('.') => whole.to_owned(),
             _ => name.join("."),
@@ -29,7 +29,7 @@ impl Spoken {
         Self { name, fields: fields.to_vec() }
     }
 
-    /// Writes it as one flat object, after whatever fields of an envelope are in it already.
+    /// Encodes it as one flat object, after the fields of an envelope that are there already.
     pub fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"\"command\":\"");
         out.extend_from_slice(self.name.as_bytes());
@@ -59,7 +59,7 @@ impl From<&Query> for Spoken {
     }
 }
 
-/// Reads the bare result of an operation, for those who sent it.
+/// Parses the bare result of an operation, for clients.
 pub fn reply(name: &str, result: &[u8]) -> Result<Reply, serde_json::Error> {
     let unknown = || serde::de::Error::custom(format!("there is no operation `{name}`"));
     let operation = operation(name).ok_or_else(unknown)?;

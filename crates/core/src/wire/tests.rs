@@ -1,4 +1,4 @@
-//! What is read, what is refused and how, and that what is written can be read.
+//! What is accepted, what is refused and how, and round trips.
 
 use std::sync::Arc;
 
@@ -175,7 +175,7 @@ fn what_the_engine_sends_by_itself_cannot_be_sent_from_outside() {
 
 #[test]
 fn every_operation_is_there_and_is_what_the_table_says() {
-    // With no fields an operation either is complete or misses one; it is never unknown.
+    // Without fields an operation is either complete or misses one; it is never unknown.
     for operation in OPERATIONS {
         let text = format!(r#"{{"command":"{}"}}"#, operation.name);
         match call(&text) {
@@ -196,7 +196,7 @@ fn an_agent_is_who_acts_and_whom_it_is_about() {
         panic!("it registers")
     };
     assert_eq!(register.agent.as_str(), "ada");
-    // Elsewhere it only says who acts.
+    // Elsewhere it is only the acting agent.
     let frame =
         Frame::parse(r#"{"command":"agent.list","agent":"ada","status":"active"}"#).unwrap();
     assert_eq!(frame.agent.as_deref(), Some("ada"));

@@ -43,7 +43,7 @@ macro_rules! described {
     )*};
 }
 
-/// Letters, digits and a few signs, beginning with a letter or digit.
+/// Letters, digits and a few signs, starting with a letter or digit.
 fn plain(description: &str, bytes_max: usize, signs: &str) -> Schema {
     json_schema!({
         "description": description,

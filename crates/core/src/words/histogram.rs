@@ -1,7 +1,7 @@
-//! Durations, counted by size.
+//! Histograms of durations.
 //!
-//! They go into buckets whose width grows with what they hold, so that any number of them takes
-//! little room, and a percentile is exact to an eighth.
+//! The width of a bucket grows with its values, so that any number of durations takes little
+//! memory, and a percentile is exact to an eighth.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub struct Durations {
     pub max_ms: u64,
 }
 
-/// Durations by size.
+/// A histogram of durations.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Histogram {
     buckets: BTreeMap<u16, u64>,
@@ -42,7 +42,7 @@ pub struct Histogram {
     min_ms: Option<u64>,
 }
 
-/// The shortest and the longest before another came.
+/// The minimum and the maximum before a duration was added.
 #[derive(Clone, Copy, Debug)]
 pub struct Extremes {
     min_ms: Option<u64>,
@@ -50,7 +50,7 @@ pub struct Extremes {
 }
 
 impl Histogram {
-    /// Counts a duration; the shortest and the longest before it.
+    /// Adds a duration; returns the previous minimum and maximum.
     pub fn add(&mut self, spent_ms: u64) -> Extremes {
         let before = Extremes { min_ms: self.min_ms, max_ms: self.max_ms };
         *self.buckets.entry(bucket(spent_ms)).or_default() += 1;
@@ -61,7 +61,7 @@ impl Histogram {
         before
     }
 
-    /// Takes back what was added last.
+    /// Removes the duration that was added last.
     pub fn take_back(&mut self, spent_ms: u64, before: Extremes) {
         let place = bucket(spent_ms);
         let count = self.buckets.get_mut(&place).expect("it was counted");
@@ -74,7 +74,7 @@ impl Histogram {
         (self.min_ms, self.max_ms) = (before.min_ms, before.max_ms);
     }
 
-    /// What this part of all durations, in percent, does not exceed.
+    /// The duration that this percentage of all durations does not exceed.
     fn percentile(&self, percent: u64) -> u64 {
         let wanted = (self.count * percent).div_ceil(100);
         let mut seen = 0;
@@ -87,7 +87,7 @@ impl Histogram {
         self.max_ms
     }
 
-    /// What is to be said about them.
+    /// The summary that callers see.
     pub fn shown(&self) -> Durations {
         #[expect(clippy::cast_precision_loss, reason = "an average need not be exact")]
         let average_ms = if self.count == 0 { 0.0 } else { self.sum_ms as f64 / self.count as f64 };
@@ -104,10 +104,10 @@ impl Histogram {
     }
 }
 
-/// Buckets within each power of two, as a power of two.
+/// The number of buckets within each power of two, as a power of two.
 const WITHIN: u32 = 3;
 
-/// The bucket of a duration: short ones have one each, the others share eight for each doubling.
+/// The bucket of a duration: short ones have one each, the others eight for each doubling.
 fn bucket(spent_ms: u64) -> u16 {
     let bucket = match spent_ms.checked_ilog2().filter(|power| *power >= WITHIN) {
         None => spent_ms,

@@ -10,24 +10,24 @@
 //! |---------------------------|--------------------------|---------------------------------|
 //! | JSON text                 | the text, in place       | the text, in place              |
 //! | `serde_json::Value`       | a tree                   | a tree, encoded anew            |
-//! | other readable formats    | what the format makes of `RawValue` | a tree, encoded anew |
+//! | other readable formats    | as the format encodes `RawValue` | a tree, encoded anew |
 //! | binary, e.g. `MessagePack`| a byte string            | a byte string, checked again    |
 //!
-//! Invariants of every [`Json`], whichever way it was built ([`Json::trusted`] trusts its caller):
+//! Invariants of every [`Json`], however it was built ([`Json::trusted`] trusts its caller):
 //!
 //! 1. It is exactly one JSON value, in UTF-8, without surrounding whitespace.
 //! 2. It nests at most [`DEPTH_MAX`] deep, so that no walk over it can exhaust a stack.
 //! 3. It decodes: no number beyond the range of a double and no half of a surrogate pair, both of
 //!    which the grammar allows. [`Json::to_value`] therefore cannot fail.
-//! 4. It is never re-encoded. Whitespace, key order, repeated keys and the spelling of numbers stay
-//!    as they came. One exception lies with serde: inside a flattened struct or an internally
-//!    tagged or untagged enum the text is gone before this module sees it, and the value is
-//!    encoded anew with its keys sorted.
+//! 4. It is never re-encoded. Whitespace, key order, duplicate keys and the spelling of numbers are
+//!    kept. One exception is due to serde: inside a flattened struct or an internally tagged or
+//!    untagged enum the text is lost before this module sees it, and the value is encoded anew with
+//!    its keys sorted.
 //!
-//! Equality (`==`) is that of the bytes. [`Json::same_value`] is that of the meaning.
+//! Equality (`==`) compares bytes. [`Json::same_value`] compares values.
 //!
 //! Deliberately absent: a limit on size, since every use has its own; and access by path, since a
-//! rule that looks inside wants the tree anyway.
+//! rule that looks inside needs the tree anyway.
 
 use std::fmt;
 use std::str::Utf8Error;
@@ -51,22 +51,22 @@ pub(crate) use baton_schema::order::{number_order, value_order};
 pub(crate) use baton_schema::shortened;
 pub use shape::Shape;
 
-/// How deep lists and objects may nest. Far beyond what people and agents write, and half of what
-/// the parser itself stops at, so that a value inside a request still fits.
+/// The maximum depth of lists and objects. Far beyond what people and agents write, and half of the
+/// limit of the parser, so that a value inside a request still fits.
 pub const DEPTH_MAX: usize = 64;
 
-/// An integer of no more digits than this is within the range of a double.
+/// An integer with at most this many digits is within the range of a double.
 const DIGITS_SAFE: usize = 308;
 
-/// The name under which `serde_json` passes text through serde unparsed, as its `RawValue` does.
-/// It is not promised to stay: the tests of this module would say so.
+/// The name under which `serde_json` passes text through serde unparsed, as for its `RawValue`. It
+/// is not guaranteed: the tests of this module would fail if it changed.
 pub(crate) const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
-/// A JSON value as the bytes that were received. See the [module](self) for what always holds.
+/// A JSON value as the bytes that were received. See the [module](self) for its invariants.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Json(Box<str>);
 
-/// Why bytes are not a [`Json`], or a [`Json`] not what was asked for. Serialized, it is its facts.
+/// Why bytes are not a [`Json`], or a [`Json`] not of a type. Serializes as its facts.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
 #[serde(untagged)]
 pub enum JsonError {
@@ -75,23 +75,23 @@ pub enum JsonError {
     Malformed {
         /// Counted from 1.
         line: usize,
-        /// In bytes, counted from 1; 0 if the line's very start is meant.
+        /// In bytes, counted from 1; 0 for the start of the line.
         column: usize,
-        /// What was found or missed there.
+        /// What was found or expected there.
         reason: String,
     },
-    /// Lists and objects nest too deep.
+    /// Lists and objects are nested too deeply.
     #[error("JSON nests deeper than {depth_max} levels")]
     TooDeep {
         /// The limit, [`DEPTH_MAX`].
         depth_max: usize,
     },
-    /// The value is sound, but of another shape than the wanted type.
+    /// The value is valid, but does not have the expected type.
     #[error("unexpected JSON at line {line} column {column}: {reason}")]
     Mismatched {
-        /// Counted from 1; 0 if no place is to blame.
+        /// Counted from 1; 0 if there is no position.
         line: usize,
-        /// In bytes, counted from 1; 0 if no place is to blame.
+        /// In bytes, counted from 1; 0 if there is no position.
         column: usize,
         /// What was expected and found there.
         reason: String,
@@ -99,13 +99,13 @@ pub enum JsonError {
     /// A value of the program has no JSON form.
     #[error("value has no JSON form: {reason}")]
     Unencodable {
-        /// Which part has none.
+        /// The part without a JSON form.
         reason: String,
     },
 }
 
 impl Json {
-    /// Takes the bytes over after checking them; surrounding whitespace is dropped.
+    /// Validates the bytes and takes ownership; surrounding whitespace is dropped.
     pub fn parse(bytes: impl Into<Vec<u8>>) -> Result<Json, JsonError> {
         let text = String::from_utf8(bytes.into())
             .map_err(|error| invalid_utf8(error.as_bytes(), error.utf8_error()))?;
@@ -115,7 +115,7 @@ impl Json {
         }
     }
 
-    /// Checks bytes as [`Json::parse`] does and answers with the value's text inside them, without
+    /// Validates bytes like [`Json::parse`] and returns the text of the value in them, without
     /// surrounding whitespace. Nothing is copied.
     pub fn checked_slice(bytes: &[u8]) -> Result<&str, JsonError> {
         let text = str::from_utf8(bytes).map_err(|error| invalid_utf8(bytes, error))?;
@@ -123,22 +123,22 @@ impl Json {
         Ok(&text[start..end])
     }
 
-    /// Encodes a value. What JSON cannot say becomes `null`, as always with `serde_json`: the
-    /// infinities and not-a-number.
+    /// Encodes a value. What JSON cannot represent becomes `null`, as always with `serde_json`:
+    /// infinities and NaN.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Json, JsonError> {
         let raw = to_raw_value(value)
             .map_err(|error| JsonError::Unencodable { reason: reason(&error) })?;
         Json::checked(raw)
     }
 
-    /// Takes back bytes that came out of a [`Json`], without checking again what was checked then.
-    /// With any other bytes the invariants are the caller's to answer for.
+    /// Accepts bytes that came from a [`Json`], without validating them again. With any other bytes
+    /// the caller is responsible for the invariants.
     pub fn trusted(bytes: &[u8]) -> Json {
         let text = str::from_utf8(bytes).expect("the bytes of a `Json` are UTF-8");
         Json(text.into())
     }
 
-    /// The same for what is known to be text.
+    /// The same for a text.
     pub fn trusted_text(text: &str) -> Json {
         Json(text.into())
     }
@@ -158,12 +158,12 @@ impl Json {
         &self.0
     }
 
-    /// The tree. Of a repeated key the last one counts.
+    /// The tree. Of duplicate keys the last one counts.
     pub fn to_value(&self) -> Value {
         serde_json::from_str(self.as_str()).expect("a `Json` was checked to decode when built")
     }
 
-    /// Decodes into a type of the caller's.
+    /// Decodes into a type.
     pub fn to<T: DeserializeOwned>(&self) -> Result<T, JsonError> {
         serde_json::from_str(self.as_str()).map_err(|error| JsonError::Mismatched {
             line: error.line(),
@@ -172,10 +172,10 @@ impl Json {
         })
     }
 
-    /// Whether both mean the same: whitespace, key order and the spelling of numbers aside, so that
-    /// `1` is `1.0`. Integers that need more than 64 bits are compared as doubles.
+    /// Whether both have the same value, regardless of whitespace, key order and the spelling of
+    /// numbers, so that `1` is `1.0`. Integers that need more than 64 bits are compared as doubles.
     pub fn same_value(&self, other: &Json) -> bool {
-        // Identical text is by far the most frequent case of sameness, and costs no tree.
+        // Identical text is by far the most frequent case, and needs no tree.
         self == other || value_order(&self.to_value(), &other.to_value()).is_eq()
     }
 
@@ -205,10 +205,10 @@ impl fmt::Debug for Json {
     }
 }
 
-/// Whether a number that satisfies the grammar is within the range of a double.
+/// Whether a syntactically valid number is within the range of a double.
 #[inline]
 fn check_number(number: &[u8], has_exponent: bool) -> bool {
-    // The decoder itself is asked, so that what passes here cannot fail in `to_value`.
+    // Uses the decoder itself, so that what passes here cannot fail in `to_value`.
     !(has_exponent || number.len() > DIGITS_SAFE) || serde_json::from_slice::<f64>(number).is_ok()
 }
 
@@ -225,7 +225,7 @@ fn place(bytes: &[u8], offset: usize) -> (usize, usize) {
     (lines().count(), lines().next_back().map_or(0, <[u8]>::len))
 }
 
-/// The parser's message without the place, which the error types carry as numbers.
+/// The message of the parser without the position, which the error types have as numbers.
 pub(crate) fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
@@ -235,7 +235,7 @@ pub(crate) fn reason(error: &serde_json::Error) -> String {
 impl Serialize for Json {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if serializer.is_human_readable() {
-            // What `RawValue` does, without the parse that making one of text would cost.
+            // Like `RawValue`, without the parsing that creating one from text would cost.
             let mut shell = serializer.serialize_struct(RAW_VALUE, 1)?;
             shell.serialize_field(RAW_VALUE, self.as_str())?;
             shell.end()
@@ -256,13 +256,13 @@ impl<'de> Deserialize<'de> for Json {
     }
 }
 
-/// Reads an optional value that was given, so that `null` is a value like any other. Serde alone
-/// would take it for none, and a comparison with `null` for no comparison.
+/// Deserializes an optional value that is present, so that `null` is a value like any other. Serde
+/// alone would treat it as absent, and a comparison with `null` as no comparison.
 pub(crate) fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
     Json::deserialize(deserializer).map(Some)
 }
 
-/// Where the deserializer knows the text it hands it over as a map; all others unwrap the newtype.
+/// A deserializer that has the text passes it as a map; all others unwrap the newtype.
 struct TextVisitor;
 
 impl<'de> Visitor<'de> for TextVisitor {
@@ -281,7 +281,7 @@ impl<'de> Visitor<'de> for TextVisitor {
         inner.deserialize_any(TreeVisitor)
     }
 
-    /// Only the wire's fields hand over bytes here: they have just been scanned.
+    /// Only the fields of the wire format pass bytes here: they have just been scanned.
     fn visit_borrowed_bytes<E: serde::de::Error>(self, scanned: &'de [u8]) -> Result<Json, E> {
         Ok(Json::trusted(scanned))
     }
@@ -291,8 +291,8 @@ impl<'de> Visitor<'de> for TextVisitor {
     }
 }
 
-/// Encodes anew what arrives as a tree. It also takes a byte string: serde buffers the content of a
-/// tagged enum, and its buffer says "readable" even when what it buffers came from a binary format.
+/// Encodes a tree anew. It also accepts a byte string: serde buffers the content of a tagged enum,
+/// and its buffer claims to be human-readable even if its content came from a binary format.
 struct TreeVisitor;
 
 fn encoded<T: Serialize + ?Sized, E: serde::de::Error>(value: &T) -> Result<Json, E> {

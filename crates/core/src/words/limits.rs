@@ -1,7 +1,7 @@
-//! Every limit of the rules, with its reason. A limit reached is always answered with a rejection
-//! that names the limit; nothing is cut short in silence.
+//! All limits of the rules, with their reasons. A request that exceeds a limit is refused with an
+//! error that names it; nothing is truncated silently.
 
-/// Longest key in bytes. Keys are read by people and stand in every event about the entry.
+/// Longest key in bytes. Keys are read by people and are part of every event about the entry.
 pub const KEY_BYTES_MAX: usize = 512;
 /// Longest workspace name in bytes; it becomes a folder name on disk.
 pub const WORKSPACE_BYTES_MAX: usize = 64;
@@ -9,224 +9,236 @@ pub const WORKSPACE_BYTES_MAX: usize = 64;
 pub const AGENT_BYTES_MAX: usize = 128;
 /// Longest namespace name in bytes: room for `agent:` and the longest agent id.
 pub const NAMESPACE_BYTES_MAX: usize = AGENT_BYTES_MAX + 32;
-/// Largest value in bytes. Larger things belong into artifacts, not into shared state.
+/// Largest value in bytes. Larger data belongs in artifacts, not in shared state.
 pub const VALUE_BYTES_MAX: usize = 1 << 20;
-/// Most commands in one transaction: they are decided without a pause for anyone else.
+/// Maximum number of commands in one transaction, which blocks all other requests.
 pub const TRANSACTION_COMMANDS_MAX: usize = 1_000;
-/// Most preconditions in one transaction, for the same reason.
+/// Maximum number of preconditions in one transaction, for the same reason.
 pub const TRANSACTION_REQUIREMENTS_MAX: usize = 1_000;
-/// Most events one batch may hold, whether from a transaction, a transfer or a policy.
+/// Maximum number of events in one batch, whether from a transaction, a transfer or a policy.
 pub const BATCH_EVENTS_MAX: usize = 10_000;
 /// Largest batch in bytes; it must fit into one record of any log backend.
 pub const BATCH_BYTES_MAX: usize = 8 << 20;
 /// How many rounds of policies may follow one command. A cycle among policies ends here.
 pub const POLICY_ROUNDS_MAX: usize = 16;
-/// Most namespaces in a workspace. Each costs a record that is never evicted by itself.
+/// Maximum number of namespaces in a workspace. Each is a record that is never evicted
+/// automatically.
 pub const NAMESPACES_MAX: usize = 100_000;
-/// Most rules for key patterns in one namespace; they are tried in order on every write.
+/// Maximum number of rules for key patterns in one namespace; they are matched in order on every
+/// write.
 pub const KEY_RULES_MAX: usize = 64;
-/// Most agents known to a workspace, far fewer than namespaces since each has one. Those that
-/// ended first are forgotten first.
+/// Maximum number of agents in a workspace, far fewer than namespaces since each has one. Those
+/// that ended first are forgotten first.
 pub const AGENTS_MAX: usize = 10_000;
-/// Most capabilities of one agent.
+/// Maximum number of capabilities of one agent.
 pub const CAPABILITIES_MAX: usize = 64;
 /// Longest capability name in bytes.
 pub const CAPABILITY_BYTES_MAX: usize = 128;
 /// Largest metadata of an agent in bytes.
 pub const METADATA_BYTES_MAX: usize = 64 << 10;
-/// Most messages in one inbox that are not over. Whoever never looks must not fill the memory.
+/// Maximum number of open messages in one inbox. An agent that never receives must not fill the
+/// memory.
 pub const INBOX_MESSAGES_MAX: usize = if cfg!(test) { 100 } else { 10_000 };
-/// Most bytes of them.
+/// Maximum total size of them in bytes.
 pub const INBOX_BYTES_MAX: usize = 32 << 20;
-/// Most messages of a workspace that are not over. Each is a record in memory.
+/// Maximum number of open messages in a workspace. Each is a record in memory.
 pub const MESSAGES_MAX: usize = 200_000;
-/// Most bytes of them.
+/// Maximum total size of them in bytes.
 pub const MESSAGES_BYTES_MAX: usize = 256 << 20;
-/// Messages that are over and kept to be looked at; those that ended first are forgotten first.
-/// History knows them for longer.
+/// Messages that have ended and are kept for inspection; those that ended first are forgotten
+/// first. The history keeps them longer.
 pub const MESSAGES_ENDED_MAX: usize = if cfg!(test) { 100 } else { 50_000 };
-/// Most bytes of them.
+/// Maximum total size of them in bytes.
 pub const MESSAGES_ENDED_BYTES_MAX: usize = 64 << 20;
-/// Most messages that one call receives or acknowledges: each is an event of one batch.
+/// Maximum number of messages that one call receives or acknowledges: each is an event of one
+/// batch.
 pub const RECEIVED_MAX: usize = 1_000;
-/// Most calls of one agent that wait for mail: its death ends them all in one batch.
+/// Maximum number of calls of one agent that wait for mail: the end of its session ends all of them
+/// in one batch.
 pub const RECEIVES_PER_AGENT_MAX: usize = 16;
 /// Largest body of a request in bytes: it may have to move to another handler in the batch that
 /// ends a session.
 pub const REQUEST_BYTES_MAX: usize = 256 << 10;
-/// Most requests that one agent has to answer at a time, for the same reason.
+/// Maximum number of requests that one agent has to answer at a time, for the same reason.
 pub const REQUESTS_PER_AGENT_MAX: usize = 64;
-/// Most bytes of them, but for the last.
+/// Maximum total size of all but the last of them, in bytes.
 pub const REQUESTS_BYTES_PER_AGENT_MAX: usize = 1 << 20;
-/// How long a request waits for its answer unless the requester says otherwise.
+/// Default timeout of a request.
 pub const REQUEST_MS_DEFAULT: u64 = 30_000;
 /// Longest time after which an unacknowledged message is delivered again: a day.
 pub const REDELIVER_MS_MAX: u64 = 24 * 3_600_000;
-/// Most handlers that one agent answers for.
+/// Maximum number of handlers that one agent is registered for.
 pub const HANDLERS_PER_AGENT_MAX: usize = 64;
-/// Most agents that answer for one handler: whose turn it is, is looked for among them.
+/// Maximum number of agents that are registered for one handler: all of them are compared to find
+/// the next one.
 pub const HANDLERS_PER_NAME_MAX: usize = 1_000;
-/// Most agents of which is known that they have asked for their mail; the longest silent are
+/// Maximum number of receiving agents that are remembered; the one that was silent longest is
 /// forgotten first.
 pub const LISTENERS_MAX: usize = AGENTS_MAX;
-/// Most topics that are known; what was posted to longest ago is forgotten first. The posts are
-/// not: they are events.
+/// Maximum number of topics that are remembered; the one with the oldest last message is forgotten
+/// first. Its messages are not: they are events.
 pub const TOPICS_MAX: usize = if cfg!(test) { 100 } else { 10_000 };
-/// Most streams in a workspace. Each is a record in memory.
+/// Maximum number of streams in a workspace. Each is a record in memory.
 pub const STREAMS_MAX: usize = 10_000;
-/// Frames that a stream keeps unless its maker says otherwise.
+/// Default number of frames that a stream keeps.
 pub const STREAM_FRAMES_DEFAULT: u64 = 100_000;
-/// Most frames that a stream keeps.
+/// Maximum number of frames that a stream keeps.
 pub const STREAM_FRAMES_MAX: u64 = 1_000_000;
-/// Bytes of frames that a stream keeps unless its maker says otherwise.
+/// Default size of the frames that a stream keeps, in bytes.
 pub const STREAM_BYTES_DEFAULT: u64 = 8 << 20;
-/// Most bytes of frames that a stream keeps.
+/// Maximum size in bytes of frames that a stream keeps.
 pub const STREAM_BYTES_MAX: u64 = 64 << 20;
-/// Most bytes of frames that all streams of a workspace keep.
+/// Maximum size in bytes of frames that all streams of a workspace keep.
 pub const STREAMS_BYTES_MAX: usize = 256 << 20;
-/// Most frames in one send.
+/// Maximum number of frames in one send.
 pub const STREAM_FRAMES_AT_ONCE_MAX: usize = 10_000;
-/// Most calls that wait for one stream: all are answered in one batch.
+/// Maximum number of calls that wait for one stream: all are answered in one batch.
 pub const READERS_MAX: usize = 1_000;
-/// Most calls of one agent that wait for streams: its death ends them all in one batch.
+/// Maximum number of calls of one agent that wait for streams: the end of its session ends all of
+/// them in one batch.
 pub const READERS_PER_AGENT_MAX: usize = 32;
 /// Longest name of a rule for hand-offs in bytes.
 pub const RULE_NAME_BYTES_MAX: usize = 128;
-/// Most rules for hand-offs in a workspace: all of them may be asked about each hand-off, while
-/// nobody else is served.
+/// Maximum number of rules for hand-offs in a workspace: all of them may be evaluated for each
+/// hand-off, which blocks all other requests.
 pub const RULES_MAX: usize = 256;
-/// Most names that one rule demands of the state.
+/// Maximum number of names that one rule requires in the state.
 pub const RULE_KEYS_MAX: usize = 100;
-/// Longest expression of a rule in bytes: what a person would still read.
+/// Longest expression of a rule in bytes: what a person can still read.
 pub const EXPRESSION_BYTES_MAX: usize = 4 << 10;
-/// How deep an expression may nest. Each level takes some stack, when it is read and when it runs.
+/// Maximum depth of an expression. Each level takes stack, when it is compiled and when it runs.
 pub const EXPRESSION_DEPTH_MAX: usize = 32;
-/// How many steps an expression may take: about a millisecond, while nobody else is served. Enough
-/// to look once through the largest value that shared state holds.
+/// Maximum number of steps of an expression: about a millisecond, which blocks all other requests.
+/// Enough to scan the largest value of shared state once.
 pub const EXPRESSION_STEPS_MAX: usize = 20_000;
-/// Longest message of a rule in bytes: it is told to whoever breaks the rule, every time.
+/// Longest message of a rule in bytes: it is part of every finding.
 pub const RULE_MESSAGE_BYTES_MAX: usize = 1 << 10;
 /// Longest type of an event that an agent emits, in bytes.
 pub const EVENT_TYPE_BYTES_MAX: usize = 128;
-/// Largest payload of such an event in bytes: every watcher gets it.
+/// Largest payload of such an event in bytes: every watch receives it.
 pub const EVENT_BYTES_MAX: usize = 256 << 10;
-/// Most reactions in a workspace: all of them may be asked about every event, while nobody else is
-/// served.
+/// Maximum number of reactions in a workspace: all of them may be evaluated for every event, which
+/// blocks all other requests.
 pub const REACTIONS_MAX: usize = 256;
-/// Most commands of one reaction.
+/// Maximum number of commands of one reaction.
 pub const REACTION_COMMANDS_MAX: usize = 16;
-/// Largest reaction in bytes: what it does is written down whole.
+/// Largest reaction in bytes: it is recorded as a whole.
 pub const REACTION_BYTES_MAX: usize = 64 << 10;
-/// How many levels deep reactions may cause each other in one commit. A circle ends here.
+/// Maximum depth of reactions that trigger each other in one commit. A cycle ends here.
 pub const REACTION_DEPTH_MAX: usize = 8;
-/// Most runs of reactions in one commit: one for every command of the largest transaction.
+/// Maximum number of runs of reactions in one commit: one for every command of the largest
+/// transaction.
 pub const REACTION_RUNS_MAX: usize = TRANSACTION_COMMANDS_MAX;
-/// Most conditions of reactions that are asked in one commit, while nobody else is served.
+/// Maximum number of conditions of reactions that are evaluated in one commit, which blocks all
+/// other requests.
 pub const REACTION_LOOKS_MAX: usize = 10 * REACTION_RUNS_MAX;
-/// Fewest tokens of a context: enough to say what it is about.
+/// Minimum token budget of a context: enough to describe the task.
 pub const CONTEXT_TOKENS_MIN: u64 = 100;
-/// Most tokens of a context: as much as the largest models take, and what fits into an answer.
+/// Maximum token budget of a context: what the largest models accept, and what fits into a reply.
 pub const CONTEXT_TOKENS_MAX: u64 = 1_000_000;
-/// Tokens of a context unless the reader says otherwise: a part of what any model takes.
+/// Default token budget of a context: a fraction of what any model accepts.
 pub const CONTEXT_TOKENS_DEFAULT: u64 = 8_000;
-/// Most entries that are looked at for one context, while nobody else is served.
+/// Maximum number of entries that are examined for one context, which blocks all other requests.
 pub const CONTEXT_ENTRIES_MAX: usize = 20_000;
-/// Most words of a description and definition in which keys are looked for.
+/// Maximum number of words of a description and definition that are searched for keys.
 pub const CONTEXT_WORDS_MAX: usize = 10_000;
-/// Most entries that belong into a context only because they changed last.
+/// Maximum number of entries that are in a context only because they changed last.
 pub const CONTEXT_RECENT_MAX: usize = 50;
-/// Most messages in a context.
+/// Maximum number of messages in a context.
 pub const CONTEXT_MAIL_MAX: usize = 50;
-/// Most other agents in a context.
+/// Maximum number of other agents in a context.
 pub const CONTEXT_OTHERS_MAX: usize = 50;
-/// Most tasks of each of them.
+/// Maximum number of tasks of each of them.
 pub const CONTEXT_HELD_MAX: usize = 5;
 /// Longest address of a webhook in bytes.
 pub const WEBHOOK_URL_BYTES_MAX: usize = 2_048;
 /// Longest secret of a webhook in bytes.
 pub const WEBHOOK_SECRET_BYTES_MAX: usize = 256;
-/// Shortest time that one try of a call may take.
+/// Minimum timeout of one attempt of a call.
 pub const WEBHOOK_TIMEOUT_MS_MIN: u64 = 100;
-/// Longest time that one try of a call may take: other calls of the reaction wait for it.
+/// Maximum timeout of one attempt of a call: other calls of the reaction wait for it.
 pub const WEBHOOK_TIMEOUT_MS_MAX: u64 = 60_000;
-/// Time that one try of a call may take unless its author says otherwise.
+/// Default timeout of one attempt of a call.
 pub const WEBHOOK_TIMEOUT_MS_DEFAULT: u64 = 10_000;
-/// How long after that whoever makes the call must have been heard of.
+/// How long after that the outcome of the attempt must have been reported.
 pub const WEBHOOK_SLACK_MS: u64 = 30_000;
-/// How often a call is tried again unless its author says otherwise.
+/// Default number of retries of a call.
 pub const WEBHOOK_RETRIES_DEFAULT: u64 = 5;
-/// How often a call may be tried again at most.
+/// Maximum number of retries of a call.
 pub const WEBHOOK_RETRIES_MAX: u64 = 20;
-/// How long to wait before the second try of a call; twice as long before each one after it.
+/// Delay before the first retry of a call; it doubles with each further one.
 pub const WEBHOOK_PAUSE_MS: u64 = 1_000;
-/// How long to wait before another try at most.
+/// Maximum delay before a retry.
 pub const WEBHOOK_PAUSE_MS_MAX: u64 = 300_000;
-/// How long a call may be late before it is to no use: a day.
+/// How long a call is attempted before it is given up: a day.
 pub const WEBHOOK_GIVE_UP_MS: u64 = 24 * 3_600_000;
 /// Largest call in bytes.
 pub const WEBHOOK_BODY_BYTES_MAX: usize = 256 << 10;
-/// Most calls of a workspace that wait to be made.
+/// Maximum number of pending calls of a workspace.
 pub const WEBHOOK_CALLS_MAX: usize = 1_000;
-/// Most bytes of them.
+/// Maximum total size of them in bytes.
 pub const WEBHOOK_CALLS_BYTES_MAX: usize = 16 << 20;
-/// Most hand-offs, stages and keys that one question about contracts looks at, while nobody else is
-/// served.
+/// Maximum number of hand-offs, stages and keys that one query about contracts examines, which
+/// blocks all other requests.
 pub const CONTRACT_FACTS_MAX: usize = 200_000;
-/// Most entries of a namespace that such a question looks into.
+/// Maximum number of entries of a namespace that such a query examines.
 pub const CONTRACT_ENTRIES_MAX: usize = 10_000;
-/// About how much memory the index of one workspace takes, in bytes: some 300 for each task. What
-/// is beyond is not found, and every answer says so.
+/// Approximate maximum memory of the search index of one workspace, in bytes: some 300 for each
+/// task. What is beyond it is not found, and every reply says so.
 pub const SEARCH_BYTES_MAX: usize = 1 << 30;
-/// Most events that are found by search; older ones are in the history.
+/// Maximum number of events that are found by search; older ones are in the history.
 pub const SEARCH_EVENTS_MAX: usize = if cfg!(test) { 500 } else { 250_000 };
-/// Most documents that one page of a search looks at: some milliseconds.
+/// Maximum number of documents that one page of a search examines: some milliseconds.
 pub const SEARCH_EXAMINED_MAX: usize = if cfg!(test) { 200 } else { 200_000 };
 /// Longest query of a search in bytes: it is written by hand.
 pub const SEARCH_QUERY_BYTES_MAX: usize = 1 << 10;
-/// Most words, phrases and fields in one query of a search: each makes every page dearer.
+/// Maximum number of words, phrases and fields in one search query: each makes every page slower.
 pub const SEARCH_PARTS_MAX: usize = 32;
-/// Most ephemeral entries of one agent: its death removes them all in one batch.
+/// Maximum number of ephemeral entries of one agent: the end of its session removes all of them in
+/// one batch.
 pub const EPHEMERAL_PER_AGENT_MAX: usize = 1_000;
 /// Longest name of a lock, a semaphore or a barrier, in bytes.
 pub const HOLD_NAME_BYTES_MAX: usize = 256;
-/// Most locks one agent may hold or wait for, most permits, and most barriers it may have arrived
-/// at: its death frees them all in one batch.
+/// Maximum number of locks one agent may hold or wait for, of permits, and of barriers it may have
+/// arrived at: the end of its session frees all of them in one batch.
 pub const HOLDS_PER_AGENT_MAX: usize = 500;
-/// Most locks that are held in a workspace at a time. Each is a record in memory.
+/// Maximum number of locks that are held in a workspace at a time. Each is a record in memory.
 pub const LOCKS_MAX: usize = 100_000;
-/// Most semaphores in a workspace. Those that nobody holds a permit of are forgotten first.
+/// Maximum number of semaphores in a workspace. Idle ones are forgotten first.
 pub const SEMAPHORES_MAX: usize = 10_000;
-/// Most permits of one semaphore. Whoever needs more does not need to count.
+/// Maximum number of permits of one semaphore. With more, there is no need to count.
 pub const PERMITS_PER_SEMAPHORE_MAX: u64 = 10_000;
-/// Most permits that are held in a workspace at a time. Each is a record in memory.
+/// Maximum number of permits that are held in a workspace at a time. Each is a record in memory.
 pub const PERMITS_MAX: usize = 100_000;
-/// Most barriers in a workspace. Those at which nobody is are forgotten first.
+/// Maximum number of barriers in a workspace. Those without arrivals are forgotten first.
 pub const BARRIERS_MAX: usize = 10_000;
-/// Most arrivals that one barrier may take.
+/// Maximum number of arrivals that one barrier may need.
 pub const BARRIER_COUNT_MAX: u64 = 10_000;
-/// Most arrivals at barriers of a workspace that have not opened. Each is a record in memory.
+/// Maximum number of arrivals at barriers of a workspace that have not opened. Each is a record in
+/// memory.
 pub const ARRIVALS_MAX: usize = 100_000;
-/// Most calls that wait at barriers of a workspace. All of them may wait at the same one, and are
-/// answered in the one batch that opens it, with an event and perhaps a receipt for each.
+/// Maximum number of calls that wait at barriers of a workspace. All of them may wait at the same
+/// one, and are answered in the one batch that opens it, with an event and perhaps a receipt for
+/// each.
 pub const BARRIER_WAITS_MAX: usize = 4_000;
-/// Most calls of one kind that wait in a workspace at a time.
+/// Maximum number of calls of one kind that wait in a workspace at a time.
 pub const WAITS_MAX: usize = 10_000;
-/// Longest wait: an hour. Whoever needs more asks again, so that nothing waits for ever.
+/// Longest wait: an hour. To wait longer, a client repeats the call, so that no call waits forever.
 pub const WAIT_MS_MAX: u64 = 3_600_000;
 /// Shortest time to live of a hold.
 pub const HOLD_TTL_MS_MIN: u64 = 100;
 /// Longest time to live of a hold.
 pub const HOLD_TTL_MS_MAX: u64 = 24 * 3_600_000;
-/// Time to live of a hold unless the holder says otherwise: several model calls, since a hold that
-/// is lost in the middle of one costs more than one that lingers.
+/// Default time to live of a hold: several model calls, since a hold that is lost in the middle of
+/// one costs more than one that lingers.
 pub const HOLD_TTL_MS_DEFAULT: u64 = 300_000;
-/// Most entries that expire in one batch; the rest follow in the next.
+/// Maximum number of entries that expire in one batch; the rest follow in the next.
 pub const EXPIRIES_PER_BATCH_MAX: usize = 1_000;
-/// Most agents that are lost in one batch; the rest follow in the next. Each may let go of as much
-/// as it is allowed to hold, and all of that must fit: a lock or a permit goes on to the next in
-/// line, whose answer may have to be kept; an arrival is withdrawn; joins of its
-/// tasks settle; the hand-offs of its tasks fail, and what it has not answered goes to another, as
-/// do the requests that it had, whose handlers may have waited for them.
+/// Maximum number of agents that are lost in one batch; the rest follow in the next. Each may
+/// release as much as it is allowed to hold, and all of that must fit: a lock or a permit is
+/// granted to the next waiter, whose answer may have to be stored; an arrival is withdrawn; joins
+/// of its tasks settle; the hand-offs of its tasks fail; and hand-offs and requests that it has not
+/// answered go to other agents, whose calls may be waiting for them.
 pub const LOST_PER_BATCH_MAX: usize = BATCH_EVENTS_MAX
     / (EPHEMERAL_PER_AGENT_MAX
         + 7 * HOLDS_PER_AGENT_MAX
@@ -245,19 +257,19 @@ const _: () = assert!(LOST_PER_BATCH_MAX > 0, "all that one agent may hold fits 
 pub const TTL_MS_MIN: u64 = 1;
 /// Longest time to live of an entry: ten years. More is a mistake in units.
 pub const TTL_MS_MAX: u64 = 10 * 366 * 24 * 3_600_000;
-/// Shortest silence after which an agent may be called lost.
+/// Minimum time to live of a session.
 pub const AGENT_TTL_MS_MIN: u64 = 100;
-/// Longest silence after which an agent may be called lost.
+/// Maximum time to live of a session.
 pub const AGENT_TTL_MS_MAX: u64 = 24 * 3_600_000;
-/// Silence after which an agent is called lost unless it said otherwise. Model calls take
-/// minutes, but a heartbeat comes from the process around them.
+/// Default time to live of a session. Model calls take minutes, but heartbeats come from the
+/// process around them.
 pub const AGENT_TTL_MS_DEFAULT: u64 = 60_000;
-/// A heartbeat is written down only after this part of the time to live has passed since the
-/// last written one, so that beating often costs nothing.
+/// A heartbeat is recorded only after this fraction of the time to live has passed since the last
+/// recorded one, so that frequent heartbeats cost nothing.
 pub const HEARTBEAT_FRACTION: u64 = 4;
-/// Entries per page when the caller does not say.
+/// Entries per page by default.
 pub const PAGE_DEFAULT: usize = 100;
-/// Most entries per page: what one answer may hold.
+/// Maximum number of entries per page: what one answer may hold.
 pub const PAGE_MAX: usize = 10_000;
 /// Longest idempotency key in bytes.
 pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 256;
@@ -267,52 +279,53 @@ pub const RECEIPT_AGE_MS_MAX: u64 = 24 * 3_600_000;
 pub const RECEIPTS_MAX: usize = 100_000;
 /// How many bytes of stored answers a workspace keeps; the oldest go first, the newest stays.
 pub const RECEIPTS_BYTES_MAX: usize = 64 << 20;
-/// Revisions of history kept when the workspace does not say.
+/// Revisions of history kept by default.
 pub const HISTORY_COUNT_DEFAULT: u64 = 10_000_000;
-/// Age of history kept when the workspace does not say: thirty days.
+/// Age of history kept by default: thirty days.
 pub const HISTORY_AGE_MS_DEFAULT: u64 = 30 * 24 * 3_600_000;
 /// Longest id of a task, name of a type of tasks or of a group, in bytes.
 pub const TASK_BYTES_MAX: usize = 128;
-/// Most tasks of a workspace that are not finished. Each takes some hundred bytes of memory, so
-/// this is about a gigabyte: twice the million that claims are measured with.
+/// Maximum number of tasks of a workspace that are not finished. Each takes some hundred bytes of
+/// memory, so this is about a gigabyte: twice the million that claims are measured with.
 pub const TASKS_MAX: usize = 2_000_000;
-/// Finished tasks that are kept to be looked at; those that finished first are forgotten first.
-/// History knows them for longer.
+/// Finished tasks that are kept for inspection; those that finished first are forgotten first. The
+/// history keeps them longer.
 pub const TASKS_FINISHED_MAX: usize = 100_000;
-/// Most tasks that one task may wait for.
+/// Maximum number of tasks that one task may depend on.
 pub const TASK_DEPENDENCIES_MAX: usize = 1_000;
-/// Most tasks that may wait for one: its end concerns them all, in one commit.
+/// Maximum number of tasks that may depend on one: its end affects all of them in one commit.
 pub const TASK_DEPENDENTS_MAX: usize = 10_000;
-/// Most tasks that one call cancels together, so that all of them fit into one commit.
+/// Maximum number of tasks that one call cancels together, so that all of them fit into one commit.
 pub const TASK_SUBTREE_MAX: usize = BATCH_EVENTS_MAX / 2;
-/// Most tasks that one agent may hold or wait for: its death frees them all in one batch.
+/// Maximum number of tasks that one agent may hold or wait for: the end of its session frees all of
+/// them in one batch.
 pub const LEASES_PER_AGENT_MAX: usize = 1_000;
-/// Most bytes of tasks that become ready together by themselves. Each may go to a claim that waits,
-/// whose answer may have to be kept, and all of that must fit into one batch.
+/// Maximum size in bytes of tasks that become ready in one commit. Each may be assigned to a
+/// waiting claim, whose answer may have to be stored, and all of that must fit into one batch.
 pub const READY_BYTES_MAX: usize = BATCH_BYTES_MAX / 4;
-/// Most claims that wait in a workspace at a time.
+/// Maximum number of claims that wait in a workspace at a time.
 pub const CLAIMS_WAITING_MAX: usize = 10_000;
-/// Most types in one claim; each is looked at.
+/// Maximum number of types in one claim; each is looked up.
 pub const CLAIM_TYPES_MAX: usize = 100;
 /// Shortest lease of a task.
 pub const LEASE_MS_MIN: u64 = 100;
 /// Longest lease of a task.
 pub const LEASE_MS_MAX: u64 = 24 * 3_600_000;
-/// Lease of a task unless the worker says otherwise: model calls take minutes, and a lease that is
-/// lost in the middle of one costs the whole call.
+/// Default lease of a task: model calls take minutes, and a lease that is lost in the middle of one
+/// costs the whole call.
 pub const LEASE_MS_DEFAULT: u64 = 300_000;
-/// Least priority of a task.
+/// Minimum priority of a task.
 pub const PRIORITY_MIN: i32 = -100;
-/// Most priority of a task.
+/// Maximum priority of a task.
 pub const PRIORITY_MAX: i32 = 100;
-/// What one point of priority is worth in age. A task is overtaken by later ones of higher priority
-/// for so long and no longer, so that nothing starves.
+/// The age that one point of priority is worth. A task is overtaken by later ones of higher
+/// priority only for that long, so that no task starves.
 pub const AGEING_MS: u64 = 60_000;
-/// How often a task may be tried again, unless its author says otherwise.
+/// Default number of retries of a task.
 pub const RETRIES_DEFAULT: u64 = 3;
-/// How often a task may be tried again at most.
+/// Maximum number of retries of a task.
 pub const RETRIES_MAX: u64 = 1_000;
-/// Largest description of a task in bytes: it is read by people and stands in lists.
+/// Largest description of a task in bytes: it is read by people and appears in lists.
 pub const DESCRIPTION_BYTES_MAX: usize = 16 << 10;
 /// Largest error of a task, and list of artifacts, in bytes.
 pub const ERROR_BYTES_MAX: usize = 64 << 10;
@@ -320,88 +333,92 @@ pub const ERROR_BYTES_MAX: usize = 64 << 10;
 pub const NOTE_BYTES_MAX: usize = 4 << 10;
 /// Longest schema version of a task in bytes.
 pub const SCHEMA_VERSION_BYTES_MAX: usize = 64;
-/// Most tasks that one page of a list looks at. A rare status among a million must not hold up
-/// everyone else; the page ends early then and says where to go on.
+/// Maximum number of tasks that one page of a list examines. The search for a rare status among a
+/// million must not block other requests; the page then ends early, with a cursor.
 pub const TASKS_EXAMINED_MAX: usize = 20_000;
-/// Most distinct reasons of failures that are counted apart; the rest are counted as one.
+/// Maximum number of distinct failure reasons; the rest are counted as one.
 pub const FAILURE_REASONS_MAX: usize = 100;
 /// Longest reason of a failure that is counted, in characters.
 pub const FAILURE_REASON_CHARACTERS_MAX: usize = 120;
-/// Most tasks in one join. A group that grows beyond that makes its join fail.
+/// Maximum number of tasks in one join. A group that grows beyond that makes its join fail.
 pub const JOIN_MEMBERS_MAX: usize = 1_000;
-/// Most joins of a workspace that wait.
+/// Maximum number of open joins in a workspace.
 pub const JOINS_MAX: usize = 10_000;
-/// Most tasks that are in joins that wait, where each group counts as large as it may become.
+/// Maximum number of members of open joins, where each group counts as its maximum size.
 pub const JOINED_TASKS_MAX: usize = 2_000_000;
-/// Most joins that one task is named in, or one group: each is told when a task finishes.
+/// Maximum number of joins of one task or one group: each is updated when a task finishes.
 pub const JOINS_PER_TASK_MAX: usize = 16;
-/// Most joins that settle in one commit besides what caused it; more follow by themselves.
+/// Maximum number of joins that settle in the commit that caused it; more follow in later commits.
 pub const JOINS_SETTLED_AT_ONCE_MAX: usize = 16;
-/// Most calls that wait for one join, since all are answered in one commit; and most of one agent.
+/// Maximum number of calls that wait for one join, since all are answered in one commit; and of one
+/// agent.
 pub const JOIN_WAITS_MAX: usize = 100;
-/// Most bytes of results that are copied into one join: it must fit into an answer.
+/// Maximum size in bytes of results that are copied into one join: it must fit into an answer.
 pub const JOIN_BYTES_MAX: usize = 4 << 20;
-/// Most bytes of results that are copied into all joins of a workspace.
+/// Maximum size in bytes of results that are copied into all joins of a workspace.
 pub const JOINS_BYTES_MAX: usize = 64 << 20;
-/// Settled joins that are kept to be looked at; those that settled first are forgotten first.
+/// Settled joins that are kept for inspection; those that settled first are forgotten first.
 pub const JOINS_SETTLED_MAX: usize = 10_000;
-/// Most tasks in the settled joins that are kept.
+/// Maximum number of tasks in the settled joins that are kept.
 pub const SETTLED_TASKS_MAX: usize = 200_000;
 /// Longest name of a pipeline in bytes: after `pipeline:` it names the group of its tasks.
 pub const PIPELINE_NAME_BYTES_MAX: usize = TASK_BYTES_MAX - "pipeline:".len();
-/// Most stages of one pipeline. They are looked at whenever one changes.
+/// Maximum number of stages of one pipeline. All are examined whenever one changes.
 pub const PIPELINE_STAGES_MAX: usize = 100;
-/// Most patterns of keys that one stage says it reads, or writes.
+/// Maximum number of key patterns that one stage declares to read, or to write.
 pub const STAGE_PATTERNS_MAX: usize = 64;
-/// Most tasks of one stage: they are made in one commit, and cancelled in one.
+/// Maximum number of tasks of one stage: they are created in one commit, and cancelled in one.
 pub const STAGE_TASKS_MAX: usize = 1_000;
-/// Most bytes of the tasks that are made for one stage: twice as much fits into one batch, since
-/// each may go to a claim that waits, whose answer may have to be kept.
+/// Maximum size in bytes of the tasks that are created for one stage: a batch has room for twice as
+/// much, since each may be assigned to a waiting claim, whose answer may have to be stored.
 pub const STAGE_TASKS_BYTES_MAX: usize = 3 << 20;
-/// Most tasks of one pipeline that are under way: aborting it cancels all in one commit. Stages for
-/// which there is no room wait until others are done.
+/// Maximum number of open tasks of one pipeline: aborting it cancels all in one commit. Stages for
+/// which there is no room wait until others are finished.
 pub const PIPELINE_TASKS_MAX: usize = 2 * STAGE_TASKS_MAX;
-/// Most bytes of one pipeline with all its outputs: it must fit into an answer.
+/// Maximum size in bytes of one pipeline with all its outputs: it must fit into an answer.
 pub const PIPELINE_BYTES_MAX: usize = 4 << 20;
-/// Most pipelines of a workspace that are not finished.
+/// Maximum number of pipelines of a workspace that are not finished.
 pub const PIPELINES_MAX: usize = 10_000;
-/// Finished pipelines that are kept to be looked at; those that finished first are forgotten first.
+/// Finished pipelines that are kept for inspection; those that finished first are forgotten first.
 pub const PIPELINES_FINISHED_MAX: usize = 10_000;
-/// Most bytes of all pipelines that are not finished, and of all finished ones that are kept.
+/// Maximum size in bytes of all pipelines that are not finished, and of all finished ones that are
+/// kept.
 pub const PIPELINES_BYTES_MAX: usize = 64 << 20;
-/// Most events that follow in the pipeline that a command is about, or by themselves in one commit.
+/// Maximum number of following events in the commit of a command about a pipeline, or in a separate
+/// one.
 pub const FOLLOWING_EVENTS_MAX: usize = 4 * STAGE_TASKS_MAX + PIPELINE_STAGES_MAX;
-/// Most events that follow in pipelines beside whatever happened to their tasks; if there is more,
-/// all of it follows by itself.
+/// Maximum number of following events in the commit of an event about tasks; if there are more, all
+/// of them follow in later commits.
 pub const FOLLOWING_EVENTS_BESIDE_MAX: usize = STAGE_TASKS_MAX + PIPELINE_STAGES_MAX;
-/// Most bytes of that, likewise.
+/// Maximum size of them in bytes.
 pub const FOLLOWING_BYTES_BESIDE_MAX: usize = 512 << 10;
-/// Largest state of a checkpoint in bytes: saved whole and restored under an idempotency key, it
-/// must fit into a batch.
+/// Largest state of a checkpoint in bytes: saved completely and restored with an idempotency key,
+/// it must fit into a batch.
 pub const CHECKPOINT_BYTES_MAX: usize = 4 << 20;
-/// Longest label of a checkpoint in bytes: it is a name, and stands in lists.
+/// Longest label of a checkpoint in bytes: it is a name, and appears in lists.
 pub const LABEL_BYTES_MAX: usize = 128;
-/// Most checkpoints of one task: one call may prune them all.
+/// Maximum number of checkpoints of one task: one call may prune them all.
 pub const CHECKPOINTS_PER_TASK_MAX: usize = 10_000;
-/// Most checkpoints of a workspace. Each is a record in memory.
+/// Maximum number of checkpoints of a workspace. Each is a record in memory.
 pub const CHECKPOINTS_MAX: usize = 200_000;
-/// Most bytes of memory that the checkpoints of a workspace take, what they share counted once.
+/// Maximum memory in bytes of the checkpoints of a workspace; shared parts count once.
 pub const CHECKPOINTS_BYTES_MAX: usize = if cfg!(test) { 16 << 20 } else { 256 << 20 };
-/// Most rules about how many checkpoints are kept; they are tried on every save.
+/// Maximum number of retention rules of checkpoints; they are matched on every save.
 pub const CHECKPOINT_RULES_MAX: usize = 64;
-/// Most bytes of metadata and descriptions on one page of a list of checkpoints.
+/// Maximum size in bytes of metadata and descriptions on one page of a list of checkpoints.
 pub const PAGE_BYTES_MAX: usize = 4 << 20;
-/// Largest artifact in bytes. What is larger belongs to a file server.
+/// Largest artifact in bytes. Larger files belong on a file server.
 pub const ARTIFACT_BYTES_MAX: usize = 16 << 30;
-/// Most artifacts of a workspace. Each is a record in memory.
+/// Maximum number of artifacts of a workspace. Each is a record in memory.
 pub const ARTIFACTS_MAX: usize = 200_000;
-/// Most bytes of all artifacts of a workspace, so that one does not take the disk from all others.
+/// Maximum total size of the artifacts of a workspace in bytes, so that one workspace cannot fill
+/// the disk.
 pub const ARTIFACTS_BYTES_MAX: usize = 256 << 30;
-/// Shortest time for which an artifact is kept that nobody names: enough to name it.
+/// Minimum retention of an artifact without references: enough time to reference it.
 pub const ARTIFACT_KEEP_MS_MIN: u64 = 1_000;
-/// That time unless whoever puts it says otherwise: a day.
+/// Default retention of an artifact without references: a day.
 pub const ARTIFACT_KEEP_MS_DEFAULT: u64 = 24 * 3_600_000;
-/// Most records that are shown of those that name an artifact.
+/// Maximum number of records shown of those that reference an artifact.
 pub const HOLDERS_SHOWN_MAX: usize = 10;
 /// Longest name of an artifact or a secret in bytes: a file name.
 pub const CONTENT_NAME_BYTES_MAX: usize = 255;
@@ -409,52 +426,51 @@ pub const CONTENT_NAME_BYTES_MAX: usize = 255;
 pub const MEDIA_TYPE_BYTES_MAX: usize = 127;
 /// Largest secret in bytes: keys, passwords, a page about a person.
 pub const SECRET_BYTES_MAX: usize = 64 << 10;
-/// Most secrets of a workspace. Each is a record in memory and a blob.
+/// Maximum number of secrets of a workspace. Each is a record in memory and a blob.
 pub const SECRETS_MAX: usize = 10_000;
-/// Most hand-offs of a workspace that have not ended. Each is a record in memory.
+/// Maximum number of hand-offs of a workspace that have not ended. Each is a record in memory.
 pub const HANDOFFS_MAX: usize = 100_000;
-/// Most bytes of hand-offs that have not ended.
+/// Maximum size in bytes of hand-offs that have not ended.
 pub const HANDOFFS_BYTES_MAX: usize = 256 << 20;
-/// Ended hand-offs that are kept to be looked at; those that ended first are forgotten first.
-/// History knows them for longer.
+/// Ended hand-offs that are kept for inspection; those that ended first are forgotten first. The
+/// history keeps them longer.
 pub const HANDOFFS_FINISHED_MAX: usize = 100_000;
-/// Most bytes of ended hand-offs that are kept.
+/// Maximum size in bytes of ended hand-offs that are kept.
 pub const HANDOFFS_FINISHED_BYTES_MAX: usize = 128 << 20;
-/// Most hand-offs that one agent has not answered, or has accepted without a task: its death
-/// concerns them all in one batch.
+/// Maximum number of hand-offs that one agent has not answered, or has accepted without a task: the
+/// end of its session affects all of them in one batch.
 pub const HANDOFFS_PER_AGENT_MAX: usize = 100;
 /// Largest context of a hand-off in bytes: a summary, not a transcript.
 pub const HANDOFF_CONTEXT_BYTES_MAX: usize = 256 << 10;
-/// Most keys that go along with one hand-off.
+/// Maximum number of keys in one hand-off.
 pub const HANDOFF_KEYS_MAX: usize = 1_000;
-/// Most bytes of values of such keys that stand in the answer to whoever accepts; the rest is
-/// named in the receipt and can be read.
+/// Maximum size in bytes of the values in the reply to the receiver; the rest is listed in the
+/// receipt and can be read.
 pub const HANDOFF_VALUES_BYTES_MAX: usize = 1 << 20;
-/// Shortest time to accept a hand-off.
+/// Shortest deadline of a hand-off.
 pub const HANDOFF_DEADLINE_MS_MIN: u64 = 100;
-/// Longest time to accept a hand-off: thirty days. People take their time.
+/// Longest deadline of a hand-off: thirty days, since people may have to accept it.
 pub const HANDOFF_DEADLINE_MS_MAX: u64 = 30 * 24 * 3_600_000;
-/// Time to accept a hand-off unless the giver says otherwise: an hour. The giver's task stands
-/// still meanwhile.
+/// Default deadline of a hand-off: an hour. The task makes no progress in the meantime.
 pub const HANDOFF_DEADLINE_MS_DEFAULT: u64 = 3_600_000;
 /// Shortest time after which an unanswered hand-off is delivered again.
 pub const REDELIVER_MS_MIN: u64 = 100;
-/// Time after which an unanswered hand-off is delivered again unless the giver says otherwise:
-/// enough to look at it, not to do it.
+/// Default time after which an unanswered hand-off is delivered again: enough to examine it, not to
+/// do it.
 pub const REDELIVER_MS_DEFAULT: u64 = 60_000;
 /// How often a hand-off is delivered before it is given up.
 pub const DELIVERIES_MAX: u64 = 10;
-/// How often a task may change hands. A fleet that needs more has lost its way.
+/// How often a task may be handed over. More is probably a loop.
 pub const HOPS_MAX: u64 = 64;
-/// How many of the hand-offs of a task are looked at to find circles.
+/// How many hand-offs of a task are examined to detect loops.
 pub const HOPS_EXAMINED_MAX: usize = 64;
-/// How often the same agent may hand a task to the same agent within a while.
+/// How often a giver may hand a task to the same receiver within the window below.
 pub const REPEATED_EDGE_MAX: usize = 3;
-/// That while.
+/// That window.
 pub const REPEATED_EDGE_MS: u64 = 600_000;
-/// Most agents that may be named as those who approve.
+/// Maximum number of named approvers.
 pub const APPROVERS_MAX: usize = 64;
-/// Longest trace parent in bytes: what W3C Trace Context allows, and room for what may come.
+/// Longest trace context in bytes: what W3C Trace Context allows, with room for later versions.
 pub const TRACEPARENT_BYTES_MAX: usize = 256;
-/// Most pairs of agents whose hand-offs are counted apart.
+/// Maximum number of pairs of agents whose hand-offs are counted separately.
 pub const HANDOFF_PAIRS_MAX: usize = 1_000;

@@ -1,4 +1,4 @@
-//! Names that are checked once, when they enter, and trusted afterwards.
+//! Names that are validated once, when they enter, and trusted afterwards.
 //!
 //! Each is a distinct type, so an agent cannot be passed where a namespace is meant. A name is
 //! cheap to clone because events, records and answers all carry it.
@@ -50,7 +50,7 @@ fn check_length(what: &'static str, text: &str, bytes_max: usize) -> Result<(), 
     Ok(())
 }
 
-/// Letters, digits and a few signs, beginning with a letter or digit: safe in paths, subjects,
+/// Letters, digits and a few signs, starting with a letter or digit: safe in paths, subjects,
 /// headers and logs, and without look-alikes.
 fn check_plain(
     what: &'static str,
@@ -62,7 +62,8 @@ fn check_plain(
     if !text.starts_with(|first: char| first.is_ascii_alphanumeric()) {
         return Err(refuse(what, text, "it must begin with a letter or digit".into()));
     }
-    // What is not ASCII has no byte that is: no need to look at whole characters.
+    // Bytes of characters outside ASCII never look like ASCII, so whole characters need not be
+    // decoded.
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || signs.as_bytes().contains(&byte);
     if text.bytes().all(allowed) {
         return Ok(());
@@ -71,7 +72,7 @@ fn check_plain(
     Err(refuse(what, text, reason))
 }
 
-/// Words with single dots between them, so that a type reads like `deploy.finished`.
+/// Words separated by single dots, so that a type reads like `deploy.finished`.
 fn check_dotted(what: &'static str, text: &str) -> Result<(), NameError> {
     check_plain(what, text, limits::EVENT_TYPE_BYTES_MAX, "._-")?;
     if text.split('.').any(str::is_empty) {
@@ -553,7 +554,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
 }
 
 impl AgentId {
-    /// The author of what the engine does on its own: expiry and cleanup.
+    /// The author of actions of the engine itself: expiry and cleanup.
     pub fn engine() -> Self {
         Self("baton".into())
     }

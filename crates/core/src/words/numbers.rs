@@ -15,7 +15,7 @@ macro_rules! number {
         pub struct $name(pub u64);
 
         impl $name {
-            /// The one after this.
+            /// The next number.
             #[must_use]
             pub fn next(self) -> Self {
                 Self(self.0 + 1)

@@ -1,11 +1,11 @@
-//! Patterns over names: which keys, topics or subjects somebody means.
+//! Patterns over names: keys, topics or subjects.
 //!
-//! | in a pattern | stands for                                                            |
+//! | in a pattern | matches                                                               |
 //! |--------------|-----------------------------------------------------------------------|
-//! | `*`          | any run of characters within a segment, also none                     |
-//! | `**`         | any run of characters at all, separators included, also none          |
+//! | `*`          | any characters within a segment, including none                       |
+//! | `**`         | any characters, including separators, or none                         |
 //! | `/` and `:`  | themselves; they separate segments                                    |
-//! | others       | themselves, upper and lower case apart                                |
+//! | others       | themselves, case-sensitively                                          |
 //!
 //! ```text
 //!   task:*            task:7   task:            not  task:7:log
@@ -14,26 +14,26 @@
 //!   state/**/plan     state/a/plan   state/a/b/plan   state//plan      not  state/plan
 //! ```
 //!
-//! A match is a walk over the pattern's places, all possible ones at once. A place is an offset
-//! into the pattern; the places the walk stands on are bits of a small set on the stack:
+//! Matching simulates a nondeterministic automaton. A state is an offset into the pattern, called a
+//! place; the active places are bits of a small set on the stack:
 //!
 //! ```text
 //!   pattern   t a s k : * / l o g
 //!   text      t a s k : 7 / l
-//!                       ^ stays while no separator comes, and steps over at any time
+//!                       ^ stays active until a separator, and its successor is active too
 //! ```
 //!
 //! Invariants:
 //!
 //! 1. A [`Pattern`] has 1 to [`BYTES_MAX`] bytes, at most [`WILDCARDS_MAX`] wildcards, no control
 //!    character, and never three stars in a row.
-//! 2. Matching costs at most the length of the text times the length of the pattern, and allocates
-//!    nothing, however the stars are placed.
-//! 3. Every place the walk stands on can still lead to the end, since every wildcard may stand for
-//!    nothing. [`Pattern::reaches`] rests on this.
+//! 2. Matching takes at most the length of the text times the length of the pattern, and allocates
+//!    nothing, wherever the wildcards are.
+//! 3. Every active place can still reach the end, since every wildcard may match nothing.
+//!    [`Pattern::reaches`] relies on this.
 //!
-//! Deliberately absent: a way to escape a star, sets of characters, and alternatives. Names with
-//! stars in them are refused where names are made, and two patterns say what an alternative would.
+//! Deliberately absent: escapes for stars, character classes, and alternatives. Names with stars
+//! are refused, and two patterns can replace an alternative.
 
 use std::fmt;
 use std::str::FromStr;
@@ -45,13 +45,14 @@ use thiserror::Error;
 #[cfg(test)]
 mod tests;
 
-/// Longest pattern in bytes: as long as the longest key, and what the set of places has room for.
+/// The maximum length of a pattern in bytes: that of the longest key, and the capacity of the set
+/// of places.
 pub const BYTES_MAX: usize = 512;
 
-/// Most wildcards in a pattern. More is a mistake, and each makes a match dearer.
+/// The maximum number of wildcards in a pattern. More is a mistake, and each makes matching slower.
 pub const WILDCARDS_MAX: usize = 8;
 
-/// A pattern over names, known to be well formed. See the [module](self) for what it means.
+/// A valid pattern over names. See the [module](self) for its meaning.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pattern {
     text: Box<str>,
@@ -59,11 +60,11 @@ pub struct Pattern {
     literal_bytes: usize,
 }
 
-/// Why a text is not a [`Pattern`]. Serialized, it is its facts.
+/// Why a text is not a [`Pattern`]. Serializes as its facts.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
 #[serde(untagged)]
 pub enum PatternError {
-    /// Nothing was given.
+    /// It is empty.
     #[error("a pattern must not be empty")]
     Empty {},
     /// It is too long.
@@ -77,27 +78,27 @@ pub enum PatternError {
     /// It has a control character.
     #[error("a pattern must not have control characters, found one at byte {offset}")]
     ControlCharacter {
-        /// Where the first one is.
+        /// The offset of the first one.
         offset: usize,
     },
     /// It has too many wildcards.
     #[error("a pattern has at most {wildcards_max} wildcards, got {wildcards}")]
     TooManyWildcards {
-        /// How many it has.
+        /// Its number of wildcards.
         wildcards: usize,
         /// The limit, [`WILDCARDS_MAX`].
         wildcards_max: usize,
     },
-    /// It has three stars in a row, which mean nothing.
+    /// It has three stars in a row, which have no meaning.
     #[error("a pattern must not have more than two `*` in a row, found them at byte {offset}")]
     TooManyStars {
-        /// Where the first of them is.
+        /// The offset of the first of them.
         offset: usize,
     },
 }
 
 impl Pattern {
-    /// Checks a text to be a pattern.
+    /// Validates a pattern.
     pub fn parse(text: &str) -> Result<Pattern, PatternError> {
         if text.is_empty() {
             return Err(PatternError::Empty {});
@@ -120,19 +121,19 @@ impl Pattern {
         Ok(Pattern { text: text.into(), literal_bytes })
     }
 
-    /// Whether this text, all of it, is meant.
+    /// Whether the whole text matches.
     pub fn matches(&self, text: &str) -> bool {
         let Some(rest) = text.strip_prefix(self.literal_prefix()) else { return false };
         match self.wild() {
             b"" => rest.is_empty(),
-            // By far the most frequent pattern, and the answer is known already.
+            // By far the most frequent pattern, and the result is known.
             b"**" => true,
             wild => walk(wild, rest).contains(wild.len()),
         }
     }
 
-    /// Whether some text that begins with `prefix` is meant, be it the prefix itself. Who watches
-    /// the keys of a namespace must learn that the namespace went.
+    /// Whether a text that starts with `prefix` can match, including the prefix itself. A watch of
+    /// the keys of a namespace must receive the deletion of the namespace.
     pub fn reaches(&self, prefix: &str) -> bool {
         let literal = self.literal_prefix();
         match prefix.strip_prefix(literal) {
@@ -141,12 +142,12 @@ impl Pattern {
         }
     }
 
-    /// The one text that is meant, if the pattern has no wildcard.
+    /// The only text that matches, if the pattern has no wildcard.
     pub fn is_exact(&self) -> Option<&str> {
         (self.literal_bytes == self.text.len()).then_some(&self.text)
     }
 
-    /// What every text that is meant begins with: the bounds of a search in ordered names.
+    /// The literal prefix of all matching texts: the bounds of a search in ordered names.
     pub fn literal_prefix(&self) -> &str {
         &self.text[..self.literal_bytes]
     }
@@ -162,8 +163,8 @@ impl Pattern {
     }
 }
 
-/// The places in `pattern` at which the walk may stand once it has read all of `text`. It works on
-/// bytes: stars and separators are ASCII, and no byte of a longer character looks like one.
+/// The active places in `pattern` after all of `text` was read. It works on bytes: stars and
+/// separators are ASCII, and no byte of a longer character looks like one.
 fn walk(pattern: &[u8], text: &str) -> Positions {
     let mut positions = Positions::none(pattern.len());
     positions.enter(pattern, 0);
@@ -183,7 +184,7 @@ fn walk(pattern: &[u8], text: &str) -> Positions {
     positions
 }
 
-/// What stands at a place of a pattern.
+/// The element at a place of a pattern.
 enum Step {
     Literal(u8),
     Segment,
@@ -204,7 +205,7 @@ impl Step {
 
 const WORD_BITS: usize = u64::BITS as usize;
 
-/// A set of places, one bit for each, the end of the pattern included.
+/// A set of places, one bit for each, including the end of the pattern.
 struct Positions {
     words: [u64; BYTES_MAX / WORD_BITS + 1],
     /// How many words this pattern needs; most need one.
@@ -216,8 +217,8 @@ impl Positions {
         Positions { words: [0; BYTES_MAX / WORD_BITS + 1], used: pattern_bytes / WORD_BITS + 1 }
     }
 
-    /// Adds the place, and the one behind it if a wildcard stands there: it may stand for nothing.
-    /// Behind a wildcard never stands another, see invariant 1.
+    /// Adds the place, and the one after it if it is a wildcard, which may match nothing. A
+    /// wildcard never follows another, see invariant 1.
     fn enter(&mut self, pattern: &[u8], position: usize) {
         self.insert(position);
         match Step::at(pattern, position) {

@@ -1,4 +1,4 @@
-//! A point of the past: a revision, or a moment.
+//! A point in history: a revision, or a time.
 
 use std::fmt;
 use std::str::FromStr;

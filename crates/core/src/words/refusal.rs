@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use crate::json::Json;
 
-/// A number that makes no sense where it was given.
+/// A number that is out of range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error, Serialize)]
 #[error("{what} must be between {min} and {max}, not {given}")]
 pub struct OutOfRange {
@@ -25,7 +25,7 @@ pub struct OutOfRange {
     pub max: u64,
 }
 
-/// A field that makes no sense.
+/// An invalid field.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
 #[error("`{field}` is invalid: {reason}")]
 pub struct BadField {
@@ -41,23 +41,23 @@ pub struct BadField {
 pub struct TooLarge {
     /// The field.
     pub field: &'static str,
-    /// How large it is.
+    /// Its size.
     pub bytes: usize,
-    /// How large it may be.
+    /// The maximum size.
     pub bytes_max: usize,
 }
 
-/// One more than there may be.
+/// A limit on a number of things that is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error, Serialize)]
 #[error("too many {what} (limit {max})")]
 pub struct TooMany {
-    /// What there is too much of.
+    /// What is limited.
     pub what: &'static str,
     /// The limit.
     pub max: usize,
 }
 
-/// The number, or the usual one if none was given, if it lies within the range.
+/// The number, or the default if none was given, if it is within the range.
 pub fn within(
     what: &'static str,
     given: Option<u64>,
@@ -68,12 +68,12 @@ pub fn within(
     if (min..=max).contains(&given) { Ok(given) } else { Err(OutOfRange { what, given, min, max }) }
 }
 
-/// A field that is refused.
+/// An invalid field.
 pub fn bad(field: impl Into<Cow<'static, str>>, reason: impl Into<String>) -> BadField {
     BadField { field: field.into(), reason: reason.into() }
 }
 
-/// Refuses what is too large.
+/// Refuses a field that is too large.
 pub fn fits(field: &'static str, bytes: usize, bytes_max: usize) -> Result<(), TooLarge> {
     if bytes > bytes_max { Err(TooLarge { field, bytes, bytes_max }) } else { Ok(()) }
 }
@@ -96,7 +96,7 @@ pub fn json_fits(
     fits(field, json.map_or(0, |json| json.as_bytes().len()), bytes_max)
 }
 
-/// Refuses a value that is there and no object.
+/// Refuses a value that is present and not an object.
 pub fn is_object(field: &'static str, json: Option<&Json>) -> Result<(), BadField> {
     match json {
         Some(json) if !json.as_str().starts_with('{') => Err(bad(field, "it must be an object")),
@@ -104,7 +104,7 @@ pub fn is_object(field: &'static str, json: Option<&Json>) -> Result<(), BadFiel
     }
 }
 
-/// Refuses a value that is there and no list.
+/// Refuses a value that is present and not a list.
 pub fn is_list(field: &'static str, json: Option<&Json>) -> Result<(), BadField> {
     match json {
         Some(json) if !json.as_str().starts_with('[') => Err(bad(field, "it must be a list")),
@@ -112,8 +112,8 @@ pub fn is_list(field: &'static str, json: Option<&Json>) -> Result<(), BadField>
     }
 }
 
-/// Refuses one more where there are as many as there may be, given as what is counted, how many
-/// there are and how many there may be.
+/// Refuses another one if a limit is reached. Each check is what is counted, the current number and
+/// the maximum.
 pub fn has_room(
     counts: impl IntoIterator<Item = (&'static str, usize, usize)>,
 ) -> Result<(), TooMany> {

@@ -1,22 +1,22 @@
-//! Schemas: what the values of a namespace must look like, in JSON Schema.
+//! Schemas: constraints on the values of a namespace, in JSON Schema.
 //!
 //! ```text
 //!   Json ──compile──▶ Schema ──check(value)──▶ fine, or the first violation
 //!          once                 on every write
 //! ```
 //!
-//! Without `$schema` a schema is one of draft 2020-12. Drafts 6 to 2020-12 can be named.
+//! Without `$schema`, a schema is of draft 2020-12. Drafts 6 to 2020-12 can be named.
 //!
-//! A schema is sent by an agent and runs inside the one thread that decides for everybody, so it is
-//! treated like code from a stranger. Invariants:
+//! A schema is sent by an agent and runs in the one thread that decides all requests, so it is
+//! treated as untrusted code. Invariants:
 //!
 //! 1. Compiling and checking read no file and no network. A reference is `#`, or `#/` and a path
 //!    that exists in the same schema; every other one is refused when the schema is compiled.
 //! 2. Regular expressions match in linear time: no lookaround and no backreference. Their number
 //!    and the size of each are bounded.
-//! 3. A check ends soon. Branches that refer to branches could otherwise take longer than anybody
-//!    would wait, or more stack than there is, with a schema and a value of a few lines each. So
-//!    the work is counted first, and too much of it is a violation.
+//! 3. A check is bounded. Branches that refer to branches could otherwise take unbounded time or
+//!    stack, with a schema and a value of a few lines each. So the work is counted first, and too
+//!    much of it is a violation.
 //! 4. A [`Schema`] is its source: equality, encoding and printing are those of the text.
 //!
 //! Compiling, counting and checking are those of `baton-schema` (ADR 24).
@@ -39,7 +39,8 @@ use crate::json::Json;
 #[cfg(test)]
 mod tests;
 
-/// Largest schema in bytes. It is part of the namespace's rules and held in memory for good.
+/// The maximum size of a schema in bytes. It is part of the rules of the namespace and stays in
+/// memory.
 pub const SCHEMA_BYTES_MAX: usize = 64 << 10;
 
 /// A compiled JSON Schema. Cloning it is cheap.
@@ -69,17 +70,17 @@ impl Schema {
         self.check_tree(&instance)
     }
 
-    /// Whether checking this value would end soon; if not, why.
+    /// Whether the work of checking this value is bounded; if not, why.
     pub(crate) fn check_effort(&self, instance: &Value) -> Result<(), String> {
         self.0.validator.check_effort(instance)
     }
 
-    /// Checks a tree whose effort is known to be bearable.
+    /// Checks a tree whose work is known to be bounded.
     pub(crate) fn check_tree(&self, instance: &Value) -> Result<(), Violation> {
         self.0.validator.check(instance)
     }
 
-    /// The schema as it was written.
+    /// The source of the schema.
     pub fn source(&self) -> &Json {
         &self.0.source
     }

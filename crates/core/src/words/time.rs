@@ -5,22 +5,22 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A moment, in milliseconds since 1970-01-01 UTC. Shown as RFC 3339.
+/// A point in time, in milliseconds since 1970-01-01 UTC. Shown as RFC 3339.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(pub u64);
 
 const DAY_MS: u64 = 86_400_000;
-/// Last moment with a four-digit year; RFC 3339 has no form for later ones.
+/// The last time with a four-digit year; RFC 3339 has no form for later ones.
 const LAST_MS: u64 = 253_402_300_799_999;
 
 impl Timestamp {
-    /// The moment so many milliseconds later.
+    /// The time this many milliseconds later.
     #[must_use]
     pub fn after(self, milliseconds: u64) -> Self {
         Self(self.0.saturating_add(milliseconds).min(LAST_MS))
     }
 
-    /// The moment as RFC 3339 in UTC with milliseconds, which always takes 24 bytes.
+    /// The time as RFC 3339 in UTC with milliseconds, which always has 24 bytes.
     pub fn text(self) -> [u8; 24] {
         let milliseconds = self.0.min(LAST_MS);
         let (year, month, day) = date_of(milliseconds / DAY_MS);
@@ -44,8 +44,8 @@ impl Timestamp {
         text
     }
 
-    /// Reads a moment as people and other programs write it: RFC 3339 with or without a fraction
-    /// and in any zone, or a date alone, which means its first moment in UTC.
+    /// Parses a time in common forms: RFC 3339 with or without a fraction and in any zone, or a
+    /// date alone, which means its start in UTC.
     pub fn read(text: &str) -> Result<Self, String> {
         let wrong = || format!("`{text}` is not a time such as `2026-01-31T12:00:00Z`");
         if !text.is_ascii() || text.len() > 40 {
@@ -68,13 +68,13 @@ impl Timestamp {
         moment.map(Self).ok_or_else(wrong)
     }
 
-    /// Milliseconds from `earlier` to this moment; none if it was later.
+    /// Milliseconds from `earlier` to this time; 0 if that was later.
     pub fn since(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0)
     }
 }
 
-/// How far east of UTC a zone such as `Z` or `+02:30` is.
+/// The offset of a zone such as `Z` or `+02:30` from UTC.
 fn east_ms(zone: &str) -> Option<i64> {
     if zone.eq_ignore_ascii_case("z") {
         return Some(0);
@@ -121,7 +121,7 @@ impl fmt::Display for Timestamp {
 impl FromStr for Timestamp {
     type Err = String;
 
-    /// Takes exactly the form that is shown: UTC, with milliseconds.
+    /// Parses exactly the form that is shown: UTC, with milliseconds.
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || format!("`{text}` is not a time such as `2026-01-31T12:00:00.000Z`");
         let bytes = text.as_bytes();
@@ -140,7 +140,7 @@ impl FromStr for Timestamp {
         }
         let in_day = hour * 3_600_000 + minute * 60_000 + second * 1_000 + milli;
         let moment = Self(days_of(year, month, day) * DAY_MS + in_day);
-        // Showing it again catches every other mistake: separators and the 30th of February.
+        // Formatting it again detects every other mistake: separators and the 30th of February.
         if moment.to_string() == text { Ok(moment) } else { Err(wrong()) }
     }
 }

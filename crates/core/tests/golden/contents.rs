@@ -1,4 +1,4 @@
-//! Examples of what happens to artifacts and secrets.
+//! Examples of events of artifacts and secrets.
 
 use baton_core::{
     ArtifactId, BlobPlace, ContentName, Event, MediaType, SecretId, Timestamp, artifact, secret,

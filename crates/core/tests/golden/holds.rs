@@ -1,4 +1,4 @@
-//! Examples of what can be held: locks, semaphores and barriers.
+//! Examples of events of locks, semaphores and barriers.
 
 use baton_core::waiting::wait::Left;
 use baton_core::{

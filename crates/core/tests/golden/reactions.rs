@@ -1,4 +1,4 @@
-//! Examples of what agents emit, and of reactions.
+//! Examples of emitted events, and of events of reactions.
 
 use baton_core::reaction::{self, Condition, Limit, On, Secret, Webhook};
 use baton_core::{Event, EventType, Json, ReactionName, Timestamp, user_event};

@@ -61,7 +61,7 @@ pub(super) fn trace() -> Traceparent {
     Traceparent::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01").unwrap()
 }
 
-/// A task that is a part of one.
+/// A task with a trace context.
 pub(super) fn traced_task(created: task::Created) -> task::Event {
     task::Event::Created(Box::new(task::Created { traceparent: Some(trace()), ..created }))
 }
@@ -103,14 +103,14 @@ fn answered() -> message::Event {
     }))
 }
 
-/// A part of a trace.
+/// A trace context.
 fn traced() -> message::Event {
     let message::Event::Sent(mut sent) = sent(None) else { panic!("it is sent") };
     sent.traceparent = Some(trace());
     message::Event::Sent(sent)
 }
 
-/// A body that may name an artifact.
+/// A body that may reference an artifact.
 fn holding() -> message::Event {
     message::Event::Sent(Box::new(Sent {
         message: id(),

@@ -103,7 +103,7 @@ fn tasks_that_change_hands() -> Vec<(&'static str, task::Event)> {
     ]
 }
 
-/// How the work on a task ends, and begins again.
+/// How the work on a task ends, and starts again.
 fn endings() -> Vec<(&'static str, task::Event)> {
     let until = Timestamp(1_794_700_800_123);
     let said = || Some("because".to_owned());

@@ -23,17 +23,18 @@ use crate::history::LogLocation;
 use crate::options::Options;
 use crate::shard::Shard;
 
-/// A workspace whose revision is durable, and what there is of it.
+/// A workspace with a durable revision, and its files.
 struct BackupSource {
     entry: BackupEntry,
-    /// Open already, so that it does not matter when they are replaced.
+    /// Already open, so that it does not matter when they are replaced.
     files: Vec<(String, Arc<dyn Blob>)>,
-    /// The revision of the first of the batches that only the log has.
+    /// The revision of the first batch that is only in the log.
     first: Revision,
     locations: Vec<LogLocation>,
 }
 
-/// Backs up a folder that no engine has open. Nothing in it changes but what a crash has torn.
+/// Backs up a folder that no engine has open. Nothing in it changes, except that a torn record is
+/// repaired.
 pub fn of_folder(folder: &Path, output: Box<dyn Write + Send>) -> Result<Summary, Error> {
     if !folder.is_dir() {
         let (path, reason) = (folder.to_owned(), "there is no such folder".to_owned());
@@ -45,7 +46,7 @@ pub fn of_folder(folder: &Path, output: Box<dyn Write + Send>) -> Result<Summary
 }
 
 impl<L: Log> Shard<L> {
-    /// Writes all workspaces, each as of the moment it is reached.
+    /// Writes all workspaces, each at its revision when it is reached.
     pub fn backup(&self, output: Box<dyn Write + Send>) -> Result<Summary, Error> {
         let _guard = self.backups.begin();
         let (time, program) = (self.clock.now(), env!("CARGO_PKG_VERSION").to_owned());
@@ -74,7 +75,7 @@ impl<L: Log> Shard<L> {
             what: format!("the runs of workspace `{workspace}` do not follow each other"),
         })?;
         let archived = Revision(chain.archived());
-        // All of them, in one look: what is appended afterwards is not in the backup.
+        // All of them, in one lookup: later commits are not in the backup.
         let locations = self.log_locations(workspace, archived.next(), u64::MAX);
         let revision = Revision(archived.0 + locations.len() as u64);
         let open = |file: &files::File| {

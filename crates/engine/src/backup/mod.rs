@@ -12,25 +12,24 @@
 //! | bytes | what |
 //! |---|---|
 //! | 8 | the letters `BATONBAK` |
-//! | 2 | the format, which is 1; numbers have their low byte first |
-//! | any | chunks, made as those of an [export](crate::export) |
+//! | 2 | the format, which is 1; numbers are little-endian |
+//! | any | chunks, in the format of an [export](crate::export) |
 //!
-//! | chunk | holds | how many |
+//! | chunk | contains | how many |
 //! |---|---|---|
-//! | 1 about | JSON: when it was begun, and by which program | one, first |
-//! | 2 workspace | JSON: its name, and at which revision it is | one for each |
-//! | 3 blob | JSON: the name of one of its blobs, and how many bytes | after its workspace |
+//! | 1 about | JSON: when it was started, and the version of the program | one, first |
+//! | 2 workspace | JSON: its name and revision | one for each |
+//! | 3 blob | JSON: the name of one of its blobs, and its size | after its workspace |
 //! | 4 bytes | a piece of that blob, or of batches | after a blob or batches |
-//! | 5 batches | JSON: the first and the last, as they are in the log | at most one a workspace |
+//! | 5 batches | JSON: the first and the last, as in the log | at most one per workspace |
 //! | 6 end | the SHA-256 of everything before | one, last |
 //!
-//! 1. A workspace is stored as of one durable revision: with its history as far as it is kept, its
-//!    contents, the answers under idempotency keys, and the tokens it has issued.
+//! 1. A workspace is stored at one durable revision: with its retained history, its contents, the
+//!    stored answers to idempotency keys, and its tokens.
 //! 2. Writes continue during a backup. The log is not truncated and no content is removed until the
 //!    backup is complete.
 //! 3. A backup that was read to its end is the one that was written. The new folder does not appear
-//!    before that, nor before every workspace in it was loaded and found to be at its revision.
-//! 4. One chunk, and the batches of one record, are in memory at a time.
+//!    before that, nor before every workspace in it was loaded and found to have its revision.
 //! 5. Existing data is never overwritten.
 //!
 //! A backup contains everything, including the values of secrets and the digests of tokens. Protect
@@ -55,9 +54,9 @@ use crate::export::chunks::{self, ChunkError, ChunkReader};
 pub use create::of_folder;
 pub use restore::{restore, restore_to};
 
-/// What every backup begins with.
+/// The magic letters of a backup.
 const MAGIC: [u8; 8] = *b"BATONBAK";
-/// The newest format that is known.
+/// The newest known format.
 pub const FORMAT: u16 = 1;
 
 const HEADER: u8 = 1;
@@ -79,7 +78,7 @@ struct BackupHeader {
 pub struct BackupEntry {
     /// The workspace.
     pub workspace: WorkspaceName,
-    /// As it was after this revision.
+    /// Its revision.
     pub revision: Revision,
 }
 
@@ -95,10 +94,10 @@ struct BatchesHeader {
     last: Revision,
 }
 
-/// What is in a backup.
+/// The description of a backup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Summary {
-    /// When it was begun.
+    /// When it was started.
     pub time: Timestamp,
     /// The version of the program that took it.
     pub program: String,
@@ -110,7 +109,7 @@ pub struct Summary {
 #[derive(Default)]
 pub(crate) struct Backups(Arc<AtomicUsize>);
 
-/// While it lives, what a backup has yet to read stays where it is.
+/// While it exists, nothing that a backup has yet to read is removed.
 pub(crate) struct BackupGuard(Arc<AtomicUsize>);
 
 impl Backups {
@@ -119,7 +118,7 @@ impl Backups {
         BackupGuard(Arc::clone(&self.0))
     }
 
-    /// Whether one is being taken.
+    /// Whether a backup is being taken.
     pub(crate) fn are_taken(&self) -> bool {
         self.0.load(Ordering::SeqCst) > 0
     }
@@ -145,7 +144,7 @@ struct BackupReader<R> {
     chunks: ChunkReader<R>,
     summary: Summary,
     last: u8,
-    /// How many bytes of the blob are still to come; any number of batches.
+    /// How many bytes of the blob are still to come; unlimited for batches.
     left: Option<u64>,
 }
 

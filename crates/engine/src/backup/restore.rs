@@ -1,4 +1,4 @@
-//! Making a folder of a backup.
+//! Restores a backup into a folder.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind, Read};
@@ -23,8 +23,8 @@ use crate::shard::Shard;
 /// How many bytes of batches become one record: few syncs, and little memory.
 const RECORD_BYTES: usize = 4 << 20;
 
-/// Makes a folder, which must be empty or not there, of a backup. It appears when all of it was
-/// verified; whatever goes wrong leaves nothing behind.
+/// Restores a backup into a folder, which must be empty or not exist. The folder appears when
+/// everything was verified; a failure leaves nothing behind.
 pub fn restore_to(input: impl Read, folder: &Path) -> Result<Summary, Error> {
     refuse_taken(folder)?;
     let failed = |path: &Path, error: &io::Error| {
@@ -46,7 +46,7 @@ pub fn restore_to(input: impl Read, folder: &Path) -> Result<Summary, Error> {
         Ok(summary)
     });
     if restored.is_err() {
-        // What went wrong is more important than what it leaves.
+        // The first error is more important than a failure to clean up.
         fs::remove_dir_all(&staging).unwrap_or_default();
     }
     restored
@@ -60,7 +60,7 @@ fn refuse_taken(folder: &Path) -> Result<(), Error> {
     }
 }
 
-/// Where it is made: beside, so that it can be moved at once.
+/// Where it is built: next to the target, so that it can be renamed.
 fn staging_of(folder: &Path) -> io::Result<PathBuf> {
     let absolute = std::path::absolute(folder)?;
     let (parent, name) = absolute
@@ -88,8 +88,8 @@ pub fn restore<L: Log>(input: impl Read, log: L) -> Result<Summary, Error> {
     Ok(reader.summary)
 }
 
-/// Loads every workspace, one at a time. What was never written by these rules may break one of
-/// their assertions, and is refused then.
+/// Loads every workspace, one at a time. Data that was not written by these rules may violate an
+/// assertion, and is then rejected.
 fn prove<L: Log>(shard: &Shard<L>, workspaces: &[BackupEntry]) -> Result<(), Error> {
     for BackupEntry { workspace, revision } in workspaces {
         let loaded = catch_unwind(AssertUnwindSafe(|| shard.load(workspace)));
@@ -103,13 +103,13 @@ fn prove<L: Log>(shard: &Shard<L>, workspaces: &[BackupEntry]) -> Result<(), Err
         if found != Some(revision.next()) {
             return Err(damaged(format!("workspace `{workspace}` is not at revision {revision}")));
         }
-        // The workspace leaves memory together with what loading it decided and was not written.
+        // The workspace is dropped from memory together with the unwritten decisions of loading it.
         drop(machine.abandon(shard.clock.now(), &Error::Closed));
     }
     Ok(())
 }
 
-/// A backup that is being written into a log.
+/// A backup that is being restored into a log.
 struct RestoreWriter<'a, L> {
     log: &'a L,
     entry: Option<BackupEntry>,
@@ -121,7 +121,7 @@ struct RestoreWriter<'a, L> {
 struct Batches {
     next: Revision,
     last: Revision,
-    /// Bytes of which not all are batches yet.
+    /// Bytes that are not complete batches yet.
     waiting: Vec<u8>,
     record: Vec<u8>,
 }
@@ -161,7 +161,7 @@ impl<L: Log> RestoreWriter<'_, L> {
         }
     }
 
-    /// A backup may write into the folders of its workspaces, and nowhere else.
+    /// A backup may write only into the folders of its workspaces.
     fn begin_blob(&mut self, header: &BlobHeader) -> Result<(), Error> {
         let name = &header.name;
         let is_ours = self.entry.as_ref().is_some_and(|BackupEntry { workspace, .. }| {
@@ -195,7 +195,7 @@ impl Batches {
         self.waiting.is_empty() && self.next == self.last.next()
     }
 
-    /// Takes the complete batches out of the buffer.
+    /// Takes complete batches out of the buffer.
     fn sort_out(&mut self, workspace: &WorkspaceName, log: &impl Log) -> Result<(), Error> {
         let mut taken = 0;
         while let Some(prefix) = self.waiting[taken..].first_chunk() {

@@ -1,4 +1,4 @@
-//! A workspace that begins with the records of another has its contents too, as its own.
+//! Copies the contents of a workspace to another one that starts with its records.
 
 use baton_core::{BlobPlace, Space, WorkspaceName};
 use baton_log::{BlobError, Log};
@@ -7,7 +7,7 @@ use super::{BLOCK_BYTES, BlobKind};
 use crate::error::Error;
 use crate::shard::Shard;
 
-/// Where the contents are that a space has records of.
+/// The locations of the contents that a space has records of.
 pub(crate) fn blob_references(space: &Space) -> impl Iterator<Item = (BlobKind, BlobPlace)> {
     let artifacts = space.artifact.after(None);
     let artifacts = artifacts.map(|record| (BlobKind::Artifacts, record.place.clone()));
@@ -17,7 +17,7 @@ pub(crate) fn blob_references(space: &Space) -> impl Iterator<Item = (BlobKind, 
 
 impl<L: Log> Shard<L> {
     /// Copies the contents of a space to an unused workspace, so that each has its own. A content
-    /// that is already gone, because the space is an old one, stays gone.
+    /// that was removed already, because the space is an old one, stays missing.
     pub(crate) fn copy_blobs(
         &self,
         from: &WorkspaceName,
@@ -27,7 +27,7 @@ impl<L: Log> Shard<L> {
         for (kind, place) in blob_references(space) {
             let Some(blob) = self.log.open_blob(&kind.name(from, &place))? else { continue };
             let mut writer = match self.log.create_blob(&kind.name(to, &place)) {
-                // An attempt that was cut off has copied it: bytes of a blob never change.
+                // An interrupted attempt has copied it: the bytes of a blob never change.
                 Err(BlobError::Exists { .. }) => continue,
                 writer => writer?,
             };

@@ -1,4 +1,4 @@
-//! Contents: the bytes of artifacts and the values of secrets, in blobs beside the log.
+//! Contents: the bytes of artifacts and the values of secrets, in separate blobs.
 //!
 //! ```text
 //!   Upload  ──write──▶ blob under a new name ───── commit, durable──▶ Stored ──▶ a command
@@ -8,13 +8,13 @@
 //!   sweep   removes every blob that has no record and no pending record
 //! ```
 //!
-//! The layout of a blob: the bytes as they are, then their checksums.
+//! The layout of a blob: the bytes unchanged, then their checksums.
 //!
 //! | bytes | what |
 //! |---|---|
 //! | any | the content |
 //! | 4 for each block | CRC-32 of each block of 256 KiB of it, the last one shorter |
-//! | 8 | how many bytes the content has |
+//! | 8 | the size of the content |
 //! | 4 | CRC-32 of the checksums and that number |
 //! | 4 | the letters `BAT1` |
 //!
@@ -26,7 +26,7 @@
 //! 2. A blob is removed only after the removal of its last record is durable.
 //! 3. An upload without a record leaves nothing: its blob is removed when it is dropped, or, if the
 //!    process ends between blob and record, when the workspace is next loaded.
-//! 4. One block of a content is in memory at a time, however large it is.
+//! 4. One block of a content is in memory at a time, whatever its size.
 //!
 //! Deliberately absent: sharing blobs between workspaces. Workspaces are isolated: whether another
 //! one has the same content must be invisible, and must affect neither its lifetime nor its cost.
@@ -49,10 +49,10 @@ pub use reader::BlobReader;
 pub(crate) use sweep::deleted_count;
 pub use upload::{StoredBlob, Upload};
 
-/// How much of a content is read, checked and passed on at a time.
+/// How much of a content is read, verified and passed on at a time.
 pub const BLOCK_BYTES: usize = 256 << 10;
 
-/// What kind of content a blob holds.
+/// The kind of content in a blob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum BlobKind {
     /// Artifacts.
@@ -62,7 +62,7 @@ pub enum BlobKind {
 }
 
 impl BlobKind {
-    /// What all blobs of this kind of a workspace begin with.
+    /// The common prefix of the blobs of this kind in a workspace.
     pub fn folder(self, workspace: &WorkspaceName) -> String {
         let root = match self {
             Self::Artifacts => "artifacts/",
@@ -76,13 +76,13 @@ impl BlobKind {
         format!("{root}{}", folder.strip_prefix(files::ROOT).unwrap_or(&folder))
     }
 
-    /// The blob at a place.
+    /// The blob at a location.
     pub fn name(self, workspace: &WorkspaceName, place: &BlobPlace) -> String {
         format!("{}{place}", self.folder(workspace))
     }
 }
 
-/// Blobs that exist or are being written, and that may be about to get a record.
+/// Blobs that exist or are being written, and may be about to get a record.
 #[derive(Clone, Default)]
 pub(crate) struct PendingBlobs(Arc<Mutex<BTreeSet<String>>>);
 

@@ -1,4 +1,4 @@
-//! Bytes that are read from a blob, with every block checked.
+//! Reads bytes from a blob, verifying every block.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::{BLOCK_BYTES, BlobKind};
 use crate::error::Error;
 use crate::shard::Shard;
 
-/// How many bytes follow the checksums.
+/// The size of the trailer after the checksums.
 const END_BYTES: usize = 16;
 
 /// A content that can be read, even if it is deleted in the meantime. Cheap to clone.
@@ -19,7 +19,7 @@ pub struct BlobReader {
     blob: Arc<dyn Blob>,
     checksums: Arc<[u8]>,
     bytes: u64,
-    /// What to call it when it turns out to be damaged.
+    /// Its name in errors about damage.
     what: Arc<str>,
 }
 
@@ -66,12 +66,12 @@ impl BlobReader {
         Ok(Self { blob, checksums: checksums.into(), bytes, what })
     }
 
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub fn len(&self) -> u64 {
         self.bytes
     }
 
-    /// Whether it has none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.bytes == 0
     }
@@ -97,7 +97,7 @@ impl BlobReader {
         Ok(block)
     }
 
-    /// All of it, for what is known to be small.
+    /// All bytes, for a content that is known to be small.
     pub fn whole(&self) -> Result<Vec<u8>, Error> {
         let mut whole = Vec::new();
         while (whole.len() as u64) < self.bytes {

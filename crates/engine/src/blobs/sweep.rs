@@ -1,4 +1,4 @@
-//! Removing the blobs that no record has.
+//! Removes blobs without a record.
 
 use std::collections::BTreeSet;
 
@@ -11,21 +11,22 @@ use crate::error::Error;
 use crate::machine::Resident;
 use crate::shard::Shard;
 
-/// How many contents of a workspace have gone so far. As long as that stays, no blob of it has
-/// become superfluous.
+/// How many contents of a workspace have been removed. While that does not change, no blob of it
+/// has become superfluous.
 pub(crate) fn deleted_count(resident: &Resident) -> u64 {
     resident.space.artifact.gone() + resident.space.secret.gone()
 }
 
 impl<L: Log> Shard<L> {
-    /// Removes the blobs of a workspace that no record has: what expired or was deleted, and what a
-    /// process that ended had not come to record.
+    /// Removes the blobs of a workspace that have no record: expired or deleted contents, and
+    /// uploads that were interrupted before they were recorded.
     pub fn sweep_blobs(&self, workspace: &WorkspaceName) -> Result<(), Error> {
         self.with_files_locked(workspace, || self.sweep_locked(workspace))
     }
 
     fn sweep_locked(&self, workspace: &WorkspaceName) -> Result<(), Error> {
-        // Looked at in our turn: a backup that begins later waits for its own with this workspace.
+        // Checked under the file lock: a backup that starts later waits for the lock of this
+        // workspace.
         if self.backups.are_taken() {
             return Ok(());
         }
@@ -33,7 +34,7 @@ impl<L: Log> Shard<L> {
         for kind in [BlobKind::Artifacts, BlobKind::Secrets] {
             names.extend(self.log.list_blobs(&kind.folder(workspace))?);
         }
-        // In this order: what is recorded between the two looks is seen by one of them.
+        // In this order: a blob that is recorded between the two reads is seen by one of them.
         let pending = self.pending.all();
         let (recorded, mark, stay, group) = {
             let mut machine = self.machine();

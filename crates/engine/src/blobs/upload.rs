@@ -1,4 +1,4 @@
-//! Bytes that are on their way into a blob.
+//! Uploads: bytes that are being written to a blob.
 
 use baton_core::artifact::{self, Put};
 use baton_core::{ArtifactId, BlobPlace, SecretId, WorkspaceName, secret};
@@ -13,7 +13,7 @@ use crate::shard::Shard;
 /// The letters at the end of every blob.
 pub(super) const MAGIC: &[u8; 4] = b"BAT1";
 
-/// Bytes that are being written. Dropped before it is committed, it never was.
+/// Bytes that are being written. If it is dropped before it is committed, it leaves nothing.
 pub struct Upload {
     writer: Box<dyn BlobWriter>,
     kind: BlobKind,
@@ -35,17 +35,17 @@ pub struct Upload {
 /// data is opened again, since a record may be in flight.
 #[must_use]
 pub struct StoredBlob {
-    /// Where they are.
+    /// Their location.
     pub place: BlobPlace,
-    /// What they are.
+    /// Their digest.
     pub artifact: ArtifactId,
-    /// How many they are.
+    /// Their number.
     pub bytes: u64,
     name: String,
 }
 
 impl<L: Log> Shard<L> {
-    /// Begins an upload to a place.
+    /// Starts an upload to a location.
     pub fn upload(
         &self,
         workspace: &WorkspaceName,
@@ -71,12 +71,12 @@ impl<L: Log> Shard<L> {
         })
     }
 
-    /// The bytes have a record, and its commit is durable.
+    /// Records that the bytes have a durable record.
     pub fn recorded(&self, stored: &StoredBlob) {
         self.pending.end(&stored.name);
     }
 
-    /// No record will ever have the bytes: removes them.
+    /// Removes the bytes, which will never have a record.
     pub fn unrecorded(&self, stored: &StoredBlob) -> Result<(), Error> {
         let deleted = self.log.delete_blob(&stored.name);
         self.pending.end(&stored.name);
@@ -85,7 +85,7 @@ impl<L: Log> Shard<L> {
 }
 
 impl Upload {
-    /// Adds bytes. Refused as soon as there are more than there may be.
+    /// Adds bytes. Refused as soon as the maximum size is exceeded.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.bytes += bytes.len() as u64;
         match self.kind {
@@ -139,14 +139,14 @@ impl Upload {
 impl Drop for Upload {
     fn drop(&mut self) {
         if !self.is_committed {
-            // A commit that failed may have left the blob: the next sweep finds it.
+            // A failed commit may have left the blob: the next sweep removes it.
             self.pending.end(&self.name);
         }
     }
 }
 
 impl StoredBlob {
-    /// The command that records it as an artifact, without any description.
+    /// The command that records it as an artifact, without a description.
     pub fn put(&self) -> Put {
         Put {
             artifact: self.artifact.clone(),
@@ -181,7 +181,7 @@ fn full_or_failed(error: BlobError) -> Error {
     }
 }
 
-/// What is left when a writer was committed.
+/// A placeholder for a writer that was committed.
 struct Nothing;
 
 impl BlobWriter for Nothing {

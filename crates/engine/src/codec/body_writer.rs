@@ -1,15 +1,15 @@
-//! The body of a batch as MessagePack, written by hand where it is written most.
+//! The body of a batch as MessagePack, encoded by hand for the most frequent event.
 //!
-//! Nearly every event is a value that was set. Serde's way to its bytes goes through a dozen calls
-//! a field, several times what deciding the event costs; here it is a dozen copies in all.
+//! Nearly every event sets a value. Serde needs a dozen calls per field, several times the cost of
+//! deciding the event; here it is a dozen copies in total.
 //!
 //! ```text
 //!   {"agent": …, "events": [ {"state": {"set": {"namespace": …, "key": …, "value": …, …}}}, … ]}
-//!                            └── by hand, if it came from nowhere else; anything else by serde ┘
+//!                            └── by hand, unless it was transferred; everything else by serde ┘
 //! ```
 //!
 //! Invariant: the bytes are those that serde writes, for every batch. The golden file of events and
-//! a comparison of arbitrary ones hold it.
+//! a comparison of arbitrary ones verify it.
 
 use baton_core::state::{self, Operation};
 use baton_core::{AgentId, Event, Timestamp};
@@ -17,24 +17,24 @@ use baton_core::{AgentId, Event, Timestamp};
 #[cfg(test)]
 mod tests;
 
-/// What an event by hand takes besides its names and its value: more, and the buffer grows.
+/// The space for an event besides its names and its value; with more, the buffer grows.
 const FRAME_BYTES: usize = 128;
 
-/// A value that was set and did not come from another namespace.
+/// A value that was set and not transferred from another namespace.
 pub(super) struct Written<'a> {
-    /// In this namespace.
+    /// The namespace.
     pub namespace: &'a str,
-    /// Under this key.
+    /// The key.
     pub key: &'a str,
     /// The JSON text.
     pub value: &'a [u8],
-    /// The version it made.
+    /// Its version.
     pub version: u64,
-    /// How it was written, if not by a set.
+    /// How it was produced, if not by a set.
     pub how: Option<&'static str>,
     /// When it expires.
     pub expires_at: Option<Timestamp>,
-    /// With whose session it goes.
+    /// The session that it is bound to.
     pub bound_to: Option<&'a str>,
 }
 
@@ -56,7 +56,7 @@ pub(super) fn body(output: &mut Vec<u8>, agent: &AgentId, events: &[Event]) {
     }
 }
 
-/// Appends `{agent, events}` where the one event is that a value was set.
+/// Appends `{agent, events}` with one event that sets a value.
 pub(super) fn one_set(output: &mut Vec<u8>, agent: &AgentId, written: &Written<'_>) {
     begin(output, agent);
     output.push(0x91);
@@ -105,7 +105,7 @@ fn set(output: &mut Vec<u8>, written: &Written<'_>) {
     let Written { namespace, key, value, version, how, expires_at, bound_to } = *written;
     let more = [how.is_some(), expires_at.is_some(), bound_to.is_some()];
     output.reserve(FRAME_BYTES + namespace.len() + key.len() + value.len());
-    // What never differs is copied in one piece: heads of maps, then names with their heads.
+    // Constant parts are copied in one piece: headers of maps, then names with their headers.
     let fields = 4 + more.into_iter().map(u8::from).sum::<u8>();
     output.extend_from_slice(b"\x81\xa5state\x81\xa3set");
     output.push(0x80 | fields);

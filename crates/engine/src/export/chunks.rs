@@ -1,4 +1,4 @@
-//! What files that leave the data are made of: chunks under checksums, and a digest at the end.
+//! The format of exports and backups: chunks with checksums, and a digest at the end.
 
 use std::io::{ErrorKind, Read, Write};
 
@@ -13,10 +13,10 @@ use crate::error::Error;
 /// The size of a chunk's header.
 const HEAD_BYTES: usize = 9;
 
-/// Why chunks cannot be read. The reader adds what they are chunks of.
+/// Why chunks cannot be read. The reader adds the kind of file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ChunkError {
-    /// They are not what was written.
+    /// They are damaged.
     Damaged(String),
     /// They were written by a newer program, in this format.
     Newer(u16),
@@ -24,12 +24,12 @@ pub(crate) enum ChunkError {
     Unreadable(String),
 }
 
-/// That something is not what was written.
+/// The error that something is damaged.
 pub(crate) fn damaged(what: impl Into<String>) -> ChunkError {
     ChunkError::Damaged(what.into())
 }
 
-/// Writes chunks to wherever they go.
+/// Writes chunks to an output.
 pub(crate) struct ChunkWriter {
     output: Box<dyn Write + Send>,
     digest: Sha256,
@@ -67,7 +67,7 @@ impl ChunkWriter {
         self.put(bytes)
     }
 
-    /// The last chunk, with the digest of everything before. Answers with how many bytes there are.
+    /// The last chunk, with the digest of everything before. Returns the total size.
     pub(crate) fn finish(mut self, kind: u8) -> Result<u64, Error> {
         let digest: [u8; 32] = self.digest.clone().finalize().into();
         self.chunk(kind, &digest)?;
@@ -95,7 +95,7 @@ pub(crate) struct ChunkReader<R> {
 }
 
 impl<R: Read> ChunkReader<R> {
-    /// Begins to read what must begin with these letters.
+    /// Starts to read a file that must begin with these letters.
     pub(crate) fn begin(input: R, magic: [u8; 8], known: u16) -> Result<Self, ChunkError> {
         let mut reader = Self { input, digest: Sha256::new(), before: Sha256::new() };
         let mut found = [0; 8];
@@ -113,7 +113,7 @@ impl<R: Read> ChunkReader<R> {
         }
     }
 
-    /// The next chunk: its kind, and what it holds.
+    /// The next chunk: its kind and its content.
     pub(crate) fn chunk(&mut self) -> Result<(u8, Vec<u8>), ChunkError> {
         self.before = self.digest.clone();
         let mut head = [0; HEAD_BYTES];
@@ -134,7 +134,7 @@ impl<R: Read> ChunkReader<R> {
         Ok((kind, bytes))
     }
 
-    /// The last chunk is the end: checks the digest of everything before it.
+    /// Verifies that the last chunk is the end, with the digest of everything before it.
     pub(crate) fn end(&mut self, digest: &[u8]) -> Result<(), ChunkError> {
         let expected: [u8; 32] = self.before.clone().finalize().into();
         if digest != expected {

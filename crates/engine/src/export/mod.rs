@@ -7,17 +7,17 @@
 //! | bytes | what |
 //! |---|---|
 //! | 8 | the letters `BATONEXP` |
-//! | 2 | the format, which is 1; numbers have their low byte first |
+//! | 2 | the format, which is 1; numbers are little-endian |
 //! | any | chunks |
 //!
 //! A chunk is one byte for its type, four for its length, four with the CRC-32 of those five and
 //! the content, and the content.
 //!
-//! | chunk | holds | how many |
+//! | chunk | contains | how many |
 //! |---|---|---|
-//! | 1 about | JSON: whose, at which revision and time | one, first |
-//! | 2 snapshot | a piece of the snapshot, as it would be on disk | one or more |
-//! | 3 content | JSON: the location of an artifact's blob, and how many bytes | one for each |
+//! | 1 about | JSON: the workspace, its revision and time | one, first |
+//! | 2 snapshot | a piece of the snapshot, as on disk | one or more |
+//! | 3 content | JSON: the location of an artifact's blob, and its size | one for each |
 //! | 4 bytes | a piece of that blob, checksums included | after its content |
 //! | 5 end | the SHA-256 of everything before | one, last |
 //!
@@ -41,11 +41,11 @@ pub(crate) use writer::{ExportWriter, SnapshotSink, write_blob};
 use baton_core::{BlobPlace, Revision, Timestamp, WorkspaceName};
 use serde::{Deserialize, Serialize};
 
-/// What every export begins with.
+/// The magic letters of an export.
 const MAGIC: [u8; 8] = *b"BATONEXP";
-/// The newest format that is known.
+/// The newest known format.
 pub const FORMAT: u16 = 1;
-/// Longest chunk that is written, and read.
+/// The maximum size of a chunk, written or read.
 pub(crate) const CHUNK_BYTES_MAX: usize = 256 << 10;
 
 const HEADER: u8 = 1;
@@ -57,19 +57,19 @@ const END: u8 = 5;
 /// The description of an export.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportHeader {
-    /// Which workspace it was.
+    /// The workspace.
     pub workspace: WorkspaceName,
-    /// As it was after this revision.
+    /// Its revision.
     pub revision: Revision,
-    /// When that was.
+    /// The time of that revision.
     pub time: Timestamp,
 }
 
 /// The header of a content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ContentHeader {
-    /// Its place.
+    /// Its location.
     pub(crate) place: BlobPlace,
-    /// How many bytes its blob has.
+    /// The size of its blob in bytes.
     pub(crate) bytes: u64,
 }

@@ -11,11 +11,11 @@ use crate::error::Error;
 /// The next part of an export.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ExportChunk {
-    /// Some of the snapshot.
+    /// A part of the snapshot.
     Snapshot(Vec<u8>),
     /// A content begins.
     Content(ContentHeader),
-    /// Some of its blob.
+    /// A part of its blob.
     Bytes(Vec<u8>),
 }
 
@@ -84,7 +84,7 @@ fn refused(error: ChunkError) -> Error {
     }
 }
 
-/// That what is to be imported is not what was exported.
+/// The error that an export is damaged.
 pub(crate) fn damaged(what: &str) -> Error {
     Error::ImportDamaged { what: what.to_owned() }
 }

@@ -1,4 +1,4 @@
-//! A workspace as one file, and a workspace made from one.
+//! Exports a workspace to a file, and imports one.
 //!
 //! ```text
 //!   space at R, blobs ──pack──▶ export ──unpack, verify──▶ space, blobs ──found──▶ base
@@ -13,8 +13,8 @@
 //! 2. An existing workspace of that name is not changed.
 //! 3. A process that is killed in the middle leaves no workspace behind. Blobs of artifacts may be
 //!    left: the next import to that name, or the first load of it, reuses or removes them.
-//! 4. One chunk of a content is in memory at a time, however large it is. The snapshot is in memory
-//!    as the space will be.
+//! 4. One chunk of a content is in memory at a time, whatever its size. The snapshot is in memory
+//!    like the resulting space.
 
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -36,11 +36,11 @@ use crate::history::past::Past;
 use crate::shard::Shard;
 use crate::snapshot::{Snapshot, SnapshotWriter};
 
-/// How many bytes a snapshot in an export may have: what it becomes must fit into memory.
+/// The maximum size of a snapshot in an export in bytes: the result must fit into memory.
 const SNAPSHOT_BYTES_MAX: usize = 4 << 30;
 
 impl<L: Log> Past<'_, L> {
-    /// Writes the workspace as it was at a moment, or as it is.
+    /// Writes the workspace at a point in history, or its current state.
     pub fn export(
         &self,
         at: Option<At>,
@@ -48,7 +48,7 @@ impl<L: Log> Past<'_, L> {
     ) -> Result<ExportHeader, Error> {
         let at = at.map_or(Ok(self.present()), |at| self.revision_of(at))?;
         if self.present() == Revision(0) {
-            // More likely a mistyped name than an empty workspace that someone wants to keep.
+            // More likely a mistyped name than an empty workspace worth exporting.
             let subject = self.workspace().to_string();
             return Err(Error::Rejected(Rejection::UnknownSubject { subject }.into()));
         }
@@ -65,7 +65,7 @@ impl<L: Log> Past<'_, L> {
                 continue;
             }
             let name = kind.name(self.workspace(), &place);
-            // What is gone, since the space is from before, stays gone.
+            // A content that is gone, since the space is an older one, stays missing.
             let Some(blob) = self.shard().log.open_blob(&name)? else { continue };
             let content = ContentHeader { place, bytes: blob.len() };
             writer.content(&content, &*blob)?;
@@ -75,7 +75,7 @@ impl<L: Log> Past<'_, L> {
     }
 }
 
-/// Blobs that were written for a workspace that is not there yet. Dropped before it is, they go.
+/// Blobs of a workspace that does not exist yet. They are removed if it is dropped before it does.
 struct PendingImport<'a, L: Log> {
     shard: &'a Shard<L>,
     to: &'a WorkspaceName,
@@ -88,7 +88,7 @@ impl<L: Log> Drop for PendingImport<'_, L> {
     fn drop(&mut self) {
         if !self.is_created {
             for name in &self.written {
-                // One that stays is taken up or away with the next import, or the first load.
+                // A blob that stays is reused or removed by the next import, or by the first load.
                 drop(self.shard.log.delete_blob(name));
             }
         }
@@ -99,7 +99,7 @@ impl<L: Log> Drop for PendingImport<'_, L> {
 }
 
 impl<L: Log> PendingImport<'_, L> {
-    /// Begins the blob of a content; none if an import that was cut off has left it.
+    /// Starts the blob of a content; none if an interrupted import has left it.
     fn begin(&mut self, content: &ContentHeader) -> Result<Option<Box<dyn BlobWriter>>, Error> {
         let name = BlobKind::Artifacts.name(self.to, &content.place);
         // Registered before it exists, so that no sweep sees it unregistered.
@@ -177,7 +177,7 @@ impl<L: Log> PendingImport<'_, L> {
 }
 
 impl<L: Log> Shard<L> {
-    /// Makes a workspace of what an export holds, under a name that is free.
+    /// Creates a workspace from an export, under an unused name.
     pub fn import(
         &self,
         to: &WorkspaceName,
@@ -205,7 +205,7 @@ impl<L: Log> Shard<L> {
         Ok(created)
     }
 
-    /// Refuses a name that is taken, before a gigabyte is read for nothing.
+    /// Refuses a name that is taken, before a large file is read in vain.
     fn refuse_taken(&self, to: &WorkspaceName) -> Result<(), Error> {
         let is_known =
             |(name, revision): (WorkspaceName, Revision)| name == *to && revision > Revision(0);
@@ -237,7 +237,7 @@ fn damaged(what: &str) -> Error {
     Error::ImportDamaged { what: what.to_owned() }
 }
 
-/// Bytes in memory as a blob.
+/// A blob of bytes in memory.
 struct BytesBlob(Vec<u8>);
 
 impl Blob for BytesBlob {

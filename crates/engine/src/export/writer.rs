@@ -1,4 +1,4 @@
-//! Writing an export.
+//! Writes an export.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,11 +12,11 @@ use super::{
 };
 use crate::error::Error;
 
-/// Writes an export to wherever it goes.
+/// Writes an export to an output.
 pub(crate) struct ExportWriter(ChunkWriter);
 
 impl ExportWriter {
-    /// Begins with what the export is about.
+    /// Starts with the description.
     pub(crate) fn begin(
         output: Box<dyn Write + Send>,
         header: &ExportHeader,
@@ -26,13 +26,13 @@ impl ExportWriter {
         Ok(Self(chunks))
     }
 
-    /// A content: its blob as it is.
+    /// A content: its blob, unchanged.
     pub(crate) fn content(&mut self, header: &ContentHeader, blob: &dyn Blob) -> Result<(), Error> {
         self.0.json(CONTENT, header)?;
         write_blob(&mut self.0, BYTES, blob)
     }
 
-    /// The end, without which it is none.
+    /// The end chunk, without which the export is invalid.
     pub(crate) fn finish(self) -> Result<(), Error> {
         self.0.finish(END).map(drop)
     }
@@ -51,7 +51,7 @@ pub(crate) fn write_blob(chunks: &mut ChunkWriter, kind: u8, blob: &dyn Blob) ->
     Ok(())
 }
 
-/// Lets a snapshot be written into an export as if it were a blob.
+/// Presents an export as a blob, so that a snapshot can be written into it.
 pub(crate) struct SnapshotSink {
     writer: Arc<Mutex<ExportWriter>>,
     waiting: Vec<u8>,

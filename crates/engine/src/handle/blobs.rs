@@ -1,4 +1,4 @@
-//! The engine carries bytes: into blobs and out of them, off the callers' threads.
+//! Uploads and downloads of the engine, off the callers' threads.
 
 use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::blobs::{BLOCK_BYTES, BlobKind, BlobReader, StoredBlob, Upload, random
 use crate::error::Error;
 use crate::oneshot::run_blocking;
 
-/// An artifact that is being read, and how far.
+/// An artifact that is being read, and the position.
 struct ArtifactReader {
     content: BlobReader,
     offset: u64,
@@ -65,7 +65,7 @@ impl Baton {
         }
     }
 
-    /// Carries out the command that records an upload, and lets the blob be or go accordingly.
+    /// Executes the command that records an upload, and keeps or removes the blob accordingly.
     async fn record_upload(
         &self,
         caller: &Caller,
@@ -79,7 +79,7 @@ impl Baton {
             Ok(Reply::Artifact(artifact::Reply::Put { known, .. })) => !known,
             Ok(_) => true,
             Err(Error::Rejected(_) | Error::Full) => false,
-            // Whether it was recorded is not known: the next start finds out.
+            // Whether it was recorded is unknown: the next start finds out.
             Err(_) => return reply,
         };
         if is_needed {
@@ -87,13 +87,13 @@ impl Baton {
             return reply;
         }
         let driver = Arc::clone(&self.driver);
-        // That it could not be removed is no reason to refuse: the next start does.
+        // A failure to remove it is not an error: the next start removes it.
         let removed = run_blocking(move || driver.shard.unrecorded(&stored)).await;
         drop(removed);
         reply
     }
 
-    /// What is known of an artifact, and its bytes.
+    /// The record of an artifact, and its bytes.
     pub async fn open_artifact(
         &self,
         caller: &Caller,
@@ -123,7 +123,7 @@ impl Baton {
     }
 }
 
-/// Reads all that a reader gives into an upload.
+/// Reads all bytes of a reader into an upload.
 fn fill(upload: &mut Upload, mut bytes: Box<dyn Read + Send>) -> Result<(), Error> {
     let mut piece = vec![0; BLOCK_BYTES];
     loop {
@@ -189,7 +189,7 @@ impl Baton {
         Ok(secret_of(self.record_upload(caller, stored, put.into()).await?))
     }
 
-    /// Writes the workspace as one file, as it is or as it was at a moment.
+    /// Writes the workspace as one file, in its current state or at a point in history.
     pub async fn export(
         &self,
         caller: &Caller,
@@ -233,8 +233,8 @@ impl Baton {
     }
 }
 
-/// The caller without its idempotency key: the engine chooses the place of a blob anew each time,
-/// so a repetition is another command, and an answer that is kept does not contain the value.
+/// The caller without its idempotency key: the engine chooses a new location each time, so a
+/// repetition is another command; and a stored answer does not contain the value.
 fn unnamed(caller: &Caller) -> Caller {
     Caller { idempotency_key: None, ..caller.clone() }
 }

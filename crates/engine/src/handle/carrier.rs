@@ -1,4 +1,4 @@
-//! The engine as a carrier: the same calls as futures in boxes, with the error that all carriers
+//! The engine as a carrier: the same calls as boxed futures, with the error type that all carriers
 //! share.
 
 use std::io::{Read, Write};
@@ -28,7 +28,7 @@ impl From<Error> for baton_client::Error {
     }
 }
 
-/// A call in a box, with its error converted.
+/// A boxed call, with its error converted.
 pub(super) fn boxed<'a, T: 'a>(
     call: impl Future<Output = Result<T, Error>> + Send + 'a,
 ) -> Pending<'a, T> {

@@ -1,7 +1,7 @@
 //! A change feed for programs that follow all workspaces at their own pace, with the log as buffer.
 //!
 //! ```text
-//!   advanced ──▶ which, and how far ──▶ happened ──▶ commits in order ──▶ story: what led there
+//!   advanced ──▶ which, and how far ──▶ happened ──▶ commits in order ──▶ story: earlier commits
 //! ```
 //!
 //! A watch keeps its workspace in memory and is dropped when it falls behind. A follower keeps
@@ -15,7 +15,7 @@ use baton_core::{Batch, Revision, Timestamp, WorkspaceName};
 use super::Baton;
 use crate::error::Error;
 
-/// What happened in a workspace after a revision.
+/// The commits of a workspace after a revision.
 pub struct ChangeFeedPage {
     /// Some of the commits, in order; none if there are no more.
     pub batches: Vec<Batch>,
@@ -24,8 +24,8 @@ pub struct ChangeFeedPage {
 }
 
 impl Baton {
-    /// Workspaces of which more is durable than was seen, in no order, and how far. One that was
-    /// neither used nor changed since the start is not among them.
+    /// Workspaces with commits after the given revisions, in no order, and how far each is durable.
+    /// One that was neither used nor changed since the start is not included.
     pub fn advanced(
         &self,
         seen: &BTreeMap<WorkspaceName, Revision>,
@@ -63,8 +63,8 @@ impl Baton {
         self.driver.shard.past(workspace, present)?.story(subject, before, batches_max)
     }
 
-    /// The last revision of a workspace up to a time, of those up to one that is durable; what is
-    /// no longer kept is before every time. Likewise.
+    /// The last revision of a workspace up to a time, at most a durable one; history that was
+    /// dropped counts as before every time. It reads files, too.
     pub async fn revision_at(
         &self,
         workspace: &WorkspaceName,

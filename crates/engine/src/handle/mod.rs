@@ -1,4 +1,4 @@
-//! The engine as a program uses it: opened on a folder, it carries the calls of the handles that
+//! The public API of the engine: opened on a folder, it executes the calls of the handles that
 //! [`baton_client`] defines.
 
 mod blobs;
@@ -49,7 +49,7 @@ pub async fn open(folder: impl AsRef<Path>) -> Result<Baton, baton_client::Error
     open_with(folder, Options::default()).await
 }
 
-/// As [`open`], with settings.
+/// Like [`open`], with options.
 pub async fn open_with(
     folder: impl AsRef<Path>,
     options: Options,
@@ -69,7 +69,7 @@ impl Baton {
         Ok(Self { driver, threads: Arc::new(threads) })
     }
 
-    /// Where the data is and how it is made durable.
+    /// The location of the data, and how it is made durable.
     pub fn description(&self) -> String {
         self.driver.shard.log.description()
     }
@@ -82,7 +82,7 @@ impl Baton {
     /// Completes what was submitted, closes the data, and refuses everything from now on. The
     /// folder is free when the last clone of the engine is dropped.
     pub async fn close(self) {
-        // Without a thread for it the work is done here; closing must not fail.
+        // If no thread can be started, the work is done here; closing must not fail.
         let threads = Arc::clone(&self.threads);
         if run_blocking(move || threads.stop()).await.is_err() {
             self.threads.stop();
@@ -112,9 +112,8 @@ impl Baton {
         self.driver.shard.machine().calling()
     }
 
-    /// Loads every workspace in which time will cause something, one after the other: a call that
-    /// was not made before the engine was closed is in one of them. What cannot be loaded is passed
-    /// over.
+    /// Loads every workspace with a deadline, one after the other: pending webhook calls from
+    /// before the last shutdown are in one of them. Workspaces that cannot be loaded are skipped.
     pub async fn wake_sleepers(&self) {
         let asleep = self.driver.shard.machine().asleep();
         for workspace in asleep {
@@ -127,7 +126,7 @@ impl Baton {
         self.driver.shard.machine().residents().len()
     }
 
-    /// How much there is of everything, and how the engine does.
+    /// The metrics of the engine.
     pub async fn metrics(&self) -> Result<MetricsSnapshot, Error> {
         let driver = Arc::clone(&self.driver);
         run_blocking(move || driver.shard.metrics()).await
@@ -135,8 +134,8 @@ impl Baton {
 }
 
 impl Baton {
-    /// Answers from files. A query that may need a whole past workspace runs on a separate thread,
-    /// so that no executor is blocked.
+    /// Answers from files. A query that may need a complete past workspace runs on a separate
+    /// thread, so that no executor is blocked.
     async fn query_past(
         &self,
         caller: &Caller,

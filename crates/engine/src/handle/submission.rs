@@ -40,8 +40,8 @@ impl Baton {
         }
     }
 
-    /// Sets an entry at once, if nothing about that is unusual. If something is, nothing has
-    /// happened: submit it as a request.
+    /// Sets an entry by the fast path, if it applies. If not, nothing has happened: submit it as a
+    /// request.
     pub fn fast_set(
         &self,
         workspace: &WorkspaceName,
@@ -51,8 +51,8 @@ impl Baton {
         self.driver.fast_set(workspace, set, agent)
     }
 
-    /// Reads an entry on the fast path, if it exists and needs no special treatment. Otherwise
-    /// submit a query.
+    /// Reads an entry by the fast path, if it exists and the fast path applies. Otherwise submit a
+    /// query.
     pub fn fast_get(
         &self,
         workspace: &WorkspaceName,
@@ -71,7 +71,7 @@ impl Baton {
         self.driver.wait_durable(group).await
     }
 
-    /// Waits until nothing that was submitted before is still to be written, and helps with that.
+    /// Waits until everything that was submitted before is written, and helps to write it.
     pub async fn wait_all_durable(&self) -> Result<u64, Error> {
         let last = {
             let machine = self.driver.shard.machine();
@@ -81,7 +81,7 @@ impl Baton {
         self.wait_durable(last).await
     }
 
-    /// What became of a group, if that is known.
+    /// The outcome of a group, if it is known.
     pub fn group_status(&self, group: u64) -> Option<Result<u64, Error>> {
         self.driver.shard.watermark().group_status(group)
     }
@@ -100,12 +100,12 @@ impl Baton {
         self.driver.ensure_loaded(workspace).await
     }
 
-    /// Why nothing is written at the moment, if so: the disk is nearly full.
+    /// Why writes are refused at the moment, if so: the disk is nearly full.
     pub fn check_disk_space(&self) -> Result<(), Error> {
         self.driver.shard.check_disk_space()
     }
 
-    /// Why nothing is served any more, if so.
+    /// Why requests are refused, if the engine has stopped.
     pub fn stopped(&self) -> Option<Error> {
         self.driver.shard.watermark().stopped()
     }

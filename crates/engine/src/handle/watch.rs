@@ -13,7 +13,7 @@ use super::Baton;
 use crate::error::Error;
 use crate::watch::{Arrival, Filter, Notices, Queue};
 
-/// How much of the past is read at a time while a watch catches up.
+/// How much history is read at a time while a watch catches up.
 const CATCH_UP_BYTES: usize = 64 << 10;
 
 /// The events of a workspace, in order, without gaps or duplicates: a watch with the errors of the
@@ -27,7 +27,7 @@ pub struct EngineWatch {
     queue: Arc<Queue>,
     /// The first revision that has not been delivered.
     next: Revision,
-    /// What is newer arrives in the queue; what is older is read from the past.
+    /// Newer events arrive in the queue; older ones are read from the history.
     registered: Revision,
     ready: VecDeque<Item>,
     ended: bool,
@@ -82,7 +82,7 @@ impl EngineWatch {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
-    /// The newest revision that there was when the watch began.
+    /// The newest revision when the watch started.
     pub fn begun_at(&self) -> Revision {
         self.registered
     }
@@ -140,7 +140,7 @@ impl Stream for EngineWatch {
             }
             match arrived {
                 Poll::Pending => return Poll::Pending,
-                // It is not part of a commit, and follows everything before it.
+                // A live event is not part of a commit, and follows everything before it.
                 Poll::Ready(Arrival::Notice(notice)) if notice.is_live() => {
                     if notice.resume_from() >= self.next {
                         return Poll::Ready(Some(Ok(Item::Event(notice))));

@@ -1,21 +1,21 @@
-//! The history of one workspace: where every batch is that can still be read.
+//! The history of one workspace: the locations of all batches that can still be read.
 //!
 //! ```text
 //!   revision   0 ─────── floor ──────────────────────────────── archived ────────── present
-//!              forgotten │ base │ run │ run │      run          │ tail (in the log) │
+//!              dropped   │ base │ run │ run │      run          │ tail (in the log) │
 //! ```
 //!
-//! New batches are in the log; [`Tail`] knows where. When the tail has grown, the engine writes it
-//! into an immutable [`Run`], searchable by revision and by subject, and the log can be truncated.
-//! Runs that retention no longer covers are folded into the base, a snapshot of the state after
-//! them. So the cost of a query about the past depends on what it returns: one look-up per run, and
-//! the tail is bounded.
+//! New batches are in the log; [`Tail`] has their locations. When the tail has grown, the engine
+//! writes it into an immutable [`Run`], searchable by revision and by subject, and the log can be
+//! truncated. Runs that retention no longer covers are folded into the base, a snapshot of the
+//! state after them. So the cost of a query about the past depends on what it returns: one lookup
+//! per run, and the tail is bounded.
 //!
 //! Invariants:
 //!
 //! 1. Base, runs and tail follow each other without gap or overlap.
 //! 2. A batch leaves the tail only when it is in a committed run.
-//! 3. A query about a revision before the floor is answered with gone.
+//! 3. A query about a revision before the floor is answered with `gone`.
 
 pub mod past;
 pub mod run;
@@ -30,7 +30,7 @@ pub use tail::{LogLocation, Tail, subject_hash};
 use crate::snapshot::Snapshot;
 use run::Run;
 
-/// Where the batches of one workspace are.
+/// The locations of the batches of one workspace.
 pub struct History {
     /// The state after the batches that are no longer kept; none if all are kept.
     pub base: Option<Arc<Snapshot>>,
@@ -42,13 +42,13 @@ pub struct History {
     pub floor: Revision,
 }
 
-/// Where to find one batch.
+/// The location of one batch.
 pub enum BatchLocation {
     /// In an archived run.
     Run(Arc<Run>),
     /// In the log.
     Log(LogLocation),
-    /// It is gone, or not there yet.
+    /// It was dropped, or does not exist yet.
     Missing,
 }
 
@@ -64,8 +64,8 @@ impl History {
         Revision(self.runs.last().map_or(base, |run| run.last()))
     }
 
-    /// Where a batch is. One before the floor can also be located, until it is folded into the
-    /// base: an entry that has not changed since then is part of every later revision.
+    /// The location of a batch. One before the floor can also be located, until it is folded into
+    /// the base: an entry that has not changed since then is part of every later revision.
     pub fn find(&self, revision: Revision) -> BatchLocation {
         if let Some(location) = self.tail.find(revision) {
             return BatchLocation::Log(location);
@@ -77,7 +77,7 @@ impl History {
         }
     }
 
-    /// A run holds the oldest part of the tail now.
+    /// Adds a run that contains the oldest part of the tail.
     pub fn archive(&mut self, replaced: usize, run: Arc<Run>) {
         let last = Revision(run.last());
         self.runs.truncate(self.runs.len() - replaced);
@@ -86,7 +86,7 @@ impl History {
         self.check();
     }
 
-    /// Asserts the first invariant of the module's story.
+    /// Asserts the first invariant of the module.
     pub fn check(&self) {
         let mut next = self.base.as_ref().map_or(0, |base| base.revision().0) + 1;
         for run in &self.runs {

@@ -17,15 +17,15 @@
 //! ```
 //!
 //! Integers are little-endian; the offset in a row counts from the first batch. A key of the index
-//! is the subject, a zero byte, and a revision in big-endian. Its value lists the revisions that
-//! followed, as varint differences. At most 1024 revisions share a key, so a hot subject has many
+//! is the subject, a zero byte, and a revision in big-endian. Its value lists the following
+//! revisions, as varint differences. At most 1024 revisions share a key, so a hot subject has many
 //! keys. The newest change up to a revision is then in the entry at or below (subject, revision),
 //! which is one frame however hot the subject is.
 //!
 //! Invariants:
 //!
 //! 1. A run is never empty, and its revisions are dense: row `r - first` is that of revision `r`.
-//! 2. Batches lie in the order of their revisions without a gap. Header, batches, table, index and
+//! 2. Batches are in the order of their revisions without gaps. Header, batches, table, index and
 //!    footer tile the blob.
 //! 3. Times never decrease. A batch counts as no earlier than those before it, so a clock that
 //!    stepped back cannot hide revisions from a search by time.
@@ -33,8 +33,8 @@
 //!    written or an error.
 //! 5. An open run keeps its footer and the index's directory in memory, nothing per batch.
 //!
-//! Deliberately absent: any knowledge of what a batch contains. It is framed and checksummed by the
-//! caller; the run has a second checksum to verify that it returns the right bytes.
+//! Deliberately absent: any knowledge of the content of a batch. It is framed and checksummed by
+//! the caller; the run has a second checksum to verify that it returns the right bytes.
 
 mod layout;
 mod read;
@@ -135,7 +135,7 @@ baton_core::refusals! {
     }
 }
 
-/// A flaw of the index is a flaw of the run: its offsets already count from the start of the blob.
+/// Damage of the index is damage of the run: its offsets already count from the start of the blob.
 impl From<SortedTableError> for RunError {
     fn from(error: SortedTableError) -> Self {
         match error {

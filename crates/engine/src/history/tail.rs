@@ -1,21 +1,21 @@
-//! The part of a workspace's past that is in the log only.
+//! The part of the history of a workspace that is in the log only.
 
 use std::collections::VecDeque;
 
 use baton_core::{Batch, Event, Revision};
 use baton_log::Position;
 
-/// Where a batch is in the log.
+/// The location of a batch in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogLocation {
-    /// The record it is in.
+    /// Its record.
     pub record: Position,
-    /// Where in the record's body it begins.
+    /// Its offset in the body of the record.
     pub offset: u32,
 }
 
-/// Where the batches are that only the log has. Twelve bytes a batch and eight an event, so that
-/// a long tail is affordable.
+/// The locations of the batches that are only in the log. Twelve bytes per batch and eight per
+/// event, so that a long tail is affordable.
 pub struct Tail {
     first: u64,
     records: VecDeque<u64>,
@@ -76,17 +76,17 @@ impl Tail {
         Revision(self.first)
     }
 
-    /// The revision that the next batch will have.
+    /// The revision of the next batch.
     pub fn next(&self) -> Revision {
         Revision(self.first + self.records.len() as u64)
     }
 
-    /// How many batches it has.
+    /// The number of batches.
     pub fn len(&self) -> usize {
         self.records.len()
     }
 
-    /// Whether there is nothing in it.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
@@ -96,19 +96,19 @@ impl Tail {
         self.bytes
     }
 
-    /// The record that its first batch is in: the log must keep it and all after it.
+    /// The record of its first batch: the log must keep it and all later ones.
     pub fn needs(&self) -> Option<Position> {
         self.records.front().map(|record| Position(*record))
     }
 
-    /// A durable batch that touched these subjects.
+    /// Adds a durable batch that touched these subjects.
     pub fn push(&mut self, location: LogLocation, bytes: u64, hashes: impl Iterator<Item = u32>) {
         let number = self.number(self.next().0);
         self.touched.extend(hashes.map(|hash| (hash, number)));
         self.append(location, bytes);
     }
 
-    /// A batch found when the log was opened; it has not been read yet.
+    /// Adds a batch found when the log was opened; it has not been read yet.
     pub fn push_unseen(&mut self, location: LogLocation, bytes: u64) {
         assert!(self.touched.is_empty(), "unseen batches come before seen ones");
         self.append(location, bytes);
@@ -121,12 +121,12 @@ impl Tail {
         self.bytes += bytes;
     }
 
-    /// The first batches whose subjects are not known yet, if there are any.
+    /// The first batches whose subjects are not known yet, if any.
     pub fn unseen(&self) -> Option<std::ops::Range<u64>> {
         (self.first < self.indexed_from).then_some(self.first..self.indexed_from)
     }
 
-    /// The unseen batches were read: these are the hashes of what they touched, in order.
+    /// Adds the hashes of the subjects of unread batches, in order.
     pub fn seen(&mut self, upto: u64, touched: &[(u32, u64)]) {
         assert_eq!(upto, self.indexed_from, "all unseen batches are looked at together");
         for (hash, revision) in touched.iter().rev().filter(|(_, revision)| *revision >= self.first)
@@ -141,7 +141,7 @@ impl Tail {
         u32::try_from(revision - self.touched_from).expect("tails are archived long before")
     }
 
-    /// Where a batch is.
+    /// The location of a batch.
     pub fn find(&self, revision: Revision) -> Option<LogLocation> {
         let index = usize::try_from(revision.0.checked_sub(self.first)?).ok()?;
         let record = Position(*self.records.get(index)?);
@@ -176,7 +176,7 @@ impl Tail {
         }
         self.touched_from = keep_from;
         self.indexed_from = self.indexed_from.max(keep_from);
-        // A long tail leaves large buffers behind; most workspaces never need them again.
+        // A long tail leaves large buffers; most workspaces never need them again.
         if self.is_empty() {
             *self = Self::from(self.first);
         } else if self.records.capacity() > 2 * self.len() {
@@ -226,7 +226,7 @@ mod tests {
                 seen.insert(subject_hash(&[left]));
             }
         }
-        // Every prefix of each, and they have next to nothing in common.
+        // All prefixes, which have next to nothing in common.
         let prefixes: usize = subjects.iter().map(|subject| subject.len()).sum();
         assert!(seen.len() >= prefixes - 10, "{} hashes of {prefixes}", seen.len());
     }

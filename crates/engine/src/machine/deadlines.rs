@@ -1,9 +1,9 @@
-//! When time causes something, and when the driver has to look.
+//! Deadlines of workspaces, and when the driver has to wake up.
 //!
 //! ```text
 //!   deadlines of workspaces in memory ─┐
 //!   deadlines of those that are not ───┼──▶ the alarm: until then the driver sleeps
-//!   what was left to be written soon ──┘
+//!   deferred writes ───────────────────┘
 //! ```
 
 use std::collections::BTreeSet;
@@ -32,12 +32,12 @@ impl Machine {
         }
     }
 
-    /// Workspaces that are not in memory, and in which time will cause something.
+    /// Workspaces that are not in memory and have a deadline.
     pub fn asleep(&self) -> Vec<WorkspaceName> {
         self.asleep.keys().cloned().collect()
     }
 
-    /// Workspaces for which time has caused something by now.
+    /// Workspaces with a due deadline.
     pub fn due(&self, now: Timestamp) -> Vec<WorkspaceName> {
         let due = self.deadlines.iter().take_while(|(moment, _)| *moment <= now);
         due.map(|(_, workspace)| workspace.clone()).collect()
@@ -49,7 +49,7 @@ impl Machine {
         self.deferred_until.get_or_insert(now.after(DEFER_MS_MAX));
     }
 
-    /// When time next causes something anywhere.
+    /// The next deadline of all workspaces.
     pub fn next_deadline(&self) -> Option<Timestamp> {
         self.deadlines.first().map(|(moment, _)| *moment)
     }

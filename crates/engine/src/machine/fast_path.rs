@@ -1,4 +1,4 @@
-//! The short way for what is done most; see [`Space::fast_set`](baton_core::Space::fast_set).
+//! The fast path of frequent operations; see [`Space::fast_set`](baton_core::Space::fast_set).
 
 use baton_core::{AgentId, Answer, FastSet, Reply, Timestamp, WorkspaceName, state};
 
@@ -6,8 +6,8 @@ use super::{Held, Machine};
 use crate::admission::HeldAnswer;
 
 impl Machine {
-    /// Sets an entry, if that needs no special treatment and there are no watchers; otherwise it
-    /// has no effect.
+    /// Sets an entry, if the fast path applies and there are no watchers; otherwise it has no
+    /// effect.
     pub fn fast_set(
         &mut self,
         workspace: &WorkspaceName,
@@ -23,14 +23,14 @@ impl Machine {
         let entry = resident.space.fast_set(set, agent, now)?;
         resident.used_at = now;
         resident.enter(&mut self.open, workspace, before);
-        // It neither ends nor begins a wait: the next deadline is unchanged.
+        // It neither starts nor ends a wait: the next deadline is unchanged.
         let bytes = self.open.add_set(resident.group_slot, &entry, resident.deadline);
         resident.bytes_since_snapshot += u64::from(bytes);
         let (revision, reply) = (entry.revision(), Reply::State(state::Reply::Entry(entry)));
         Some(Held::new(Ok(Answer { revision, reply }), self.open.number))
     }
 
-    /// Reads an entry, if it exists and needs no special treatment.
+    /// Reads an entry, if it exists and the fast path applies.
     pub fn fast_get(
         &mut self,
         workspace: &WorkspaceName,

@@ -1,4 +1,4 @@
-//! What one record of the log will hold.
+//! Groups: the content of one record of the log.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use crate::codec;
 use crate::history::subject_hash;
 use crate::waiter::{WaitResult, Waiter};
 
-/// A group of batches: what one record of the log will hold.
+/// A group of batches: the content of one record of the log.
 #[derive(Default)]
 pub(super) struct Group {
     pub(super) number: u64,
     pub(super) bytes: Vec<u8>,
-    /// Whose batches they are, in order of appearance.
+    /// The workspaces of the batches, in order of appearance.
     pub(super) workspaces: Vec<WorkspaceName>,
     pub(super) batches: Vec<Grouped>,
     pub(super) hashes: Vec<u32>,
@@ -23,7 +23,7 @@ pub(super) struct Group {
 }
 
 pub(super) struct Grouped {
-    /// Its place among the group's workspaces.
+    /// Its index among the workspaces of the group.
     pub(super) workspace: u32,
     pub(super) offset: u32,
     pub(super) bytes: u32,
@@ -31,7 +31,7 @@ pub(super) struct Grouped {
 }
 
 impl Group {
-    /// The place of a workspace that has no batch in this group yet.
+    /// The index of a workspace that has no batch in this group yet.
     pub(super) fn join(&mut self, workspace: &WorkspaceName) -> u32 {
         self.workspaces.push(workspace.clone());
         u32::try_from(self.workspaces.len() - 1).expect("groups are limited")
@@ -52,7 +52,7 @@ impl Group {
         self.added(workspace, offset, batch.events.len())
     }
 
-    /// Adds a batch whose one event is that an entry was set.
+    /// Adds a batch with one event that sets an entry.
     pub(super) fn add_set(
         &mut self,
         workspace: u32,

@@ -7,8 +7,8 @@ use baton_core::{Revision, WorkspaceName};
 use super::Machine;
 
 impl Machine {
-    /// Workspaces in memory or in the log of which more is durable than was seen, in no order, and
-    /// how far. Only their names are copied: most have not gone on since the last look.
+    /// Workspaces in memory or in the log with commits after the given revisions, in no order, and
+    /// how far each is durable. Only their names are copied: most have no new commits.
     pub fn advanced(
         &self,
         seen: &BTreeMap<WorkspaceName, Revision>,

@@ -1,4 +1,4 @@
-//! The groups that have changed a workspace in memory, and the callers that wait in it.
+//! The groups that have changed a workspace in memory, and its waiting calls.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl Resident {
         }
     }
 
-    /// An answer that rests on what this revision made, for when that is durable.
+    /// An answer that depends on this revision, held until that is durable.
     pub(super) fn seen(
         &self,
         reply: Result<Reply, Rejection>,
@@ -59,7 +59,7 @@ impl Resident {
         Held::new(reply.map(|reply| Answer { revision, reply }), group)
     }
 
-    /// Whether anybody watches, or waits for something here, or is to be called.
+    /// Whether the workspace has watchers, waiting calls or pending webhook calls.
     pub fn is_awaited(&self) -> bool {
         !self.watchers.is_empty() || !self.waiters.is_empty() || self.space.reaction.is_calling()
     }
@@ -70,7 +70,7 @@ impl Resident {
         later.map_or(self.space.revision(), |mark| mark.before)
     }
 
-    /// The group that must be durable before anyone may see this revision; 0 if it is already.
+    /// The group that must be durable before this revision may be shown; 0 if it is already.
     pub fn undurable(&self, revision: Revision, durable: u64) -> u64 {
         for mark in [self.newest, self.earlier] {
             if mark.group > durable && revision > mark.before {

@@ -1,4 +1,4 @@
-//! What the simulator once found, as scenarios that can be read.
+//! Bugs found by the simulator, as readable scenarios.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -220,8 +220,8 @@ fn history_knows_that_a_namespace_went_within_the_same_commit() {
     assert_eq!(shown, [("state.set", None, two), ("namespace.deleted", one, None)]);
 }
 
-/// Eviction was called for and could not be carried out, again and again, and whatever else there
-/// was to do for later workspaces waited behind it.
+/// Eviction was scheduled again and again although it could not be executed, and blocked all other
+/// jobs of later workspaces.
 #[test]
 fn nobody_wants_to_evict_a_workspace_in_which_somebody_waits() {
     let clock = ManualClock::at(Timestamp(1_000_000));

@@ -1,7 +1,7 @@
 //! The parts that immutable files share: header, integers, and a bounds-checked reader.
 //!
 //! Nothing here trusts its input. A reader that runs out of bytes returns `None`, and the caller,
-//! which knows what it was reading and where, turns that into an error.
+//! which knows what was being read and where, turns that into an error.
 
 /// The size of the header that opens every immutable file.
 pub(crate) const HEADER_BYTES: usize = 16;
@@ -11,11 +11,11 @@ pub(crate) const HEADER_BYTES: usize = 16;
 pub(crate) enum HeaderFlaw {
     /// Not a header, or not of this kind of file.
     Damaged,
-    /// A sound header of a format that does not exist yet.
+    /// A valid header of a newer format.
     Newer { found: u16 },
 }
 
-/// `magic 8 | format version u16 | kind u8 | zero u8 | crc32 u32`, in every version to come.
+/// `magic 8 | format version u16 | kind u8 | zero u8 | crc32 u32`, in all versions.
 pub(crate) fn header(magic: [u8; 8], version: u16, kind: u8) -> [u8; HEADER_BYTES] {
     let mut bytes = [0; HEADER_BYTES];
     bytes[..8].copy_from_slice(&magic);
@@ -26,8 +26,8 @@ pub(crate) fn header(magic: [u8; 8], version: u16, kind: u8) -> [u8; HEADER_BYTE
     bytes
 }
 
-/// The kind that the header names. The checksum is compared before the version, so that a flipped
-/// bit does not pass for a newer format.
+/// The kind in the header. The checksum is compared before the version, so that a flipped bit is
+/// not taken for a newer format.
 pub(crate) fn check_header(
     bytes: &[u8; HEADER_BYTES],
     magic: [u8; 8],
@@ -44,7 +44,7 @@ pub(crate) fn check_header(
     Ok(kind)
 }
 
-/// Appends LEB128: seven bits a byte, the lowest first.
+/// Appends LEB128: seven bits per byte, lowest first.
 pub(crate) fn put_varint(bytes: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         bytes.push(value.to_le_bytes()[0] | 0x80);
@@ -59,7 +59,7 @@ pub(crate) fn varint_bytes(value: u64) -> usize {
     bits.div_ceil(7)
 }
 
-/// Takes fields off the front of a slice.
+/// Takes fields from the front of a slice.
 pub(crate) struct Fields<'a> {
     rest: &'a [u8],
 }
@@ -69,7 +69,7 @@ impl<'a> Fields<'a> {
         Self { rest: bytes }
     }
 
-    /// How many bytes have not been taken.
+    /// How many bytes are left.
     pub(crate) fn remaining(&self) -> usize {
         self.rest.len()
     }

@@ -1,15 +1,15 @@
 //! A blob in memory for the tests of immutable files.
 //!
-//! It is stricter than a disk: to read past its end is a panic and not an error, because a reader
-//! of damaged bytes must have checked every offset before it used one. It counts reads, so that a
-//! promise such as "one page" can be asserted.
+//! It is stricter than a disk: reading past its end is a panic and not an error, because a reader
+//! of damaged bytes must have checked every offset before using it. It counts reads, so that a
+//! guarantee such as "one page" can be asserted.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use baton_log::{Blob, BlobError, BlobWriter};
 
-/// What a writer leaves behind: `None` until it commits.
+/// The result of a writer: `None` until it commits.
 #[derive(Clone, Default)]
 pub(crate) struct MemoryBlobSlot {
     committed: Arc<Mutex<Option<Vec<u8>>>>,
@@ -43,7 +43,7 @@ impl BlobWriter for Writer {
     }
 }
 
-/// A blob of given bytes.
+/// A blob with these bytes.
 pub(crate) struct MemoryBlob {
     bytes: Vec<u8>,
     reads: AtomicUsize,

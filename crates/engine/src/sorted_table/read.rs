@@ -26,7 +26,7 @@ pub struct SortedTable {
     directory: Vec<PageReference>,
 }
 
-/// The directory's entry for a page.
+/// The directory entry of a page.
 struct PageReference {
     first_key: Box<[u8]>,
     /// From the header.
@@ -94,12 +94,12 @@ impl SortedTable {
         self.entries
     }
 
-    /// Whether the map has no entry.
+    /// Whether the map is empty.
     pub fn is_empty(&self) -> bool {
         self.entries == 0
     }
 
-    /// How many pages the entries fill.
+    /// The number of pages.
     pub fn page_count(&self) -> usize {
         self.directory.len()
     }
@@ -210,7 +210,7 @@ impl SortedTable {
         Ok(floor)
     }
 
-    /// The only page that may hold the key.
+    /// The only page that may contain the key.
     fn page_of(&self, key: &[u8]) -> Option<usize> {
         self.directory.partition_point(|page| *page.first_key <= *key).checked_sub(1)
     }
@@ -236,8 +236,7 @@ impl SortedTable {
         Ok(())
     }
 
-    /// The number of entries in a page and their bytes, once they are known to be those that were
-    /// written there.
+    /// The number of entries in a page and their bytes, after their checksums were verified.
     fn check_page<'b>(
         &self,
         index: usize,
@@ -270,7 +269,7 @@ pub struct Entries<'a> {
     window: Vec<u8>,
     window_bytes: usize,
     window_pages: Range<usize>,
-    /// The page behind the one being read.
+    /// The page after the one being read.
     next_page: usize,
     /// Where the next entry begins in the window.
     position: usize,
@@ -339,7 +338,7 @@ impl Iterator for Entries<'_> {
     fn next(&mut self) -> Option<Self::Item> {
         let entry = self.advance();
         if entry.is_err() {
-            // What follows damage would look like the next entry, and is not.
+            // The bytes after damage could be mistaken for the next entry.
             self.remaining = 0;
             self.next_page = self.pages.page_count();
         }
@@ -366,7 +365,7 @@ struct Footer {
 }
 
 impl Footer {
-    /// `None` unless the footer checks out and the directory ends exactly where it begins.
+    /// `None` unless the footer is valid and the directory ends exactly where it starts.
     fn parse(bytes: &[u8; FOOTER_BYTES], footer_offset: u64) -> Option<Self> {
         let mut fields = Fields::new(bytes);
         let directory_offset = fields.u64()?;

@@ -31,7 +31,7 @@ fn open(bytes: &[u8]) -> Result<SortedTable, SortedTableError> {
     SortedTable::open(MemoryBlob::new(bytes.to_vec()))
 }
 
-/// `count` keys of eight digits with values of 100 bytes: about 550 to a page.
+/// `count` keys of eight digits with values of 100 bytes: about 550 per page.
 fn numbered(count: u32) -> Model {
     (0..count).map(|number| (format!("{number:08}").into_bytes(), vec![7; 100])).collect()
 }
@@ -239,8 +239,8 @@ fn no_bytes_make_the_reader_panic_or_lie() {
     }
 }
 
-/// Checksums cannot stop a forger. Nonsense under sound checksums may answer nonsense, yet it must
-/// neither panic nor read out of bounds.
+/// Checksums do not protect against forgery. Forged bytes with valid checksums may return nonsense,
+/// but must neither panic nor read out of bounds.
 #[test]
 fn sound_checksums_over_nonsense_do_not_panic() {
     let mut random = SmallRng::seed_from_u64(2);

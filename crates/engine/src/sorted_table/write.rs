@@ -5,10 +5,10 @@ use baton_log::{BlobError, BlobWriter};
 use super::layout::{header, put_varint, varint_bytes};
 use super::{FORMAT_VERSION, KEY_BYTES_MAX, PAGE_BYTES_MAX, SortedTableError, VALUE_BYTES_MAX};
 
-/// Opens the header of every map.
+/// The magic bytes of the header.
 pub(super) const MAGIC: [u8; 8] = *b"BATONFRM";
 
-/// Ends the footer of every map.
+/// The magic bytes of the footer.
 pub(super) const FOOTER_MAGIC: [u8; 8] = *b"BATONEND";
 
 /// `length u32 | crc32 u32 | count u32`.
@@ -25,7 +25,7 @@ const WRITE_BYTES: usize = 256 << 10;
 pub struct SortedTableSummary {
     /// How many entries the map has.
     pub entries: u64,
-    /// How many pages they fill.
+    /// The number of pages.
     pub pages: u64,
     /// Its size in the blob, including header and footer.
     pub bytes: u64,
@@ -67,8 +67,8 @@ impl SortedTableWriter {
         }
     }
 
-    /// Adds an entry. Keys must ascend strictly: a caller out of order has a bug, and a map written
-    /// from it would lose keys in silence.
+    /// Adds an entry. Keys must ascend strictly: a violation is a bug in the caller, and the map
+    /// would lose keys silently.
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<(), SortedTableError> {
         assert!(self.entries == 0 || self.last_key.as_slice() < key, "keys must ascend strictly");
         bounded("a key", key, KEY_BYTES_MAX)?;
@@ -100,8 +100,8 @@ impl SortedTableWriter {
         Ok(summary)
     }
 
-    /// Completes the map and hands the output back, for a blob that holds more than the map. Such a
-    /// blob must remember where the map began and ended.
+    /// Completes the map and returns the output, for a blob that contains more than the map. Such a
+    /// blob must store where the map starts and ends.
     pub fn finish_section(
         mut self,
     ) -> Result<(Box<dyn BlobWriter>, SortedTableSummary), SortedTableError> {

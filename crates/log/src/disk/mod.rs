@@ -1,8 +1,8 @@
 //! The few file operations that the file log needs, and nothing else.
 //!
 //! Everything between the file log and a disk goes through [`Disk`] and [`DiskFile`]. The real one
-//! is [`SystemDisk`]; the one that tears, drops, fills and flips is
-//! [`FaultyDisk`](crate::faulty::FaultyDisk). The words below are what the log may rely on:
+//! is [`SystemDisk`]; the one with torn writes, full disks and flipped bits is
+//! [`FaultyDisk`](crate::faulty::FaultyDisk). The log may rely on the following:
 //!
 //! 1. Bytes written through a [`Write::Buffered`] file are durable after
 //!    [`sync_data`](DiskFile::sync_data) and not before. Until then any subset of their sectors may
@@ -27,33 +27,34 @@ pub use system::{SystemDisk, SystemFile, SystemLock};
 pub enum Write {
     /// Through the page cache: durable after a sync.
     Buffered,
-    /// Past the page cache and durable at return. Offsets, lengths and the memory itself must be
-    /// aligned to [`BLOCK_BYTES`](crate::file::BLOCK_BYTES). A disk may refuse to open a file so.
+    /// Bypasses the page cache and is durable at return. Offsets, lengths and the memory itself
+    /// must be aligned to [`BLOCK_BYTES`](crate::file::BLOCK_BYTES). A disk may refuse to open a
+    /// file in this mode.
     Direct,
 }
 
-/// One name in a folder.
+/// An entry of a folder.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
-    /// Its last segment. Names that are not UTF-8 are none of ours and left out.
+    /// Its last segment. Names that are not UTF-8 are not ours and are skipped.
     pub name: String,
     /// Whether it is itself a folder.
     pub is_folder: bool,
 }
 
-/// The answer to [`Disk::lock`].
+/// The result of [`Disk::lock`].
 #[derive(Debug)]
 pub enum Locked<L> {
     /// The caller holds it until this value is dropped.
     Held(L),
     /// Another process holds it.
     InUse {
-        /// Who, as far as it is known.
+        /// The holder, if known.
         holder: String,
     },
 }
 
-/// A place for files.
+/// A file system.
 pub trait Disk: Send + Sync + 'static {
     /// An open file.
     type File: DiskFile;
@@ -66,25 +67,25 @@ pub trait Disk: Send + Sync + 'static {
     fn open(&self, path: &Path) -> io::Result<Self::File>;
     /// Opens an existing file for reading and writing.
     fn open_for_write(&self, path: &Path, write: Write) -> io::Result<Self::File>;
-    /// Gives a file another name in the same folder, in place of whatever had that name.
+    /// Renames a file within its folder, replacing any file of that name.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
-    /// Removes a file. That it is not there is fine.
+    /// Removes a file. A missing file is not an error.
     fn remove(&self, path: &Path) -> io::Result<()>;
-    /// What is in a folder, sorted by name. That the folder is not there is an error.
+    /// The entries of a folder, sorted by name. A missing folder is an error.
     fn list(&self, folder: &Path) -> io::Result<Vec<Entry>>;
-    /// Creates a folder, answering whether it was not there before. Its parent must be there.
+    /// Creates a folder; returns whether it is new. Its parent must exist.
     fn create_folder(&self, folder: &Path) -> io::Result<bool>;
     /// Makes the names in a folder durable.
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
-    /// Takes the lock at this path for the caller alone, without waiting.
+    /// Takes an exclusive lock at this path, without waiting.
     fn lock(&self, path: &Path) -> io::Result<Locked<Self::Lock>>;
-    /// How many bytes may still be written to the disk that has this folder.
+    /// The number of free bytes on the disk that has this folder.
     fn free_bytes(&self, folder: &Path) -> io::Result<u64>;
     /// A number that the author of a record cannot guess. See the file log's format.
     fn salt(&self) -> u64;
 }
 
-/// An open file. It stays readable and writable when its name changes or goes.
+/// An open file. It stays readable and writable when it is renamed or removed.
 pub trait DiskFile: Send + Sync + 'static {
     /// Reads as much of the file at `offset` as fits into `buffer`, and returns the number of
     /// bytes.
@@ -93,7 +94,7 @@ pub trait DiskFile: Send + Sync + 'static {
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
     /// Makes the bytes and the length durable.
     fn sync_data(&self) -> io::Result<()>;
-    /// How many bytes the file has.
+    /// The size of the file in bytes.
     fn length(&self) -> io::Result<u64>;
 }
 
@@ -111,7 +112,7 @@ pub(crate) fn read_exact_at(
     Err(io::Error::new(io::ErrorKind::UnexpectedEof, message))
 }
 
-/// Whether an operation failed because there is no space, and not for a worse reason.
+/// Whether an operation failed because there is no space, and not for another reason.
 pub(crate) fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }

@@ -19,7 +19,7 @@ pub struct SystemFile(File);
 /// A lock of the operating system. It ends with the process at the latest, however that ends.
 #[derive(Debug)]
 pub struct SystemLock {
-    // Closing the file lets the lock go.
+    // Closing the file releases the lock.
     _file: File,
 }
 
@@ -35,7 +35,7 @@ impl Disk for SystemDisk {
 
     fn open(&self, path: &Path) -> io::Result<SystemFile> {
         let file = File::open(path)?;
-        // Linux opens folders as well, and lets them fail only when they are read.
+        // Linux opens folders as well, and fails only when they are read.
         if file.metadata()?.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
         }
@@ -106,8 +106,8 @@ impl Disk for SystemDisk {
             }
             Err(TryLockError::Error(error)) => return Err(error),
         }
-        // The number helps a person find out which process uses the folder. The lock does not
-        // depend on it, so a number left behind by a dead process does no harm.
+        // The process id helps a person to find the process that uses the folder. The lock does not
+        // depend on it, so the id of a dead process does no harm.
         file.set_len(0)?;
         file.rewind()?;
         write!(file, "{}", std::process::id())?;

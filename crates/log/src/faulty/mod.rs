@@ -5,21 +5,21 @@
 //!   names ──▶ cache ──sync──▶ disk          chance keeps: all, nothing, or some sectors
 //! ```
 //!
-//! It models what the file log may rely on (see [`Disk`]) and takes away all
-//! else. Between two syncs every write and every change of a name is kept, dropped or, if it is a
-//! write, torn at sectors of 512 bytes, each independently of the others. Real disks and file
-//! systems are kinder than that.
+//! It models what the file log may rely on (see [`Disk`]) and nothing else. Between two syncs every
+//! write and every change of a name is kept, dropped or, if it is a write, torn at sectors of 512
+//! bytes, each independently of the others. Real disks and file systems are more benign.
 //!
 //! | fault | how |
 //! |---|---|
 //! | power cut | [`crash`](FaultyDisk::crash), after [`stop_at`](FaultyDisk::stop_at) or not |
 //! | failed operation | [`fail_nth`](FaultyDisk::fail_nth), [`fail_at`](FaultyDisk::fail_at) |
 //! | full disk | [`set_capacity`](FaultyDisk::set_capacity) |
-//! | rotten bit | [`flip_bit`](FaultyDisk::flip_bit) |
+//! | flipped bit | [`flip_bit`](FaultyDisk::flip_bit) |
 //! | no direct writes | [`refuse_direct`](FaultyDisk::refuse_direct) |
 //!
-//! A failed sync drops the file's unsynced bytes, as Linux does. Whether they also vanish from the
-//! cache depends on the file system, so it can be [chosen](FaultyDisk::keep_cache_on_failed_sync).
+//! A failed sync drops the unsynced bytes of the file, as Linux does. Whether they also vanish from
+//! the cache depends on the file system, so it can be
+//! [chosen](FaultyDisk::keep_cache_on_failed_sync).
 //!
 //! Clones are handles of one disk. No operation takes time, and nothing depends on a clock.
 
@@ -36,10 +36,10 @@ use model::{FileId, Model};
 
 use crate::disk::{Disk, DiskFile, Entry, Locked, Write};
 
-/// What a disk is asked to do, for counting and for failing.
+/// The kinds of disk operations, for counting and for failing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
-    /// Opening or creating a file, or asking for its length.
+    /// Opening or creating a file, or reading its length.
     Open,
     /// Reading bytes.
     Read,
@@ -58,7 +58,7 @@ pub enum Operation {
 /// How often each operation was called, including failed calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// All of them.
+    /// The total.
     pub total: u64,
     /// See [`Operation::Open`].
     pub open: u64,
@@ -112,7 +112,7 @@ pub struct FaultyDisk {
 }
 
 impl FaultyDisk {
-    /// An empty disk with the folder `/`. The seed decides what failed writes leave behind.
+    /// An empty disk with the folder `/`. The seed determines what failed writes leave behind.
     pub fn new(seed: u64) -> Self {
         Self { model: Arc::new(Mutex::new(Model::new(seed))) }
     }
@@ -121,20 +121,20 @@ impl FaultyDisk {
         self.model.lock().expect("no method panics while it holds the lock")
     }
 
-    /// Cuts the power and restores it. Synced data survives; the seed decides about everything
-    /// else. Open files and locks are invalid, and planned failures are removed.
+    /// Cuts the power and restores it. Synced data survives; the seed determines everything else.
+    /// Open files and locks are invalid, and planned failures are removed.
     pub fn crash(&self, seed: u64) {
         self.model().crash(seed);
     }
 
-    /// Lets the disk go silent at the operation with this index, counted from the first operation
-    /// ever: it and all after it fail and change nothing for certain. [`crash`](Self::crash) then
-    /// decides what became of it.
+    /// Stops the disk at the operation with this index, counted from the first operation ever: it
+    /// and all later ones fail, with an undetermined effect. [`crash`](Self::crash) then determines
+    /// it.
     pub fn stop_at(&self, index: u64) {
         self.model().stop_at = Some(index);
     }
 
-    /// Whether the disk has gone silent.
+    /// Whether the disk has stopped.
     pub fn is_stopped(&self) -> bool {
         self.model().is_stopped()
     }
@@ -151,12 +151,12 @@ impl FaultyDisk {
         self.model().fail_at.insert(index);
     }
 
-    /// Limits the bytes of all files together. `None` is without limit.
+    /// Limits the total size of all files. `None` is unlimited.
     pub fn set_capacity(&self, bytes_max: Option<u64>) {
         self.model().capacity = bytes_max;
     }
 
-    /// How many bytes all files have together.
+    /// The total size of all files in bytes.
     pub fn bytes_used(&self) -> u64 {
         self.model().bytes_used()
     }
@@ -171,7 +171,7 @@ impl FaultyDisk {
         self.model().keep_cache_on_failed_sync = keep;
     }
 
-    /// Inverts one bit of a file, in the cache and on disk. Answers whether the file has that bit.
+    /// Inverts one bit of a file, in the cache and on disk. Returns whether the file has that bit.
     pub fn flip_bit(&self, path: impl AsRef<Path>, bit: u64) -> bool {
         self.model().flip_bit(path.as_ref(), bit)
     }
@@ -186,12 +186,12 @@ impl FaultyDisk {
         self.model().contents(path.as_ref())
     }
 
-    /// Puts a file in place, durably, whatever was there before. Its folder must be there.
+    /// Puts a file in place, durably, replacing any other. Its folder must exist.
     pub fn put(&self, path: impl AsRef<Path>, bytes: &[u8]) {
         self.model().put(path.as_ref(), bytes);
     }
 
-    /// Takes a file away, durably.
+    /// Removes a file, durably.
     pub fn delete(&self, path: impl AsRef<Path>) {
         self.model().delete(path.as_ref());
     }

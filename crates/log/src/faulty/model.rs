@@ -1,4 +1,4 @@
-//! What a disk and the cache before it hold, and what a power cut makes of them.
+//! The contents of a disk and its cache, and the effect of a power cut.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -18,7 +18,7 @@ pub(crate) type FileId = u64;
 struct File {
     /// What a reader sees.
     cached: Vec<u8>,
-    /// What survives a power cut for certain, before chance is applied.
+    /// What survives a power cut for certain, before random choices are applied.
     durable: Vec<u8>,
     /// What was written since the last sync, in order.
     unsynced: Vec<(usize, Vec<u8>)>,
@@ -40,7 +40,7 @@ pub(crate) struct Model {
     durable_names: BTreeMap<PathBuf, Node>,
     unsynced_names: Vec<Change>,
     next_id: FileId,
-    /// Grows with every power cut, so that handles know whether they are dead.
+    /// Grows with every power cut, so that handles know whether they are invalid.
     pub(crate) epoch: u64,
     pub(crate) locks: BTreeSet<PathBuf>,
     pub(crate) random: SplitMix64,
@@ -79,7 +79,7 @@ impl Model {
         self.stop_at.is_some_and(|index| self.counts.total > index)
     }
 
-    /// Counts an operation and lets it fail if that is planned.
+    /// Counts an operation, and fails it if that is planned.
     pub(crate) fn begin(&mut self, operation: Operation) -> io::Result<()> {
         let (index, nth) = (self.counts.total, self.counts.of(operation));
         self.counts.add(operation);
@@ -121,7 +121,7 @@ impl Model {
             if !self.is_stopped() {
                 self.write_in_part(id, at, bytes);
             } else if !stopped_before {
-                // The power went during this very write: the power cut decides how far it got.
+                // The power failed during this write: the power cut determines how far it got.
                 self.file(id).unsynced.push((at, bytes.to_vec()));
             }
             return Err(error);
@@ -136,7 +136,7 @@ impl Model {
                     return Err(io::Error::new(io::ErrorKind::InvalidInput, "not aligned"));
                 }
                 let file = self.file(id);
-                // What was in the cache for these places can no longer reach the disk after it.
+                // Cached bytes of this range can no longer reach the disk after it.
                 file.supersede(at, at + bytes.len());
                 overwrite(&mut file.cached, at, bytes);
                 overwrite(&mut file.durable, at, bytes);
@@ -145,7 +145,7 @@ impl Model {
         Ok(())
     }
 
-    /// What a failed write leaves behind: some of its sectors, and none of them for certain.
+    /// The effect of a failed write: some of its sectors, and none of them for certain.
     fn write_in_part(&mut self, id: FileId, at: usize, bytes: &[u8]) {
         let mut random = self.random.clone();
         let file = self.file(id);
@@ -181,7 +181,7 @@ impl Model {
                 }
                 Ok(())
             }
-            // The power cut decides what became of the bytes.
+            // The power cut determines the fate of the bytes.
             Err(error) if stopped => Err(error),
             Err(error) => {
                 file.unsynced.clear();
@@ -347,7 +347,7 @@ impl Model {
         self.close_all();
     }
 
-    /// The content of a folder that did not survive is gone with it.
+    /// The content of a folder that did not survive is lost with it.
     fn drop_orphans(&mut self) {
         let folders: BTreeSet<_> = self.names.keys().cloned().collect();
         self.names
@@ -380,7 +380,7 @@ impl File {
         self.unsynced.push((at, bytes.to_vec()));
     }
 
-    /// Drops the unsynced bytes between two places.
+    /// Drops the unsynced bytes of a range.
     fn supersede(&mut self, from: usize, to: usize) {
         for (at, bytes) in std::mem::take(&mut self.unsynced) {
             let end = at + bytes.len();

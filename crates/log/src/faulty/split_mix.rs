@@ -1,8 +1,8 @@
 //! Reproducible random numbers: the same seed gives the same numbers on every machine and in every
 //! release.
 
-/// The generator known as `SplitMix64`. Written out, because a seed in a bug report must mean the
-/// same after an update of a library.
+/// The generator known as `SplitMix64`. Implemented here, because a seed in a bug report must mean
+/// the same after an update of a library.
 #[derive(Clone, Debug)]
 pub(crate) struct SplitMix64(u64);
 

@@ -1,4 +1,4 @@
-//! The faulty disk keeps its own promises: synced things stay, others are at chance's mercy.
+//! The faulty disk keeps its guarantees: synced data stays, everything else is random.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The one writer of a log: the hot path.
+//! The writer of a log: the hot path.
 //!
 //! ```text
 //!   file    ──┬────────────────┬────────────────┬────────────────┬──
@@ -9,16 +9,16 @@
 //! ```
 //!
 //! An append is one write of whole blocks: the bytes of the last block that are durable already,
-//! the new record, and zeros up to the end of its last block. Through a direct file that is all;
-//! through a buffered one a sync follows. Rewriting the durable bytes is harmless even if the write
-//! tears, because every sector holds them before and after.
+//! the new record, and zeros up to the end of its last block. With direct writes that is all; with
+//! buffered ones a sync follows. Rewriting the durable bytes is harmless even if the write tears,
+//! because every sector contains them before and after.
 //!
 //! Invariants:
 //!
 //! 1. The first `offset(tail) % 4096` bytes of the buffer are those of the file's block.
 //! 2. Nothing is allocated once the buffer has the size of the largest record so far.
 //! 3. After a failed write or sync nothing is written again. Linux forgets which pages it could not
-//!    write and would call the next sync a success.
+//!    write and would report the next sync as a success.
 
 use std::io;
 use std::path::Path;
@@ -46,17 +46,16 @@ pub(crate) struct Appender<D: Disk> {
     method: SyncMethod,
     buffer: BlockBuffer,
     tail: Position,
-    /// Where the last record of this segment begins; the tail if it has none.
+    /// The position of the last record of this segment; the tail if it has none.
     last: Position,
 }
 
 impl<D: Disk> Appender<D> {
     /// Continues at the tail of a segment, after securing what is before and after it.
     ///
-    /// The last record may have been read from a cache that could not be written: the append that
-    /// failed left it there. It is written again, so that a reader that sees it now will also see
-    /// it later. What follows it, up to `torn_until`, is overwritten so that a torn record cannot
-    /// come back.
+    /// The last record may have been read from a cache whose write failed. It is written again, so
+    /// that a reader that sees it now will also see it later. What follows it, up to `torn_until`,
+    /// is overwritten so that a torn record cannot reappear.
     pub(crate) fn resume(
         disk: &D,
         segment: Arc<Segment<D::File>>,
@@ -124,7 +123,7 @@ impl<D: Disk> Appender<D> {
         Ok(())
     }
 
-    /// Goes on in a new segment that begins at the tail.
+    /// Continues in a new segment that starts at the tail.
     fn rotate(&mut self, shared: &Shared<D>) -> Result<(), AppendError> {
         let base = if planted::is("log.lose_last_on_rotate") { self.last } else { self.tail };
         let spare = shared.spares.take(&shared.disk).map_err(|error| {
@@ -152,7 +151,7 @@ impl<D: Disk> Appender<D> {
     }
 }
 
-/// Moves the bytes of the last, incomplete block to the front, where the next write begins.
+/// Moves the bytes of the last, incomplete block to the front, where the next write starts.
 fn keep_last_block(buffer: &mut BlockBuffer, end: usize) {
     let block = end / BLOCK_BYTES * BLOCK_BYTES;
     buffer.slice_mut().copy_within(block..end, 0);
@@ -189,7 +188,7 @@ fn finish_segment<D: Disk>(
     Ok(Segment { base: header.base, salt: header.salt, path, bytes, file })
 }
 
-/// Makes a segment of a spare, durably, before there is anyone else to prepare one.
+/// Turns a spare into a segment, durably, before the preparing thread exists.
 pub(crate) fn create_segment<D: Disk>(
     shared: &Shared<D>,
     header: SegmentHeader,

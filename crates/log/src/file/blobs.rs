@@ -27,7 +27,7 @@ use crate::error::BlobError;
 /// Small writes are buffered into writes of this size.
 const BUFFER_BYTES: usize = 256 * 1024;
 
-/// Which blobs are being written.
+/// Blobs that are being written.
 #[derive(Default)]
 pub(crate) struct Blobs {
     being_written: Mutex<BTreeSet<String>>,
@@ -107,8 +107,8 @@ pub(crate) fn open<D: Disk>(
     }
 }
 
-/// Whether there is no file of a name: because there is nothing, or because it or what should be
-/// its folder is of the other kind.
+/// Whether there is no file of this name: because nothing exists, or because it or its supposed
+/// folder is of the other kind.
 fn is_absent(error: &io::Error) -> bool {
     use io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
     matches!(error.kind(), NotFound | NotADirectory | IsADirectory)
@@ -117,7 +117,7 @@ fn is_absent(error: &io::Error) -> bool {
 pub(crate) fn list<D: Disk>(shared: &Shared<D>, prefix: &str) -> Result<Vec<String>, BlobError> {
     blob_name::check_prefix(prefix)?;
     let mut names = Vec::new();
-    // Only the folder that the prefix names can hold what begins with it.
+    // Only the folder in the prefix can contain matching names.
     let mut folders = vec![prefix.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned()];
     while let Some(folder) = folders.pop() {
         let entries = match shared.disk.list(&shared.layout.blobs.join(&folder)) {
@@ -176,7 +176,7 @@ impl From<io::Error> for BlobError {
     }
 }
 
-/// The right to write the blob of a name.
+/// Exclusive permission to write the blob of a name.
 struct Claim<D: Disk> {
     shared: Arc<Shared<D>>,
     name: String,
@@ -272,7 +272,7 @@ impl<D: Disk> BlobWriter for Writer<D> {
         disk.create(&self.paths.committing)?;
         disk.rename(&self.paths.partial, &self.paths.path)?;
         if let Err(error) = sync_folder(disk, &self.paths.folder) {
-            // Nothing may rely on it from here on. The next start may or may not find it.
+            // Nothing may rely on it from here on. It may or may not exist after a restart.
             disk.remove(&self.paths.path).unwrap_or_default();
             return Err(error.into());
         }

@@ -1,10 +1,10 @@
-//! Memory for direct writes: aligned to a block, grown when needed, never given back.
+//! Memory for direct writes: aligned to a block, grown when needed, never released.
 
 use super::format::{BLOCK_BYTES, round_up};
 
 /// A slice whose address and length are multiples of the block size.
 ///
-/// The vector is one block longer than the slice, so that an aligned slice of the wanted length
+/// The vector is one block longer than the slice, so that an aligned slice of the required length
 /// always fits. It is replaced to grow and never resized, because that could move it.
 pub(crate) struct BlockBuffer {
     memory: Vec<u8>,

@@ -1,6 +1,6 @@
 //! The bytes of a segment and of a record. Everything in this format stays readable.
 //!
-//! A segment file begins with a block that names it:
+//! A segment file starts with a block that identifies it:
 //!
 //! | bytes | field | |
 //! |---|---|---|
@@ -11,8 +11,8 @@
 //! | 24..32 | salt | the same in all segments of a log |
 //! | 32..36 | checksum | crc32 of bytes 0..32 |
 //!
-//! The rest of the block is zero but for a copy of these 36 bytes at byte 2048, so that damage to
-//! one sector does not cost a whole segment. The layout of these 36 bytes is the same in every
+//! The rest of the block is zero except for a copy of these 36 bytes at byte 2048, so that damage
+//! to one sector does not cost a whole segment. The layout of these 36 bytes is the same in every
 //! version; everything else may change with it. Records follow, packed:
 //!
 //! | bytes | field | |
@@ -27,15 +27,15 @@
 //!
 //! Invariants:
 //!
-//! 1. A record lies at file offset `4096 + position - base`, so a position finds its record without
-//!    an index.
-//! 2. A record never spans segments, and a segment's base is where the one before it ends, so that
-//!    a missing segment leaves a gap that cannot be overlooked.
-//! 3. Positions never repeat and are under the checksum. Segments are recycled and full of old
-//!    records, but an old record's position is never the one that its new place demands. The
-//!    position serves as a generation number.
+//! 1. A record is at file offset `4096 + position - base`, so a record is found by its position
+//!    without an index.
+//! 2. A record never spans segments, and the base of a segment is the end of the previous one, so
+//!    that a missing segment leaves a detectable gap.
+//! 3. Positions never repeat and are covered by the checksum. Recycled segments are full of old
+//!    records, but the position of an old record never matches its new location. The position
+//!    serves as a generation number.
 //! 4. Authors of bodies do not know the salt. A body that contains the bytes of a record therefore
-//!    cannot pass for one, wherever it is in a torn or recycled segment.
+//!    cannot be mistaken for one, wherever it is in a torn or recycled segment.
 //!
 //! Deliberately absent: compression, encryption, and any meaning of a body.
 
@@ -46,7 +46,7 @@ use crate::planted;
 pub const BLOCK_BYTES: usize = 4096;
 /// The format that this program writes, and the newest it reads.
 pub const FORMAT_VERSION: u32 = 1;
-/// What a record takes on top of its body.
+/// The overhead of a record.
 pub(crate) const RECORD_HEADER_BYTES: usize = 20;
 /// The offset of the first record of a segment.
 pub(crate) const SEGMENT_HEADER_BYTES: u64 = BLOCK_BYTES as u64;
@@ -108,14 +108,14 @@ impl SegmentHeader {
     }
 }
 
-/// What the bytes at a place where a record should be turn out to be.
+/// The content at a position where a record is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     /// A record with this many bytes, header and body.
     Record { bytes: usize },
     /// A candidate for a record; the decision needs this many bytes.
     Incomplete { bytes: usize },
-    /// No record.
+    /// Not a record.
     Nothing(&'static str),
 }
 

@@ -21,8 +21,8 @@
 //!
 //! Recovery is described in `survey.rs`, the bytes in `format.rs`, the files in `segment.rs`.
 //!
-//! Deliberately absent: batching. The engine groups what it appends into one record; here one
-//! append is one sync.
+//! Deliberately absent: batching. The engine groups batches into one record; here one append is one
+//! sync.
 
 mod append;
 mod blobs;
@@ -60,21 +60,21 @@ use crate::planted;
 /// How to open a [`FileLog`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Where everything is kept. Created if it is not there; its parent must be.
+    /// The folder. Created if it does not exist; its parent must.
     pub folder: PathBuf,
     /// The size of a new segment: a multiple of 4096, at least 8192. It bounds the largest record.
     pub segment_bytes: u64,
-    /// The thread that prepares segments.
+    /// How spare segments are prepared.
     pub prepare: Prepare,
-    /// Whether to write past the page cache where the file system allows it.
+    /// Whether to bypass the page cache where the file system allows it.
     pub direct: bool,
 }
 
-/// The size of a segment unless the options say otherwise.
+/// The default size of a segment.
 const SEGMENT_BYTES_DEFAULT: u64 = 64 * 1024 * 1024;
 
 impl Options {
-    /// The usual options for a log in this folder.
+    /// The default options for a log in this folder.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self {
             folder: folder.into(),
@@ -85,12 +85,12 @@ impl Options {
     }
 }
 
-/// The thread that prepares segments.
+/// How spare segments are prepared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prepare {
-    /// A thread, ahead of need.
+    /// A background thread, ahead of need.
     Background,
-    /// The append that needs one. Slow, but the same every time: for the simulator.
+    /// The append that needs one. Slow, but deterministic: for the simulator.
     Inline,
 }
 
@@ -111,7 +111,7 @@ impl SyncMethod {
         }
     }
 
-    /// Makes what was written through `file` durable, if that is not so already.
+    /// Makes the writes to `file` durable, if they are not already.
     fn sync<F: DiskFile>(self, file: &F) -> io::Result<()> {
         match self {
             Self::Direct => Ok(()),
@@ -120,7 +120,7 @@ impl SyncMethod {
     }
 }
 
-/// A log in a folder. Dropping it closes it and lets the folder go.
+/// A log in a folder. Dropping it closes it and unlocks the folder.
 pub struct FileLog<D: Disk = SystemDisk> {
     shared: Arc<Shared<D>>,
     appender: Mutex<Appender<D>>,
@@ -128,7 +128,7 @@ pub struct FileLog<D: Disk = SystemDisk> {
     preparer: Option<JoinHandle<()>>,
 }
 
-/// What appends, reads, truncation and preparation have in common.
+/// State shared by appends, reads, truncation and preparation.
 struct Shared<D: Disk> {
     disk: D,
     layout: FolderLayout,
@@ -139,7 +139,7 @@ struct Shared<D: Disk> {
     tail: AtomicU64,
     spares: Spares,
     blobs: Blobs,
-    /// One truncation at a time: segments must go in order.
+    /// One truncation at a time: segments must be removed in order.
     truncation: Mutex<()>,
     /// Why the log accepts no more records.
     failure: OnceLock<String>,
@@ -164,7 +164,7 @@ impl<D: Disk> FileLog<D> {
         self.method
     }
 
-    /// The largest body that this log takes.
+    /// The maximum size of a body in this log.
     pub fn record_bytes_max(&self) -> usize {
         self.shared.record_bytes_max
     }
@@ -191,14 +191,14 @@ impl<D: Disk> Shared<D> {
 
     fn add_segment(&self, segment: Arc<Segment<D::File>>) {
         let mut segments = self.segments.write().expect("no method panics with the lock");
-        // A segment that was too small for even one record was replaced, file and all.
+        // A segment that was too small for even one record was replaced, with its file.
         segments.pop_back_if(|last| last.base == segment.base);
         segments.push_back(segment);
     }
 
-    /// The segment that holds a position, and where its records end.
+    /// The segment of a position, and the end of its records.
     fn locate(&self, position: Position) -> Option<(Arc<Segment<D::File>>, Position)> {
-        // Read before the list: a segment that is added later must not lend its tail to this one.
+        // Read before the list: a segment that is added later must not use this tail.
         let tail = self.tail();
         let segments = self.segments.read().expect("no method panics with the lock");
         let index = segments.partition_point(|segment| segment.base <= position).checked_sub(1)?;
@@ -206,7 +206,7 @@ impl<D: Disk> Shared<D> {
         Some((Arc::clone(&segments[index]), end))
     }
 
-    /// Takes the oldest segment off the list if all its records are before `before`.
+    /// Removes the oldest segment from the list if all its records are before `before`.
     fn remove_oldest(&self, before: Position) -> Option<Arc<Segment<D::File>>> {
         let mut segments = self.segments.write().expect("no method panics with the lock");
         let next = segments.get(1)?.base;
@@ -293,7 +293,7 @@ impl<D: Disk> Drop for FileLog<D> {
     fn drop(&mut self) {
         self.shared.spares.stop();
         if let Some(preparer) = self.preparer.take() {
-            // A panic there was about a spare, and is no reason to panic here.
+            // A panic in that thread was about a spare, and is no reason to panic here.
             preparer.join().unwrap_or_default();
         }
     }

@@ -1,4 +1,4 @@
-//! Opening a log: lock, tidy up, survey, choose how to write, make sure of the tail.
+//! Opens a log: lock, clean up, survey, choose the sync method, secure the tail.
 
 use std::collections::VecDeque;
 use std::io;
@@ -35,7 +35,7 @@ pub(crate) fn open<D: Disk>(disk: D, options: Options) -> Result<FileLog<D>, Ope
         Spares::open(&disk, &layout, segment_bytes, prepare).map_err(failed(&layout.log))?;
     let blobs = Blobs::open(&disk, &layout.blobs).map_err(failed(&layout.blobs))?;
     let method = choose_method(&disk, &layout, direct)?;
-    // The survey may have read names that a crash of the process left in the cache alone.
+    // The survey may have read names that are only in the cache after a crash of the process.
     sync_folder(&disk, &layout.log).map_err(failed(&layout.log))?;
 
     let (last, tail) = (survey.last.unwrap_or(survey.tail), survey.tail);
@@ -93,7 +93,7 @@ pub(crate) fn create_folders<D: Disk>(disk: &D, layout: &FolderLayout) -> Result
         (&layout.blobs, Some(&*layout.folder)),
     ] {
         let is_new = disk.create_folder(folder).map_err(cannot_create(layout))?;
-        // A relative folder of one segment has the current one for its parent.
+        // The parent of a relative folder with one segment is the current folder.
         let parent = parent.filter(|parent| !parent.as_os_str().is_empty());
         let parent = parent.unwrap_or(Path::new("."));
         // The sync happens even if the folder existed: the process that created it may have ended
@@ -114,7 +114,7 @@ pub(crate) fn lock<D: Disk>(disk: &D, layout: &FolderLayout) -> Result<D::Lock, 
     }
 }
 
-/// Tries a direct write, because whether the file system takes one cannot be asked.
+/// Tries a direct write, because support by the file system cannot be queried.
 fn choose_method<D: Disk>(
     disk: &D,
     layout: &FolderLayout,

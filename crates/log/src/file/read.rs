@@ -1,4 +1,4 @@
-//! Reading records back, beside the appender and truncation.
+//! Reads records concurrently with appends and truncation.
 
 use std::io;
 
@@ -9,9 +9,9 @@ use crate::contract::{Position, Record};
 use crate::disk::{Disk, DiskFile, read_exact_at};
 use crate::error::ReadError;
 
-/// A reader that requests little gets at least this much at once.
+/// The minimum size of a read, for readers that request little.
 const READ_BYTES_MIN: usize = 4096;
-/// A reader that requests everything gets it in pieces of this size.
+/// The maximum size of a read, for readers that request everything.
 const READ_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 pub(crate) fn read<D: Disk>(
@@ -27,7 +27,7 @@ pub(crate) fn read<D: Disk>(
             break;
         }
         let result = reading.read_piece(&segment, end);
-        // What was read is only meaningful if the segment was still in use afterwards.
+        // The result is only valid if the segment was still in use afterwards.
         check_range(shared, from)?;
         if !result? {
             break;

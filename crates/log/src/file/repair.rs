@@ -1,4 +1,4 @@
-//! Inspecting a log without opening it, and truncating it where it is damaged.
+//! Inspects a log without opening it, and truncates it where it is damaged.
 //!
 //! A repair loses acknowledged records: all from the first damaged one on. It is therefore never
 //! done by opening a log, it reports what is lost, and it saves the bytes in files that end in
@@ -21,19 +21,19 @@ use crate::error::{OpenError, ReadError};
 /// Bytes are copied and wiped in pieces of this size.
 const PIECE_BYTES: usize = 1024 * 1024;
 
-/// What a log holds, and what is wrong with it.
+/// The content of a log, and its damage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// How many segments there are.
+    /// The number of segments.
     pub segments: usize,
-    /// How many sound records there are before any damage.
+    /// The number of valid records before any damage.
     pub records: u64,
     /// The position of the first record.
     pub start: Position,
-    /// Where the sound records end.
+    /// The end of the valid records.
     pub tail: Position,
-    /// How many bytes of a record that was never acknowledged follow the tail. Opening the log cuts
-    /// them.
+    /// How many bytes of a record that was never acknowledged follow the tail. Opening the log
+    /// truncates them.
     pub torn_bytes: u64,
     /// The first damage, if there is any.
     pub damage: Option<Damage>,
@@ -41,18 +41,18 @@ pub struct Report {
     pub kept: Vec<PathBuf>,
 }
 
-/// Where a log is not what was written.
+/// A damaged place in a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
     /// The damaged file.
     pub file: PathBuf,
     /// The byte in it where the damage begins.
     pub offset: u64,
-    /// What does not fit.
+    /// What does not match.
     pub reason: String,
-    /// How many sound records follow it. A repair cuts them off.
+    /// How many valid records follow it. A repair removes them.
     pub records_after: u64,
-    /// How many bytes these records take, headers included.
+    /// The size of these records in bytes, including headers.
     pub bytes_after: u64,
 }
 
@@ -61,7 +61,8 @@ pub fn verify(folder: impl AsRef<Path>) -> Result<Report, OpenError> {
     verify_on(&SystemDisk, folder.as_ref())
 }
 
-/// Cuts the log in a folder of this machine at its first damage. Does nothing if there is none.
+/// Truncates the log in a folder of this machine at its first damage. Does nothing if there is
+/// none.
 pub fn repair(folder: impl AsRef<Path>) -> Result<Report, OpenError> {
     repair_on(&SystemDisk, folder.as_ref())
 }
@@ -109,7 +110,7 @@ pub fn visit_on<D: Disk>(
     Ok(report)
 }
 
-/// Cuts the log in a folder of this disk at its first damage. Does nothing if there is none.
+/// Truncates the log in a folder of this disk at its first damage. Does nothing if there is none.
 pub fn repair_on<D: Disk>(disk: &D, folder: &Path) -> Result<Report, OpenError> {
     let layout = FolderLayout::new(folder.to_owned());
     create_folders(disk, &layout)?;
@@ -153,7 +154,7 @@ fn report<D: Disk>(disk: &D, survey: &Survey<D::File>) -> Result<Report, OpenErr
     Ok(report)
 }
 
-/// Counts the sound records after the first damage, with their bytes.
+/// Counts the valid records after the first damage, and their bytes.
 fn count_after<D: Disk>(disk: &D, survey: &Survey<D::File>) -> io::Result<(u64, u64)> {
     let damage = survey.damage.as_ref().expect("called for a damaged log");
     let mut window = Window::new();
@@ -165,7 +166,7 @@ fn count_after<D: Disk>(disk: &D, survey: &Survey<D::File>) -> io::Result<(u64, 
         let filled = file.read_at(0, &mut block)?;
         let salt = match SegmentHeader::decode(&block[..filled]) {
             Ok(header) if header.base == *base => header.salt,
-            // All segments of a log have the same salt, so a neighbour knows it.
+            // All segments of a log have the same salt, so that of a neighbour is used.
             _ => match survey.segments.last() {
                 Some(segment) => segment.salt,
                 None => continue,
@@ -185,7 +186,7 @@ fn count_after<D: Disk>(disk: &D, survey: &Survey<D::File>) -> io::Result<(u64, 
     Ok((records, bytes))
 }
 
-/// Puts aside everything from the first damage on.
+/// Saves everything from the first damage on, and removes it from the log.
 fn cut<D: Disk>(
     disk: &D,
     layout: &FolderLayout,
@@ -195,16 +196,16 @@ fn cut<D: Disk>(
     let (base, path) = &survey.paths[damage.index];
     let mut kept = Vec::new();
     let is_header = damage.offset < SEGMENT_HEADER_BYTES;
-    // A log without any segment would begin anew at position 0, so the first one stays somehow.
+    // A log without any segment would restart at position 0, so the first one is kept.
     let stays = !is_header || damage.index == 0;
     if stays {
-        // Copied before anything goes, because the original is about to be wiped.
+        // Copied first, because the original is about to be wiped.
         let copy = unused_name(disk, path)?;
         copy_from(&disk.open(path)?, damage.offset, &disk.create(&copy)?)?;
         disk.sync_folder(&layout.log)?;
         kept.push(copy);
     }
-    // The last ones go first, so that a crash in between leaves the damage where it was.
+    // The last ones first, so that a crash in between leaves the damage where it was.
     let first_aside = damage.index + usize::from(stays);
     for (_, path) in survey.paths[first_aside..].iter().rev() {
         let aside = unused_name(disk, path)?;
@@ -263,7 +264,7 @@ fn wipe_from<F: DiskFile>(file: &F, offset: u64) -> io::Result<()> {
     file.sync_data()
 }
 
-/// Leaves a segment without room, which the first append replaces by one with room.
+/// Makes a segment without free space, which the first append replaces.
 fn replace_by_empty<D: Disk>(disk: &D, layout: &FolderLayout, base: Position) -> io::Result<()> {
     let preparing = layout.preparing();
     let file = disk.create(&preparing)?;

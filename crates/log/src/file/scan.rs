@@ -1,4 +1,4 @@
-//! Walking a segment from front to back: following the chain of records, and searching beyond it.
+//! Scans a segment: follows the chain of records, and searches beyond it.
 //!
 //! Reads are large and sequential, because recovery reads the whole log.
 
@@ -11,7 +11,7 @@ use super::segment::Segment;
 use crate::contract::Position;
 use crate::disk::DiskFile;
 
-/// Large enough that a read costs more than its system call, small enough for a core's cache.
+/// Large enough that the read dominates the system call, small enough for the cache of a core.
 const WINDOW_BYTES: usize = 1024 * 1024;
 
 /// A part of a file in memory that moves forward with its reader.
@@ -68,19 +68,19 @@ impl Window {
     }
 }
 
-/// An unbroken row of records.
+/// A chain of consecutive records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Chain {
     pub(crate) records: u64,
     /// The last record, if there is one.
     pub(crate) last: Option<Position>,
-    /// Where the record after the last one should begin.
+    /// The expected position of the record after the last one.
     pub(crate) end: Position,
     /// Why the chain ends, unless it reached the given limit.
     pub(crate) flaw: Option<String>,
 }
 
-/// Follows the records from `from` on, up to where the next segment takes over.
+/// Follows the records from `from` on, up to the start of the next segment.
 pub(crate) fn follow<F: DiskFile>(
     window: &mut Window,
     segment: &Segment<F>,
@@ -113,10 +113,10 @@ pub(crate) fn follow<F: DiskFile>(
     Ok(chain)
 }
 
-/// The first byte at or after `offset` at which a sound record of this segment begins.
+/// The first byte at or after `offset` at which a valid record of this segment starts.
 ///
-/// Records are packed, so every byte is a candidate. A candidate must name its own position, which
-/// leaves hardly any for the checksum to decide.
+/// Records are packed, so every byte is a candidate. A candidate must contain its own position,
+/// which leaves hardly any for the checksum to decide.
 pub(crate) fn search<F: DiskFile>(
     window: &mut Window,
     segment: &Segment<F>,
@@ -130,7 +130,7 @@ pub(crate) fn search<F: DiskFile>(
             return Ok(None);
         }
         let Some(skip) = find_magic(bytes) else {
-            // The last bytes may be the beginning of a magic that the next window completes.
+            // The last bytes may be the beginning of a magic number that the next window completes.
             offset += (bytes.len() - (RECORD_MAGIC.len() - 1)) as u64;
             continue;
         };
@@ -142,7 +142,7 @@ pub(crate) fn search<F: DiskFile>(
     }
 }
 
-/// Segments are written ahead with zeros, so most of what is searched is skipped a block at a time.
+/// Segments are filled with zeros, so most of what is searched is skipped a block at a time.
 fn find_magic(bytes: &[u8]) -> Option<usize> {
     const ZEROS: [u8; 4096] = [0; 4096];
     let mut from = 0;
@@ -152,7 +152,7 @@ fn find_magic(bytes: &[u8]) -> Option<usize> {
             from += block.len();
             continue;
         }
-        // A magic may begin in this block and end in the next.
+        // A magic number may start in this block and end in the next.
         let seen = &bytes[from..bytes.len().min(from + ZEROS.len() + RECORD_MAGIC.len() - 1)];
         let found = seen.windows(RECORD_MAGIC.len()).position(|window| window == RECORD_MAGIC);
         if let Some(skip) = found {

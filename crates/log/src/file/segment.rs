@@ -1,4 +1,4 @@
-//! Where the parts of a file log lie, and one segment of it.
+//! The files of a file log, and one segment of it.
 //!
 //! ```text
 //! <folder>/LOCK                                 held while the log is open
@@ -6,8 +6,8 @@
 //!             /00000000000000065123.segment
 //!             /spare-7                          prepared or recycled, not part of the log
 //!             /preparing                        a spare that is being written
-//!             /probe                            while the way of writing is chosen
-//!             /*.damaged                        what a repair cut off
+//!             /probe                            while the sync method is chosen
+//!             /*.damaged                        what a repair removed
 //!         /blobs/<name>                         a committed blob
 //!               /<name>.partial                 one that is being written
 //! ```
@@ -91,25 +91,25 @@ pub(crate) struct Segment<F> {
     pub(crate) base: Position,
     pub(crate) salt: u64,
     pub(crate) path: PathBuf,
-    /// How many bytes the file has, header included.
+    /// The size of the file in bytes, including the header.
     pub(crate) bytes: u64,
     pub(crate) file: F,
 }
 
 impl<F> Segment<F> {
-    /// The byte of the file at which the record at `position` begins.
+    /// The offset in the file of the record at `position`.
     pub(crate) fn offset_of(&self, position: Position) -> u64 {
         assert!(position >= self.base, "a segment holds no position before its base");
         SEGMENT_HEADER_BYTES + (position.0 - self.base.0)
     }
 
-    /// The position of a record that would begin at this byte of the file.
+    /// The position of a record at this offset in the file.
     pub(crate) fn position_at(&self, offset: u64) -> Position {
         assert!(offset >= SEGMENT_HEADER_BYTES, "no record lies in the header");
         Position(self.base.0 + (offset - SEGMENT_HEADER_BYTES))
     }
 
-    /// How many bytes are left for records from `position` on.
+    /// The free space for records from `position` on, in bytes.
     pub(crate) fn room_at(&self, position: Position) -> usize {
         in_memory(self.bytes.saturating_sub(self.offset_of(position)))
     }

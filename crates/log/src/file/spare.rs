@@ -8,9 +8,9 @@
 //!                                              recycle: truncated, renamed
 //! ```
 //!
-//! Writing to bytes that a file already has costs half of what growing it costs, so a segment is
-//! written once in full before its first record. That takes a while, so it is done ahead of time on
-//! a separate thread; a recycled segment avoids even that.
+//! Overwriting existing bytes of a file costs half of what growing it costs, so a segment is
+//! written once completely before its first record. That takes a while, so it is done ahead of time
+//! on a separate thread; a recycled segment avoids even that.
 //!
 //! Invariants:
 //!
@@ -29,7 +29,7 @@ use crate::disk::{Disk, DiskFile};
 
 /// Two: one to continue with, and one for bursts of truncation.
 const SPARES_MAX: usize = 2;
-/// Large writes, but not so large that a stop would wait long for one.
+/// Large writes, but not so large that stopping would wait long for one.
 const WRITE_BYTES: u64 = 1024 * 1024;
 /// Syncing in steps keeps the disk's queue short for concurrent appends.
 const SYNC_BYTES: u64 = 8 * 1024 * 1024;
@@ -80,7 +80,7 @@ impl Spares {
         self.state.lock().expect("no method panics while it holds the lock")
     }
 
-    /// A spare to make a segment of. Waits for one to be prepared if there is none.
+    /// A spare for a new segment. Waits for one to be prepared if there is none.
     pub(crate) fn take<D: Disk>(&self, disk: &D) -> io::Result<PathBuf> {
         match self.prepare {
             Prepare::Inline => self.take_inline(disk),
@@ -88,7 +88,7 @@ impl Spares {
         }
     }
 
-    /// A spare to make a segment of, prepared by the caller if there is none.
+    /// A spare for a new segment, prepared by the caller if there is none.
     pub(crate) fn take_inline<D: Disk>(&self, disk: &D) -> io::Result<PathBuf> {
         let ready = self.state().ready.pop();
         ready.map_or_else(|| self.prepare_one(disk), Ok)
@@ -114,7 +114,7 @@ impl Spares {
         Ok(spare)
     }
 
-    /// Gives back a spare that could not be used.
+    /// Returns a spare that could not be used.
     pub(crate) fn put_back(&self, spare: PathBuf) {
         self.state().ready.push(spare);
         self.changed.notify_all();
@@ -131,8 +131,8 @@ impl Spares {
             Some(spare) => disk.rename(segment, spare)?,
             None => disk.remove(segment)?,
         }
-        // Durable before it is used: otherwise a power cut could bring a segment back under its old
-        // name and with new contents.
+        // Durable before it is used: otherwise a power cut could restore a segment under its old
+        // name with new contents.
         sync_folder(disk, &self.layout.log)?;
         if let Some(spare) = spare {
             self.put_back(spare);
@@ -145,7 +145,7 @@ impl Spares {
         self.layout.spare(state.next_number - 1)
     }
 
-    /// Prepares spares until [`stop`](Self::stop): the life of the background thread.
+    /// Prepares spares until [`stop`](Self::stop): the loop of the background thread.
     pub(crate) fn run<D: Disk>(&self, disk: &D) {
         loop {
             let wanted = self.changed.wait_while(self.state(), |state| {
@@ -182,8 +182,8 @@ impl Spares {
     fn prepare_one<D: Disk>(&self, disk: &D) -> io::Result<PathBuf> {
         let preparing = self.layout.preparing();
         if let Err(error) = self.write_zeros(disk, &preparing) {
-            // What was written so far would only make a full disk fuller. If this fails as well,
-            // the next attempt or the next start removes it.
+            // The partial file would only take up space on a full disk. If this fails as well, the
+            // next attempt or the next start removes it.
             disk.remove(&preparing).unwrap_or_default();
             return Err(error);
         }

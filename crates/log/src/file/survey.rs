@@ -1,20 +1,20 @@
-//! Reading a whole log to distinguish a torn tail from damage. Opening, verifying and repairing all
+//! Reads a whole log to distinguish a torn tail from damage. Opening, verifying and repairing all
 //! use this, so that they cannot disagree.
 //!
-//! Appends are serial: one begins after the one before it is durable, and a segment begins after
-//! the one before it is complete. A power cut can therefore leave one bad record, and only at the
-//! very end of the last segment. Hence these rules:
+//! Appends are serial: one starts after the previous one is durable, and a segment starts after the
+//! previous one is complete. A power cut can therefore leave one bad record, and only at the very
+//! end of the last segment. Hence these rules:
 //!
-//! | what is found | means |
+//! | found | meaning |
 //! |---|---|
 //! | a bad record in the last segment, and no intact one after it | torn tail, never acknowledged |
 //! | a bad record in the last segment, and an intact one after it | damage |
 //! | a bad record in an older segment | damage |
-//! | a segment that begins where the one before it does not end | damage, a segment is missing |
-//! | a segment whose header is bad or does not fit its name | damage |
+//! | a segment that does not start at the end of the previous one | damage, a segment is missing |
+//! | a segment whose header is bad or does not match its name | damage |
 //!
-//! Deliberately absent: a mark of how far the log was acknowledged. Damage to the very last record
-//! looks like a torn tail, and is truncated like one.
+//! Deliberately absent: a record of the acknowledged position. Damage to the very last record looks
+//! like a torn tail, and is truncated like one.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,23 +30,23 @@ use crate::disk::{Disk, DiskFile};
 use crate::error::OpenError;
 use crate::planted;
 
-/// What is on the disk, up to the first damage.
+/// The content of the disk, up to the first damage.
 pub(crate) struct Survey<F> {
-    /// All segments by name, whatever is in them.
+    /// All segments by name, whatever their content.
     pub(crate) paths: Vec<(Position, PathBuf)>,
-    /// The segments whose header is sound. With damage, the last one is the damaged one or the one
+    /// The segments with a valid header. With damage, the last one is the damaged one or the one
     /// before it.
     pub(crate) segments: Vec<Segment<F>>,
     pub(crate) records: u64,
-    /// Where the last sound record of the last segment begins, if it has one.
+    /// The position of the last valid record of the last segment, if it has one.
     pub(crate) last: Option<Position>,
     pub(crate) tail: Position,
-    /// The byte of the last segment's file up to which a torn record reaches.
+    /// The end of a torn record in the file of the last segment.
     pub(crate) torn_until: u64,
     pub(crate) damage: Option<Damage>,
 }
 
-/// The first place where the log is not what was written.
+/// The first damaged place of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Damage {
     /// The index of its path.
@@ -115,7 +115,7 @@ pub(crate) fn survey<D: Disk>(
     Ok(survey)
 }
 
-/// Opens a segment and reads its header, or returns what is wrong with the header.
+/// Opens a segment and reads its header, or returns the error in the header.
 fn open_segment<D: Disk>(
     disk: &D,
     base: Position,
@@ -158,7 +158,7 @@ fn judge<F: DiskFile>(
     Ok(sound.map(|sound| (offset, format!("{flaw}, yet a sound record follows at byte {sound}"))))
 }
 
-/// How far the record reaches that a power cut tore at `tail`, as far as its header survived.
+/// The end of the record that a power cut tore at `tail`, as far as its header survived.
 fn torn_until<F: DiskFile>(segment: &Segment<F>, tail: Position) -> io::Result<u64> {
     let offset = segment.offset_of(tail);
     let mut header = [0; RECORD_HEADER_BYTES];

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   permits? ── no ──▶ known:     who, from where, what, where, why, when ──┐
-//!   who? ── nobody ──▶ strangers: from where, what, why, when ─────────────┴─▶ the last of each
+//!   who? ── unknown ─▶ strangers: from where, what, why, when ─────────────┴─▶ the last of each
 //! ```
 //!
 //! 1. Two lists of fixed length: denials without a token, which can be many, do not displace those
@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{JWT_PREFIX, PREFIX, now};
 
-/// How many are kept of each sort.
+/// How many are kept in each list.
 const KEPT_MAX: usize = 1_024;
 /// The maximum number of characters of a name.
 const SHOWN_CHARACTERS_MAX: usize = 160;
@@ -69,7 +69,7 @@ pub struct DenialPage {
     pub cursor: Option<u64>,
 }
 
-/// The denied action, as far as it is known.
+/// The denied action, if known.
 pub(crate) struct Attempt<'a> {
     pub(crate) who: Option<&'a str>,
     pub(crate) agent: Option<&'a str>,
@@ -110,7 +110,7 @@ fn escaped(sign: char) -> impl Iterator<Item = char> {
 }
 
 impl Denials {
-    /// Keeps what was refused.
+    /// Records a denial.
     pub(crate) fn record(&self, attempt: &Attempt<'_>, problem: &Problem) {
         let fresh = Denial {
             number: 0,
@@ -142,7 +142,7 @@ impl Denials {
         ring.kept.push_back(Denial { number: *last, ..fresh });
     }
 
-    /// Those before a number, the newest first.
+    /// The denials before this number, newest first.
     pub(crate) fn page(&self, before: Option<u64>, limit: usize) -> DenialPage {
         let lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let both = lists.known.kept.iter().chain(&lists.strangers.kept);

@@ -7,7 +7,7 @@
 //!        ┌───────────────────────────────────────────┘
 //!   Known ──▶ Authority ── permits(call) ──▶ baton_core::access: the rules
 //!     │                     for every call, upload, watch and secret, on every interface
-//!     │                     what is permitted is charged to the quotas of token and workspace
+//!     │                     permitted calls are charged to the quotas of token and workspace
 //!     └── ended: revoked or expired; open connections of its owner end with it
 //! ```
 //!
@@ -53,9 +53,9 @@ pub const PREFIX: &str = "baton_";
 /// The maximum number of remembered JWT identities: as many as connections, and some more that
 /// return.
 const JWT_PRINCIPALS_MAX: usize = 65_536;
-/// How every JSON Web Token begins: it is `{"` in Base64.
+/// The beginning of every JWT: `{"` in Base64.
 const JWT_PREFIX: &str = "eyJ";
-/// How often expired tokens are looked for.
+/// How often expired tokens are removed.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 type TokenDigest = [u8; 32];
@@ -71,15 +71,15 @@ pub(crate) fn now() -> Timestamp {
 
 /// An authenticated caller.
 pub(crate) struct Principal {
-    /// The id of the token, or the subject of an issuer's.
+    /// The id of the token, or the subject of the JWT.
     who: String,
     grant: Grant,
     expires_at: Option<Timestamp>,
     /// The issuer's key that verified it, if it is a JWT.
     signing_key: Option<Fingerprint>,
-    /// Where it is kept what its owner was refused.
+    /// Where denials of its owner are recorded.
     denials: Arc<Denials>,
-    /// What it has taken, if there is a limit to that.
+    /// Its usage, if it is limited.
     meter: Option<Arc<Meter>>,
     /// Raised when it is revoked or expires.
     ended: Signal,
@@ -93,7 +93,7 @@ impl Principal {
 
 type TokenTable = RwLock<HashMap<TokenDigest, Arc<Principal>>>;
 
-/// The tokens that are valid.
+/// The valid tokens.
 pub(crate) struct Access {
     is_demanded: bool,
     tokens: TokenTable,
@@ -104,7 +104,7 @@ pub(crate) struct Access {
     pub(crate) denials: Arc<Denials>,
     /// The quota of tokens without a specific one.
     usual: Quota,
-    /// The meters of workspaces, if there is a limit to what they may take.
+    /// The meters of workspaces, if those are limited.
     meters: Option<Arc<Meters>>,
 }
 
@@ -121,7 +121,7 @@ impl Access {
         }
     }
 
-    /// A record has been read, written or changed.
+    /// Applies a record that was read, written or changed.
     pub(crate) fn load_token(&self, record: &Record) {
         let Some(digest) = record.digest_bytes() else { return };
         let mut tokens = self.tokens.write().unwrap_or_else(PoisonError::into_inner);
@@ -247,7 +247,7 @@ impl Access {
     }
 }
 
-/// Forgets some, and ends what they have open.
+/// Removes some identities, and ends their connections.
 fn revoke_where(table: &TokenTable, matches: impl Fn(&Principal) -> bool) {
     let mut table = table.write().unwrap_or_else(PoisonError::into_inner);
     table.retain(|_, principal| {
@@ -272,7 +272,7 @@ pub(crate) struct Authority {
     meters: Option<Arc<Meters>>,
 }
 
-/// A token that was shown, and from where.
+/// The token of a caller, and its address.
 #[derive(Clone)]
 struct Credential {
     principal: Arc<Principal>,
@@ -284,12 +284,12 @@ impl Authority {
         self.credential.as_ref().map(|credential| &*credential.principal)
     }
 
-    /// The agent that acts where none is named.
+    /// The acting agent if none is named.
     pub(crate) fn agent(&self) -> Option<&AgentId> {
         self.principal()?.grant.agent.as_ref()
     }
 
-    /// Whether a call of this many bytes is permitted. The one place where that is decided and
+    /// Whether a call of this many bytes is permitted. The only place where that is decided and
     /// charged.
     pub(crate) fn permits(
         &self,
@@ -314,7 +314,7 @@ impl Authority {
         self.credential.is_none() && self.meters.is_none() && workspace.as_str() != CLOSED
     }
 
-    /// Whether something may be done that is no call.
+    /// Whether an action that is not a call is permitted.
     pub(crate) fn permits_action(&self, caller: &Caller, action: Action) -> Result<(), Problem> {
         let Caller { workspace, agent, .. } = caller;
         let checked = self.check(workspace, workspace.as_str() == CLOSED, |grant| {
@@ -325,7 +325,7 @@ impl Authority {
             return Ok(());
         }
         let meters = self.meters_of(workspace);
-        // Bytes are charged as they arrive: a caller in debt sends no more.
+        // Bytes are charged as they arrive: a caller in debt must wait.
         let cost = match action.permission() {
             Permission::Read => Cost::ONE,
             Permission::Work | Permission::SetUp | Permission::Administer => {
@@ -335,7 +335,7 @@ impl Authority {
         Ok(charge(&meters, cost).map_err(Refusal::from)?)
     }
 
-    /// So many bytes of what was permitted have come.
+    /// Charges this many bytes of a permitted upload.
     pub(crate) fn charge_bytes(&self, workspace: &WorkspaceName, bytes: usize) {
         if self.is_metered() {
             pay(&self.meters_of(workspace), Cost { operations: 0, bytes: bytes as u64 });
@@ -353,7 +353,7 @@ impl Authority {
         Ok(QuotaGuard::of_watch(&self.meters_of(workspace))?)
     }
 
-    /// A slot among the connections of the caller; the existing one if it is theirs.
+    /// A slot among the connections of the caller; the existing one if it is already theirs.
     pub(crate) fn admit_connection(
         &self,
         quota_guard: &Mutex<Option<QuotaGuard>>,

@@ -14,13 +14,13 @@ use thiserror::Error as ThisError;
 use super::{PREFIX, TokenDigest, digest_of, now};
 use crate::quota::Quota;
 
-/// Where a token's record is.
+/// The key of a token's record.
 const KEYS: &str = "tokens/";
-/// Digits of the digest by which a token is named.
+/// Digits of the digest that are the id of a token.
 const ID_DIGITS: usize = 12;
-/// Longest name, in bytes: it is for people.
+/// Longest name in bytes: it is for people.
 const NAME_BYTES_MAX: usize = 128;
-/// Most tokens: they are all in memory.
+/// Maximum number of tokens: all are in memory.
 const TOKENS_MAX: usize = 100_000;
 
 /// A token without its secret part.
@@ -102,7 +102,7 @@ pub struct Made {
 }
 
 baton_core::refusals! {
-    /// Why there is no token.
+    /// Why a token could not be created or changed.
     #[derive(Debug, ThisError)]
     pub enum TokenError {
         /// The name of a token must have 1 to 128 bytes and no control characters.
@@ -178,12 +178,12 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// Those of this engine.
+    /// The tokens of this engine.
     pub fn of(baton: &Baton) -> Result<Self, TokenError> {
         Ok(Self { workspace: baton.workspace(CLOSED)? })
     }
 
-    /// Makes one.
+    /// Creates a token.
     pub async fn create(&self, wanted: Wanted) -> Result<Made, TokenError> {
         let Wanted { name, grant, ttl_ms, quota } = wanted;
         let is_good = !name.trim().is_empty() && !name.contains(char::is_control);
@@ -213,7 +213,7 @@ impl Tokens {
         Ok(Made { token, record })
     }
 
-    /// Every one, also those that are worth nothing any more, the oldest first.
+    /// All tokens, including invalid ones, oldest first.
     pub async fn all(&self) -> Result<Vec<Record>, TokenError> {
         let mut records = Vec::new();
         let mut cursor = None;
@@ -236,7 +236,7 @@ impl Tokens {
         Ok(records)
     }
 
-    /// Makes one worth nothing. Again is as good as once.
+    /// Revokes a token. Revoking it again is a no-op.
     pub async fn revoke(&self, id: &str) -> Result<Record, TokenError> {
         let found = self.all().await?.into_iter().find(|record| record.id == id);
         let Some(mut record) = found else {

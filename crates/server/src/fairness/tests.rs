@@ -1,4 +1,4 @@
-//! Who has a turn, and when.
+//! Which workspaces are served, and when.
 
 use std::cell::RefCell;
 use std::pin::pin;

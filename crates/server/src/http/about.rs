@@ -1,4 +1,4 @@
-//! The server about itself.
+//! Information about the server itself.
 
 use std::sync::Arc;
 

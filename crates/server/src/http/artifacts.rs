@@ -1,12 +1,12 @@
-//! Artifacts: bytes that come and go as they are, a piece at a time.
+//! Artifacts: raw bytes, transferred a piece at a time.
 //!
 //! ```text
 //!   PUT  body ──▶ pieces, at most a few in memory ──▶ a thread that writes ──▶ blob, then record
-//!   GET  blob ──▶ a block, checked ──▶ body, as the caller takes it
+//!   GET  blob ──▶ a block, verified ──▶ body, as the caller accepts it
 //! ```
 //!
-//! A caller that goes away in the middle of an upload leaves nothing. One that goes away after its
-//! last byte may find the artifact there: the record is not stopped half-way.
+//! A caller that disconnects during an upload leaves nothing behind. One that disconnects after its
+//! last byte may find the artifact there: recording it is not interrupted.
 
 use std::sync::Arc;
 
@@ -36,13 +36,13 @@ use crate::problem::Refused;
 use crate::refusal::Refusal;
 use crate::shared::Shared;
 
-/// What the body must turn out to be.
+/// The expected digest of the body.
 const EXPECTED: HeaderName = HeaderName::from_static("baton-artifact");
 /// The same in the form of RFC 9530.
 const CONTENT_DIGEST: HeaderName = HeaderName::from_static("content-digest");
 /// The digest of the whole content, in the same form.
 const REPR_DIGEST: HeaderName = HeaderName::from_static("repr-digest");
-/// Pieces of an upload that wait to be written. Each is as large as what one read gives.
+/// Pieces of an upload that wait to be written. Each is the result of one read.
 const PIECES_WAITING: usize = 16;
 
 pub(super) fn routes() -> Router<Arc<Shared>> {
@@ -79,7 +79,7 @@ async fn upload(
     let Ok(_permit) = shared.uploads.try_acquire() else {
         return Err(Refusal::TooManyUploads { max: shared.settings.uploads_max }.into());
     };
-    // A name for a request makes no difference: the same bytes are the same artifact.
+    // An idempotency key has no effect: the same bytes are the same artifact.
     let caller = Caller { idempotency_key: None, ..context.caller.clone() };
     let stored = receive(&context, &caller, body).await?;
     let baton = shared.baton.clone();
@@ -94,7 +94,7 @@ async fn upload(
     Ok(response)
 }
 
-/// What the headers say that the body is.
+/// The digest that the headers announce.
 fn expected(headers: &HeaderMap) -> Result<Option<ArtifactId>, Refused> {
     if let Some(text) = header_text(headers, &EXPECTED)? {
         let id = ArtifactId::parse(text.trim().trim_matches('"'));
@@ -135,7 +135,7 @@ async fn receive(
     let sent = send_all(context, body, sender).await;
     let written: Result<Option<StoredBlob>, baton::error::Error> =
         writing.await.map_err(|_| Refusal::Closing {})?;
-    // The writer knows why it accepted no more.
+    // The writer has the reason why it accepted no more.
     let stored = written?;
     sent?;
     stored.ok_or_else(cut_off)
@@ -223,7 +223,7 @@ fn is_known(headers: &HeaderMap, artifact: &ArtifactId) -> Result<bool, Refused>
     Ok(known.is_some_and(|known| known.split(',').any(is_it)))
 }
 
-/// Describes a content, and keeps a browser from running it as a page of this server.
+/// Describes a content, and keeps a browser from executing it as a page of this server.
 fn describe(headers: &mut HeaderMap, shown: &Artifact, length: u64) {
     insert(headers, header::CONTENT_TYPE, shown.media_type.as_str());
     headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));

@@ -1,4 +1,4 @@
-//! A backup of the whole server, for an admin. Beside the workspaces, since it is of all of them.
+//! A backup of the whole server, for an admin. Its route is not below a workspace.
 
 use std::sync::Arc;
 

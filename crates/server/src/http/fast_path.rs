@@ -26,7 +26,7 @@ use crate::problem::Refused;
 use crate::server_log::{Level, Timed, operation_fields};
 use crate::shared::{InboundBytes, Shared};
 
-/// Answers a request if it can take the fast path, else gives it back for the router.
+/// Answers a request if the fast path applies, otherwise returns it for the router.
 pub(super) async fn answer(
     shared: &Arc<Shared>,
     connection: u64,
@@ -36,7 +36,7 @@ pub(super) async fn answer(
     let Some((workspace, agent)) = Target::of(&request).and_then(|target| target.names()) else {
         return ControlFlow::Continue(request);
     };
-    // Where every operation is written down, it is done the general way.
+    // If every operation is logged, the general path is used.
     let is_noted = shared.settings.server_log.wants(Level::Debug);
     if is_noted || !authority.permits_all(&workspace) {
         return ControlFlow::Continue(request);
@@ -86,7 +86,7 @@ struct Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    /// Reads the head of a request, if it is plain.
+    /// Parses the head of a request, if the fast path applies.
     fn of(request: &'a Request<Body>) -> Option<Self> {
         let has_body = match *request.method() {
             Method::GET => false,

@@ -61,8 +61,8 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .with_state(shared)
 }
 
-/// Answers a request, if it may come in. Not a layer of the router: those cost a box or two for
-/// every request.
+/// Answers a request, if it is accepted. Not a layer of the router: those cost one or two
+/// allocations per request.
 pub(crate) async fn answer(
     shared: &Arc<Shared>,
     router: &Router,

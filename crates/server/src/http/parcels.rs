@@ -1,11 +1,11 @@
 //! A workspace as one file, transferred a piece at a time.
 //!
 //! ```text
-//!   GET   space and blobs ──▶ a thread that packs ──▶ a few pieces ──▶ body, as it is taken
-//!   POST  body ──▶ a few pieces ──▶ a thread that unpacks ──▶ verified, then a workspace
+//!   GET   space and blobs ──▶ a packing thread ──▶ a few pieces ──▶ body, as it is accepted
+//!   POST  body ──▶ a few pieces ──▶ an unpacking thread ──▶ verified, then a workspace
 //! ```
 //!
-//! An export that cannot begin is refused before anything is sent. If it fails later, the body and
+//! An export that cannot start is refused before anything is sent. If it fails later, the body and
 //! the connection end early; the file shows that it is incomplete.
 
 use std::io::{BufWriter, Error, ErrorKind, Read, Result as IoResult, Write};
@@ -71,7 +71,7 @@ async fn export(context: RequestContext) -> Result<Response<Body>, Refused> {
     streamed(&name, pack).await
 }
 
-/// Answers with a file while it is written. What is refused before its first byte is a refusal.
+/// Responds with a file while it is being written. A failure before its first byte is a refusal.
 pub(super) async fn streamed<F>(
     name: &str,
     pack: impl FnOnce(Box<dyn Write + Send>) -> F,
@@ -83,7 +83,7 @@ where
     let output = BufWriter::with_capacity(PIECE_BYTES, Sending(sender));
     let packing = tokio::spawn(pack(Box::new(output)));
     let Some(first) = receiver.recv().await else {
-        // Nothing was sent, and nothing will be: the packing thread knows the reason.
+        // Nothing was sent, and nothing will be: the packing thread has the reason.
         let packed = packing.await.map_err(|_| Refusal::Closing {})?;
         return Err(packed.err().unwrap_or_else(|| Refusal::Closing {}.into()));
     };

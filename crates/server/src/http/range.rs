@@ -5,9 +5,9 @@
 pub(super) enum Part {
     /// All of it: no range was requested, or none that can be served.
     Whole,
-    /// From the first byte up to the last, which is not part of it.
+    /// From the first byte up to the last, exclusive.
     Within(u64, u64),
-    /// A part that it does not have.
+    /// A part beyond the content.
     Nothing,
 }
 

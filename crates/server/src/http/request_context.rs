@@ -1,4 +1,4 @@
-//! The context of one HTTP request: its path, query, headers and body at hand.
+//! The context of one HTTP request: its path, query, headers and body.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -27,22 +27,22 @@ use crate::refusal::Refusal;
 use crate::server_log::{Level, Timed, operation_fields};
 use crate::shared::{InboundBytes, Shared};
 
-/// Who acts.
+/// The header with the acting agent.
 pub(super) const AGENT: HeaderName = HeaderName::from_static("baton-agent");
-/// What the caller acts under.
+/// The header with the fencing token.
 pub(super) const TOKEN: HeaderName = HeaderName::from_static("baton-token");
-/// The trace that a request is a part of.
+/// The header with the trace context.
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
-/// The caller's own name for a request.
+/// The header with the idempotency key.
 pub(super) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-/// The revision at which an answer is the truth.
+/// The header with the revision of an answer.
 const REVISION: HeaderName = HeaderName::from_static("baton-revision");
 
 /// One request.
 pub(super) struct RequestContext {
     pub(super) shared: Arc<Shared>,
     pub(super) caller: Caller,
-    /// What the caller may.
+    /// The permissions of the caller.
     pub(super) authority: Authority,
     /// Whether a header names the agent.
     pub(super) names_agent: bool,
@@ -51,9 +51,9 @@ pub(super) struct RequestContext {
     pub(super) body: Bytes,
     /// The number of its connection.
     pub(super) connection: u64,
-    /// What path and query say, as fields.
+    /// The fields of path and query.
     parameters: Vec<(String, String)>,
-    /// The body counts as being received until it is answered: it is in memory all that time.
+    /// The body counts as being received until it is answered: it is in memory until then.
     receiving: InboundBytes,
 }
 
@@ -125,7 +125,7 @@ pub(super) fn body_kind(headers: &HeaderMap) -> Result<String, Refused> {
     Ok(kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
 }
 
-/// Besides JSON it may be absent, or what curl sends by default.
+/// Besides JSON it may be absent, or the default of curl.
 fn is_understood(kind: &str, may_be_patch: bool) -> bool {
     match kind {
         "" | "application/json" | "application/x-www-form-urlencoded" => true,
@@ -251,7 +251,7 @@ pub(super) async fn receive_up_to(
     }
 }
 
-/// An answer in HTTP's own manner: the bare result, with version and revision as headers.
+/// An answer as an HTTP resource: the bare result, with version and revision as headers.
 pub(super) struct HttpAnswer(pub(super) Answer);
 
 impl IntoResponse for HttpAnswer {
@@ -269,13 +269,13 @@ impl IntoResponse for HttpAnswer {
     }
 }
 
-/// The tag of a reply that is one entry: its version.
+/// The `ETag` of a reply that is one entry: its version.
 pub(super) fn tag(reply: &Reply) -> Option<HeaderValue> {
     let Reply::State(state::Reply::Entry(entry)) = reply else { return None };
     HeaderValue::from_str(&format!("\"{}\"", entry.version())).ok()
 }
 
-/// A body of JSON.
+/// A JSON body.
 pub(super) fn json(body: impl Into<Body>) -> Response<Body> {
     let mut response = Response::new(body.into());
     let kind = HeaderValue::from_static("application/json");
@@ -284,7 +284,7 @@ pub(super) fn json(body: impl Into<Body>) -> Response<Body> {
 }
 
 impl RequestContext {
-    /// What path and query say.
+    /// The fields of path and query.
     pub(super) fn fields(&self) -> Fields<'_> {
         let mut fields = Fields::default();
         for (name, value) in &self.parameters {
@@ -293,14 +293,14 @@ impl RequestContext {
         fields
     }
 
-    /// A field of path and query by another name.
+    /// Renames a field of path and query.
     pub(super) fn rename(&mut self, from: &str, to: &str) {
         for (name, _) in self.parameters.iter_mut().filter(|(name, _)| name == from) {
             to.clone_into(name);
         }
     }
 
-    /// Lets the agent that the path names act, unless a header names one.
+    /// Makes the agent in the path the acting agent, unless a header names one.
     pub(super) fn act_as_named(&mut self) -> Result<(), Refused> {
         let named = self.parameters.iter().find(|(name, _)| name == "agent");
         if let Some((_, agent)) = named.filter(|_| !self.names_agent) {
@@ -321,7 +321,7 @@ impl RequestContext {
         Json::parse(self.body.to_vec()).map_err(|error| Fault::Json(error).into())
     }
 
-    /// What path and query say, and the fields of the body if there is one.
+    /// The fields of path and query, and those of the body if there is one.
     pub(super) fn fields_with_body(&self) -> Result<Fields<'_>, Refused> {
         let mut fields = self.fields();
         if !self.body.is_empty() {
@@ -330,8 +330,8 @@ impl RequestContext {
         Ok(fields)
     }
 
-    /// Carries out an operation with these fields, and with the token of the header, if one is
-    /// given and something is to be changed.
+    /// Executes an operation with these fields, and with the token of the header, if one is given
+    /// and the operation is a command.
     pub(super) async fn perform(
         &self,
         operation: &Operation,
@@ -345,7 +345,7 @@ impl RequestContext {
         self.carry_out(&self.caller, fields.operation(operation)?).await.map(HttpAnswer)
     }
 
-    /// Rejects a body where none is used: the sender means something by it.
+    /// Rejects a body where none is used, because its sender expects an effect.
     pub(super) fn no_body(&self) -> Result<(), Refused> {
         if self.body.is_empty() {
             return Ok(());
@@ -369,7 +369,7 @@ impl RequestContext {
         }
     }
 
-    /// Carries out a call.
+    /// Executes a call.
     pub(super) async fn carry_out(&self, caller: &Caller, call: Call) -> Result<Answer, Refused> {
         let (name, call) = (call.name(), self.traced(call));
         self.authority.permits(&caller.workspace, &caller.agent, &call, self.body.len())?;
@@ -403,7 +403,7 @@ impl RequestContext {
         Ok(outcome?)
     }
 
-    /// Whether the caller has the version of an answer already.
+    /// Whether the caller already has the version of an answer.
     pub(super) fn has(&self, answer: &HttpAnswer) -> Result<bool, Refused> {
         let known = header_text(&self.headers, &header::IF_NONE_MATCH)?;
         let tag = tag(&answer.0.reply);
@@ -416,7 +416,7 @@ impl RequestContext {
     }
 }
 
-/// The caller has it already.
+/// Not modified: the caller has it already.
 pub(super) fn not_modified(answer: &HttpAnswer) -> Response<Body> {
     let mut response = StatusCode::NOT_MODIFIED.into_response();
     if let Some(tag) = tag(&answer.0.reply) {

@@ -1,5 +1,5 @@
-//! Tokens: made, listed and revoked by an admin; and what was refused. Beside the workspaces, since
-//! they are for all.
+//! Tokens: created, listed and revoked by an admin; and denials. Their routes are not below a
+//! workspace.
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ use crate::problem::Refused;
 use crate::server_log::{FieldValue, Level};
 use crate::shared::Shared;
 
-/// Largest description of a token.
+/// Largest request to create a token.
 const BODY_BYTES_MAX: usize = 64 << 10;
 /// Denials on a page, by default.
 const REFUSALS_USUAL: u64 = 100;
-/// Refusals of a page at most.
+/// Maximum number of denials on a page.
 const REFUSALS_MAX: u64 = 1_000;
 
 pub(super) fn routes() -> Router<Arc<Shared>> {
@@ -49,7 +49,7 @@ pub(super) fn admitted(
     Ok(authority.permits_server(needs, operation)?)
 }
 
-/// Logs which token it was about, and nothing secret.
+/// Logs the id of the token, and nothing secret.
 fn note(shared: &Shared, what: &'static str, record: &Record) {
     let role = record.grant.role.name();
     let fields = [("id", &record.id[..]), ("name", &record.name[..]), ("role", role)];

@@ -59,7 +59,7 @@ async fn watch(context: RequestContext) -> Result<Response<Body>, Refused> {
     Ok(response)
 }
 
-/// The text of the stream, until the watch ends or the client has gone.
+/// The text of the stream, until the watch ends or the client disconnects.
 fn events(
     slot: WatchSlot,
     watch: EngineWatch,
@@ -69,7 +69,7 @@ fn events(
     let events = stream::unfold(begun, async |(slot, watch, is_first)| {
         let mut watch = watch?;
         if is_first {
-            // Something at once, so that the listener knows that it is heard.
+            // Sent at once, so that the client knows that the watch has started.
             let text = Bytes::from_static(b"retry: 1000\n: watching\n\n");
             return Some((Ok(text), (slot, Some(watch), false)));
         }

@@ -1,4 +1,4 @@
-//! One request to a collector: where it goes, and what became of it.
+//! One request to a collector: its target, and its outcome.
 
 use std::time::Duration;
 
@@ -16,10 +16,10 @@ use super::OtelError;
 
 /// How much of a response is read: it contains at most how many spans were rejected, and why.
 const ANSWER_BYTES_MAX: usize = 64 << 10;
-/// What a collector may at most ask us to wait.
+/// The maximum wait that a collector may request.
 const RETRY_AFTER_MAX: Duration = Duration::from_mins(1);
 
-/// Where a collector is.
+/// The address of a collector.
 #[derive(Debug)]
 pub(crate) struct Endpoint {
     host: String,
@@ -27,18 +27,18 @@ pub(crate) struct Endpoint {
     authority: String,
     path: String,
     headers: HeaderMap,
-    /// None where nothing is encrypted.
+    /// None without encryption.
     trust: Option<Trust>,
 }
 
-/// What became of a request.
+/// The outcome of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Sent {
     /// It was accepted, except for this many spans.
     Taken { rejected: u64 },
-    /// It was not, and trying again may help.
+    /// It was not accepted, and a retry may help.
     Again { why: String, after: Option<Duration> },
-    /// It was not, and never will be.
+    /// It was rejected for good.
     Refused { why: String },
 }
 
@@ -85,7 +85,7 @@ impl Endpoint {
         })
     }
 
-    /// Sends a body, within the time that it may take.
+    /// Sends a body, within the time limit.
     pub(super) async fn send(&self, body: Bytes, deadline: Duration) -> Sent {
         match tokio::time::timeout(deadline, self.try_to_send(body)).await {
             Ok(Ok(sent) | Err(sent)) => sent,
@@ -148,14 +148,14 @@ fn judged(status: StatusCode, after: Option<Duration>, body: &[u8]) -> Sent {
     }
 }
 
-/// How many spans a collector did not take although it took the others: a number, or a text.
+/// How many spans a collector rejected although it accepted the others: a number, or a text.
 fn rejected(body: &[u8]) -> u64 {
     let tree: Tree = serde_json::from_slice(body).unwrap_or_default();
     let count = &tree["partialSuccess"]["rejectedSpans"];
     count.as_u64().or_else(|| count.as_str()?.parse().ok()).unwrap_or(0)
 }
 
-/// Reads `name=value,name=value`, with values as in a URL.
+/// Parses `name=value,name=value`, with values as in a URL.
 fn read_headers(text: &str) -> Result<HeaderMap, OtelError> {
     let bad = |reason| OtelError::BadHeaders { reason };
     let mut headers = HeaderMap::new();

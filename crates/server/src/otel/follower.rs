@@ -1,4 +1,4 @@
-//! Following every workspace, from where all was delivered before.
+//! Follows every workspace, from the last delivered position.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,11 +27,11 @@ use crate::shared::{Shared, Signal};
 
 /// How much of a workspace is read at a time.
 const READ_BYTES: usize = 256 << 10;
-/// How many lifecycles are kept in memory. The others are looked up in the log when they end.
+/// The maximum number of lifecycles in memory. The others are looked up in the log when they end.
 const LIFECYCLES_MAX: usize = 50_000;
 /// How many commits of a lifecycle are read, newest first. Most have a handful.
 const STORY_MAX: usize = 4_096;
-/// How long the last request may take when the server ends.
+/// How long the last request may take at shutdown.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// The follower of all workspaces.
@@ -39,9 +39,9 @@ pub(super) struct Follower {
     shared: Arc<Shared>,
     otel: Otel,
     stop: Arc<Signal>,
-    /// How far each workspace was when the server began.
+    /// The revision of each workspace when the server started.
     first: BTreeMap<WorkspaceName, Revision>,
-    /// Of workspaces that are not among these, only what ended after this is sent.
+    /// For other workspaces, only what ended after this is sent.
     since: Timestamp,
     /// How far each workspace is durable.
     seen: BTreeMap<WorkspaceName, Revision>,
@@ -49,15 +49,15 @@ pub(super) struct Follower {
     read: BTreeMap<WorkspaceName, Revision>,
     /// How far each is delivered.
     delivered: BTreeMap<WorkspaceName, Revision>,
-    /// Of which that has changed since it was written down.
+    /// Workspaces whose position changed since it was stored.
     unwritten: BTreeSet<WorkspaceName>,
     lifecycles: BTreeMap<(WorkspaceName, LifecycleId), Lifecycle>,
     pending: Vec<Span>,
-    /// Since when something is.
+    /// Since when spans are pending.
     pending_since: Option<Instant>,
     /// Whether the collector cannot be reached.
     is_out: bool,
-    /// How long there is still something done, once it was asked to end.
+    /// When work must end, once it was asked to stop.
     goes_at: Option<Instant>,
 }
 
@@ -69,10 +69,10 @@ enum Waited {
 }
 
 impl Follower {
-    /// The present is where the first export starts.
+    /// The first export starts at the present.
     pub(super) fn new(shared: Arc<Shared>, otel: Otel, stop: Arc<Signal>) -> Self {
         let first = shared.baton.advanced(&BTreeMap::new()).into_iter().collect();
-        // What begins within the same millisecond has begun after.
+        // What starts within the same millisecond has started after it.
         let since = Timestamp(now().0.saturating_sub(1));
         Self {
             shared,
@@ -101,7 +101,7 @@ impl Follower {
         &self.shared.baton
     }
 
-    /// Follows until it is asked to end.
+    /// Follows until it is asked to stop.
     pub(super) async fn run(mut self) {
         let Ok(store) = ProgressStore::of(self.baton()) else { return };
         while let Err(error) = self.begin(&store).await {
@@ -130,8 +130,8 @@ impl Follower {
         }
     }
 
-    /// Reads how far everything was delivered. The first export starts at the present, not at the
-    /// beginning of the history.
+    /// Reads the delivered positions. The first export starts at the present, not at the beginning
+    /// of the history.
     async fn begin(&mut self, store: &ProgressStore) -> Result<(), Error> {
         let kept = store.read().await?;
         for (workspace, Progress { delivered, seen }) in kept.progress {
@@ -174,7 +174,7 @@ impl Follower {
 
     fn look(&mut self) {
         let news = self.baton().advanced(&self.seen);
-        // That something was delivered is no news for anybody.
+        // The commits that store delivered positions need not be followed.
         self.seen.extend(news.into_iter().filter(|(workspace, _)| workspace.as_str() != CLOSED));
         let behind = self.seen.iter().map(|(workspace, seen)| {
             let delivered = self.delivered.get(workspace).copied().unwrap_or_default();
@@ -183,7 +183,7 @@ impl Follower {
         self.shared.metrics.otel.behind.set(behind.sum());
     }
 
-    /// Reads all that is new, and delivers whatever is enough for a request.
+    /// Reads all new commits, and delivers spans whenever there are enough for a request.
     async fn catch_up(&mut self) {
         let is_behind = |(name, seen): &(&WorkspaceName, &Revision)| {
             self.read.get(*name).is_none_or(|read| read < *seen)
@@ -193,7 +193,8 @@ impl Follower {
         for (workspace, seen) in behind {
             let mut read = match self.read.get(&workspace) {
                 Some(read) => *read,
-                // It existed before spans were first exported, or began since: its times decide.
+                // It existed before spans were first exported, or was created since: its times
+                // decide.
                 None => match self.baton().revision_at(&workspace, self.since, seen).await {
                     Ok(revision) => {
                         self.read.insert(workspace.clone(), revision);
@@ -224,7 +225,7 @@ impl Follower {
         }
     }
 
-    /// Reads some of a workspace, and answers how far.
+    /// Reads a part of a workspace; returns how far.
     async fn read_some(
         &mut self,
         workspace: &WorkspaceName,
@@ -246,7 +247,7 @@ impl Follower {
             taken?;
             read = batch.revision;
         }
-        // Nothing more is kept: the following commits are read next time.
+        // Nothing more is stored: the following commits are read next time.
         Ok(if happened.batches.is_empty() { last } else { read })
     }
 
@@ -282,14 +283,14 @@ impl Follower {
     }
 
     fn remember(&mut self, name: (WorkspaceName, LifecycleId), lifecycle: Lifecycle) {
-        // Whichever goes is looked up again if it is needed.
+        // A dropped lifecycle is looked up again if it is needed.
         while self.lifecycles.len() >= LIFECYCLES_MAX {
             self.lifecycles.pop_first();
         }
         self.lifecycles.insert(name, lifecycle);
     }
 
-    /// A life as it was before an event, from the log.
+    /// A lifecycle before an event, from the log.
     async fn recall(
         &self,
         seen: &Seen<'_>,
@@ -333,7 +334,7 @@ impl Follower {
         })
     }
 
-    /// Where a hand-off that begins belongs, if it is one of a task.
+    /// The parent of a hand-off that starts, if it is about a task.
     async fn context_of_task(&mut self, seen: &Seen<'_>) -> Result<Option<SpanContext>, Error> {
         let Some(task) = task_of(seen.event()) else { return Ok(None) };
         let name = (seen.workspace.clone(), LifecycleId::Task(task.clone()));
@@ -350,7 +351,7 @@ impl Follower {
         before: Revision,
     ) -> Result<Option<SpanContext>, Error> {
         let (subject, lifecycle_id) = (format!("tasks/{task}"), LifecycleId::Task(task.clone()));
-        // A task is no hand-off, so that this goes one step deep and no deeper.
+        // A task is not a hand-off, so that the recursion is one level deep.
         let recalling = Box::pin(self.recall_before(workspace, &subject, &lifecycle_id, before));
         match recalling.await? {
             Lifecycle::Task(lifecycle) => Ok(lifecycle.inside(workspace, task)),
@@ -393,7 +394,7 @@ impl Follower {
         }
     }
 
-    /// Sends what is pending until it is taken or refused for good; false if it is time to go.
+    /// Sends pending spans until they are accepted or rejected for good; false if it must stop.
     async fn deliver(&mut self) -> bool {
         let mut patience = self.otel.retry_first;
         while !self.pending.is_empty() {
@@ -423,7 +424,7 @@ impl Follower {
                     if is_last {
                         return false;
                     }
-                    // At shutdown it tries once more.
+                    // At shutdown it makes one more attempt.
                     let _ = self.wait(pause).await;
                     continue;
                 }
@@ -435,7 +436,7 @@ impl Follower {
         true
     }
 
-    /// Everything that was read is delivered, or never will be.
+    /// Everything that was read is delivered, or was rejected for good.
     fn all_delivered(&mut self) {
         self.pending_since = None;
         for (workspace, read) in &self.read {
@@ -453,7 +454,8 @@ impl Follower {
     }
 
     async fn try_to_write(&mut self, store: &ProgressStore) -> Result<(), Error> {
-        // Also for what is behind: nothing else knows of it after a restart.
+        // Also for workspaces that are behind: their positions are known nowhere else after a
+        // restart.
         let progress = |workspace: &WorkspaceName| Progress {
             delivered: self.delivered.get(workspace).copied().unwrap_or_default(),
             seen: self.seen.get(workspace).copied().unwrap_or_default(),

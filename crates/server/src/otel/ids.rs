@@ -1,17 +1,17 @@
-//! Ids of traces and spans, which follow from names.
+//! Ids of traces and spans, derived from names.
 
 use std::fmt;
 
 use baton_core::{Traceparent, WorkspaceName};
 use sha2::{Digest, Sha256};
 
-/// A number of this many bytes, in hexadecimal digits.
+/// A number of this many bytes, as hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Id<const BYTES: usize>([u8; BYTES]);
 
-/// The trace.
+/// A trace id.
 pub(super) type TraceId = Id<16>;
-/// The span.
+/// A span id.
 pub(super) type SpanId = Id<8>;
 
 impl<const BYTES: usize> fmt::Display for Id<BYTES> {
@@ -27,17 +27,17 @@ impl<const BYTES: usize> fmt::Debug for Id<BYTES> {
 }
 
 impl<const BYTES: usize> Id<BYTES> {
-    /// What follows from a purpose, a workspace, and names in it.
+    /// The hash of a purpose, a workspace, and names in it.
     fn of(purpose: &str, workspace: &WorkspaceName, names: &[&str]) -> Self {
         let mut hash = Sha256::new();
         for part in [purpose, workspace.as_str()].iter().chain(names) {
-            // Each with its length, so that no two lists of names run together.
+            // Each with its length, so that different lists of names have different inputs.
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part.as_bytes());
         }
         let mut bytes = [0; BYTES];
         bytes.copy_from_slice(&hash.finalize()[..BYTES]);
-        // All zeros are no id.
+        // All zeros are not a valid id.
         bytes[BYTES - 1] |= u8::from(bytes == [0; BYTES]);
         Self(bytes)
     }
@@ -52,17 +52,17 @@ impl<const BYTES: usize> Id<BYTES> {
     }
 }
 
-/// The span of these names.
+/// The span id of these names.
 pub(super) fn span(workspace: &WorkspaceName, names: &[&str]) -> SpanId {
     Id::of("span", workspace, names)
 }
 
-/// Where a span belongs.
+/// The parent of a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SpanContext {
-    /// To which trace.
+    /// The trace.
     pub(super) trace: TraceId,
-    /// Below which span.
+    /// The parent span.
     pub(super) parent: Option<SpanId>,
     /// Whether the trace is sampled. If not, its spans would have no parent.
     pub(super) is_sampled: bool,

@@ -52,11 +52,11 @@ use crate::shared::{Shared, Signal};
 pub(crate) use endpoint::Endpoint;
 use follower::Follower;
 
-/// Where spans are sent, and how.
+/// The export of spans.
 #[derive(Clone, Debug)]
 pub struct Otel {
     endpoint: Arc<Endpoint>,
-    /// Spans in one request. More are sent in several.
+    /// The maximum number of spans in one request.
     pub batch_spans_max: usize,
     /// How long a span waits for others to be sent with it.
     pub batch_delay: Duration,
@@ -64,15 +64,15 @@ pub struct Otel {
     pub look_every: Duration,
     /// How long one request may take.
     pub deadline: Duration,
-    /// How long is waited before the first repetition, and twice as long before each that follows.
+    /// The delay before the first retry; it doubles with each further one.
     pub retry_first: Duration,
-    /// The longest of these waits.
+    /// The maximum delay.
     pub retry_max: Duration,
-    /// How often is written down how far all was delivered.
+    /// How often the delivered positions are stored.
     pub keep_every: Duration,
 }
 
-/// Why spans cannot be sent anywhere.
+/// Why spans cannot be exported.
 #[derive(Debug, Error)]
 pub enum OtelError {
     /// The address of the collector is invalid.
@@ -95,8 +95,8 @@ pub enum OtelError {
 }
 
 impl Otel {
-    /// To a collector at this address, such as `http://127.0.0.1:4318`, with these headers as
-    /// `name=value,name=value`.
+    /// An export to a collector at this address, such as `http://127.0.0.1:4318`, with these
+    /// headers as `name=value,name=value`.
     pub fn new(endpoint: &str, headers: Option<&str>) -> Result<Self, OtelError> {
         let endpoint = Endpoint::parse(endpoint, headers, || Trust::of(None))?;
         Ok(Self {
@@ -112,7 +112,7 @@ impl Otel {
     }
 }
 
-/// Sends spans for as long as it is not asked to end.
+/// Exports spans until it is asked to stop.
 pub(crate) struct Exporter {
     stop: Arc<Signal>,
     thread: Option<JoinHandle<()>>,
@@ -123,7 +123,7 @@ impl Exporter {
     pub(crate) fn begin(shared: &Arc<Shared>) -> Self {
         let stop = Arc::new(Signal::default());
         let thread = shared.settings.otel.clone().and_then(|otel| {
-            // Before anybody is served, so that it is known what was there before.
+            // Before any request is served, so that the positions at the start are known.
             let follower = Follower::new(Arc::clone(shared), otel, Arc::clone(&stop));
             let work = move || {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -137,11 +137,11 @@ impl Exporter {
         Self { stop, thread }
     }
 
-    /// Sends what there is, once, and ends. The engine must not be closed before.
+    /// Sends pending spans once, and stops. The engine must not be closed before.
     pub(crate) async fn end(self) {
         self.stop.raise();
         if let Some(thread) = self.thread {
-            // A panic in it has nothing to do with anybody else.
+            // A panic in it does not affect anything else.
             let _ = tokio::task::spawn_blocking(move || thread.join()).await;
         }
     }

@@ -1,4 +1,4 @@
-//! Spans as OTLP writes them in JSON: ids as hexadecimal digits, times and whole numbers as texts.
+//! Spans as OTLP in JSON: ids as hexadecimal digits, times and integers as strings.
 
 use baton_core::Timestamp;
 use serde_json::{Value as Tree, json};
@@ -33,7 +33,7 @@ fn nanoseconds(time: Timestamp) -> String {
 }
 
 fn written(span: &Span) -> Tree {
-    // As the specification of OTLP numbers them.
+    // The numbers of the OTLP specification.
     let kind = match span.kind {
         Kind::Internal => 1,
         Kind::Client => 3,

@@ -20,29 +20,29 @@ use serde::{Deserialize, Serialize};
 const KEYS: &str = "otel/";
 const SINCE: &str = "otel/since";
 const AT: &str = "otel/at/";
-/// Who writes it.
+/// The author of its entries.
 const AGENT: &str = "otel";
-/// How many are written with one commit.
+/// The maximum number of entries in one commit.
 const TOGETHER_MAX: usize = 500;
 
-/// How far one workspace has come.
+/// The position of one workspace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Progress {
-    /// What happened up to here is delivered.
+    /// Everything up to this revision is delivered.
     pub(super) delivered: Revision,
-    /// And up to here something is known to have happened.
+    /// The newest revision that was seen.
     pub(super) seen: Revision,
 }
 
-/// What was kept.
+/// The stored positions.
 #[derive(Default)]
 pub(super) struct Kept {
-    /// Nothing that ended before is sent; none if nothing ever was.
+    /// Nothing that ended before is sent; none if nothing was ever exported.
     pub(super) since: Option<Timestamp>,
     pub(super) progress: BTreeMap<WorkspaceName, Progress>,
 }
 
-/// Where it is kept.
+/// The store of positions.
 pub(super) struct ProgressStore {
     workspace: Workspace,
 }
@@ -52,7 +52,7 @@ impl ProgressStore {
         Ok(Self { workspace: baton.workspace(CLOSED)?.as_agent(AGENT)? })
     }
 
-    /// Reads all of it. What cannot be read counts as not there: it is sent again.
+    /// Reads all positions. An invalid one counts as missing: its spans are sent again.
     pub(super) async fn read(&self) -> Result<Kept, Error> {
         let mut kept = Kept::default();
         let mut cursor = None;
@@ -76,13 +76,13 @@ impl ProgressStore {
         }
     }
 
-    /// Writes down from when on anything is sent.
+    /// Stores when spans were first exported.
     pub(super) async fn begin(&self, since: Timestamp) -> Result<(), Error> {
         self.workspace.state("shared").set(SINCE, since).await?;
         Ok(())
     }
 
-    /// Writes down how far some workspaces have come.
+    /// Stores the positions of some workspaces.
     pub(super) async fn write(&self, all: &[(WorkspaceName, Progress)]) -> Result<(), Error> {
         for some in all.chunks(TOGETHER_MAX) {
             let mut together = self.workspace.transaction();

@@ -5,13 +5,13 @@ use serde_json::Value as Tree;
 
 use super::ids::{SpanContext, SpanId};
 
-/// Longest `code` of an error that counts as the name of a kind.
+/// The maximum length of an error `code` that is used as an error type.
 const CODE_CHARS_MAX: usize = 64;
 
 /// Whether the work is done here or requested from another agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Here.
+    /// Done here.
     Internal,
     /// Requested from another agent.
     Client,
@@ -38,7 +38,7 @@ impl From<u64> for Value {
     }
 }
 
-/// Something that took its time.
+/// A span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) id: SpanId,
@@ -50,14 +50,14 @@ pub(super) struct Span {
     pub(super) attributes: Vec<(&'static str, Value)>,
     /// Events during the span.
     pub(super) moments: Vec<(Timestamp, &'static str)>,
-    /// Traces and spans of elsewhere that belong to it.
+    /// Links to other traces and spans.
     pub(super) links: Vec<SpanContext>,
-    /// Of which kind the error is that it ended with.
+    /// The type of the error that it ended with.
     pub(super) error: Option<String>,
 }
 
 impl Span {
-    /// One that has just ended.
+    /// A span that has just ended.
     pub(super) fn new(
         (id, context): (SpanId, SpanContext),
         name: String,
@@ -77,13 +77,13 @@ impl Span {
         }
     }
 
-    /// With one more attribute.
+    /// Adds an attribute.
     pub(super) fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
         self.attributes.push((name, value.into()));
         self
     }
 
-    /// With one more attribute, if there is something to say.
+    /// Adds an attribute, if it has a value.
     pub(super) fn maybe(self, name: &'static str, value: Option<impl Into<Value>>) -> Self {
         match value {
             Some(value) => self.with(name, value),
@@ -91,7 +91,7 @@ impl Span {
         }
     }
 
-    /// How it ended, where that was written down, and in which workspace.
+    /// Adds how it ended, its revision and its workspace.
     pub(super) fn ending(
         self,
         outcome: &str,
@@ -103,14 +103,14 @@ impl Span {
             .with("baton.revision", revision.0)
     }
 
-    /// It was done by an agent.
+    /// Adds the agent.
     pub(super) fn by(self, agent: &str) -> Self {
         self.with("gen_ai.operation.name", "invoke_agent")
             .with("gen_ai.agent.id", agent)
             .with("gen_ai.agent.name", agent)
     }
 
-    /// It has failed, if it has.
+    /// Sets the error type, if it failed.
     pub(super) fn failing(mut self, error: Option<String>) -> Self {
         self.error = error;
         self
@@ -154,7 +154,7 @@ impl Usage {
         }
     }
 
-    /// Says so.
+    /// Adds the attributes.
     pub(super) fn apply_to(&self, span: Span) -> Span {
         span.maybe("gen_ai.usage.input_tokens", self.input_tokens)
             .maybe("gen_ai.usage.output_tokens", self.output_tokens)

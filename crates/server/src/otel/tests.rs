@@ -16,7 +16,7 @@ fn workspace() -> WorkspaceName {
     WorkspaceName::parse("w").unwrap()
 }
 
-/// The spans of a story, in the order in which they ended.
+/// The spans of a scenario, in the order in which they ended.
 fn spans(steps: &[Step<'_>]) -> Vec<Span> {
     let (mut space, mut spans) = (Space::default(), Vec::new());
     let mut lifecycles: BTreeMap<LifecycleId, Lifecycle> = BTreeMap::new();
@@ -41,7 +41,7 @@ fn spans(steps: &[Step<'_>]) -> Vec<Span> {
             }
         }
     };
-    // The last returned ids, by the word that represents them in a step.
+    // The last returned ids, by their placeholder in a step.
     let mut last: BTreeMap<&str, String> = BTreeMap::new();
     for (time, agent, text) in steps {
         let now = Timestamp(1_700_000_000_000 + time);
@@ -88,7 +88,7 @@ fn attribute<'a>(span: &'a Span, name: &str) -> Option<&'a str> {
     }
 }
 
-/// A span in one line: name, from when to when, how it ended, and the name of its parent.
+/// A span in one line: name, start and end, outcome, and the name of its parent.
 fn rendered(all: &[Span], span: &Span) -> String {
     let from = |time: Timestamp| time.0 - 1_700_000_000_000;
     let parent = all.iter().find(|other| Some(other.id) == span.context.parent);

@@ -7,10 +7,10 @@
 //!
 //! | quota | of a token | of a workspace | when it is reached |
 //! |---|---|---|---|
-//! | operations a second | yes | yes | `quota.operations`, with the time to wait |
-//! | bytes written a second | yes | yes | `quota.bytes`, with the time to wait |
-//! | watches at a time | yes | yes | `quota.watches` |
-//! | connections at a time | yes | | `quota.connections` |
+//! | operations per second | yes | yes | `quota.operations`, with the time to wait |
+//! | bytes written per second | yes | yes | `quota.bytes`, with the time to wait |
+//! | concurrent watches | yes | yes | `quota.watches` |
+//! | concurrent connections | yes | | `quota.connections` |
 //! | entries, bytes stored | | yes | the engine's: [`baton::Extents`] |
 //!
 //! 1. Without limits there is no overhead: there is no meter then.
@@ -84,16 +84,16 @@ impl Quota {
 /// The quotas of a server.
 #[derive(Clone, Debug, Default)]
 pub struct Quotas {
-    /// Of every workspace that is not named.
+    /// For every workspace that is not named.
     pub workspace: Quota,
-    /// Of these.
+    /// For these workspaces.
     pub workspaces: HashMap<WorkspaceName, Quota>,
-    /// Of every token, where it does not say otherwise itself.
+    /// For every token without its own quota.
     pub token: Quota,
 }
 
 baton_core::refusals! {
-    /// A quota is reached. Its serialization is its facts.
+    /// A quota is reached. Serializes as its facts.
     #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
     #[serde(tag = "limit", rename_all = "snake_case")]
     pub(crate) enum OverQuota {
@@ -176,9 +176,9 @@ baton_core::refusals! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Owner {
-    /// Of the caller's token.
+    /// The token of the caller.
     Token,
-    /// Of where it happens.
+    /// The workspace.
     Workspace,
 }
 
@@ -191,12 +191,12 @@ impl fmt::Display for Owner {
     }
 }
 
-/// What something takes.
+/// A cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cost {
-    /// How many operations it is.
+    /// The number of operations.
     pub(crate) operations: u64,
-    /// How much it writes.
+    /// The number of written bytes.
     pub(crate) bytes: u64,
 }
 
@@ -207,7 +207,7 @@ impl Cost {
             Call::Transaction(Mutation::Transaction { commands, .. }) => {
                 commands.len().max(1) as u64
             }
-            // To end a watch must always be possible.
+            // Ending a watch must always be possible.
             Call::Unwatch { .. } => 0,
             Call::Transaction(_)
             | Call::Command(_)
@@ -219,7 +219,7 @@ impl Cost {
         Self { operations, bytes }
     }
 
-    /// One operation whose bytes are counted as they come.
+    /// One operation whose bytes are counted as they arrive.
     pub(crate) const ONE: Self = Self { operations: 1, bytes: 0 };
 }
 
@@ -311,7 +311,7 @@ impl Meter {
     }
 }
 
-/// A connection or a watch that is counted, until this is dropped.
+/// A counted connection or watch, until this is dropped.
 #[derive(Debug)]
 pub(crate) struct QuotaGuard {
     meter: Arc<Meter>,
@@ -326,12 +326,12 @@ enum Counted {
 }
 
 impl QuotaGuard {
-    /// Whether it is one of this meter.
+    /// Whether it belongs to this meter.
     pub(crate) fn is_of(&self, meter: &Arc<Meter>) -> bool {
         Arc::ptr_eq(&self.meter, meter)
     }
 
-    /// A place among the connections of a token.
+    /// A slot among the connections of a token.
     pub(crate) fn of_connection(meter: &Arc<Meter>) -> Result<Option<Self>, OverQuota> {
         meter.enter(Counted::Connection)
     }
@@ -354,14 +354,14 @@ impl Drop for QuotaGuard {
     }
 }
 
-/// Lets all of them pay, or none.
+/// Charges all of them, or none.
 pub(crate) fn charge(meters: &[Option<Arc<Meter>>], cost: Cost) -> Result<(), OverQuota> {
     meters.iter().flatten().try_for_each(|meter| meter.check(cost))?;
     pay(meters, cost);
     Ok(())
 }
 
-/// Lets all of them pay, even if they have nothing left: it has happened.
+/// Charges all of them, even if they have no budget left: it has happened already.
 pub(crate) fn pay(meters: &[Option<Arc<Meter>>], cost: Cost) {
     meters.iter().flatten().for_each(|meter| meter.pay(cost));
 }

@@ -56,7 +56,7 @@ proptest! {
                 last = amount;
             }
         }
-        // A full bucket to begin with, and the last may have gone into debt; a unit for rounding.
+        // It starts full, and the last request may have gone into debt; one unit for rounding.
         let flown = u128::from(rate) * u128::from(now) / u128::from(SECOND_NS);
         prop_assert!(u128::from(given) <= flown + u128::from(rate + last + 1));
     }

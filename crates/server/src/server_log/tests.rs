@@ -1,4 +1,4 @@
-//! Lines as they are written, and when they are not.
+//! The format of lines, and which are written.
 
 use std::sync::mpsc::{Sender, channel};
 

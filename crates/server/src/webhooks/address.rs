@@ -1,17 +1,17 @@
-//! Which addresses are called.
+//! The addresses that may be called.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// A web address, taken apart. The rules have checked that it is one.
+/// A parsed web address. The rules have validated it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Address<'a> {
-    /// Whether TLS is spoken there.
+    /// Whether it uses TLS.
     pub(super) is_secure: bool,
-    /// Name or number of the host, without brackets.
+    /// Name or address of the host, without brackets.
     pub(super) host: &'a str,
-    /// Where it listens.
+    /// The port.
     pub(super) port: u16,
-    /// Host and port as they were written.
+    /// Host and port as written.
     pub(super) authority: &'a str,
     /// The path and query.
     pub(super) path: String,
@@ -71,7 +71,7 @@ fn is_public_6(address: Ipv6Addr) -> bool {
         return is_public_4(mapped);
     }
     match segments {
-        // Ways to an address of the fourth version, which is what counts.
+        // Forms that embed an IPv4 address, which is what counts.
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => embedded(high, low),
         [0x2001, 0xdb8, ..] | [0, 0, 0, 0, 0, 0, _, _] => false,
         [first, ..] => {

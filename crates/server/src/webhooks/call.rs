@@ -17,7 +17,7 @@ use super::Webhooks;
 use super::address::{Address, is_public};
 use super::signature::signature;
 
-/// What went wrong, and whether trying again can help.
+/// An error, and whether a retry may help.
 struct CallError {
     detail: String,
     again: bool,
@@ -27,7 +27,7 @@ fn call_error(detail: impl Into<String>, again: bool) -> CallError {
     CallError { detail: detail.into(), again }
 }
 
-/// Makes one call, within the time that it may take, shaking hands and all.
+/// Makes one call, within its time limit, including handshakes.
 pub(super) async fn call(
     workspace: &WorkspaceName,
     webhook_call: WebhookCall,
@@ -91,7 +91,7 @@ async fn connected(address: &Address<'_>, webhooks: &Webhooks) -> Result<Stream,
     if !address.is_secure {
         return Ok(Stream::from(socket));
     }
-    // Worth another try whatever it is: certificates are renewed.
+    // A retry may always help: certificates are renewed.
     let distrusted = |error: &TlsError| call_error(format!("{}: {error}", error.code()), true);
     let trust = webhooks.trust.as_ref().map_err(distrusted)?;
     trust.connect(address.host, socket).await.map_err(|error| distrusted(&error))
@@ -105,7 +105,7 @@ async fn allowed(address: &Address<'_>, webhooks: &Webhooks) -> Result<Vec<Socke
     if found.is_empty() {
         return Err(unknown("the host has no address".to_owned()));
     }
-    // One private address is enough: which one would be called is left to chance otherwise.
+    // One private address is enough to refuse: otherwise it would be arbitrary which one is called.
     match found.iter().find(|there| !webhooks.private && !is_public(there.ip())) {
         Some(private) => {
             let detail = format!("{} is not a public address", private.ip());

@@ -45,7 +45,7 @@ const WORKSPACES_MAX: usize = 32;
 /// How webhooks are called.
 #[derive(Clone, Debug)]
 pub struct Webhooks {
-    /// Whether addresses may be called that are private, loopback or otherwise not public.
+    /// Whether private, loopback and other non-public addresses may be called.
     private: bool,
     /// The trusted authorities for TLS.
     trust: Result<Trust, TlsError>,
@@ -56,7 +56,8 @@ impl Webhooks {
     /// are verified against a PEM file if one is named, else against the system trust store.
     pub fn new(private: bool, ca_file: Option<&Path>) -> Result<Self, TlsError> {
         let trust = match Trust::of(ca_file) {
-            // Without TLS calls no authority is needed. Otherwise each call reports the error.
+            // Without TLS calls no certificate authorities are needed. Otherwise each call reports
+            // the error.
             Err(error @ TlsError::NoRoots { .. }) => Err(error),
             read => Ok(read?),
         };
@@ -80,7 +81,7 @@ pub(crate) async fn run(baton: Baton, webhooks: Webhooks) {
         tokio::select! {
             () = look => {}
             Some(done) = working.join_next() => {
-                // A panic in one of them has nothing to do with the others.
+                // A panic in one of them does not affect the others.
                 if let Ok(workspace) = done {
                     busy.remove(&workspace);
                 }

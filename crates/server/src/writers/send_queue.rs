@@ -21,7 +21,7 @@ use crate::ws::pushes::Pushes;
 
 /// How much is sent at a time.
 const SEND_BYTES: usize = 64 << 10;
-/// Most output that is left to writers.
+/// The maximum size of output that is left to writers.
 const QUEUED_BYTES_MAX: usize = 64 << 10;
 
 /// The output of one connection, and the socket that it goes to.
@@ -44,7 +44,7 @@ struct Encoder {
     pushes: Pushes,
 }
 
-/// Who may touch the queue.
+/// Where the queue is.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum QueueState {
     #[default]
@@ -68,7 +68,7 @@ struct Pending {
     owner: Option<Waker>,
     /// The owner waits until it is idle.
     is_awaited: bool,
-    /// How long a group has taken, if that was long, and how much has waited for it.
+    /// The duration of a slow group, and how many requests waited for it.
     slow: Option<(Duration, usize)>,
 }
 
@@ -99,7 +99,7 @@ impl Wake for PushWaker {
     }
 }
 
-/// Whether output was taken into a queue.
+/// Whether output was added to a queue.
 pub(crate) enum Enqueued {
     /// It will be sent.
     Accepted,
@@ -140,7 +140,7 @@ impl SendQueue {
         })
     }
 
-    /// Answers are written in this format from now on.
+    /// Sets the format of answers.
     pub(crate) fn set_format(&self, format: Format) {
         locked(&self.encoder).outbox.format = format;
     }
@@ -235,12 +235,12 @@ impl SendQueue {
         self.schedule(pending, 0);
     }
 
-    /// Asks something about its watches, or ends one.
+    /// Runs a function on its watches, for example to end one.
     pub(crate) fn watches<T>(&self, ask: impl FnOnce(&mut Pushes) -> T) -> T {
         ask(&mut locked(&self.encoder).pushes)
     }
 
-    /// How many watches there are; the owner is woken when it has been flushed again.
+    /// The number of watches; the owner is woken when it has been flushed again.
     pub(crate) fn watches_left(&self, owner: &Waker) -> usize {
         // First, so that a thread that flushes it in the meantime wakes the owner.
         let mut pending = locked(&self.pending);
@@ -294,7 +294,7 @@ impl SendQueue {
         }
     }
 
-    /// A group that it waited for has taken long.
+    /// Records a slow group that it waited for.
     pub(super) fn was_slow(&self, took: Duration) {
         locked(&self.pending).slow = Some((took, self.unanswered()));
         self.needs_owner.store(true, Ordering::Relaxed);
@@ -305,7 +305,7 @@ impl SendQueue {
         locked(&self.pending).slow.take()
     }
 
-    /// Sends what can be sent. An assertion that fails on the way ends this connection, and not the
+    /// Sends what can be sent. A failed assertion on the way ends this connection, and not the
     /// thread.
     pub(super) fn flush(self: Arc<Self>) {
         if catch_unwind(AssertUnwindSafe(|| self.drain())).is_err() {
@@ -329,7 +329,7 @@ impl SendQueue {
             in_flight.append(&mut pending.in_flight);
             let has_pushes = std::mem::take(&mut pending.has_pushes);
             if outbox.bytes.is_empty() && in_flight.is_empty() && !has_pushes {
-                // Kept for the next time, as it has grown.
+                // Kept for the next time, because it has grown.
                 pending.in_flight = in_flight;
                 outbox.recycle();
                 return set_state(QueueState::Idle, pending);
@@ -357,7 +357,7 @@ impl SendQueue {
         }
     }
 
-    /// Answers what is durable.
+    /// Answers the requests that are durable.
     fn answer(&self, outbox: &mut Outbox, in_flight: &mut InFlight<u64>) {
         let mut count = 0;
         while outbox.bytes.len() < SEND_BYTES
@@ -369,7 +369,7 @@ impl SendQueue {
         self.unanswered.fetch_sub(count, Ordering::Relaxed);
     }
 
-    /// Encodes events of watches, up to a limit; whether there may be more.
+    /// Encodes events of watches, up to a limit; returns whether there may be more.
     fn push(&self, outbox: &mut Outbox, pushes: &mut Pushes) -> bool {
         let mut context = Context::from_waker(&self.push_waker);
         while outbox.bytes.len() < SEND_BYTES {
@@ -381,7 +381,7 @@ impl SendQueue {
         true
     }
 
-    /// What was submitted later is not durable yet.
+    /// Waits for requests that were submitted later and are not durable yet.
     fn await_durable(self: &Arc<Self>, mut in_flight: InFlight<u64>) {
         let mut pending = locked(&self.pending);
         in_flight.append(&mut pending.in_flight);
@@ -391,7 +391,7 @@ impl SendQueue {
         self.writers.schedule(Arc::clone(self), group);
     }
 
-    /// There is more, and other queues come first.
+    /// Schedules it again after other queues, because there is more.
     fn reschedule(self: &Arc<Self>, outbox: &mut Outbox, mut in_flight: InFlight<u64>) {
         let mut pending = locked(&self.pending);
         append(&mut outbox.bytes, &mut pending.bytes);
@@ -402,7 +402,7 @@ impl SendQueue {
         self.writers.schedule(Arc::clone(self), 0);
     }
 
-    /// The peer takes nothing, or is gone.
+    /// Returns it to its owner, because the peer accepts nothing or is gone.
     fn return_to_owner(
         &self,
         outbox: &mut Outbox,

@@ -49,7 +49,7 @@ impl Fixture {
         (queue, theirs.expect("somebody came").0)
     }
 
-    /// As if there had been many before.
+    /// Makes writers active, as after a tick with many connections.
     fn make_busy(&self) {
         self.shared.writers.was_busy.store(true, Ordering::Relaxed);
     }
@@ -58,7 +58,7 @@ impl Fixture {
         AgentId::parse("ada").expect("it is a good name")
     }
 
-    /// Hands in a set.
+    /// Submits a set.
     fn set(&self, in_flight: &mut InFlight<u64>, id: u64) {
         let (namespace, key) = (NamespaceName::parse("shared"), Key::parse("k"));
         let (namespace, key) = (namespace.expect("so it is called"), key.expect("it is a key"));
@@ -70,7 +70,7 @@ impl Fixture {
     }
 }
 
-/// Queues it, whoever sends it.
+/// Queues it, whichever thread sends it.
 async fn say(queue: &Arc<SendQueue>, bytes: &[u8]) {
     let mut bytes = bytes.to_vec();
     while !matches!(queue.enqueue(&mut bytes, &mut InFlight::default()), Enqueued::Accepted) {
@@ -228,7 +228,8 @@ async fn a_line_to_a_slow_peer_loses_nothing() {
     let said: Vec<u8> = (0..=250_u8).cycle().take(8 << 20).collect();
     let saying = async {
         for (number, part) in said.chunks(20_011).enumerate() {
-            // Some of it goes by the queue, some does not, and some is more than the sockets hold.
+            // Some of it is sent through the queue, some is not, and some exceeds the socket
+            // buffers.
             fixture.shared.writers.was_busy.store(number % 5 != 0, Ordering::Relaxed);
             stream.write_all(part).await.expect("the peer is there");
             stream.flush().await.expect("the peer is there");

@@ -64,7 +64,7 @@ thread_local! {
 
 /// Why a connection ends.
 enum End {
-    /// The peer is gone, or takes nothing.
+    /// The peer is gone, or accepts nothing.
     Gone,
     /// With a close frame.
     Close(u16, &'static str),
@@ -76,7 +76,7 @@ impl From<ProtocolError> for End {
     }
 }
 
-/// Why taking in had to stop.
+/// Why intake had to stop.
 enum Stop {
     /// This request must be submitted again after a wait.
     RetryRequest {
@@ -88,9 +88,9 @@ enum Stop {
     },
     /// This query must be submitted again after a wait.
     RetryQuery { caller: Caller, query: Query, id: u64, after: RetryAfter },
-    /// A watch begins.
+    /// A watch starts.
     Watch { caller: Caller, wanted: Wanted, id: u64 },
-    /// There is as much unanswered as may be.
+    /// The maximum number of unanswered requests is reached.
     Full,
     /// The workspace has used its budget: other workspaces are served first.
     Spent(WorkspaceName),
@@ -110,7 +110,7 @@ enum Woken {
 struct Connection {
     shared: Arc<Shared>,
     stream: Stream,
-    /// By which others answer for it. None behind TLS.
+    /// The send queue, through which writers answer. None with TLS.
     queue: Option<Arc<SendQueue>>,
     decoder: Decoder,
     receiving: InboundBytes,
@@ -118,27 +118,27 @@ struct Connection {
     inbox: Vec<u8>,
     outbox: Outbox,
     in_flight: InFlight<u64>,
-    /// What watches bring, if there is no queue to put it into.
+    /// The watches, if there is no queue.
     pushes: Pushes,
     jobs: Jobs,
-    /// The last names that were used: nearly always the next ones too.
+    /// The last used names, which are usually the next ones too.
     workspace: Option<WorkspaceName>,
     agent: AgentId,
     /// The agent of requests that name none.
     anonymous: AgentId,
-    /// What the peer may.
+    /// The permissions of the peer.
     authority: Authority,
     /// Since when a message is incomplete.
     unfinished_since: Option<Instant>,
     /// Events were pushed last: the socket is read before more are pushed.
     has_pushed: bool,
-    /// What it takes of the share of the workspace.
+    /// Its budget in the current round of the workspace.
     budget: Budget,
     /// It has waited for its turn.
     has_waited: bool,
-    /// Its share of this turn is used up, and there may be more to do.
+    /// Its budget is used up, and there may be more to do.
     has_more: bool,
-    /// How often in a row time has passed without a sign of life.
+    /// How many timers in a row have fired without a sign of life.
     silent: u32,
     alarm: Pin<Box<Sleep>>,
 }
@@ -180,15 +180,15 @@ pub(super) async fn serve(
         shared: Arc::clone(&shared),
         stream,
     };
-    // It is a part of the buffer into which the handshake was read, and would keep all of it.
+    // It is a part of the buffer of the handshake, and would keep all of it in memory.
     drop(received);
     if let End::Close(code, reason) = connection.run().await {
-        // In a box, since it would make every idle connection larger otherwise.
+        // Boxed, since it would make every idle connection larger otherwise.
         Box::pin(connection.close(code, reason)).await;
     }
 }
 
-/// A connection among those that are counted, for as long as this is kept.
+/// Counts a connection for as long as this exists.
 struct WebSocketCount(Arc<Shared>);
 
 impl WebSocketCount {
@@ -228,7 +228,7 @@ impl Connection {
                 Woken::Pushed => self.flush().await.err(),
                 Woken::Done(id, outcome) => {
                     self.outbox.answer(id, &outcome);
-                    // There may be requests that waited for room.
+                    // There may be requests that waited for capacity.
                     self.after_receiving(None).await.err()
                 }
                 Woken::Time => self.check_liveness().await.err(),
@@ -276,10 +276,10 @@ impl Connection {
         self.alarm.as_mut().poll(context).map(|()| Woken::Time)
     }
 
-    /// Receives what has arrived and takes it in.
+    /// Receives and processes what has arrived.
     fn poll_received(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Stop>, End>> {
         if self.is_full() {
-            // It is woken by the end of a question, or by the queue.
+            // It is woken by the end of a query, or by the queue.
             let is_out = self.queue.as_ref().is_some_and(|queue| queue.wait_idle(context.waker()));
             if is_out || self.is_full() {
                 return Poll::Pending;
@@ -297,7 +297,7 @@ impl Connection {
         })
     }
 
-    /// Puts events into the outbox, up to a share of them; whether there were any.
+    /// Puts events into the outbox, up to a limit; returns whether there were any.
     fn collect_pushes(&mut self, context: &mut Context<'_>) -> bool {
         let bytes_max = self.shared.settings.unsent_bytes_max;
         let mut count = 0;
@@ -340,13 +340,13 @@ impl Connection {
         if used == 0 {
             self.inbox = inbox;
         } else if used < inbox.len() {
-            // In a buffer of the right size: the previous one may have held a large message.
+            // In a buffer of the right size: the previous one may have had a large message.
             self.inbox = inbox[used..].to_vec();
         }
         self.count_unless(stop)
     }
 
-    /// What had to wait stays counted: it is in memory still, though no longer in the inbox.
+    /// A deferred request stays counted: it is still in memory, though no longer in the inbox.
     fn count_unless(&mut self, stop: Option<Stop>) -> Result<Option<Stop>, End> {
         if stop.is_none() {
             self.count_received()?;
@@ -354,7 +354,7 @@ impl Connection {
         Ok(stop)
     }
 
-    /// Takes in messages until there are no complete ones or something has to happen first; returns
+    /// Processes messages until there are no complete ones or something must happen first; returns
     /// how many bytes were used.
     fn take_in(&mut self, bytes: &mut [u8]) -> Result<(usize, Option<Stop>), End> {
         let mut used = 0;
@@ -414,7 +414,7 @@ impl Connection {
     async fn after_receiving(&mut self, mut stop: Option<Stop>) -> Result<(), End> {
         loop {
             if let Some(reason) = stop.take() {
-                // Earlier requests do not wait for what this one waits for.
+                // Earlier requests must not wait for what this one waits for.
                 self.drain().await?;
                 stop = self.resolve(reason).await;
             } else if self.inbox.is_empty() || self.is_full() {
@@ -432,7 +432,7 @@ impl Connection {
         self.flush().await
     }
 
-    /// A message of which a part has come must be there before long.
+    /// The rest of a partially received message must arrive in time.
     fn watch_message_deadline(&mut self) {
         let waits_for_peer =
             (!self.inbox.is_empty() && !self.is_full()) || self.decoder.has_begun();
@@ -448,7 +448,7 @@ impl Connection {
         }
     }
 
-    /// Does what had to happen first; it may have to happen again.
+    /// Does what must happen first; it may have to be repeated.
     async fn resolve(&mut self, stop: Stop) -> Option<Stop> {
         let baton = self.shared.baton.clone();
         let (id, outcome) = match stop {
@@ -504,7 +504,7 @@ impl Connection {
         let has_snapshot = wanted.snapshot;
         let watch = self.shared.baton.watch(caller, wanted).await;
         let watch = watch.map_err(|error| Problem::from(&error))?;
-        // A snapshot precedes its events: they begin after it.
+        // A snapshot precedes its events, which start after it.
         let (present, from) = match (has_snapshot, watch.resume_from()) {
             (true, at) => (at, at.next()),
             (false, from) => (watch.begun_at(), from),

@@ -5,7 +5,7 @@ use baton_core::wire::Fault;
 use super::framing::{Opcode, write_with};
 use super::messagepack;
 
-/// How documents are written in frames.
+/// The encoding of documents in frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     /// As text.
@@ -15,7 +15,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// The first that is offered and known, and its name if one was offered at all.
+    /// The first known format that was offered, and its name if any was offered.
     pub(crate) fn choose(offered: &[&str]) -> Option<(Self, Option<&'static str>)> {
         let known = |name: &&str| match name.trim() {
             "baton.v1.json" => Some((Self::Json, Some("baton.v1.json"))),
@@ -25,7 +25,7 @@ impl Format {
         if offered.is_empty() { Some((Self::Json, None)) } else { offered.iter().find_map(known) }
     }
 
-    /// The JSON in a message of text, if that is this format.
+    /// The JSON of a text message, if that is this format.
     pub(crate) fn read_text(self, text: &str) -> Result<&str, Fault> {
         match self {
             Self::Json => Ok(text),
@@ -36,7 +36,7 @@ impl Format {
         }
     }
 
-    /// The JSON in a message of bytes, if that is this format.
+    /// The JSON of a binary message, if that is this format.
     pub(crate) fn read_bytes(self, bytes: &[u8]) -> Result<String, Fault> {
         match self {
             Self::MessagePack => {
@@ -51,7 +51,7 @@ impl Format {
         }
     }
 
-    /// Appends a document, which is written as JSON, as a frame.
+    /// Appends a document, given as JSON, as a frame.
     pub(crate) fn write(self, out: &mut Vec<u8>, document: impl FnOnce(&mut Vec<u8>)) {
         match self {
             Self::Json => write_with(out, Opcode::Text, document),

@@ -18,20 +18,20 @@
 #[cfg(test)]
 mod tests;
 
-/// What a frame is.
+/// The opcode of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opcode {
-    /// More of a message that was begun.
+    /// Continuation of a message.
     Continuation,
-    /// A message of text.
+    /// A text message.
     Text,
-    /// A message of bytes.
+    /// A binary message.
     Binary,
-    /// The end.
+    /// A close.
     Close,
     /// A ping.
     Ping,
-    /// A sign of life.
+    /// A pong.
     Pong,
 }
 
@@ -74,7 +74,7 @@ pub struct ProtocolError {
 }
 
 impl ProtocolError {
-    /// The peer did not keep to the protocol.
+    /// The peer violated the protocol.
     pub const fn protocol(reason: &'static str) -> Self {
         Self { code: 1002, reason }
     }
@@ -138,7 +138,7 @@ fn head(bytes: &[u8], bytes_max: usize) -> Result<Option<Head>, ProtocolError> {
     Ok(Some(Head { is_last, opcode, mask: *mask, start: at + 4, bytes: length }))
 }
 
-/// Takes the mask off, eight bytes at a time.
+/// Removes the mask, eight bytes at a time.
 fn unmask(payload: &mut [u8], mask: [u8; 4]) {
     if mask == [0; 4] {
         return;
@@ -157,19 +157,19 @@ fn unmask(payload: &mut [u8], mask: [u8; 4]) {
 /// A complete message.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Message<'a> {
-    /// A message of text.
+    /// A text message.
     Text(&'a str),
-    /// A message of bytes.
+    /// A binary message.
     Binary(&'a [u8]),
     /// A ping with this payload.
     Ping(&'a [u8]),
-    /// A sign of life.
+    /// A pong.
     Pong,
-    /// The end, with its code if there was one.
+    /// A close, with its code if there was one.
     Close(Option<u16>),
 }
 
-/// Puts messages together.
+/// Assembles messages.
 #[derive(Debug)]
 pub struct Decoder {
     bytes_max: usize,
@@ -188,7 +188,7 @@ impl Decoder {
         self.begun.is_some()
     }
 
-    /// Bytes of a message that was begun.
+    /// Bytes of an incomplete message.
     pub fn begun_bytes(&self) -> usize {
         self.begun.as_ref().map_or(0, |(_, bytes)| bytes.len())
     }
@@ -199,7 +199,7 @@ impl Decoder {
         &'a mut self,
         bytes: &'a mut [u8],
     ) -> Result<(usize, Option<Message<'a>>), ProtocolError> {
-        // A message that was put together is done with: no connection keeps its bytes while idle.
+        // An assembled message is finished: no idle connection keeps its bytes.
         self.whole = Vec::new();
         let Some(head) = head(bytes, self.bytes_max)? else { return Ok((0, None)) };
         let end = head.start + head.bytes;
@@ -269,7 +269,7 @@ fn close_code(payload: &[u8]) -> Result<Option<u16>, ProtocolError> {
     }
 }
 
-/// Room for the head of a frame of middle size, which most answers are.
+/// Capacity for the head of a frame of medium size, like most answers.
 const ROOM: usize = 4;
 
 /// Appends a server frame, unfragmented and unmasked, whose payload is written in place: one copy
@@ -302,7 +302,7 @@ pub fn write(out: &mut Vec<u8>, opcode: Opcode, payload: &[u8]) {
     write_with(out, opcode, |out| out.extend_from_slice(payload));
 }
 
-/// Appends the frame that ends a connection.
+/// Appends a close frame.
 pub fn write_close(out: &mut Vec<u8>, code: u16, reason: &str) {
     let mut payload = code.to_be_bytes().to_vec();
     payload.extend_from_slice(reason.as_bytes());

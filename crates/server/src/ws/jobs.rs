@@ -1,7 +1,7 @@
-//! Answers of one connection that take their time: questions about the past, and calls that wait.
+//! Slow answers of one connection: queries about the past, and waiting calls.
 //!
-//! The two are counted apart. Questions fill the connection until some are answered. Calls that
-//! wait must not: what they wait for may be the next request of the same connection.
+//! The two are counted separately. Queries fill the connection until some are answered. Waiting
+//! calls must not: what they wait for may be the next request of the same connection.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -14,10 +14,10 @@ use futures_util::stream::FuturesUnordered;
 
 type Job = Pin<Box<dyn Future<Output = Done> + Send>>;
 
-/// The number of a request, and what it is answered with.
+/// The id of a request, and its answer.
 pub(super) type Done = (u64, Result<Answer, Error>);
 
-/// Answers that are on their way. Most connections never have any.
+/// Pending answers. Most connections never have any.
 #[derive(Default)]
 pub(super) struct Jobs {
     questions: Option<Box<FuturesUnordered<Job>>>,
@@ -29,7 +29,7 @@ fn job(id: u64, answer: impl Future<Output = Result<Answer, Error>> + Send + 'st
 }
 
 impl Jobs {
-    /// A question about the past.
+    /// A query about the past.
     pub(super) fn ask(
         &mut self,
         id: u64,
@@ -47,12 +47,12 @@ impl Jobs {
         self.waits.get_or_insert_default().push(job(id, answer));
     }
 
-    /// How many questions there are.
+    /// The number of queries.
     pub(super) fn questions(&self) -> usize {
         self.questions.as_ref().map_or(0, |jobs| jobs.len())
     }
 
-    /// How many calls wait.
+    /// The number of waiting calls.
     pub(super) fn waits(&self) -> usize {
         self.waits.as_ref().map_or(0, |jobs| jobs.len())
     }

@@ -1,10 +1,10 @@
-//! The same documents in MessagePack: translated at the edge, so that there is one reader and one
-//! writer of the vocabulary.
+//! The same documents in MessagePack: translated at the edge, so that there is one parser and one
+//! encoder of the vocabulary.
 //!
 //! | MessagePack            | JSON                                            |
 //! |------------------------|-------------------------------------------------|
 //! | nil, booleans          | `null`, `true`, `false`                         |
-//! | integers, floats       | numbers; an infinity or not-a-number is refused |
+//! | integers, floats       | numbers; infinities and NaN are refused         |
 //! | str                    | strings                                         |
 //! | array                  | lists                                           |
 //! | map with str keys      | objects; other keys are refused                 |
@@ -12,8 +12,8 @@
 //!
 //! Invariants:
 //!
-//! 1. No bytes make it panic, and it nests no deeper than JSON may.
-//! 2. What was translated there and back is the same value.
+//! 1. No bytes make it panic, and it is nested no deeper than JSON may be.
+//! 2. A round trip gives the same value.
 
 use std::io::Write;
 
@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Appends the MessagePack form of a JSON text that we wrote ourselves.
+/// Appends the MessagePack form of a JSON text that was written by the server.
 pub fn from_json(text: &[u8], out: &mut Vec<u8>) {
     let value: Value = serde_json::from_slice(text).expect("what we write is JSON");
     write_value(out, &value);

@@ -28,10 +28,10 @@ pub(crate) mod pushes;
 
 use format::Format;
 
-/// What RFC 6455 appends to the client's key.
+/// The suffix that RFC 6455 appends to the client's key.
 const ACCEPTED: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// Whether one of the words of a header is this one, whatever its case.
+/// Whether one of the words of a header is this one, case-insensitively.
 fn has_token(headers: &HeaderMap, name: header::HeaderName, word: &str) -> bool {
     let values = headers.get_all(name);
     let mut words =
@@ -42,7 +42,7 @@ fn has_token(headers: &HeaderMap, name: header::HeaderName, word: &str) -> bool 
 fn check(request: &Request<Body>) -> Result<String, Refused> {
     let refuse = |reason| Err(Refusal::Handshake { reason }.into());
     let headers = request.headers();
-    // A router that takes GET takes HEAD too.
+    // A route for GET also accepts HEAD.
     if request.method() != Method::GET || request.version() < Version::HTTP_11 {
         return refuse("it must be a GET of HTTP/1.1");
     }

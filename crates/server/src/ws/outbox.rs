@@ -1,4 +1,4 @@
-//! What one connection is going to be sent.
+//! The output of one connection.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use super::pushes::Push;
 use crate::metrics::Transport;
 use crate::shared::Shared;
 
-/// Frames that wait to be sent, and the counting of what they say.
+/// Frames that wait to be sent, and their metrics.
 pub(crate) struct Outbox {
     pub(crate) shared: Arc<Shared>,
     pub(crate) format: Format,
-    /// Which connection it is.
+    /// The number of the connection.
     pub(crate) connection: u64,
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Buffers that are kept for reuse, by all connections of a thread.
+/// The maximum number of buffers kept for reuse, by all connections of a thread.
 const SPARE_MAX: usize = 64;
 /// Larger ones are not kept.
 const SPARE_BYTES_MAX: usize = 64 << 10;
@@ -31,7 +31,7 @@ thread_local! {
     static SPARE: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A buffer to write into: its own, or a spare one that has grown already.
+/// A buffer to write into: its own, or a reused one that has grown already.
 fn room(bytes: &mut Vec<u8>) -> &mut Vec<u8> {
     if bytes.capacity() == 0
         && let Some(spare) = SPARE.with_borrow_mut(Vec::pop)
@@ -46,7 +46,7 @@ impl Outbox {
         Self { shared: Arc::clone(shared), format, connection, bytes: Vec::new() }
     }
 
-    /// Everything was sent: an idle connection holds no buffer.
+    /// Everything was sent: an idle connection keeps no buffer.
     pub(crate) fn recycle(&mut self) {
         let mut bytes = std::mem::take(&mut self.bytes);
         bytes.clear();
@@ -121,7 +121,7 @@ impl Outbox {
         });
     }
 
-    /// A watch has begun: at this revision, and with events from that one on.
+    /// A watch has started: at this revision, with events from that one on.
     pub(crate) fn begun(&mut self, id: u64, revision: Revision, from: Revision) {
         self.shared.metrics.answered(Transport::WebSocket, None);
         self.format.write(room(&mut self.bytes), |out| {

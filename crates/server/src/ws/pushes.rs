@@ -12,11 +12,11 @@ use futures_util::stream::SelectAll;
 use crate::fairness::Budget;
 use crate::shared::WatchSlot;
 
-/// What a watch brings.
+/// An item of a watch.
 pub(crate) struct Push {
-    /// Which watch: the number of the request that began it.
+    /// The watch: the id of the request that started it.
     pub(crate) watch: u64,
-    /// What it brings, or how it ends.
+    /// The item, or how it ends.
     pub(crate) item: Result<Item, Error>,
     /// Whether it is the last of its commit.
     pub(crate) is_last: bool,
@@ -37,7 +37,7 @@ impl Subscription {
     }
 }
 
-/// What is left for one watch. While only one workspace is served, all is.
+/// The budget of one watch; unlimited while only one workspace is active.
 fn poll_budget(
     queued: &mut Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     slot: &WatchSlot,
@@ -104,14 +104,14 @@ impl Stream for Subscription {
 }
 
 /// The watches of one connection. Most have none, many have one, and few have more: the first is
-/// asked itself, and of the others only those that have something.
+/// polled directly, and of the others only those that were woken.
 #[derive(Default)]
 pub(crate) struct Pushes {
-    // In boxes, so that ten thousand connections that watch nothing cost little.
+    // Boxed, so that ten thousand connections without watches cost little.
     first: Option<Box<Subscription>>,
     others: Option<Box<SelectAll<Subscription>>>,
     count: usize,
-    /// The first had something last: the others are asked before it.
+    /// The first had an item last: the others are polled before it.
     others_next: bool,
 }
 
@@ -120,14 +120,14 @@ impl Pushes {
         self.count
     }
 
-    /// Whether there is a watch of this number.
+    /// Whether there is a watch with this id.
     pub(crate) fn has(&self, watch: u64) -> bool {
         let others = self.others.iter().flat_map(|others| others.iter());
         let mut all = self.first.as_deref().into_iter().chain(others);
         all.any(|subscription| subscription.watch == watch && subscription.stream.is_some())
     }
 
-    /// Adds a watch, whose place was taken.
+    /// Adds a watch, whose slot was taken.
     pub(crate) fn add(&mut self, watch: u64, stream: EngineWatch, slot: WatchSlot) {
         let subscription =
             Subscription { watch, stream: Some((stream, slot)), waker: None, queued: None };
@@ -139,7 +139,7 @@ impl Pushes {
         self.count += 1;
     }
 
-    /// Ends a watch; whether there was one.
+    /// Ends a watch; returns whether it existed.
     pub(crate) fn end(&mut self, watch: u64) -> bool {
         if self.first.as_ref().is_some_and(|first| first.watch == watch) {
             self.first = None;

@@ -7,7 +7,7 @@ use super::{CANARY, aviary, replaced};
 use crate::access::{ask, examples, socket};
 use crate::callers::http::Http;
 
-/// Leaves the canary in every text that any operation keeps.
+/// Puts the marker into every text that any operation stores.
 async fn plant(http: &mut Http, admin: &str) -> usize {
     let mut kept = 0;
     for (name, example) in examples() {
@@ -23,7 +23,7 @@ async fn plant(http: &mut Http, admin: &str) -> usize {
     kept
 }
 
-/// Every path of the description, in the workspace `red`, with something for each parameter.
+/// Every path of the `OpenAPI` document, in the workspace `red`, with a value for each parameter.
 fn paths() -> Vec<(String, String)> {
     let document: Value = serde_json::from_str(baton_server::openapi()).expect("it is JSON");
     let paths = document["paths"].as_object().expect("there are paths").iter();

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::callers::socket::{BINARY, TEXT, frame};
 use crate::harness::Harness;
 
-/// Deeper than anything that is read by a function that calls itself.
+/// Deeper than any recursive parser could handle.
 const DEPTH: usize = 100_000;
 
 fn deep(open: &str, close: &str) -> String {
@@ -57,7 +57,7 @@ async fn hostile_documents_are_refused_by_every_door() {
         assert!(is_refused || !text.contains("[[[["), "{what}: {}", response.status);
         let mut socket = harness.socket().await;
         socket.send_bytes(&frame(TEXT, text.as_bytes())).await;
-        // It is answered with an error, or the connection ends; it does not take the server along.
+        // It is answered with an error, or the connection ends; the server continues.
         if let Some((TEXT, answer)) = socket.frame().await {
             let answer: Value = serde_json::from_slice(&answer).unwrap();
             assert!(answer["error"].is_object(), "{what}: {answer}");

@@ -1,4 +1,4 @@
-//! Lines in names that become headers, and requests within requests.
+//! Line breaks in names that become headers, and requests within requests.
 
 use serde_json::json;
 
@@ -30,7 +30,7 @@ async fn nothing_that_is_said_becomes_a_line_of_a_head() {
             assert!(got.head.is_ascii(), "{name}: {}", got.head);
         }
     }
-    // What names a server, an agent or a key comes back in refusals.
+    // Names of servers, agents and keys are repeated in refusals.
     for header in ["host: localhost\u{b}x", "baton-agent: a\tb\u{c}", "idempotency-key: a\u{1}b"] {
         let request = format!("GET /v1/w/state HTTP/1.1\r\nhost: localhost\r\n{header}\r\n\r\n");
         let response = answered_once(&harness, &request).await;

@@ -4,7 +4,7 @@
 //! |-------------|------------------------------------------------------------------------------|
 //! | `canaries`  | a caller of one workspace tries to read another one, with every operation    |
 //! | `names`     | the same by names that decode, look or sort like others                      |
-//! | `heads`     | lines in names that become headers, requests within requests                 |
+//! | `heads`     | line breaks in names that become headers, requests within requests           |
 //! | `documents` | documents that are deep, wide or long                                        |
 //! | `traces`    | what appears in logs and pages: no token, no control character               |
 //!
@@ -25,7 +25,7 @@ use crate::access::{ask, grant, guarded, patterns};
 use crate::callers::http::Http;
 use crate::harness::Harness;
 
-/// Stands in the workspace `red`, and must not be seen by those of `blue`.
+/// A marker in the workspace `red`, which callers of `blue` must not see.
 const CANARY: &str = "canary-3e9d";
 
 /// A server with a canary in `red`: the token of an admin, and one that may do everything, but only

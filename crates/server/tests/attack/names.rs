@@ -8,7 +8,7 @@ use super::{CANARY, answered, aviary};
 use crate::access::{ask, grant, guarded, patterns};
 use crate::harness::Harness;
 
-/// Ways to write the name of a workspace that is not one's own.
+/// Ways to write the name of another workspace.
 const WORKSPACES: [&str; 26] = [
     "/v1/red",
     "/v1/%72ed",

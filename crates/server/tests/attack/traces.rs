@@ -57,7 +57,7 @@ async fn who_was_refused_what_is_kept_for_those_who_may_know() {
     harness.end().await;
 }
 
-/// No text that is shown can do anything but be read.
+/// No displayed text may contain control sequences.
 fn walk(value: &Value) {
     match value {
         Value::String(text) => {

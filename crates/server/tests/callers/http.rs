@@ -19,7 +19,7 @@ pub(crate) fn lines(headers: &[(&str, &str)]) -> String {
     lines
 }
 
-/// The socket below, for writing and reading without waiting.
+/// The underlying socket, for writing and reading without waiting.
 pub(crate) fn bare(stream: &Stream) -> &TcpStream {
     match stream {
         Stream::Plain(stream) => stream,
@@ -33,7 +33,7 @@ pub(crate) struct Http {
     received: Vec<u8>,
 }
 
-/// What was answered.
+/// A response.
 #[derive(Debug)]
 pub(crate) struct Response {
     pub(crate) status: u16,
@@ -90,7 +90,7 @@ impl Http {
         Self { stream: Stream::from(stream), received: Vec::new() }
     }
 
-    /// A connection behind TLS, if the server can be trusted.
+    /// A connection with TLS, if the server is trusted.
     pub(crate) async fn secure(address: SocketAddr, trust: &Trust) -> Result<Self, TlsError> {
         let socket = within(TcpStream::connect(address)).await.expect("the server listens");
         let stream = within(trust.connect("localhost", socket)).await?;
@@ -138,7 +138,7 @@ impl Http {
         self.request("PUT", path, &[], body.to_string()).await
     }
 
-    /// Carries out one command in the workspace `w`.
+    /// Executes one command in the workspace `w`.
     pub(crate) async fn command(&mut self, command: &Value) -> Response {
         self.post("/v1/w/commands", command).await
     }
@@ -201,7 +201,7 @@ impl Http {
         self.received.drain(..count).collect()
     }
 
-    /// Whether something came before the end.
+    /// Whether anything arrived before the end.
     async fn receive(&mut self) -> bool {
         self.received.reserve(64 << 10);
         within(self.stream.read_buf(&mut self.received)).await.is_ok_and(|count| count > 0)

@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use super::http::{Http, Response, bare, lines};
 use crate::harness::within;
 
-/// The key of RFC 6455's own example, and what it is answered with.
+/// The key of the example in RFC 6455, and its response.
 pub(crate) const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
 pub(crate) const ACCEPT: &str = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
 
@@ -42,7 +42,7 @@ pub(crate) fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The head of a handshake with these headers instead of the usual ones, or besides them.
+/// The head of a handshake with these headers in place of the usual ones, or in addition.
 pub(crate) fn handshake(changed: &[(&str, &str)]) -> String {
     let mut headers = vec![
         ("host", "localhost"),
@@ -88,7 +88,7 @@ impl Socket {
         Self::upgrade(Http::connect(address).await, changed).await
     }
 
-    /// A WebSocket whose receiving end takes little.
+    /// A WebSocket with a small receive buffer.
     pub(crate) async fn narrow(address: SocketAddr) -> Self {
         Self::upgrade(Http::narrow(address).await, &[]).await.1
     }
@@ -164,7 +164,7 @@ impl Socket {
         serde_json::from_slice(&text).expect("the translation is JSON")
     }
 
-    /// The first document that fits, now or later; the others are kept.
+    /// The first document that matches, now or later; the others are kept.
     pub(crate) async fn find(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
         if let Some(place) = self.others.iter().position(&fits) {
             return self.others.remove(place).expect("it was found there");
@@ -183,12 +183,12 @@ impl Socket {
         self.find(|heard| heard["id"] == id).await
     }
 
-    /// What a watch pushes next.
+    /// The next push of a watch.
     pub(crate) async fn pushed(&mut self, watch: u64) -> Value {
         self.find(|heard| heard["watch"] == watch).await
     }
 
-    /// Sends a request in the workspace `w` under a new number, and waits for the answer.
+    /// Sends a request in the workspace `w` with a new id, and waits for the answer.
     pub(crate) async fn ask(&mut self, request: Value) -> Value {
         self.last_id += 1;
         let id = self.last_id + 1_000_000;

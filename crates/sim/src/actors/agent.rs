@@ -1,4 +1,4 @@
-//! The scripted agents: what each kind does next, given the answers it got.
+//! The scripted agents: the next action of each kind, given its answers.
 //!
 //! An agent knows only its answers. It has at most a few requests in flight, and it does not know
 //! of faults: a lost server is an answer that does not arrive.
@@ -26,7 +26,7 @@ use crate::actors::task::TaskActor;
 use crate::plan::{Kind, Plan};
 use crate::rng::Rng;
 
-/// What an agent does.
+/// An action of an agent.
 #[derive(Clone, Debug)]
 pub enum Action {
     /// Send a command.
@@ -35,7 +35,7 @@ pub enum Action {
     Ask(Query),
 }
 
-/// Requests of one agent that may be on their way.
+/// The maximum number of requests of one agent in flight.
 const WAITING_MAX: usize = 4;
 
 /// One scripted agent.
@@ -228,7 +228,7 @@ impl Agent {
     }
 
     fn slow(&mut self, inputs: &mut Inputs<'_>) -> Action {
-        // It seldom looks, and remembers for long what it saw.
+        // It seldom reads, and remembers for long what it read.
         if self.known.is_empty() || inputs.rng.once_in(8) {
             let (namespace, key) = inputs.entry_key();
             return Action::Ask(state::Query::Get(state::Get { namespace, key, at: None }).into());
@@ -422,7 +422,7 @@ impl Agent {
             });
         }
         if inputs.rng.once_in(4) {
-            // It cannot succeed, so nothing of the above may stay.
+            // It cannot succeed, so none of the above may have an effect.
             let (namespace, key) = (Inputs::namespace("nowhere"), inputs.key());
             commands.push(inputs.set(namespace, key, |_| {}).into());
         }
@@ -437,7 +437,7 @@ fn json(text: &str) -> Json {
     Json::parse(text).expect("good JSON")
 }
 
-/// A session that begins.
+/// A new session.
 pub fn registration(agent: &AgentId, ttl_ms: u64, capabilities: BTreeSet<String>) -> Command {
     agent::Command::Register(agent::Register {
         agent: agent.clone(),

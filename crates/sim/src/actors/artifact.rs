@@ -12,7 +12,7 @@ use crate::actors::inputs::Inputs;
 /// The number of different contents.
 const CONTENTS: u64 = 3;
 
-/// One of few.
+/// One of a few.
 pub(crate) fn artifact(inputs: &mut Inputs<'_>) -> ArtifactId {
     let number = u8::try_from(inputs.rng.below(CONTENTS)).unwrap_or_default();
     ArtifactId::of_digest(&[number; 32])

@@ -1,7 +1,7 @@
 //! Forks that agents create, and an agent that continues in them.
 //!
-//! A fork is requested like any query about the past. From then on it is one more workspace: an
-//! heir writes to it, the origin continues with all others, and after every write and restart it
+//! A fork is requested like any query about the past. From then on it is another workspace: an
+//! agent writes to it, the origin continues with all others, and after every write and restart it
 //! must match its own model, whatever happens to the origin.
 
 use baton::Admission;
@@ -201,7 +201,7 @@ impl World {
             Err(Rejection::State(state::Rejection::NotFound { .. })) => {
                 demand!(before.is_none(), "`{id}` has lost {key}, version {before:?}");
             }
-            // Rules of the origin hold here too.
+            // Rules of the origin apply here too.
             Err(rejection) => {
                 let code = rejection.code();
                 demand!(code.starts_with("state."), "the heir is refused: {rejection}");
@@ -256,7 +256,7 @@ impl World {
         }
     }
 
-    /// Demands that a server, which has just started, has every fork.
+    /// Checks that a server, which has just started, has every fork.
     pub(crate) fn recover_forks(&mut self) -> Audit {
         for id in self.auditor.forks() {
             if self.load(&id)? {

@@ -1,6 +1,6 @@
 //! An agent that hands over its work and accepts the work of others.
 //!
-//! It offers tasks that it holds, and some that it only believes to hold, with keys of its own; it
+//! It offers tasks that it holds, and some that it only believes it holds, with its own keys; it
 //! answers hand-offs that it knows, for itself or not, once or twice, early or late. An approver
 //! gives its approval, sometimes concurrently with others.
 
@@ -20,10 +20,10 @@ use crate::actors::inputs::Inputs;
 
 /// Hand-offs that an agent remembers.
 const KNOWN_MAX: usize = 10;
-/// Others that an agent remembers.
+/// Other agents that an agent remembers.
 const PEERS_MAX: usize = 8;
 
-/// How long others have to accept.
+/// The deadlines of its offers.
 const DEADLINES_MS: [u64; 6] = [100, 5_000, 120_000, 600_000, 600_000, 600_000];
 
 /// Capabilities of agents.
@@ -55,7 +55,7 @@ pub struct HandoffActor {
     origin: Option<AgentId>,
 }
 
-/// Some of what agents can do.
+/// Some capabilities.
 pub fn some_capabilities(inputs: &mut Inputs<'_>) -> BTreeSet<String> {
     let able = CAPABILITIES.iter().filter(|_| inputs.rng.once_in(2));
     able.map(|name| (*name).to_owned()).collect()
@@ -65,7 +65,7 @@ fn accept(handoff: HandoffId, overwrite: bool) -> HandoffCommand {
     HandoffCommand::Accept(Accept { handoff, lease_ms: None, overwrite })
 }
 
-/// What it does at once about a required approval, if anything.
+/// Its immediate action about a required approval, if any.
 fn about_approval(inputs: &mut Inputs<'_>, heard: &KnownHandoff) -> Option<Request> {
     let handoff = heard.id.clone();
     // Some do not wait until it is approved.
@@ -136,7 +136,7 @@ impl HandoffActor {
             }
             (24 | 25, ..) => return Action::Submit(keep_something(inputs)),
             (26..=28, ..) => return Action::Ask(self.question(inputs)),
-            // Where all wait for long, no agent offers anything.
+            // If all agents wait for long, none offers anything.
             _ => HandoffCommand::Receive {
                 wait_ms: *inputs.rng.pick(&[None, Some(1), Some(400), Some(400), Some(30_000)]),
             },
@@ -144,7 +144,7 @@ impl HandoffActor {
         Action::Submit(alone_or_not(inputs, command))
     }
 
-    /// What it does before anything else, if there is something.
+    /// Its urgent action, if any.
     fn first(&mut self, inputs: &mut Inputs<'_>) -> Option<Action> {
         if let Some(handoff) = self.received.take().filter(|_| !inputs.rng.once_in(3)) {
             let overwrite = inputs.rng.once_in(2);
@@ -153,7 +153,7 @@ impl HandoffActor {
         if self.peers.is_empty() && inputs.rng.once_in(6) {
             return Some(Action::Ask(all_agents()));
         }
-        // What never exists cannot be moved.
+        // A key that never exists cannot be moved.
         if inputs.rng.once_in(8) {
             return Some(Action::Submit(keep_something(inputs)));
         }
@@ -172,13 +172,13 @@ impl HandoffActor {
         }
     }
 
-    /// The last of those that it knows and that are for it alone.
+    /// The last known hand-off that is for it alone.
     fn newest_own(&self, inputs: &Inputs<'_>) -> Option<HandoffId> {
         let own = |heard: &&KnownHandoff| heard.to.agent() == Some(inputs.agent);
         self.known.iter().rev().find(own).map(|heard| heard.id.clone())
     }
 
-    /// One of those that it knows, preferably one that it can answer.
+    /// One of the known hand-offs, preferably one that it can answer.
     fn some_known(&self, inputs: &mut Inputs<'_>) -> Option<KnownHandoff> {
         let able = |heard: &&KnownHandoff| match &heard.to {
             Receiver::Agent(agent) => agent == inputs.agent,
@@ -205,7 +205,7 @@ impl HandoffActor {
         } else {
             Receiver::Agent(self.some_agent(inputs))
         };
-        // Some give back what they have just got.
+        // Some immediately return what they have received.
         let back = self.origin.clone().filter(|_| held.is_some() && inputs.rng.once_in(3));
         let mut offer = Offer::to(back.map_or(to, Receiver::Agent));
         if let Some((task, token)) = held {
@@ -329,7 +329,7 @@ impl HandoffActor {
         }
     }
 
-    /// Learns about other agents, which is useful to one that knows none: most would never answer.
+    /// Learns about other agents, for an agent that knows none: most would never answer.
     pub fn learn_peers<'a>(&mut self, id: &AgentId, others: impl Iterator<Item = &'a AgentId>) {
         if self.peers.is_empty() {
             others.for_each(|other| self.learn_peer(id, other));
@@ -393,18 +393,18 @@ fn all_agents() -> Query {
     agent::Query::List { capability: None, status: None, limit: None, cursor: None }.into()
 }
 
-/// A key of its own that it may give away later.
+/// One of its own keys that it may give away later.
 fn keep_something(inputs: &mut Inputs<'_>) -> Request {
     let (namespace, key) = (NamespaceName::of_agent(inputs.agent), own_key(inputs));
     Command::from(inputs.set(namespace, key, |_| {})).into()
 }
 
-/// One of few, so that what is given is there.
+/// One of a few, so that the handed-over keys often exist.
 fn own_key(inputs: &mut Inputs<'_>) -> Key {
     Key::parse(&format!("own{}", inputs.rng.below(3))).expect("a good key")
 }
 
-/// Once in a while it is a part of more, some of which cannot be.
+/// Sometimes it is part of a larger transaction, some of which cannot succeed.
 fn alone_or_not(inputs: &mut Inputs<'_>, command: HandoffCommand) -> Request {
     let waits = matches!(command, HandoffCommand::Receive { wait_ms: Some(_) });
     if waits || !inputs.rng.once_in(12) {

@@ -1,6 +1,6 @@
-//! The things that agents talk about: names, values and rules of a small world.
+//! What agents choose from: names, values and rules of a small world.
 //!
-//! A value contains its author and the time, so that no two writes are alike. A namespace that is
+//! A value contains its author and the time, so that no two writes are equal. A namespace that is
 //! created again has the same rules, because its values must satisfy them.
 
 use baton_core::schema::Schema;
@@ -13,10 +13,10 @@ use crate::actors::handoff::some_capabilities;
 use crate::plan::Plan;
 use crate::rng::Rng;
 
-/// Namespaces that come and go.
+/// Namespaces that are created and deleted.
 const NAMESPACES: [&str; 6] = ["notes", "list", "count", "best", "typed", "brief"];
 
-/// What an agent can choose from in one step.
+/// The choices of an agent in one step.
 pub struct Inputs<'a> {
     /// The source of choices.
     pub rng: &'a mut Rng,
@@ -63,7 +63,7 @@ impl Inputs<'_> {
         }
     }
 
-    /// The rules that fit the values of a namespace.
+    /// The rules that the values of a namespace satisfy.
     pub fn rules_of(&mut self, namespace: &NamespaceName) -> Rules {
         let plain = Rules::default();
         match namespace.as_str() {
@@ -82,7 +82,7 @@ impl Inputs<'_> {
         }
     }
 
-    /// Rules that may or may not fit.
+    /// Rules that the values may or may not satisfy.
     pub fn some_rules(&mut self) -> Rules {
         match self.rng.below(5) {
             0 => Rules { append_only: true, ..Rules::default() },
@@ -93,7 +93,7 @@ impl Inputs<'_> {
         }
     }
 
-    /// A value that fits a namespace, most of the time.
+    /// A value that usually satisfies the rules of a namespace.
     fn value(&mut self, namespace: &NamespaceName) -> Json {
         let number = self.rng.below(10);
         let text = match namespace.as_str() {
@@ -121,7 +121,7 @@ impl Inputs<'_> {
         state::Command::Set(set)
     }
 
-    /// A patch that fits a namespace, most of the time.
+    /// A patch that is usually valid in a namespace.
     pub fn patch(
         &mut self,
         namespace: NamespaceName,

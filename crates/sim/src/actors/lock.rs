@@ -1,5 +1,4 @@
-//! An agent that acquires locks: it knows the tokens it was given, and those that it should have
-//! forgotten.
+//! An agent that acquires locks: it remembers the tokens it was granted, and stale ones.
 
 use baton_core::lock::{self, Acquire, Command as LockCommand};
 use baton_core::{
@@ -106,7 +105,7 @@ impl LockActor {
     }
 }
 
-/// One of few, so that agents meet.
+/// One of a few, so that agents compete.
 fn name(inputs: &mut Inputs<'_>) -> LockName {
     let number = inputs.rng.below(3);
     LockName::parse(&format!("deploy-{number}")).expect("a good name")
@@ -116,7 +115,7 @@ fn some(inputs: &mut Inputs<'_>, holds: &[Hold]) -> Option<Hold> {
     (!holds.is_empty()).then(|| inputs.rng.pick(holds).clone())
 }
 
-/// A write that is only allowed under a token.
+/// A write that is only allowed with a token.
 pub fn fenced(inputs: &mut Inputs<'_>, token: Token) -> Request {
     let (namespace, key) = inputs.entry_key();
     let command: Command = inputs.set(namespace, key, |_| {}).into();

@@ -26,13 +26,13 @@ pub struct MessageActor {
     requests: Vec<MessageId>,
     /// The next offset to read.
     offset: Option<u64>,
-    /// What it knows to be missing, and can provide itself.
+    /// A missing agent or session that it can provide itself.
     missing: Option<MissingHandler>,
 }
 
-/// What an agent does because it knows that no other agent does.
+/// An action of an agent that learned that no other agent does it.
 enum MissingHandler {
-    /// It answers for a handler.
+    /// It registers for a handler.
     Handle(HandlerName),
     /// It starts a session, without which it cannot handle requests.
     Register,
@@ -208,13 +208,13 @@ fn is_forgetful(inputs: &Inputs<'_>) -> bool {
     number.is_multiple_of(3)
 }
 
-/// One of few handlers, so that agents share them.
+/// One of a few handlers, so that agents share them.
 fn handler(inputs: &mut Inputs<'_>) -> HandlerName {
     let name = *inputs.rng.pick(&["sum", "echo"]);
     HandlerName::parse(name).expect("a good name")
 }
 
-/// Some agent, which may not be there.
+/// Some agent, which may not exist.
 fn some_agent(inputs: &mut Inputs<'_>) -> AgentId {
     let number = inputs.rng.index(inputs.plan.agents.len());
     AgentId::parse(&format!("a{number}")).expect("a good name")

@@ -2,9 +2,9 @@
 //!
 //! | module | what its agents do |
 //! |---|---|
-//! | `agent` | the agents themselves: which kind does what next |
-//! | `inputs` | names, values and rules that all of them draw from |
-//! | `query`, `search` | questions about the present and the past |
+//! | `agent` | the agents themselves: the next action of each kind |
+//! | `inputs` | names, values and rules that all of them use |
+//! | `query`, `search` | queries about the present and the past |
 //! | `watch` | watchers that lag, leave and resume |
 //! | `fork` | forks of a workspace, and the agents that write to them |
 //! | all others | the primitive of that name |

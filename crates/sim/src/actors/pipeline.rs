@@ -1,6 +1,6 @@
 //! An agent that creates small pipelines and works on their stages manually.
 //!
-//! The stages of automatic ones are tasks, which workers do without knowing what they are of.
+//! The stages of automatic pipelines are tasks, which workers process like any other.
 
 use baton_core::pipeline::{self, Command as PipelineCommand, Create, Design, List, StageStatus};
 use baton_core::{AgentId, Answer, Command, Json, PipelineName, Reply, StageName, TaskType};

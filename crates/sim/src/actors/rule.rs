@@ -9,7 +9,7 @@ use crate::actors::inputs::Inputs;
 /// An expression that cannot be parsed.
 pub const UNREADABLE: &str = "nonsense";
 
-/// Adds, replaces or removes one of few rules. Some cannot be.
+/// Adds, replaces or removes one of a few rules. Some are invalid.
 pub fn rule(inputs: &mut Inputs<'_>) -> Command {
     let name = name(inputs);
     if inputs.rng.once_in(3) {
@@ -27,7 +27,7 @@ pub fn rule(inputs: &mut Inputs<'_>) -> Command {
     RuleCommand::Add(Box::new(Add { name, on, check, severity, message })).into()
 }
 
-/// A page of the rules, from the beginning or from somewhere.
+/// A page of the rules, from the start or from some rule.
 pub fn question(inputs: &mut Inputs<'_>) -> Query {
     let limit = inputs.rng.once_in(2).then_some(1);
     let cursor = inputs.rng.once_in(3).then(|| name(inputs));

@@ -16,7 +16,7 @@ use crate::auditor::{Audit, demand};
 use crate::models::secret::{MARK, check_no_secret};
 use crate::world::{World, broken, is_excused};
 
-/// The values that were handed in, and where.
+/// The submitted values, and their locations.
 #[derive(Default)]
 pub(crate) struct SecretValues(BTreeMap<SecretId, SecretValue>);
 
@@ -27,7 +27,7 @@ struct SecretValue {
 }
 
 impl SecretValues {
-    /// Whether there is anything to hide.
+    /// Whether there is a value to search for.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -63,7 +63,7 @@ impl World {
         self.perform(number, action)
     }
 
-    /// The value becomes durable. None if the disk would not let it.
+    /// Makes the value durable. None if the disk failed.
     fn store_secret(&mut self, workspace: &WorkspaceName) -> Audit<Option<Put>> {
         if !self.load(workspace)? {
             return Ok(None);
@@ -89,7 +89,8 @@ impl World {
         }
     }
 
-    /// A request took effect: what was handed in is recorded, or handed out as it was handed in.
+    /// After a request took effect: the submitted value is recorded, or the returned one is
+    /// compared.
     pub(crate) fn keep_secret(&mut self, request: &Request) -> Audit {
         let secret = match &request.mutation {
             Mutation::Command(Command::Secret(SecretCommand::Put(put))) => {
@@ -118,7 +119,7 @@ impl World {
         }
     }
 
-    /// Demands that no file but its own has the value of a secret.
+    /// Checks that the value of a secret is in no file but its own.
     pub(crate) fn check_no_secret_stored(&self) -> Audit {
         if self.hidden.is_empty() {
             return Ok(());

@@ -87,7 +87,7 @@ impl SemaphoreActor {
     }
 }
 
-/// One of few, and how many permits it usually has.
+/// One of a few, and its usual number of permits.
 fn name(inputs: &mut Inputs<'_>) -> (SemaphoreName, u64) {
     let permits = inputs.rng.between(1, 3);
     (SemaphoreName::parse(&format!("slots-{permits}")).expect("a good name"), permits)

@@ -1,7 +1,7 @@
 //! An agent that creates tasks and works on those of others.
 //!
-//! It remembers tasks that it knows, the leases it believes to have, and those that it lost:
-//! working on with a lost one must be rejected.
+//! It remembers tasks, the leases that it believes it has, and those that it lost: using a lost one
+//! must be rejected.
 
 use std::collections::BTreeSet;
 
@@ -141,7 +141,7 @@ impl TaskActor {
         TaskRequest(TaskCommand::Create(Box::new(create)))
     }
 
-    /// Something about joins.
+    /// A command about joins.
     fn join(&mut self, inputs: &mut Inputs<'_>) -> Action {
         let wait_ms = *inputs.rng.pick(&[None, Some(400), Some(30_000), Some(600_000)]);
         let join = some(inputs, &self.joins);
@@ -263,7 +263,7 @@ fn group(inputs: &mut Inputs<'_>) -> GroupName {
     GroupName::parse(&name).expect("a good name")
 }
 
-/// One of few types.
+/// One of a few types.
 pub(crate) fn task_type(inputs: &mut Inputs<'_>) -> TaskType {
     let name = *inputs.rng.pick(&["build", "test", "review"]);
     TaskType::parse(name).expect("a good name")
@@ -318,7 +318,7 @@ fn fail(inputs: &mut Inputs<'_>, (task, token): Lease) -> TaskRequest {
     TaskRequest(TaskCommand::Fail(Fail { task, token, error, retryable }))
 }
 
-/// Something that keeps a lease.
+/// A request that renews a lease.
 fn goes_on(inputs: &mut Inputs<'_>, (task, token): Lease) -> TaskRequest {
     TaskRequest(match inputs.rng.below(4) {
         0 | 1 => {

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The driver does what the engine's own watch does: what is older than the registration is read
-//! from history, what is newer arrives in the queue.
+//! from the history, what is newer arrives in the queue.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::plan::{Kind, Plan};
 use crate::rng::Rng;
 use crate::world::{World, broken, is_excused};
 
-/// Patterns that overlap with what agents write.
+/// Patterns that match some of what agents write.
 const PATTERNS: [&str; 9] = [
     "**",
     "state/**",
@@ -75,7 +75,7 @@ impl Watcher {
         }
     }
 
-    /// The server is gone. A commit that was delivered in part counts as not delivered.
+    /// The server is gone. A partly delivered commit counts as not delivered.
     pub(crate) fn cut_off(&mut self) {
         if let State::Watching { .. } = std::mem::replace(&mut self.state, State::Resting) {
             self.model.next.1 = 0;
@@ -92,7 +92,7 @@ impl Watcher {
 }
 
 impl World {
-    /// Some watcher does what it does next.
+    /// Some watcher performs its next action.
     pub(crate) fn watch_some(&mut self) -> Audit {
         if self.watchers.is_empty() {
             return Ok(());
@@ -101,7 +101,7 @@ impl World {
         self.watch(index)
     }
 
-    /// A watcher begins, or looks into its queue.
+    /// A watcher starts, or polls its queue.
     pub(crate) fn watch(&mut self, index: usize) -> Audit {
         match &self.watchers[index].state {
             State::Resting => self.begin_watch(index),
@@ -240,7 +240,7 @@ impl World {
         Ok(())
     }
 
-    /// Takes some of what is in the queue.
+    /// Takes some items of the queue.
     fn look(&mut self, index: usize) -> Audit {
         let watcher = &mut self.watchers[index];
         let State::Watching { queue, next, registered } = &mut watcher.state else {
@@ -249,7 +249,7 @@ impl World {
         let ledger = self.auditor.ledger(&watcher.workspace);
         for _ in 0..watcher.takes {
             match queue.try_next() {
-                // It is in no log, and follows everything that was before it.
+                // It is in no log, and follows everything before it.
                 Some(Arrival::Notice(notice)) if notice.is_live() => {
                     self.coverage.met("watch: live message received");
                     let (told, head) = (notice.revision().0, ledger.head());

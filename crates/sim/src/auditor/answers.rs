@@ -1,4 +1,4 @@
-//! Whether an answer was the truth when it was decided.
+//! Checks that an answer was correct when it was decided.
 //!
 //! Before each request the driver reads the revision of the workspace, so the auditor knows exactly
 //! against which revision it was decided. An effect is then the very next revision, and a rejection
@@ -29,7 +29,7 @@ pub struct DecidedRequest<'a> {
 }
 
 impl Ledger {
-    /// Something was answered. True if it had an effect of its own.
+    /// Checks an answer. True if it had its own effect.
     pub fn answer(
         &mut self,
         asked: &DecidedRequest<'_>,
@@ -134,7 +134,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// What may be accepted without a trace in the log.
+    /// Requests that may be accepted without an event.
     fn check_no_effect(
         &self,
         asked: &DecidedRequest<'_>,
@@ -265,7 +265,7 @@ impl Ledger {
         }
     }
 
-    /// Demands that an entry is what it was after a revision.
+    /// Checks that an entry is what it was after a revision.
     pub fn same_as_at(&self, entry: &Entry, revision: u64) -> Audit {
         let key = baton_core::Key::parse(entry.key());
         let key = key.map_err(|error| Breach(error.to_string()))?;
@@ -353,7 +353,7 @@ impl Ledger {
             }
             Rejection::InTransaction { index, cause, .. } => {
                 coverage.met("answer: transaction undone");
-                // Later commands were decided against what earlier ones had made of it.
+                // Later commands were decided against the effects of earlier ones.
                 if *index == 0 { self.refused(asked, cause, coverage) } else { Ok(()) }
             }
             other => Err(Breach(format!("no request can cause `{}`", other.code()))),

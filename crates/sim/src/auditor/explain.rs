@@ -1,4 +1,4 @@
-//! Whether a batch is what was requested: all of it, in order, and nothing else.
+//! Checks that a batch is what was requested: all of it, in order, and nothing else.
 //!
 //! Each command of a request takes its events from the front of the batch, together with their
 //! consequences: the end of a session releases entries, a new session creates a namespace. A
@@ -22,7 +22,7 @@ use crate::auditor::ledger::{EntryModel, Ledger};
 use crate::models::lock::commands;
 use crate::models::reaction::reactions_begin;
 
-/// Demands that a durable batch is the whole effect of a request of this agent.
+/// Checks that a durable batch is the complete effect of a request of this agent.
 pub fn explain(ledger: &Ledger, batch: &Batch, agent: &AgentId, request: &Request) -> Audit {
     let wrong = |breach: Breach| {
         Breach(format!(
@@ -47,7 +47,7 @@ impl<'a> BatchReader<'a> {
         self.batch.events.get(self.next)
     }
 
-    /// The next event is explained.
+    /// Marks the next event as explained.
     pub(crate) fn skip(&mut self) {
         self.next += 1;
     }

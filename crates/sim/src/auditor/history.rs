@@ -1,4 +1,4 @@
-//! Whether reads of the past, history and differences equal the ledger.
+//! Checks that reads of the past, history and differences equal the ledger.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ use crate::models::reaction::acting;
 use crate::models::watch::matches;
 
 impl Ledger {
-    /// An entry of the past was read.
+    /// Checks an entry that was read from the past.
     pub fn past_get(&self, get: &Get, at: u64, found: &Result<Entry, Error>) -> Audit {
         let fact = self.entry(&get.namespace, &get.key, at).map(AsRef::as_ref);
         match found {
@@ -36,7 +36,7 @@ impl Ledger {
         }
     }
 
-    /// A revision was called gone. `slack` revisions may be decided but not durable yet.
+    /// Checks that a revision is gone. `slack` revisions may be decided but not durable yet.
     pub fn gone(&self, asked: u64, slack: Option<u64>) -> Audit {
         let Some(slack) = slack else { return Ok(()) };
         let floor = self.floor();
@@ -47,7 +47,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Changes were returned, newest first, from the newest down to `oldest`.
+    /// Checks returned changes, newest first, from the newest down to `oldest`.
     pub fn history_shown(
         &self,
         query: &History,
@@ -105,7 +105,7 @@ impl Ledger {
                     }
                 }
                 Event::Namespace(namespace::Event::Deleted { name }) => {
-                    // Only returned to a query for one key of it.
+                    // Only returned to a query for a single key.
                     if let (Some(namespace), Some(key)) = (&query.namespace, &query.key)
                         && name == namespace
                         && let Some(gone) =
@@ -127,7 +127,7 @@ impl Ledger {
         self.entry(namespace, key, at).map(|fact| fact.value.clone())
     }
 
-    /// Differences between two revisions were returned.
+    /// Checks returned differences between two revisions.
     pub fn differs(&self, diff: &Diff, to: u64, changes: &[Change]) -> Audit {
         let from = diff.from.0;
         let mut shown = changes.iter();
@@ -159,7 +159,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Batches were read back.
+    /// Checks batches that were read back.
     pub fn same_batches(&self, from: u64, batches: &[Batch]) -> Audit {
         for (offset, batch) in batches.iter().enumerate() {
             let revision = from + offset as u64;

@@ -1,15 +1,15 @@
 //! One workspace as the auditor knows it: every batch, and the state of everything at every
 //! revision.
 //!
-//! Adding a batch checks the laws that no batch may break:
+//! Adding a batch checks the laws that every batch must obey:
 //!
 //! 1. Revisions are dense, and times never go back.
-//! 2. A written entry's version is one more than before, or 1; its namespace is there.
-//! 3. An entry expires only when its time has passed, and only by the engine.
+//! 2. The version of a written entry is one more than before, or 1; its namespace exists.
+//! 3. An entry expires only after its expiry time, and only by the engine.
 //! 4. When a session ends, everything bound to it is released in the same batch, and nothing else.
-//! 5. An agent is lost only after the silence that it asked for, not counting times without a
+//! 5. An agent is lost only after its time to live without heartbeats, not counting times without a
 //!    server.
-//! 6. An answer that is kept is kept once.
+//! 6. An answer is stored once.
 //! 7. What the engine does on its own is caused by time, or by a caller that is gone.
 //!
 //! The laws of holds and waits are in `waits` and `pools`.
@@ -57,7 +57,7 @@ pub struct EntryModel {
     pub value: Json,
     /// Its version.
     pub version: u64,
-    /// The revision that made it so.
+    /// The revision of the last change.
     pub revision: u64,
     /// The time of the write.
     pub time: Timestamp,
@@ -84,10 +84,10 @@ pub struct Session {
     pub capabilities: BTreeSet<String>,
 }
 
-/// A kept answer.
+/// A stored answer.
 #[derive(Clone, Debug)]
 pub struct Kept {
-    /// The revision it is about.
+    /// Its revision.
     pub revision: u64,
     /// When it was stored.
     pub time: Timestamp,
@@ -110,7 +110,7 @@ pub struct Ledger {
     pub(crate) namespaces: BTreeMap<NamespaceName, Timeline<Option<Arc<Rules>>>>,
     pub(crate) agents: BTreeMap<AgentId, Timeline<Session>>,
     pub(crate) receipts: BTreeMap<(AgentId, IdempotencyKey), Timeline<Kept>>,
-    /// By the revision of the effect: a key may be used again when it is forgotten.
+    /// By the revision of the effect: a key may be used again after it was forgotten.
     pub(crate) keyed: BTreeMap<(u64, AgentId, IdempotencyKey), KeyedRequest>,
     pub(crate) rules_by_name: RuleModels,
     pub(crate) artifacts: Artifacts,
@@ -134,14 +134,14 @@ pub struct Ledger {
     pub(crate) retention: Timeline<Retention>,
     /// Heartbeats that were answered, by agent: the newest.
     heard: BTreeMap<AgentId, Timestamp>,
-    /// Since when there has been a server, and the present time, both by its clock. That may be
+    /// Since when there has been a server, and the current time, both by its clock, which may be
     /// behind the log.
     server_since: Timestamp,
     clock: Timestamp,
     /// The latest time from which the server may count: later than the one above if it has evicted
     /// and loaded the workspace since.
     pub(crate) woken_at: Timestamp,
-    /// The oldest revision that retention has ever allowed to be forgotten, plus one.
+    /// The oldest revision that retention has ever allowed to be dropped, plus one.
     floor: u64,
     /// The revision up to which requests were answered in order, within one run of the server.
     pub(crate) answered: u64,
@@ -233,7 +233,7 @@ impl Ledger {
         self.agents.iter().filter(|(_, there)| active(there)).map(|(agent, _)| agent).collect()
     }
 
-    /// The kept answer under a key that must be repeated at this revision.
+    /// The stored answer of a key that must be returned at this revision.
     pub fn receipt(&self, agent: &AgentId, key: &IdempotencyKey, at: u64) -> Option<(&Kept, bool)> {
         let kept = self.receipts.get(&(agent.clone(), key.clone()))?.at(at)?;
         let now = self.batch(at).map_or(Timestamp(0), |batch| batch.time);
@@ -243,7 +243,7 @@ impl Ledger {
     /// The server is up from this time on; earlier answers are not compared.
     pub fn server_up(&mut self, now: Timestamp) {
         (self.server_since, self.clock) = (now, now);
-        // The clock may have been set back, and then earlier moments are on another scale.
+        // The clock may have been set back, and then earlier times are not comparable.
         self.heard.clear();
         self.answered = 0;
         self.forgotten(now);
@@ -308,7 +308,7 @@ impl Ledger {
         self.clock = now;
     }
 
-    /// For how long there has been a server to receive a heartbeat.
+    /// How long there has been a server to receive a heartbeat.
     pub(crate) fn served_for(&self) -> u64 {
         self.clock.since(self.server_since)
     }
@@ -324,7 +324,7 @@ impl Ledger {
         self.floor
     }
 
-    /// Time has passed: retention by age may have removed more.
+    /// Time has passed: retention by age may have dropped more.
     pub fn age(&mut self, now: Timestamp) {
         let retention = *self.retention.now().expect("there is always one");
         let oldest = now.0.saturating_sub(retention.history_age_ms);

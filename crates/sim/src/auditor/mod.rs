@@ -6,16 +6,16 @@
 //!                              answers      watchers      past reads      recovery
 //! ```
 //!
-//! It learns from two sources only: the records that the log has acknowledged, and the answers that
-//! callers got. It never calls a rule of the core; where it needs one, it has a simpler one of its
-//! own, so that both would have to be wrong in the same way.
+//! It has two sources only: the records that the log has acknowledged, and the answers that callers
+//! got. It never calls a rule of the core; where it needs one, it has its own simpler one, so that
+//! both would have to be wrong in the same way.
 //!
-//! | module | what it demands |
+//! | module | checks that |
 //! |---|---|
 //! | [`crate::models`] | a module for each primitive |
-//! | `ledger` | versions, tokens, times and ends are lawful in every batch |
-//! | `explain` | a batch is all of what was asked for, and nothing else |
-//! | `answers` | every answer and every refusal was the truth when it was decided |
+//! | `ledger` | versions, tokens, times and ends are valid in every batch |
+//! | `explain` | a batch is all that was requested, and nothing else |
+//! | `answers` | every answer and every refusal was correct when it was decided |
 //! | `reads` | a read of the present shows a durable revision, exactly |
 //! | `history` | reads of the past, history and differences equal the ledger |
 //!
@@ -41,14 +41,14 @@ pub use ledger::Ledger;
 
 use crate::coverage::Coverage;
 
-/// A promise was broken.
+/// A breach: something that must hold does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Breach(pub String);
 
-/// Nothing, or what was broken.
+/// Nothing, or a breach.
 pub type Audit<T = ()> = Result<T, Breach>;
 
-/// Demands that something holds.
+/// Returns a breach unless a condition holds.
 macro_rules! demand {
     ($holds:expr, $($words:tt)+) => {
         if !$holds {
@@ -77,12 +77,12 @@ impl Auditor {
         self.ledgers.iter_mut()
     }
 
-    /// A workspace has begun with the content of another.
+    /// Adds a workspace that was forked from another.
     pub fn add_fork(&mut self, name: WorkspaceName, fork: Fork) {
         self.forks.insert(name, Some(fork));
     }
 
-    /// One may have been forked without an answer.
+    /// Adds a name under which a fork may exist although it was not answered.
     pub fn maybe_forked(&mut self, name: &WorkspaceName) {
         self.forks.entry(name.clone()).or_default();
     }
@@ -92,18 +92,18 @@ impl Auditor {
         self.forks.contains_key(name)
     }
 
-    /// A fork of which everything is known.
+    /// A fork whose content is known.
     pub fn fork(&self, name: &WorkspaceName) -> Option<&Fork> {
         self.forks.get(name)?.as_ref()
     }
 
-    /// All forks of which everything is known, by name.
+    /// All forks whose content is known, by name.
     pub fn forks(&self) -> Vec<WorkspaceName> {
         let known = self.forks.iter().filter(|(_, fork)| fork.is_some());
         known.map(|(name, _)| name.clone()).collect()
     }
 
-    /// A record that the log has acknowledged. Answers with its batches, but not those of forks.
+    /// Adds a record that the log has acknowledged. Returns its batches, except those of forks.
     pub fn record(
         &mut self,
         body: &[u8],
@@ -148,7 +148,7 @@ impl Auditor {
         self.ledgers.values_mut().for_each(|ledger| ledger.tick(now));
     }
 
-    /// The server has forgotten what it had in memory.
+    /// The server has lost its memory.
     pub fn forgotten(&mut self, now: Timestamp) {
         self.ledgers.values_mut().for_each(|ledger| ledger.forgotten(now));
     }

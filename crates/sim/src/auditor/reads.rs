@@ -1,4 +1,4 @@
-//! Whether a read of the present shows one durable revision, exactly, and not an old one.
+//! Checks that a read of the present shows exactly one durable revision, and not an old one.
 
 use std::ops::RangeInclusive;
 
@@ -20,7 +20,7 @@ use crate::models::watch::matches;
 const PAGE_DEFAULT: usize = 100;
 
 impl Ledger {
-    /// A query about the present was answered. `asked_head` was durable when it was sent.
+    /// Checks the answer to a query about the present. `asked_head` was durable when it was sent.
     pub fn present(
         &self,
         query: &Query,
@@ -86,7 +86,7 @@ impl Ledger {
         }
     }
 
-    /// A question about anything was answered as of a revision that may be long past.
+    /// Checks an answer at a revision that may be long past.
     pub fn past(&self, query: &Query, answer: &Result<Answer, Rejection>, at: u64) -> Audit {
         match answer {
             Ok(Answer { revision, .. }) => {
@@ -97,7 +97,7 @@ impl Ledger {
         }
     }
 
-    /// A refusal names no revision: it must have been so at one of those that it may be about.
+    /// A refusal names no revision: it must be correct at one of those that are possible.
     fn refused_between(
         &self,
         query: &Query,
@@ -164,14 +164,14 @@ impl Ledger {
         Ok(())
     }
 
-    /// All entries after a revision, by place.
+    /// All entries after a revision, by namespace and key.
     pub fn facts(&self, at: u64) -> impl Iterator<Item = (&EntryKey, &EntryModel)> {
         self.entries.iter().filter_map(move |(place, timeline)| {
             timeline.at(at)?.as_ref().map(|fact| (place, fact.as_ref()))
         })
     }
 
-    /// Demands that a page of a list is what it should be.
+    /// Checks a page of a list.
     pub fn listed(&self, list: &List, page: &Page, at: u64) -> Audit {
         demand!(page.revision.0 == at, "a page of revision {at} states {}", page.revision);
         let wanted = |(namespace, key): &&EntryKey| {
@@ -186,7 +186,7 @@ impl Ledger {
         same_page(facts, page, list.limit.unwrap_or(PAGE_DEFAULT), cursor)
     }
 
-    /// Demands that a page of everything is what it should be.
+    /// Checks a page of all entries.
     pub fn pictured(&self, snapshot: &Snapshot, page: &Page, at: u64) -> Audit {
         demand!(page.revision.0 == at, "a page of revision {at} states {}", page.revision);
         let after = snapshot.cursor.as_ref().and_then(|cursor| cursor.split_once('/'));

@@ -1,6 +1,6 @@
 //! The state of something at every revision.
 
-/// The values of one thing, each from a revision on.
+/// The values of one object, each from a revision on.
 #[derive(Clone, Debug)]
 pub struct Timeline<T>(Vec<(u64, T)>);
 
@@ -11,7 +11,7 @@ impl<T> Default for Timeline<T> {
 }
 
 impl<T> Timeline<T> {
-    /// It is this from a revision on. Within one revision the last word counts.
+    /// Sets the value from a revision on. Within one revision the last one counts.
     pub fn set(&mut self, revision: u64, value: T) {
         match self.0.last_mut() {
             Some((last, there)) if *last == revision => *there = value,
@@ -30,7 +30,7 @@ impl<T> Timeline<T> {
         self.0.get(index).map(|(from, value)| (*from, value))
     }
 
-    /// The present state.
+    /// The current state.
     pub fn now(&self) -> Option<&T> {
         self.0.last().map(|(_, value)| value)
     }

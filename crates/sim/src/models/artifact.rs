@@ -1,10 +1,10 @@
-//! Artifacts as the auditor knows them: from their events, and from the text of every entry and
-//! message.
+//! Artifacts according to their events, and to the text of every entry and message.
 //!
-//! 1. An artifact that is named in an entry or a message neither expires nor is deleted.
+//! 1. An artifact that an entry or a message references neither expires nor is deleted.
 //! 2. One without references expires when its time has passed, counted from its upload or the
 //!    removal of the last reference, and not before.
-//! 3. What is shown of one is that, and how many entries and messages name it.
+//! 3. An artifact is returned with that, and with the number of entries and messages that reference
+//!    it.
 //! 4. No request is rejected for an artifact that exists, or for one that it does not reference.
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crate::auditor::timeline::Timeline;
 use crate::auditor::{Audit, Breach, Ledger, demand};
 use crate::coverage::Coverage;
 
-/// What is known of an artifact.
+/// The state of an artifact.
 #[derive(Clone, Debug)]
 struct ArtifactModel {
     bytes: u64,
@@ -31,7 +31,7 @@ struct ArtifactModel {
 pub struct Artifacts(BTreeMap<ArtifactId, Timeline<Option<ArtifactModel>>>);
 
 impl Artifacts {
-    /// Whether a text names one that was ever there.
+    /// Whether a text mentions an artifact that ever existed.
     pub(crate) fn any_in(&self, text: &Json) -> bool {
         self.0.keys().any(|id| text.as_str().contains(id.as_str()))
     }
@@ -42,7 +42,7 @@ impl Artifacts {
 }
 
 impl Ledger {
-    /// A fact about an artifact is durable.
+    /// Applies a durable event about an artifact.
     pub(crate) fn add_artifact(
         &mut self,
         batch: &Batch,
@@ -96,7 +96,7 @@ impl Ledger {
         entries.count() + messages.count()
     }
 
-    /// An entry no longer has this value, and may have been the last to name an artifact.
+    /// An entry no longer has this value, and may have been the last reference to an artifact.
     pub(crate) fn let_go(&mut self, batch: &Batch, value: &Json, coverage: &mut Coverage) {
         let named = self.artifacts.0.keys().filter(|id| value.as_str().contains(id.as_str()));
         let named: Vec<ArtifactId> = named.cloned().collect();
@@ -124,7 +124,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// The answer to a change is the artifact as it is then, or as it was.
+    /// Checks that the answer to a change is the artifact after or before it.
     pub(crate) fn artifact_reply(&self, command: &Command, reply: &Reply, revision: u64) -> Audit {
         match (command, reply) {
             (Command::Put(put), Reply::Put { artifact, known }) => {
@@ -141,7 +141,7 @@ impl Ledger {
         }
     }
 
-    /// Artifacts were returned.
+    /// Checks returned artifacts.
     pub(crate) fn artifacts_shown(&self, query: &Query, reply: &Reply, at: u64) -> Audit {
         match (query, reply) {
             (Query::Get { artifact }, Reply::Artifact(shown)) => {
@@ -159,12 +159,12 @@ impl Ledger {
         }
     }
 
-    /// Whether an artifact was there.
+    /// Whether an artifact existed.
     pub(crate) fn knows_artifact(&self, artifact: &ArtifactId, at: u64) -> bool {
         self.artifacts.at(artifact, at).is_some()
     }
 
-    /// A command was refused because of an artifact.
+    /// Checks a command that was refused because of an artifact.
     pub(crate) fn refused_artifact(&self, rejection: &Rejection, at: u64) -> Audit {
         match rejection {
             Rejection::NotFound { artifact } => {

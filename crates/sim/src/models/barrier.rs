@@ -2,7 +2,7 @@
 //!
 //! Laws:
 //!
-//! 1. A generation opens once, with exactly as many as it takes, in the batch of the last arrival.
+//! 1. A generation opens once, with exactly the required number, in the batch of the last arrival.
 //! 2. No agent arrives twice in a generation, and all arrivals give the same count.
 //! 3. A waiting call is answered in the batch that opens the barrier, or withdrawn and not counted.
 //! 4. Generations only grow.
@@ -43,7 +43,7 @@ pub struct BarrierModel {
     arrivals: Vec<Arrived>,
 }
 
-/// Every barrier there is.
+/// All barriers.
 #[derive(Default)]
 pub struct Barriers {
     all: BTreeMap<BarrierName, Timeline<BarrierModel>>,
@@ -203,7 +203,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// A barrier command was accepted and nothing happened.
+    /// Checks an accepted barrier command without effect.
     pub(crate) fn barrier_no_effect(
         &self,
         command: &BarrierCommand,
@@ -221,7 +221,7 @@ impl Ledger {
         }
     }
 
-    /// A barrier command had an effect, and was answered.
+    /// Checks the answer to a barrier command with an effect.
     pub(crate) fn barrier_reply(
         &self,
         command: &BarrierCommand,
@@ -270,7 +270,7 @@ impl Ledger {
         })
     }
 
-    /// A question about barriers was answered.
+    /// Checks the answer to a query about barriers.
     pub(crate) fn barriers_shown(&self, query: &Query, reply: &BarrierReply, at: u64) -> Audit {
         let (Query::Get { name }, BarrierReply::Barrier(shown)) = (query, reply) else {
             return Err(Breach(format!("{query:?} was answered with {reply:?}")));
@@ -287,7 +287,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// A call that waited at a barrier was answered.
+    /// Checks the answer to a call that waited at a barrier.
     pub(crate) fn arrival_ended(
         &self,
         asked: &DecidedRequest<'_>,
@@ -325,7 +325,7 @@ impl Ledger {
         }
     }
 
-    /// A barrier command was refused.
+    /// Checks a refused barrier command.
     pub(crate) fn refused_barrier(&self, rejection: &Rejection, at: u64) -> Audit {
         match rejection {
             Rejection::CountDiffers { name, given, count, .. } => {

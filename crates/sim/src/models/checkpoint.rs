@@ -1,4 +1,4 @@
-//! Checkpoints according to the log: which exist, whose they are, and which must be kept.
+//! Checkpoints according to the log: which exist, their tasks, and which must be kept.
 //!
 //! Laws:
 //!
@@ -6,7 +6,7 @@
 //!    many, with the same checksum, which is computed here from what was sent and what is returned.
 //! 2. Only the holder of a task's lease saves its checkpoints, with the token of that lease.
 //! 3. Each continues the head of its task, unless another parent of that task was given.
-//! 4. A rule prunes what it must, and neither a head nor what has a label.
+//! 4. A rule prunes what it must, and neither a head nor a labelled checkpoint.
 
 use std::collections::BTreeMap;
 
@@ -38,14 +38,14 @@ pub struct CheckpointModel {
     saved_by: AgentId,
 }
 
-/// The checkpoints of a task: how many were saved, and which is the head.
+/// The checkpoints of a task: how many were saved, and the head.
 #[derive(Clone, Debug)]
 struct CheckpointThread {
     saved: u64,
     head: CheckpointId,
 }
 
-/// Every checkpoint there is, or was.
+/// All checkpoints, existing or not.
 #[derive(Default)]
 pub struct Checkpoints {
     all: BTreeMap<CheckpointId, Timeline<Option<CheckpointModel>>>,
@@ -62,7 +62,7 @@ impl Checkpoints {
         self.threads.get(task)?.at(at)?.as_ref()
     }
 
-    /// Those of a task after a revision, the newest first.
+    /// The checkpoints of a task after a revision, newest first.
     fn of(
         &self,
         task: Option<&TaskId>,
@@ -251,7 +251,7 @@ impl Ledger {
         self.checkpoints.of(None, u64::MAX).find(over).map(|(id, _)| id)
     }
 
-    /// Demands that a checkpoint is shown as it was, with its state if there is one.
+    /// Checks that a checkpoint is shown as it was, with its state if there is one.
     fn checkpoint_shown(&self, shown: &Checkpoint, at: u64) -> Audit {
         let Some(there) = self.checkpoints.at(&shown.id, at) else {
             return Err(Breach(format!("`{}` is shown, it is not there", shown.id)));
@@ -273,7 +273,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// A command about checkpoints was accepted and nothing happened.
+    /// Checks an accepted command about checkpoints without effect.
     pub(crate) fn checkpoint_no_effect(&self, command: &Command, reply: &Reply, at: u64) -> Audit {
         let Reply::Checkpoint(reply) = reply else {
             return Err(Breach(format!("{command:?} was answered with {reply:?}")));
@@ -297,7 +297,7 @@ impl Ledger {
         }
     }
 
-    /// A command about checkpoints had an effect, and was answered.
+    /// Checks the answer to a command about checkpoints with an effect.
     pub(crate) fn checkpoint_reply(
         &self,
         command: &Command,
@@ -326,7 +326,7 @@ impl Ledger {
         }
     }
 
-    /// A question about checkpoints was answered.
+    /// Checks the answer to a query about checkpoints.
     pub(crate) fn checkpoints_shown(
         &self,
         query: &Query,
@@ -361,7 +361,7 @@ impl Ledger {
         }
     }
 
-    /// Whether a checkpoint was there.
+    /// Whether a checkpoint existed.
     pub(crate) fn knows_checkpoint(&self, checkpoint: &CheckpointId, at: u64) -> bool {
         self.checkpoints.at(checkpoint, at).is_some()
     }
@@ -377,7 +377,7 @@ impl Ledger {
         }
     }
 
-    /// A command about checkpoints was refused.
+    /// Checks a refused command about checkpoints.
     pub(crate) fn refused_checkpoint(
         &self,
         rejection: &Rejection,
@@ -476,7 +476,7 @@ impl BatchReader<'_> {
         })
     }
 
-    /// The saver held the lease just before.
+    /// The author held the lease just before.
     fn check_saved(&self, save: &Save) -> Audit {
         let before = self.batch.revision.0 - 1;
         let may = self.ledger.may_save(&save.task, save.token, before);

@@ -1,10 +1,10 @@
-//! Whether queries about contracts return the dependents of a key, and its present state.
+//! Checks that queries about contracts return the readers of a key, and its current state.
 //!
 //! 1. The receiver of a key in a hand-off reads it.
 //! 2. A key is returned as it is, and its last author is among its writers.
-//! 3. A key is called vanished only if it is not there, and of another kind only if it is.
+//! 3. A key is reported as missing only if it is, and as retyped only if it exists.
 //!
-//! Deliberately absent: what rules and stages demand, which is data that is shown as it was given.
+//! Deliberately absent: what rules and stages require, which is returned as it was given.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::auditor::ledger::Ledger;
 use crate::auditor::{Audit, demand};
 
 impl Ledger {
-    /// Contracts were returned.
+    /// Checks returned contracts.
     pub(crate) fn contracts_shown(&self, reply: &Reply, at: u64) -> Audit {
         let (contracts, is_all) = match reply {
             Reply::Contracts { contracts, cursor } => (contracts, cursor.is_none()),
@@ -38,7 +38,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// The keys that were received by hand-offs, and by whom.
+    /// The keys that were received by hand-offs, and their receivers.
     fn got(&self, at: u64) -> BTreeSet<(String, String)> {
         let mut got = BTreeSet::new();
         for handoff in self.handoffs.all_at(at) {

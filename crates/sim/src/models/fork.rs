@@ -1,19 +1,19 @@
-//! Workspaces that began with the content of another, as a small model of their entries.
+//! Forked workspaces, as a small model of their entries.
 //!
 //! ```text
-//!   origin ──1──2── … ──at──────────────▶ goes on, audited by its ledger
-//!                        │ everything but what somebody held
-//!                        └──began──▶ goes on by itself, audited here
+//!   origin ──1──2── … ──at──────────────▶ continues, audited by its ledger
+//!                        │ everything but what was held
+//!                        └──began──▶ continues independently, audited here
 //! ```
 //!
 //! Laws:
 //!
 //! 1. A fork starts with the entries that its origin had at the requested revision, without those
 //!    bound to a session.
-//! 2. Nothing else changes them but batches of its own: neither what happens to the origin
-//!    afterwards, nor that the origin forgets its past.
-//! 3. Whatever is acknowledged in it is there after a restart, and nothing else.
-//! 4. No fork takes the place of another.
+//! 2. Only its own batches change them: neither later changes of the origin, nor that the origin
+//!    drops its history.
+//! 3. Acknowledged writes exist after a restart, and nothing else.
+//! 4. No fork replaces another.
 //!
 //! Deliberately absent: everything but entries. The rest of the initial state is compared, once,
 //! with a replay of the origin's ledger (`forking`).
@@ -29,13 +29,13 @@ use crate::auditor::reads::same_page;
 use crate::auditor::{Audit, demand};
 use crate::models::reaction::acting;
 
-/// A workspace that began with the content of another.
+/// A forked workspace.
 pub struct Fork {
     /// The origin.
     pub origin: WorkspaceName,
-    /// As it was after this revision.
+    /// The revision of the origin.
     pub at: u64,
-    /// The revision that it began with.
+    /// Its first revision.
     pub began: u64,
     batches: Vec<Arc<Batch>>,
     facts: BTreeMap<EntryKey, EntryModel>,
@@ -54,7 +54,7 @@ impl Fork {
         self.began + self.batches.len() as u64
     }
 
-    /// A batch of its own.
+    /// One of its own batches.
     pub fn batch(&self, revision: u64) -> Option<&Arc<Batch>> {
         let index = usize::try_from(revision.checked_sub(self.began + 1)?).ok()?;
         self.batches.get(index)
@@ -91,7 +91,7 @@ impl Fork {
         Ok(())
     }
 
-    /// Demands that everything is shown as it is.
+    /// Checks that all entries are shown correctly.
     pub fn pictured(&self, page: &Page) -> Audit {
         let (shown, head) = (page.revision.0, self.head());
         demand!(shown == head, "a fork is shown at revision {shown}, it is at {head}");

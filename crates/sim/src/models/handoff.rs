@@ -1,5 +1,4 @@
-//! Hand-offs according to the log: who gives what to whom, to whom it is delivered, who accepted
-//! it.
+//! Hand-offs according to the log: giver, content, receiver, deliveries, acceptance.
 //!
 //! Laws:
 //!
@@ -11,11 +10,11 @@
 //!    while.
 //! 4. It goes to the longest waiting call, and no call waits for one that can be delivered.
 //! 5. It is not forgotten: it is answered, delivered again, or expires; never before its time, and
-//!    not for a silence during which there was no server. When its task moves on by other means, it
-//!    ends in the same batch.
+//!    times without a server do not count. When its task moves on by other means, it ends in the
+//!    same batch.
 //! 6. Once it has ended, it never changes again.
 //!
-//! Deliberately absent: its steps, which are words for people, and its fingerprints, which are only
+//! Deliberately absent: its steps, which are text for people, and its digests, which are only
 //! compared with each other.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,9 +33,9 @@ use crate::coverage::Coverage;
 
 /// How often it is delivered before it is given up.
 const DELIVERIES_MAX: u64 = 10;
-/// How often a task may change hands.
+/// How often a task may be handed over.
 const HOPS_MAX: u64 = 64;
-/// How often an agent may hand a task to the same agent, and within how long.
+/// How often a giver may hand a task to the same receiver, and within which time.
 const SAME_EDGE: (usize, u64) = (3, 600_000);
 
 /// A hand-off at a revision.
@@ -71,11 +70,11 @@ pub struct ReceiveWaiter {
 pub struct Handoffs {
     all: BTreeMap<HandoffId, Timeline<Arc<HandoffModel>>>,
     queue: Timeline<Vec<ReceiveWaiter>>,
-    /// Those that have not ended.
+    /// Hand-offs that have not ended.
     live: BTreeSet<HandoffId>,
-    /// Those that have moved something in the current batch.
+    /// Hand-offs that moved something in the current batch.
     moved: Vec<HandoffId>,
-    /// Those that their receivers completed in the current batch.
+    /// Hand-offs that their receivers completed in the current batch.
     done: Vec<HandoffId>,
     is_touched: bool,
 }
@@ -117,7 +116,7 @@ impl Handoffs {
         self.all.get(id)?.at(at).map(AsRef::as_ref)
     }
 
-    /// All of them as they were after a revision, by id.
+    /// All hand-offs after a revision, by id.
     pub fn all_at(&self, at: u64) -> impl Iterator<Item = &Handoff> {
         self.all.values().filter_map(move |there| there.at(at)).map(|deal| &deal.handoff)
     }
@@ -127,12 +126,12 @@ impl Handoffs {
         self.queue.at(at).map_or(&[], Vec::as_slice)
     }
 
-    /// Those that have not ended.
+    /// Hand-offs that have not ended.
     pub fn live(&self) -> impl Iterator<Item = &HandoffModel> {
         self.live.iter().filter_map(|id| self.at(id, u64::MAX))
     }
 
-    /// Those that moved a task, the latest first.
+    /// Hand-offs that moved a task, latest first.
     pub fn moves_of(&self, task: &TaskId, at: u64) -> Vec<&Handoff> {
         let of_task = |it: &&Handoff| it.task.as_ref() == Some(task) && it.receiver.is_some();
         let mut moves: Vec<&Handoff> = self.all_at(at).filter(of_task).collect();
@@ -159,8 +158,8 @@ impl Handoffs {
         (back.content == handoff.content).then_some("it returns unchanged")
     }
 
-    /// The current batch is complete: what it has moved, what its receivers completed, and whether
-    /// it was about hand-offs at all.
+    /// Ends the current batch: what it has moved, what its receivers completed, and whether it was
+    /// about hand-offs at all.
     pub fn take_touched(&mut self) -> (Vec<HandoffId>, Vec<HandoffId>, bool) {
         let is_touched = std::mem::take(&mut self.is_touched);
         (std::mem::take(&mut self.moved), std::mem::take(&mut self.done), is_touched)
@@ -212,7 +211,7 @@ impl Ledger {
         }
     }
 
-    /// Whether the selected keys have the versions that they must have.
+    /// Whether the selected keys have the required versions.
     fn versions_fit(&self, handoff: &Handoff) -> bool {
         let ApprovedVersions { versions, .. } = self.seen(handoff, u64::MAX);
         let mut pairs = handoff.keys.iter().zip(versions);

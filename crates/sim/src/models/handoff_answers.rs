@@ -1,4 +1,4 @@
-//! Whether answers about hand-offs are correct.
+//! Checks answers about hand-offs.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// The first that can be delivered to an agent at this time.
+    /// The first hand-off that can be delivered to an agent at this time.
     pub(crate) fn first_for(&self, agent: &AgentId, now: Timestamp, at: u64) -> Option<&Handoff> {
         self.handoffs.all_at(at).find(|handoff| {
             is_open(handoff.status)
@@ -47,7 +47,7 @@ impl Ledger {
         asked.asked_at.max(known)
     }
 
-    /// A command was accepted and nothing happened.
+    /// Checks an accepted command without effect.
     pub(crate) fn handoff_no_effect(
         &self,
         asked: &DecidedRequest<'_>,
@@ -73,7 +73,7 @@ impl Ledger {
         }
     }
 
-    /// A command had an effect, and was answered.
+    /// Checks the answer to a command with an effect.
     pub(crate) fn handoff_reply(
         &self,
         command: &HandoffCommand,
@@ -105,7 +105,7 @@ impl Ledger {
         }
     }
 
-    /// The accepting agent gets the values as they were right before.
+    /// The receiver gets the values as they were right before.
     fn values_shown(&self, handoff: &Handoff, values: &BTreeMap<String, Json>, at: u64) -> Audit {
         let there = handoff.keys.iter().filter_map(|selected| {
             let entry = self.named(selected.name.as_str(), at)?;
@@ -116,7 +116,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// A query about hand-offs was answered.
+    /// Checks the answer to a query about hand-offs.
     pub(crate) fn handoffs_shown(
         &self,
         query: &handoff::Query,
@@ -191,7 +191,7 @@ impl Ledger {
         shown.iter().try_for_each(|handoff| self.handoff_shown(handoff, at))
     }
 
-    /// A call that waited for a hand-off was answered.
+    /// Checks the answer to a call that waited for a hand-off.
     pub(crate) fn receive_ended(
         &self,
         asked: &DecidedRequest<'_>,
@@ -221,7 +221,7 @@ impl Ledger {
 }
 
 impl Ledger {
-    /// A command was refused.
+    /// Checks a refused command.
     pub(crate) fn refused_handoff(
         &self,
         asked: &DecidedRequest<'_>,
@@ -292,7 +292,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// An offer was refused because its task is not its giver's to give.
+    /// Checks an offer that was refused because its giver does not hold the task.
     fn refused_offer(&self, rejection: &Rejection, at: u64, coverage: &mut Coverage) -> Audit {
         let lease_of = |task: &TaskId| {
             let work = self.tasks.at(task, at);
@@ -328,7 +328,7 @@ impl Ledger {
         deal.ok_or_else(|| Breach(format!("there is no hand-off `{id}`")))
     }
 
-    /// Something was refused that could have been before, or may yet be.
+    /// Checks a refusal of an action that was possible before, or may become possible.
     fn refused_now(
         &self,
         asked: &DecidedRequest<'_>,

@@ -1,5 +1,5 @@
-//! Whether batches about hand-offs are what was requested: all of it, with the keys and the task,
-//! and nothing else.
+//! Checks that batches about hand-offs are what was requested: all of it, with the keys and the
+//! task, and nothing else.
 
 use baton_core::handoff::{Accept, Complete, Handoff, Offer, OnLoop};
 use baton_core::handoff::{Command as HandoffCommand, Event as HandoffEvent};
@@ -13,7 +13,7 @@ use crate::auditor::answers::same_entry;
 use crate::auditor::explain::BatchReader;
 use crate::auditor::{Audit, Breach, demand};
 
-/// The default time to accept.
+/// The default deadline.
 const DEADLINE_MS: u64 = 3_600_000;
 /// The default time until redelivery.
 const REDELIVER_MS: u64 = 60_000;
@@ -133,7 +133,7 @@ impl BatchReader<'_> {
         }
     }
 
-    /// A person decides about a task that is handed round in circles.
+    /// A task that is handed around in a loop waits for review.
     fn escalated(&mut self, handoff: &Handoff) -> Audit {
         let Some(task) = &handoff.task else { return Ok(()) };
         let event = self.take_passed("task.failed", task)?;
@@ -182,7 +182,7 @@ impl BatchReader<'_> {
         Ok(())
     }
 
-    /// The giver's own keys move to the receiver, who gets a namespace for them.
+    /// The giver's own keys move to the receiver, which gets a namespace for them.
     fn moved(&mut self, handoff: &Handoff, to: Option<&AgentId>, overwrite: bool) -> Audit {
         let before = self.batch.revision.0 - 1;
         let Some(to) = to else { return Err(Breach("it has no holder".to_owned())) };

@@ -1,4 +1,4 @@
-//! What must hold of hand-offs after every batch: they agree with their tasks, what had to move has
+//! Invariants of hand-offs after every batch: they agree with their tasks, what had to move has
 //! moved, and nothing is left behind.
 
 use std::collections::BTreeSet;

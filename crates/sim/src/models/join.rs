@@ -2,7 +2,7 @@
 //!
 //! Laws:
 //!
-//! 1. A join settles once, as what its tasks have made of it, in the batch that decides it.
+//! 1. A join settles once, with the outcome of its tasks, in the batch that determines it.
 //! 2. Waiting calls are answered in the same batch, and no call waits for a join that has settled.
 //! 3. It expires only when its deadline has passed.
 
@@ -42,7 +42,7 @@ pub struct JoinModel {
     recorded: BTreeMap<TaskId, TaskStatus>,
 }
 
-/// Every join there is.
+/// All joins.
 #[derive(Default)]
 pub struct Joins {
     all: BTreeMap<JoinId, Timeline<JoinModel>>,
@@ -68,7 +68,7 @@ impl JoinModel {
         members.into_iter().map(|(_, id)| id).collect()
     }
 
-    /// Its outcome by its tasks after a revision; none if that is open.
+    /// Its outcome by its tasks after a revision; none if it is undetermined.
     fn verdict(&self, tasks: &Tasks, at: u64) -> Option<Status> {
         let members = self.members(tasks, at);
         let statuses: Vec<_> = members.iter().filter_map(|task| self.recorded.get(task)).collect();
@@ -219,7 +219,7 @@ impl Ledger {
         joins.find(|(_, there)| there.settled.is_none() && over(there)).map(|(name, _)| name)
     }
 
-    /// Demands that a join is shown as it was.
+    /// Checks that a join is shown as it was.
     fn join_shown(&self, shown: &Join, at: u64) -> Audit {
         let Some(there) = self.joins.at(&shown.id, at) else {
             return Err(Breach(format!("{shown:?} is shown, it is not there")));
@@ -241,7 +241,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// A join command was accepted and nothing happened.
+    /// Checks an accepted join command without effect.
     pub(crate) fn join_no_effect(&self, command: &JoinCommand, reply: &Reply, at: u64) -> Audit {
         let (JoinCommand::Wait { join, wait_ms }, Reply::Join(JoinReply::Settled(shown))) =
             (command, reply)
@@ -262,7 +262,7 @@ impl Ledger {
         }
     }
 
-    /// A join command had an effect, and was answered.
+    /// Checks the answer to a join command with an effect.
     pub(crate) fn join_reply(&self, command: &JoinCommand, reply: &JoinReply, at: u64) -> Audit {
         match (command, reply) {
             (JoinCommand::Create(_), JoinReply::Join(shown)) => self.join_shown(shown, at),
@@ -270,7 +270,7 @@ impl Ledger {
         }
     }
 
-    /// A question about joins was answered.
+    /// Checks the answer to a query about joins.
     pub(crate) fn joins_shown(&self, query: &Query, reply: &JoinReply, at: u64) -> Audit {
         let (Query::Get { join }, JoinReply::Join(shown)) = (query, reply) else {
             return Err(Breach(format!("{query:?} was answered with {reply:?}")));
@@ -279,12 +279,12 @@ impl Ledger {
         self.join_shown(shown, at)
     }
 
-    /// Whether a join was there.
+    /// Whether a join existed.
     pub(crate) fn knows_join(&self, join: &JoinId, at: u64) -> bool {
         self.joins.at(join, at).is_some()
     }
 
-    /// A call that waited for a join was answered.
+    /// Checks the answer to a call that waited for a join.
     pub(crate) fn join_ended(
         &self,
         asked: &DecidedRequest<'_>,
@@ -314,7 +314,7 @@ impl Ledger {
         }
     }
 
-    /// A join command was refused.
+    /// Checks a refused join command.
     pub(crate) fn refused_join(&self, rejection: &Rejection, at: u64) -> Audit {
         match rejection {
             Rejection::NotFound { join } => {

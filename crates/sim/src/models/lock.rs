@@ -1,5 +1,4 @@
-//! Whether answers about holds and waits are correct, and whether batches about them are what was
-//! requested.
+//! Checks answers about holds and waits, and that batches about them are what was requested.
 //!
 //! A waiting call is checked twice: once its wait is durable, others may see it in the queue; and
 //! when a later batch has ended the wait, the caller gets its answer. Both are compared with the
@@ -20,7 +19,7 @@ use crate::coverage::Coverage;
 use crate::models::lock_pool::{Pool, PoolHold, PoolKind};
 use crate::models::wait::WaitEnd;
 
-/// The commands of a wish, in order.
+/// The commands of a mutation, in order.
 pub(crate) fn commands(mutation: &Mutation) -> &[Command] {
     match mutation {
         Mutation::Command(command) => std::slice::from_ref(command),
@@ -30,7 +29,7 @@ pub(crate) fn commands(mutation: &Mutation) -> &[Command] {
 }
 
 impl Ledger {
-    /// A call waits, and that is durable. True if it had an effect of its own.
+    /// Checks a call that waits durably. True if it had its own effect.
     pub fn queued(
         &mut self,
         asked: &DecidedRequest<'_>,
@@ -60,7 +59,7 @@ impl Ledger {
         Ok(true)
     }
 
-    /// A waiting call was answered.
+    /// Checks the answer to a waiting call.
     pub fn ended(
         &mut self,
         asked: &DecidedRequest<'_>,
@@ -171,7 +170,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// A lock command was accepted and nothing happened.
+    /// Checks an accepted lock command without effect.
     pub(crate) fn lock_no_effect(&self, command: &LockCommand, reply: &Reply, at: u64) -> Audit {
         match (command, reply) {
             (LockCommand::Acquire(acquire), Reply::Lock(LockReply::Hold(None))) => {
@@ -193,7 +192,7 @@ impl Ledger {
         }
     }
 
-    /// A lock command had an effect, and was answered.
+    /// Checks the answer to a lock command with an effect.
     pub(crate) fn lock_reply(&self, command: &LockCommand, reply: &LockReply, at: u64) -> Audit {
         match (command, reply) {
             (
@@ -208,7 +207,7 @@ impl Ledger {
         }
     }
 
-    /// Demands that a hold is shown as it was.
+    /// Checks that a hold is shown as it was.
     fn hold_shown(&self, name: &LockName, hold: &lock::Hold, at: u64) -> Audit {
         let pool = self.lock(name, at);
         let there = pool.holds.first();
@@ -219,7 +218,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Demands that a lock is shown as it was.
+    /// Checks that a lock is shown as it was.
     pub(crate) fn lock_shown(&self, shown: &lock::Lock, at: u64) -> Audit {
         let pool = self.lock(&shown.name, at);
         let hold = match (&shown.hold, pool.holds.first()) {
@@ -233,7 +232,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// A question about locks was answered.
+    /// Checks the answer to a query about locks.
     pub(crate) fn locks_shown(&self, query: &lock::Query, reply: &LockReply, at: u64) -> Audit {
         match (query, reply) {
             (lock::Query::Get { name }, LockReply::Lock(lock)) => {
@@ -257,7 +256,7 @@ impl Ledger {
         }
     }
 
-    /// Demands that circles are circles, and that there are none if none are shown.
+    /// Checks that reported cycles are cycles, and that there are none if none are reported.
     fn deadlocks_shown(&self, shown: &[Vec<lock::Link>], at: u64) -> Audit {
         let mut edges = Vec::new();
         for ((kind, name), timeline) in &self.pools {
@@ -277,7 +276,8 @@ impl Ledger {
                 demand!(link.held_by == next.agent, "{link:?} is not followed by {next:?}");
             }
         }
-        // An agent that waits for none that waits is in no cycle; remove those until none is left.
+        // An agent that waits for none that waits is in no cycle; such agents are removed until
+        // none is left.
         while let Some(index) =
             edges.iter().position(|(_, _, holder)| !edges.iter().any(|(agent, ..)| agent == holder))
         {
@@ -287,7 +287,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// A lock command was refused.
+    /// Checks a refused lock command.
     pub(crate) fn refused_lock(
         &self,
         rejection: &lock::Rejection,
@@ -316,7 +316,7 @@ impl Ledger {
         }
     }
 
-    /// Something was refused because it would have to wait.
+    /// Checks a refusal because a call would have to wait.
     pub(crate) fn refused_wait(&self, mutation: &Mutation, at: u64) -> Audit {
         let waits = commands(mutation).first().is_some_and(|command| match command {
             Command::Lock(LockCommand::Acquire(acquire)) => {
@@ -411,8 +411,7 @@ impl BatchReader<'_> {
         Ok(())
     }
 
-    /// Holds and waits of a session end with it. Which do, and that no others do, is a law of the
-    /// ledger.
+    /// Holds and waits of a session end with it. That exactly these end is a law of the ledger.
     pub(crate) fn follow_let_go(&mut self) {
         while let Some(event) = self.peek() {
             let let_go = matches!(
@@ -450,7 +449,7 @@ impl BatchReader<'_> {
         }
     }
 
-    /// What became free goes to the wait queue. That it does, and to whom, is a law of the ledger.
+    /// Free permits go to the wait queue. That they do, and to which calls, is a law of the ledger.
     pub(crate) fn follow_grants(&mut self) {
         while let Some(event) = self.peek() {
             let settles = matches!(

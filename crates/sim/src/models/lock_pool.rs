@@ -2,11 +2,11 @@
 //!
 //! A lock is a pool with one permit. Laws:
 //!
-//! 1. There are never more holders than permits, and each hold has a token of its own.
+//! 1. There are never more holders than permits, and each hold has its own token.
 //! 2. A later call goes to the end of the wait queue; the first in the queue is served next.
 //! 3. No call waits while a permit is free: it goes to the first in the queue in the same batch.
-//! 4. A hold ends by its holder, with the holder's session, or when its time has passed: never
-//!    earlier than promised, and not for a silence during which there was no server.
+//! 4. A hold ends by its holder, with the session of the holder, or when it expires: never earlier
+//!    than promised, and times without a server do not count.
 //! 5. When a session ends, everything that it holds and waits for ends in the same batch.
 
 use std::collections::BTreeSet;
@@ -37,15 +37,15 @@ pub type PoolName = (PoolKind, String);
 pub struct PoolHold {
     /// The holder.
     pub holder: AgentId,
-    /// Under which token.
+    /// The token.
     pub token: u64,
-    /// Since which revision.
+    /// The revision of the grant.
     pub revision: u64,
-    /// Since when.
+    /// When it was granted.
     pub since: Timestamp,
-    /// Until when, as was promised.
+    /// When it expires, as promised.
     pub expires_at: Timestamp,
-    /// How long a renewal lasts.
+    /// The duration of a renewal.
     pub ttl_ms: u64,
 }
 
@@ -56,11 +56,11 @@ pub struct PoolWaiter {
     pub agent: AgentId,
     /// The waiting call.
     pub wait: u64,
-    /// Since when.
+    /// When it started to wait.
     pub since: Timestamp,
-    /// Until when at most.
+    /// When it times out.
     pub until: Timestamp,
-    /// How long it is to be held.
+    /// The requested time to live.
     pub ttl_ms: u64,
 }
 
@@ -71,7 +71,7 @@ pub struct Pool {
     pub permits: usize,
     /// The holds.
     pub holds: Vec<PoolHold>,
-    /// The wait queue, first in line first.
+    /// The wait queue, in order of arrival.
     pub queue: Vec<PoolWaiter>,
 }
 
@@ -102,7 +102,7 @@ pub(crate) enum PoolChange<'a> {
     GaveUp { agent: &'a AgentId, wait: WaitId, left: Left },
 }
 
-/// An event of locks in those words.
+/// A lock event in these terms.
 fn of_lock(event: &lock::Event) -> PoolChange<'_> {
     match event {
         lock::Event::Acquired { holder, token, ttl_ms, wait, .. } => {
@@ -121,7 +121,7 @@ fn of_lock(event: &lock::Event) -> PoolChange<'_> {
     }
 }
 
-/// An event of semaphores in those words; none if it makes one.
+/// A semaphore event in these terms; none if it creates one.
 fn of_semaphore(event: &semaphore::Event) -> Option<PoolChange<'_>> {
     use semaphore::Event;
     Some(match event {
@@ -304,7 +304,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Checks that a hold that was promised until a time, and may be renewed for so long, has
+    /// Checks that a hold that was promised until a time, and can be renewed by this much, has
     /// ended.
     pub(crate) fn check_expired(&self, batch: &Batch, expires_at: Timestamp, ttl_ms: u64) -> Audit {
         demand!(batch.agent == AgentId::engine(), "its deadline was recorded by an agent");
@@ -342,7 +342,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Holds whose time has passed.
+    /// Expired holds.
     pub(crate) fn overdue_hold(&self, now: Timestamp) -> Option<(&PoolName, &PoolHold)> {
         let holds = self.pools.iter().flat_map(|(name, timeline)| {
             let holds = timeline.now().map(|pool| pool.holds.iter()).into_iter().flatten();

@@ -1,4 +1,4 @@
-//! Messages according to the log: what is in which inbox, who waits for it, who replies.
+//! Messages according to the log: the content of inboxes, the waiting calls, the replies.
 //!
 //! Laws:
 //!
@@ -6,7 +6,7 @@
 //! 2. Messages of an inbox are received in the order they were sent, by the longest waiting call,
 //!    and no call waits for a message that is available.
 //! 3. A message that was received and not acknowledged is delivered again, never before its time,
-//!    and not for a silence during which there was no server; after ten times it is dead.
+//!    and times without a server do not count; after ten deliveries it is dead.
 //! 4. A message that was acknowledged, answered, expired or lost is never delivered again.
 //! 5. A request goes to an agent that handles it and is answered once, in time, by the agent that
 //!    has it; the waiting call is answered by that very batch.
@@ -126,7 +126,7 @@ impl Ledger {
         }
     }
 
-    /// A fact about messages is durable.
+    /// Applies a durable event about messages.
     pub(crate) fn add_message(
         &mut self,
         batch: &Batch,
@@ -458,7 +458,7 @@ impl Ledger {
         self.messages.all_at(u64::MAX).find(is_due)
     }
 
-    /// A post is durable.
+    /// Applies a durable message of a topic.
     pub(crate) fn add_topic(
         &mut self,
         batch: &Batch,

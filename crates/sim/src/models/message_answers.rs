@@ -1,5 +1,4 @@
-//! Whether answers about messages and topics are correct, and whether batches about them are what
-//! was requested.
+//! Checks answers about messages and topics, and that batches about them are what was requested.
 
 use baton_core::message::{
     Address, Command, Event, List, Message, Query, Rejection, Reply, Status,
@@ -22,7 +21,7 @@ use crate::models::wait::WaitEnd;
 const PAGE_DEFAULT: u64 = 100;
 
 impl Ledger {
-    /// Demands that a message is shown as it was.
+    /// Checks that a message is shown as it was.
     fn message_shown(&self, shown: &Message, at: u64) -> Audit {
         let there = self.messages.at(&shown.id, at);
         demand!(there == Some(shown), "{shown:?} is shown, but it is {there:?}");
@@ -34,7 +33,7 @@ impl Ledger {
         asked.asked_at.max(known)
     }
 
-    /// A command was accepted and nothing happened.
+    /// Checks an accepted command without effect.
     pub(crate) fn message_no_effect(
         &self,
         asked: &DecidedRequest<'_>,
@@ -78,7 +77,7 @@ impl Ledger {
         }
     }
 
-    /// A command had an effect, and was answered.
+    /// Checks the answer to a command with an effect.
     pub(crate) fn message_reply(&self, command: &Command, reply: &Reply, at: u64) -> Audit {
         match (command, reply) {
             (
@@ -120,7 +119,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// A question about messages was answered.
+    /// Checks the answer to a query about messages.
     pub(crate) fn messages_shown(&self, query: &Query, reply: &Reply, at: u64) -> Audit {
         match (query, reply) {
             (Query::Get { message }, Reply::Message(shown)) => {
@@ -162,7 +161,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// A call that waited for messages or a reply was answered.
+    /// Checks the answer to a call that waited for messages or a reply.
     pub(crate) fn message_wait_ended(
         &self,
         asked: &DecidedRequest<'_>,
@@ -213,7 +212,7 @@ impl Ledger {
         }
     }
 
-    /// A requester learns that there will be no reply.
+    /// Checks the answer to a requester that there will be no reply.
     fn request_over(&self, rejection: &Rejection, at: u64) -> Audit {
         let (request, due) = match rejection {
             Rejection::TimedOut { request, .. } => (request, Status::TimedOut),
@@ -225,7 +224,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// A command about messages was refused.
+    /// Checks a refused command about messages.
     pub(crate) fn refused_message(
         &self,
         asked: &DecidedRequest<'_>,
@@ -305,7 +304,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// The answer to a post, or to a question about topics.
+    /// Checks the answer to a publish, or to a query about topics.
     pub(crate) fn topic_reply(&self, reply: &topic::Reply, at: u64) -> Audit {
         match reply {
             topic::Reply::Published(it) => {
@@ -326,7 +325,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// A question about topics was refused.
+    /// Checks a refused query about topics.
     pub(crate) fn refused_topic(&self, rejection: &topic::Rejection, at: u64) -> Audit {
         match rejection {
             topic::Rejection::NotFound { topic } => {

@@ -1,26 +1,26 @@
 //! The models of the auditor, one per primitive, each built from the log alone.
 //!
-//! | module | what it demands |
+//! | module | checks that |
 //! |---|---|
-//! | `wait` | calls that wait end once, as they should; tokens grow |
+//! | `wait` | waiting calls end once, correctly; tokens grow |
 //! | `lock_pool` | never too many holders, queues keep their order, nothing ends early |
-//! | `lock`, `semaphore` | answers and batches about them are true, and what was asked for |
-//! | `barrier` | each generation opens once, with as many as it takes |
-//! | `task`, `task_handoff`, `task_retry` | one lease at a time, one end, nobody starves |
-//! | `join` | each settles once, as what its tasks have made of it |
-//! | `pipeline` | stages begin in order, once, and go where their tasks go |
-//! | `handoff`, `handoff_invariants` | work changes hands once, with all that belongs to it |
-//! | `handoff_batches` | a batch about hand-offs is what was asked for |
-//! | `rule` | what is said about hand-offs is what was asked for, and kept |
-//! | `artifact` | what is named stays, what is not goes in its time |
-//! | `checkpoint` | states come back as they were saved, by the holder of the lease |
-//! | `message`, `stream` | mail comes in order, until it is acknowledged; frames without gap |
+//! | `lock`, `semaphore` | answers about them are correct, and batches are what was requested |
+//! | `barrier` | each generation opens once, with the required number of arrivals |
+//! | `task`, `task_handoff`, `task_retry` | one lease at a time, one end, no starvation |
+//! | `join` | each settles once, with the outcome of its tasks |
+//! | `pipeline` | stages start in order, once, and follow their tasks |
+//! | `handoff`, `handoff_invariants` | work is handed over once, with all that belongs to it |
+//! | `handoff_batches` | a batch about hand-offs is what was requested |
+//! | `rule` | rules are stored and returned as requested |
+//! | `artifact` | referenced artifacts stay, others expire in time |
+//! | `checkpoint` | states are restored as saved, and only lease holders save |
+//! | `message`, `stream` | messages in order, until acknowledged; frames without gaps |
 //! | `secret` | values are in no file but their own |
-//! | `reaction` | each runs on what triggers it, and does what its script says |
-//! | `fork` | a workspace that began with another's content goes its own way |
-//! | `watch` | a watcher gets what concerns it, in order, without gap or duplicate |
-//! | `search`, `contract` | what is found and derived is what the ledger says |
-//! | `<primitive>_answers` | every answer and refusal was true when it was decided |
+//! | `reaction` | each runs on its trigger, and has the effects of its script |
+//! | `fork` | a forked workspace is independent of its origin |
+//! | `watch` | a watcher gets matching events, in order, without gap or duplicate |
+//! | `search`, `contract` | results match the ledger |
+//! | `<primitive>_answers` | every answer and refusal was correct when it was decided |
 
 pub mod artifact;
 pub mod barrier;

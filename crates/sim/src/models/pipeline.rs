@@ -8,8 +8,8 @@
 //!    created in the batch that makes the stage ready, with the correct input; the stage follows
 //!    them in the same batch.
 //! 3. No task of a pipeline is open unless its stage is ready or running.
-//! 4. A pipeline is completed when every stage is done, and failed when one has failed and nothing
-//!    is under way beside it: in that batch, and nothing is under way after it.
+//! 4. A pipeline is completed when every stage is finished, and failed when one has failed and no
+//!    other is active: in that batch, and nothing is active after it.
 
 use std::collections::BTreeMap;
 
@@ -59,7 +59,7 @@ pub struct PipelineModel {
     is_begun: bool,
 }
 
-/// Every pipeline there is.
+/// All pipelines.
 #[derive(Default)]
 pub struct Pipelines {
     all: BTreeMap<PipelineName, Timeline<Option<PipelineModel>>>,
@@ -130,7 +130,7 @@ impl PipelineModel {
         }
     }
 
-    /// The inputs of the tasks of a stage, one by one; none if it cannot have any.
+    /// The inputs of the tasks of a stage; none if it cannot have any.
     fn inputs(&self, model: &StageModel) -> Option<Vec<Json>> {
         let input = self.input(model);
         if model.design.each { input.to().ok() } else { Some(vec![input]) }
@@ -144,7 +144,7 @@ impl PipelineModel {
         self.any(StageStatus::Running) || self.automatic && self.any(StageStatus::Ready)
     }
 
-    /// The names of the stages of a status.
+    /// The names of the stages with a status.
     pub fn names(&self, status: StageStatus) -> Vec<StageName> {
         let stages = self.stages.iter().filter(|model| model.status == status);
         stages.map(|model| model.design.name.clone()).collect()
@@ -227,7 +227,7 @@ impl PipelineModel {
         Ok(())
     }
 
-    /// The agent that starts a stage may do so, and has it.
+    /// Checks that the agent may start a stage.
     fn check_worker(
         &self,
         batch: &Batch,
@@ -247,7 +247,7 @@ impl PipelineModel {
         Ok(())
     }
 
-    /// Everything that is unfinished is aborted.
+    /// Aborts everything that is unfinished.
     fn abort(&mut self) {
         for model in &mut self.stages {
             match model.status {
@@ -278,13 +278,13 @@ impl Pipelines {
         self.all.get(pipeline)?.at(at)?.as_ref()
     }
 
-    /// All of them after a revision.
+    /// All pipelines after a revision.
     pub fn all_at(&self, at: u64) -> impl Iterator<Item = (&PipelineName, &PipelineModel)> {
         let all = self.all.iter();
         all.filter_map(move |(name, timeline)| Some((name, timeline.at(at)?.as_ref()?)))
     }
 
-    /// Whether a task was made for a stage.
+    /// Whether a task was created for a stage.
     pub fn owns(&self, task: &TaskId) -> bool {
         self.owners.contains_key(task)
     }
@@ -296,10 +296,10 @@ impl Pipelines {
         model.is_some_and(|model| model.tasks.contains(task))
     }
 
-    /// Whether a task was made for a stage that needs it no longer.
+    /// Whether a task was created for a stage that no longer needs it.
     pub fn is_unwanted(&self, task: &TaskId) -> bool {
         let Some((pipeline, index)) = self.owners.get(task) else { return false };
-        // Another pipeline of the same name has tasks of its own.
+        // Another pipeline of the same name has its own tasks.
         let model = self.at(pipeline, u64::MAX).and_then(|state| state.stages.get(*index));
         model.is_none_or(|model| {
             let active = matches!(model.status, StageStatus::Ready | StageStatus::Running);
@@ -383,7 +383,7 @@ impl Ledger {
         Ok(state)
     }
 
-    /// A batch is complete: every pipeline is where its stages and their tasks have brought it.
+    /// A batch is complete: checks that every pipeline is in the state that follows from its tasks.
     pub(crate) fn check_pipelines(&self, batch: &Batch) -> Audit {
         let is_about =
             |event: &AnyEvent| matches!(event, AnyEvent::Pipeline(_) | AnyEvent::Task(_));

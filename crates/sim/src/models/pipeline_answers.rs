@@ -1,5 +1,4 @@
-//! Whether answers about pipelines are correct, and whether batches about them are what was
-//! requested.
+//! Checks answers about pipelines, and that batches about them are what was requested.
 
 use baton_core::pipeline::{
     Command, Event, Pipeline, Query, Rejection, Reply, Stage, StageStatus, Status, Summary,
@@ -44,7 +43,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// A pipeline command had an effect, and was answered.
+    /// Checks the answer to a pipeline command with an effect.
     pub(crate) fn pipeline_reply(&self, command: &Command, reply: &Reply, at: u64) -> Audit {
         match (command, reply) {
             (Command::Delete { pipeline }, Reply::Pipeline(shown)) => {
@@ -82,7 +81,7 @@ impl Ledger {
         }
     }
 
-    /// A question about pipelines was answered.
+    /// Checks the answer to a query about pipelines.
     pub(crate) fn pipelines_shown(&self, query: &Query, reply: &Reply, at: u64) -> Audit {
         match (query, reply) {
             (Query::Get { pipeline }, Reply::Pipeline(shown)) => {
@@ -109,12 +108,12 @@ impl Ledger {
         }
     }
 
-    /// Whether a pipeline was there.
+    /// Whether a pipeline existed.
     pub(crate) fn knows_pipeline(&self, pipeline: &PipelineName, at: u64) -> bool {
         self.pipelines.at(pipeline, at).is_some()
     }
 
-    /// A pipeline command was refused.
+    /// Checks a refused pipeline command.
     pub(crate) fn refused_pipeline(
         &self,
         asked: &DecidedRequest<'_>,

@@ -1,18 +1,18 @@
-//! Reactions as the auditor knows them: a few scripts by name, and the effects that each must have.
+//! Reactions: a few scripts by name, and the effects that each must have.
 //!
 //! | name | on | must |
 //! |---|---|---|
-//! | `copy` | a key of `shared` is set | say in `shared/copy` which, and by whom |
-//! | `ping`, `pong` | each other | go on until the limit of levels, and no further |
-//! | `half` | a key of `shared` is deleted | fail in its second command, and leave nothing |
+//! | `copy` | a key of `shared` is set | record it in `shared/copy`, with its author |
+//! | `ping`, `pong` | each other | continue up to the maximum depth, and no further |
+//! | `half` | a key of `shared` is deleted | fail in its second command, without effects |
 //! | `tell` | `ping` | call a webhook |
-//! | `record-completed-tasks` | a task is completed | write it down |
+//! | `record-completed-tasks` | a task is completed | record it |
 //!
 //! 1. Every reaction that must run does, in order of the events and then of the names; no other.
 //! 2. It runs as the agent that added it, and its effects are those of its script.
-//! 3. A reaction that failed has left nothing.
+//! 3. A failed reaction has no effects.
 //! 4. A chain ends at the limit, which is reported once for each reaction.
-//! 5. Of one reaction at most one call is being made, and no call is tried too often.
+//! 5. Of one reaction at most one call is in flight, and no call is attempted too often.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,7 +40,7 @@ struct ReactionModel {
     enabled: bool,
 }
 
-/// A call that is still to be made.
+/// A pending call.
 #[derive(Debug)]
 struct PendingCall {
     reaction: ReactionName,
@@ -48,7 +48,7 @@ struct PendingCall {
     is_flying: bool,
 }
 
-/// Every reaction at every revision, and the calls of now.
+/// All reactions at every revision, and the current calls.
 #[derive(Default)]
 pub struct Reactions {
     known: BTreeMap<ReactionName, Timeline<Option<ReactionModel>>>,
@@ -97,7 +97,7 @@ pub(crate) fn reactions_begin(batch: &Batch) -> usize {
 }
 
 impl Ledger {
-    /// A fact about a reaction is durable.
+    /// Applies a durable event about a reaction.
     pub(crate) fn add_reaction(
         &mut self,
         batch: &Batch,
@@ -183,7 +183,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// The effects of reactions in a batch are those that they must have.
+    /// Checks the effects of reactions in a batch.
     pub(crate) fn check_reactions(&self, batch: &Batch) -> Audit {
         let first = reactions_begin(batch);
         let (mut level, mut next) = (0..first, first);
@@ -219,7 +219,7 @@ impl Ledger {
         let (name, wanted) = match command {
             Command::Enable { name } => (name, true),
             Command::Disable { name } => (name, false),
-            // There was no call to make, or the report was late.
+            // There was no pending call, or the report was late.
             Command::Take { .. } | Command::Settle { .. } => return Ok(()),
             Command::Add(_) | Command::Remove { .. } | Command::Expire => {
                 return Err(Breach(format!("{command:?} was accepted, but nothing happened")));
@@ -230,7 +230,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// The answer to a change is the reaction as it is then.
+    /// Checks that the answer to a change is the resulting reaction.
     pub(crate) fn reaction_reply(&self, command: &Command, reply: &Reply, revision: u64) -> Audit {
         let (name, revision) = match command {
             Command::Add(add) => (&add.name, revision),
@@ -252,7 +252,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// A change of the reactions was refused.
+    /// Checks a refused change of reactions.
     pub(crate) fn refused_reaction(&self, rejection: &Rejection, at: u64) -> Audit {
         match rejection {
             Rejection::NotFound { name } => {
@@ -301,7 +301,7 @@ fn check_stopped(batch: &Batch, next: usize, name: &ReactionName, cause: usize) 
     }
 }
 
-/// One reaction ran or failed, as it had to. How many events that took.
+/// Checks one run or failure of a reaction. Returns how many events it has.
 fn check_run(
     batch: &Batch,
     next: usize,
@@ -332,7 +332,7 @@ fn check_run(
     }
 }
 
-/// The effects of a script are those that it defines.
+/// Checks that the effects of a script are those that it defines.
 fn check_done(name: &str, batch: &Batch, cause: usize, done: &[AnyEvent]) -> Audit {
     let [done] = done else {
         return Err(Breach(format!("`{name}` did {done:?}")));

@@ -1,8 +1,8 @@
-//! Rules for hand-offs as the auditor knows them.
+//! Rules for hand-offs.
 //!
 //! 1. An event about a rule contains what was requested, and whether it replaced another.
-//! 2. What is returned, alone or in pages by name, is what the last event about each rule contains.
-//! 3. What is refused cannot be: there is no such rule, or it has no check, or an unreadable one.
+//! 2. A returned rule, alone or on a page by name, is that of its last event.
+//! 3. A refusal is correct: there is no such rule, or it has no check, or an invalid one.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ impl RuleModels {
 }
 
 impl Ledger {
-    /// A fact about a rule is durable.
+    /// Applies a durable event about a rule.
     pub(crate) fn add_rule(
         &mut self,
         batch: &Batch,
@@ -75,7 +75,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// The answer to a change is the rule as it is then, or as it was.
+    /// Checks that the answer to a change is the rule after or before it.
     pub(crate) fn rule_reply(&self, command: &Command, reply: &Reply, revision: u64) -> Audit {
         let Reply::Rule(shown) = reply else {
             return Err(Breach("a change was answered with a page of rules".to_owned()));
@@ -88,7 +88,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// A page of rules.
+    /// Checks a page of rules.
     pub(crate) fn rules_shown(&self, query: &Query, reply: &Reply, at: u64) -> Audit {
         let (Query::List { limit, cursor }, Reply::Rules { rules, cursor: next }) = (query, reply)
         else {
@@ -113,7 +113,7 @@ impl Ledger {
         self.rules_by_name.at(name, at).is_some_and(|rule| rule.severity == Severity::Error)
     }
 
-    /// A rule that applies to all and forbids a hand-off, as far as that is simple to tell.
+    /// A rule that applies to all and forbids a hand-off, as far as that is simple to determine.
     pub(crate) fn forbidding(&self, handoff: &Handoff) -> Option<&RuleName> {
         let all = self.rules_by_name.0.values().filter_map(|rule| rule.now()?.as_ref());
         let mut strict =
@@ -128,7 +128,7 @@ impl Ledger {
         strict.find(forbids).map(|rule| &rule.name)
     }
 
-    /// A change of the rules was refused.
+    /// Checks a refused change of rules.
     pub(crate) fn refused_rule(
         &self,
         mutation: &Mutation,

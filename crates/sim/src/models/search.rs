@@ -1,4 +1,4 @@
-//! Whether a search finds everything that matches, once, newest first, and nothing else.
+//! Checks that a search finds everything that matches, once, newest first, and nothing else.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use crate::auditor::ledger::Ledger;
 use crate::auditor::{Audit, Breach, demand};
 use crate::models::watch::matches;
 
-/// The parts of a filter, each a field and what it must be.
+/// The parts of a filter: fields and their values.
 type SearchTerms<'a> = Vec<(&'a str, &'a str)>;
 
 impl Ledger {
-    /// Everything that was found, on however many pages, as of a revision.
+    /// Checks all results, on any number of pages, as of a revision.
     pub fn found(&self, query: &str, found: &[Found], at: u64) -> Audit {
         demand!(at <= self.head(), "a search shows revision {at}, {} is durable", self.head());
         let parts: Option<SearchTerms<'_>> =

@@ -3,8 +3,8 @@
 //!
 //! Laws:
 //!
-//! 1. A secret is put once, shown only while it is there, and every time it is shown is written
-//!    down.
+//! 1. A secret is created once, revealed only while it exists, and every time it is revealed is
+//!    recorded.
 //! 2. It is deleted on request, or when its time has passed, and not before.
 //! 3. Its value is in no record, no answer and no file but its own.
 
@@ -36,7 +36,7 @@ impl Secrets {
         self.0.get(id)?.at(at)?.as_ref()
     }
 
-    /// One that should have expired by this time.
+    /// A secret that should have expired by this time.
     pub fn overdue(&self, now: Timestamp) -> Option<&Arc<Secret>> {
         let there = self.0.values().filter_map(|secret| secret.now()?.as_ref());
         there.into_iter().find(|secret| secret.expires_at.is_some_and(|end| end <= now))
@@ -51,7 +51,7 @@ pub fn check_no_secret(what: &str, seen: &[u8]) -> Audit {
 }
 
 impl Ledger {
-    /// A fact about a secret is durable.
+    /// Applies a durable event about a secret.
     pub(crate) fn add_secret(
         &mut self,
         batch: &Batch,
@@ -98,7 +98,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// The answer to a change is the secret as it is then, or as it was.
+    /// Checks that the answer to a change is the secret after or before it.
     pub(crate) fn secret_reply(&self, command: &Command, reply: &Reply, revision: u64) -> Audit {
         let (id, at) = match command {
             Command::Put(put) => (&put.secret, revision),
@@ -116,12 +116,12 @@ impl Ledger {
         }
     }
 
-    /// Whether a secret has gone by now.
+    /// Whether a secret has expired or was deleted.
     pub fn secret_is_gone(&self, id: &SecretId) -> bool {
         self.secrets.at(id, u64::MAX).is_none()
     }
 
-    /// Secrets were returned.
+    /// Checks returned secrets.
     pub(crate) fn secrets_shown(&self, query: &Query, reply: &Reply, at: u64) -> Audit {
         match (query, reply) {
             (Query::Get { secret }, Reply::Secret(shown)) => {
@@ -139,7 +139,7 @@ impl Ledger {
         }
     }
 
-    /// A command was refused because of a secret.
+    /// Checks a command that was refused because of a secret.
     pub(crate) fn refused_secret(&self, rejection: &Rejection, at: u64) -> Audit {
         match rejection {
             Rejection::NotFound { secret } => {

@@ -1,5 +1,4 @@
-//! Whether answers about semaphores are correct, and whether batches about them are what was
-//! requested.
+//! Checks answers about semaphores, and that batches about them are what was requested.
 
 use baton_core::semaphore::{
     self, Acquire, Command as SemaphoreCommand, Event as SemaphoreEvent, Permit, Rejection,
@@ -54,7 +53,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// A semaphore command was accepted and nothing happened.
+    /// Checks an accepted semaphore command without effect.
     pub(crate) fn semaphore_no_effect(
         &self,
         command: &SemaphoreCommand,
@@ -83,7 +82,7 @@ impl Ledger {
         }
     }
 
-    /// A semaphore command had an effect, and was answered.
+    /// Checks the answer to a semaphore command with an effect.
     pub(crate) fn semaphore_reply(
         &self,
         command: &SemaphoreCommand,
@@ -104,7 +103,7 @@ impl Ledger {
         }
     }
 
-    /// A question about semaphores was answered.
+    /// Checks the answer to a query about semaphores.
     pub(crate) fn semaphores_shown(
         &self,
         query: &semaphore::Query,
@@ -131,7 +130,7 @@ impl Ledger {
         }
     }
 
-    /// A call that waited for a permit was answered.
+    /// Checks the answer to a call that waited for a permit.
     pub(crate) fn permit_ended(
         &self,
         asked: &DecidedRequest<'_>,
@@ -163,7 +162,7 @@ impl Ledger {
         }
     }
 
-    /// A semaphore command was refused.
+    /// Checks a refused semaphore command.
     pub(crate) fn refused_semaphore(
         &self,
         rejection: &Rejection,

@@ -1,11 +1,11 @@
-//! Streams according to the log: which frames they hold, and which calls wait for more.
+//! Streams according to the log: their frames, and the calls that wait for more.
 //!
 //! Laws:
 //!
-//! 1. Frames follow one another without gap; the oldest go beyond the bound, and never the newest.
+//! 1. Frames have no gaps; the oldest are dropped beyond the limit, and never the newest.
 //! 2. A call waits only at the end of an open stream; the batch that appends more, or closes it,
 //!    answers all of them in order of arrival.
-//! 3. What is closed gets nothing more, and what is not kept is in no log.
+//! 3. A closed stream gets no more frames, and frames that are not kept are in no log.
 //! 4. A reader gets the frames from its offset on, and the next offset.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,7 +63,7 @@ impl StreamModel {
     }
 }
 
-/// Everything about the streams of a workspace.
+/// All streams of a workspace.
 #[derive(Default)]
 pub struct Streams {
     all: BTreeMap<StreamName, Timeline<Option<Arc<StreamModel>>>>,
@@ -84,7 +84,7 @@ impl Streams {
 }
 
 impl Ledger {
-    /// A fact about streams is durable.
+    /// Applies a durable event about streams.
     pub(crate) fn add_stream(
         &mut self,
         batch: &Batch,
@@ -163,7 +163,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Demands that what is read is what the stream held.
+    /// Checks that a read returns what the stream had.
     fn frames_shown(&self, receive: &Receive, shown: &Frames, at: u64) -> Audit {
         let Some(model) = self.streams.at(&receive.stream, at) else {
             return Err(Breach(format!("there is no `{}`", receive.stream)));
@@ -182,7 +182,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// A command was accepted and nothing happened.
+    /// Checks an accepted command without effect.
     pub(crate) fn stream_no_effect(&self, command: &Command, reply: &AnyReply, at: u64) -> Audit {
         match (command, reply) {
             (Command::Receive(receive), AnyReply::Stream(Reply::Frames(shown))) => {
@@ -206,7 +206,7 @@ impl Ledger {
         }
     }
 
-    /// A command had an effect, and was answered.
+    /// Checks the answer to a command with an effect.
     pub(crate) fn stream_reply(&self, command: &Command, reply: &Reply, at: u64) -> Audit {
         match (command, reply) {
             (Command::Send(send), Reply::Sent(sent)) => {
@@ -225,12 +225,12 @@ impl Ledger {
         }
     }
 
-    /// Whether a stream was there.
+    /// Whether a stream existed.
     pub(crate) fn knows_stream(&self, stream: &StreamName, at: u64) -> bool {
         self.streams.at(stream, at).is_some()
     }
 
-    /// A question about streams was answered.
+    /// Checks the answer to a query about streams.
     pub(crate) fn streams_shown(&self, query: &Query, reply: &Reply, at: u64) -> Audit {
         let (Query::Get { stream }, Reply::Stream(shown)) = (query, reply) else {
             return Err(Breach(format!("{query:?} was answered with {reply:?}")));
@@ -244,7 +244,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// A call that waited for more was answered.
+    /// Checks the answer to a call that waited for more.
     pub(crate) fn stream_wait_ended(
         &self,
         receive: &Receive,
@@ -254,7 +254,7 @@ impl Ledger {
         let reply = outcome.as_ref().map(|answer| &answer.reply);
         match (how, reply) {
             (WaitEnd::Granted, Ok(AnyReply::Stream(Reply::Frames(shown)))) => {
-                // One that was deleted in the same batch was returned as it was.
+                // A stream that was deleted in the same batch was returned as it was.
                 let at = match self.streams.at(&receive.stream, revision) {
                     Some(_) => revision,
                     None => revision - 1,
@@ -280,7 +280,7 @@ impl Ledger {
         }
     }
 
-    /// A command about streams was refused.
+    /// Checks a refused command about streams.
     pub(crate) fn refused_stream(
         &self,
         asked: &DecidedRequest<'_>,

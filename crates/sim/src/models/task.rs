@@ -1,13 +1,13 @@
-//! Tasks according to the log: who works on what under which token, and which claims wait.
+//! Tasks according to the log: their leases and tokens, and the waiting claims.
 //!
 //! Laws:
 //!
-//! 1. At most one has the lease of a task, under a token of its own; only ready tasks are claimed.
-//! 2. A task is ready only if all it depends on is completed and its time has come.
+//! 1. At most one agent has the lease of a task, with its own token; only ready tasks are claimed.
+//! 2. A task is ready only if all its dependencies are completed and its start time has passed.
 //! 3. A task ends in one final state. It changes after that only by a retry: of a failed task, with
 //!    exactly those that were cancelled because of it and that nothing else keeps from running.
-//! 4. A lease ends by its holder, with the holder's session, or when its time has passed: never
-//!    earlier than promised, and not for a silence during which there was no server.
+//! 4. A lease ends by its holder, with the session of the holder, or when it expires: never earlier
+//!    than promised, and times without a server do not count.
 //! 5. Attempts are counted: a task that failed too often ends as requested, and not before.
 //! 6. After every batch there is no ready task that a waiting claim matches: the longest waiting
 //!    claim gets it, and a later one does not overtake.
@@ -52,9 +52,9 @@ pub struct TaskModel {
     pub requested_by: AgentId,
     /// Higher priorities come first.
     pub priority: i32,
-    /// The only one who may work on it.
+    /// The only agent that may claim it.
     pub assigned: Option<AgentId>,
-    /// The same before it was handed to an agent that was not asked.
+    /// The same before it was handed to an agent that did not have to accept it.
     pub assigned_before: Option<AgentId>,
     /// The required capabilities.
     pub needs: BTreeSet<String>,
@@ -64,9 +64,9 @@ pub struct TaskModel {
     pub parent: Option<TaskId>,
     /// The group.
     pub group: Option<GroupName>,
-    /// Not before then.
+    /// The start time.
     pub not_before: Option<Timestamp>,
-    /// Not after then.
+    /// The deadline.
     pub deadline: Option<Timestamp>,
     pub(crate) max_retries: u64,
     pub(crate) backoff: Backoff,
@@ -78,13 +78,13 @@ pub struct TaskModel {
     pub retries: u64,
     /// The lease.
     pub lease: Option<Lease>,
-    /// Since which revision.
+    /// The revision of the last change.
     pub leased_at: u64,
     /// The result so far.
     pub result: Option<Json>,
     /// Whether it was cancelled because of the end of another task.
     pub because: bool,
-    /// The hand-off that handed it to an agent that was not asked.
+    /// The hand-off that handed it to an agent that did not have to accept it.
     pub handed_by: Option<HandoffId>,
     /// What happens if that agent does not claim it.
     pub returns: Option<Returns>,
@@ -107,12 +107,12 @@ pub struct ClaimWaiter {
     pub lease_ms: u64,
 }
 
-/// Everything about the tasks of a workspace.
+/// All tasks of a workspace.
 #[derive(Default)]
 pub struct Tasks {
     all: BTreeMap<TaskId, Timeline<Arc<TaskModel>>>,
     claims: Timeline<Vec<ClaimWaiter>>,
-    /// Whether the current batch has touched any.
+    /// Whether the current batch has changed any.
     is_touched: bool,
 }
 
@@ -174,7 +174,7 @@ impl TaskModel {
 }
 
 impl ClaimWaiter {
-    /// Whether a task is what it waits for.
+    /// Whether a task matches the claim.
     pub fn wants(&self, id: &TaskId, work: &TaskModel) -> bool {
         self.task.as_ref().is_none_or(|task| task == id)
             && work.suits(&self.agent, self.types.as_ref(), &self.able)
@@ -197,7 +197,7 @@ impl Tasks {
         self.claims.at(at).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether the current batch has touched any.
+    /// Whether the current batch has changed any.
     pub fn is_touched(&self) -> bool {
         self.is_touched
     }
@@ -244,7 +244,7 @@ impl Tasks {
         work.depends_on.iter().any(failed) || orphaned == Some(Status::Cancelled)
     }
 
-    /// Whether a task is a part of something that was cancelled, however far above it.
+    /// Whether an ancestor of a task was cancelled.
     pub fn is_below(&self, work: &TaskModel) -> bool {
         let above = |id: &TaskId| self.all.get(id).and_then(Timeline::now);
         let first = work.parent.as_ref().and_then(above);
@@ -489,7 +489,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// A consequence of time that is overdue for a task.
+    /// An overdue timed transition of a task.
     pub(crate) fn overdue_task(&self, now: Timestamp) -> Option<(&TaskId, &Arc<TaskModel>)> {
         self.tasks.all_at(u64::MAX).find(|(_, work)| {
             if is_over(work.status) {

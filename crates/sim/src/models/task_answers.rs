@@ -1,4 +1,4 @@
-//! Whether answers about tasks are correct, and whether batches about them are what was requested.
+//! Checks answers about tasks, and that batches about them are what was requested.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ use crate::models::wait::WaitEnd;
 const LEASE_MS: u64 = 300_000;
 
 impl Ledger {
-    /// Demands that a task is shown as it was.
+    /// Checks that a task is shown as it was.
     pub(crate) fn task_shown(&self, shown: &Task, at: u64) -> Audit {
         let Some(work) = self.tasks.at(&shown.id, at) else {
             return Err(Breach(format!("task `{}` is shown, it was not there", shown.id)));
@@ -52,7 +52,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// A task command was accepted and nothing happened.
+    /// Checks an accepted task command without effect.
     pub(crate) fn task_no_effect(
         &self,
         agent: &AgentId,
@@ -86,7 +86,7 @@ impl Ledger {
         ready.min_by_key(|(_, work)| work.place()).map(|(id, _)| id)
     }
 
-    /// Demands that a token was that of a task's lease.
+    /// Checks that a token was that of a task's lease.
     fn check_lease(&self, task: &TaskId, token: Token, at: u64) -> Audit {
         let lease = self.tasks.at(task, at).and_then(|work| work.lease.as_ref());
         demand!(
@@ -96,7 +96,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// A task command had an effect, and was answered.
+    /// Checks the answer to a task command with an effect.
     pub(crate) fn task_reply(&self, command: &TaskCommand, reply: &TaskReply, at: u64) -> Audit {
         match (command, reply) {
             (TaskCommand::Claim(_), TaskReply::Claimed(Some(task))) => self.task_shown(task, at),
@@ -116,7 +116,7 @@ impl Ledger {
         }
     }
 
-    /// A question about tasks was answered.
+    /// Checks the answer to a query about tasks.
     pub(crate) fn tasks_shown(&self, query: &task::Query, reply: &TaskReply, at: u64) -> Audit {
         match (query, reply) {
             (task::Query::Get { task }, TaskReply::Task(shown)) => {
@@ -167,7 +167,7 @@ impl Ledger {
         }
     }
 
-    /// A waiting claim was answered.
+    /// Checks the answer to a waiting claim.
     pub(crate) fn claim_ended(
         &self,
         asked: &DecidedRequest<'_>,
@@ -193,7 +193,7 @@ impl Ledger {
         }
     }
 
-    /// A task command was refused.
+    /// Checks a refused task command.
     pub(crate) fn refused_task(
         &self,
         rejection: &Rejection,

@@ -1,4 +1,4 @@
-//! How tasks change hands according to the log: never without the hand-off that does it.
+//! How hand-offs move tasks according to the log.
 
 use baton_core::handoff::Status as DealStatus;
 use baton_core::task::Returns;
@@ -33,7 +33,7 @@ impl TaskModel {
 }
 
 impl Ledger {
-    /// The hand-off that has moved a task in this very batch.
+    /// The hand-off that has moved a task in this batch.
     fn mover(&self, batch: &Batch, task: &TaskId, id: &HandoffId) -> Audit<HandoffModel> {
         let deal = self.handoffs.at(id, u64::MAX).cloned();
         let fits = deal.filter(|deal| {

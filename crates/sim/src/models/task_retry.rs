@@ -175,7 +175,7 @@ impl BatchReader<'_> {
 }
 
 impl Ledger {
-    /// A retry was refused.
+    /// Checks a refused retry.
     pub(crate) fn refused_retry(&self, rejection: &Rejection, at: u64) -> Audit {
         let status_of = |task: &TaskId| self.tasks.at(task, at).map(|work| work.status);
         match rejection {

@@ -3,13 +3,13 @@
 //! Laws, for every primitive that lets callers wait:
 //!
 //! 1. A wait starts once, by its own caller, and its number is the revision of that commit.
-//! 2. It ends once: granted, or left because its time was over, its caller gone, or the session of
-//!    its caller ended; each only if that is so.
+//! 2. It ends once: granted, timed out, or because its caller or the session of its caller is gone;
+//!    each only if that is true.
 //! 3. Nothing is granted to a caller that was gone before.
-//! 4. When a server has lost its memory, all callers are gone: the first thing that happens in a
-//!    workspace is that every wait in it is given up.
+//! 4. When a server has lost its memory, all callers are gone: the first events in a workspace end
+//!    all its waits.
 //! 5. Tokens grow over the whole workspace, whichever agent gets them.
-//! 6. A call that waited under an idempotency key and got something leaves a receipt with it.
+//! 6. A call that waited with an idempotency key and got something has a receipt.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,32 +31,32 @@ struct OpenWait {
 /// How a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitEnd {
-    /// With what was waited for.
+    /// With a result.
     Granted,
-    /// Without.
+    /// Without a result.
     Left(wait::Left),
     /// Without a result, because it was reset for all.
     Reset,
 }
 
-/// Every wait there is or was.
+/// All waits, current or ended.
 #[derive(Default)]
 pub struct Waits {
     open: BTreeMap<u64, OpenWait>,
     /// The revision at which each ended, and how.
     closed: BTreeMap<u64, (u64, WaitEnd)>,
-    /// Callers that went away before their wait was durable, and after which revision.
+    /// Callers that disconnected before their wait was durable, and the revision.
     abandoned: BTreeMap<u64, u64>,
-    /// Waits whose callers went with the memory of a server.
+    /// Waits whose callers were lost with the memory of a server.
     forsaken: BTreeSet<u64>,
     /// The waiting calls by idempotency key.
     keyed: BTreeMap<(AgentId, IdempotencyKey), Timeline<Option<u64>>>,
-    /// Keys whose receipt is due in the current batch.
+    /// Keys whose receipt must be in the current batch.
     receipts_due: Vec<(AgentId, IdempotencyKey)>,
 }
 
 impl Waits {
-    /// A call begins to wait.
+    /// A call starts to wait.
     pub fn begin(
         &mut self,
         batch: &Batch,
@@ -74,7 +74,7 @@ impl Waits {
         Ok(())
     }
 
-    /// It waits under a key.
+    /// It waits with a key.
     pub fn begin_keyed(&mut self, batch: &Batch, keyed: &wait::Keyed) -> Audit {
         let revision = batch.revision.0;
         let Some(open) = self.open.get_mut(&keyed.wait.0).filter(|_| keyed.wait.0 == revision)
@@ -139,7 +139,7 @@ impl Waits {
         self.end(batch.revision.0, wait, agent, WaitEnd::Granted).map(drop)
     }
 
-    /// A call waits no longer, for nothing.
+    /// A call stops waiting without a result.
     pub fn left(
         &mut self,
         batch: &Batch,
@@ -177,7 +177,7 @@ impl Waits {
         Ok(())
     }
 
-    /// What a call waits for was reset.
+    /// A call ends because its barrier was reset.
     pub fn reset(&mut self, batch: &Batch, wait: WaitId, agent: &AgentId) -> Audit {
         self.end(batch.revision.0, wait, agent, WaitEnd::Reset).map(drop)
     }
@@ -194,9 +194,9 @@ impl Waits {
         }
     }
 
-    /// All callers are gone with the memory of the server.
+    /// All callers are lost with the memory of the server.
     pub fn abandon_all(&mut self, revision: u64) {
-        // What was not durable is lost too, and its number may be used again.
+        // Waits that were not durable are lost too, and their numbers may be used again.
         self.abandoned.clear();
         for (wait, open) in &mut self.open {
             open.gone_after.get_or_insert(revision);
@@ -204,12 +204,12 @@ impl Waits {
         }
     }
 
-    /// Whether anyone waits.
+    /// Whether any call waits.
     pub fn any(&self) -> bool {
         !self.open.is_empty()
     }
 
-    /// Whether anyone waited after a revision.
+    /// Whether any call waited after a revision.
     pub fn any_at(&self, at: u64) -> bool {
         let ended_later = self.closed.iter().any(|(wait, (end, _))| *wait <= at && *end > at);
         ended_later || self.open.keys().any(|wait| *wait <= at)
@@ -226,12 +226,12 @@ impl Waits {
         self.closed.get(&wait).copied()
     }
 
-    /// The call that waits under a key after a revision.
+    /// The waiting call with a key after a revision.
     pub fn under(&self, agent: &AgentId, key: &IdempotencyKey, at: u64) -> Option<u64> {
         self.keyed.get(&(agent.clone(), key.clone()))?.at(at).copied().flatten()
     }
 
-    /// A batch is complete. Answers with the keys that must have a receipt in it.
+    /// A batch is complete. Returns the keys that must have a receipt in it.
     pub fn complete(&mut self, batch: &Batch) -> Audit<Vec<(AgentId, IdempotencyKey)>> {
         demand!(
             self.forsaken.is_empty(),
@@ -243,7 +243,7 @@ impl Waits {
     }
 }
 
-/// Every token that was given: since which revision it is live, and since which it is not.
+/// All granted tokens: since which revision each is live, and since which it is not.
 #[derive(Default)]
 pub struct Tokens {
     newest: u64,

@@ -1,4 +1,4 @@
-//! Whether a watcher gets what concerns it, in order, without gap or duplicate.
+//! Checks that a watcher gets matching events, in order, without gap or duplicate.
 
 use baton::watch::Notice;
 use baton_core::{Event, namespace};
@@ -86,7 +86,7 @@ impl WatchModel {
     }
 }
 
-/// Whether a pattern means a text. Slow and plain on purpose.
+/// Whether a pattern matches a text. Simple and slow on purpose.
 pub fn matches(pattern: &str, text: &str) -> bool {
     if let Some(rest) = pattern.strip_prefix("**") {
         return (0..=text.len())
@@ -105,7 +105,7 @@ pub fn matches(pattern: &str, text: &str) -> bool {
     }
 }
 
-/// Whether a pattern means some text that begins so.
+/// Whether a pattern matches some text with this prefix.
 fn can_begin(pattern: &str, beginning: &str) -> bool {
     if beginning.is_empty() {
         return true;
@@ -126,7 +126,7 @@ fn can_begin(pattern: &str, beginning: &str) -> bool {
     }
 }
 
-/// Nothing of this is a rule of the core; a test keeps the two from drifting apart unseen.
+/// The patterns here are independent of the core; this test compares the two.
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -265,7 +265,7 @@ fn round_of(task: &Task) -> Round {
     round.unwrap_or_else(|| Round { subject: "something".to_owned(), fate: Fate::Smooth })
 }
 
-/// Runs some work under a lock, for one step.
+/// Runs a step of work while holding a lock.
 async fn under_lock(
     workspace: &Workspace,
     lock: &str,

@@ -36,7 +36,7 @@ impl Announcer {
         }
     }
 
-    /// Prints the first token, even with --quiet: without it nobody has access.
+    /// Prints the first token, even with --quiet: without it the server is not accessible.
     pub(super) fn first_token(&self, token: &str) {
         if self.is_json {
             return Self::line("token.first", &[("token", FieldValue::Text(token))]);

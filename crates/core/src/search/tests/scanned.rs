@@ -1,11 +1,11 @@
-//! An index finds what looking at everything finds, whatever has happened.
+//! An index finds what a full scan finds, after any history.
 
 use proptest::prelude::*;
 
 use super::World;
 use crate::names::AgentId;
 
-/// A thing as one sees it by looking at a space and its batches.
+/// A record as found by a full scan of a space and its batches.
 struct Thing {
     place: (u64, u32, String),
     created_at: Option<u64>,
@@ -16,7 +16,7 @@ struct Thing {
     texts: Vec<String>,
 }
 
-/// A part of a query that everything can be held against.
+/// A part of a query that can be checked against a record.
 #[derive(Clone, Debug)]
 enum Atom {
     Field(&'static str, &'static str),

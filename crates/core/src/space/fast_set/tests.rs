@@ -1,4 +1,4 @@
-//! The short way and the general one, side by side.
+//! The fast path and the general path, side by side.
 
 use proptest::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::state;
 use crate::testing::{Picture, read_command};
 use crate::time::Timestamp;
 
-/// What may stand between two sets and make the next one anything but plain, or plain again.
+/// Commands between two sets that make the fast path inapplicable, or applicable again.
 const BETWEEN: &[&str] = &[
     "state.delete shared/a",
     "state.set shared/a 7 ttl_ms=40",
@@ -35,7 +35,7 @@ fn commit(space: &mut Space, request: Request, by: &AgentId, now: Timestamp) -> 
     }
 }
 
-/// Sets the short way if that can be done, else the general way; and whether it could.
+/// Sets by the fast path if it applies, otherwise by the general one; returns which.
 fn set(
     space: &mut Space,
     request: Request,

@@ -1,4 +1,4 @@
-//! Nothing is held in a workspace that began with the content of another.
+//! Nothing is held in a forked workspace.
 
 use crate::command::Request;
 use crate::history::{Manner, Origin};
@@ -54,7 +54,7 @@ fn whatever_was_held_or_awaited_is_free() {
     let tasks: Vec<_> = space.task.after(&every).collect();
     assert_eq!(tasks.len(), 2);
     for record in tasks {
-        // Even one that may not be tried again: it was not its worker that failed.
+        // Even a task without retries: its worker did not fail.
         assert_eq!((record.status, record.retries), (Status::Pending, 0));
         assert!(record.lease.is_none());
     }

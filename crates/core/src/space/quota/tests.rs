@@ -1,4 +1,4 @@
-//! Spaces that may hold only so much.
+//! Storage quotas.
 
 use proptest::prelude::*;
 
@@ -21,9 +21,9 @@ fn there_are_as_many_entries_as_may_be() {
         (0, "ada", "state.set shared/a 1", "state.set shared/a v1 = 1"),
         (0, "ada", "state.set shared/b 1", "state.set shared/b v1 = 1"),
         (0, "ada", "state.set shared/c 1", "refused quota.entries"),
-        // Nor under the engine's name, which anybody may take.
+        // Nor under the name of the engine, which any caller may use.
         (0, "baton", "state.set shared/c 1", "refused quota.entries"),
-        // What is there may change, go, and make room.
+        // Entries may be changed and deleted, which frees space.
         (0, "ada", "state.set shared/a 2", "state.set shared/a v2 = 2"),
         (
             0,
@@ -39,7 +39,7 @@ fn there_are_as_many_entries_as_may_be() {
         ),
         (0, "ada", "state.delete shared/b", "state.deleted shared/b v1"),
         (0, "ada", "state.set shared/b 1", "state.set shared/b v1 = 1"),
-        // What is no entry needs no place among them.
+        // Other records do not count as entries.
         (0, "ada", "lock.acquire door", "lock.acquired door by ada token=7"),
     ]);
 }
@@ -97,7 +97,7 @@ fn time_goes_on_and_a_reaction_fails_alone() {
 }
 
 proptest! {
-    /// Bounds that are never reached change nothing, and the short way is taken under none.
+    /// A quota that is not reached changes nothing, and disables the fast path.
     #[test]
     fn bounds_that_are_not_reached_change_nothing(
         steps in prop::collection::vec((0..4_u8, any::<bool>()), 1..30),

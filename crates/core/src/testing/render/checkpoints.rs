@@ -1,4 +1,4 @@
-//! What is told of checkpoints.
+//! Checkpoints as text.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use super::brief;
 use crate::checkpoint::{Checkpoint, Event, Piece, Recipe, Reply, Rule};
 use crate::primitive::Event as _;
 
-/// How much of a state is kept of the parent, known from elsewhere, and new: in chunks.
+/// How many chunks of a state come from the parent, from other checkpoints, and are new.
 fn parts(recipe: &Recipe) -> String {
     let mut counts = [0, 0, 0];
     for piece in &recipe.0 {

@@ -1,4 +1,4 @@
-//! What is told of joins.
+//! Joins as text.
 
 use super::brief;
 use crate::join::{Event, Every, Join, Need, Part, Reply};

@@ -1,4 +1,4 @@
-//! What is told of messages, topics and streams.
+//! Messages, topics and streams as text.
 
 use super::brief;
 use crate::json::Json;

@@ -1,4 +1,4 @@
-//! What is told of the event bus and of reactions.
+//! The event bus and reactions as text.
 
 use super::brief;
 use crate::primitive::Event as _;

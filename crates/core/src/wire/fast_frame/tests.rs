@@ -1,4 +1,4 @@
-//! What is read briefly means what it means at length; what is unusual is left alone.
+//! The fast path parses frames like the general one; anything unusual is left to that.
 
 use proptest::prelude::*;
 
@@ -12,14 +12,14 @@ use crate::wire::{Call, Frame};
 const SET: &str = r#"{"id":7,"workspace":"w","agent":"ada","command":"state.set",
     "namespace":"shared","key":"plan","value":{"a":[1,2]}}"#;
 
-/// The frame read at length, if it is a request that a brief one could be.
+/// The frame parsed by the general path, if the fast path could apply.
 fn at_length(text: &str) -> Option<(Frame<'_>, Call)> {
     let frame = Frame::parse(text).ok()?;
     let call = frame.clone().call().ok()?;
     Some((frame, call))
 }
 
-/// What a brief one wants, said at length; none if its names would be refused.
+/// The request of a fast frame as a general one; none if its names are invalid.
 fn call_of(call: &FastCall<'_>) -> Option<Call> {
     let names =
         |namespace, key| Some((NamespaceName::parse(namespace).ok()?, Key::parse(key).ok()?));
@@ -37,7 +37,7 @@ fn call_of(call: &FastCall<'_>) -> Option<Call> {
     }
 }
 
-/// Whether it is read briefly; if so, both readings are compared.
+/// Whether the fast path applies; if so, both results are compared.
 fn is_brief(text: &str) -> bool {
     let Some(fast_frame) = FastFrame::parse(text) else { return false };
     match (call_of(&fast_frame.call), at_length(text)) {
@@ -48,7 +48,7 @@ fn is_brief(text: &str) -> bool {
             assert_eq!(frame.agent.as_deref(), fast_frame.agent, "{text}");
             assert_eq!(frame.idempotency_key, None, "{text}");
         }
-        // A name is not allowed: whoever is asked to do it refuses, and it is read at length.
+        // An invalid name is reported by the general path.
         (None, _) => {}
         (Some(_), None) => panic!("it is refused at length: {text}"),
     }
@@ -138,7 +138,7 @@ fn piece() -> impl Strategy<Value = &'static str> {
     ])
 }
 
-/// Members of a set or a get, in any order, some left out and some given twice.
+/// Members of a set or a get, in any order, some omitted and some duplicated.
 fn members() -> impl Strategy<Value = String> {
     let member = prop::sample::select(vec![
         r#""id":7"#,

@@ -1,4 +1,4 @@
-//! The table agrees with itself, and with what the commands say.
+//! The table is consistent, and agrees with the commands.
 
 use std::collections::BTreeSet;
 
@@ -46,7 +46,7 @@ fn every_example_is_read_as_what_its_row_names_and_says() {
                 assert_eq!(row.effect, Effect::Changes, "`{name}`");
                 assert_ne!(row.needs, Permission::Read, "`{name}`");
                 assert_eq!(command.wait_ms().is_some(), row.waits.is_some(), "`{name}` waits?");
-                // A session's own token may be left out; it is looked at all the same.
+                // The token of a session is optional, but always checked.
                 let brings =
                     row.names_token && (fields["token"].is_u64() || name.starts_with("agent"));
                 assert_eq!(command.brings_token(), brings, "`{name}` brings a token?");

@@ -1,45 +1,43 @@
-//! Expressions: one sentence about a hand-off, or about an event, that is true or false, in the
-//! syntax of CEL.
+//! Expressions: boolean conditions about a hand-off or an event, in the syntax of CEL.
 //!
 //! ```text
-//!   text ──compile──▶ Expression ──holds(variables)──▶ true, false, or why it has no answer
+//!   text ──compile──▶ Expression ──holds(variables)──▶ true, false, or why it cannot be evaluated
 //!          once                     for every proposal
 //! ```
 //!
-//! | there is | as in |
+//! | feature | examples |
 //! |---|---|
 //! | variables | `task` `task_type` `from` `to` `capability` `state` `hops` `reason` `receiver` |
 //! | in the condition of a reaction | `event` |
 //! | literals | `null` `true` `12` `0x1f` `1.5e3` `"text"` `'text'` `r"raw"` `["a", "b"]` |
 //! | fields and elements | `state.plan.steps[0]` `state["shared/plan"]` |
-//! | whether there is something | `has(state.plan.owner)` `"shared/plan" in state` |
-//! | comparing | `==` `!=` `<` `<=` `>` `>=` `in` |
-//! | calculating | `+` `-` `*` `/` `%`, also `+` for texts and lists |
-//! | deciding | `&&` `||` `!` `condition ? one : other` |
+//! | presence | `has(state.plan.owner)` `"shared/plan" in state` |
+//! | comparison | `==` `!=` `<` `<=` `>` `>=` `in` |
+//! | arithmetic | `+` `-` `*` `/` `%`, also `+` for texts and lists |
+//! | logic | `&&` `||` `!` `condition ? one : other` |
 //! | functions | `size(x)` or `x.size()`, `x.startsWith(y)` `x.endsWith(y)` `x.contains(y)` |
 //!
-//! What CEL takes of this means the same here, but for three mercies, each where CEL has an error:
-//! whole and broken numbers can be mixed, since JSON does not tell them apart; `has` is false
-//! wherever the way to it ends, also in the middle; and the fields of `null` can be asked for with
-//! `has`. As in CEL, `false && x` is false and `true || x` is true even if `x` has no answer, on
-//! either side.
+//! Everything here has the meaning of CEL, with three exceptions where CEL has an error: integers
+//! and fractions can be mixed, since JSON does not distinguish them; `has` is false wherever the
+//! path ends, also in the middle; and `has` can be applied to fields of `null`. As in CEL, `false
+//! && x` is false and `true || x` is true even if `x` cannot be evaluated, on either side.
 //!
-//! An expression comes from an agent and runs inside the one thread that decides for everybody.
+//! An expression is sent by an agent and runs in the one thread that decides all requests.
 //! Invariants:
 //!
-//! 1. It always ends, with an answer or without, after at most
+//! 1. It always ends, with a result or an error, after at most
 //!    [`EXPRESSION_STEPS_MAX`](crate::limits::EXPRESSION_STEPS_MAX) steps. A node is a step, and so
-//!    is every element and every [`BYTES_PER_STEP`] bytes that are looked at or copied.
-//! 2. It sees its variables and nothing else, and changes nothing.
+//!    are every element and every [`BYTES_PER_STEP`] bytes that are read or copied.
+//! 2. It reads its variables and nothing else, and changes nothing.
 //! 3. Neither compiling nor running nests deeper than
 //!    [`EXPRESSION_DEPTH_MAX`](crate::limits::EXPRESSION_DEPTH_MAX), and neither can panic.
-//! 4. Whoever has no answer is told where in the text the trouble is.
+//! 4. An error has its position in the text.
 //! 5. An [`Expression`] is its text: equality, encoding and printing are those of the text.
 //!
 //! Deliberately absent: comprehensions (`all`, `exists`, `map`, `filter`), since their work
-//! multiplies; regular expressions, which a schema can say; time, since the same proposal must be
-//! judged the same way tomorrow; maps, conversions and types of protocol buffers, since nobody has
-//! needed them. ADR 13 says why this is not a library.
+//! multiplies; regular expressions, which a schema can contain; time, since the same proposal must
+//! have the same result tomorrow; maps, conversions and types of protocol buffers, which were not
+//! needed. ADR 13 explains why this is not a library.
 
 mod parse;
 mod run;
@@ -59,7 +57,7 @@ pub(crate) use value::Operand;
 
 use crate::limits;
 
-/// How many bytes of text are looked at or copied for one step.
+/// How many bytes of text are read or copied in one step.
 pub const BYTES_PER_STEP: usize = 64;
 
 /// A compiled expression. Cloning it is cheap.
@@ -71,7 +69,7 @@ struct Compiled {
     root: Node,
 }
 
-/// Why a text is no [`Expression`], or an expression has no answer. Serialized, it is its facts.
+/// Why a text is not an [`Expression`], or cannot be evaluated. Serializes as its facts.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
 #[error("at byte {offset}: {reason}")]
 pub struct ExpressionError {
@@ -81,7 +79,7 @@ pub struct ExpressionError {
     pub reason: String,
 }
 
-/// What an expression may speak of.
+/// The variables of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Variable {
     Task,
@@ -97,7 +95,7 @@ pub(crate) enum Variable {
     Event,
 }
 
-/// What an expression about a hand-off may speak of.
+/// The variables of an expression about a hand-off.
 const VARIABLES: [(&str, Variable); 9] = [
     ("task", Variable::Task),
     ("task_type", Variable::TaskType),
@@ -115,10 +113,10 @@ pub(crate) trait Variables {
     fn value(&self, variable: Variable) -> Operand<'_>;
 }
 
-/// A part of an expression, and where it stands.
+/// A part of an expression, and its position.
 struct Node {
     offset: usize,
-    /// How deep it nests, itself included.
+    /// Its depth, including itself.
     depth: usize,
     kind: Kind,
 }
@@ -137,9 +135,9 @@ enum Kind {
     Size(Box<Node>),
     Not(Box<Node>),
     Negative(Box<Node>),
-    /// `&&`, of all that stand side by side.
+    /// `&&`, with all operands on one level.
     All(Vec<Node>),
-    /// `||`, of all that stand side by side.
+    /// `||`, with all operands on one level.
     Any(Vec<Node>),
     Choice(Box<[Node; 3]>),
     Binary(Operator, Box<[Node; 2]>),
@@ -170,7 +168,7 @@ impl Expression {
         Self::compile_with(source, &VARIABLES)
     }
 
-    /// Compiles an expression that speaks of these variables.
+    /// Compiles an expression with these variables.
     pub(crate) fn compile_with(
         source: &str,
         variables: &[(&str, Variable)],
@@ -184,12 +182,12 @@ impl Expression {
         Ok(Self(Arc::new(Compiled { source: source.into(), root })))
     }
 
-    /// Whether it holds; if there is no answer, why.
+    /// Whether it holds; if it cannot be evaluated, why.
     pub(crate) fn holds(&self, variables: &impl Variables) -> Result<bool, ExpressionError> {
         run::holds(&self.0.root, variables, limits::EXPRESSION_STEPS_MAX)
     }
 
-    /// The expression as it was written.
+    /// The source of the expression.
     pub fn source(&self) -> &str {
         &self.0.source
     }

@@ -1,4 +1,4 @@
-//! From words and signs to a tree, by how strongly signs bind.
+//! The parser: from tokens to a tree, by operator precedence.
 //!
 //! ```text
 //!   ? :   ||   &&   == != < <= > >= in   + -   * / %   ! -   . [ ] ( )
@@ -9,7 +9,7 @@ use super::token::{Reader, Token, fault};
 use super::{ExpressionError, Kind, Node, Operator, Variable};
 use crate::limits;
 
-/// How strongly a relation binds; what is weaker joins conditions.
+/// The precedence of relations; lower ones join conditions.
 const RELATION: u8 = 3;
 
 pub(super) fn parse(source: &str, variables: &[(&str, Variable)]) -> Result<Node, ExpressionError> {
@@ -27,7 +27,7 @@ pub(super) fn parse(source: &str, variables: &[(&str, Variable)]) -> Result<Node
 struct Parser<'a> {
     reader: Reader<'a>,
     next: (usize, Token),
-    /// How many functions of the parser are at work inside each other.
+    /// The current depth of recursion.
     levels: usize,
     variables: &'a [(&'a str, Variable)],
 }
@@ -87,7 +87,7 @@ impl Parser<'_> {
         node(offset, Kind::Choice(Box::new([condition, one, other])))
     }
 
-    /// Goes one level deeper, unless that is too deep.
+    /// Enters a level, unless that is too deep.
     fn nested(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<Node, ExpressionError>,
@@ -101,7 +101,7 @@ impl Parser<'_> {
         read
     }
 
-    /// Conditions side by side, which do not nest however many there are.
+    /// Operands of the same operator, which do not add depth.
     fn conditions(
         &mut self,
         sign: &'static str,
@@ -119,7 +119,7 @@ impl Parser<'_> {
         node(offset, if sign == "&&" { Kind::All(nodes) } else { Kind::Any(nodes) })
     }
 
-    /// What is bound at least this strongly.
+    /// An expression with at least this precedence.
     fn binary(&mut self, strength: u8) -> Result<Node, ExpressionError> {
         let mut left = self.unary()?;
         while let Some((operator, stronger)) = operator(&self.next.1) {
@@ -158,7 +158,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A field, or a function of what stands before the dot.
+    /// A field, or a method call.
     fn member(&mut self, of: Node) -> Result<Node, ExpressionError> {
         let (offset, name) = match self.advance()? {
             (offset, Token::Name(name)) if name != "in" => (offset, name),
@@ -293,7 +293,7 @@ fn operator(token: &Token) -> Option<(Operator, u8)> {
     })
 }
 
-/// Puts a node together, unless it nests too deep.
+/// Builds a node, unless it is too deep.
 fn node(offset: usize, kind: Kind) -> Result<Node, ExpressionError> {
     let depth = 1 + kind.parts().map(|part| part.depth).max().unwrap_or(0);
     if depth > limits::EXPRESSION_DEPTH_MAX {
@@ -325,7 +325,7 @@ impl Kind {
 }
 
 impl Node {
-    /// Whether the answer may be true or false, as far as can be seen without running it.
+    /// Whether the result may be a boolean, as far as can be determined statically.
     fn can_be_bool(&self) -> bool {
         match &self.kind {
             Kind::Null

@@ -1,4 +1,4 @@
-//! Running an expression: every step is counted, and nothing else is allowed to take time.
+//! The interpreter: every step is counted, so that the time is bounded.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use super::value::{Operand, number_order, rounded};
 use super::{BYTES_PER_STEP, ExpressionError, Kind, Node, Operator, Variables};
 
-/// Whether an expression holds; if there is no answer within so many steps, why.
+/// Whether an expression holds; if it cannot be evaluated within this many steps, why.
 pub(super) fn holds(
     root: &Node,
     variables: &impl Variables,
@@ -24,9 +24,9 @@ pub(super) fn holds(
 
 /// Why there is no value.
 enum Failure {
-    /// Another part may decide all the same.
+    /// Another operand may still decide.
     NoAnswer(ExpressionError),
-    /// Nothing may go on.
+    /// Evaluation must stop.
     OutOfSteps(ExpressionError),
 }
 
@@ -105,7 +105,7 @@ impl<'a, V: Variables> Run<'a, V> {
         }
     }
 
-    /// `&&` and `||`: one that decides is enough, whether or not the others have an answer.
+    /// `&&` and `||`: one deciding operand is enough, whether or not the others can be evaluated.
     fn conditions(&mut self, nodes: &'a [Node], decisive: bool) -> Found<Operand<'a>> {
         let mut without_answer = None;
         for node in nodes {
@@ -123,8 +123,8 @@ impl<'a, V: Variables> Run<'a, V> {
         without_answer.map_or(Ok(Operand::Bool(!decisive)), |error| Err(Failure::NoAnswer(error)))
     }
 
-    /// What stands at a place, or where the way to it ends. Whatever else goes wrong on the way is
-    /// no question of presence.
+    /// The value at a path, or where the path ends. Any other error on the way does not count as
+    /// absence.
     fn place(&mut self, node: &'a Node) -> Found<Result<Operand<'a>, ExpressionError>> {
         let (Kind::Field(of, _) | Kind::Element(of, _)) = &node.kind else {
             return self.value(node).map(Ok);
@@ -201,7 +201,7 @@ impl<'a, V: Variables> Run<'a, V> {
         }
     }
 
-    /// Whether both are the same value. Values of different types never are.
+    /// Whether two values are equal. Values of different types never are.
     fn same(&mut self, node: &Node, left: &Operand<'_>, right: &Operand<'_>) -> Found<bool> {
         self.spend(node, 1)?;
         match (left, right) {
@@ -332,7 +332,7 @@ impl<'a, V: Variables> Run<'a, V> {
     }
 }
 
-/// A whole number, if there is one and JSON could say it.
+/// An integer, if it is one and JSON can represent it.
 fn integer<'a>(node: &Node, number: Option<i128>) -> Found<Operand<'a>> {
     let range = i128::from(i64::MIN)..=i128::from(u64::MAX);
     match number.filter(|number| range.contains(number)) {

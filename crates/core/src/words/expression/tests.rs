@@ -1,4 +1,4 @@
-//! What expressions come to, and that none can do harm.
+//! Results of expressions, and that none can do harm.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{Expression, ExpressionError, Operand, Variable, Variables, run};
 use crate::limits;
 
-/// Everything an expression may speak of.
+/// All variables of an expression.
 struct Known {
     task: Value,
     state: Value,
@@ -283,7 +283,7 @@ fn an_expression_that_takes_too_long_has_no_answer() {
         let error = run(source).unwrap_err();
         assert_eq!(error.reason, "it takes more than 20000 steps", "{source}");
     }
-    // No part that decides makes up for one that takes too long.
+    // No deciding operand makes up for one that takes too many steps.
     let error = run("state.text + state.text + state.text == '' || true").unwrap_err();
     assert_eq!(error.reason, "it takes more than 20000 steps");
 }
@@ -299,7 +299,7 @@ fn an_expression_is_its_text() {
     assert_eq!(error.to_string(), "at byte 6: the end is no field");
 }
 
-/// Words of which most random sequences can nearly be read.
+/// Words whose random sequences are often nearly valid.
 const WORDS: [&str; 47] = [
     "state",
     "task",
@@ -350,7 +350,7 @@ const WORDS: [&str; 47] = [
     "// x\n",
 ];
 
-/// Whatever a text is: it is refused, or it runs within its steps. Neither panics.
+/// Any text is refused, or runs within its steps. Neither panics.
 fn check_harmless(source: &str) {
     match Expression::compile(source) {
         Err(error) => assert!(error.offset <= source.len(), "{source}: {error}"),
@@ -385,7 +385,7 @@ proptest! {
         check_harmless(&words.into_iter().map(|word| WORDS[word]).collect::<String>());
     }
 
-    /// Expressions that were fine, with some of their letters changed, moved or doubled.
+    /// Valid expressions with some letters changed, moved or duplicated.
     #[test]
     fn no_mutation_does_harm(
         which in 0_usize..4,

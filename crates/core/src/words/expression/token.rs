@@ -1,20 +1,20 @@
-//! An expression as words and signs.
+//! The tokenizer.
 
 use super::ExpressionError;
 
-/// A word or a sign.
+/// A token.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {
     Integer(i128),
     Double(f64),
     Text(String),
-    /// A name, a keyword included.
+    /// A name or a keyword.
     Name(String),
     Sign(&'static str),
     End,
 }
 
-/// Longer ones stand before those they begin with.
+/// Longer ones before their prefixes.
 const SIGNS: [&str; 24] = [
     "&&", "||", "==", "!=", "<=", ">=", "<", ">", "!", "+", "-", "*", "/", "%", "(", ")", "[", "]",
     ".", ",", "?", ":", "{", "}",
@@ -24,7 +24,7 @@ pub(super) fn fault<T>(offset: usize, reason: impl Into<String>) -> Result<T, Ex
     Err(ExpressionError { offset, reason: reason.into() })
 }
 
-/// Reads words and signs one after the other.
+/// Reads tokens one after the other.
 pub(super) struct Reader<'a> {
     source: &'a str,
     at: usize,
@@ -39,7 +39,7 @@ impl<'a> Reader<'a> {
         &self.source[self.at..]
     }
 
-    /// Takes as much as fits.
+    /// Takes characters while a predicate holds.
     fn take_while(&mut self, fits: impl Fn(char) -> bool) -> &'a str {
         let rest = self.rest();
         let taken = &rest[..rest.find(|sign| !fits(sign)).unwrap_or(rest.len())];
@@ -57,7 +57,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The next word or sign, and where it begins.
+    /// The next token, and its position.
     pub(super) fn next(&mut self) -> Result<(usize, Token), ExpressionError> {
         self.skip_blanks_and_comments();
         let start = self.at;
@@ -150,7 +150,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What stands behind a backslash.
+    /// The character of an escape.
     fn escaped(&mut self, at: usize) -> Result<char, ExpressionError> {
         let sign = self.rest().chars().next();
         self.at += sign.map_or(0, char::len_utf8);

@@ -1,20 +1,20 @@
-//! What parts of an expression come to: values of the variables by reference, or small ones.
+//! Values of expressions: borrowed from the variables, or small.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use serde_json::{Number, Value};
 
-/// A value. What is large is borrowed from the variables.
+/// A value. Large ones are borrowed from the variables.
 #[derive(Clone, Debug)]
 pub(crate) enum Operand<'a> {
     Null,
     Bool(bool),
-    /// Within what JSON can say in 64 bits, with or without a sign.
+    /// Within the range of signed or unsigned 64-bit integers.
     Integer(i128),
     Double(f64),
     Text(Cow<'a, str>),
-    /// A list that was put together here.
+    /// A list that was built here.
     List(Vec<Operand<'a>>),
     /// A list of JSON.
     Array(&'a [Value]),
@@ -48,7 +48,7 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// The word for its type, as it stands in a sentence.
+    /// The name of its type, as part of a sentence.
     pub(super) fn word(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -60,7 +60,7 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// How many elements a list has.
+    /// The length of a list.
     pub(super) fn elements(&self) -> Option<usize> {
         match self {
             Self::List(elements) => Some(elements.len()),

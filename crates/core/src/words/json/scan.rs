@@ -1,4 +1,4 @@
-//! One pass over JSON text: is there a sound value here, and where does it end?
+//! A scanner for JSON text: is there a valid value, and where does it end?
 //!
 //! ```text
 //!   {"id":7,"value":{"a":[1,2]},"key":"k"}
@@ -6,37 +6,37 @@
 //!                   at         value_end(text, at)
 //! ```
 //!
-//! Everything that a [`Json`](super::Json) promises is checked on the way, without building a tree
-//! and without recursion: what is open is kept as one bit a level, a set bit for an object.
+//! Everything that a [`Json`](super::Json) guarantees is checked on the way, without building a
+//! tree and without recursion: open objects and lists are one bit per level, set for an object.
 //!
 //! Invariants:
 //!
-//! 1. A value is accepted exactly if `serde_json` decodes it and it nests at most [`DEPTH_MAX`]
+//! 1. A value is accepted exactly if `serde_json` decodes it and it is at most [`DEPTH_MAX`] levels
 //!    deep: the tests compare the two.
-//! 2. No input makes it panic or look at a byte more than a few times.
-//! 3. Bytes beyond ASCII are allowed inside strings only, and are **not** checked to be UTF-8.
-//!    Whoever asks does that, best once for the whole buffer with [`str::from_utf8`].
+//! 2. No input makes it panic or read a byte more than a few times.
+//! 3. Bytes outside ASCII are allowed inside strings only, and are **not** validated as UTF-8. The
+//!    caller does that, best once for the whole buffer with [`str::from_utf8`].
 //!
-//! Deliberately absent: an opinion on what follows the value. `01` is the value `0` followed by
-//! something, and whoever asks knows what may follow.
+//! Deliberately absent: what follows the value. `01` is the value `0` followed by something, and
+//! the caller knows what may follow.
 
 use super::{DEPTH_MAX, JsonError, check_number, place};
 
 #[cfg(test)]
 mod tests;
 
-/// A byte of every lane of a word.
+/// A byte in every lane of a word.
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGHEST_BITS: u64 = ONES << 7;
 
-/// Where the value ends that starts at exactly `at`, with no whitespace before it. Depth counts
-/// from this value on. Errors name line and column of `text` as a whole. UTF-8 is the caller's to
-/// check, see the [module](self).
+/// Where the value that starts exactly at `at` ends, without whitespace before it. Depth counts
+/// from this value. Errors have the line and column in `text` as a whole. UTF-8 must be validated
+/// by the caller, see the [module](self).
 pub fn value_end(text: &[u8], at: usize) -> Result<usize, JsonError> {
     scan(text, at).map_err(|fault| fault.into_error(text))
 }
 
-/// Where the whitespace ends that starts at `at`, which may be none.
+/// Where the whitespace that starts at `at` ends, which may be empty.
 #[inline]
 pub fn blank_end(text: &[u8], mut at: usize) -> usize {
     while let Some(b' ' | b'\n' | b'\r' | b'\t') = text.get(at) {
@@ -45,7 +45,7 @@ pub fn blank_end(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Where the one value stands that the text consists of, whitespace around it aside.
+/// The range of the only value of the text, without surrounding whitespace.
 pub(super) fn only_value(text: &[u8]) -> Result<(usize, usize), JsonError> {
     let start = blank_end(text, 0);
     let end = value_end(text, start)?;
@@ -57,7 +57,7 @@ pub(super) fn only_value(text: &[u8]) -> Result<(usize, usize), JsonError> {
     }
 }
 
-/// What is wrong, small enough to travel through the scanner for nothing.
+/// An error, small enough to be passed through the scanner at no cost.
 #[derive(Clone, Copy)]
 struct Fault {
     at: usize,
@@ -89,7 +89,7 @@ impl Fault {
         Fault { at, reason }
     }
 
-    /// At the end of the text it is the end that is wrong, else what stands there.
+    /// At the end of the text the error is its end, otherwise the character.
     fn or_end(text: &[u8], at: usize, reason: Reason, end: Reason) -> Fault {
         Fault { at, reason: if at < text.len() { reason } else { end } }
     }
@@ -148,7 +148,8 @@ fn scan(text: &[u8], mut at: usize) -> Result<usize, Fault> {
             }
             _ => return Err(Fault::or_end(text, at, Reason::Value, Reason::ValueEnd)),
         }
-        // A value is complete. What it completes in turn is closed until there is another to read.
+        // A value is complete. Objects and lists that it completes are closed until another value
+        // follows.
         loop {
             if depth == 0 {
                 return Ok(at);
@@ -216,7 +217,8 @@ fn string_end(text: &[u8], mut at: usize) -> Result<usize, Fault> {
     }
 }
 
-/// Where a quote, a backslash or a control character stands, or the text ends: eight bytes a step.
+/// The position of the next quote, backslash or control character, or the end: eight bytes per
+/// step.
 #[inline]
 pub(crate) fn plain_end(text: &[u8], mut at: usize) -> usize {
     while let Some(eight) = text.get(at..).and_then(<[u8]>::first_chunk::<8>) {
@@ -235,9 +237,9 @@ pub(crate) fn plain_end(text: &[u8], mut at: usize) -> usize {
 }
 
 /// Marks the lanes of a word where plain text stops, by their highest bits. Control characters and
-/// the quote are found together: flipping the second bit makes the quote a space, and what is below
-/// 0x21 then was either. A borrow can set bits above the lowest lane found, never below it, so that
-/// the lowest is always right.
+/// the quote are found together: flipping the second bit makes the quote a space, and anything
+/// below 0x21 was then either. A borrow can set bits above the lowest lane found, never below it,
+/// so that the lowest is always right.
 #[inline]
 fn stops(word: u64) -> u64 {
     let controls_and_quotes = (word ^ (ONES * 0x02)).wrapping_sub(ONES * 0x21);

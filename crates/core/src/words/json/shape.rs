@@ -24,7 +24,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// Of a value that is known to be sound.
+    /// The type of a valid value.
     pub fn of(value: &[u8]) -> Self {
         match value.first() {
             Some(b'{') => Self::Object,

@@ -295,7 +295,7 @@ fn scalars_of_other_deserializers_are_encoded() {
     assert_eq!(Json::null().as_str(), "null");
 }
 
-/// Any tree, with awkward strings and numbers.
+/// A random tree, with awkward strings and numbers.
 pub(crate) fn any_value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),

@@ -1,4 +1,4 @@
-//! The name of a key together with that of its namespace.
+//! The full name of a key.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Key, NamespaceName, Reading};
 
-/// The whole name of a key, `namespace/key`: one shared text, since offers, receipts and answers
-/// all carry it as it was said.
+/// The full name of a key, `namespace/key`: one shared text, since offers, receipts and replies all
+/// contain it as it was given.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KeyName {
     text: Arc<str>,
@@ -16,7 +16,7 @@ pub struct KeyName {
 }
 
 impl KeyName {
-    /// Reads `namespace/key`.
+    /// Parses `namespace/key`.
     pub fn parse(text: &str) -> Result<Self, String> {
         // A namespace has no `/` in its name.
         let Some(slash) = text.bytes().position(|byte| byte == b'/') else {

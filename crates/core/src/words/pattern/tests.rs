@@ -129,7 +129,7 @@ fn a_pattern_is_a_string_to_serde() {
     assert_eq!("a/**".parse(), Ok(read));
 }
 
-/// The meaning in its plainest form, exponential and all.
+/// The definition in its simplest form, with exponential run time.
 fn naive(pattern: &[u8], text: &[u8]) -> bool {
     match (pattern, text) {
         ([], []) => true,
@@ -169,8 +169,8 @@ proptest! {
 
     #[test]
     fn what_is_reached_has_a_match(pattern in any_pattern(), prefix in "[ab/:]{0,6}") {
-        // Of the texts that begin with the prefix, one of those that go on as a tail of the pattern
-        // does must match: every wildcard may stand for nothing.
+        // Of the texts that start with the prefix, one that continues like a suffix of the pattern
+        // must match, because every wildcard may match nothing.
         let plain = pattern.as_str().replace('*', "");
         let tails = plain.char_indices().map(|(at, _)| &plain[at..]).chain([""]);
         let mut candidates = tails.map(|tail| format!("{prefix}{tail}"));

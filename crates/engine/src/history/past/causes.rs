@@ -6,10 +6,10 @@
 //!     └──moved from──▶ entry ──▶ …
 //! ```
 //!
-//! Events do not record under which task something was written. But an agent that writes for a task
-//! holds its lease, so the leases of the author at that revision show it; if the author held
-//! several, all of them are named and the chain follows the first. Events about a task in the same
-//! commit take precedence.
+//! Events do not record for which task something was written. But an agent that writes for a task
+//! holds its lease, so the leases of the author at that revision show it; if it held several, all
+//! of them are named and the chain follows the first. Events about a task in the same commit take
+//! precedence.
 
 use std::collections::BTreeSet;
 
@@ -56,16 +56,16 @@ impl Subject {
 
 /// Where the chain continues.
 enum Next {
-    /// With this, as of a revision.
+    /// With this object, at a revision.
     Then(Subject, Revision),
-    /// Nowhere: this is where it began.
+    /// Nowhere: this is the origin.
     Began,
     /// Earlier history is no longer kept.
     Cut,
 }
 
 impl<L: Log> Past<'_, L> {
-    /// `workspace.why`: what led to something as it was.
+    /// `workspace.why`: the causes of an object's state.
     pub fn why(&self, text: &str, at: Option<At>) -> Result<Explanation, Error> {
         let refused = |rejection: workspace::Rejection| Error::Rejected(rejection.into());
         let mut subject = Subject::parse(text).map_err(refused)?;
@@ -83,7 +83,7 @@ impl<L: Log> Past<'_, L> {
                 Next::Began => break true,
                 Next::Cut => break false,
                 Next::Then(..) if causes.len() >= CAUSES_MAX => break false,
-                // A task may have led to itself by way of what it wrote.
+                // A task may be its own cause through what it wrote.
                 Next::Then(next, _) if visited.contains(&next) => break true,
                 Next::Then(next, before) => (subject, at) = (next, before),
             }
@@ -134,7 +134,7 @@ impl<L: Log> Past<'_, L> {
         Ok(first.map_or(Next::Began, |task| Next::Then(Subject::Task(task), batch.revision)))
     }
 
-    /// The tasks that the author of a batch held then.
+    /// The tasks that the author of a batch held at that revision.
     fn in_hand(&self, batch: &Batch) -> Result<Vec<TaskId>, Error> {
         let (mut touched, mut fresh) = (BTreeSet::new(), BTreeSet::new());
         for event in &batch.events {
@@ -205,7 +205,7 @@ impl<L: Log> Past<'_, L> {
         Ok(if is_known || !is_first { Next::Cut } else { Next::Began })
     }
 
-    /// Adds the offer of a hand-off; the task that it was about, if it was about one.
+    /// Adds the offer of a hand-off; returns its task, if it has one.
     fn offer(
         &self,
         handoff: &HandoffId,
@@ -256,7 +256,7 @@ impl<L: Log> Past<'_, L> {
     }
 }
 
-/// The hand-off that moved something in this batch, and to whom.
+/// The hand-off that moved something in this batch, and its receiver.
 fn moved_by(batch: &Batch) -> Option<(HandoffId, AgentId)> {
     batch.events.iter().find_map(|event| match event {
         Event::Handoff(handoff::Event::Accepted { handoff, receiver, .. }) => {

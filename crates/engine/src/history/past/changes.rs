@@ -1,4 +1,4 @@
-//! Changes: the history of entries, and what differs between two revisions.
+//! The history of entries, and differences between two revisions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -80,13 +80,13 @@ impl<L: Log> Past<'_, L> {
     ) -> Result<(), Error> {
         let batch = self.batch(revision)?;
         let mut found = Vec::new();
-        // What earlier events of the same batch have made of entries.
+        // The effects of earlier events of the same batch on entries.
         let mut made: BTreeMap<(&NamespaceName, &Key), Option<Json>> = BTreeMap::new();
         let mut emptied: BTreeSet<&NamespaceName> = BTreeSet::new();
         for (event, author) in batch.events.iter().zip(batch.authors()) {
             let place = match event {
                 Event::State(changed) => Some(changed.entry_key()),
-                // A deleted namespace takes the key along that a query is about.
+                // Deleting a namespace also deletes the key that a query is about.
                 event => query
                     .namespace
                     .as_ref()
@@ -130,7 +130,7 @@ impl<L: Log> Past<'_, L> {
         Ok(self.entry(namespace, key, at)?.map(|entry| entry.json()))
     }
 
-    /// `state.diff`: what differs between two revisions, by namespace and key.
+    /// `state.diff`: differences between two revisions, by namespace and key.
     pub fn diff(&self, diff: &Diff) -> Result<Vec<Change>, Error> {
         let to = diff.to.unwrap_or(self.present);
         self.check(diff.from)?;
@@ -168,8 +168,8 @@ impl<L: Log> Past<'_, L> {
         Ok(changes)
     }
 
-    /// The newest batch, at most this one, that changed an entry. A namespace that was deleted
-    /// when the entry was gone already has not changed it.
+    /// The newest batch, at most this one, that changed an entry. Deleting a namespace does not
+    /// count if the entry did not exist any more.
     pub(super) fn last_effect(
         &self,
         namespace: &NamespaceName,
@@ -192,7 +192,7 @@ impl<L: Log> Past<'_, L> {
         Ok(None)
     }
 
-    /// Adds the places where an event may have made a difference.
+    /// Adds the entries that an event may have changed.
     fn differing(
         &self,
         event: &Event,

@@ -33,7 +33,7 @@ struct Between {
 }
 
 impl<L: Log> Past<'_, L> {
-    /// `workspace.diff`: what happened to everything, by subject.
+    /// `workspace.diff`: the events of everything, by subject.
     pub fn differences(&self, diff: &workspace::Diff) -> Result<Differences, Error> {
         let range = (1, limits::PAGE_MAX as u64);
         let limit = within("limit", diff.limit, limits::PAGE_DEFAULT as u64, range);
@@ -87,7 +87,7 @@ impl<L: Log> Past<'_, L> {
         Ok(between)
     }
 
-    /// Which batches of the tail touched what.
+    /// The batches of the tail that touched each subject.
     fn touched_in_tail(&self, between: &Between) -> Result<BTreeMap<String, Vec<u64>>, Error> {
         let mut touched: BTreeMap<String, Vec<u64>> = BTreeMap::new();
         let archived = self.archived();
@@ -102,8 +102,7 @@ impl<L: Log> Past<'_, L> {
         Ok(touched)
     }
 
-    /// Namespaces that were there at the beginning and were deleted since, each with when that was
-    /// first.
+    /// Namespaces that existed at the start and were deleted since, each with its first deletion.
     fn gone_namespaces(&self, between: &Between) -> Result<BTreeMap<NamespaceName, u64>, Error> {
         let mut gone = BTreeMap::new();
         for namespace in self.namespaces(between.from)? {
@@ -119,7 +118,7 @@ impl<L: Log> Past<'_, L> {
         Ok(gone)
     }
 
-    /// Subjects that may have been touched, in order, after where the page before ended.
+    /// Subjects that may have been touched, in order, after the previous page.
     fn subjects<'s>(
         &'s self,
         between: &'s Between,
@@ -205,7 +204,7 @@ impl<L: Log> Past<'_, L> {
     }
 }
 
-/// The entry that a subject is, if it is one.
+/// The entry of a subject, if it is one.
 pub(super) fn place_of(subject: &str) -> Option<(NamespaceName, Key)> {
     let (namespace, key) = subject.strip_prefix("state/")?.split_once('/')?;
     Some((NamespaceName::parse(namespace).ok()?, Key::parse(key).ok()?))

@@ -1,4 +1,4 @@
-//! Everything that happened, of any type.
+//! The history of all events.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ fn refused(rejection: Rejection) -> Error {
     Error::Rejected(rejection.into())
 }
 
-/// What a page has so far.
+/// The page so far.
 struct PageBuilder {
     events: Vec<Json>,
     bytes: usize,
@@ -120,8 +120,8 @@ impl<L: Log> Past<'_, L> {
         Ok((first.max(kept), last))
     }
 
-    /// The first revision that is kept and was not decided before a moment. Time does not run
-    /// backwards in a workspace, so half of what is left can be ruled out with every look.
+    /// The first retained revision that was not decided before a time. Times never decrease in a
+    /// workspace, so this is a binary search.
     pub(super) fn first_since(&self, moment: Timestamp) -> Result<Revision, Error> {
         let (mut first, mut end) = (self.floor().next().0, self.present.next().0);
         while first < end {

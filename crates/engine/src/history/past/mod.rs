@@ -1,8 +1,8 @@
-//! Questions about the past, answered from base, runs and tail.
+//! Queries about the past, answered from base, runs and tail.
 //!
-//! Whether an entry was there at a revision, and with which value, is decided by the newest batch
-//! up to then that touched it, or that deleted its namespace; if there is none, by the base. So a
-//! look-up costs one search per run, whatever the length of the log.
+//! Whether an entry existed at a revision, and with which value, is determined by the newest batch
+//! up to then that touched it or deleted its namespace; if there is none, by the base. So a lookup
+//! costs one search per run, whatever the length of the log.
 
 mod causes;
 mod changes;
@@ -32,13 +32,12 @@ use crate::error::Error;
 use crate::shard::Shard;
 use crate::snapshot::Snapshot as Base;
 
-/// One workspace's past, as of one durable revision.
+/// The history of a workspace, as of one durable revision.
 pub struct Past<'a, L> {
     shard: &'a Shard<L>,
     workspace: &'a WorkspaceName,
     base: Option<Arc<Base>>,
-    // Archiving may happen at the same time: if the tail begins later, the runs are looked up
-    // again.
+    // Archiving may run concurrently: if the tail starts later, the runs are looked up again.
     runs: RefCell<Vec<Arc<Run>>>,
     tail_first: Cell<Revision>,
     floor: Revision,
@@ -49,7 +48,7 @@ pub struct Past<'a, L> {
 }
 
 impl<L: Log> Shard<L> {
-    /// A workspace's past as of a revision that is durable. The workspace must be in memory.
+    /// The history of a workspace as of a durable revision. The workspace must be in memory.
     pub fn past<'a>(
         &'a self,
         workspace: &'a WorkspaceName,
@@ -73,7 +72,7 @@ impl<L: Log> Shard<L> {
         })
     }
 
-    /// Looks inside batches that were found when the log was opened.
+    /// Reads batches that were found when the log was opened.
     fn index_unseen_batches(&self, workspace: &WorkspaceName) -> Result<(), Error> {
         let unseen = |shard: &Self| {
             shard.machine().resident(workspace).and_then(|resident| resident.history.tail.unseen())
@@ -83,8 +82,8 @@ impl<L: Log> Shard<L> {
             let mut machine = self.machine();
             let Some(resident) = machine.resident(workspace) else { return Ok(()) };
             let tail = &mut resident.history.tail;
-            // If they were archived in the meantime, or another thread has read them, this may be a
-            // part of them, or nothing at all.
+            // If they were archived in the meantime, or read by another thread, this may be a part
+            // of them, or none at all.
             if tail.unseen().is_some_and(|now| now == range) {
                 tail.seen(range.end, &looked?);
             }
@@ -124,17 +123,17 @@ impl<L: Log> Past<'_, L> {
         self.floor
     }
 
-    /// The durable revision as of which it is asked.
+    /// The durable revision of the query.
     pub fn present(&self) -> Revision {
         self.present
     }
 
-    /// Whose past it is.
+    /// Its workspace.
     pub fn workspace(&self) -> &WorkspaceName {
         self.workspace
     }
 
-    /// Where it is.
+    /// The locations of its batches.
     pub(crate) fn shard(&self) -> &Shard<L> {
         self.shard
     }
@@ -145,7 +144,7 @@ impl<L: Log> Past<'_, L> {
         Revision(self.runs().last().map_or(base, |run| run.last()))
     }
 
-    /// Refuses revisions that are gone or have not happened.
+    /// Refuses revisions that were dropped or do not exist yet.
     pub fn check(&self, asked: Revision) -> Result<(), Error> {
         let workspace = || self.workspace.clone();
         if asked < self.floor {
@@ -196,7 +195,8 @@ impl<L: Log> Past<'_, L> {
         if first != self.tail_first.replace(first) {
             let mut runs = self.runs.borrow_mut();
             let first_run = history.runs.first().map_or(first.0, |run| run.first());
-            // The base is the one of the beginning, so what was folded since is still needed.
+            // The base is the one from the start of the query, so runs that were folded since are
+            // still needed.
             runs.retain(|run| run.last() < first_run);
             runs.extend(history.runs.iter().map(Arc::clone));
         }
@@ -207,7 +207,7 @@ impl<L: Log> Past<'_, L> {
         self.runs.borrow()
     }
 
-    /// The newest batch, at most this one, after which a namespace was gone.
+    /// The newest batch, at most this one, that deleted a namespace.
     fn last_deletion(
         &self,
         namespace: &NamespaceName,
@@ -336,7 +336,7 @@ fn deletes(event: &Event, namespace: &NamespaceName) -> bool {
     matches!(event, Event::Namespace(namespace::Event::Deleted { name }) if name == namespace)
 }
 
-/// What each event of a batch made of an entry, for those that touched it.
+/// The entry after each event of a batch that touched it.
 fn steps<'a>(
     batch: &'a Batch,
     namespace: &'a NamespaceName,

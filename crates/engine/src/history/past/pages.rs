@@ -12,7 +12,7 @@ use super::{Past, refused};
 use crate::error::Error;
 use crate::history::run::Run;
 
-/// Keys in order, from one place that has some.
+/// Keys in order, from one source.
 pub(super) type Source<'a> = Box<dyn Iterator<Item = Result<String, Error>> + 'a>;
 
 impl<L: Log> Past<'_, L> {
@@ -92,8 +92,8 @@ impl<L: Log> Past<'_, L> {
         Ok(false)
     }
 
-    /// Keys that may have been there, in order. Runs and base are sorted and read as they are
-    /// needed, so the work follows what is taken.
+    /// Keys that may have existed, in order. Runs and base are sorted and read on demand, so the
+    /// work depends on what is taken.
     pub(super) fn keys<'k>(
         &'k self,
         runs: &'k [Arc<Run>],
@@ -147,7 +147,7 @@ impl<L: Log> Past<'_, L> {
         failed.map_or(Ok(()), Err)
     }
 
-    /// Namespaces that there were, by name.
+    /// Namespaces that existed, by name.
     pub(super) fn namespaces(&self, at: Revision) -> Result<Vec<NamespaceName>, Error> {
         const PREFIX: &str = "namespaces/";
         let mut names = BTreeSet::from([NamespaceName::shared()]);
@@ -197,7 +197,7 @@ fn keys_of_run<'a>(
     keys.flatten()
 }
 
-/// Several sorted sources as one, without repetition.
+/// Merges several sorted sources, without duplicates.
 pub(super) struct Merged<'a> {
     sources: Vec<(Source<'a>, Option<Result<String, Error>>)>,
 }

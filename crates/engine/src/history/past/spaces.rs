@@ -1,4 +1,4 @@
-//! A whole workspace at a past revision, and the revision of a point in time.
+//! A complete workspace at a past revision, and the revision of a point in time.
 //!
 //! Every query about the present can also be asked about the past, because a space is the result of
 //! its batches: it is rebuilt from the nearest snapshot before the revision, and given the same
@@ -28,7 +28,7 @@ use crate::files::File;
 use crate::shard::Shard;
 use crate::snapshot::Snapshot;
 
-/// How many spaces of the past are kept in memory: each is as large as a workspace.
+/// How many past spaces are cached: each is as large as a workspace.
 pub const REMEMBERED_MAX: usize = 2;
 /// How long they are kept without a query.
 pub const REMEMBERED_MS: u64 = 10_000;
@@ -49,7 +49,7 @@ impl PastSpaceCache {
         Some(spaces.swap_remove(place).1)
     }
 
-    /// Keeps a space for a moment, in place of the one that was asked about longest ago.
+    /// Caches a space, in place of the one that was queried longest ago.
     pub fn keep(&self, workspace: &WorkspaceName, space: Space, now: Timestamp) {
         let mut spaces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if spaces.len() >= REMEMBERED_MAX {
@@ -85,7 +85,7 @@ impl<L: Log> Past<'_, L> {
             let (workspace, origin) = (self.workspace.clone(), self.origin.clone());
             return Err(Error::TimeGone { workspace, asked: time, oldest, origin });
         }
-        // Times never run backwards in a workspace.
+        // Times never decrease in a workspace.
         while beyond - least > 1 {
             let middle = least + (beyond - least) / 2;
             if self.batch(Revision(middle))?.time <= time {
@@ -97,7 +97,7 @@ impl<L: Log> Past<'_, L> {
         Ok(Revision(least))
     }
 
-    /// When the oldest revision that is kept was made; none if it is the empty beginning.
+    /// The time of the oldest retained revision; none if it is the empty beginning.
     fn floor_time(&self) -> Result<Option<Timestamp>, Error> {
         if self.floor == Revision(0) {
             return Ok(None);
@@ -108,7 +108,7 @@ impl<L: Log> Past<'_, L> {
         }
     }
 
-    /// Asks the workspace as it was after a revision.
+    /// Queries the workspace at a revision.
     pub fn ask<T>(&self, at: Revision, ask: impl FnOnce(&Space) -> T) -> Result<T, Error> {
         let space = self.space(at)?;
         let answer = ask(&space);
@@ -116,7 +116,7 @@ impl<L: Log> Past<'_, L> {
         Ok(answer)
     }
 
-    /// The workspace after a revision, for a caller that takes ownership.
+    /// The workspace at a revision, for a caller that takes ownership.
     pub fn space(&self, at: Revision) -> Result<Space, Error> {
         self.check(at)?;
         #[cfg(feature = "planted")]
@@ -135,7 +135,7 @@ impl<L: Log> Past<'_, L> {
         Ok(space)
     }
 
-    /// The nearest picture of the workspace that is not after a revision.
+    /// The nearest state of the workspace that is not after a revision.
     fn nearest(&self, at: Revision) -> Result<Space, Error> {
         let base = self.base.as_ref().map_or(Revision(0), |base| base.revision());
         let stored = self.stored(base, at)?;

@@ -1,4 +1,4 @@
-//! What happened to one subject, as it was written down.
+//! The commits about one subject, as recorded.
 
 use baton_core::{Batch, Revision};
 use baton_log::Log;

@@ -1,4 +1,4 @@
-//! What happened to one task, from the log.
+//! The events of one task, from the log.
 
 use baton_core::refusal::{bad, within};
 use baton_core::task::{Rejection, Transition};

@@ -2,16 +2,16 @@
 
 use crate::sorted_table::layout::{Fields, HEADER_BYTES};
 
-/// Opens the header of every run.
+/// The magic bytes of the header.
 pub(super) const MAGIC: [u8; 8] = *b"BATONRUN";
 
-/// Ends the footer of every run.
+/// The magic bytes of the footer.
 pub(super) const FOOTER_MAGIC: [u8; 8] = *b"BATONFIN";
 
-/// The kind of the map of frames that is the subject index.
+/// The kind of the sorted table that is the subject index.
 pub(super) const SUBJECT_INDEX_KIND: u8 = b's';
 
-/// Where the batches begin.
+/// The offset of the batches.
 pub(super) const BATCHES_OFFSET: u64 = HEADER_BYTES as u64;
 
 /// The fixed size of a row.
@@ -20,8 +20,8 @@ pub(super) const ROW_BYTES: usize = 24;
 /// The fixed size of the footer.
 pub(super) const FOOTER_BYTES: usize = 60;
 
-/// How many revisions of a subject share one key. With ten bytes for the widest difference this
-/// stays far below a frame, and to search it takes a microsecond.
+/// How many revisions of a subject share one key. With ten bytes for the widest difference this is
+/// far below a frame, and searching it takes a microsecond.
 pub(super) const CHUNK_REVISIONS_MAX: usize = 1024;
 
 /// The location and the time of a batch.
@@ -64,7 +64,7 @@ impl Row {
     }
 }
 
-/// The revision takes part without being stored, so that a row in another's place is found out.
+/// The checksum includes the revision, which is not stored, so that a misplaced row is detected.
 fn row_crc(fields: &[u8], revision: u64) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&revision.to_le_bytes());
@@ -72,7 +72,7 @@ fn row_crc(fields: &[u8], revision: u64) -> u32 {
     hasher.finalize()
 }
 
-/// What is known about a run as soon as it is open.
+/// The summary of a run, known as soon as it is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Footer {
     pub(super) table_offset: u64,
@@ -103,7 +103,7 @@ impl Footer {
         bytes
     }
 
-    /// `None` unless the footer checks out and the parts it describes fit before its own offset.
+    /// `None` unless the footer is valid and the parts it describes fit before its own offset.
     pub(super) fn decode(bytes: &[u8; FOOTER_BYTES], footer_offset: u64) -> Option<Self> {
         let mut fields = Fields::new(bytes);
         let footer = Self {

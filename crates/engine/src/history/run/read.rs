@@ -1,4 +1,4 @@
-//! The reader: rows and batches straight from the blob, subjects through the index.
+//! The reader: rows and batches directly from the blob, subjects through the index.
 
 use std::iter::FusedIterator;
 use std::ops::{Bound, RangeInclusive};
@@ -17,7 +17,7 @@ use crate::sorted_table::layout::{HEADER_BYTES, HeaderFlaw, check_header};
 /// The first read of [`Run::batches`], enough for a page of history.
 const WINDOW_BYTES_MIN: u64 = 64 << 10;
 
-/// What later reads double up to.
+/// The size that later reads double up to.
 const WINDOW_BYTES_MAX: u64 = 1 << 20;
 
 /// At most this many rows are fetched with one read, which bounds them to 96 KiB.
@@ -31,7 +31,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Reads header and footer, and of the index its directory.
+    /// Reads header and footer, and the directory of the index.
     pub fn open(blob: Arc<dyn Blob>) -> Result<Self, RunError> {
         let length = blob.len();
         if length < HEADER_BYTES as u64 {
@@ -209,10 +209,10 @@ fn check_batch(row: &Row, batch: &[u8]) -> Result<(), RunError> {
 /// The batches of a run from a revision on; see [`Run::batches`].
 pub struct Batches<'a> {
     run: &'a Run,
-    /// The row of the next batch in the table.
+    /// The index of the next row.
     next: u64,
     window_bytes: u64,
-    /// The rows of the batches that were read ahead, and the place of the next among them.
+    /// The rows of the batches that were read ahead, and the index of the next one.
     rows: Vec<Row>,
     row: usize,
     /// The batches of `rows`, back to back.

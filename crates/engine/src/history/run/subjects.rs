@@ -5,8 +5,8 @@
 //!   value  the revisions after it, each as a varint difference to the one before
 //! ```
 //!
-//! A subject may hold any character. Zero bytes within it are written `01 01` and one bytes
-//! `01 02`, which keeps the order of subjects and leaves the zero byte to end them.
+//! A subject may contain any character. Zero bytes in it are written as `01 01` and one bytes as
+//! `01 02`, which keeps the order of subjects and reserves the zero byte as their end.
 
 use std::iter::{FusedIterator, Peekable};
 use std::ops::RangeInclusive;
@@ -19,7 +19,7 @@ use crate::sorted_table::{Entries, Entry, SortedTableError, SortedTableWriter};
 /// Zero byte and revision.
 const KEY_SUFFIX_BYTES: usize = 9;
 
-/// What every key of this subject begins with, and no key of another: the subject and its end.
+/// The prefix of every key of this subject, and of no other: the subject and its end.
 pub(super) fn prefix(subject: &str) -> Vec<u8> {
     let mut key = Vec::with_capacity(subject.len() + KEY_SUFFIX_BYTES);
     for byte in subject.bytes() {
@@ -33,8 +33,7 @@ pub(super) fn prefix(subject: &str) -> Vec<u8> {
     key
 }
 
-/// The key below which all keys of this subject and of those before it lie, and above which all
-/// keys of later ones.
+/// The key above all keys of this subject and of those before it, and below all keys of later ones.
 pub(super) fn prefix_after(subject: &str) -> Vec<u8> {
     let mut key = prefix(subject);
     let end = key.last_mut().expect("a prefix ends in a zero byte");
@@ -135,8 +134,8 @@ impl<'a> Subjects<'a> {
         let subject = subject_of(prefix).ok_or_else(damaged)?;
         let mut revisions = Vec::new();
         decode(first, &value, &self.run, &mut revisions).ok_or_else(damaged)?;
-        // An error may hide more of this subject, so it is taken along: better no list than a
-        // short one.
+        // An error may hide more of this subject, so it is not returned: an incomplete list would
+        // be wrong.
         let continues = |entry: &Result<Entry, SortedTableError>| match entry {
             Ok((key, _)) => split(key).is_some_and(|(other, _)| other == prefix),
             Err(_) => true,

@@ -18,7 +18,7 @@ struct Step {
     subjects: Vec<String>,
 }
 
-/// What was pushed, and the answers that follow from it.
+/// What was pushed, and the expected results.
 #[derive(Clone, Debug)]
 struct Model {
     first: u64,
@@ -130,7 +130,7 @@ impl Model {
     }
 }
 
-/// An error is not an answer; an answer must be right.
+/// An error is not a result; a result must be right.
 #[track_caller]
 fn same<T: PartialEq + std::fmt::Debug>(answer: Result<T, RunError>, expected: &T) -> bool {
     match answer {

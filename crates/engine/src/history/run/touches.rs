@@ -1,8 +1,8 @@
-//! Which batches touch which subjects, gathered while a run is written.
+//! Which batches touch which subjects, collected while a run is written.
 //!
-//! Each subject's text is kept once, all of them back to back, and everything else is numbers:
-//! some forty bytes and the text for a subject, eight for a touch. A map of strings and lists took
-//! three times as much, and what a background thread has once taken, an allocator gives back late.
+//! The text of each subject is stored once, all back to back, and everything else is numbers: some
+//! forty bytes and the text per subject, eight per touch. A map of strings and lists took three
+//! times as much, and allocators return the memory of a background thread late.
 
 use std::hash::BuildHasher;
 
@@ -12,9 +12,9 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 #[derive(Default)]
 pub(super) struct Touches {
     text: String,
-    /// Where in the text each subject ends, by its number.
+    /// The end of each subject in the text, by its number.
     ends: Vec<u32>,
-    /// Numbers of subjects by their text. Asked, never walked.
+    /// Numbers of subjects by their text. Only looked up, never iterated.
     numbers: HashTable<u32>,
     hasher: DefaultHashBuilder,
     /// A subject and a batch, in the order of insertion.
@@ -32,7 +32,7 @@ impl Touches {
     /// order.
     pub(super) fn add(&mut self, touched: &[&str], batch: u32) {
         let Self { text, ends, numbers, hasher, recorded } = self;
-        // Written where it would stay, so that it is put together once, and taken back if known.
+        // Appended in place, so that it is concatenated once, and removed again if it is known.
         let start = text.len();
         text.extend(touched.iter().copied());
         let hash = hasher.hash_one(&text[start..]);
@@ -51,13 +51,13 @@ impl Touches {
         recorded.push((number, batch));
     }
 
-    /// Tells of every subject, in the order of their bytes, which batches touch it, in ascending
-    /// order and each once.
+    /// Visits every subject, in the order of their bytes, with the batches that touch it, ascending
+    /// and without duplicates.
     pub(super) fn for_each<E>(
         mut self,
         mut tell: impl FnMut(&str, &[u32]) -> Result<(), E>,
     ) -> Result<(), E> {
-        // Dropped early: sorting needs none of it.
+        // Dropped early: sorting does not need it.
         self.numbers = HashTable::new();
         let (text, ends) = (&self.text, &self.ends);
         // Numbers are dense, so a counting sort places each touch; it keeps the order of insertion.

@@ -58,15 +58,15 @@ impl RunWriter {
         }
     }
 
-    /// The batch that will be pushed next touches a subject, given in parts.
+    /// Adds a subject that the next batch touches, given in parts.
     pub fn touch(&mut self, subject: &[&str]) {
         let number = u32::try_from(self.count).expect("more rows would not fit into memory");
         self.touches.add(subject, number);
     }
 
-    /// Adds the batch of the next revision with the subjects it touched, in any order and possibly
-    /// repeated. A revision that is not the next one is a bug of the caller: the table has no room
-    /// for gaps.
+    /// Adds the batch of the next revision with the subjects that it touches, in any order and
+    /// possibly repeated. A revision that is not the next one is a bug in the caller: the table
+    /// cannot represent gaps.
     pub fn push(
         &mut self,
         revision: u64,

@@ -1,9 +1,9 @@
 //! Goal: everything acknowledged exists after a power cut or a failed operation at any point, and
-//! nothing exists in part.
+//! nothing exists partially.
 //!
 //! Method: one script of appends, truncations and blobs that crosses many segments, run once for
-//! every disk operation it makes, with the fault at that operation. A ledger beside it knows what
-//! was acknowledged and what was in flight, and compares.
+//! every disk operation that it makes, with the fault at that operation. A ledger records what was
+//! acknowledged and what was in flight, and compares.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::conformance::{get_blob, read_all};
 use crate::faulty::FaultyDisk;
 use crate::{AppendError, BlobError, FileLog, Log, Position, ReadError};
 
-/// What the log has promised.
+/// What the log has acknowledged.
 #[derive(Default)]
 struct Ledger {
     records: Vec<(Position, Vec<u8>)>,
@@ -23,7 +23,7 @@ struct Ledger {
     blobs: BTreeMap<String, Vec<u8>>,
     /// A blob whose creation has an unknown outcome.
     blob_in_flight: Option<(String, Vec<u8>)>,
-    /// A blob whose deletion failed. It may be there or not, and come back.
+    /// A blob whose deletion failed. It may exist or not, and reappear.
     deletion_in_flight: Option<(String, Vec<u8>)>,
 }
 
@@ -33,7 +33,7 @@ fn record_body(number: usize) -> Vec<u8> {
 }
 
 impl Ledger {
-    /// Thirty appends with truncations and blobs in between, until something fails.
+    /// Thirty appends with truncations and blobs in between, until an operation fails.
     fn run(&mut self, disk: &FaultyDisk) -> Option<FileLog<FaultyDisk>> {
         let log = try_open(disk).ok()?;
         for number in 0..30 {
@@ -65,7 +65,8 @@ impl Ledger {
 
     fn truncate(&mut self, log: &FileLog<FaultyDisk>, number: usize) {
         self.needed_from = self.records[number - 2].0;
-        // A failure may have let some go, and poisons the log, which the next append finds out.
+        // A failed truncation may have removed some, and poisons the log, which the next append
+        // reports.
         log.truncate(self.needed_from).unwrap_or_default();
     }
 
@@ -158,7 +159,7 @@ fn operations(direct: bool) -> u64 {
     disk.counts().total
 }
 
-/// A power cut at every operation, then one during recovery, then one after going on.
+/// A power cut at every operation, then one during recovery, then one after more appends.
 pub(super) fn power_cuts(direct: bool, seeds: u64) {
     for index in 0..operations(direct) {
         for seed in 0..seeds {
@@ -184,7 +185,7 @@ pub(super) fn power_cuts(direct: bool, seeds: u64) {
     }
 }
 
-/// An error at every operation, then a new start, then a power cut.
+/// An error at every operation, then a restart, then a power cut.
 pub(super) fn errors(direct: bool, keep_cache: bool) {
     for index in 0..operations(direct) {
         let context = format!("direct {direct}, keep {keep_cache}, operation {index}");

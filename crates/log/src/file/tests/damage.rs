@@ -1,4 +1,4 @@
-//! Torn tails are cut; everything else that is not as it was written is found and named.
+//! Torn tails are truncated; all other damage is detected and reported.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ fn record_body(number: u8) -> Vec<u8> {
     vec![number; 20 + usize::from(number)]
 }
 
-/// A closed log of small records in one segment, and where the records begin in its file.
+/// A closed log of small records in one segment, and the offsets of the records in its file.
 fn small_log(records: u8) -> (FaultyDisk, PathBuf, Vec<usize>) {
     let disk = FaultyDisk::new(3);
     let log = open(&disk);
@@ -24,7 +24,7 @@ fn small_log(records: u8) -> (FaultyDisk, PathBuf, Vec<usize>) {
     (disk, path, positions.into_iter().chain([end]).map(offset).collect())
 }
 
-/// A closed log whose records lie in several segments.
+/// A closed log with records in several segments.
 fn long_log() -> (FaultyDisk, Vec<Vec<u8>>) {
     let disk = FaultyDisk::new(3);
     let log = open(&disk);
@@ -93,7 +93,7 @@ fn a_cut_record_never_comes_back() {
     assert!(after[offsets[2]..].iter().all(|byte| *byte == 0), "what was torn is wiped");
 }
 
-/// Flips one bit and demands that it is found, or does no harm.
+/// Flips one bit and requires that it is detected, or harmless.
 fn check_flip(disk: &FaultyDisk, path: &PathBuf, bit: u64, expected: &[Vec<u8>], last: bool) {
     let disk = disk.fork();
     assert!(disk.flip_bit(path, bit));

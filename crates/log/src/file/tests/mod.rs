@@ -1,4 +1,4 @@
-//! The contract on real and faulty disks, and what only a log in files can suffer.
+//! The contract on real and faulty disks, and failures that only a log in files can have.
 
 mod conformance;
 mod crash;

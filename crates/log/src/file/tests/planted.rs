@@ -1,4 +1,4 @@
-//! The tests of this folder find the bugs that are planted here.
+//! The tests of this folder find the planted bugs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

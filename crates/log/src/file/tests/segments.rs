@@ -1,4 +1,4 @@
-//! Segments: prepared, recycled, bounded; full disks; locks; ways of writing.
+//! Segments: prepared, recycled, bounded; full disks; locks; sync methods.
 
 use std::sync::Arc;
 

@@ -17,7 +17,7 @@ use serde::Deserialize;
 
 /// Shorter secrets can be guessed.
 const SECRET_BYTES_MIN: usize = 32;
-/// More keys than any issuer has at a time.
+/// The maximum number of keys: more than any issuer has at a time.
 const KEYS_MAX: usize = 64;
 
 const RSA: &[u8] = &[0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01];
@@ -29,7 +29,7 @@ const ED25519: &[u8] = &[0x2B, 0x65, 0x70];
 /// The identity of a key.
 pub(crate) type Fingerprint = [u8; 32];
 
-/// How a token is signed.
+/// A signature algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Algorithm {
     Hs256,
@@ -87,7 +87,7 @@ impl Algorithm {
     }
 }
 
-/// What a key is made of.
+/// The key material.
 enum Material {
     Secret(Vec<u8>),
     Rsa { modulus: Vec<u8>, exponent: Vec<u8> },
@@ -98,9 +98,9 @@ enum Material {
 
 /// A key.
 pub(super) struct Key {
-    /// How tokens name it, if they have to.
+    /// Its key id, if it has one.
     pub(super) id: Option<String>,
-    /// The one algorithm it is for, if it names one.
+    /// The only algorithm that it is for, if it names one.
     only: Option<Algorithm>,
     material: Material,
     pub(super) fingerprint: Fingerprint,
@@ -136,7 +136,7 @@ impl Key {
         is_of_its_kind && self.only.is_none_or(|only| only == algorithm)
     }
 
-    /// Whether it was this key that signed. Secrets are compared in constant time.
+    /// Whether this key made the signature. Secrets are compared in constant time.
     pub(super) fn has_signed(&self, algorithm: Algorithm, text: &[u8], signature: &[u8]) -> bool {
         if !self.fits(algorithm) {
             return false;
@@ -168,7 +168,7 @@ impl Key {
     }
 }
 
-/// The keys of a file, or what is wrong with it, without any of its content.
+/// The keys of a file, or why it is invalid, without any of its content.
 pub(super) fn read(bytes: &[u8], is_set: bool) -> Result<Vec<Key>, &'static str> {
     if is_set {
         return set(bytes);
@@ -248,7 +248,7 @@ fn rsa(bytes: &[u8]) -> Option<Material> {
     Some(rsa_of(modulus, exponent))
 }
 
-/// Numbers without the zeros that some put before them.
+/// Numbers without leading zeros.
 fn rsa_of(modulus: &[u8], exponent: &[u8]) -> Material {
     let bare = |number: &[u8]| number.iter().copied().skip_while(|byte| *byte == 0).collect();
     Material::Rsa { modulus: bare(modulus), exponent: bare(exponent) }
@@ -280,7 +280,7 @@ fn set(bytes: &[u8]) -> Result<Vec<Key>, &'static str> {
     if set.keys.len() > KEYS_MAX {
         return Err("it has more than 64 keys");
     }
-    // A set may have keys of sorts that are not known here, or that are for something else.
+    // A set may contain keys of unknown types, or for other purposes.
     let keys: Vec<Key> = set.keys.into_iter().filter_map(member).collect();
     if keys.is_empty() {
         return Err("no key in it can be used: RSA, P-256, P-384, Ed25519 and secrets can");

@@ -46,15 +46,15 @@ use keys::{Algorithm, Key};
 
 pub(crate) use keys::Fingerprint;
 
-/// Largest token. A head has 16 KiB in all.
+/// The maximum size of a JWT. A head has 16 KiB in total.
 const TOKEN_BYTES_MAX: usize = 8 << 10;
-/// Largest file of keys.
+/// The maximum size of a key file.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 /// How far the clock of an issuer may be ahead of ours.
 const AHEAD_MS_MAX: u64 = 30_000;
 
 baton_core::refusals! {
-    /// Why a file of keys cannot be used.
+    /// Why a key file cannot be used.
     #[derive(Clone, Debug, PartialEq, Eq, Error)]
     pub enum KeyFileError {
         /// The file with an issuer's keys cannot be used.
@@ -76,7 +76,7 @@ baton_core::refusals! {
     }
 }
 
-/// Where keys are.
+/// The source of keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyFile {
     /// One key: a public one in PEM, or a secret.
@@ -120,7 +120,7 @@ struct Inner {
 }
 
 impl std::fmt::Debug for Issuer {
-    /// Without the keys.
+    /// Omits the keys.
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "Issuer({})", self.0.name)
     }
@@ -172,7 +172,7 @@ impl JwtFlaw {
 struct Header {
     alg: String,
     kid: Option<String>,
-    /// What must be understood, and is not.
+    /// Header parameters that must be understood. None are supported.
     crit: Option<IgnoredAny>,
 }
 
@@ -202,7 +202,7 @@ impl Audience {
     }
 }
 
-/// Seconds, perhaps with a fraction, as a moment; none before 1970 and far beyond all time.
+/// Seconds, perhaps with a fraction, as a time; none before 1970 and in the far future.
 fn moment(seconds: f64) -> Option<Timestamp> {
     let is_sensible = (0.0..=1e13).contains(&seconds);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it was looked at")]
@@ -210,14 +210,14 @@ fn moment(seconds: f64) -> Option<Timestamp> {
 }
 
 impl Issuer {
-    /// An issuer of this name, whose tokens for this audience are taken.
+    /// An issuer with this name, whose tokens for this audience are accepted.
     pub fn read(file: KeyFile, name: &str, audience: &str) -> Result<Self, KeyFileError> {
         let keys = RwLock::new(Arc::new(file.read()?));
         let (name, audience) = (name.to_owned(), audience.to_owned());
         Ok(Self(Arc::new(Inner { file, name, audience, keys, generation: AtomicU64::new(0) })))
     }
 
-    /// Reads the same file again. If that fails, nothing changes.
+    /// Reads the key file again. If that fails, nothing changes.
     pub fn read_again(&self) -> Result<(), KeyFileError> {
         let fresh = Arc::new(self.0.file.read()?);
         *self.0.keys.write().unwrap_or_else(PoisonError::into_inner) = fresh;
@@ -263,7 +263,7 @@ impl Issuer {
         self.identify(claims, key.fingerprint, now)
     }
 
-    /// The key that a token means. Where there is but one, and it has no name, it is that.
+    /// The key of a token. If there is only one, and it has no id, it is used.
     fn meant<'a>(keys: &'a [Key], id: Option<&str>) -> Option<&'a Key> {
         match (keys, id) {
             ([only], None) => Some(only),

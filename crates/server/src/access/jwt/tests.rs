@@ -1,4 +1,4 @@
-//! Tokens are made by hand here, since no library would make most of these.
+//! Tokens are built by hand here, since no library would create most of these.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ fn encoded(value: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(value)
 }
 
-/// A token that is signed somehow.
+/// A token with any signature.
 fn token(header: &Value, claims: &Value, sign: impl Fn(&[u8]) -> Vec<u8>) -> String {
     let signed = format!(
         "{}.{}",
@@ -39,7 +39,7 @@ fn claims() -> Value {
     })
 }
 
-/// The claims with one of them changed, or left out if it is null.
+/// The claims with one of them changed, or omitted if it is null.
 fn but(name: &str, value: Value) -> Value {
     let mut claims = claims();
     let fields = claims.as_object_mut().unwrap();
@@ -141,7 +141,7 @@ fn what_is_not_signed_as_the_key_demands_is_refused() {
     assert_eq!(verify(&"a.".repeat(8_000)), JwtFlaw::TooLarge);
 }
 
-/// A pair of keys on P-256: how it signs, and its point.
+/// A P-256 key pair: its signing key, and its point.
 fn elliptic() -> (impl Fn(&[u8]) -> Vec<u8>, Vec<u8>) {
     let random = SystemRandom::new();
     let kind = &ECDSA_P256_SHA256_FIXED_SIGNING;
@@ -281,14 +281,14 @@ LnM4zxC5smIk0g55Swq/2u3Z2/8Lh26GewIDAQAB
 -----END RSA PUBLIC KEY-----
 ";
 
-/// Its modulus, as in a set of keys.
+/// Its modulus, as in a JWKS.
 const RSA_MODULUS: &str = "\
 xY1H-LZgqKGE1S6PhVyUJBdZai7i2GmBaHcL01Fp6A0gWMkgUJv4vtiQF6bM0hfhCGVrG0WvSB4xDknnTygMaNVjmBlb\
 gRdQJCKyIasAzsymyjDZA-_00evF-jRsSufhsLa1YQ2EqT8_vffIInpwbMQoUMTIygV8gQ8CnFyPgx6CH4QApn5esw_2\
 lgU86foMWYtVA-7fTzYmf1hYTm-3CVZ-Jlvun36EZJ4iodNtGG3KkNhxA2wjRrwvY50zwrBuLfv_2zPaD5gwYdH2bLBk\
 AGzulJHGiYgd3SnrQlOORp32rN7gRwO-LnM4zxC5smIk0g55Swq_2u3Z2_8Lh26Gew";
 
-/// What that key has signed: `RS256`, for ada, a worker.
+/// A token signed by that key: `RS256`, for ada, a worker.
 const RSA_TOKEN: &str = "\
 eyJhbGciOiJSUzI1NiIsImtpZCI6InJzYSIsInR5cCI6IkpXVCJ9.eyJpc3MiOiJodHRwczovL2lzc3Vlci5leGFtcGx\
 lIiwiYXVkIjoiYmF0b24iLCJzdWIiOiJhZGEiLCJleHAiOjE3MDAwMDA2MDAsImJhdG9uIjp7InJvbGUiOiJ3b3JrZXI\

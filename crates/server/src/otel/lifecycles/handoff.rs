@@ -8,7 +8,7 @@ use super::Seen;
 use crate::otel::ids::{self, SpanContext};
 use crate::otel::span::{Span, kind_of};
 
-/// What is known of a hand-off.
+/// The state of a hand-off.
 pub(in crate::otel) struct Handoff {
     at: Timestamp,
     context: SpanContext,

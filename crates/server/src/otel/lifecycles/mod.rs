@@ -1,4 +1,4 @@
-//! Lifecycles: objects that have begun and not ended. Each receives its events in order, and
+//! Lifecycles: objects that have started and not ended. Each receives its events in order, and
 //! produces spans of what has ended. No I/O, no clock: the same events always give the same spans.
 
 mod handoff;
@@ -45,7 +45,7 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// Whose life.
+/// The object of a lifecycle.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum LifecycleId {
     Task(TaskId),
@@ -66,7 +66,7 @@ impl LifecycleId {
         }
     }
 
-    /// A life that begins, or of which the beginning is not known yet.
+    /// A lifecycle that starts, or whose beginning is not known yet.
     pub(super) fn lifecycle(&self) -> Lifecycle {
         match self {
             Self::Task(_) => Lifecycle::Task(Box::default()),
@@ -80,7 +80,7 @@ impl LifecycleId {
 fn of_task(event: &task_words::Event) -> Option<LifecycleId> {
     use task_words::Event as Fact;
     match event {
-        // These come often, and are neither a beginning nor an end.
+        // These are frequent, and neither start nor end a lifecycle.
         Fact::Renewed { .. }
         | Fact::Progressed { .. }
         | Fact::Ready { .. }
@@ -119,7 +119,7 @@ fn of_message(event: &message::Event) -> Option<LifecycleId> {
     Some(LifecycleId::Request(message.clone()))
 }
 
-/// What began, and has not ended yet. What is none has begun before anything that is known.
+/// The state of a lifecycle; none if it started before the available history.
 pub(super) enum Lifecycle {
     Task(Box<Task>),
     Handoff(Option<Box<Handoff>>),
@@ -161,7 +161,7 @@ impl Lifecycle {
     }
 }
 
-/// Whether an event begins a life: nothing has to be looked up.
+/// Whether an event starts a lifecycle, so that nothing has to be looked up.
 pub(super) fn begins(event: &Event) -> bool {
     match event {
         Event::Task(event) => matches!(event, task_words::Event::Created(_)),

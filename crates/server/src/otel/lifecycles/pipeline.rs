@@ -1,4 +1,5 @@
-//! The life of a pipeline: one span for all of it, and one for each time that a stage was ready.
+//! The lifecycle of a pipeline: one span for all of it, and one for each time that a stage was
+//! ready.
 
 use std::collections::BTreeMap;
 
@@ -9,27 +10,27 @@ use super::Seen;
 use crate::otel::ids::{self, SpanContext, SpanId};
 use crate::otel::span::{Span, kind_of};
 
-/// What is known of a pipeline.
+/// The state of a pipeline.
 pub(in crate::otel) struct Pipeline {
-    /// Since when it has been under way: since it was created, or since it was retried.
+    /// Since when it has been running: its creation, or its last retry.
     at: Timestamp,
     context: SpanContext,
     created_by: String,
-    /// How often it has failed and was gone on with.
+    /// How often it has failed and was continued.
     rounds: u64,
     has_ended: bool,
-    /// Stages that are ready or under way.
+    /// Stages that are ready or running.
     open: BTreeMap<StageName, Open>,
 }
 
 struct Open {
     since: Timestamp,
-    /// The commit in which it became ready distinguishes one run from another.
+    /// The commit in which it became ready, which distinguishes one run from another.
     revision: Revision,
     worker: Option<String>,
 }
 
-/// Where a pipeline belongs.
+/// The parent of a pipeline.
 pub(super) fn trace_of(
     traceparent: Option<&Traceparent>,
     workspace: &WorkspaceName,

@@ -8,7 +8,7 @@ use super::Seen;
 use crate::otel::ids::{self, SpanContext};
 use crate::otel::span::{Kind, Span, Usage, kind_of};
 
-/// What is known of a request.
+/// The state of a request.
 pub(in crate::otel) struct Request {
     at: Timestamp,
     context: SpanContext,

@@ -8,7 +8,7 @@ use super::pipeline::{stage_span, trace_of};
 use crate::otel::ids::{self, SpanContext, SpanId};
 use crate::otel::span::{Span, Usage, kind_of};
 
-/// What is known of a task.
+/// The state of a task.
 #[derive(Default)]
 pub(in crate::otel) struct Task {
     begun: Option<Begun>,
@@ -25,7 +25,7 @@ struct Begun {
     context: SpanContext,
     task_type: String,
     requested_by: String,
-    /// What it belongs with.
+    /// The parent of a task.
     conversation: String,
     parent: Option<String>,
 }
@@ -35,7 +35,7 @@ struct Held {
     by: AgentId,
 }
 
-/// The span of a whole task.
+/// The span of a complete task.
 pub(in crate::otel) fn task_span(workspace: &WorkspaceName, task: &TaskId) -> SpanId {
     ids::span(workspace, &["task", task.as_str()])
 }
@@ -90,7 +90,7 @@ impl Task {
         Self { begun: Some(begun), ..Self::default() }
     }
 
-    /// The same, with the beginning of another.
+    /// The same, with the beginning of another one.
     pub(in crate::otel) fn begun_as(self, other: Self) -> Self {
         Self { begun: other.begun, ..self }
     }
@@ -174,7 +174,7 @@ impl Task {
         self.end(seen, task, "completed", None, spans);
     }
 
-    /// The agent that held it no longer does.
+    /// Ends the span of the agent that held it.
     fn let_go(
         &mut self,
         seen: &Seen<'_>,
@@ -229,7 +229,7 @@ impl Task {
 
 fn word_of(cause: Cause) -> &'static str {
     match cause {
-        // The worker has reported the error in its own words.
+        // The worker has reported the error itself.
         Cause::Reported => "_OTHER",
         Cause::LeaseExpired => "lease_expired",
         Cause::AgentGone => "agent_gone",

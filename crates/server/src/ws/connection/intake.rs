@@ -130,7 +130,7 @@ impl Connection {
         self.shared.settings.server_log.write(Level::Debug, "operation.asked", &fields);
     }
 
-    /// Executes a frame on the fast path; false if it cannot take that, and then it had no effect.
+    /// Executes a frame by the fast path; false if it does not apply, and then it had no effect.
     fn submit_fast(&mut self, fast_frame: &FastFrame<'_>, bytes: usize) -> bool {
         if self.remember_names(Some(fast_frame.workspace), fast_frame.agent).is_err() {
             return false;
@@ -147,7 +147,7 @@ impl Connection {
         true
     }
 
-    /// What is durable already needs no turn, unless others wait before it.
+    /// Answers requests that are already durable, unless others wait before them.
     fn answer_what_is_ready(&mut self) {
         while let Some((id, outcome)) = self.in_flight.ready() {
             self.outbox.answer(id, &outcome);
@@ -201,7 +201,7 @@ impl Connection {
         }
     }
 
-    /// The past is read from files, on another thread, so that this one does not block.
+    /// The history is read from files, on another thread, so that this one does not block.
     fn start_past_query(&mut self, caller: Caller, query: Query, id: u64) {
         self.jobs.ask(id, query_past(Arc::clone(&self.shared), caller, query));
     }

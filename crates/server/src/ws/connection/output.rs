@@ -74,7 +74,7 @@ impl Connection {
         self.queue.as_ref().is_some_and(|queue| queue.needs_owner())
     }
 
-    /// The watches, wherever they are kept.
+    /// The watches, wherever they are stored.
     pub(super) fn watches<T>(&mut self, ask: impl FnOnce(&mut Pushes) -> T) -> T {
         match &self.queue {
             Some(queue) => queue.watches(ask),
@@ -90,7 +90,7 @@ impl Connection {
         self.drain().await
     }
 
-    /// Logs that a round was slow, and its last operation.
+    /// Logs a slow round, and its last operation.
     fn note_slow(&self, took: Duration, count: usize) {
         let workspace = self.workspace.as_ref().map_or("", WorkspaceName::as_str);
         let fields = [
@@ -103,7 +103,7 @@ impl Connection {
         self.shared.settings.server_log.write_throttled(Level::Warn, "operation.slow", &fields);
     }
 
-    /// Sends all there is to send.
+    /// Sends all output.
     async fn send(&mut self) -> Result<(), End> {
         let mut sent = 0;
         while sent < self.outbox.bytes.len() || self.stream.has_unsent() {
@@ -141,8 +141,8 @@ impl Connection {
         }
     }
 
-    /// The server ends: what was asked is answered, watchers learn where to resume, then the
-    /// connection is closed.
+    /// The server shuts down: requests are answered, watchers get the revision to resume from, then
+    /// the connection is closed.
     pub(super) async fn close_gracefully(&mut self) -> End {
         // The engine is closing: it refuses every call that waits, and ends every watch with the
         // revision to resume from.

@@ -1,4 +1,4 @@
-//! What an idle connection costs.
+//! The memory of an idle connection.
 
 use baton::clock::SystemClock;
 use baton::{Baton, Options};
@@ -9,7 +9,7 @@ use super::*;
 use crate::settings::Settings;
 
 /// Ten thousand idle connections may take at most 8 KB of memory each, of which this is the largest
-/// part; besides there are a few small boxes and the runtime's own data for a task and a socket.
+/// part; the rest is a few small boxes and the runtime's data for a task and a socket.
 const BYTES_MAX: usize = 4_096;
 
 #[tokio::test]

@@ -1,12 +1,12 @@
-//! Frames: what comes out is what a client put in, however it arrives; what a client must not send
-//! ends with its code.
+//! Frames: a message is received as it was sent, however it arrives; a violation ends with its
+//! code.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
 
-/// A message as it is kept by a test.
+/// An owned message.
 #[derive(Clone, Debug, PartialEq)]
 enum Kept {
     Data(bool, Vec<u8>),
@@ -27,7 +27,7 @@ impl From<Message<'_>> for Kept {
     }
 }
 
-/// A frame as a client writes it.
+/// A frame as a client encodes it.
 fn frame(first: u8, mask: [u8; 4], payload: &[u8]) -> Vec<u8> {
     let mut out = vec![first];
     match u16::try_from(payload.len()) {
@@ -50,7 +50,7 @@ fn plain(first: u8, payload: &[u8]) -> Vec<u8> {
     frame(first, [1, 2, 3, 4], payload)
 }
 
-/// All messages of these pieces, and how it ended if it did.
+/// All messages of these pieces, and the error if there was one.
 fn decode<'a>(
     bytes_max: usize,
     pieces: impl IntoIterator<Item = &'a [u8]>,
@@ -79,7 +79,7 @@ fn error(bytes: &[u8]) -> u16 {
     error.unwrap_or_else(|| panic!("{bytes:?} was accepted")).code
 }
 
-/// A message in fragments, with control frames between them, and what must come out.
+/// A message in fragments, with control frames between them, and the expected messages.
 fn conversation() -> impl Strategy<Value = (Vec<u8>, Vec<Kept>)> {
     let control = prop_oneof![
         vec(any::<u8>(), 0..125).prop_map(|bytes| (0x89, bytes.clone(), Kept::Ping(bytes))),

@@ -1,4 +1,4 @@
-//! There and back it is the same value, and nothing that JSON cannot say comes through.
+//! Round trips give the same value, and what JSON cannot represent is refused.
 
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;

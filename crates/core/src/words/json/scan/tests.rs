@@ -5,7 +5,7 @@ use super::*;
 use crate::json::Json;
 use crate::json::tests::any_value;
 
-/// What the text is to a decoder that knows nothing of this module, the limit on depth aside.
+/// The result of a decoder that is independent of this module, except for the limit on depth.
 fn decodes(text: &[u8]) -> bool {
     str::from_utf8(text).is_ok() && serde_json::from_slice::<Value>(text).is_ok()
 }
@@ -97,7 +97,7 @@ fn every_byte_inside_a_string_is_judged_alike_at_every_place() {
     }
 }
 
-/// Sound text with a few bytes changed, taken out or put in.
+/// Valid text with a few bytes changed, removed or inserted.
 fn damaged() -> impl Strategy<Value = Vec<u8>> {
     let change = (any::<prop::sample::Index>(), 0..3_u8, any::<prop::sample::Index>());
     (any_value(), any::<bool>(), prop::collection::vec(change, 0..3)).prop_map(
