@@ -6,10 +6,10 @@
 //!                             └──no───▶ the general path: command, decision, events, policies
 //! ```
 //!
-//! What is plain is borrowed from where it was received: no command is made of it, no event and no
-//! undo. It is plain if nothing but last write wins is asked of it, and if nobody else in the space
-//! has a say: no rule of its namespace, no reaction, no artifact, no entry that ends by itself, no
-//! bound to how much there may be, no heartbeat of the agent that is due.
+//! The request is borrowed from the buffer in which it was received: no command, event or undo is
+//! built. The fast path applies if the request is a plain last-write-wins set, and nothing else in
+//! the space can affect it: no rule of its namespace, no reaction, no artifact, no entry that
+//! expires or is bound to a session, no storage quota, no heartbeat that is due.
 //!
 //! Invariants:
 //!
