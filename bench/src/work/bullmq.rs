@@ -111,7 +111,7 @@ impl BullMq {
     }
 }
 
-/// What a turn came to, from what the driver tells.
+/// The result of a round, as the driver reports it.
 pub(crate) fn served(told: &str, cpu_seconds: f64) -> Outcome<TurnResult> {
     let told: Value = serde_json::from_str(told)?;
     let number = |name: &str| {

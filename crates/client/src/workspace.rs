@@ -182,7 +182,7 @@ impl Workspace {
         self.carrier.mutate(&self.caller, self.fenced(mutation)).await
     }
 
-    /// The mutation under the token, if there is one. A command with a token of its own keeps it.
+    /// The mutation with the token, if there is one. A command with its own token keeps it.
     fn fenced(&self, mutation: Mutation) -> Mutation {
         let Some(token) = self.token else { return mutation };
         match mutation {

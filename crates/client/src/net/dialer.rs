@@ -92,7 +92,7 @@ impl Dialer {
         }
     }
 
-    /// Sends a request over a connection of its own. Once it is connected, the server may make no
+    /// Sends a request over a separate connection. Once it is connected, the server may make no
     /// progress for at most `stall_max`.
     pub(crate) async fn ask<B>(
         &self,
