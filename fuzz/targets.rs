@@ -1,11 +1,11 @@
-//! What must hold for every input, whoever brings it: the fuzzer, or a test with a seed.
+//! What must hold for every input, from the fuzzer or from a test with a seed.
 //!
-//! | target        | the promise                                                                 |
+//! | target        | property                                                                    |
 //! |---------------|-----------------------------------------------------------------------------|
 //! | `frames`      | no bytes panic; however they are split, the same messages come out          |
-//! | `messagepack` | no bytes panic; what is accepted is JSON, and the same value there and back |
+//! | `messagepack` | no bytes panic; what is accepted is JSON, and round trips are exact         |
 //! | `stored`      | no bytes panic; what is read is what rmp-serde reads, and survives encoding |
-//! | `wire`        | no text panics; a refusal has a code, and what is read can be told          |
+//! | `wire`        | no text panics; a refusal has a code, and what is parsed can be encoded     |
 
 use baton_core::messagepack::from_slice;
 use baton_core::wire::{Frame, Problem};
@@ -14,12 +14,12 @@ use baton_server::ws::framing::Decoder;
 use baton_server::ws::messagepack;
 use serde::de::DeserializeOwned;
 
-/// Small, so that limits are met often.
+/// Small, so that limits are reached often.
 const MESSAGE_BYTES_MAX: usize = 4_096;
 /// Too few for the depth at which rmp-serde refuses what is skipped here, or runs out of stack.
 const COMPARED_BYTES_MAX: usize = 512;
 
-/// Everything that a decoder says about these bytes, which come in pieces of this size.
+/// Everything that a decoder returns for these bytes, in pieces of this size.
 fn told(bytes: &[u8], piece: usize) -> Vec<String> {
     let mut decoder = Decoder::new(MESSAGE_BYTES_MAX);
     let (mut told, mut inbox) = (Vec::new(), Vec::new());
@@ -48,7 +48,7 @@ fn told(bytes: &[u8], piece: usize) -> Vec<String> {
     told
 }
 
-/// Frames of a WebSocket. The first byte says how the rest is split.
+/// Frames of a WebSocket. The first byte determines how the rest is split.
 pub(crate) fn frames(input: &[u8]) {
     let Some((split, bytes)) = input.split_first() else { return };
     let whole = told(bytes, bytes.len());
@@ -69,13 +69,13 @@ pub(crate) fn messagepack(input: &[u8]) {
     assert_eq!(again, value, "there and back it is the same value");
 }
 
-/// What stands in the log: events. Those of shared state, and anything at all, are also read by
-/// rmp-serde; it would take long to compile that for all of them.
+/// The content of the log: events. Those of shared state, and arbitrary values, are also read by
+/// rmp-serde; compiling that for all of them would take long.
 pub(crate) fn stored(input: &[u8]) {
     if let Ok(event) = from_slice::<Event>(input) {
         let packed = rmp_serde::to_vec_named(&event).expect("events can be encoded");
         let again: Event = from_slice(&packed).expect("what was written can be read");
-        // As bytes, since a float may be one that does not equal itself.
+        // As bytes, since a float may be a NaN, which does not equal itself.
         let again = rmp_serde::to_vec_named(&again).expect("and encoded again");
         assert_eq!(again, packed, "there and back it is the same event");
     }
@@ -85,7 +85,7 @@ pub(crate) fn stored(input: &[u8]) {
     }
 }
 
-/// Both read the same, or this program refuses it.
+/// Both give the same result, or this program refuses it.
 fn compared<T: DeserializeOwned + PartialEq + std::fmt::Debug>(input: &[u8]) {
     if let Ok(read) = from_slice::<T>(input) {
         assert_eq!(

@@ -1,16 +1,16 @@
-//! Fairness: what a quiet tenant waits for while another one floods the server.
+//! Fairness: the latency of a quiet tenant while another one floods the server.
 //!
 //! ```text
-//!   turn 1   quiet alone ── quiet beside 64 connections x 16 in flight of another workspace
-//!   turn 2   the same, the other way around …
+//!   round 1   quiet alone ── quiet beside 64 connections x 16 in flight of another workspace
+//!   round 2   the same, the other way around …
 //! ```
 //!
 //! The quiet tenant has one connection with one request in flight, and both set entries over a
-//! WebSocket. Its slowest hundredth beside the noisy one may take twice as long as alone: the ratio
-//! is taken turn by turn, the median is reported.
+//! WebSocket. Its p99 beside the noisy tenant may be twice as long as alone: the ratio is taken per
+//! round, and the median is reported.
 //!
-//! The noisy tenant has a thread of its own here. On a machine with two cores that thread, too,
-//! takes some of what the quiet one waits for; a server alone on its machine does better than this.
+//! The noisy tenant has its own thread here. On a machine with two cores that thread also takes
+//! processor time from the server; a server alone on its machine does better than this.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,7 +26,7 @@ use crate::peers::{baton, websocket};
 use crate::report::{Comparison, Report, Target, median, rate, say};
 use crate::samples::{key, value};
 
-/// How many times as long the slowest hundredth may take.
+/// The maximum ratio of the p99 latencies.
 const MOST: f64 = 2.0;
 const NOISY_CONNECTIONS: usize = 64;
 const NOISY_IN_FLIGHT: usize = 16;
@@ -67,13 +67,14 @@ fn open(port: u16, workspace: &str, connections: usize) -> Outcome<Vec<Opened<Se
     (0..connections).map(open).collect()
 }
 
-/// Measures both ways, in turns.
+/// Measures both ways, in rounds.
 pub(crate) fn run(options: &Options) -> Outcome<()> {
     let program = programs::baton(options.baton.as_deref())?;
     let mut report = Report::default();
     let mut turns = Vec::new();
     for number in 0..options.turns {
-        // Fresh for every turn: what the noisy one has written is no part of what the other costs.
+        // Fresh for every round, so that the noisy tenant's data does not affect the other's
+        // latency.
         let alone_first = number % 2 == 0;
         let first = turn(options, &program, !alone_first)?;
         let second = turn(options, &program, alone_first)?;
@@ -110,7 +111,7 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
     Ok(())
 }
 
-/// What the quiet one saw, and how much the noisy one did meanwhile.
+/// The latency of the quiet tenant, and the throughput of the noisy one.
 struct Quiet {
     p50_us: f64,
     p99_us: f64,

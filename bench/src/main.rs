@@ -1,5 +1,5 @@
-//! Benchmarks of Baton: every number is a ratio against a peer that took turns with it in the same
-//! run, because the machines they run on are never the same and rarely quiet.
+//! Benchmarks of Baton: every number is a ratio against a peer that was measured alternately in the
+//! same run, because the machines they run on differ and are rarely quiet.
 //!
 //! ```text
 //!   baton-bench kernel [--seconds S] [--turns N] [--keys N] [--only WORD] [--folder F] [--json F]
@@ -14,25 +14,25 @@
 //!   baton-bench fairness [--seconds S] [--turns N] [--folder F] [--json F] [--baton PATH]
 //! ```
 //!
-//! `kernel` is the engine in process against a bare file, `peers` is the server against Redis,
-//! Postgres and etcd, `work` is its tasks and locks against theirs and those of `BullMQ`, `talk` is
-//! its messages, topics and streams against Redis and NATS, `search` is what questions cost among a
-//! million tasks, against what one may wait, `soak` is whether memory grows in ten minutes,
-//! `fairness` is what a quiet tenant waits for beside a noisy one, against what it waits for alone.
+//! `kernel` measures the engine in process against a bare file; `peers` the server against Redis,
+//! Postgres and etcd; `work` its tasks and locks against theirs and those of `BullMQ`; `talk` its
+//! messages, topics and streams against Redis and NATS; `search` queries among a million tasks,
+//! against a time limit; `soak` whether memory grows in ten minutes; `fairness` the latency of a
+//! quiet tenant beside a noisy one, against its latency alone.
 //!
 //! | option | means | default |
 //! |---|---|---|
-//! | `--seconds` | how long one turn is measured | 1, of `soak` 600 |
-//! | `--turns` | turns of each side | 5 |
+//! | `--seconds` | how long one round is measured | 1, of `soak` 600 |
+//! | `--turns` | rounds of each side | 5 |
 //! | `--keys` | keys, or tasks, of the loads that say "1 M" | 1000000 |
 //! | `--only` | only loads whose name contains this word | all |
-//! | `--folder` | where temporary data goes, on the disk that is meant | the temporary folder |
+//! | `--folder` | where temporary data goes, on the disk to be measured | the temporary folder |
 //! | `--json` | where to write the results as JSON as well | `target/peers.json`, … |
 //! | `--baton` | the program that is measured | built from this repository |
 //! | `--without` | `baton`, `redis`, `postgres`, `etcd`, `nats`, `bullmq`: left out | none |
 //!
-//! It always exits with 0 when it could measure: a missed target on a noisy machine is for a person
-//! to judge.
+//! It exits with 0 whenever it could measure: whether a missed target on a noisy machine matters is
+//! for a person to judge.
 
 mod fairness;
 mod kernel;
@@ -51,11 +51,11 @@ use std::process::ExitCode;
 
 use options::{Mode, Options};
 
-// The product has the same allocator; memory per key would mean little with another.
+// The product uses the same allocator; memory per key would mean little with another.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// What comes of trying: benchmarks tell people, so one text is as good as many types.
+/// The result of a step: errors are for people, so one text suffices.
 pub(crate) type Outcome<T> = Result<T, Box<dyn Error>>;
 
 fn main() -> ExitCode {

@@ -1,4 +1,4 @@
-//! What was asked for on the command line.
+//! The command-line options.
 
 #[cfg(test)]
 mod tests;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 const BENCHMARKS: &str = "`kernel`, `peers`, `work`, `talk`, `search`, `soak` and `fairness`";
 
-/// What to do.
+/// What to run.
 pub(crate) enum Mode {
     /// Measure the kernel.
     Kernel(Options),
@@ -20,15 +20,15 @@ pub(crate) enum Mode {
     Talk(Options),
     /// Measure search.
     Search(Options),
-    /// Wear a server in.
+    /// Run a server for a long time.
     Soak(Options),
-    /// Measure what a quiet tenant waits for beside a noisy one.
+    /// Measure the latency of a quiet tenant beside a noisy one.
     Fairness(Options),
-    /// Be the process that is measured, or killed. Only the benchmark itself asks for this.
+    /// Run as a child process that is measured, or killed. Used only by the benchmark itself.
     Part(Part),
 }
 
-/// How to measure.
+/// The options.
 pub(crate) struct Options {
     pub(crate) turn: Duration,
     pub(crate) turns: usize,
@@ -36,9 +36,9 @@ pub(crate) struct Options {
     pub(crate) only: Option<String>,
     pub(crate) folder: PathBuf,
     pub(crate) json: Option<PathBuf>,
-    /// The server's program, when it is not the one built beside this.
+    /// The program of the server, if it is not the one built beside this.
     pub(crate) baton: Option<PathBuf>,
-    /// Names of servers that are left out.
+    /// Servers that are left out.
     pub(crate) without: Vec<String>,
 }
 
@@ -65,27 +65,27 @@ impl Benchmark {
         }
     }
 
-    /// How long it measures unless told otherwise.
+    /// The default duration of a measurement.
     fn turn(self) -> Duration {
         Duration::from_secs(if self == Self::Soak { crate::soak::SECONDS } else { 1 })
     }
 
-    /// Whether a load of it has a million of something.
+    /// Whether one of its loads has a million of something.
     fn has_many(self) -> bool {
         matches!(self, Self::Kernel | Self::Work | Self::Search)
     }
 }
 
-/// One process of a load that needs several.
+/// A child process of a load that needs several.
 pub(crate) struct Part {
     pub(crate) name: String,
     pub(crate) folder: PathBuf,
-    /// Of keys, or whatever the part counts.
+    /// The number of keys, or of whatever the load counts.
     pub(crate) number: usize,
 }
 
 impl Options {
-    /// Understands the arguments, or says what is wrong with them.
+    /// Parses the arguments.
     pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Mode, String> {
         let mut arguments = arguments;
         match arguments.next().as_deref() {
@@ -142,12 +142,12 @@ impl Options {
         Ok(options)
     }
 
-    /// Whether a load of this name was asked for.
+    /// Whether a load of this name was selected.
     pub(crate) fn wants(&self, name: &str) -> bool {
         self.only.as_ref().is_none_or(|word| name.contains(word.as_str()))
     }
 
-    /// Whether this server takes part.
+    /// Whether this server is included.
     pub(crate) fn includes(&self, server: &str) -> bool {
         !self.without.iter().any(|name| name == server)
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::resources::Measured;
 
-/// What a ratio should be.
+/// The target of a ratio.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Target {
     AtLeast(f64),
@@ -38,13 +38,13 @@ impl Target {
     }
 }
 
-/// One load's result.
+/// The result of one load.
 pub(crate) struct Comparison {
     pub(crate) name: String,
     pub(crate) ratio: f64,
-    /// The least and the greatest of the turns.
+    /// The minimum and the maximum of the rounds.
     pub(crate) spread: (f64, f64),
-    /// Ours and the peer's, with their units.
+    /// Our value and that of the peer, with their units.
     pub(crate) sides: (String, String),
     pub(crate) note: String,
     pub(crate) target: Option<Target>,
@@ -52,7 +52,7 @@ pub(crate) struct Comparison {
 }
 
 impl Comparison {
-    /// Ratios that were taken turn by turn: their median, the least and the greatest of them.
+    /// Ratios per round: their median, minimum and maximum.
     pub(crate) fn of_ratios(name: &str, ratios: &[f64], sides: (String, String)) -> Self {
         Self {
             name: name.to_owned(),
@@ -65,7 +65,7 @@ impl Comparison {
         }
     }
 
-    /// Rates of the engine and of a raw file that took turns.
+    /// Rates of the engine and of a raw file that were measured alternately.
     pub(crate) fn of_turns(name: &str, turns: &[(Measured, Measured)]) -> Self {
         let of = |number: fn(&(Measured, Measured)) -> f64| -> Vec<f64> {
             turns.iter().map(number).collect()
@@ -144,13 +144,13 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Takes a result and says it at once: the next load may take a while.
+    /// Adds a result and prints it at once: the next load may take a while.
     pub(crate) fn add(&mut self, line: Comparison) {
         say(&line.text());
         self.lines.push(line);
     }
 
-    /// Says that something is not measured: a table with a silent gap would look complete.
+    /// Reports that something is not measured: a table with a silent gap would look complete.
     pub(crate) fn leave_out(&mut self, text: String) {
         say(&text);
         self.left_out.push(text);
@@ -171,24 +171,24 @@ impl Report {
     }
 }
 
-/// Says something on the output. Nobody listening is no reason to stop measuring.
+/// Prints a line. A closed output does not stop the measurement.
 pub(crate) fn say(text: &str) {
     let _ = writeln!(io::stdout().lock(), "{text}");
 }
 
-/// Says what went wrong.
+/// Prints an error.
 pub(crate) fn complain(text: &str) {
     let _ = writeln!(io::stderr().lock(), "baton-bench: {text}");
 }
 
-/// The one in the middle.
+/// The median.
 pub(crate) fn median(numbers: &[f64]) -> f64 {
     let mut sorted = numbers.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted[sorted.len() / 2]
 }
 
-/// The least and the greatest.
+/// The minimum and the maximum.
 pub(crate) fn spread(numbers: &[f64]) -> (f64, f64) {
     let least = numbers.iter().copied().fold(f64::INFINITY, f64::min);
     (least, numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max))

@@ -1,9 +1,9 @@
-//! Time, processor time and memory, of this process and of others: nobody else asks for them.
+//! Time, processor time and memory, of this process and of others.
 //!
-//! A [`MeasuredTurn`] is what one side gets: a warm-up that does not count, then the measured part.
-//! Whoever does the work calls [`MeasuredTurn::goes_on`] after each operation and stops when it
-//! says so, so neither side pays for timers, and both pay the same. All callers of a turn live on
-//! one thread.
+//! A [`MeasuredTurn`] is one round of one side: a warm-up that does not count, then the measured
+//! part. The caller calls [`MeasuredTurn::goes_on`] after each operation and stops when it returns
+//! false, so neither side pays for timers, and both pay the same. All callers of a round are on one
+//! thread.
 
 #[cfg(test)]
 mod tests;
@@ -13,13 +13,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Operations between two looks at the clock.
+/// Operations between two reads of the clock.
 const LOOK_EVERY: u64 = 32;
-/// The unit of processor times in `/proc`, fixed by the kernel's interface: 100 in a second.
+/// The unit of processor times in `/proc`, fixed by the kernel's interface: 100 per second.
 const TICKS_PER_SECOND: f64 = 100.0;
-/// A process that used less than this in a second of looking is quiet.
+/// A process that used less than this in a second is quiet.
 const QUIET_CPU_SECONDS: f64 = 0.02;
-/// Looks that are taken before a process counts as never quiet.
+/// The number of checks before a process counts as never quiet.
 const QUIET_LOOKS_MAX: usize = 120;
 
 /// Measures how long something took.
@@ -46,24 +46,24 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// Operations in a second.
+    /// Operations per second.
     pub(crate) fn rate(&self) -> f64 {
         self.operations / self.seconds
     }
 
-    /// Processor time of the whole process for one operation, in microseconds.
+    /// Processor time of the whole process per operation, in microseconds.
     pub(crate) fn cpu_us(&self) -> f64 {
         self.cpu_seconds / self.operations * 1e6
     }
 
-    /// The part of it that the callers' one thread had to do, and nobody could do meanwhile: what
-    /// limits the rate on a machine with cores to spare.
+    /// The part of it on the one thread of the callers, which cannot be parallelised: it limits the
+    /// rate on a machine with spare cores.
     pub(crate) fn caller_cpu_us(&self) -> f64 {
         self.caller_cpu_seconds / self.operations * 1e6
     }
 }
 
-/// The measured part has begun: the time, the processor time and the count at that moment.
+/// The measured part has started: the time, the processor time and the count at that point.
 #[derive(Clone, Copy)]
 struct Mark {
     at: Duration,
@@ -72,7 +72,7 @@ struct Mark {
     operations: u64,
 }
 
-/// One side's turn.
+/// One round of one side.
 pub(crate) struct MeasuredTurn {
     warm_up: Duration,
     measured: Duration,
@@ -83,7 +83,7 @@ pub(crate) struct MeasuredTurn {
 }
 
 impl MeasuredTurn {
-    /// Begins a turn whose measured part is this long.
+    /// Starts a round whose measured part is this long.
     pub(crate) fn begin(measured: Duration) -> Self {
         Self {
             warm_up: measured / 4,
@@ -95,7 +95,7 @@ impl MeasuredTurn {
         }
     }
 
-    /// Counts one operation; false when the turn is over.
+    /// Counts one operation; false when the round has ended.
     pub(crate) fn goes_on(&self) -> bool {
         let operations = self.operations.fetch_add(1, Ordering::Relaxed) + 1;
         if operations.is_multiple_of(LOOK_EVERY) {
@@ -125,32 +125,32 @@ impl MeasuredTurn {
         }
     }
 
-    /// What it came to. The turn must be over.
+    /// The result. The round must have ended.
     pub(crate) fn measured(&self) -> Measured {
         let progress = self.progress.lock().expect("no look panics");
         progress.1.expect("a turn is asked for its result when it is over")
     }
 }
 
-/// A count as a number one can divide by.
+/// A count as a floating-point number.
 #[expect(clippy::cast_precision_loss, reason = "no count here comes near 2^52")]
 pub(crate) fn count(number: u64) -> f64 {
     number as f64
 }
 
-/// Processor time of this process so far, all threads, living or not.
+/// Processor time of this process so far, including ended threads.
 pub(crate) fn cpu_seconds() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").expect("the kernel tells a process its times");
     Times::parse(&stat).expect("the kernel keeps its format").own_seconds
 }
 
-/// Processor time of a process and of its children so far, those that have ended included.
+/// Processor time of a process and of its children so far, including ended ones.
 pub(crate) fn tree_cpu_seconds(pid: u32) -> f64 {
     let folders = fs::read_dir("/proc").expect("the kernel tells which processes there are");
     let stats = folders.filter_map(|folder| {
         let folder = folder.ok()?;
         let number: u32 = folder.file_name().to_str()?.parse().ok()?;
-        // A process may end between the two looks; its parent then knows its time.
+        // A process may end between the two reads; its parent then includes its time.
         let times = Times::parse(&fs::read_to_string(folder.path().join("stat")).ok()?)?;
         Some((number, times))
     });
@@ -162,7 +162,7 @@ pub(crate) fn tree_cpu_seconds(pid: u32) -> f64 {
     seconds.sum()
 }
 
-/// What the kernel says of a process's times.
+/// The times of a process in `/proc`.
 struct Times {
     parent: u32,
     own_seconds: f64,
@@ -171,7 +171,7 @@ struct Times {
 
 impl Times {
     fn parse(stat: &str) -> Option<Self> {
-        // The name of the program, in brackets, may contain spaces; what follows does not.
+        // The name of the program, in parentheses, may contain spaces; the rest does not.
         let (_, after_name) = stat.rsplit_once(')')?;
         let fields: Vec<&str> = after_name.split_whitespace().collect();
         let seconds = |index: usize| {
@@ -207,13 +207,13 @@ pub(crate) fn resident_bytes_of(process: &str) -> Option<u64> {
     kibibytes.and_then(|number| number.parse::<u64>().ok()).map(|kibibytes| kibibytes * 1024)
 }
 
-/// Waits a little for something that happens in another process and says nothing.
+/// Waits a little for something in another process that cannot be awaited.
 #[expect(clippy::disallowed_methods, reason = "another process can only be asked again and again")]
 pub(crate) fn pause(duration: Duration) {
     std::thread::sleep(duration);
 }
 
-/// Waits until the process has nothing left to do in the background; false if it never rests.
+/// Waits until the process has no background work left; false if it never becomes quiet.
 #[expect(clippy::disallowed_methods, reason = "that nothing happens can only be seen by waiting")]
 pub(crate) fn settle() -> bool {
     (0..QUIET_LOOKS_MAX).any(|_| {

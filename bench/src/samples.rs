@@ -1,4 +1,4 @@
-//! What every load writes: scattered keys, and values of 200 bytes as agents write them.
+//! The data of all loads: scattered keys, and values of 200 bytes as agents write them.
 
 /// Bytes of a value.
 const VALUE_BYTES: usize = 200;
@@ -21,7 +21,7 @@ pub(crate) fn value(number: usize) -> String {
     value
 }
 
-/// What is found in the value of this number and in no other.
+/// A text that is in the value of this number and in no other.
 pub(crate) fn mark(number: usize) -> String {
     format!(r#""task":"t-{number:08}""#)
 }

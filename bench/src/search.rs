@@ -1,9 +1,9 @@
-//! Search: what a question costs among a million tasks, and what its index does.
+//! Search: the latency of queries among a million tasks, and of building the index.
 //!
-//! Tasks are of a thousand types and ten groups, half of them with words of their own; a tenth is
-//! cancelled. The first question makes the index, and is told apart: it is asked once in a while.
-//! Each of the others is asked many times, and the slowest hundredth counts as much as the middle:
-//! whoever looks for something waits for it.
+//! Tasks have a thousand types and ten groups, half of them with their own words; a tenth is
+//! cancelled. The first query builds the index, and is reported separately: it happens rarely. Each
+//! of the others is repeated many times, and its p99 matters as much as its median, because people
+//! wait for it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,18 +19,18 @@ use crate::options::Options;
 use crate::report::{Comparison, Report, Target, say};
 use crate::resources::{Stopwatch, count, resident_bytes, settle};
 
-/// Callers that make tasks at once.
+/// Concurrent callers that create tasks.
 const MAKERS: usize = 1_024;
 const TYPES: usize = 1_000;
 const GROUPS: usize = 10;
-/// How often each question is asked.
+/// How often each query is repeated.
 const ASKED: usize = 200;
-/// What the slowest hundredth of each may take.
+/// The maximum p99 latency of each.
 const MOST_MS: f64 = 50.0;
-/// Has no factor in common with the number of tasks, so that words come in no order.
+/// Has no factor in common with the number of tasks, so that words are not in order.
 const STRIDE: usize = 7_919;
 
-/// What is asked: what one types every day, and what is hard to answer.
+/// The queries: common ones, and expensive ones.
 const QUESTIONS: [&str; 10] = [
     "status:cancelled type:type-617",
     "type:type-617 rust",
@@ -44,7 +44,7 @@ const QUESTIONS: [&str; 10] = [
     "nothing of this",
 ];
 
-/// Fills an engine, and asks.
+/// Fills an engine, and runs the queries.
 pub(crate) fn run(options: &Options) -> Outcome<()> {
     let mut report = Report::default();
     load::runtime()?.block_on(async {
@@ -101,7 +101,7 @@ async fn ask(workspace: &Workspace, query: &str) -> Outcome<usize> {
     Ok(workspace.search(search).await?.found.len())
 }
 
-/// Makes tasks, with many callers at once.
+/// Creates tasks, with many concurrent callers.
 async fn make(workspace: &Workspace, tasks: usize) -> Outcome<()> {
     let next = Arc::new(AtomicUsize::new(0));
     let makers: Vec<_> = (0..MAKERS)

@@ -1,15 +1,15 @@
-//! Soak: ten thousand connections and a thousand requests a second, for as long as it takes to see
-//! whether memory grows.
+//! Soak: ten thousand connections and a thousand requests per second, for as long as it takes to
+//! see whether memory grows.
 //!
 //! ```text
-//!   open all ── every 10 ms the next ten connections ask, alternately writing and reading ── close
-//!                     └── the server's memory, fifty times in all
+//!   open all ── every 10 ms the next ten connections send, alternately writes and reads ── close
+//!                     └── the server's memory, fifty times in total
 //! ```
 //!
-//! Every connection comes round every ten seconds and writes its own key, so what is stored stays
-//! as large as it is. The first quarter is left to settle; the median of the last quarter against
-//! that of the second is the ratio. A request that is refused, lost or answered with something else
-//! fails the run, and so does a server that cannot keep up.
+//! Every connection is used every ten seconds and writes its own key, so the amount of stored data
+//! is constant. The first quarter is warm-up; the ratio is the median of the last quarter against
+//! that of the second. A refused, lost or wrong answer fails the run, and so does a server that
+//! cannot keep up.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -27,19 +27,19 @@ use crate::report::{Comparison, Report, Target, median, spread};
 use crate::resources::{Stopwatch, count, pause};
 use crate::samples::{key, value};
 
-/// Names by which servers are left out: there is only one.
+/// Servers that can be left out: there is only one.
 pub(crate) const SERVERS: [&str; 1] = ["baton"];
-/// How long it takes unless told otherwise.
+/// The default duration.
 pub(crate) const SECONDS: u64 = 600;
 const NAME: &str = "memory after 10,000 connections at 1,000 requests a second";
 const CONNECTIONS: usize = 10_000;
-/// Connections that ask at a time.
+/// Connections that send at a time.
 const AT_ONCE: usize = 10;
 const EVERY: Duration = Duration::from_millis(10);
 const SAMPLES: u32 = 50;
 const MOST: f64 = 1.05;
 
-/// Starts a server, and wears it in.
+/// Starts a server, and runs the load.
 pub(crate) fn run(options: &Options) -> Outcome<()> {
     report_all(options, "soak.json", |report| soak(options, report))
 }
@@ -54,7 +54,7 @@ fn soak(options: &Options, report: &mut Report) -> Outcome<()> {
     Ok(())
 }
 
-/// What was seen meanwhile.
+/// The measurements.
 struct SoakResult {
     memory: Vec<f64>,
     latencies: Latencies,
@@ -89,11 +89,11 @@ impl SoakResult {
         Ok(worn)
     }
 
-    /// Lets some connections ask at once, and waits for all of them.
+    /// Lets some connections send at once, and waits for all of them.
     fn ask(&mut self, streams: &mut [TcpStream], first: usize, pass: usize) -> Outcome<()> {
         let clock = Stopwatch::start();
         for (number, stream) in (first..).zip(&mut *streams) {
-            // Only what was written before can be read.
+            // Only a key that was written before can be read.
             let request = if pass.is_multiple_of(2) {
                 baton::set_value(number, &key(number), &value(number + pass))
             } else {

@@ -1,8 +1,8 @@
-//! Three researchers share what they find, and one sums it up while they are still at it.
+//! Three researchers share their findings, and an editor summarises them at the same time.
 //!
-//! Findings go into one stream, in an order that is the same for all who read it. Nobody works
-//! twice on the same question: the first to put a name to it has it. The one who sums up asks back
-//! where a finding is not clear, and the finder answers.
+//! Findings go into one stream, whose order is the same for all readers. No two researchers work on
+//! the same question: the first one to write its name to a key has it. The editor asks back where a
+//! finding is unclear, and its author answers.
 
 use baton_client::Workspace;
 use baton_client::core::message::Message;
@@ -14,7 +14,7 @@ use crate::{Ending, Story, WAIT_MS, tell};
 
 const QUESTIONS: [&str; 6] = ["moon", "sun", "wind", "shore", "depth", "ice"];
 
-/// The story of the researchers.
+/// The researchers.
 pub struct CollaborativeResearch;
 
 impl Story for CollaborativeResearch {
@@ -44,7 +44,7 @@ impl Story for CollaborativeResearch {
     }
 }
 
-/// Looks into questions that nobody has, tells what it finds, and answers those who ask back.
+/// Takes free questions, publishes its findings, and answers requests.
 async fn researcher(
     me: Workspace,
     mut stop: watch::Receiver<bool>,
@@ -76,7 +76,7 @@ async fn answer(request: Message) -> Result<Value, Setback> {
     Ok(json!(format!("I am sure about the {question}")))
 }
 
-/// Reads findings as they come, and asks back about one of them.
+/// Reads findings as they arrive, and asks back about one of them.
 async fn sum_up(me: Workspace) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     let mut known: Vec<String> = Vec::new();
     while known.len() < QUESTIONS.len() {

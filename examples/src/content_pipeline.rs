@@ -1,11 +1,12 @@
-//! An article goes through stages: outlined, drafted section by section, edited.
+//! An article passes through stages: outline, drafts of its sections, edit.
 //!
 //! ```text
 //!   topics ──▶ outline ──▶ draft (one task for each heading, two writers) ──▶ edit
 //! ```
 //!
-//! The pipeline makes a task for a stage when the one before is done, in the same commit, and hands
-//! it what came of that. The workers know nothing of the pipeline: they take tasks of their kind.
+//! The pipeline creates the tasks of a stage when the previous one is completed, in the same
+//! commit, with its output as input. The workers know nothing of the pipeline: they claim tasks by
+//! type.
 
 use baton_client::Workspace;
 use baton_client::core::pipeline::{Design, Status};
@@ -16,7 +17,7 @@ use tokio::sync::watch;
 
 use crate::{Ending, Story, WAIT_MS, tell};
 
-/// The story of the pipeline.
+/// The pipeline.
 pub struct ContentPipeline;
 
 impl Story for ContentPipeline {
@@ -42,12 +43,13 @@ impl Story for ContentPipeline {
 
 async fn publish(publisher: Workspace) -> Ending {
     let pipelines = publisher.pipelines();
-    // Its input is a list, and each element a task of its own.
+    // Its input is a list, and each element becomes a task.
     let draft = Design { each: true, ..Design::new(StageName::parse("draft")?) };
     let creating = pipelines.create("tides").stage("outline").design(draft).stage("edit");
     creating.input(Json::of("tides")?).automatic().await?;
     tell("publisher", "wants an article about tides: outline, draft, edit");
-    // Nobody knows the last task yet: whoever waits for it waits where its worker comes by.
+    // The last task does not exist yet, so the publisher waits at a barrier at which its worker
+    // arrives.
     let met = publisher.barriers().arrive("printed", 2).wait_ms(WAIT_MS).await?;
     assert!(met.opened, "the editor is there");
     let article = publisher.state("shared").get("article").await?;
@@ -68,7 +70,7 @@ async fn work(worker: Workspace, stage: &str, mut stop: watch::Receiver<bool>) -
     Ok(())
 }
 
-/// Whatever the stage wants.
+/// Processes any stage.
 async fn craft(job: Job) -> Result<Value, Setback> {
     let (task, workspace) = (job.task(), job.workspace());
     let given = task.definition.as_ref().map(Json::to::<Value>);

@@ -1,11 +1,11 @@
-//! A director, two leads, and those who do the work.
+//! A director, two leads, and the authors.
 //!
 //! ```text
-//!   book ─┬─ chapter-1 ─┬─ chapter-1.a      the director wants chapters,
+//!   book ─┬─ chapter-1 ─┬─ chapter-1.a      the director creates chapters,
 //!         │             └─ chapter-1.b      a lead splits its chapter into sections,
 //!         ├─ chapter-2 ─┬─ chapter-2.a      authors write sections
 //!         │             └─ chapter-2.b
-//!         └─ appendix ──── appendix.a       is not wanted any more: all below it goes, too
+//!         └─ appendix ──── appendix.a       is cancelled, with everything below it
 //! ```
 
 use baton_client::Workspace;
@@ -13,7 +13,7 @@ use baton_client::core::task::Status;
 
 use crate::{Ending, Story, WAIT_MS, tell};
 
-/// The story of the director.
+/// The hierarchy.
 pub struct Hierarchical;
 
 impl Story for Hierarchical {
@@ -35,7 +35,7 @@ impl Story for Hierarchical {
     }
 }
 
-/// Wants a book, and one part of it not any more.
+/// Creates a book, and cancels a part of it.
 async fn plan(director: &Workspace) -> Result<(), baton_client::Error> {
     let tasks = director.tasks();
     tasks.create("book").id("book").assigned_to("director").await?;
@@ -69,7 +69,7 @@ async fn lead(lead: Workspace, chapter: &str) -> Result<(), baton_client::Error>
     Ok(())
 }
 
-/// Writes so many sections, of whichever chapter.
+/// Writes this many sections, of any chapter.
 async fn write(author: Workspace, count: usize) -> Result<(), baton_client::Error> {
     let tasks = author.tasks();
     for _ in 0..count {

@@ -1,17 +1,17 @@
-//! Stories of agents that work together, each to be run by one command.
+//! Examples of agents that work together, each run by one command.
 //!
 //! ```text
 //!   cargo run -p baton-examples --bin supervisor                 an engine in this process
 //!   cargo run -p baton-examples --bin supervisor -- --url URL    a server elsewhere
 //! ```
 //!
-//! Every story is written once, against the handles that the embedded engine and the client share,
-//! and is told the same by both.
+//! Every example is written once, against the handles that the embedded engine and the client
+//! share, and behaves the same with both.
 //!
-//! 1. Nobody sleeps: whoever needs something waits for it, and is woken when it is there.
-//! 2. A story ends by looking whether what it promised is so.
+//! 1. No agent sleeps or polls: it waits for what it needs, and is woken when that is available.
+//! 2. Every example checks its result at the end.
 //!
-//! Deliberately absent: models. Where an agent would ask one, it makes something up.
+//! Deliberately absent: models. Where an agent would call one, it makes something up.
 
 pub mod collaborative_research;
 pub mod content_pipeline;
@@ -26,28 +26,28 @@ use std::process::ExitCode;
 
 use baton_client::Workspace;
 
-/// How a story ends: well, or with whatever went wrong.
+/// The result of an example.
 pub type Ending = Result<(), Box<dyn Error>>;
 
-/// Longer than anybody in a story waits who is not forgotten.
+/// Longer than any wait that ends with a result.
 pub const WAIT_MS: u64 = 60_000;
 
-/// A story, for any carrier.
+/// An example, for any carrier.
 pub trait Story {
-    /// The workspace in which it happens.
+    /// The name of its workspace.
     const NAME: &str;
 
-    /// What happens.
+    /// Runs it.
     fn happens(workspace: Workspace) -> impl Future<Output = Ending>;
 }
 
-/// Tells what an agent does.
+/// Prints what an agent does.
 #[expect(clippy::print_stdout, reason = "this is how a story is told")]
 pub fn tell(who: &str, what: &str) {
     println!("{who:>12}  {what}");
 }
 
-/// Runs a story where the command line says, and tells how it ended.
+/// Runs an example where the command line says, and prints the result.
 pub fn main_of<S: Story>() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -70,7 +70,7 @@ pub fn main_of<S: Story>() -> ExitCode {
     }
 }
 
-/// A story in an engine of its own, in a folder that goes with it.
+/// Runs an example in its own engine, in a temporary folder.
 pub async fn embedded<S: Story>() -> Ending {
     let folder = tempfile::tempdir()?;
     let baton = baton::open(folder.path()).await?;
@@ -79,7 +79,7 @@ pub async fn embedded<S: Story>() -> Ending {
     ending
 }
 
-/// A story at a server, in a workspace that nobody has used before.
+/// Runs an example on a server, in an unused workspace.
 pub async fn at_server<S: Story>(url: &str) -> Ending {
     let client = baton_client::connect(url).await?;
     let mut number = 1;

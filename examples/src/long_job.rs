@@ -1,9 +1,9 @@
-//! A long job, and a worker that dies in the middle of it.
+//! A long job, and a worker that crashes in the middle of it.
 //!
 //! ```text
-//!   first   1 2 3 4 … ✗              saves how far it is after each part, then dies
-//!   second          4 5 6 … 10 ✓     waits until the lease is over, and goes on from there
-//!   first           ✋ stale          comes back from the dead, and is refused
+//!   first   1 2 3 4 … ✗              saves its progress after each part, then crashes
+//!   second          4 5 6 … 10 ✓     waits until the lease expires, and continues from there
+//!   first           ✋ stale          resumes with its old token, and is refused
 //! ```
 
 use baton_client::Workspace;
@@ -13,10 +13,10 @@ use baton_client::core::{Json, Key, NamespaceName, TaskId, Token, checkpoint, st
 use crate::{Ending, Story, WAIT_MS, tell};
 
 const PARTS: u64 = 10;
-/// The shortest there is, because the story waits for its end.
+/// The minimum, because the example waits for its expiry.
 const LAST_LEASE_MS: u64 = 100;
 
-/// The story of the job.
+/// The job.
 pub struct LongJob;
 
 impl Story for LongJob {
@@ -28,10 +28,10 @@ impl Story for LongJob {
         workspace.tasks().create("index").id("library").max_retries(5).await?;
         tell("", "somebody wants the library indexed, in ten parts");
         let old = work(&first, 3).await?.ok_or("the task was free")?;
-        // Its last sign of life. Whoever dies without one is only waited for longer.
+        // Its last heartbeat, with a short lease, so that the example need not wait long.
         first.tasks().heartbeat_for("library", old, LAST_LEASE_MS).await?;
         tell("first", "dies after three parts; nobody is told");
-        // Waits until the lease is over, however long that takes.
+        // Waits until the lease has expired, however long that takes.
         work(&second, PARTS).await?;
         late(&first, old).await?;
         let job = workspace.tasks().get("library").await?;
@@ -44,7 +44,7 @@ impl Story for LongJob {
     }
 }
 
-/// Works from where the work is, up to a part; the token it worked under, if the job is not done.
+/// Works from the saved position up to a part; returns its token, if the job is not finished.
 async fn work(worker: &Workspace, up_to: u64) -> Result<Option<Token>, Box<dyn std::error::Error>> {
     let name = worker.agent().to_string();
     let claimed = worker.tasks().claim().of_type("index").wait_ms(WAIT_MS).await?;
@@ -69,7 +69,7 @@ async fn work(worker: &Workspace, up_to: u64) -> Result<Option<Token>, Box<dyn s
     Ok(None)
 }
 
-/// Writes a part down, and how far the work is: both or neither, no crash can come between.
+/// Writes a part and the position in one transaction, so that a crash cannot separate them.
 async fn done_with(under: &Workspace, token: Token, part: u64) -> Ending {
     let (key, name) = (Key::parse(&format!("index/{part}"))?, Json::of(under.agent().as_str())?);
     let set = state::Set::new(NamespaceName::parse("shared")?, key, name);
@@ -87,7 +87,7 @@ async fn done_with(under: &Workspace, token: Token, part: u64) -> Ending {
     Ok(())
 }
 
-/// Goes on as if nothing had happened, and is refused.
+/// Continues with the old token, and is refused.
 async fn late(worker: &Workspace, old: Token) -> Ending {
     let written = worker.under(old).state("shared").set("index/4", "by a dead man").await;
     let refused = written.err().ok_or("its token is stale")?;

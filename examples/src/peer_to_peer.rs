@@ -1,8 +1,8 @@
-//! Three peers, and nobody in charge.
+//! Three peers without a coordinator.
 //!
-//! They share out a pile of parcels by writing their names on them: whoever is first has it, and
-//! the others are told who was. They weigh what they have, meet at a barrier, and then see the
-//! same total. The last thing they do together is to find out who writes the report.
+//! They divide a pile of parcels by writing their names to keys: the first writer gets a parcel,
+//! and the others get a conflict with the winning entry. They add up their weights, meet at a
+//! barrier, and then see the same total. Finally they elect the one that writes the report.
 
 use baton_client::Workspace;
 
@@ -11,7 +11,7 @@ use crate::{Ending, Story, WAIT_MS, tell};
 const PARCELS: u64 = 9;
 const PEERS: [&str; 3] = ["ada", "bob", "cyd"];
 
-/// The story of the peers.
+/// The peers.
 pub struct PeerToPeer;
 
 impl Story for PeerToPeer {
@@ -21,7 +21,7 @@ impl Story for PeerToPeer {
         let [ada, bob, cyd] = PEERS.map(|name| workspace.as_agent(name));
         let (a, b, c) = tokio::try_join!(peer(ada?), peer(bob?), peer(cyd?))?;
         assert_eq!(a.parcels + b.parcels + c.parcels, PARCELS, "every parcel has one owner");
-        // Parcel n weighs n, whoever carries it.
+        // Parcel n weighs n, whichever peer has it.
         let all = PARCELS * (PARCELS + 1) / 2;
         assert_eq!((a.total, b.total, c.total), (all, all, all), "they all see the same");
         let writers = [a.writes, b.writes, c.writes].into_iter().filter(|writes| *writes).count();
@@ -43,7 +43,7 @@ async fn peer(me: Workspace) -> Result<Seen, baton_client::Error> {
         if !first(&me, &format!("parcels/{parcel}")).await? {
             continue;
         }
-        // The server adds, so nobody has to read first.
+        // The server adds, so that no read is needed.
         let weight = i64::try_from(parcel).expect("parcels are few");
         shared.increment("weight", weight).await?;
         parcels += 1;
@@ -59,12 +59,12 @@ async fn peer(me: Workspace) -> Result<Seen, baton_client::Error> {
     Ok(Seen { parcels, total, writes })
 }
 
-/// Writes its name on something; whether it was the first to do so.
+/// Writes its name to a key; returns whether it was the first.
 async fn first(me: &Workspace, key: &str) -> Result<bool, baton_client::Error> {
     let written = me.state("shared").set(key, me.agent().as_str()).if_absent().await;
     match written {
         Ok(_) => Ok(true),
-        // The refusal says who was faster; here it is enough that somebody was.
+        // The refusal contains the winner; here it is enough that there is one.
         Err(error) if error.code() == "state.exists" => Ok(false),
         Err(error) => Err(error),
     }

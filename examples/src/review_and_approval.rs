@@ -1,8 +1,8 @@
-//! A change is handed over for review, and passes only with approval.
+//! A change is handed over for review, and needs an approval.
 //!
-//! The author offers the change to a reviewer, who rejects it: the author still has it. The second
-//! offer needs a lead's approval. Before that nobody can take it; the approval is for exactly what
-//! was offered. The reviewer takes it over, with all that is to be known, and completes it.
+//! The author offers the change to a reviewer, who rejects it: the author keeps it. The second
+//! offer needs the approval of a lead. Before that it cannot be accepted; the approval is valid for
+//! exactly what was offered. The reviewer accepts it, with its context, and completes it.
 
 use baton_client::Workspace;
 use baton_client::core::task::Status;
@@ -10,7 +10,7 @@ use baton_client::core::{Json, handoff};
 
 use crate::{Ending, Story, WAIT_MS, tell};
 
-/// The story of the change.
+/// The change.
 pub struct ReviewAndApproval;
 
 impl Story for ReviewAndApproval {
@@ -33,14 +33,14 @@ impl Story for ReviewAndApproval {
     }
 }
 
-/// Writes the change, and offers it until somebody takes it.
+/// Writes the change, and offers it until it is accepted.
 async fn write(author: &Workspace) -> Ending {
     let claimed = author.tasks().claim().task("change-7").await?;
     let token = claimed.and_then(|task| task.lease).ok_or("nobody else wants it")?.token;
     let first = author.handoffs().offer("reviewer").task("change-7", token);
     first.reason("please review").await?;
     tell("author", "offers change-7 to the reviewer");
-    // The reviewer says in a message why not.
+    // The reviewer sends the reason in a message.
     let said = author.messages().receive().wait_ms(WAIT_MS).limit(1).await?;
     let why: String = said.first().ok_or("the reviewer says something")?.body.to()?;
     tell("author", &format!("still has it, and reads: {why}"));
@@ -53,7 +53,7 @@ async fn write(author: &Workspace) -> Ending {
     Ok(())
 }
 
-/// Rejects what has no tests, and takes what has.
+/// Rejects a change without tests, and accepts one with tests.
 async fn review(reviewer: &Workspace) -> Ending {
     let handoffs = reviewer.handoffs();
     let offer = handoffs.receive(WAIT_MS).await?.ok_or("there is an offer")?;
@@ -61,7 +61,7 @@ async fn review(reviewer: &Workspace) -> Ending {
     handoffs.reject(offer.id.as_str(), Some("where are the tests?")).await?;
     tell("reviewer", "rejects it");
     reviewer.messages().send("author", "where are the tests?").await?;
-    // What needs approval is not delivered before it has that.
+    // An offer that needs an approval is not delivered before it has one.
     let offer = handoffs.receive(WAIT_MS).await?.ok_or("there is another offer")?;
     assert_eq!(offer.status, handoff::Status::Delivered);
     let accepted = handoffs.accept(offer.id.as_str()).await?;
@@ -72,7 +72,7 @@ async fn review(reviewer: &Workspace) -> Ending {
     Ok(())
 }
 
-/// Looks at what is offered, and lets exactly that pass.
+/// Reads what is offered, and approves exactly that.
 async fn approve(author: &Workspace, lead: &Workspace, reviewer: &Workspace) -> Ending {
     let mail = lead.messages().receive().wait_ms(WAIT_MS).limit(1).await?;
     let offer: String = mail.first().ok_or("there is something to approve")?.body.to()?;

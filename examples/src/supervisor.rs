@@ -1,8 +1,7 @@
-//! A supervisor wants things done, and does none of them.
+//! A supervisor creates tasks, and workers do them.
 //!
-//! It puts tasks into the workspace and waits for all of them at once. Three workers take what
-//! they can get. One try fails, and the task goes to whoever is free next: the supervisor learns
-//! of it only if it asks.
+//! It creates tasks and waits for all of them with one join. Three workers claim what they can. One
+//! attempt fails, and the task is retried by the next free worker, without the supervisor.
 
 use baton_client::Workspace;
 use baton_client::core::task::{Backoff, Status};
@@ -14,7 +13,7 @@ use crate::{Ending, Story, WAIT_MS, tell};
 
 const LANGUAGES: [&str; 6] = ["da", "de", "fr", "is", "it", "pl"];
 
-/// The story of the supervisor.
+/// The supervisor.
 pub struct Supervisor;
 
 impl Story for Supervisor {
@@ -24,7 +23,7 @@ impl Story for Supervisor {
         let (told, is_told) = watch::channel(false);
         let supervising = async {
             let ending = supervise(workspace.as_agent("supervisor")?).await;
-            // Whoever works is told that there is no more, however it ended.
+            // Workers are told to stop, whatever the result.
             told.send_replace(true);
             ending
         };
@@ -57,7 +56,7 @@ async fn supervise(supervisor: Workspace) -> Ending {
     Ok(())
 }
 
-/// Works until told to stop; how many tasks it completed.
+/// Works until it is told to stop; returns how many tasks it completed.
 async fn work(
     worker: Workspace,
     mut stop: watch::Receiver<bool>,
@@ -70,12 +69,12 @@ async fn work(
 
 async fn translate(job: Job) -> Result<serde_json::Value, Setback> {
     let (task, workspace) = (job.task(), job.workspace());
-    // Polish is hard: the first try always fails.
+    // The first attempt at Polish always fails.
     if task.id.as_str() == "pl" && task.attempts == 1 {
         tell(workspace.agent().as_str(), "cannot do pl; somebody else may try");
         return Err(Setback::new("the model does not know enough Polish"));
     }
-    // Written under the lease: refused, if another has taken the task over meanwhile.
+    // Fenced by the lease: refused, if another worker has the task by now.
     workspace.state("shared").set(&format!("manual/{}", task.id), "…").await?;
     tell(workspace.agent().as_str(), &format!("translates into {}", task.id));
     Ok(json!({"key": format!("manual/{}", task.id)}))

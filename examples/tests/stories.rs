@@ -1,4 +1,4 @@
-//! Every story ends well, in an engine of its own and at a server.
+//! Every example succeeds, in its own engine and on a server.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed, and this says where")]
 
@@ -18,14 +18,14 @@ async fn ends_well<S: Story>() {
     let url = format!("http://{}", server.address());
     let (stop, stopped) = oneshot::channel::<()>();
     let job = tokio::spawn(server.run(async move { drop(stopped.await) }));
-    // Twice: a story does not mind that it was told before.
+    // Twice: an example can run again on the same server.
     at_server::<S>(&url).await.unwrap();
     at_server::<S>(&url).await.unwrap();
     stop.send(()).unwrap();
     job.await.unwrap();
 }
 
-/// One test for each story.
+/// One test for each example.
 macro_rules! stories {
     ($($story:ident: $name:ident),* $(,)?) => {
         $(

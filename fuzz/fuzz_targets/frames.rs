@@ -1,4 +1,4 @@
-//! See `targets.rs` for the promise.
+//! See `targets.rs` for the property.
 #![no_main]
 
 #[path = "../targets.rs"]

@@ -1,4 +1,4 @@
-//! The engine without threads and files: a shard on a log in memory, turned by hand.
+//! The engine without threads and files: a shard on a log in memory, driven manually.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use baton_log::{Log, MemoryLog};
 use super::load;
 use crate::Outcome;
 
-/// Batches in a group, about what many callers make of it.
+/// Batches in a group, about as many as with many callers.
 const GROUP: usize = 512;
 
 /// A shard with one workspace.
@@ -30,13 +30,13 @@ impl InMemoryShard {
         Ok(Self { log, shard, workspace })
     }
 
-    /// Forgets what was written: only tables are measured, and the log would take as much memory as
-    /// they do.
+    /// Discards what was written: only tables are measured, and the log would take as much memory
+    /// as they do.
     pub(crate) fn forget_log(&self) -> Outcome<()> {
         Ok(self.log.truncate(self.log.tail())?)
     }
 
-    /// Hands requests in, group by group. Answers are given to whoever hears them.
+    /// Submits requests, group by group. Answers are passed to a function.
     pub(crate) fn submit(
         &self,
         requests: Vec<Request>,
@@ -56,7 +56,7 @@ impl InMemoryShard {
         answers.into_iter().try_for_each(|held| hear(held.open(durable)))
     }
 
-    /// Returns the last group that is durable.
+    /// The last durable group.
     fn flush(&self) -> Outcome<u64> {
         match self.shard.flush() {
             Flushed::Durable { .. } | Flushed::Nothing => Ok(self.shard.machine().durable()),

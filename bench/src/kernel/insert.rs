@@ -1,7 +1,7 @@
-//! What one more new key costs when there are a million, against when there are ten thousand.
+//! The cost of a new key when there are a million, against when there are ten thousand.
 //!
-//! Twice: at the machine, where nothing is written and only deciding, encoding and the table's
-//! indexes count, and end to end. Commands are prepared before the clock runs.
+//! Measured twice: in the machine, where nothing is written and only deciding, encoding and the
+//! indexes of the table count, and end to end. Commands are prepared before the clock starts.
 
 use baton_core::{AgentId, Command, NamespaceName, Request};
 use serde_json::json;
@@ -19,10 +19,10 @@ const FEW: usize = 10_000;
 const WINDOW: usize = 2_000;
 /// Measurements per size; the median is reported.
 const WINDOWS: usize = 15;
-/// New keys in one measurement end to end, where there is only one of each size in a turn.
+/// New keys in one end-to-end measurement, of which there is only one per size in a round.
 const WINDOW_DURABLE: usize = 20_000;
 
-/// At the machine.
+/// In the machine.
 pub(crate) fn machine(options: &Options, report: &mut Report) -> Outcome<()> {
     let mut few = Vec::new();
     for _ in 0..WINDOWS {
@@ -38,7 +38,7 @@ pub(crate) fn machine(options: &Options, report: &mut Report) -> Outcome<()> {
     Ok(())
 }
 
-/// End to end: durable, with as many callers as fill.
+/// End to end: durable, with as many callers as for filling.
 pub(crate) fn end_to_end(options: &Options, report: &mut Report) -> Outcome<()> {
     let (mut many, mut few) = (Vec::new(), Vec::new());
     let (mut many_cpu, mut few_cpu) = (Vec::new(), Vec::new());
@@ -70,7 +70,7 @@ fn line(name: &str, many: &[f64], few: &[f64], note: String) -> Comparison {
     }
 }
 
-/// A bare engine that is filled with keys.
+/// An engine in memory that is filled with keys.
 struct GrowingSpace {
     shard: InMemoryShard,
     agent: AgentId,
@@ -91,7 +91,7 @@ impl GrowingSpace {
         Ok(())
     }
 
-    /// Microseconds for each of some new keys.
+    /// Microseconds per new key.
     fn insert_us(&mut self) -> Outcome<f64> {
         let requests = self.requests(WINDOW)?;
         let watch = Stopwatch::start();
@@ -118,14 +118,14 @@ impl GrowingSpace {
     }
 }
 
-/// Microseconds, and microseconds of processor time, for each of some new keys.
+/// Microseconds, and microseconds of processor time, per new key.
 fn insert_durably(options: &Options, keys: usize) -> Outcome<(f64, f64)> {
     let folder = TempDir::with_prefix_in("baton-bench-", &options.folder)?;
     load::runtime()?.block_on(async {
         let baton = baton::open(folder.path()).await?;
         let workspace = load::workspace(&baton)?;
         load::fill(&workspace, 0..keys).await?;
-        // What the million left to do in the background is not a cost of the next key.
+        // Background work left by the million keys is not a cost of the next key.
         baton.compact(&workspace).await?;
         let (watch, cpu) = (Stopwatch::start(), cpu_seconds());
         load::fill(&workspace, keys..keys + WINDOW_DURABLE).await?;

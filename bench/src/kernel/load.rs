@@ -1,4 +1,4 @@
-//! What the loads ask for, and callers that each wait for their answer before they go on.
+//! The requests of the loads, and callers that wait for each answer before they continue.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ pub(crate) use crate::samples::{key, value};
 
 pub(crate) const WORKSPACE: &str = "bench";
 pub(crate) const AGENT: &str = "ada";
-/// Callers that fill a workspace; as many as make groups large.
+/// Callers that fill a workspace; enough for large groups.
 pub(crate) const FILLERS: usize = 1024;
 
 /// The command that a caller sends; checking the value is part of its cost.
@@ -39,7 +39,7 @@ pub(crate) fn bytes_per_set() -> Outcome<usize> {
     Ok(records.first().ok_or("a set is written")?.body.len())
 }
 
-/// The runtime of callers: one thread, as in the server. The engine has threads of its own.
+/// The runtime of callers: one thread, as in the server. The engine has its own threads.
 pub(crate) fn runtime() -> Outcome<Runtime> {
     Ok(Builder::new_current_thread().build()?)
 }
@@ -49,7 +49,7 @@ pub(crate) fn workspace(baton: &baton::Baton) -> Outcome<Workspace> {
     Ok(baton.workspace(WORKSPACE)?.as_agent(AGENT)?)
 }
 
-/// Writes the keys of these numbers, each durably, with many callers at once.
+/// Writes the keys of these numbers, each durably, with many concurrent callers.
 pub(crate) async fn fill(workspace: &Workspace, numbers: std::ops::Range<usize>) -> Outcome<()> {
     let next = Arc::new(AtomicUsize::new(numbers.start));
     let callers: Vec<_> = (0..FILLERS)

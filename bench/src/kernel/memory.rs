@@ -1,8 +1,8 @@
-//! Resident memory for each of a million keys of 200 bytes.
+//! Resident memory per key for a million keys of 200 bytes.
 //!
-//! Measured in a process of its own, from when the engine is open and empty: right after the last
-//! key was acknowledged, and again when the engine has rested, that is archived and snapshotted
-//! what was worth it. The second counts; the first is the peak that a machine needs.
+//! Measured in a separate process, relative to an open and empty engine: right after the last key
+//! was acknowledged, and again after background work, that is archiving and snapshots. The second
+//! value is reported; the first is the peak that a machine needs.
 
 use std::process::Command;
 
@@ -15,11 +15,11 @@ use crate::options::{Options, Part};
 use crate::report::{Comparison, Report, Target, say};
 use crate::resources::{count, resident_bytes, settle};
 
-/// The name of the process that is measured.
+/// The name of the measured process.
 pub(crate) const PART: &str = "memory";
 const BYTES_PER_KEY_MAX: f64 = 320.0;
 
-/// Starts the process and reports what it found.
+/// Starts the process and reports its result.
 pub(crate) fn run(options: &Options, report: &mut Report) -> Outcome<()> {
     let folder = TempDir::with_prefix_in("baton-bench-", &options.folder)?;
     let child = Command::new(std::env::current_exe()?)
@@ -54,7 +54,7 @@ pub(crate) fn run(options: &Options, report: &mut Report) -> Outcome<()> {
     Ok(())
 }
 
-/// Is the process that is measured.
+/// The measured process.
 pub(crate) fn be(part: &Part) -> Outcome<()> {
     load::runtime()?.block_on(async {
         let baton = baton::open(&part.folder).await?;

@@ -1,16 +1,16 @@
 //! The kernel: speed and memory of the engine in process, against a raw segment file.
 //!
 //! ```text
-//!   turn 1   ours ── raw        both with a fresh folder, the same runtime, as many tasks, and as
-//!   turn 2   raw ── ours        many bytes an operation; the ratio is taken turn by turn, and the
-//!   turn 3   ours ── raw        median is reported with the least and the greatest
+//!   round 1   ours ── raw       both with a fresh folder, the same runtime, as many tasks, and as
+//!   round 2   raw ── ours       many bytes per operation; the ratio is taken per round, and the
+//!   round 3   ours ── raw       median is reported with the minimum and the maximum
 //! ```
 //!
 //! "Raw" is the segment file that the engine itself writes to, with group commit and nothing else:
-//! no values checked, nothing decided, nothing remembered. See [`segment_file`].
+//! nothing is validated, decided or stored in memory. See [`segment_file`].
 //!
-//! Deliberately absent: other databases. They come with their own protocols and clients, which this
-//! would measure instead: see [`crate::peers`].
+//! Deliberately absent: other databases. They have their own protocols and clients, which would be
+//! measured instead: see [`crate::peers`].
 
 pub(crate) mod in_memory;
 mod insert;
@@ -52,7 +52,7 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
     Ok(())
 }
 
-/// Is one process of a load that needs several.
+/// Runs as one process of a load that needs several.
 pub(crate) fn run_part(part: &Part) -> Outcome<()> {
     match part.name.as_str() {
         sets::PART => sets::be(part),

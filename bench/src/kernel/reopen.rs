@@ -1,8 +1,8 @@
 //! How long a killed engine takes to answer again.
 //!
 //! ```text
-//!   process 1   fills a million keys, says so ── SIGKILL at once
-//!   process 2   opens the folder, gets one key, says how long that took ── SIGKILL
+//!   process 1   fills a million keys, reports it ── SIGKILL at once
+//!   process 2   opens the folder, gets one key, reports the time ── SIGKILL
 //!   process 3   the same, and so on: every one finds what a killed one left
 //! ```
 
@@ -19,14 +19,14 @@ use crate::options::{Options, Part};
 use crate::report::{Comparison, Report, Target, median, say, spread};
 use crate::resources::Stopwatch;
 
-/// The process that is killed.
+/// The name of the process that is killed.
 pub(crate) const PART_FILL: &str = "reopen-fill";
-/// The process that comes after it.
+/// The name of the process that follows it.
 pub(crate) const PART_OPEN: &str = "reopen-open";
 const OPENINGS: usize = 3;
 const SECONDS_MAX: f64 = 1.0;
 
-/// Starts and kills the processes, and reports what they found.
+/// Starts and kills the processes, and reports their results.
 pub(crate) fn run(options: &Options, report: &mut Report) -> Outcome<()> {
     let folder = TempDir::with_prefix_in("baton-bench-", &options.folder)?;
     hear_and_kill(PART_FILL, folder.path(), options.keys)?;
@@ -49,7 +49,7 @@ pub(crate) fn run(options: &Options, report: &mut Report) -> Outcome<()> {
     Ok(())
 }
 
-/// Starts a process, waits for what it has to say, and kills it the moment it has said it.
+/// Starts a process, waits for its report, and kills it at once.
 fn hear_and_kill(part: &str, folder: &Path, keys: usize) -> Outcome<String> {
     let mut child = Command::new(std::env::current_exe()?)
         .args(["part", part])
@@ -69,18 +69,18 @@ fn hear_and_kill(part: &str, folder: &Path, keys: usize) -> Outcome<String> {
     Ok(said.trim().to_owned())
 }
 
-/// Is the process that is killed.
+/// The process that is killed.
 pub(crate) fn fill(part: &Part) -> Outcome<()> {
     load::runtime()?.block_on(async {
         let baton = baton::open(&part.folder).await?;
         load::fill(&load::workspace(&baton)?, 0..part.number).await?;
         say("filled");
-        // Whoever started this is about to kill it; closing in order is what must not happen.
+        // The parent is about to kill this process; a clean shutdown must not happen.
         std::future::pending::<Outcome<()>>().await
     })
 }
 
-/// Is the process that comes after it.
+/// The process that follows it.
 pub(crate) fn open(part: &Part) -> Outcome<()> {
     load::runtime()?.block_on(async {
         let watch = Stopwatch::start();

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! Records are prepared once, and segments are truncated at once, so that they are recycled and
-//! nothing is ever zeroed while a turn runs. Who wakes the tasks makes a great difference, so there
-//! are two: see [`WakeMode`].
+//! nothing is zeroed during a round. How the tasks are woken makes a great difference, so there are
+//! two ways: see [`WakeMode`].
 
 use std::future::poll_fn;
 use std::path::Path;
@@ -24,16 +24,16 @@ use super::load;
 use crate::Outcome;
 use crate::resources::{Measured, MeasuredTurn};
 
-/// Bytes appended before the log is told that it may forget them.
+/// Bytes appended before the log is truncated.
 const TRUNCATE_BYTES: usize = 32 << 20;
 
-/// Who wakes the tasks of a group that is durable.
+/// How the tasks of a durable group are woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WakeMode {
-    /// The sync thread wakes each, as a writer does that answers those who asked it.
+    /// The sync thread wakes each of them, like a simple writer.
     Each,
-    /// The sync thread wakes one, and that one the others: waking from a foreign thread is dear.
-    /// Nothing quicker is known, and nothing is left of a log that somebody could use.
+    /// The sync thread wakes one, and that one the others: waking from another thread is expensive.
+    /// No faster way is known, but such a log is of no practical use.
     First,
 }
 
@@ -50,7 +50,7 @@ struct GroupCommit {
     open_group: Mutex<OpenGroup>,
     changed: Condvar,
     durable: AtomicU64,
-    /// Those whom the first of their group wakes.
+    /// The tasks that the first one of their group wakes.
     heralded: Mutex<Vec<Waker>>,
     has_heralded: AtomicBool,
 }
@@ -134,7 +134,7 @@ impl GroupCommit {
     }
 }
 
-/// A log that forgets what it has written.
+/// A log that discards what it has written.
 struct Recycled<'a> {
     log: &'a FileLog,
     tail: Position,
@@ -157,7 +157,7 @@ impl<'a> Recycled<'a> {
     }
 }
 
-/// Many callers, each of whom appends a record of this size and waits until it is durable.
+/// Many callers, each of which appends a record of this size and waits until it is durable.
 pub(crate) fn many(
     folder: &Path,
     turn: Duration,
@@ -200,7 +200,7 @@ pub(crate) fn many(
     Ok(turn.measured())
 }
 
-/// One caller that writes and syncs by itself, without any task or thread between.
+/// One caller that writes and syncs itself, without a task or thread in between.
 pub(crate) fn one(folder: &Path, turn: Duration, bytes: usize) -> Outcome<Measured> {
     let log = FileLog::open(Options::new(folder))?;
     let mut written = Recycled::new(&log);

@@ -1,7 +1,7 @@
-//! Durable sets and plain gets, as fast as callers in process can ask for them.
+//! Durable sets and plain gets, as fast as callers in process can send them.
 //!
-//! Ours is the whole way: the key and the JSON are checked, the command is decided, its event
-//! encoded, written, synced, and the answer given back as an entry.
+//! Our side is the complete path: the key and the JSON are validated, the command is decided, its
+//! event encoded, written and synced, and the answer returned as an entry.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -19,15 +19,15 @@ use crate::options::{Options, Part};
 use crate::report::{Comparison, Report, Target, say};
 use crate::resources::{Measured, MeasuredTurn};
 
-/// Keys that callers write over and over.
+/// Keys that callers overwrite.
 const KEYS: usize = 10_000;
-/// Different values, so that nothing can be written without looking at it.
+/// Different values, so that every write has to be processed.
 const VALUES: usize = 64;
-/// Our side alone, under a profiler.
+/// The name of the process with our side alone, for a profiler.
 pub(crate) const PART: &str = "sets";
 const PROFILED: Duration = Duration::from_secs(4);
 
-/// Many callers, each with one set under way.
+/// Many callers, each with one set in flight.
 pub(crate) fn many(options: &Options, report: &mut Report, callers: usize) -> Outcome<()> {
     let bytes = load::bytes_per_set()?;
     let against = |wake_mode| {
@@ -45,7 +45,7 @@ pub(crate) fn many(options: &Options, report: &mut Report, callers: usize) -> Ou
     Ok(())
 }
 
-/// One caller with one set under way.
+/// One caller with one set in flight.
 pub(crate) fn one(options: &Options, report: &mut Report) -> Outcome<()> {
     let bytes = load::bytes_per_set()?;
     let turns = alternate(
@@ -57,7 +57,7 @@ pub(crate) fn one(options: &Options, report: &mut Report) -> Outcome<()> {
     Ok(())
 }
 
-/// Many callers that read, against a hash map behind a mutex.
+/// Many readers, against a hash map behind a mutex.
 pub(crate) fn gets(options: &Options, report: &mut Report) -> Outcome<()> {
     let callers = 1024;
     let turns = alternate(
@@ -71,14 +71,14 @@ pub(crate) fn gets(options: &Options, report: &mut Report) -> Outcome<()> {
     Ok(())
 }
 
-/// Is our side alone, so that a profiler sees nothing else. The number is that of the callers.
+/// Our side alone, so that a profiler sees nothing else. The number is that of the callers.
 pub(crate) fn be(part: &Part) -> Outcome<()> {
     let measured = ours(&part.folder, PROFILED, part.number)?;
     say(&format!("{:.0} sets/s, CPU {:.2} µs each", measured.rate(), measured.cpu_us()));
     Ok(())
 }
 
-/// Lets both sides take turns, each turn in a fresh folder, and swaps who comes first.
+/// Measures both sides alternately, each round in a fresh folder, and alternates the order.
 fn alternate(
     options: &Options,
     ours: impl Fn(&Path) -> Outcome<Measured>,
@@ -166,7 +166,7 @@ fn map_gets(turn: Duration, callers: usize) -> Outcome<Measured> {
     load::runtime()?.block_on(read_in_turns(turn, callers, get))
 }
 
-/// Every caller reads and then lets the others have their turn, since a read need not wait.
+/// Every caller yields after a read, since a read need not wait.
 async fn read_in_turns<F: Future<Output = ()> + Send>(
     turn: Duration,
     callers: usize,

@@ -1,5 +1,5 @@
-//! One event to a thousand watchers: encoded once, whoever asks first, and how long until the last
-//! of them has it.
+//! One event to a thousand watchers: it is encoded once, and how long until the last of them has
+//! it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ async fn deliver(workspace: &Workspace) -> Outcome<(Vec<f64>, Vec<f64>)> {
             tokio::task::yield_now().await;
         }
         last_ms.push(clock.elapsed().as_secs_f64() * 1e3);
-        // All of them are still alive, so different encodings have different addresses.
+        // All of them still exist, so different encodings have different addresses.
         let distinct: BTreeSet<_> = arrived.iter().map(|json| json.as_ptr()).collect();
         encodings.push(count(distinct.len() as u64));
     }

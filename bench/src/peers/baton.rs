@@ -3,11 +3,11 @@
 //! | operation | request | a success |
 //! |---|---|---|
 //! | set | `state.set`, or `PUT` of the resource | an answer with a revision, or status 2xx |
-//! | get | `state.get` | an answer with a revision; nothing found is a refusal |
+//! | get | `state.get` | an answer with a revision; not found is a refusal |
 //! | compare-and-set | `state.set` with `expected_version` | an answer with a revision |
 //!
-//! A request's id is its key's number, so a connection never has the same id in flight twice. Every
-//! request names its agent, as those of agents do.
+//! The id of a request is the number of its key, so a connection never has the same id in flight
+//! twice. Every request names its agent, as those of agents do.
 
 use std::net::TcpStream;
 use std::path::Path;
@@ -106,7 +106,7 @@ pub(crate) fn connect(port: u16) -> Outcome<TcpStream> {
     Ok(stream)
 }
 
-/// A connection that gets the events of one subject from now on.
+/// A connection that receives the events of one subject from now on.
 pub(crate) fn watch(server: &Server, subject: &str) -> Outcome<TcpStream> {
     let mut stream = connect(server.port())?;
     let request = format!(r#"{{"id":1,{HEAD}:"watch","pattern":"{subject}"}}"#);
@@ -114,7 +114,7 @@ pub(crate) fn watch(server: &Server, subject: &str) -> Outcome<TcpStream> {
     Ok(stream)
 }
 
-/// Writes a value to a key, as the request of this id.
+/// A request with this id that writes a value to a key.
 pub(crate) fn set_value(id: usize, key: &str, value: &str) -> Vec<u8> {
     frame(&format!(
         r#"{{"id":{id},{HEAD}:"state.set","namespace":"shared","key":"{key}","value":{value}}}"#
@@ -143,13 +143,13 @@ pub(crate) fn put(number: usize, port: u16) -> Vec<u8> {
     .into_bytes()
 }
 
-/// A command of an agent, by its name and fields. Of a connection that has one in flight: one id
-/// serves all.
+/// A command of an agent, by its name and fields, for a connection with one request in flight: one
+/// id is enough.
 pub(crate) fn command(agent: &str, text: &str) -> Vec<u8> {
     frame(&format!(r#"{{"id":1,"workspace":"bench","agent":"{agent}","command":{text}}}"#))
 }
 
-/// The value that follows these texts, one after the other: a number, or a text in its quotes.
+/// The value that follows these texts, one after the other: a number, or a quoted string.
 pub(crate) fn field<'a>(answer: &'a [u8], names: &[&str]) -> Option<&'a str> {
     let mut rest = answer;
     for name in names {
@@ -166,7 +166,7 @@ fn frame(text: &str) -> Vec<u8> {
     out
 }
 
-/// Writes to one key, each with the version that the one before made.
+/// Writes to one key, each with the version of the previous one.
 pub(crate) struct CompareAndSet {
     before: Vec<u8>,
     after: Vec<u8>,
@@ -236,7 +236,7 @@ fn take_text(
     }
 }
 
-/// Whether an answer has a revision and no error. Answers in the usual order of members are
+/// Whether an answer has a revision and no error. Answers with the usual order of members are
 /// recognised by their first bytes, others are parsed.
 fn is_success(payload: &[u8]) -> bool {
     let after_id = payload.strip_prefix(br#"{"id":"#).map(after_digits);

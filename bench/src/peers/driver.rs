@@ -1,22 +1,23 @@
-//! The driver: the same lean loop for every protocol, so that servers are compared and not clients.
+//! The driver: the same minimal loop for every protocol, so that servers are compared and not
+//! clients.
 //!
 //! ```text
 //!   prebuilt requests ──▶ ┌───────────────────────────────┐ ──▶ C sockets, each with
 //!                         │ one thread, one epoll loop:   │     D requests in flight
-//!   whole answers ◀────── │ read once, take the answers,  │ ◀──
+//!   complete answers ◀─── │ read once, take the answers,  │ ◀──
 //!   counted and timed     │ write as many requests again  │
 //!                         └───────────────────────────────┘
 //! ```
 //!
-//! 1. Closed loop: a connection sends a request only for an answer that it got, in one `write` for
-//!    all answers of one `read`.
-//! 2. A refusal, an answer that nobody asked for, a closed connection or five seconds of silence
-//!    fail the run. Only successes are counted.
-//! 3. A turn ends when everything in flight is answered, so no turn does another's work.
-//! 4. Answers are matched to requests in the order sent. Where a server answers out of order this
-//!    swaps times between neighbours of one connection; their sum stays what it is.
+//! 1. Closed loop: a connection sends a request only after an answer, in one `write` for all
+//!    answers of one `read`.
+//! 2. A refusal, an unexpected answer, a closed connection or five seconds of silence fail the run.
+//!    Only successes are counted.
+//! 3. A round ends when everything in flight is answered, so that rounds do not affect each other.
+//! 4. Answers are matched to requests in the order sent. If a server answers out of order, this
+//!    swaps times between neighbours of one connection; their sum is unchanged.
 //!
-//! Deliberately absent: client libraries, whose own work would be a large part of what is measured.
+//! Deliberately absent: client libraries, whose own work would be a large part of the measurement.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
@@ -33,26 +34,26 @@ use crate::resources::{Measured, Stopwatch, count, thread_cpu_seconds, tree_cpu_
 
 /// Silence after which a server counts as stuck.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
-/// Read at once. A shorter read has emptied the socket, which saves asking a second time.
+/// The size of a read. A shorter result means that the socket is empty, which saves a second read.
 pub(crate) const READ_BYTES: usize = 256 << 10;
 const EVENTS: usize = 1024;
 
-/// Where a connection's requests come from.
+/// The source of the requests of a connection.
 pub(crate) trait Requests {
-    /// Writes the next request behind what is there.
+    /// Appends the next request.
     fn next(&mut self, out: &mut Vec<u8>);
 
-    /// Whether it asks at all; one that does not serves those who do, and is not counted.
+    /// Whether it sends requests; one that does not serves the others, and is not counted.
     fn asks(&self) -> bool {
         true
     }
 }
 
-/// Understands a server's bytes, as far as counting successes needs it.
+/// Parses the bytes of a server, as far as necessary to count successes.
 pub(crate) trait Answers {
-    /// Takes one element of the protocol from the front, or none if it is not there in full.
-    /// What has to be sent for it goes to `replies`: what the protocol itself demands, and the
-    /// next request of several that make one operation. A refusal is an error.
+    /// Takes one element of the protocol from the front, or none if it is incomplete. What has to
+    /// be sent for it is appended to `replies`: what the protocol itself requires, and the next
+    /// request of an operation with several. A refusal is an error.
     fn take(&mut self, bytes: &[u8], replies: &mut Vec<u8>) -> Result<Option<Element>, String>;
 }
 
@@ -80,7 +81,7 @@ impl Element {
     }
 }
 
-/// A number without a sign.
+/// An unsigned number.
 pub(crate) fn decimal(digits: &[u8]) -> Option<usize> {
     if digits.is_empty() {
         return None;
@@ -94,16 +95,16 @@ pub(crate) fn decimal(digits: &[u8]) -> Option<usize> {
 /// The result of a round.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TurnResult {
-    /// The processor time is the server's, the callers' is the driver's.
+    /// The processor time is that of the server, `callers` is that of the driver.
     pub(crate) measured: Measured,
     pub(crate) p50_us: f64,
     pub(crate) p99_us: f64,
 }
 
-/// A connection that is ready for requests, with both halves of its protocol.
+/// A connection that is ready for requests, with both directions of its protocol.
 pub(crate) type Opened<R, A> = (TcpStream, R, A);
 
-/// Connects to a server of this machine, with deadlines for everything before the loop.
+/// Connects to a server on this machine, with deadlines for everything before the loop.
 pub(crate) fn connect(port: u16) -> Outcome<TcpStream> {
     let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
     stream.set_nodelay(true)?;
@@ -112,7 +113,7 @@ pub(crate) fn connect(port: u16) -> Outcome<TcpStream> {
     Ok(stream)
 }
 
-/// Sends bytes and waits for so many answers to them, before the loop. What came is returned.
+/// Sends bytes and waits for this many answers, before the loop. Returns what was received.
 pub(crate) fn ask(
     stream: &mut TcpStream,
     request: &[u8],
@@ -142,7 +143,7 @@ pub(crate) fn ask(
     }
 }
 
-/// Lets every connection send so many requests, and waits until all are answered.
+/// Lets every connection send this many requests, and waits until all are answered.
 pub(crate) fn fill<R: Requests, A: Answers>(
     opened: Vec<Opened<R, A>>,
     in_flight: usize,
@@ -187,7 +188,7 @@ pub(crate) fn measure<R: Requests, A: Answers>(
     Ok(served)
 }
 
-/// Drives a server until told to end; answers with how many requests a second it has answered.
+/// Drives a server until it is told to stop; returns the answered requests per second.
 pub(crate) fn flood<R: Requests, A: Answers>(
     opened: Vec<Opened<R, A>>,
     in_flight: usize,
@@ -214,7 +215,7 @@ struct Driver<R, A> {
 }
 
 impl<R: Requests, A: Answers> Driver<R, A> {
-    /// Takes the connections over and sends their first requests.
+    /// Takes over the connections and sends their first requests.
     fn new(opened: Vec<Opened<R, A>>, in_flight: usize, requests_each: usize) -> Outcome<Self> {
         let poll = Poll::new()?;
         let clock = Stopwatch::start();
@@ -222,8 +223,8 @@ impl<R: Requests, A: Answers> Driver<R, A> {
         for (number, (stream, requests, answers)) in opened.into_iter().enumerate() {
             stream.set_nonblocking(true)?;
             let mut stream = mio::net::TcpStream::from_std(stream);
-            // Linux says that a socket is writable again only after a write had to stop, so
-            // asking for both costs nothing.
+            // Linux reports a socket as writable again only after a write had to stop, so
+            // registering for both costs nothing.
             let interest = Interest::READABLE | Interest::WRITABLE;
             poll.registry().register(&mut stream, Token(number), interest)?;
             connections.push(Connection {
@@ -244,7 +245,7 @@ impl<R: Requests, A: Answers> Driver<R, A> {
         Ok(Self { poll, events, connections, buffer, clock, latencies })
     }
 
-    /// Serves the sockets that are ready. Returns how many answers came.
+    /// Serves the sockets that are ready. Returns the number of answers.
     fn round(&mut self) -> Outcome<u64> {
         wait(&mut self.poll, &mut self.events)?;
         let mut answered = 0;
@@ -262,14 +263,14 @@ impl<R: Requests, A: Answers> Driver<R, A> {
         Ok(answered)
     }
 
-    /// Sends nothing more.
+    /// Stops sending.
     fn stop(&mut self) {
         for connection in &mut self.connections {
             connection.requests_left = 0;
         }
     }
 
-    /// Waits for what is in flight and for what is left of the requests.
+    /// Waits for requests in flight and for unsent ones.
     fn finish(&mut self) -> Outcome<()> {
         while self.connections.iter().any(|connection| !connection.sent_at.is_empty()) {
             self.round()?;
@@ -296,17 +297,17 @@ struct Connection<R, A> {
     stream: mio::net::TcpStream,
     requests: R,
     answers: A,
-    /// The beginning of an answer whose end has not come.
+    /// The beginning of an incomplete answer.
     unread: Vec<u8>,
-    /// What the socket would not take.
+    /// What the socket did not accept.
     unsent: Vec<u8>,
     sent_at: VecDeque<Duration>,
     requests_left: usize,
 }
 
 impl<R: Requests, A: Answers> Connection<R, A> {
-    /// Reads what is there. Of a closed connection the end is read too, since no later event would
-    /// tell of it.
+    /// Reads what is available. The end of a closed connection is read too, since no later event
+    /// would report it.
     fn serve(
         &mut self,
         buffer: &mut [u8],
@@ -358,7 +359,7 @@ impl<R: Requests, A: Answers> Connection<R, A> {
         Ok(answers)
     }
 
-    /// Sends as many requests as there are left of this many.
+    /// Sends as many requests as are left, at most this many.
     fn send(&mut self, requests: usize, now: Duration) -> Outcome<()> {
         let requests = requests.min(self.requests_left);
         self.requests_left -= requests;
@@ -384,7 +385,7 @@ impl<R: Requests, A: Answers> Connection<R, A> {
     }
 }
 
-/// Reads what is there; none if nothing is.
+/// Reads what is available; none if there is nothing.
 pub(crate) fn read(stream: &mut impl Read, buffer: &mut [u8]) -> io::Result<Option<usize>> {
     loop {
         match stream.read(buffer) {

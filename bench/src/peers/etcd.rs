@@ -1,7 +1,6 @@
 //! etcd: `Put` over gRPC, one member, durable as it always is.
 //!
-//! A call is prebuilt but for the number of its stream, which every call of a connection has for
-//! itself.
+//! A call is prebuilt except for its stream id, which is unique within a connection.
 
 use std::net::TcpStream;
 use std::path::Path;
@@ -17,10 +16,10 @@ use crate::Outcome;
 use crate::samples::{key, value};
 
 const PUT: &str = "/etcdserverpb.KV/Put";
-/// Above what any run writes: the default is two gigabytes, with every version of every key.
+/// More than any run writes: the default is two gigabytes, with every version of every key.
 const QUOTA_BYTES: &str = "8589934592";
 
-/// Starts a server and waits until it has elected itself.
+/// Starts a server and waits until it has elected itself leader.
 pub(crate) fn start(program: &Path, parent: &Path) -> Outcome<Server> {
     let folder = processes::folder(parent, "etcd")?;
     let [port, peer_port] = processes::free_ports()?;
@@ -43,7 +42,7 @@ pub(crate) fn fill(server: &Server, load: &Load) -> Outcome<()> {
     driver::fill(opened, load.in_flight, each)
 }
 
-/// One turn.
+/// One round.
 pub(crate) fn turn(server: &Server, load: &Load, turn: Duration) -> Outcome<TurnResult> {
     match load.operation {
         Operation::Set => driver::measure(puts(server, load)?, load.in_flight, turn, server.pid()),
@@ -68,12 +67,12 @@ fn puts(server: &Server, load: &Load) -> Outcome<Vec<Opened<Puts, Calls>>> {
 /// Clients' streams have odd numbers.
 pub(crate) const FIRST_STREAM: u32 = 1;
 
-/// A connection whose first call was answered, so that later ones can use the table of headers.
+/// A connection whose first call was answered, so that later ones can use its header table.
 fn connect(port: u16) -> Outcome<(TcpStream, Calls)> {
     open(port, PUT, &put(&key(0), &value(0)))
 }
 
-/// A connection whose first call was this one.
+/// A connection with this first call.
 pub(crate) fn open(port: u16, path: &str, message: &[u8]) -> Outcome<(TcpStream, Calls)> {
     let mut stream = driver::connect(port)?;
     let mut calls = Calls::default();
@@ -92,20 +91,20 @@ pub(crate) fn put(key: &str, value: &str) -> Vec<u8> {
     out
 }
 
-/// A field of a message that is text.
+/// A string field of a message.
 pub(crate) fn push_text(out: &mut Vec<u8>, field: u8, text: &str) {
     out.push(field << 3 | 2);
     push_varint(out, text.len() as u64);
     out.extend_from_slice(text.as_bytes());
 }
 
-/// A field of a message that is a number.
+/// A numeric field of a message.
 pub(crate) fn push_number(out: &mut Vec<u8>, field: u8, number: u64) {
     out.push(field << 3);
     push_varint(out, number);
 }
 
-/// Seven bits a byte, the lowest first; all but the last byte have their highest bit set.
+/// A varint: seven bits per byte, lowest first; all but the last byte have their highest bit set.
 fn push_varint(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(0x80 | u8::try_from(number & 0x7f).expect("seven bits fit"));
@@ -114,7 +113,7 @@ fn push_varint(out: &mut Vec<u8>, mut number: u64) {
     out.push(u8::try_from(number).expect("seven bits fit"));
 }
 
-/// Prebuilt calls, each in a stream of its own.
+/// Prebuilt calls, each with its own stream.
 pub(crate) struct Puts {
     cycle: Cycle,
     stream: u32,

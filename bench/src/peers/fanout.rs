@@ -1,12 +1,12 @@
-//! Rounds: something is written, and everybody who listens must get it.
+//! Fan-out: something is written, and all listeners must receive it.
 //!
 //! ```text
-//!   clock starts ── writes ──▶ server ──▶ N sockets ──▶ last event read in full ── clock stops
-//!                                    └──▶ the writer's answers, which may come before or after
+//!   clock starts ── writes ──▶ server ──▶ N sockets ──▶ last event received ── clock stops
+//!                                    └──▶ the answers to the writer, at any time
 //! ```
 //!
-//! After the clock has stopped every listener must have exactly the events of this round, and the
-//! writer its answers; else the run fails.
+//! After the clock has stopped, every listener must have exactly the events of this round, and the
+//! writer its answers; otherwise the run fails.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -19,25 +19,25 @@ use super::processes::{Server, go_on_unless_interrupted};
 use crate::Outcome;
 use crate::resources::{Stopwatch, tree_cpu_seconds};
 
-/// How a server is talked to, and what a round is.
+/// The protocol of a server, and the content of a round.
 pub(crate) struct FanoutProtocol {
-    /// How many listen.
+    /// The number of listeners.
     pub(crate) listeners: usize,
-    /// What each of them gets in a round.
+    /// The messages that each of them gets in a round.
     pub(crate) events: usize,
     pub(crate) listen: fn(&Server) -> Outcome<TcpStream>,
     pub(crate) event: fn() -> Box<dyn Answers>,
     pub(crate) connect: fn(u16) -> Outcome<TcpStream>,
     pub(crate) answer: fn() -> Box<dyn Answers>,
-    /// To the writes of a round.
+    /// The expected answers to the writes of a round.
     pub(crate) answers: usize,
     /// The writes of a round.
     pub(crate) write: fn(usize) -> Vec<u8>,
-    /// What every listener must have got at the end of a round.
+    /// What every listener must have received at the end of a round.
     pub(crate) last: fn(usize) -> String,
 }
 
-/// A server, who listens to it and who writes to it.
+/// A server, its listeners and its writer.
 pub(crate) struct FanoutServer {
     server: Server,
     poll: Poll,
@@ -49,7 +49,7 @@ pub(crate) struct FanoutServer {
 }
 
 impl FanoutServer {
-    /// Connects everybody.
+    /// Connects all of them.
     pub(crate) fn new(server: Server, fanout: FanoutProtocol) -> Outcome<Self> {
         let poll = Poll::new()?;
         let mut listeners = Vec::with_capacity(fanout.listeners);
@@ -65,18 +65,18 @@ impl FanoutServer {
         Ok(Self { server, poll, events, buffer, listeners, writer, fanout })
     }
 
-    /// Of the server, until now.
+    /// Processor time of the server so far.
     pub(crate) fn cpu_seconds(&self) -> f64 {
         tree_cpu_seconds(self.server.pid())
     }
 
-    /// One round: how long it took until the last listener had everything.
+    /// One round: the time until the last listener had everything.
     pub(crate) fn round(&mut self, number: usize) -> Outcome<Duration> {
         let outcome = self.try_round(number);
         self.server.blame(outcome)
     }
 
-    /// One write, until every listener and the writer have what they should have.
+    /// One write, until every listener and the writer have received what they should.
     fn try_round(&mut self, number: usize) -> Outcome<Duration> {
         self.listeners.iter_mut().for_each(Listener::clear);
         self.writer.clear();
@@ -111,13 +111,13 @@ impl FanoutServer {
     }
 }
 
-/// A connection that gets a known number of messages in each round.
+/// A connection that receives a known number of messages in each round.
 struct Listener {
     stream: mio::net::TcpStream,
     protocol: Box<dyn Answers>,
     expected: usize,
     received: Vec<u8>,
-    /// Of the bytes received, those that were understood.
+    /// How many of the received bytes were parsed.
     taken_bytes: usize,
     messages: usize,
 }
@@ -138,7 +138,7 @@ impl Listener {
     }
 
     fn clear(&mut self) {
-        // What is not yet understood belongs to this round and would be one message too many.
+        // Unparsed bytes belong to this round and would be one message too many.
         self.received.drain(..self.taken_bytes);
         self.taken_bytes = 0;
         self.messages = 0;

@@ -1,13 +1,13 @@
-//! HTTP/1.1 with keep-alive, the client's half: whole answers with a `Content-Length`.
+//! A client of HTTP/1.1 with keep-alive: complete answers with a `Content-Length`.
 //!
-//! Deliberately absent: chunks and answers that end with the connection; a server that answers a
-//! small request so would be measured for that.
+//! Deliberately absent: chunked bodies and answers that end with the connection; servers do not
+//! answer small requests that way.
 
 use super::driver::{Answers, Element, decimal};
 
 const LENGTH: &[u8] = b"content-length:";
 
-/// Answers over HTTP. Any status but 2xx is a refusal.
+/// Answers over HTTP. Any status except 2xx is a refusal.
 pub(crate) struct Http;
 
 impl Answers for Http {
@@ -16,7 +16,7 @@ impl Answers for Http {
     }
 }
 
-/// How long the answer at the front is; none if its end has not come.
+/// The length of the answer at the front; none if it is incomplete.
 fn parse(bytes: &[u8]) -> Result<Option<usize>, String> {
     let (mut at, mut length) = (0, None);
     loop {

@@ -1,4 +1,4 @@
-//! HTTP/2 with gRPC in it, the client's half, as far as a few kinds of calls need it.
+//! A client of HTTP/2 with gRPC, as far as a few kinds of calls need it.
 //!
 //! ```text
 //!   opening   preface ── SETTINGS ── WINDOW_UPDATE (two gigabytes: never again)
@@ -6,18 +6,18 @@
 //!   answer    HEADERS ── DATA (0, length, message) ── HEADERS (the stream ends)
 //! ```
 //!
-//! 1. The first call of a connection teaches the server's header table the four texts that all
-//!    calls share, the first of another kind its path; from then on a call's headers are six bytes.
-//!    So the server gets what a good client sends, for nothing.
+//! 1. The first call of a connection adds the four texts that all calls share to the header table
+//!    of the server, the first call of another kind its path; from then on the headers of a call
+//!    are six bytes. So the server gets what a good client sends, at no cost.
 //! 2. A refused gRPC call that returns one message has headers and no data, so an answer with data
-//!    is a success and the trailers need no decoder.
+//!    is a success and the trailers need not be decoded.
 //! 3. SETTINGS and PING of the server are acknowledged.
 
 use super::driver::{Answers, Element};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const HEAD_BYTES: usize = 9;
-/// A gRPC message's own head: not compressed, and its length.
+/// The header of a gRPC message: not compressed, and its length.
 const MESSAGE_HEAD_BYTES: usize = 5;
 
 const DATA: u8 = 0;
@@ -33,10 +33,10 @@ const END_STREAM: u8 = 0x1;
 const ACK: u8 = 0x1;
 const END_HEADERS: u8 = 0x4;
 
-/// The largest window that there is, less the one that every connection begins with.
+/// The maximum window, less the initial one of every connection.
 const WINDOW_MORE: u32 = (1 << 31) - 1 - 65_535;
 
-/// What both sides say first.
+/// The first message of both sides.
 pub(crate) fn opening() -> Vec<u8> {
     let mut out = PREFACE.to_vec();
     frame(SETTINGS, 0, 0, &[], &mut out);
@@ -44,9 +44,9 @@ pub(crate) fn opening() -> Vec<u8> {
     out
 }
 
-/// Headers of the first call: four literals that the server's table keeps.
+/// Headers of the first call: four literals that the table of the server keeps.
 pub(crate) fn first_headers(authority: &str, path: &str) -> Vec<u8> {
-    // `:method POST` and `:scheme http` are in the table that everybody has.
+    // `:method POST` and `:scheme http` are in the static table.
     let mut block = vec![0x83, 0x86];
     // Names by their number in it: `:path` 4, `:authority` 1, `content-type` 31; `te` is new.
     for (name, value) in [(0x44, path), (0x41, authority), (0x5f, "application/grpc")] {
@@ -59,8 +59,8 @@ pub(crate) fn first_headers(authority: &str, path: &str) -> Vec<u8> {
     block
 }
 
-/// Headers of a later call to this one of so many paths that the table was taught, in the order in
-/// which it was. What came last has number 62 in it, 0xbe with the bit that says "by number".
+/// Headers of a later call to one of the paths in the table, in the order in which they were added.
+/// The last one has number 62, 0xbe with the bit for an indexed field.
 pub(crate) const fn later_headers(path: u8, paths: u8) -> [u8; 6] {
     const LAST: u8 = 0xbe;
     let te = LAST + paths - 1;
@@ -68,7 +68,7 @@ pub(crate) const fn later_headers(path: u8, paths: u8) -> [u8; 6] {
     [0x83, 0x86, path, te + 2, te + 1, te]
 }
 
-/// Headers of the first call to another path, of which the table is taught this one too.
+/// Headers of the first call to another path, which is added to the table.
 pub(crate) fn new_path_headers(path: &str, paths_before: u8) -> Vec<u8> {
     // The path is in the table when the fields after it are read.
     let [method, scheme, _, authority, content_type, te] =
@@ -85,7 +85,7 @@ fn push_text(block: &mut Vec<u8>, text: &str) {
     block.extend_from_slice(text.as_bytes());
 }
 
-/// A call: its headers, and a message with which the stream ends.
+/// A call: its headers, and a message that ends the stream.
 pub(crate) fn call(stream: u32, headers: &[u8], message: &[u8], out: &mut Vec<u8>) {
     frame(HEADERS, END_HEADERS, stream, headers, out);
     let length = u32::try_from(message.len()).expect("messages of a load are short");
@@ -95,7 +95,7 @@ pub(crate) fn call(stream: u32, headers: &[u8], message: &[u8], out: &mut Vec<u8
     frame(DATA, END_STREAM, stream, &data, out);
 }
 
-/// Gives a prebuilt call, both frames of it, its stream.
+/// Sets the stream id of both frames of a prebuilt call.
 pub(crate) fn patch_stream(call: &mut [u8], stream: u32) {
     let second = HEAD_BYTES + payload_bytes(call);
     for at in [0, second] {
@@ -117,7 +117,7 @@ fn payload_bytes(head: &[u8]) -> usize {
 /// Answers to calls.
 #[derive(Default)]
 pub(crate) struct Calls {
-    /// Streams whose message came and whose end did not.
+    /// Streams whose message was received and whose end was not.
     messages: usize,
 }
 
@@ -138,7 +138,7 @@ impl Answers for Calls {
             PING if flags & ACK == 0 => frame(PING, ACK, 0, payload, replies),
             RST_STREAM | GOAWAY => return Err(refusal(payload)),
             CONTINUATION => return Err("headers in several frames are not understood".to_owned()),
-            // Windows are large enough, and the standard wants unknown frames to be ignored.
+            // Windows are large enough, and the standard requires unknown frames to be ignored.
             _ => {}
         }
         Ok(Some(Element::other(end)))

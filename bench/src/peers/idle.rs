@@ -1,4 +1,4 @@
-//! Ten thousand connections that say nothing: what each costs the server in memory.
+//! Ten thousand idle connections: the memory of each in the server.
 //!
 //! ```text
 //!   one connection, one request ── memory ── open all ── memory ── one request on each ── memory
@@ -6,8 +6,9 @@
 //!                                    └──────────────────────── difference ──────────────────┘
 //! ```
 //!
-//! The greater of both differences is reported, for the server's process alone: buffers of sockets
-//! are the kernel's and cost everybody the same. Every connection must get its answer.
+//! The larger of the two differences is reported, for the process of the server alone: socket
+//! buffers belong to the kernel and are the same for all servers. Every connection must get its
+//! answer.
 
 use std::net::TcpStream;
 
@@ -23,11 +24,11 @@ use crate::samples::{key, value};
 
 pub(crate) const NAME: &str = "10,000 idle WebSocket connections";
 const CONNECTIONS: usize = 10_000;
-/// Files that this process and a server need for other things.
+/// Files that this process and a server need for other purposes.
 const FILES_SPARE: u64 = 300;
 const MOST_KIB: f64 = 8.0;
 
-/// Measures the memory of an idle connection, ours and Redis'.
+/// Measures the memory of an idle connection, for Baton and for Redis.
 pub(crate) fn run(bench: &Bench<'_>, report: &mut Report) -> Outcome<()> {
     let allowed = usize::try_from(bench.files.saturating_sub(FILES_SPARE)).unwrap_or(usize::MAX);
     let connections = CONNECTIONS.min(allowed);
@@ -55,7 +56,7 @@ pub(crate) fn run(bench: &Bench<'_>, report: &mut Report) -> Outcome<()> {
     Ok(())
 }
 
-/// Memory of one connection.
+/// The memory of one connection.
 struct Idle {
     opened_kib: f64,
     used_kib: f64,

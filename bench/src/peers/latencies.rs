@@ -1,18 +1,18 @@
-//! How long answers took: counts in buckets whose width grows with the time.
+//! Latencies: counts in buckets whose width grows with the time.
 //!
 //! ```text
-//!   bits of the time      1xxxxxx yyyyyyyy        the leading one says which octave, the six bits
-//!                          └────┘ └──────┘        after it which of 64 buckets in it, the rest is
-//!                          bucket dropped         dropped: no time is off by more than 1/64
+//!   bits of the time      1xxxxxx yyyyyyyy        the leading one selects the octave, the six bits
+//!                          └────┘ └──────┘        after it one of 64 buckets in it, the rest is
+//!                          bucket dropped         dropped: the error is at most 1/64
 //! ```
 //!
-//! Adding costs a few nanoseconds and never allocates, so measuring does not slow what is measured.
+//! Adding costs a few nanoseconds and never allocates, so measuring does not affect the result.
 
 use std::time::Duration;
 
 use crate::resources::count;
 
-/// Buckets of an octave, as a power of two.
+/// The number of buckets per octave, as a power of two.
 const BUCKET_BITS: u32 = 6;
 /// Times are nanoseconds below 2^40, some eighteen minutes; longer ones count as that.
 const TIME_BITS: u32 = 40;
@@ -29,7 +29,7 @@ impl Latencies {
         Self { counts: vec![0; BUCKETS], total: 0 }
     }
 
-    /// Forgets everything: what came so far was the warm-up.
+    /// Discards everything so far, which was the warm-up.
     pub(crate) fn clear(&mut self) {
         self.counts.fill(0);
         self.total = 0;
@@ -40,12 +40,13 @@ impl Latencies {
         self.total += 1;
     }
 
-    /// How many there were.
+    /// The number of answers.
     pub(crate) fn total(&self) -> f64 {
         count(self.total)
     }
 
-    /// Microseconds that this part of the answers took at most; 0 if there were none.
+    /// The latency in microseconds that this fraction of the answers does not exceed; 0 if there
+    /// are none.
     pub(crate) fn quantile_us(&self, part: f64) -> f64 {
         let wanted = part * count(self.total);
         let mut seen = 0;
@@ -63,7 +64,7 @@ fn bucket(latency: Duration) -> usize {
     let longest = (1_u64 << TIME_BITS) - 1;
     let nanoseconds = u64::try_from(latency.as_nanos()).unwrap_or(longest).min(longest);
     let octave = (u64::BITS - nanoseconds.leading_zeros()).saturating_sub(BUCKET_BITS + 1);
-    // From the second octave on the leading one adds 64, which is the octave's place too.
+    // From the second octave on the leading one adds 64, which is also the position of the octave.
     let within = usize::try_from(nanoseconds >> octave).expect("seven bits are left of the time");
     ((octave as usize) << BUCKET_BITS) + within
 }

@@ -1,23 +1,25 @@
 //! The peers: the server against Redis, Postgres and etcd, over their own protocols.
 //!
 //! ```text
-//!   turn 1   Baton ── Redis ── etcd ── Postgres      each for the same time after a warm-up,
-//!   turn 2   Redis ── etcd ── Postgres ── Baton      driven by the same loop; the ratio is taken
-//!   turn 3   etcd ── Postgres ── Baton ── Redis      turn by turn, the median is reported
+//!   round 1  Baton ── Redis ── etcd ── Postgres      each for the same time after a warm-up,
+//!   round 2  Redis ── etcd ── Postgres ── Baton      driven by the same loop; the ratio is taken
+//!   round 3  etcd ── Postgres ── Baton ── Redis      per round, the median is reported
 //! ```
 //!
 //! 1. All are durable: an acknowledged write survives a power cut. Redis has `appendfsync always`,
-//!    Postgres `synchronous_commit=on`, etcd knows nothing else.
-//! 2. All get the same: 10,000 keys, values of 200 bytes of JSON, as many connections with as many
-//!    requests in flight, from one thread that sends prebuilt bytes: see [`driver`].
+//!    Postgres `synchronous_commit=on`, etcd is always durable.
+//! 2. All have the same load: 10,000 keys, values of 200 bytes of JSON, as many connections with as
+//!    many requests in flight, from one thread that sends prebuilt bytes: see [`driver`].
 //! 3. Only successes count. One refusal, one lost event or one stuck connection fails the run.
-//! 4. Every load has fresh servers in fresh folders with every key written once, so a load alone
-//!    says what it says among others. Servers that a load does not need do not run.
-//! 5. Processor time is the server's, all its threads and children, in the measured time.
+//! 4. Every load has fresh servers in fresh folders with every key written once, so that its result
+//!    does not depend on other loads. Servers that a load does not need do not run.
+//! 5. Processor time is that of the server, with all its threads and children, in the measured
+//!    time.
 //!
-//! Without Baton a second Redis stands in for it: what then differs from 1 is the machine's noise.
+//! Without Baton a second Redis takes its place: the deviation from 1 is then the noise of the
+//! machine.
 //!
-//! The protocols, the loop and the processes are those of [`crate::work`] and [`crate::talk`] too.
+//! [`crate::work`] and [`crate::talk`] use the same protocols, loop and processes.
 //!
 //! Deliberately absent: TLS, authentication, replication, and values larger than a message.
 
@@ -48,7 +50,7 @@ use crate::Outcome;
 use crate::options::Options;
 use crate::report::{Report, say};
 
-/// Names by which servers are left out.
+/// Servers that can be left out.
 pub(crate) const SERVERS: [&str; 4] = ["baton", "redis", "postgres", "etcd"];
 
 /// The server.
@@ -62,7 +64,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// For people.
+    /// Its name for people.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Baton => "Baton",
@@ -73,7 +75,7 @@ impl Kind {
         }
     }
 
-    /// For the command line.
+    /// Its name on the command line.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Baton => "baton",
@@ -85,7 +87,7 @@ impl Kind {
     }
 }
 
-/// What is asked for.
+/// The operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     Set,
@@ -93,7 +95,7 @@ pub(crate) enum Operation {
     CompareAndSet,
 }
 
-/// How Baton is asked. The peers have one door each.
+/// The protocol of Baton. The peers have one each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Transport {
     WebSocket,
@@ -107,7 +109,7 @@ pub(crate) struct Load {
     connections: usize,
     in_flight: usize,
     transport: Transport,
-    /// Whom it is run against, and the least ratio that is wanted.
+    /// The peers, and the minimum ratio.
     against: &'static [(Kind, f64)],
 }
 
@@ -176,7 +178,7 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
     report_all(options, "peers.json", |report| run_loads(options, files, report))
 }
 
-/// Runs loads that start servers. What was measured is written even if a later load fails.
+/// Runs loads that start servers. Results are written even if a later load fails.
 pub(crate) fn report_all(
     options: &Options,
     json_name: &str,
@@ -213,7 +215,7 @@ fn run_loads(options: &Options, files: u64, report: &mut Report) -> Outcome<()> 
     Ok(())
 }
 
-/// Servers that the loads asked for need, so that nothing is installed for the others.
+/// Servers that the selected loads need, so that nothing is installed for the others.
 fn wanted(options: &Options) -> Vec<Kind> {
     let loads = LOADS.iter().filter(|load| options.wants(load.name));
     let mut kinds = vec![Kind::Baton, Kind::Redis];
@@ -225,16 +227,16 @@ fn wanted(options: &Options) -> Vec<Kind> {
     kinds
 }
 
-/// What every load has.
+/// The context of every load.
 pub(crate) struct Bench<'a> {
     pub(crate) options: &'a Options,
     pub(crate) programs: Programs,
-    /// As many as this process may have open.
+    /// The maximum number of open files of this process.
     pub(crate) files: u64,
 }
 
 impl Bench<'_> {
-    /// Says that no target means anything, where none does.
+    /// Prints a note if targets are meaningless.
     pub(crate) fn tell_if_control(&self, report: &mut Report) {
         if self.is_control() {
             let text = "without Baton a peer stands in for it: ratios show the machine's noise";
@@ -242,18 +244,18 @@ impl Bench<'_> {
         }
     }
 
-    /// Whether another server stands in for Baton, so that no target means anything.
+    /// Whether another server takes the place of Baton, so that targets are meaningless.
     pub(crate) fn is_control(&self) -> bool {
         self.programs.baton.is_none()
     }
 
-    /// A fresh server of ours.
+    /// A fresh Baton server.
     pub(crate) fn start_ours(&self) -> Outcome<Server> {
         let kind = if self.is_control() { Kind::Redis } else { Kind::Baton };
         self.start(kind)?.ok_or_else(|| "there is neither Baton nor Redis to measure".into())
     }
 
-    /// A fresh server; none if it does not take part.
+    /// A fresh server; none if it is left out.
     pub(crate) fn start(&self, kind: Kind) -> Outcome<Option<Server>> {
         let parent = self.options.folder.as_path();
         let programs = &self.programs;

@@ -2,7 +2,7 @@
 //!
 //! | operation | request | a success |
 //! |---|---|---|
-//! | publish | `PUB subject` | none: whoever subscribed gets a `MSG` |
+//! | publish | `PUB subject` | none: subscribers get a `MSG` |
 //! | request | `PUB subject inbox` | a `MSG` to the inbox |
 //! | durable publish | the same, on a subject of a stream | a `MSG` with the stream's sequence |
 
@@ -34,10 +34,10 @@ pub(crate) fn start(program: &Path, parent: &Path) -> Outcome<Server> {
     server.wait_until(|port| connect(port).map(drop))
 }
 
-/// A connection that has been greeted.
+/// A connection after the greeting.
 pub(crate) fn connect(port: u16) -> Outcome<TcpStream> {
     let mut stream = driver::connect(port)?;
-    // The greeting is one line, and nothing comes behind it before it is answered.
+    // The greeting is one line, and nothing follows before it is answered.
     let mut byte = [0];
     while byte != *b"\n" {
         stream.read_exact(&mut byte)?;
@@ -46,21 +46,21 @@ pub(crate) fn connect(port: u16) -> Outcome<TcpStream> {
     Ok(stream)
 }
 
-/// Lets a connection have what is published on a subject from now on.
+/// Subscribes a connection to a subject.
 pub(crate) fn subscribe(stream: &mut TcpStream, subject: &str) -> Outcome<()> {
     let request = format!("SUB {subject} 1\r\nPING\r\n");
     driver::ask(stream, request.as_bytes(), &mut Pong, 1)?;
     Ok(())
 }
 
-/// A message on a subject, to be answered on another if one is given.
+/// A message on a subject, with a reply subject if one is given.
 pub(crate) fn publish(subject: &str, answer_to: &str, payload: &str) -> Vec<u8> {
     let bytes = payload.len();
     let blank = if answer_to.is_empty() { "" } else { " " };
     format!("PUB {subject}{blank}{answer_to} {bytes}\r\n{payload}\r\n").into_bytes()
 }
 
-/// Where a message wants to be answered.
+/// The reply subject of a message.
 pub(crate) fn answer_to(message: &[u8]) -> Option<&str> {
     let head = message.split(|byte| *byte == b'\r').next()?;
     let words: Vec<&str> = std::str::from_utf8(head).ok()?.split(' ').collect();
@@ -106,7 +106,7 @@ fn take(
         if bytes.len() < end {
             return Ok(None);
         }
-        // A stream refuses in the answer's own text.
+        // A stream refuses in the text of its answer.
         if bytes[line_feed..end].starts_with(b"\n{\"error\"") {
             return Err(format!("refused: {}", String::from_utf8_lossy(&bytes[..end])));
         }

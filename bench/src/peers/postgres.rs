@@ -1,7 +1,7 @@
 //! Postgres: an upsert by a prepared statement, durable by `synchronous_commit`.
 //!
 //! ```text
-//!   before the turn   startup ── parse "upsert" ── sync          each connection once
+//!   before the round  startup ── parse "upsert" ── sync          each connection once
 //!   a request         bind(key, value) ── execute ── sync        prebuilt, one write
 //!   its answer        2 bind complete ── C "INSERT 0 1" ── Z ready for query
 //! ```
@@ -40,14 +40,14 @@ const SETTINGS: [&str; 6] = [
     "full_page_writes=on",
 ];
 
-/// Who the server's process is.
+/// The user of the server process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
     pub(crate) user: u32,
     pub(crate) group: u32,
 }
 
-/// Makes a database in a fresh folder, starts a server and waits until it has the table.
+/// Creates a database in a fresh folder, starts a server and waits until it has the table.
 pub(crate) fn start(programs: &Postgres, parent: &Path) -> Outcome<Server> {
     let folder = processes::folder(parent, "postgres")?;
     let [port] = processes::free_ports()?;
@@ -86,7 +86,7 @@ fn run_as(command: &mut Command, identity: Option<Identity>, folder: &Path) {
     }
 }
 
-/// The first of the users that the server may be, from the system's list of them.
+/// The first existing user that the server may run as.
 pub(crate) fn identity(users: &str) -> Outcome<Identity> {
     let find = |name: &str| {
         users.lines().find_map(|line| {
@@ -106,7 +106,7 @@ pub(crate) fn fill(server: &Server, load: &Load) -> Outcome<()> {
     driver::fill(opened, load.in_flight, each)
 }
 
-/// One turn.
+/// One round.
 pub(crate) fn turn(server: &Server, load: &Load, turn: Duration) -> Outcome<TurnResult> {
     match load.operation {
         Operation::Set => {
@@ -149,17 +149,17 @@ pub(crate) fn query(text: &str) -> Vec<u8> {
     message(b'Q', &body)
 }
 
-/// Gives a statement a name under which the connection can call it.
+/// Prepares a statement under a name.
 pub(crate) fn prepare(name: &str, statement: &str) -> Vec<u8> {
     let mut parse = Vec::new();
     push_text(&mut parse, name);
     push_text(&mut parse, statement);
-    // The server finds the parameters' types out.
+    // The server infers the types of the parameters.
     parse.extend_from_slice(&0_u16.to_be_bytes());
     [message(b'P', &parse), message(b'S', &[])].concat()
 }
 
-/// Calls a prepared statement, and commits.
+/// Executes a prepared statement, and commits.
 pub(crate) fn call(name: &str, parameters: &[&str]) -> Vec<u8> {
     let mut bind = Vec::new();
     push_text(&mut bind, "");
@@ -176,7 +176,7 @@ pub(crate) fn call(name: &str, parameters: &[&str]) -> Vec<u8> {
     bind.extend_from_slice(&0_u16.to_be_bytes());
     let mut execute = Vec::new();
     push_text(&mut execute, "");
-    // No limit of rows.
+    // No limit on rows.
     execute.extend_from_slice(&0_u32.to_be_bytes());
     [message(b'B', &bind), message(b'E', &execute), message(b'S', &[])].concat()
 }
@@ -198,8 +198,8 @@ fn length(bytes: usize) -> [u8; 4] {
     u32::try_from(bytes).expect("messages of a load are short").to_be_bytes()
 }
 
-/// Answers are complete when the server is ready for the next query. Any error is a refusal, and so
-/// is a statement that did not write exactly one row.
+/// An answer is complete when the server is ready for the next query. Any error is a refusal, and
+/// so is a statement that did not write exactly one row.
 #[derive(Clone, Copy)]
 pub(crate) struct Messages;
 

@@ -1,5 +1,5 @@
-//! Servers as processes: started on free loopback ports with their data in a temporary folder,
-//! ended with everything they left behind whatever happens.
+//! Servers as processes: started on free loopback ports with their data in a temporary folder, and
+//! cleaned up in any case.
 //!
 //! ```text
 //!   the run ends, fails or panics ──▶ `Server` is dropped ──▶ process ended, folder removed
@@ -7,7 +7,7 @@
 //!   Ctrl-C again    ──▶ this process ends at once
 //! ```
 //!
-//! Servers are in process groups of their own: a Ctrl-C is for this process, which then ends them.
+//! Servers have their own process groups: a Ctrl-C reaches this process, which then stops them.
 
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, TcpListener};
@@ -26,19 +26,19 @@ use super::Kind;
 use crate::Outcome;
 use crate::resources::{Stopwatch, pause, resident_bytes_of};
 
-/// How long a server may take until it answers.
+/// How long a server may take to start.
 const START: Duration = Duration::from_secs(30);
-/// How long a server may take to end by itself.
+/// How long a server may take to stop.
 const QUIT: Duration = Duration::from_secs(5);
-/// Between two attempts to talk to a server that is starting or ending.
+/// The delay between two attempts to reach a server that is starting or stopping.
 const ATTEMPT: Duration = Duration::from_millis(20);
-/// Of a server's words when it did not start.
+/// How much of a server's output is shown when it did not start.
 const LOG_LINES: usize = 8;
 const LOG_NAME: &str = "server.log";
 
 static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// From now on a Ctrl-C ends the run in order, and a second one at once.
+/// From now on a Ctrl-C ends the run cleanly, and a second one at once.
 pub(crate) fn watch_for_interrupts() -> Outcome<()> {
     let flag = INTERRUPTED.get_or_init(Arc::default);
     for signal in [SIGINT, SIGTERM] {
@@ -48,7 +48,7 @@ pub(crate) fn watch_for_interrupts() -> Outcome<()> {
     Ok(())
 }
 
-/// An error if somebody wants the run to end.
+/// An error if the run should end.
 pub(crate) fn go_on_unless_interrupted() -> Outcome<()> {
     if INTERRUPTED.get().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
         return Err("interrupted".into());
@@ -56,12 +56,12 @@ pub(crate) fn go_on_unless_interrupted() -> Outcome<()> {
     Ok(())
 }
 
-/// How a server wants to be ended.
+/// How a server is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// At once: its data goes with it.
+    /// Killed: its data is removed anyway.
     Kill,
-    /// By its own signal for an end at once, so that it can end its children.
+    /// By its own signal for a fast shutdown, so that it can stop its children.
     Quit,
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts a process whose words go to a file in its folder.
+    /// Starts a process whose output goes to a file in its folder.
     pub(crate) fn start(
         kind: Kind,
         folder: TempDir,
@@ -91,7 +91,7 @@ impl Server {
         Ok(Self { kind, child, port, ending, folder })
     }
 
-    /// Tries until the server does what it is asked, or has ended, or had its time.
+    /// Retries until the server succeeds, has ended, or the time is over.
     pub(crate) fn wait_until(mut self, attempt: impl Fn(u16) -> Outcome<()>) -> Outcome<Self> {
         let clock = Stopwatch::start();
         loop {
@@ -115,8 +115,8 @@ impl Server {
         if last.is_empty() { String::new() } else { format!("\n  {}", last.join("\n  ")) }
     }
 
-    /// Asks the process to end until it has, or had its time. A process that has just been started
-    /// may not hear the first time.
+    /// Signals the process until it has ended or the time is over. A process that has just been
+    /// started may miss the first signal.
     fn has_quit(&mut self) -> bool {
         let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) else {
             return false;
@@ -154,7 +154,7 @@ impl Server {
         found.ok_or_else(|| format!("{} has ended{}", self.name(), self.last_words()).into())
     }
 
-    /// Says which server it was that failed, and what it said itself.
+    /// Adds the name and the output of the server to an error.
     pub(crate) fn blame<T>(&self, outcome: Outcome<T>) -> Outcome<T> {
         outcome.map_err(|error| format!("{}: {error}{}", self.name(), self.last_words()).into())
     }
@@ -170,7 +170,7 @@ impl Drop for Server {
     }
 }
 
-/// Ports that nobody listens on. They are all held until all are found, so they differ.
+/// Free ports. All are held until all are found, so that they differ.
 pub(crate) fn free_ports<const COUNT: usize>() -> Outcome<[u16; COUNT]> {
     let mut ports = [0; COUNT];
     let mut held = Vec::with_capacity(COUNT);
@@ -182,13 +182,13 @@ pub(crate) fn free_ports<const COUNT: usize>() -> Outcome<[u16; COUNT]> {
     Ok(ports)
 }
 
-/// A folder that goes with its server.
+/// A folder that is removed with its server.
 pub(crate) fn folder(parent: &Path, name: &str) -> Outcome<TempDir> {
     Ok(TempDir::with_prefix_in(format!("baton-bench-{name}-"), parent)?)
 }
 
-/// Allows this process, and the servers it will start, as many files as the system lets it.
-/// Returns how many.
+/// Raises the limit of open files of this process, and of the servers it starts, as far as allowed.
+/// Returns the limit.
 pub(crate) fn allow_many_files() -> u64 {
     let limits = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: limits.maximum, maximum: limits.maximum };

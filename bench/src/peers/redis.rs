@@ -3,10 +3,10 @@
 //! | operation | request | a success |
 //! |---|---|---|
 //! | set | `SET key value` | `+OK` |
-//! | get | `GET key` | the value; nothing found is a refusal |
+//! | get | `GET key` | the value; not found is a refusal |
 //! | compare-and-set | `EVALSHA` on a hash with a version | the new version; `-1` is a refusal |
 //!
-//! Snapshots and rewrites of the log are off, so no turn pays for them.
+//! Snapshots and rewrites of the log are off, so that they affect no round.
 
 use std::net::TcpStream;
 use std::path::Path;
@@ -20,19 +20,19 @@ use super::{Kind, Load, Operation};
 use crate::Outcome;
 use crate::samples::{key, value};
 
-/// More than any load has connections.
+/// More connections than any load has.
 const CLIENTS_MAX: &str = "15000";
 const COMPARE_AND_SET: &str = "\
     if (redis.call('HGET', KEYS[1], 'version') or '0') ~= ARGV[1] then return -1 end \
     redis.call('HSET', KEYS[1], 'version', ARGV[1] + 1, 'value', ARGV[2]) \
     return ARGV[1] + 1";
 
-/// Starts a server that syncs before it answers, and waits until it does.
+/// Starts a server that syncs before it answers, and waits until it is ready.
 pub(crate) fn start(program: &Path, parent: &Path) -> Outcome<Server> {
     start_with(program, parent, "always")
 }
 
-/// Starts a server that syncs its log when it is told to: `always` or `everysec`.
+/// Starts a server with this `appendfsync`: `always` or `everysec`.
 pub(crate) fn start_with(program: &Path, parent: &Path, sync: &str) -> Outcome<Server> {
     let folder = processes::folder(parent, "redis")?;
     let [port] = processes::free_ports()?;
@@ -98,7 +98,7 @@ fn get(number: usize) -> Vec<u8> {
     array(&["GET", &key(number)])
 }
 
-/// Gives the server a script. Returns the name under which it can be called.
+/// Loads a script into the server. Returns its digest.
 pub(crate) fn load_script(server: &Server, script: &str) -> Outcome<String> {
     let mut stream = driver::connect(server.port())?;
     let request = array(&["SCRIPT", "LOAD", script]);
@@ -115,7 +115,7 @@ pub(crate) fn set_and_publish(key: &str, channel: &str, value: &str) -> Vec<u8> 
     request
 }
 
-/// A connection that gets what is published from now on.
+/// A connection that is subscribed from now on.
 pub(crate) fn subscribe(server: &Server, channel: &str) -> Outcome<TcpStream> {
     let mut stream = driver::connect(server.port())?;
     driver::ask(&mut stream, &array(&["SUBSCRIBE", channel]), &mut Resp, 1)?;
@@ -129,7 +129,7 @@ pub(crate) fn array(words: &[&str]) -> Vec<u8> {
     (head + &words.collect::<String>()).into_bytes()
 }
 
-/// Calls of the script on one key, each with the version that the one before made.
+/// Calls of the script on one key, each with the version of the previous one.
 pub(crate) struct CompareAndSet {
     before: Vec<u8>,
     after: Vec<u8>,
@@ -159,7 +159,7 @@ impl Requests for CompareAndSet {
     }
 }
 
-/// Answers in RESP. Errors, nothing and negative numbers are refusals in every load.
+/// Answers in RESP. Errors, null and negative numbers are refusals in every load.
 #[derive(Clone, Copy)]
 pub(crate) struct Resp;
 
@@ -169,7 +169,7 @@ impl Answers for Resp {
     }
 }
 
-/// How long the element at the front is; none if its end has not come.
+/// The length of the element at the front; none if it is incomplete.
 fn element_bytes(bytes: &[u8]) -> Result<Option<usize>, String> {
     let Some(line_feed) = bytes.iter().position(|byte| *byte == b'\n') else { return Ok(None) };
     let (line, head) = (bytes[..line_feed].trim_ascii_end(), line_feed + 1);

@@ -1,10 +1,10 @@
-//! Requests that are built before a turn begins, so that sending one is copying its bytes.
+//! Requests that are built before a round starts, so that sending one is copying its bytes.
 
 use std::rc::Rc;
 
 use super::driver::Requests;
 
-/// Keys that connections write over and over.
+/// Keys that connections overwrite.
 pub(crate) const KEYS: usize = 10_000;
 
 /// All requests of a load, one for each key.
@@ -17,19 +17,19 @@ impl Prebuilt {
         Self((0..KEYS).map(request).collect())
     }
 
-    /// What one of so many connections sends: its own share of the keys first, so that as many
-    /// requests as keys touch every key, then the others' shares.
+    /// The requests of one connection: its own share of the keys first, so that as many requests as
+    /// keys touch every key, then the shares of the others.
     pub(crate) fn of_connection(&self, number: usize, connections: usize) -> Cycle {
         Cycle { requests: Self(Rc::clone(&self.0)), next: number * share(connections) % KEYS }
     }
 }
 
-/// Keys of one connection's share, so that all shares together are all keys.
+/// The number of keys in the share of one connection; all shares together are all keys.
 pub(crate) fn share(connections: usize) -> usize {
     KEYS.div_ceil(connections)
 }
 
-/// Prebuilt requests, one after the other, over and over.
+/// Prebuilt requests, in a cycle.
 pub(crate) struct Cycle {
     requests: Prebuilt,
     next: usize,

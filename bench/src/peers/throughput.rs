@@ -1,4 +1,4 @@
-//! Loads of requests and answers: all servers of a load take turns.
+//! Loads of requests and answers: all servers of a load are measured in rounds.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::{Bench, Kind, Load, baton, etcd, postgres, redis};
 use crate::Outcome;
 use crate::report::{Comparison, Report, Target, median, rate};
 
-/// NATS is asked about messages only.
+/// NATS has only message loads.
 const NO_KEYS: &str = "no load asks NATS for a key";
 
 /// Runs a load, and reports a line for each peer.
@@ -39,7 +39,7 @@ pub(crate) fn run(bench: &Bench<'_>, load: &Load, report: &mut Report) -> Outcom
     Ok(())
 }
 
-/// Lets so many sides take turns. Returns the turns of each, in order.
+/// Measures this many sides in rounds. Returns the results of each, in order.
 pub(crate) fn alternate<T>(
     sides: usize,
     turns: usize,
@@ -47,7 +47,7 @@ pub(crate) fn alternate<T>(
 ) -> Outcome<Vec<Vec<T>>> {
     let mut taken: Vec<Vec<T>> = (0..sides).map(|_| Vec::new()).collect();
     for number in 0..turns {
-        // Another one begins each time, so that nobody always comes after the same one.
+        // Another one starts each time, so that none always follows the same one.
         for step in 0..sides {
             let which = (number + step) % sides;
             taken[which].push(turn(which, number)?);
@@ -77,7 +77,7 @@ fn turn(bench: &Bench<'_>, server: &Server, load: &Load, number: usize) -> Outco
     }
 }
 
-/// What a load came to against one peer: rates, turn by turn.
+/// The result of a load against one peer: rates per round.
 pub(crate) fn line(
     load: &str,
     peer: &str,
@@ -94,7 +94,7 @@ pub(crate) fn line(
     Comparison { facts, ..Comparison::of_ratios(&name, &ratios, sides) }
 }
 
-/// The medians of a server's turns.
+/// The medians of the rounds of a server.
 pub(crate) struct Medians {
     per_second: f64,
     p50_us: f64,

@@ -1,7 +1,7 @@
-//! One write to a thousand watchers, each on a connection of its own.
+//! One write to a thousand watchers, each on its own connection.
 //!
-//! The peer is Redis: `SET` and `PUBLISH` in one write, to as many subscribers. Both sides take
-//! turns write by write: see [`fanout`](super::fanout).
+//! The peer is Redis: `SET` and `PUBLISH` in one write, to as many subscribers. Both sides
+//! alternate with every write: see [`fanout`](super::fanout).
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ use crate::samples::{mark, value};
 
 pub(crate) const NAME: &str = "1 write to 1,000 WebSocket watchers";
 const WATCHERS: usize = 1_000;
-/// Writes to each side in a turn.
+/// Writes to each side in a round.
 const ROUNDS: usize = 40;
 const ROUNDS_WARM_UP: usize = 5;
 const KEY: &str = "bench/watched";
@@ -55,12 +55,12 @@ fn line(ours: &[FanoutTimes], theirs: &[FanoutTimes]) -> Comparison {
     Comparison { facts, ..Comparison::of_ratios(&name, &ratios, (ours.text(), theirs.text())) }
 }
 
-/// What a turn's writes came to on one side, in milliseconds.
+/// The result of a round on one side, in milliseconds.
 #[derive(Clone, Copy)]
 struct FanoutTimes {
     p50: f64,
     p99: f64,
-    /// The server's, for one write.
+    /// Processor time of the server per write.
     cpu: f64,
 }
 

@@ -1,14 +1,14 @@
-//! WebSocket, the client's half: the upgrade, frames out with a mask, frames in without.
+//! A client of WebSocket: the upgrade, masked frames out, unmasked frames in.
 //!
 //! ```text
 //!   out   81 | 80+length (126: two bytes follow) | mask, 4 bytes | payload ⊕ mask
 //!   in    81 |    length (126: two, 127: eight)  | payload
 //! ```
 //!
-//! The mask is a constant but not zero: prebuilt bytes need no work here, and the server cannot do
-//! without unmasking them.
+//! The mask is a constant but not zero: prebuilt bytes need no work here, and the server still has
+//! to unmask them.
 //!
-//! Deliberately absent: fragments and extensions, neither of which this asks for or sends.
+//! Deliberately absent: fragments and extensions, which are neither requested nor sent.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -16,14 +16,14 @@ use std::net::TcpStream;
 use crate::Outcome;
 
 const MASK: [u8; 4] = [0x37, 0xfa, 0x21, 0x3d];
-/// The example of RFC 6455: a constant key and what proves that the server read it.
+/// The example of RFC 6455: a constant key and the matching response.
 const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
 const ACCEPT: &str = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
 /// The bit beside the length.
 const MASKED: u8 = 0x80;
 const HEAD_BYTES_MAX: usize = 8 << 10;
 
-/// What a frame is for.
+/// The opcode of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opcode {
     Text,
@@ -36,7 +36,7 @@ pub(crate) enum Opcode {
 pub(crate) struct Frame<'a> {
     pub(crate) opcode: Opcode,
     pub(crate) payload: &'a [u8],
-    /// With its head.
+    /// The size with its header.
     pub(crate) bytes: usize,
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn upgrade(
         head.extend_from_slice(&buffer[..read]);
     }
     let head = String::from_utf8_lossy(&head);
-    // The server has nothing to say before it is asked, so nothing can follow the head.
+    // The server sends nothing before the first request, so nothing can follow the head.
     let is_upgraded = head.starts_with("HTTP/1.1 101 ")
         && head.contains(ACCEPT)
         && head.contains(protocol)
@@ -79,7 +79,7 @@ pub(crate) fn text(payload: &[u8], out: &mut Vec<u8>) {
     frame(0x1, payload, out);
 }
 
-/// Writes the answer to a ping.
+/// Writes a pong.
 pub(crate) fn pong(payload: &[u8], out: &mut Vec<u8>) {
     frame(0xA, payload, out);
 }
@@ -105,7 +105,7 @@ fn frame(opcode: u8, payload: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// The frame at the front; none if its end has not come. A server that closes is an error.
+/// The frame at the front; none if it is incomplete. A close is an error.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Option<Frame<'_>>, String> {
     let &[first, second, ..] = bytes else { return Ok(None) };
     if second & MASKED != 0 {

@@ -1,7 +1,7 @@
-//! Posts to many, and frames to one: rounds in which everybody must get everything.
+//! Publishing to many subscribers, and frames to one: rounds in which all must receive everything.
 //!
-//! Ten are written at once, so that a server can send several in one write, as it does when posts
-//! come quickly. The rate is that of events delivered, over the time of all rounds of a turn.
+//! Ten messages are written at once, so that a server can send several in one write, as it does
+//! under load. The rate is that of delivered events, over the time of all rounds.
 
 use std::net::TcpStream;
 
@@ -29,10 +29,10 @@ const WAIT_MS: u32 = 60_000;
 pub(crate) struct Load {
     pub(crate) name: &'static str,
     against: &'static str,
-    /// How the peer syncs its log.
+    /// The `appendfsync` of the peer.
     sync: &'static str,
     sides: fn() -> (FanoutProtocol, FanoutProtocol),
-    /// Events in a round, over all who listen.
+    /// Events in a round, for all listeners together.
     events: u32,
     least: f64,
 }
@@ -141,7 +141,7 @@ fn our_post(number: usize) -> Vec<u8> {
     baton::command("ada", &post)
 }
 
-/// The requests of these many numbers from this one on.
+/// This many requests, from this number on.
 fn batch(first: usize, request: fn(usize) -> Vec<u8>) -> Vec<u8> {
     (first..first + BATCH).flat_map(request).collect()
 }
@@ -206,7 +206,7 @@ fn receive(from: &str) -> Vec<u8> {
     baton::command("bob", &receive)
 }
 
-/// Reads on where it was told to; what it asked for counts as one.
+/// Reads on from the returned offset; a complete read counts as one.
 struct Reader;
 
 impl Answers for Reader {
@@ -224,7 +224,7 @@ fn read_after(id: &str) -> Vec<u8> {
     array(&["XREAD", "COUNT", "100", "BLOCK", "60000", "STREAMS", TOPIC, id])
 }
 
-/// Reads on after the last entry that it got; ten of them count as one.
+/// Reads on after the last entry; ten of them count as one.
 struct Follower {
     entries: usize,
 }

@@ -1,6 +1,6 @@
-//! Posts that survive a power cut: sixty-four publishers, each with one in flight.
+//! Durable publishing: sixty-four publishers, each with one message in flight.
 //!
-//! | server | a post | a success |
+//! | server | a message | a success |
 //! |---|---|---|
 //! | Baton | `topic.publish` | an answer with a revision |
 //! | Redis, `always` | `XADD` | the entry's id |
@@ -23,7 +23,7 @@ const TOPIC: &str = "news";
 const AGAINST: [(Kind, &str, f64); 2] =
     [(Kind::Redis, "Redis Streams", 1.5), (Kind::Nats, "NATS JetStream", 3.0)];
 
-/// Measures all, turn by turn.
+/// Measures all of them, in rounds.
 pub(crate) fn run(bench: &Bench<'_>, report: &mut Report) -> Outcome<()> {
     let mut servers = vec![bench.start_ours()?];
     let mut rivals = Vec::new();
@@ -50,7 +50,7 @@ pub(crate) fn run(bench: &Bench<'_>, report: &mut Report) -> Outcome<()> {
     Ok(())
 }
 
-/// A stream that keeps what is published on the topic.
+/// A stream that stores what is published on the topic.
 fn make_stream(server: &Server) -> Outcome<()> {
     let mut stream = nats::connect(server.port())?;
     nats::subscribe(&mut stream, "_INBOX.made")?;

@@ -1,15 +1,15 @@
-//! Talk: requests, topics and streams against what people use for them, over their own protocols.
+//! Talk: requests, topics and streams against the usual alternatives, over their own protocols.
 //!
 //! | load | against | the ratio |
 //! |---|---|---|
 //! | request and reply, 16 pairs | NATS core | of rates |
-//! | live posts to 100 and 1,000 subscribers | Redis pub/sub | of events delivered |
-//! | durable posts, 64 publishers | Redis Streams, NATS `JetStream`, both durable | of rates |
+//! | live messages to 100 and 1,000 subscribers | Redis pub/sub | of events delivered |
+//! | durable messages, 64 publishers | Redis Streams, NATS `JetStream`, both durable | of rates |
 //! | a stream of 64-byte frames, 10 at a time | Redis Streams, `everysec` | of frames read |
 //!
-//! Servers, turns and the driver are those of [`crate::peers`], and so are the rules. What is not
-//! durable is compared with what is not, except in two loads: Baton's requests and streams survive
-//! a power cut, those of NATS core and of Redis with `everysec` do not.
+//! Servers, rounds, driver and rules are those of [`crate::peers`]. What is not durable is compared
+//! with what is not, except in two loads: Baton's requests and streams survive a power cut, those
+//! of NATS core and of Redis with `everysec` do not.
 
 mod broadcast;
 mod durable_publish;
@@ -24,7 +24,7 @@ use crate::peers::programs::Programs;
 use crate::peers::{Bench, Kind, report_all};
 use crate::report::Report;
 
-/// Names by which servers are left out.
+/// Servers that can be left out.
 pub(crate) const SERVERS: [&str; 3] = ["baton", "redis", "nats"];
 
 /// Runs the selected loads.
@@ -51,7 +51,7 @@ fn run_loads(options: &Options, report: &mut Report) -> Outcome<()> {
     Ok(())
 }
 
-/// Servers that the loads asked for need, so that nothing is installed for the others.
+/// Servers that the selected loads need, so that nothing is installed for the others.
 fn wanted(options: &Options) -> Vec<Kind> {
     let needs_nats = options.wants(request_reply::NAME) || options.wants(durable_publish::NAME);
     let needs_redis = options.wants(durable_publish::NAME)

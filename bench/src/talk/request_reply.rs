@@ -1,11 +1,11 @@
-//! Requests and their replies: sixteen who ask, each of one of sixteen who answer.
+//! Requests and replies: sixteen requesters, each with its own responder.
 //!
 //! ```text
-//!   asker ──request──▶ server ──▶ answerer        one connection each, one request in flight;
-//!         ◀───────────        ◀── reply           counted and timed where it was asked
+//!   requester ─request─▶ server ──▶ responder     one connection each, one request in flight;
+//!             ◀─────────        ◀── reply         counted and timed at the requester
 //! ```
 //!
-//! | server | who asks | who answers |
+//! | server | requester | responder |
 //! |---|---|---|
 //! | Baton | `message.request` | `inbox.receive`, then `message.reply` and the next in one write |
 //! | NATS | `PUB` with an inbox | `SUB`, then `PUB` to the inbox |
@@ -22,10 +22,10 @@ use crate::samples::value;
 pub(crate) const NAME: &str = "request and reply, 16 pairs";
 const PAIRS: usize = 16;
 const LEAST: f64 = 1.0;
-/// Longer than anybody has to wait in a turn.
+/// Longer than any wait in a round.
 const WAIT_MS: u32 = 60_000;
 
-/// Measures both, turn by turn.
+/// Measures both, in rounds.
 pub(crate) fn run(bench: &Bench<'_>, report: &mut Report) -> Outcome<()> {
     let (Some(ours), Some(theirs)) = (bench.start(Kind::Baton)?, bench.start(Kind::Nats)?) else {
         return Ok(());
@@ -43,7 +43,7 @@ pub(crate) fn run(bench: &Bench<'_>, report: &mut Report) -> Outcome<()> {
 fn turn(server: &Server, turn: Duration, number: usize) -> Outcome<TurnResult> {
     let mut opened = Vec::with_capacity(2 * PAIRS);
     for pair in 0..PAIRS {
-        // Every turn has answerers of its own: those of the turn before have gone.
+        // Every round has its own responders: those of the previous round have disconnected.
         let name = format!("answerer-{number}-{pair}");
         let is_ours = server.kind() == Kind::Baton;
         let both = if is_ours { ours(server, &name) } else { theirs(server, &name) };
@@ -67,7 +67,7 @@ fn ours(server: &Server, name: &str) -> Outcome<[Party; 2]> {
         format!(r#""message.request","to":"{name}","body":{body},"timeout_ms":{WAIT_MS}"#);
     let asker = baton::connect(server.port())?;
     let asking = Asking(Some(baton::command("asker", &request)));
-    // Nobody waits for its answer, which is the first request.
+    // Its answer is not awaited: it is the first request.
     std::io::Write::write_all(&mut answerer, &receive)?;
     let answering = Answering { agent: name.to_owned(), receive, body };
     Ok([(asker, asking, Box::new(baton::Json)), (answerer, Asking(None), Box::new(answering))])
@@ -86,7 +86,7 @@ fn theirs(server: &Server, name: &str) -> Outcome<[Party; 2]> {
     ])
 }
 
-/// Always the same request, of those who ask.
+/// The constant request of requesters.
 struct Asking(Option<Vec<u8>>);
 
 impl Requests for Asking {
@@ -110,7 +110,7 @@ impl Answers for Answering {
     fn take(&mut self, bytes: &[u8], replies: &mut Vec<u8>) -> Result<Option<Element>, String> {
         let Some(taken) = baton::Json.take(bytes, replies)? else { return Ok(None) };
         let answer = &bytes[..taken.bytes];
-        // What a reply is answered with names no messages.
+        // The answer to a reply contains no messages.
         if let Some(id) = baton::field(answer, &[r#""messages":["#, r#""id":"#]) {
             let reply = format!(r#""message.reply","request":{id},"body":{}"#, self.body);
             replies.extend_from_slice(&baton::command(&self.agent, &reply));
@@ -120,7 +120,7 @@ impl Answers for Answering {
     }
 }
 
-/// Answers every message where it wants to be answered.
+/// Replies to every message at its reply subject.
 pub(crate) struct Echo {
     pub(crate) body: String,
 }

@@ -5,8 +5,8 @@
 //! | task | `task.create`, `task.claim` by type, `task.complete` | task with a lease; a revision |
 //! | lock | `lock.acquire`, `lock.release` | a token; a revision |
 //!
-//! Ids and tokens are found by the names before them and sent back as the bytes that came: the
-//! driver shares the machine with the server, and a parser would be a good part of what it does.
+//! Ids and tokens are found by the names before them and sent back as raw bytes: the driver shares
+//! the machine with the server, and a parser would be a large part of its work.
 
 use std::net::TcpStream;
 use std::time::Duration;
@@ -20,10 +20,10 @@ use crate::peers::driver::{self, TurnResult};
 use crate::peers::processes::Server;
 use crate::samples::value;
 
-/// Longer than anybody has to wait in a turn, and shorter than the driver's patience.
+/// Longer than any wait in a round, and shorter than the timeout of the driver.
 const WAIT_MS: u32 = 4_000;
 
-/// One turn of task cycles. Every worker has a type of its own, so nobody takes another's task.
+/// One round of task cycles. Every worker has its own type, so that none takes the task of another.
 pub(crate) fn tasks(server: &Server, turn: Duration) -> Outcome<TurnResult> {
     let open = |worker: usize| {
         let create =
@@ -49,12 +49,12 @@ pub(crate) fn locks(server: &Server, turn: Duration) -> Outcome<TurnResult> {
     driver::measure(opened, 1, turn, server.pid())
 }
 
-/// A command of the agent of this number.
+/// A command of the agent with this number.
 fn frame(agent: usize, text: &str) -> Vec<u8> {
     command(&format!("agent-{agent}"), text)
 }
 
-/// Claims what was created, and completes it.
+/// Claims the created task, and completes it.
 pub(crate) struct Task {
     agent: usize,
     claim: Vec<u8>,
@@ -107,7 +107,7 @@ impl Script for Task {
     }
 }
 
-/// Releases what was acquired.
+/// Releases the acquired lock.
 pub(crate) struct Lock {
     agent: usize,
     name: String,
@@ -156,7 +156,7 @@ pub(crate) struct Waiting {
     token: String,
 }
 
-/// A client of the one lock.
+/// A client of the contended lock.
 pub(crate) fn contender(server: &Server, client: usize) -> Outcome<Box<dyn Contender>> {
     let lock = Lock::new(client, "contended");
     let name = &lock.name;

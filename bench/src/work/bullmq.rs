@@ -1,4 +1,4 @@
-//! `BullMQ`: a queue as a library, in a process of its own, on a Redis of its own.
+//! `BullMQ`: a queue as a library, in a separate process, on its own Redis.
 //!
 //! ```text
 //!   npm install ──▶ temporary folder ──▶ node drive.js PORT WORKERS ──RESP──▶ Redis, always
@@ -7,7 +7,8 @@
 //! ```
 //!
 //! The library is the client, so it cannot be driven with prebuilt bytes: `bench/bullmq/drive.js`
-//! is the driver, and its processor time is told as the driver's. That of Redis is the server's.
+//! is the driver, and its processor time is reported as that of the driver. That of Redis is the
+//! server's.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -34,13 +35,13 @@ const DRIVER: &str = include_str!("../../bullmq/drive.js");
 const DRIVER_NAME: &str = "drive.js";
 const LOG_NAME: &str = "drive.log";
 
-/// The library and what runs it.
+/// The library and its runtime.
 pub(crate) struct Installed {
     node: PathBuf,
     folder: TempDir,
 }
 
-/// Installs the library into a folder that goes with it, with the language's own client.
+/// Installs the library into a temporary folder, with npm.
 pub(crate) fn install(parent: &Path) -> Outcome<Installed> {
     let node = programs::install("nodejs", || programs::find("node"))?;
     let npm = programs::install("npm", || programs::find("npm"))?;
@@ -57,7 +58,7 @@ pub(crate) fn install(parent: &Path) -> Outcome<Installed> {
     Ok(Installed { node, folder })
 }
 
-/// The library at work.
+/// The running driver.
 pub(crate) struct BullMq {
     child: Child,
     input: ChildStdin,
@@ -73,13 +74,13 @@ impl BullMq {
         let log = File::create(folder.path().join(LOG_NAME))?;
         let mut command = Command::new(node);
         command.arg(DRIVER_NAME).args([redis.port().to_string(), CLIENTS.to_string()]);
-        // A Ctrl-C is for this process, which then ends that one.
+        // A Ctrl-C reaches this process, which then stops that one.
         command.current_dir(folder.path()).stderr(log).process_group(0);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let input = child.stdin.take().ok_or("the driver has an input")?;
         let output = BufReader::new(child.stdout.take().ok_or("the driver has an output")?);
         let (sender, lines) = channel();
-        // A pipe has no deadline, a channel has: a driver that is stuck must not stop the run.
+        // A pipe has no read timeout, a channel has: a stuck driver must not block the run.
         thread::spawn(move || {
             output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
         });
@@ -88,7 +89,7 @@ impl BullMq {
         Ok(bullmq)
     }
 
-    /// One turn.
+    /// One round.
     pub(crate) fn turn(&mut self, turn: Duration) -> Outcome<TurnResult> {
         processes::go_on_unless_interrupted()?;
         writeln!(self.input, "{}", turn.as_secs_f64() * 1e3)?;
@@ -100,7 +101,7 @@ impl BullMq {
         served(&told, cpu_seconds)
     }
 
-    /// What the driver says after this word.
+    /// The rest of the driver's line after this word.
     fn expect(&self, word: &str, patience: Duration) -> Outcome<String> {
         let log = || fs::read_to_string(self.folder.path().join(LOG_NAME)).unwrap_or_default();
         let line = self.lines.recv_timeout(patience);
@@ -110,7 +111,7 @@ impl BullMq {
     }
 }
 
-/// What a turn came to, from what the driver tells.
+/// The result of a round, as the driver reports it.
 pub(crate) fn served(told: &str, cpu_seconds: f64) -> Outcome<TurnResult> {
     let told: Value = serde_json::from_str(told)?;
     let number = |name: &str| {

@@ -1,11 +1,11 @@
-//! What a claim costs when a million tasks are pending, against when a thousand are, of a thousand
-//! types either way.
+//! The cost of a claim when a million tasks are pending, against when a thousand are, of a thousand
+//! types in both cases.
 //!
-//! At the machine, where nothing is written and only deciding, encoding and the table's indexes
-//! count: on a disk the wait for it would hide them. Requests are read from their text before the
-//! clock runs. What was claimed is replaced between two measurements, so that a thousand pending
-//! tasks stay about a thousand; every measurement has an agent of its own, since an agent may hold
-//! only so many leases.
+//! Measured in the machine, where nothing is written and only deciding, encoding and the indexes of
+//! the table count: waiting for a disk would hide them. Requests are parsed before the clock
+//! starts. Claimed tasks are replaced between two measurements, so that a thousand pending tasks
+//! stay about a thousand; every measurement has its own agent, since the number of leases of an
+//! agent is limited.
 
 use baton_core::wire::{Call, Frame, write_answer};
 use baton_core::{AgentId, Answer, Request};
@@ -26,13 +26,13 @@ const FEW: usize = 1_000;
 const WINDOW: usize = 200;
 /// Measurements per size; the median is reported.
 const WINDOWS: usize = 25;
-/// Tasks that are made at once.
+/// Tasks that are created at once.
 const PORTION: usize = 10_000;
-/// Has no factor in common with the number of types, so types are claimed in no order.
+/// Has no factor in common with the number of types, so that types are not claimed in order.
 const STRIDE: usize = 617;
 const MOST: f64 = 2.0;
 
-/// Measures both sizes in turns.
+/// Measures both sizes in rounds.
 pub(crate) fn run(options: &Options, report: &mut Report) -> Outcome<()> {
     let (mut few, mut many) = (Pending::new(FEW)?, Pending::new(options.keys)?);
     let (mut few_us, mut many_us) = (Vec::new(), Vec::new());
@@ -57,7 +57,7 @@ pub(crate) fn run(options: &Options, report: &mut Report) -> Outcome<()> {
 /// An engine with pending tasks.
 struct Pending {
     shard: InMemoryShard,
-    /// Tasks made so far; the type of each is that of its number.
+    /// Tasks created so far; the type of each follows from its number.
     made: usize,
     /// Claims made so far.
     claimed: usize,
@@ -74,7 +74,7 @@ impl Pending {
         Ok(pending)
     }
 
-    /// Makes as many tasks, of types that follow from their place among these.
+    /// Creates this many tasks, with types that follow from their numbers.
     fn create(&mut self, tasks: usize, kind: impl Fn(usize) -> usize) -> Outcome<()> {
         let definition = value(self.made);
         let request = |number| {
@@ -87,7 +87,7 @@ impl Pending {
         check(&self.submit(requests, "maker")?, r#""status":"pending""#)
     }
 
-    /// Microseconds for each of some claims.
+    /// Microseconds per claim.
     fn claim_us(&mut self, window: usize) -> Outcome<f64> {
         let begin = self.claimed;
         let kind = |number: usize| (begin + number) * STRIDE % TYPES;
@@ -126,7 +126,7 @@ pub(crate) fn check(answers: &[Answer], wanted: &str) -> Outcome<()> {
     Ok(())
 }
 
-/// A request from its text, as a door reads it.
+/// A request parsed from its text, as the server does.
 pub(crate) fn request(command: &str) -> Outcome<Request> {
     match Frame::parse(&format!(r#"{{"command":{command}}}"#))?.call()? {
         Call::Command(command) => Ok(Request::from(command)),

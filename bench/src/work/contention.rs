@@ -1,19 +1,19 @@
-//! One lock that everybody wants: how long it takes from one holder to the next.
+//! One contended lock: the time from one holder to the next.
 //!
 //! ```text
-//!   ada   ──held 1 ms──▶ release ─▶ server ─▶ …            away for 8 ms, then wants it again
+//!   ada   ──held 1 ms──▶ release ─▶ server ─▶ …            pauses for 8 ms, then acquires again
 //!   bob   acquire, waits ──────────────────────▶ knows it is the holder
 //!                        └───── hand-over ─────┘
 //! ```
 //!
-//! 1. Every client is a thread that blocks on its socket, as a program that waits for a lock does.
-//! 2. A hand-over counts only if the next holder asked before the release was sent: else nobody was
-//!    kept waiting.
-//! 3. A client lets go in its own books before it sends the release, so the books never show two
-//!    holders unless the server made two; then the run fails.
+//! 1. Every client is a thread that blocks on its socket, like a program that waits for a lock.
+//! 2. A hand-over counts only if the next holder sent its request before the release was sent:
+//!    otherwise it did not wait.
+//! 3. A client records the end of its hold before it sends the release, so the record never shows
+//!    two holders unless the server granted two; then the run fails.
 //!
-//! A client stays away for a while after each hold: where a lock has no queue, whoever lets go
-//! would otherwise take it again and again. With sixteen of them somebody always waits nonetheless.
+//! A client pauses after each hold: where a lock has no queue, the releasing client would otherwise
+//! acquire it again and again. With sixteen of them, at least one always waits nevertheless.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -35,15 +35,15 @@ pub(crate) const NAME: &str = "contended lock, 16 clients, 1 ms hold, hand-over"
 const PEER: &str = "PostgreSQL advisory locks";
 const HOLD: Duration = Duration::from_millis(1);
 const AWAY: Duration = Duration::from_millis(8);
-/// Between two looks whether a turn has to end early.
+/// How often to check whether a round has to end early.
 const LOOK: Duration = Duration::from_millis(20);
 const MOST: f64 = 1.0;
 
-/// A client of the one lock.
+/// A client of the contended lock.
 pub(crate) trait Contender: Send {
     /// Returns when the lock is held.
     fn acquire(&mut self) -> Outcome<()>;
-    /// Returns when that is confirmed.
+    /// Returns when the release is confirmed.
     fn release(&mut self) -> Outcome<()>;
 }
 
@@ -123,12 +123,12 @@ pub(crate) fn contend(
     })
 }
 
-/// Where clients meet, and the books about it.
+/// The shared record of holds.
 pub(crate) struct Arena {
     clock: Stopwatch,
     is_over: AtomicBool,
     holders: AtomicUsize,
-    /// When the last release was sent, in nanoseconds; 0 if none was.
+    /// When the last release was sent, in nanoseconds; 0 if there was none.
     released_at_ns: AtomicU64,
     hand_overs: Mutex<Latencies>,
 }
@@ -148,7 +148,7 @@ impl Arena {
         self.hand_overs.lock().expect("nobody panics with the times")
     }
 
-    /// Lets time pass, unless a client has failed.
+    /// Waits for a duration, unless a client has failed.
     fn pass(&self, duration: Duration) {
         let end = self.clock.elapsed() + duration;
         while !self.is_over.load(Ordering::Relaxed) {
@@ -181,7 +181,7 @@ impl Arena {
         Ok(())
     }
 
-    /// Books that somebody who asked then holds the lock now.
+    /// Records that a client that sent its request then holds the lock now.
     pub(crate) fn is_held(&self, asked_at_ns: u64, now_ns: u64) -> Outcome<()> {
         let others = self.holders.fetch_add(1, Ordering::SeqCst);
         if others > 0 {
@@ -194,7 +194,7 @@ impl Arena {
         Ok(())
     }
 
-    /// Books that nobody holds it from now on.
+    /// Records that the lock is free from now on.
     pub(crate) fn is_let_go(&self, now_ns: u64) {
         self.released_at_ns.store(now_ns, Ordering::SeqCst);
         self.holders.fetch_sub(1, Ordering::SeqCst);

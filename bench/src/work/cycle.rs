@@ -1,20 +1,20 @@
-//! Operations of several requests, each of which is made of the answer to the one before.
+//! Operations of several requests, each of which depends on the answer to the previous one.
 //!
 //! ```text
 //!   Opening ──create──▶            the driver sends it, and starts the clock
 //!           ◀──answer── ┐
-//!           ──claim───▶ │ Script: hears every element, writes what follows
+//!           ──claim───▶ │ Script: receives every element, writes the next request
 //!           ◀──answer── │
 //!           ──complete▶ ┘
-//!           ◀──answer──            the operation is over: counted, timed, and begun again
+//!           ◀──answer──            the operation has ended: counted, timed, and started again
 //! ```
 //!
-//! To the driver the whole cycle is one request and one answer, so its rate and its times are those
-//! of cycles. What a script writes goes out in the same write as the answers of one read.
+//! For the driver the whole cycle is one request and one answer, so its rate and latencies are
+//! those of cycles. The requests of a script are sent in the same write as the answers of one read.
 
 use crate::peers::driver::{Answers, Element, Requests};
 
-/// What a cycle begins with: always the same bytes.
+/// The first request of a cycle: always the same bytes.
 pub(crate) struct FirstRequest(pub(crate) Vec<u8>);
 
 impl Requests for FirstRequest {
@@ -26,16 +26,16 @@ impl Requests for FirstRequest {
 /// What follows an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NextStep {
-    /// More of the same cycle.
+    /// More requests of the same cycle.
     GoesOn,
-    /// The cycle is over, with success.
+    /// The cycle has ended, with success.
     Over,
 }
 
-/// The rest of a cycle, after its opening.
+/// The rest of a cycle, after its first request.
 pub(crate) trait Script {
-    /// Hears one element of the protocol, and writes the request that follows if it completes an
-    /// answer. An answer that is not the one wanted is an error.
+    /// Receives one element of the protocol, and writes the next request if it completes an answer.
+    /// An unexpected answer is an error.
     fn hear(
         &mut self,
         element: &[u8],
@@ -44,7 +44,7 @@ pub(crate) trait Script {
     ) -> Result<NextStep, String>;
 }
 
-/// A protocol whose answers are whole cycles.
+/// A protocol whose answers are complete cycles.
 pub(crate) struct Cycles<P, S> {
     pub(crate) protocol: P,
     pub(crate) script: S,
@@ -58,7 +58,7 @@ impl<P: Answers, S: Script> Answers for Cycles<P, S> {
     }
 }
 
-/// An answer that is none of those wanted.
+/// The error of an unexpected answer.
 pub(crate) fn refused(element: &[u8]) -> String {
     format!("refused: {}", element.escape_ascii())
 }

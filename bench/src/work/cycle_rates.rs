@@ -1,4 +1,4 @@
-//! Cycles of requests, as many as sixteen workers or clients can go through.
+//! The rate of request cycles with sixteen workers or clients.
 
 use std::time::Duration;
 
@@ -21,20 +21,20 @@ pub(crate) enum Cycle {
     Handoff,
 }
 
-/// Who else does it.
+/// The peers of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Peer {
     Server(Kind),
-    /// A library, on a Redis of its own.
+    /// A library, on its own Redis.
     BullMq,
 }
 
-/// One whom a load is run against.
+/// A peer of a load.
 pub(crate) struct PeerLoad {
     peer: Peer,
-    /// For people: what of it is used.
+    /// Its name for people, with the feature that is used.
     name: &'static str,
-    /// The least ratio that is wanted.
+    /// The minimum ratio.
     least: f64,
 }
 
@@ -79,7 +79,7 @@ pub(crate) const LOADS: [Load; 3] = [
 ];
 
 impl Load {
-    /// Servers that it needs. Redis may have to stand in for Baton.
+    /// Servers that it needs. Redis may have to take the place of Baton.
     pub(crate) fn kinds(&self) -> Vec<Kind> {
         let peers = self.against.iter().filter_map(|rival| match rival.peer {
             Peer::Server(kind) => Some(kind),
@@ -118,7 +118,7 @@ pub(crate) fn run(bench: &Bench<'_>, load: &Load, report: &mut Report) -> Outcom
     Ok(())
 }
 
-/// A fresh peer; none if it does not take part.
+/// A fresh peer; none if it is left out.
 fn start(bench: &Bench<'_>, rival: &PeerLoad, report: &mut Report) -> Outcome<Option<Contestant>> {
     match rival.peer {
         Peer::Server(kind) => Ok(bench.start(kind)?.map(Contestant::Server)),
@@ -137,14 +137,14 @@ fn start(bench: &Bench<'_>, rival: &PeerLoad, report: &mut Report) -> Outcome<Op
     }
 }
 
-/// Who takes turns.
+/// The sides that are measured.
 enum Contestant {
     Server(Server),
     BullMq(BullMq),
 }
 
 impl Contestant {
-    /// What a server needs once, before its first turn.
+    /// What a server needs once, before its first round.
     fn prepare(&self, cycle: Cycle) -> Outcome<()> {
         match self {
             Self::Server(server) if (server.kind(), cycle) == (Kind::Postgres, Cycle::Task) => {

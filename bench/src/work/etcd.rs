@@ -1,12 +1,13 @@
-//! etcd's side: its own lock service, on a lease that lives through the turn.
+//! etcd's side: its own lock service, with a lease that outlasts the round.
 //!
 //! ```text
-//!   before the turn   LeaseGrant ── Lock ── Unlock     teaches the header table all three paths
+//!   before the round  LeaseGrant ── Lock ── Unlock     adds all three paths to the header table
 //!   a cycle           Lock(name, lease) ── Unlock(key)
 //! ```
 //!
-//! The key of a lock is its name and its lease, which is checked before the turn; so both calls are
-//! prebuilt but for their streams. Keeping the lease alive is left out, to the server's advantage.
+//! The key of a lock is its name and its lease, which is checked before the round; so both calls
+//! are prebuilt except for their streams. Keeping the lease alive is omitted, in favour of the
+//! server.
 
 use std::time::Duration;
 
@@ -21,23 +22,23 @@ use crate::peers::processes::Server;
 const GRANT: &str = "/etcdserverpb.Lease/LeaseGrant";
 const LOCK: &str = "/v3lockpb.Lock/Lock";
 const UNLOCK: &str = "/v3lockpb.Lock/Unlock";
-/// Paths that a connection calls, in the order in which its header table is taught them.
+/// The paths that a connection calls, in the order in which they are added to its header table.
 const PATHS: u8 = 3;
-/// Longer than any turn.
+/// Longer than any round.
 const LEASE_SECONDS: u64 = 3_600;
-/// Streams of a client have odd numbers; the three calls before the turn have the first of them.
+/// Streams of a client have odd ids; the three calls before the round have the first ones.
 const LOCK_STREAM: u32 = FIRST_STREAM + 6;
 const UNLOCK_STREAM: u32 = LOCK_STREAM + 2;
 const CYCLE_STREAMS: u32 = 4;
 
-/// One turn of lock cycles. The number is that of the turn, so that each has leases of its own.
+/// One round of lock cycles. Its number gives each round its own leases.
 pub(crate) fn locks(server: &Server, turn: Duration, number: usize) -> Outcome<TurnResult> {
     let open = |client| client_of(server.port(), client, number * CLIENTS + client + 1);
     let opened = (0..CLIENTS).map(open).collect::<Outcome<Vec<_>>>()?;
     driver::measure(opened, 1, turn, server.pid())
 }
 
-/// A client with a lease and a lock of its own, which it had once already.
+/// A client with its own lease and lock, which it has acquired once already.
 fn client_of(
     port: u16,
     client: usize,
@@ -86,7 +87,7 @@ fn unlock(key: &str) -> Vec<u8> {
     out
 }
 
-/// One of the two calls of a cycle, each time in a stream of its own.
+/// One of the two calls of a cycle, each time with a new stream.
 pub(crate) struct Stepped {
     call: Vec<u8>,
     stream: u32,

@@ -1,7 +1,7 @@
-//! What an offer and its acceptance cost after a million hand-offs, against before any.
+//! The cost of an offer and its acceptance after a million hand-offs, against before any.
 //!
-//! At the machine, where nothing is written and only deciding, encoding and the table's indexes
-//! count.
+//! Measured in the machine, where nothing is written and only deciding, encoding and the indexes of
+//! the table count.
 
 use baton_core::AgentId;
 use serde_json::json;
@@ -22,7 +22,7 @@ const WINDOWS: usize = 41;
 const PORTION: usize = 1_000;
 const MOST: f64 = 1.2;
 
-/// Measures both in turns.
+/// Measures both in rounds.
 pub(crate) fn run(options: &Options, report: &mut Report) -> Outcome<()> {
     let (mut few, mut many) = (Past::new(0)?, Past::new(options.keys)?);
     let (mut few_us, mut many_us) = (Vec::new(), Vec::new());
@@ -69,7 +69,7 @@ impl Past {
         Ok(past)
     }
 
-    /// Microseconds for each of some hand-offs.
+    /// Microseconds per hand-off.
     fn offer_and_accept_us(&mut self) -> Outcome<f64> {
         let us = self.round()?;
         self.shard.forget_log()?;

@@ -1,13 +1,13 @@
-//! Coordinated hand-offs: a task and twenty keys change hands, back and forth between two agents of
+//! Coordinated hand-offs: a task and twenty keys are handed back and forth between two agents of
 //! every client.
 //!
-//! | side | one hand-off is | a success |
+//! | side | one hand-off | a success |
 //! |---|---|---|
 //! | Baton | `handoff.execute`, which also checks rules and loops, and keeps history | completed |
 //! | Postgres | one statement: state rows, task row, a history row for each, one commit | one row |
 //!
-//! A task of Baton may not be handed round in circles, so each is handed over once: tasks are made
-//! and claimed before the clock runs. Postgres hands the same task to and fro.
+//! A task of Baton may not be handed around in a loop, so each is handed over once: tasks are
+//! created and claimed before the clock starts. Postgres hands the same task back and forth.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -20,11 +20,11 @@ use crate::peers::driver::{self, Requests, TurnResult};
 use crate::peers::processes::Server;
 use crate::peers::{baton, postgres};
 
-/// Keys that change hands with the task.
+/// Keys that are handed over with the task.
 const KEYS: usize = 20;
 /// Bytes of each value.
 const VALUE_BYTES: usize = 200;
-/// Tasks that each agent holds before a turn: no turn hands over more.
+/// Tasks that each agent holds before a round: no round hands over more.
 const TASKS: usize = 900;
 
 const TABLES: &str = "CREATE TABLE state (owner text, key text, value text NOT NULL, \
@@ -45,20 +45,20 @@ fn value(client: usize, key: usize) -> String {
     format!("{:x<VALUE_BYTES$}", format!("client {client} key {key} "))
 }
 
-/// Requests that were made before, in order.
+/// Prebuilt requests, in order.
 struct Prepared(VecDeque<Vec<u8>>);
 
 impl Requests for Prepared {
     fn next(&mut self, out: &mut Vec<u8>) {
         match self.0.pop_front() {
             Some(request) => out.extend_from_slice(&request),
-            // Refused, which ends the run: a turn must not be longer than what was prepared for it.
+            // Refused, which ends the run: a round must not need more than was prepared for it.
             None => out.extend_from_slice(&command("nobody", r#""no.more.prepared""#)),
         }
     }
 }
 
-/// An execution is over when it is answered, and must be completed.
+/// An execution has ended when it is answered, and must be completed.
 struct Executed;
 
 impl Script for Executed {
@@ -77,7 +77,7 @@ impl Script for Executed {
     }
 }
 
-/// One turn of Baton's side.
+/// One round of Baton's side.
 pub(crate) fn ours(server: &Server, turn: Duration, number: usize) -> Outcome<TurnResult> {
     let open = |client: usize| {
         let mut stream = baton::connect(server.port())?;
@@ -122,7 +122,7 @@ fn execute(giver: &str, receiver: &str, (task, token): &(String, String)) -> Vec
     command(giver, &format!(r#""handoff.execute",{to},{what},{keys}"#))
 }
 
-/// The ids and tokens of claimed tasks, as the bytes that came.
+/// The ids and tokens of claimed tasks, as raw bytes.
 fn claimed(answers: &[u8]) -> Outcome<Vec<(String, String)>> {
     let text = String::from_utf8_lossy(answers);
     let after = |text: &str, name: &str| -> Option<String> {
@@ -137,7 +137,7 @@ fn claimed(answers: &[u8]) -> Outcome<Vec<(String, String)>> {
     found.collect()
 }
 
-/// Makes the tables that Postgres's side needs.
+/// Creates the tables of Postgres's side.
 pub(crate) fn prepare(server: &Server) -> Outcome<()> {
     let mut stream = postgres::connect(server.port())?;
     driver::ask(&mut stream, &postgres::query(TABLES), &mut postgres::Messages, 1)?;
@@ -175,7 +175,7 @@ impl Script for Row {
     }
 }
 
-/// To and fro.
+/// Back and forth.
 struct Alternating {
     calls: [Vec<u8>; 2],
     next: usize,
@@ -188,7 +188,7 @@ impl Requests for Alternating {
     }
 }
 
-/// One turn of Postgres's side.
+/// One round of Postgres's side.
 pub(crate) fn theirs(server: &Server, turn: Duration) -> Outcome<TurnResult> {
     let open = |client: usize| {
         let mut stream = postgres::connect(server.port())?;
@@ -198,7 +198,7 @@ pub(crate) fn theirs(server: &Server, turn: Duration) -> Outcome<TurnResult> {
         driver::ask(&mut stream, &prepare, &mut postgres::Messages, 1)?;
         let call =
             |from: usize| postgres::call("handoff", &[&agents[from], &agents[1 - from], &task]);
-        // A turn ends with the task in either hand: it begins in the first.
+        // A round ends with either holder: the next one starts with the first.
         let back = format!(
             "UPDATE task SET holder = '{0}' WHERE id = '{task}'; \
              UPDATE state SET owner = '{0}' WHERE owner = '{1}'",

@@ -1,4 +1,4 @@
-//! Work: tasks and locks against what people use for them, over their own protocols.
+//! Work: tasks and locks against the usual alternatives, over their own protocols.
 //!
 //! | load | against | the ratio |
 //! |---|---|---|
@@ -9,19 +9,19 @@
 //! | offer and accept after 1 M hand-offs | after none | of times, in process |
 //! | claim one of 1 M pending tasks of 1,000 types | one of 1,000 | of times, in process |
 //!
-//! Servers, turns and the driver are those of [`crate::peers`], and so are the rules:
+//! Servers, rounds, driver and rules are those of [`crate::peers`], and:
 //!
-//! 1. All are durable: whatever a request was answered with survives a power cut. Only Postgres's
-//!    advisory locks are not, since there are none that are.
+//! 1. All are durable: every acknowledged request survives a power cut. Only Postgres's advisory
+//!    locks do not, since there is no durable alternative.
 //! 2. A worker or client has one connection and one request in flight, and its next request needs
-//!    the answer to the one before: see [`cycle`].
-//! 3. Where there is a choice the peer's quickest way is taken: it deletes what is done, keeps no
-//!    result and no history, and does not renew its leases.
-//! 4. One refusal, one empty answer or two holders of a lock fail the run.
+//!    the previous answer: see [`cycle`].
+//! 3. The fastest way of the peer is used: it deletes finished work, keeps no result and no
+//!    history, and does not renew its leases.
+//! 4. A refusal, an empty answer or two holders of a lock fail the run.
 //!
-//! Without Baton a peer stands in for it: what then differs from 1 is the machine's noise.
+//! Without Baton a peer takes its place: the deviation from 1 is then the noise of the machine.
 //!
-//! Deliberately absent: workers that wait for work, whose rate is that of whoever creates it.
+//! Deliberately absent: workers that wait for work, whose rate is that of its producers.
 
 mod baton;
 mod bullmq;
@@ -43,13 +43,13 @@ use crate::peers::programs::Programs;
 use crate::peers::{Bench, Kind, processes, report_all};
 use crate::report::Report;
 
-/// Names by which servers are left out.
+/// Servers that can be left out.
 pub(crate) const SERVERS: [&str; 5] = ["baton", "redis", "postgres", "etcd", BULLMQ];
 const BULLMQ: &str = "bullmq";
 
 /// Workers of a queue, and clients of locks.
 pub(crate) const CLIENTS: usize = 16;
-/// Of a lock that is not released: longer than any is held.
+/// The time to live of a lock that is not released: longer than any is held.
 pub(crate) const TTL_MS: u32 = 30_000;
 
 /// Runs the selected loads.
@@ -62,7 +62,7 @@ fn run_loads(options: &Options, report: &mut Report) -> Outcome<()> {
     let wanted = wanted(options);
     let programs = Programs::provide(options, &wanted, report)?;
     let bench = Bench { options, programs, files };
-    // A load in process has nobody who could stand in.
+    // A load in process has no peer that could take the place of Baton.
     if !wanted.is_empty() {
         bench.tell_if_control(report);
     }
@@ -81,7 +81,7 @@ fn run_loads(options: &Options, report: &mut Report) -> Outcome<()> {
     Ok(())
 }
 
-/// Servers that the loads asked for need, so that nothing is installed for the others.
+/// Servers that the selected loads need, so that nothing is installed for the others.
 fn wanted(options: &Options) -> Vec<Kind> {
     let rates = cycle_rates::LOADS.iter().filter(|load| options.wants(load.name));
     let mut wanted: Vec<Kind> = rates.flat_map(cycle_rates::Load::kinds).collect();

@@ -6,8 +6,8 @@
 //! | contended lock | `pg_advisory_lock`, `pg_advisory_unlock` | true |
 //!
 //! The table has what a queue needs and an index that finds the oldest free row of a type. A row is
-//! deleted when it is done, which is the least that the server can have to do. Advisory locks are
-//! in memory only and have neither a time limit nor a token.
+//! deleted when it is done, which is the least work for the server. Advisory locks are in memory
+//! only and have neither a time limit nor a token.
 
 use std::net::TcpStream;
 use std::time::Duration;
@@ -29,23 +29,24 @@ const CLAIM: &str = "UPDATE task SET holder = $2, claimed_at = now() WHERE id = 
     FROM task WHERE type = $1 AND holder IS NULL ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED) \
     RETURNING id, definition";
 const COMPLETE: &str = "DELETE FROM task WHERE id = $1::text::bigint";
-/// A queue is nearly empty whenever somebody looks, which lets the server believe that reading the
-/// whole table is cheaper than its indexes; it never is, for what was deleted is read too.
+/// A queue is nearly empty at any time, which makes the planner believe that a sequential scan is
+/// cheaper than an index; it never is, because deleted rows are read too.
 const BY_INDEX: &str = "SET enable_seqscan = off";
 const LOCK: &str = "SELECT pg_advisory_lock(1)";
 const UNLOCK: &str = "SELECT pg_advisory_unlock(1)";
-/// A row of one column, which is true.
+/// A row with one column, which is true.
 const TRUE: &[u8] = b"D\0\0\0\x0b\0\x01\0\0\0\x01t";
-/// Before the first column of a row: the type, the length, the number of columns and its length.
+/// What precedes the first column of a row: the type, the length, the number of columns and its
+/// length.
 const COLUMN_AT: usize = 1 + 4 + 2 + 4;
 
-/// Makes the table that task cycles need.
+/// Creates the table for task cycles.
 pub(crate) fn prepare_tasks(server: &Server) -> Outcome<()> {
     driver::ask(&mut connect(server.port())?, &query(TABLE), &mut Messages, 1)?;
     Ok(())
 }
 
-/// One turn of task cycles. Every worker has a type of its own, so nobody takes another's row.
+/// One round of task cycles. Every worker has its own type, so that none takes the row of another.
 pub(crate) fn tasks(server: &Server, turn: Duration) -> Outcome<TurnResult> {
     let open = |worker: usize| {
         let mut stream = connect(server.port())?;
@@ -62,10 +63,10 @@ pub(crate) fn tasks(server: &Server, turn: Duration) -> Outcome<TurnResult> {
     driver::measure(opened, 1, turn, server.pid())
 }
 
-/// Claims the row that was inserted, and deletes it.
+/// Claims the inserted row, and deletes it.
 pub(crate) struct Row {
     claim: Vec<u8>,
-    /// Of the row that was claimed.
+    /// The id of the claimed row.
     id: Option<String>,
     step: Step,
 }
@@ -132,7 +133,7 @@ fn first_column(row: &[u8]) -> Option<String> {
 /// A client that waits for an advisory lock.
 struct Waiting(TcpStream);
 
-/// A client of the one lock.
+/// A client of the contended lock.
 pub(crate) fn contender(server: &Server) -> Outcome<Box<dyn Contender>> {
     let mut stream = connect(server.port())?;
     for (name, statement) in [("lock", LOCK), ("unlock", UNLOCK)] {

@@ -5,7 +5,7 @@
 //! | task | `XADD`, `XREADGROUP` of one, `XACK` and `XDEL` in one write | an entry, then 1 and 1 |
 //! | lock | `SET` with `NX PX`, a script that deletes the key if it has the value | `+OK`, then 1 |
 //!
-//! Every worker has a stream and a group of its own, so nobody takes another's entry.
+//! Every worker has its own stream and group, so that none takes the entry of another.
 
 use std::time::Duration;
 
@@ -20,12 +20,12 @@ use crate::samples::value;
 const GROUP: &str = "workers";
 const RELEASE: &str = "\
     if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0";
-/// Where the entry's id stands in the answer to `XREADGROUP`: after the stream's name, its length
-/// and the four lengths of what contains it, each a line.
+/// The line of the entry's id in the answer to `XREADGROUP`: after the name of the stream, its
+/// length and the four lengths of what contains it, each a line.
 const ID_LINE: usize = 7;
 const ONE: &[u8] = b":1\r\n";
 
-/// One turn of task cycles. The number is that of the turn, so that each makes its own groups.
+/// One round of task cycles. Its number gives each round its own groups.
 pub(crate) fn tasks(server: &Server, turn: Duration, number: usize) -> Outcome<TurnResult> {
     let open = |worker: usize| {
         let stream = format!("work/{number}/{worker}");
@@ -55,7 +55,7 @@ pub(crate) fn locks(server: &Server, turn: Duration) -> Outcome<TurnResult> {
     driver::measure(opened, 1, turn, server.pid())
 }
 
-/// Reads the entry that was added, then acknowledges and deletes it.
+/// Reads the added entry, then acknowledges and deletes it.
 pub(crate) struct Entry {
     stream: String,
     read: Vec<u8>,
@@ -103,7 +103,7 @@ impl Script for Entry {
     }
 }
 
-/// Releases what was acquired.
+/// Releases the acquired lock.
 pub(crate) struct Lock {
     pub(crate) release: Vec<u8>,
     pub(crate) is_held: bool,
@@ -111,7 +111,7 @@ pub(crate) struct Lock {
 
 impl Script for Lock {
     fn hear(&mut self, element: &[u8], _: bool, out: &mut Vec<u8>) -> Result<NextStep, String> {
-        // Nothing, which is what a lock that somebody holds is answered with, is refused before.
+        // Null, the answer if the lock is held, is refused before.
         if !self.is_held {
             out.extend_from_slice(&self.release);
             self.is_held = true;

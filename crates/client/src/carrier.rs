@@ -1,4 +1,4 @@
-//! What carries calls to an engine and answers back: the engine in this process, or a connection.
+//! The carrier of calls to an engine: the engine in this process, or a connection.
 
 use std::fmt::Debug;
 use std::future::Future;
@@ -104,7 +104,7 @@ pub trait Carrier: Debug + Send + Sync + 'static {
     /// Returns the value of a secret, after the access was recorded.
     fn reveal<'a>(&'a self, caller: &'a Caller, secret: &'a SecretId) -> Pending<'a, Vec<u8>>;
 
-    /// Writes the workspace as one file, as it is or as it was at a moment.
+    /// Writes the workspace as one file, in its current state or at a point in history.
     fn export<'a>(
         &'a self,
         caller: &'a Caller,

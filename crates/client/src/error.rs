@@ -1,4 +1,4 @@
-//! Why a call failed, whatever carried it.
+//! Why a call failed, with any carrier.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ baton_core::refusals! {
         /// The server cannot be reached. Nothing was done.
         #[error("cannot connect to {url}: {reason}")]
         Unreachable {
-            /// Where the server should be.
+            /// The address of the server.
             url: String,
             /// What happened at the last attempt.
             reason: String,
@@ -68,7 +68,7 @@ baton_core::refusals! {
         /// The server did not respond in time. Nothing was changed.
         #[error("no response within {} ms", .after.as_millis())]
         Timeout {
-            /// How long was waited.
+            /// The timeout.
             after: Duration,
         } => {
             code: "client.timeout",
@@ -82,7 +82,7 @@ baton_core::refusals! {
         /// The server's response was not understood. Nothing was changed.
         #[error("the server's response was not understood: {what}")]
         Protocol {
-            /// What does not fit.
+            /// What does not match.
             what: String,
         } => {
             code: "client.protocol",

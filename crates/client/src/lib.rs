@@ -61,7 +61,7 @@
 //!
 //! # When the connection breaks
 //!
-//! The client reconnects by itself, with a growing backoff. Calls wait for it up to
+//! The client reconnects automatically, with a growing backoff. Calls wait for it up to
 //! [`Options::request_timeout`], in addition to their own `wait_ms`.
 //!
 //! | under way | what happens |
@@ -71,13 +71,13 @@
 //! | a command with an idempotency key | it is sent again under the same key: one effect |
 //! | a command without one | the client adds a key, unless [`Options::automatic_keys`] is off |
 //! | … and it is off | [`Error::Unknown`]: the outcome is unknown |
-//! | a call that waits | it is sent again, and keeps its place if the server still has it |
+//! | a waiting call | it is sent again, and keeps its place if the server still has it |
 //! | a watch | it resumes at the first revision that has not arrived completely |
 //! | bytes: an artifact, an export | the call fails; see [`Options::stall_max`] |
 //!
 //! A key works as long as the server keeps the answer under it: see `docs/guarantees.md`.
 //!
-//! Dropping a call that waits, for a lock or a task, cancels it. If it is granted nevertheless,
+//! Dropping a waiting call, for a lock or a task, cancels it. If it is granted nevertheless,
 //! because the cancellation came too late, the client releases what was granted.
 //!
 //! # Inside

@@ -110,7 +110,7 @@ mod tests {
         });
         let lost = lost.await;
         assert!(matches!(lost, Lost::Silent { last: Some(_), .. }), "{lost}");
-        // Renewed after two thirds, for a whole time from then on.
+        // Renewed after two thirds, for the whole time to live from then on.
         assert_eq!(begun.elapsed(), TTL / 3 * 2 + TTL);
         assert!(lost.to_string().ends_with("cannot connect to http://nowhere:1: it rains"));
     }

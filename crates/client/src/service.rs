@@ -17,7 +17,7 @@
 //!
 //! A service works with every carrier, as a [`Worker`](crate::Worker) does.
 //!
-//! Deliberately absent: a mailbox of its own. A service receives all messages of its agent.
+//! Deliberately absent: a separate mailbox. A service receives all messages of its agent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,7 +51,7 @@ pub struct Served {
     pub answered: u64,
     /// Requests that were answered with an error, and messages that will be delivered again.
     pub failed: u64,
-    /// Requests whose reply nobody waited for any more.
+    /// Requests whose requester no longer waited for the reply.
     pub lost: u64,
 }
 

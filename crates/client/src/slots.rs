@@ -121,7 +121,7 @@ pub(crate) async fn run_slots(
                         outcome = outcome.and(ended);
                     }
                 }
-                // Handlers run in tasks of their own, so a panic here is a bug in this crate.
+                // Handlers run in their own tasks, so a panic here is a bug in this crate.
                 Some(Err(error)) => if let Ok(panic) = error.try_into_panic() {
                     std::panic::resume_unwind(panic);
                 },
@@ -181,7 +181,7 @@ pub(crate) fn is_final(kind: Kind) -> bool {
     }
 }
 
-/// Runs a handler in a task of its own, and returns a panic as a setback. Dropping this drops the
+/// Runs a handler in its own task, and returns a panic as a setback. Dropping this drops the
 /// handler.
 pub(crate) async fn handle<R: Serialize + Send + 'static>(
     handler: impl Future<Output = Result<R, Setback>> + Send + 'static,

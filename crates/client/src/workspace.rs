@@ -117,14 +117,14 @@ impl Workspace {
         Self { token: Some(token), ..self.clone() }
     }
 
-    /// The same workspace as it was at a revision or a time: queries about the present are asked
-    /// about that moment. Changes are still made in the present.
+    /// The same workspace at a revision or a time: queries about the present are answered for that
+    /// point. Commands are still executed in the present.
     #[must_use]
     pub fn at(&self, moment: impl Into<At>) -> Self {
         Self { at: Some(moment.into()), ..self.clone() }
     }
 
-    /// The moment that queries are about, if it is not the present.
+    /// The point in history that queries are about, if it is not the present.
     pub(crate) fn moment(&self) -> Option<At> {
         self.at
     }
@@ -182,7 +182,7 @@ impl Workspace {
         self.carrier.mutate(&self.caller, self.fenced(mutation)).await
     }
 
-    /// The mutation under the token, if there is one. A command with a token of its own keeps it.
+    /// The mutation with the token, if there is one. A command with its own token keeps it.
     fn fenced(&self, mutation: Mutation) -> Mutation {
         let Some(token) = self.token else { return mutation };
         match mutation {
@@ -199,7 +199,7 @@ impl Workspace {
     /// Answers a query.
     pub async fn ask(&self, query: impl Into<Query>) -> Result<Answer, Error> {
         let query = query.into();
-        // Queries about the past name their own moment.
+        // Queries about the past have their own point in history.
         let query = match self.at {
             Some(at) if !query.is_about_the_past() => query.at(at).expect("it is of the present"),
             Some(_) | None => query,

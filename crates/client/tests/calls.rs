@@ -1,4 +1,4 @@
-//! What is said to a server that stays, and what is made of its answers.
+//! What is sent to a server, and how its answers are interpreted.
 
 use baton_client::core::state::{Command, Set};
 use baton_client::core::{Json, Key, Kind, NamespaceName, Precondition, Reply, Revision};

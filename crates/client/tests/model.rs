@@ -1,4 +1,4 @@
-//! Models: what they are told, and what becomes of what they say.
+//! Models: what they are sent, and what happens to their completions.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-/// Somebody who speaks the protocol, answers once, and tells what was asked.
+/// An endpoint that answers once, and returns the request.
 async fn endpoint(
     status: &'static str,
     answer: &'static str,
@@ -24,7 +24,7 @@ async fn endpoint(
     endpoint_of(status, answer, None).await
 }
 
-/// The same behind TLS, if there is an identity.
+/// The same with TLS, if there is an identity.
 async fn endpoint_of(
     status: &'static str,
     answer: &'static str,
@@ -40,7 +40,7 @@ async fn endpoint_of(
             Some(identity) => match identity.accept(socket).await {
                 Ok(Accepted::Secure(stream)) => stream,
                 Ok(Accepted::Plain(_)) => panic!("what should be encrypted came in plain text"),
-                // Who calls did not believe it: nothing is heard, and nothing said.
+                // The caller did not trust it: nothing is received or sent.
                 Err(_) => return,
             },
         };
@@ -64,7 +64,7 @@ async fn endpoint_of(
     (address, heard)
 }
 
-/// A task that was claimed.
+/// A claimed task.
 async fn claimed() -> (Workspace, Task) {
     let options = baton::Options::default();
     let baton = baton::Baton::on(MemoryLog::default(), SystemClock::default(), options).unwrap();

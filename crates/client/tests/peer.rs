@@ -1,4 +1,4 @@
-//! A scripted server: it says what the story says, and cuts the connection where the story does.
+//! A scripted server: it sends what the test says, and closes the connection where the test does.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::server::{Request, Response};
 use tokio_tungstenite::{WebSocketStream, accept_hdr_async};
 
-/// A story that gets stuck has failed. This is the only clock in it, and far from what it takes.
+/// A test that gets stuck has failed. This is the only timeout in it, and far longer than it takes.
 pub(crate) async fn patiently<T>(story: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_mins(2), story).await.expect("the story goes on")
 }
@@ -34,7 +34,7 @@ impl Peer {
         format!("http://{}", self.listener.local_addr().unwrap())
     }
 
-    /// A client that does not waste the story's time between connections, and the connection.
+    /// A client with short reconnect delays, and its connection.
     pub(crate) async fn meet(&self, options: Options) -> (Client, Talk) {
         let options = Options {
             backoff_min: Duration::from_millis(1),
@@ -46,7 +46,7 @@ impl Peer {
         (client.unwrap(), talk)
     }
 
-    /// As [`meet`](Self::meet), as far as a workspace.
+    /// Like [`meet`](Self::meet), with a workspace.
     pub(crate) async fn meet_ada(&self, options: Options) -> (Workspace, Talk) {
         let (client, talk) = self.meet(options).await;
         (client.workspace("lab").unwrap().as_agent("ada").unwrap(), talk)
@@ -76,7 +76,7 @@ impl Peer {
 pub(crate) struct Talk(WebSocketStream<TcpStream>);
 
 impl Talk {
-    /// The next frame; none when the client has gone.
+    /// The next frame; none when the client has disconnected.
     pub(crate) async fn try_hear(&mut self) -> Option<Value> {
         loop {
             match patiently(self.0.next()).await {
@@ -117,7 +117,7 @@ impl Talk {
         self.say(json!({"id": request["id"], "revision": version, "result": entry})).await;
     }
 
-    /// Answers a watch, and gives its number.
+    /// Answers a watch, and returns its number.
     pub(crate) async fn begin(&mut self, request: &Value, from: u64) -> Value {
         assert_eq!(request["command"], "watch", "{request}");
         let id = request["id"].clone();
@@ -157,7 +157,7 @@ pub(crate) fn entry(key: &str, value: &Value, version: u64) -> Value {
     })
 }
 
-/// The event at a place in a commit, and whether it is the last of it.
+/// The event at an index of a commit, and whether it is the last one.
 pub(crate) fn event(revision: u64, index: usize, last: bool) -> Value {
     let set = |index: usize| {
         Event::State(StateEvent::Set {

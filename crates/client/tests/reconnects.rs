@@ -1,4 +1,4 @@
-//! What becomes of calls when the connection breaks.
+//! Calls when the connection breaks.
 
 use std::time::Duration;
 
@@ -187,7 +187,7 @@ async fn a_server_that_never_answers_is_left() {
     let (refused, mut silent) =
         tokio::join!(baton_client::connect_with(&url, options), peer.accept_stream());
     assert_eq!(refused.unwrap_err().code(), "client.unreachable");
-    // Nobody keeps a connection open that nobody waits for.
+    // A connection without any waiting caller is not kept open.
     patiently(silent.read_to_end(&mut Vec::new())).await.unwrap();
 }
 
@@ -233,9 +233,9 @@ async fn a_server_of_another_kind_is_told_apart() {
         "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n";
     let answers = [
         ("SSH-2.0-OpenSSH_10.0\r\n", "client.protocol"),
-        // Not one that has read the question.
+        // Not a server that has read the request.
         (&format!("{upgrade}Sec-WebSocket-Accept: x\r\n\r\n"), "client.protocol"),
-        // It may well be one that was killed in between.
+        // It may be one that was killed in between.
         (upgrade, "client.unreachable"),
         ("", "client.unreachable"),
     ];
@@ -245,7 +245,7 @@ async fn a_server_of_another_kind_is_told_apart() {
     }
 }
 
-/// What a client says of a server that answers with this, byte by byte, and then ends.
+/// The error of a client when a server answers with these bytes, and then closes.
 async fn greeted_with(peer: &Peer, text: &[u8]) -> Error {
     let url = peer.url();
     let (refused, ()) = tokio::join!(baton_client::connect(&url), async {
@@ -253,13 +253,13 @@ async fn greeted_with(peer: &Peer, text: &[u8]) -> Error {
         stream.set_nodelay(true).unwrap();
         stream.read_u8().await.unwrap();
         for byte in text {
-            // The client may have left: it has heard enough of what is no HTTP.
+            // The client may have disconnected: this is not HTTP.
             if stream.write_all(&[*byte]).await.is_err() {
                 break;
             }
             tokio::task::yield_now().await;
         }
-        // What it still says is taken: whoever leaves that unread resets the connection.
+        // The rest is read: closing a socket with unread data resets the connection.
         let _ = stream.shutdown().await;
         let _ = stream.read_to_end(&mut Vec::new()).await;
     });

@@ -1,4 +1,4 @@
-//! A server behind TLS: everything goes over it, and nothing goes to a stranger.
+//! A server with TLS: everything uses it, and nothing is sent to an untrusted server.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ fn papers(folder: &Path) -> (PathBuf, PathBuf) {
     (certificate, key)
 }
 
-/// A server; its port. It ends with the test.
+/// A server; returns its port. It ends with the test.
 async fn serve(tls: Option<Identity>) -> u16 {
     let clock = SystemClock::default();
     let baton = Baton::on(MemoryLog::default(), clock, baton::Options::default()).unwrap();

@@ -1,5 +1,5 @@
-//! The real server: what a program sees through it is what it sees through the embedded engine,
-//! also when the line between them keeps breaking.
+//! The real server: a program gets the same results as from the embedded engine, even if the
+//! connection keeps breaking.
 
 use std::fmt::Debug;
 use std::future::IntoFuture;
@@ -69,7 +69,7 @@ async fn client(address: SocketAddr) -> Client {
     baton_client::connect_with(&format!("http://{address}"), options).await.unwrap()
 }
 
-/// What was answered, line by line, so that two carriers can be compared.
+/// The answers, line by line, so that two carriers can be compared.
 #[derive(Default)]
 struct Transcript(Vec<String>);
 
@@ -181,7 +181,7 @@ async fn lock_story(ada: &Workspace, told: &mut Transcript) {
     let key = Key::parse("guarded").unwrap();
     let set = || Set::new(NamespaceName::shared(), key.clone(), Json::of(&2).unwrap());
     told.add(fenced.transaction().command(Command::Set(set())).commit().await);
-    // Whoever waits has it in the commit in which it is let go.
+    // A waiting call gets it in the commit that releases it.
     let waiter = bob.locks();
     let (granted, ()) = tokio::join!(waiter.acquire("door").wait_ms(60_000).into_future(), async {
         while locks.get("door").await.unwrap().waiters.is_empty() {
@@ -357,7 +357,7 @@ async fn a_program_sees_through_a_server_what_it_sees_embedded() {
     running.stop().await;
 }
 
-/// A line to a server that breaks after so many bytes, every time.
+/// A proxy to a server that breaks every connection after this many bytes.
 async fn breaking_line(
     to: SocketAddr,
     bytes_max: impl Fn(u64) -> u64 + Send + 'static,
@@ -378,7 +378,7 @@ async fn breaking_line(
 }
 
 mod limited {
-    //! A stream that breaks after so many bytes.
+    //! A stream that breaks after this many bytes.
 
     use std::io;
     use std::pin::Pin;
@@ -419,7 +419,7 @@ mod limited {
             context: &mut Context<'_>,
             bytes: &[u8],
         ) -> Poll<io::Result<usize>> {
-            // Part of it may get through, which is how a frame comes to be cut in two.
+            // Part of it may get through, so that a frame is truncated.
             let part = bytes.len().min(usize::try_from(self.bytes_left).unwrap_or(usize::MAX));
             if part == 0 {
                 return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
@@ -443,7 +443,7 @@ mod limited {
 }
 use limited::Limited;
 
-/// Takes events until the counter has reached its end, and checks that each came once, in order.
+/// Takes events until the counter has reached its end, and checks that each arrived once, in order.
 async fn follow(client: &Client, last: u64) {
     let lab = client.workspace("lab").unwrap();
     let mut watch = lab.watch("state/shared/count").from(1).await.unwrap();
@@ -470,7 +470,7 @@ async fn count(client: &Client, times: u64) {
 #[tokio::test]
 async fn on_a_line_that_keeps_breaking_every_command_happens_once_and_every_event_comes_once() {
     let running = Running::start(in_memory(), anywhere()).await;
-    // Long enough for a handshake and a little more; never the same.
+    // Enough for a handshake and a little more; different every time.
     let (bytes_max, lines) = (|count| 1_500 + count * 577 % 3_001, Arc::default());
     let line = breaking_line(running.address, bytes_max, Arc::clone(&lines)).await;
     let client = client(line).await;

@@ -1,4 +1,5 @@
-//! Serving: every request has one answer, mail is acknowledged, and the session ends at the end.
+//! Services: every request has one answer, mail is acknowledged, and the session ends with the
+//! service.
 
 use baton::clock::SystemClock;
 use baton::log::MemoryLog;

@@ -1,4 +1,4 @@
-//! Closing finishes what was begun, and ends the rest.
+//! Closing finishes calls in progress, and ends the rest.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;

@@ -1,11 +1,11 @@
-//! Watches outlive connections, without gap or duplicate.
+//! Watches survive reconnects, without gap or duplicate.
 
 use baton_client::{Item, Options, Watch};
 use serde_json::{Value, json};
 
 use crate::peer::{Peer, Talk, entry, event, patiently};
 
-/// Begins a watch from a revision, or from now, which is before revision 5.
+/// Starts a watch from a revision, or from now, which is before revision 5.
 async fn begin(peer: &Peer, options: Options, from: Option<u64>) -> (Watch, Talk, Value) {
     let (ada, mut talk) = peer.meet_ada(options).await;
     let watching = ada.watch("state/shared/**");
@@ -95,7 +95,7 @@ async fn a_connection_that_breaks_again_and_again_costs_nothing() {
     let peer = Peer::new().await;
     let (mut watch, talk, _) = begin(&peer, Options::default(), Some(1)).await;
     drop(talk);
-    // Commits of three events; every connection brings four of those that were asked for.
+    // Commits of three events; every connection delivers four of the requested ones.
     let all: Vec<(u64, usize)> = (1..=6).flat_map(|it| [(it, 0), (it, 1), (it, 2)]).collect();
     let serve = async {
         loop {

@@ -1,4 +1,4 @@
-//! Workers: every task once, nothing after the lease is lost, and what was begun is finished.
+//! Workers: every task once, nothing after the lease is lost, and tasks in progress are finished.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ async fn finished(lab: &Workspace) -> usize {
     tasks.iter().filter(|task| task.status.is_finished()).count()
 }
 
-/// Waits until so many tasks are finished.
+/// Waits until this many tasks are finished.
 async fn until_finished(lab: &Workspace, count: usize) {
     while finished(lab).await < count {
         tokio::task::yield_now().await;
@@ -101,7 +101,7 @@ async fn the_same_over_a_server() {
     serving.await.unwrap();
 }
 
-/// Tells when it is dropped.
+/// Reports when it is dropped.
 struct Dropped(mpsc::UnboundedSender<&'static str>);
 
 impl Drop for Dropped {
@@ -196,7 +196,7 @@ async fn when_told_to_stop_what_was_begun_is_finished_and_nothing_is_claimed() {
     patiently(async {
         begun.notified().await;
         stop.send(()).unwrap();
-        // It is told before the handler goes on: both run on this thread.
+        // It is notified before the handler continues: both run on this thread.
         tokio::task::yield_now().await;
         go_on.notify_one();
         let worked = working.await.unwrap().unwrap();

@@ -18,7 +18,7 @@
 //!
 //! The settings are small, so that segments rotate, runs are archived and merged, snapshots are
 //! written and idle workspaces leave memory all the time. `BATON_CRASH_CYCLES` sets the number of
-//! kills, `BATON_CRASH_SEED` their moments.
+//! kills, `BATON_CRASH_SEED` their times.
 
 use std::collections::BTreeMap;
 use std::env;

@@ -425,7 +425,8 @@ async fn retention_by_count_says_what_is_gone_and_keeps_the_rest() {
     let (baton, log, clock) = in_memory_with(options);
     let mut story = Chronicle::new(&baton, 5);
     story.write(120).await;
-    // Manually: compaction without time limits would write everything into one run.
+    // Explicitly: background compaction that falls behind would write everything into one run,
+    // which is only dropped as a whole.
     baton.compact(&story.workspace).await.unwrap();
     let configure = baton::core::workspace::Command::Configure {
         history_count: Some(50),

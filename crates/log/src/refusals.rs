@@ -17,7 +17,7 @@ pub struct Refusal {
     pub hint: &'static str,
     /// Why it happens; none if another enum documents the code.
     pub cause: Option<&'static str>,
-    /// What to do next at length; none if the hint says it all.
+    /// What to do next at length; none if the hint is sufficient.
     pub remedy: Option<&'static str>,
 }
 

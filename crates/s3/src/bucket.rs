@@ -19,7 +19,7 @@ use crate::location::{LocationError, S3Location};
 use crate::object_reader::ObjectReader;
 use crate::object_writer::ObjectWriter;
 
-/// A bucket that holds the bytes of artifacts.
+/// A bucket with the bytes of artifacts.
 pub struct Bucket {
     client: StoreClient,
     prefix: String,
@@ -27,7 +27,7 @@ pub struct Bucket {
     runtime: Option<Runtime>,
 }
 
-/// How work gets to the network and back. Cheap to clone.
+/// The connection to the network thread. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct StoreClient {
     pub(crate) store: Arc<AmazonS3>,
@@ -35,7 +35,7 @@ pub(crate) struct StoreClient {
 }
 
 impl StoreClient {
-    /// Does work on the network's thread, and waits for it.
+    /// Runs work on the network thread, and waits for it.
     pub(crate) fn wait<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
@@ -58,7 +58,7 @@ impl Bucket {
     /// Opens the bucket at an address. Nothing is sent yet: [`check_access`](Self::check_access)
     /// does.
     pub fn open(location: &S3Location) -> Result<Self, LocationError> {
-        // Another part of the program may have chosen one; then that one serves.
+        // Another part of the program may have installed one; then that one is used.
         drop(rustls::crypto::ring::default_provider().install_default());
         let store = Arc::new(location.client()?);
         let failed = |error: std::io::Error| LocationError::Settings { reason: error.to_string() };
@@ -126,7 +126,7 @@ impl Bucket {
         }
     }
 
-    /// Where it is.
+    /// Its location.
     pub(crate) fn description(&self) -> &str {
         &self.description
     }

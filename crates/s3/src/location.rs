@@ -1,4 +1,4 @@
-//! Where a bucket is: an address, taken apart and checked before anything is sent.
+//! The location of a bucket: an address, parsed and checked before anything is sent.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use object_store::{ClientOptions, RetryConfig};
 use percent_encoding::percent_decode_str;
 use thiserror::Error;
 
-/// How long a connection may take to come about.
+/// The timeout of a connection attempt.
 const CONNECT: Duration = Duration::from_secs(5);
-/// How long one request may take: a part of 8 MiB over a slow line.
+/// The timeout of one request: a part of 8 MiB over a slow connection.
 const REQUEST: Duration = Duration::from_mins(1);
 /// How long a request is retried before it fails.
 const RETRY: Duration = Duration::from_secs(10);
-/// How often.
+/// The maximum number of retries.
 const RETRIES: usize = 3;
 /// The region if none is given; only Amazon's buckets need the right one.
 const REGION: &str = "us-east-1";
@@ -21,7 +21,7 @@ const REGION: &str = "us-east-1";
 /// An invalid address of a bucket.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LocationError {
-    /// It is an address of something else.
+    /// It is an address of another kind.
     #[error("`{given}` is not of the form `s3://bucket/prefix?endpoint=…`")]
     Form {
         /// The given value.
@@ -33,32 +33,32 @@ pub enum LocationError {
         /// The name of the parameter.
         name: String,
     },
-    /// It has keys in it.
+    /// It contains credentials.
     #[error("keys do not belong into an address, give them as `AWS_ACCESS_KEY_ID` and so on")]
     Keys,
-    /// The settings do not add up.
+    /// The settings are inconsistent.
     #[error("the bucket cannot be used: {reason}")]
     Settings {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
-/// Where a bucket is.
+/// The location of a bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct S3Location {
     /// Its name.
     pub bucket: String,
-    /// What the names of all objects begin with, without a slash at either end; may be empty.
+    /// The prefix of all objects, without a slash at either end; may be empty.
     pub prefix: String,
-    /// Who serves it, if it is not Amazon.
+    /// The endpoint, if it is not Amazon.
     pub endpoint: Option<String>,
-    /// Where it is.
+    /// The region.
     pub region: Option<String>,
 }
 
 impl S3Location {
-    /// Takes an address apart.
+    /// Parses an address.
     pub fn parse(given: &str) -> Result<Self, LocationError> {
         let form = || LocationError::Form { given: given.to_owned() };
         let rest = given.strip_prefix("s3://").ok_or_else(form)?;

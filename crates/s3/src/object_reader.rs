@@ -13,12 +13,12 @@ use crate::bucket::{StoreClient, unreachable_error};
 /// for each of them would take most of the time.
 pub(crate) const WINDOW_BYTES: u64 = 4 << 20;
 
-/// An object that was there when it was opened.
+/// An object that existed when it was opened.
 pub(crate) struct ObjectReader {
     client: StoreClient,
     path: Path,
     bytes: u64,
-    /// What was read last, and where it begins.
+    /// The last window, and its offset.
     window: Mutex<(u64, Bytes)>,
 }
 

@@ -8,12 +8,12 @@ use object_store::{Error, MultipartUpload, ObjectStoreExt, PutPayload};
 
 use crate::bucket::{StoreClient, unreachable_error};
 
-/// How much is sent at a time: S3 wants parts of 5 MiB at least and 10,000 of them at most.
+/// How much is sent at a time: S3 requires parts of at least 5 MiB and at most 10,000 of them.
 pub(crate) const PART_BYTES: usize = 8 << 20;
 
 type Upload = Box<dyn MultipartUpload>;
 
-/// Bytes that are gathered until they fill a part. What fits into one is sent as a whole.
+/// Bytes that are buffered until they fill a part. What fits into one is sent as a whole.
 pub(crate) struct ObjectWriter {
     client: StoreClient,
     path: Path,
@@ -44,7 +44,7 @@ impl ObjectWriter {
         self.took(sent?)
     }
 
-    /// Keeps an upload, whatever became of the request, so that it is completed or aborted.
+    /// Keeps an upload, whatever the outcome of the request, so that it is completed or aborted.
     fn took(&mut self, sent: Result<Upload, (Option<Upload>, Error)>) -> Result<(), BlobError> {
         match sent {
             Ok(upload) => {
@@ -109,7 +109,7 @@ impl BlobWriter for ObjectWriter {
 impl Drop for ObjectWriter {
     fn drop(&mut self) {
         if let Some(mut upload) = self.upload.take() {
-            // What cannot be aborted now is removed by the bucket's own rule for such parts.
+            // What cannot be aborted now is removed by the lifecycle rule of the bucket.
             self.client.later(async move { drop(upload.abort().await) });
         }
     }

@@ -1,4 +1,4 @@
-//! A log whose blobs are in two places.
+//! A log whose blobs are in two locations.
 
 use std::sync::Arc;
 
@@ -8,17 +8,17 @@ use baton_log::{
 
 use crate::bucket::Bucket;
 
-/// What the names of the blobs of artifacts begin with.
+/// The prefix of the blobs of artifacts.
 const ARTIFACTS: &str = "artifacts/";
 
-/// A log that keeps the bytes of artifacts in a bucket, and everything else itself.
+/// A log that stores the bytes of artifacts in a bucket, and everything else itself.
 pub struct SplitLog<L> {
     log: L,
     bucket: Bucket,
 }
 
 impl<L: Log> SplitLog<L> {
-    /// Divides the blobs of a log.
+    /// Splits the blobs of a log.
     pub fn new(log: L, bucket: Bucket) -> Self {
         Self { log, bucket }
     }
@@ -57,7 +57,8 @@ impl<L: Log> Log for SplitLog<L> {
         if is_in_bucket(name) { self.bucket.create(name) } else { self.log.create_blob(name) }
     }
 
-    /// What was put before there was a bucket stays where it is, and can be read.
+    /// Artifacts that were stored before the bucket was configured stay where they are, and can be
+    /// read.
     fn open_blob(&self, name: &str) -> Result<Option<Arc<dyn Blob>>, BlobError> {
         match self.log.open_blob(name)? {
             None if is_in_bucket(name) => self.bucket.find(name),

@@ -17,7 +17,7 @@ use baton_core::{
 use baton_log::{Log, MemoryLog};
 use baton_s3::{Bucket, S3Location, SplitLog};
 
-/// A little more than two parts of an upload, and no multiple of a block.
+/// A little more than two parts of an upload, and not a multiple of a block.
 const LARGE: usize = (17 << 20) + 12_345;
 
 /// The bucket, with a separate prefix for each test; none if no server was started.
@@ -73,7 +73,7 @@ fn put(shard: &Data, number: u128, bytes: &[u8]) -> ArtifactId {
     stored.artifact.clone()
 }
 
-/// Bytes of which no two blocks are alike.
+/// Bytes without two equal blocks.
 fn some_bytes(count: usize) -> Vec<u8> {
     (0..count).map(|at| (at / 7 + at / 250_000).to_le_bytes()[0]).collect()
 }
@@ -178,7 +178,7 @@ fn when_the_bucket_is_away_everything_else_works_on() {
     assert_eq!((away.code(), away.kind()), ("artifact.store_unavailable", Kind::Unavailable));
     let swept = shard.sweep_blobs(&workspace()).expect_err("nobody is there");
     assert_eq!(swept.code(), "artifact.store_unavailable");
-    // Nothing was recorded, and what has nothing to do with artifacts is as it was.
+    // Nothing was recorded, and everything else is unchanged.
     let list = baton_core::artifact::Query::List(baton_core::artifact::List::default());
     let asked = shard.ask(&workspace(), &list.into(), None);
     let held = asked.answer().expect("it is in memory");

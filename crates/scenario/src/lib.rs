@@ -1,28 +1,27 @@
-//! Scenario files: what Baton promises, as text that people read and every door is held to.
+//! Scenario files: what Baton guarantees, as readable text that every interface is tested with.
 //!
 //! ```text
 //!                          ┌─▶ core: the rules alone
-//!   spec/scenarios/*.txt   ├─▶ engine on a log in memory, opened anew before every step
-//!     │                    ├─▶ engine on a log in files, opened anew before every step
-//!     └ script ─▶ run ─────┼─▶ HTTP, one command a request, or a list of one
+//!   spec/scenarios/*.txt   ├─▶ engine on a log in memory, reopened before every step
+//!     │                    ├─▶ engine on a log in files, reopened before every step
+//!     └ script ─▶ run ─────┼─▶ HTTP, one command per request, or a list of one
 //!                          ├─▶ WebSocket, baton.v1.json
 //!                          ├─▶ WebSocket, baton.v1.msgpack
 //!                          └─▶ a client library in another language
 //! ```
 //!
-//! [`script`] reads a file into steps; [`run()`] says each of them on a [`Backend`] and compares
-//! what comes with what was expected. The format is described in `spec/scenarios/README.md`.
+//! [`script`] parses a file into steps; [`run()`] executes each of them on a [`Backend`] and
+//! compares the result with the expected one. The format is described in
+//! `spec/scenarios/README.md`.
 //!
 //! Invariants:
 //!
-//! 1. One text for all: a backend cannot ask for a scenario of its own, nor change what is
-//!    expected.
-//! 2. Time is the script's. A backend has a clock that stands still between steps, and everything
-//!    that was due is done before the step is said.
-//! 3. A failure says the file, the line, what was expected and what came.
+//! 1. One text for all: a backend has no separate scenarios, and cannot change what is expected.
+//! 2. Time is part of the script. The clock of a backend does not advance between steps, and
+//!    everything that was due is done before a step is executed.
+//! 3. A failure has the file, the line, the expected and the actual result.
 //!
-//! Deliberately absent: depending on how fast anything is. A call that waits does so until a later
-//! step ends its wait.
+//! Deliberately absent: dependence on speed. A waiting call waits until a later step ends its wait.
 
 pub mod backends;
 pub mod matching;

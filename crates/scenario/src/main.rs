@@ -1,6 +1,6 @@
 //! Runs every scenario through a program: `baton-scenario PROGRAM [ARGUMENT…]`.
 //!
-//! The program is a client library in another language; `backends/external.rs` says how it is
+//! The program is a client library in another language; `backends/external.rs` describes how it is
 //! driven.
 
 use std::cell::RefCell;

@@ -1,15 +1,16 @@
-//! Whether what came contains what was expected.
+//! Whether the actual result contains the expected one.
 //!
 //! | expected | is contained in                                                          |
 //! |----------|--------------------------------------------------------------------------|
 //! | object   | an object that has each of its members, and perhaps others               |
 //! | list     | a list of the same length, item by item                                  |
-//! | `null`   | `null`, or nothing at all: that is how one says that a field is not there |
+//! | `null`   | `null`, or nothing at all: the way to state that a field is absent        |
 //! | other    | the same value; numbers by their value                                   |
 
 use serde_json::Value;
 
-/// What is missing or otherwise in what came, and where; none if it contains the expected.
+/// What is missing or different in the actual value, and where; none if it contains the expected
+/// one.
 pub fn difference(expected: &Value, actual: &Value) -> Option<String> {
     within("", expected, Some(actual))
 }

@@ -1,4 +1,4 @@
-//! Running: each step is said on a backend, and what comes is compared with what was expected.
+//! Executes each step on a backend, and compares the result with the expected one.
 
 use baton_core::wire::operation;
 use serde_json::{Map, Value};
@@ -8,25 +8,25 @@ use crate::backends::WORKSPACE;
 use crate::matching::difference;
 use crate::script::{Action, Expected, ExpectedEvent, Outcome, Script, ScriptedCall, Step};
 
-/// Where a scenario is run: something that takes commands, has a clock, and remembers.
+/// A backend: it executes commands, and has a clock and a history.
 pub trait Backend {
-    /// Its name, for whoever reads a failure.
+    /// Its name, for failures.
     fn name(&self) -> String;
 
-    /// Moves the clock to so many milliseconds after the beginning. When this returns, everything
+    /// Moves the clock to this many milliseconds after the start. When this returns, everything
     /// that was due by then is done.
     fn advance_clock(&mut self, to_ms: u64);
 
-    /// Says something. The answer is `{"revision":…,"result":…}`, with `results` for a
-    /// transaction, or `{"error":…}`; none if this backend has no answer to such questions.
+    /// Executes a command. The answer is `{"revision":…,"result":…}`, with `results` for a
+    /// transaction, or `{"error":…}`; none if this backend does not support such queries.
     fn call(&mut self, scripted: &ScriptedCall) -> Option<Value>;
 
-    /// Says something that has to wait. When this returns, it does, and the others can see it; the
+    /// Executes a command that has to wait. When this returns, it waits, and others can see it; the
     /// answer, if it has one already.
     fn call_blocking(&mut self, scripted: &ScriptedCall) -> Option<Value>;
 
-    /// The answer to the first call of this agent that had to wait; none if nobody waits, or it is
-    /// not answered within a time in which it would be.
+    /// The answer to the first waiting call of this agent; none if no call waits, or it is not
+    /// answered in time.
     fn receive_answer(&mut self, agent: &str) -> Option<Value>;
 
     /// The revision of the last change.
@@ -38,25 +38,25 @@ pub trait Backend {
         answer["revision"].as_u64().expect("the workspace can always be asked for")
     }
 
-    /// The events after one revision and up to another, as watchers see them.
+    /// The events after one revision and up to another, as watches deliver them.
     fn events(&mut self, after: u64, up_to: u64) -> Vec<Value>;
 }
 
-/// A step went otherwise than expected.
+/// A step with an unexpected result.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{file}:{line}: on {backend}: {what}")]
 pub struct StepFailure {
     /// The file.
     pub file: String,
-    /// Where the step begins.
+    /// The line of the step.
     pub line: usize,
-    /// On which backend.
+    /// The backend.
     pub backend: String,
-    /// What was expected, and what came.
+    /// The expected and the actual result.
     pub what: String,
 }
 
-/// Runs a scenario to its end, and tells every step that went otherwise.
+/// Runs a scenario to its end, and returns all failures.
 pub fn run(script: &Script, backend: &mut dyn Backend) -> Vec<StepFailure> {
     let mut failed = Vec::new();
     let mut seen = 0;
@@ -77,13 +77,13 @@ pub fn run(script: &Script, backend: &mut dyn Backend) -> Vec<StepFailure> {
     failed
 }
 
-/// Does what a step says, and looks at the answer.
+/// Executes a step, and checks the answer.
 fn perform(step: &Step, backend: &mut dyn Backend) -> Result<(), String> {
     match &step.action {
         Action::Advance => Ok(()),
         Action::Call(scripted) => match backend.call(scripted) {
             Some(answer) => check_answer(&step.expected, &answer),
-            // Not every backend answers everything; what happened is looked at all the same.
+            // Not every backend answers everything; the events are checked nevertheless.
             None => Ok(()),
         },
         Action::BlockingCall(scripted) => match backend.call_blocking(scripted) {
@@ -155,7 +155,7 @@ fn check_events(expected: &[ExpectedEvent], actual: &[Value]) -> Result<(), Stri
 }
 
 impl ScriptedCall {
-    /// The workspace it is said in.
+    /// The workspace of the command.
     pub fn workspace_name(&self) -> &str {
         self.workspace.as_deref().unwrap_or(WORKSPACE)
     }
@@ -169,12 +169,12 @@ impl ScriptedCall {
         frame
     }
 
-    /// The frame as a WebSocket takes it, but for number and workspace. An `agent` among the fields
-    /// is whom the command is about, and who acts.
+    /// The frame for a WebSocket, without id and workspace. An `agent` among the fields is the
+    /// subject of the command, and the acting agent.
     pub fn frame(&self) -> Map<String, Value> {
         let mut frame = self.body_fields();
         frame.insert("command".to_owned(), self.command.clone().into());
-        // Where it would narrow a list, nobody acts.
+        // Where it would filter a list, no acting agent is given.
         let is_narrowed = operation(&self.command).is_some_and(|it| it.narrows_by_agent);
         if !is_narrowed {
             frame.entry("agent").or_insert_with(|| self.agent.clone().into());

@@ -1,21 +1,21 @@
-//! A scenario file, read: lines into steps.
+//! The parser of scenario files.
 //!
 //! | line                                           | is                                         |
 //! |------------------------------------------------|--------------------------------------------|
-//! | `# …`, or empty                                | for people                                 |
-//! | `at TIME AGENT [once KEY] COMMAND NAME=VALUE…` | a step: who says what, and when            |
+//! | `# …`, or empty                                | a comment                                  |
+//! | `at TIME AGENT [once KEY] COMMAND NAME=VALUE…` | a step: time, agent and command            |
 //! | `at TIME AGENT in WORKSPACE …`                 | a step: the same in another workspace      |
 //! | `at TIME AGENT [once KEY] waits COMMAND …`     | a step: the same, and it has to wait       |
-//! | `at TIME AGENT hears`                          | a step: what that is answered with         |
-//! | `at TIME time passes`                          | a step in which nobody says anything       |
+//! | `at TIME AGENT hears`                          | a step: the answer to that                 |
+//! | `at TIME time passes`                          | a step without a command                   |
 //! | `? PRECONDITION`, `+ COMMAND NAME=VALUE…`      | parts of a `transaction`                   |
 //! | `= JSON`                                       | the result contains this                   |
-//! | `! CODE [JSON]`                                | it is refused so, with these facts         |
+//! | `! CODE [JSON]`                                | it is refused with this code and facts     |
 //! | `@ NUMBER`                                     | the revision of the answer                 |
-//! | `~ TYPE SUBJECT [JSON]`, `~ nothing`           | all that happened since the step before    |
+//! | `~ TYPE SUBJECT [JSON]`, `~ nothing`           | all events since the previous step         |
 //!
-//! Words are separated by blanks and hold none: inside a value a blank is written `\u0020`. So a
-//! line can be split in any language before it is understood.
+//! Words are separated by blanks and contain none: inside a value a blank is written as `\u0020`.
+//! So a line can be split in any language before it is parsed.
 
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -23,49 +23,49 @@ use thiserror::Error;
 /// A scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Script {
-    /// Where it came from.
+    /// Its file.
     pub file: String,
-    /// What happens, in order.
+    /// Its steps, in order.
     pub steps: Vec<Step>,
 }
 
-/// Something is said, or time passes.
+/// A command, or the passing of time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// On which line it begins.
+    /// Its line.
     pub line: usize,
-    /// When, in milliseconds since the beginning.
+    /// The time, in milliseconds since the start.
     pub at_ms: u64,
-    /// What is done.
+    /// The action.
     pub action: Action,
-    /// What must come of it.
+    /// The expected result.
     pub expected: Expected,
 }
 
-/// What is done in a step.
+/// The action of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// Time passes.
     Advance,
-    /// Somebody says something, and is answered.
+    /// An agent sends a command, and gets an answer.
     Call(ScriptedCall),
-    /// Somebody says something that cannot be answered yet.
+    /// An agent sends a command that has to wait.
     BlockingCall(ScriptedCall),
-    /// Somebody is answered who had to wait: the first of that agent's calls that do.
+    /// A waiting call is answered: the first one of this agent.
     ReceiveAnswer {
         /// The agent.
         agent: String,
     },
 }
 
-/// What somebody says.
+/// A command of an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScriptedCall {
-    /// Who acts.
+    /// The acting agent.
     pub agent: String,
-    /// The caller's own name for the request.
+    /// The idempotency key.
     pub idempotency_key: Option<String>,
-    /// The workspace it is said in, if it is another than the scenario's.
+    /// The workspace, if it is not that of the scenario.
     pub workspace: Option<String>,
     /// The command.
     pub command: String,
@@ -73,18 +73,18 @@ pub struct ScriptedCall {
     pub fields: Map<String, Value>,
 }
 
-/// What must come of a step.
+/// The expected result of a step.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Expected {
-    /// What the result contains, or that it is refused; if neither, it is not refused.
+    /// The content of the result, or a refusal; if neither is given, it must not be refused.
     pub answer: Option<Outcome>,
     /// The revision of the answer.
     pub revision: Option<u64>,
-    /// All that happened since the step before, if that matters.
+    /// All events since the previous step, if given.
     pub events: Option<Vec<ExpectedEvent>>,
 }
 
-/// How an answer must be.
+/// The expected answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// The result contains this.
@@ -98,31 +98,31 @@ pub enum Outcome {
     },
 }
 
-/// An event that must have happened.
+/// An expected event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExpectedEvent {
     /// Its type.
     pub kind: String,
-    /// What it is about.
+    /// Its subject.
     pub subject: String,
-    /// What it contains.
+    /// Its content.
     pub fields: Value,
 }
 
-/// Why a file is no scenario.
+/// Why a file is not a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{file}:{line}: {reason}")]
 pub struct ScriptError {
     /// The file.
     pub file: String,
-    /// On which line.
+    /// The line.
     pub line: usize,
     /// What is wrong with it.
     pub reason: String,
 }
 
 impl Script {
-    /// Reads a scenario.
+    /// Parses a scenario.
     pub fn parse(file: &str, text: &str) -> Result<Self, ScriptError> {
         let mut steps: Vec<Step> = Vec::new();
         for (line, text) in (1..).zip(text.lines()) {
@@ -210,7 +210,7 @@ fn command(words: &[&str]) -> Result<(String, Map<String, Value>), String> {
     Ok(((*command).to_owned(), fields))
 }
 
-/// JSON if it is, else the text itself.
+/// The JSON value, or the text itself if it is not JSON.
 fn value_of(word: &str) -> Value {
     serde_json::from_str(word).unwrap_or_else(|_| Value::from(word))
 }

@@ -1,4 +1,4 @@
-//! Data written by earlier versions still opens, with the same history and the same present.
+//! Data written by earlier versions can still be opened, with the same history and state.
 //!
 //! `data/c90efe2/folder` was written by the program of that commit: it run `spec/scenarios` on
 //! the engine in files, each scenario in its own workspace. Its events are in the log, in archived
@@ -50,7 +50,7 @@ fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/c90efe2")
 }
 
-/// Copies a folder, because opening it prepares files beside those that are there.
+/// Copies a folder, because opening it prepares further files.
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("there is room for a folder");
     for item in fs::read_dir(from).expect("the folder is there") {
@@ -64,7 +64,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// What is asked, as every API reads it.
+/// A query, parsed as by every API.
 fn ask(baton: &Baton, runtime: &tokio::runtime::Runtime, caller: &Caller, query: &str) -> Value {
     let frame = match query {
         "state.list" => json!({"command": query, "namespace": "shared"}),
@@ -104,13 +104,13 @@ async fn events(baton: &Baton, caller: &Caller, up_to: u64) -> Vec<Value> {
     events
 }
 
-/// Everything that the program answers about the folder, a line each.
+/// All answers about the folder, one per line.
 fn answers(folder: &Path) -> String {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.expect("there is room for a runtime");
     let log = FileLog::open(FileOptions { segment_bytes: 256 << 10, ..FileOptions::new(folder) });
     let log = log.expect("the folder is ours alone");
-    // The clock is where it was before the first scenario: nothing is due.
+    // The clock is before the first scenario, so that nothing is due.
     let baton = Baton::on(log, ManualClock::at(BEGINNING), Options::default());
     let baton = baton.expect("the folder opens");
     let mut lines = String::new();

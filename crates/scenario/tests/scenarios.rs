@@ -11,7 +11,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/scenarios")
 }
 
-/// Runs all of them, each on a backend of its own, and tells all that failed.
+/// Runs all of them, each on its own backend, and reports all failures.
 fn run_all<S: Backend>(backend: impl Fn() -> S) {
     let failed: Vec<String> = scripts(&folder())
         .iter()
@@ -56,7 +56,7 @@ fn over_a_websocket_with_messagepack() {
     run_all(|| WebSocketBackend::new(SubProtocol::MessagePack));
 }
 
-/// A scenario that cannot fail proves nothing: each kind of expectation is shown to be looked at.
+/// A scenario that cannot fail proves nothing: each kind of expectation is shown to be checked.
 #[test]
 fn what_goes_otherwise_is_told_with_file_line_and_both_sides() {
     let text = r#"

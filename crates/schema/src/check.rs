@@ -1,7 +1,7 @@
 //! Checking a value against a compiled schema.
 //!
-//! Each function of the recursion is small, so that the depth which `work` admits fits the stack of
-//! any thread.
+//! Each function of the recursion is small, so that the depth that `work` allows fits into the
+//! stack of any thread.
 
 use serde_json::{Map, Value};
 
@@ -23,7 +23,7 @@ struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    /// Checks a value that no other part of the schema looks at together with this one.
+    /// Checks a value that no other part of the schema applies to together with this one.
     fn fresh(self, at: At, instance: &'a Value) -> Checked<'a> {
         self.part(at, instance, &mut Evaluated::default())
     }
@@ -139,7 +139,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Whether a part fits that need not. If not, nothing was looked at.
+    /// Whether an optional part matches. If not, nothing counts as evaluated.
     fn branch(self, at: At, instance: &'a Value, seen: &mut Evaluated<'a>) -> bool {
         let mark = seen.mark();
         let fits = self.part(at, instance, seen).is_ok();
@@ -153,7 +153,7 @@ impl<'a> Checker<'a> {
         let mut fits = false;
         for part in parts {
             fits |= self.branch(*part, instance, seen);
-            // Every branch that fits counts as having looked, so all are tried then.
+            // Every matching branch counts as evaluated, so all are tried then.
             if fits && !seen.wanted {
                 break;
             }
@@ -231,7 +231,7 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// What is wrong with a name, in words: the name as a value does not outlive the check of it.
+    /// The violation of a name, in words: the name as a value does not outlive its check.
     fn fresh_name(self, part: At, name: &Value) -> Option<String> {
         let failure = Checker { nodes: self.nodes }.fresh(part, name).err()?;
         Some(failure.text())

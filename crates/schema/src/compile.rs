@@ -1,4 +1,4 @@
-//! From a schema as a tree to its parts and their keywords.
+//! Compiles a schema from a tree to its parts and their keywords.
 //!
 //! Each part is compiled once, however many references name it, and none is compiled inside
 //! another: pending work is kept in a list.
@@ -37,9 +37,9 @@ struct Compiler<'a> {
     root: &'a Value,
     draft: Draft,
     places: BTreeMap<*const Value, At>,
-    /// Every part that was named so far, and its path.
+    /// All parts so far, and their paths.
     parts: Vec<(&'a Value, String)>,
-    /// Of the part that is being compiled.
+    /// The part that is being compiled.
     path: String,
 }
 
@@ -49,7 +49,7 @@ impl<'a> Compiler<'a> {
         let keywords = match part {
             Value::Bool(always) => return Ok(Node::Always(*always)),
             Value::Object(keywords) => keywords,
-            // A reference may lead to what no draft calls a schema.
+            // A reference may lead to a place that no draft calls a schema.
             _ => return check_part(part, self.draft, &self.path).map(|()| Node::Always(true)),
         };
         if let Some(Value::String(reference)) = keywords.get("$ref")
@@ -117,7 +117,7 @@ impl<'a> Compiler<'a> {
             let encoding = named.and_then(Encoding::of);
             match text("contentMediaType") {
                 None => list.extend(encoding.map(Keyword::ContentEncoding)),
-                // What cannot be decoded cannot be read.
+                // What cannot be decoded cannot be parsed.
                 Some(content::JSON) if named.is_none() || encoding.is_some() => {
                     list.push(Keyword::ContentJson(encoding));
                 }
@@ -130,7 +130,7 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// What is demanded of the fields and elements of a value.
+    /// Requirements on the fields and elements of a value.
     fn contents(
         &mut self,
         keywords: &'a Map<String, Value>,
@@ -248,7 +248,7 @@ impl<'a> Compiler<'a> {
         parts.map(|(at, part)| self.place(part, format!("{}/{name}/{at}", self.path))).collect()
     }
 
-    /// The schemas of an object; lists of names in `dependencies` are left out.
+    /// The schemas of an object; lists of names in `dependencies` are skipped.
     fn by_name(&mut self, keywords: &'a Map<String, Value>, keyword: &str) -> Vec<(String, At)> {
         let Some(Value::Object(parts)) = keywords.get(keyword) else { return Vec::new() };
         let schemas = parts.iter().filter(|(_, part)| !part.is_array());
@@ -260,7 +260,7 @@ impl<'a> Compiler<'a> {
             .collect()
     }
 
-    /// The place of a part among all, the next one if it has none yet.
+    /// The number of a part, the next one if it has none yet.
     fn place(&mut self, part: &'a Value, path: String) -> At {
         let next = self.parts.len();
         let at = *self.places.entry(std::ptr::from_ref(part)).or_insert(next);
@@ -271,7 +271,7 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// A size, which may be written as `2.0`. Beyond what any value can have, all are alike.
+/// A size, which may be written as `2.0`. Sizes beyond those of any value are equivalent.
 fn natural(keywords: &Map<String, Value>, name: &str) -> Option<u64> {
     let number = keywords.get(name)?.as_number()?;
     #[expect(

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::message::Reason;
 
-/// The one media type that is checked.
+/// The only media type that is checked.
 pub(crate) const JSON: &str = "application/json";
 
 /// An encoding of bytes as text (RFC 4648). Others are comments.

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::SchemaError;
 
-/// A draft that is supported, in order of age.
+/// A supported draft, in order of age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Draft {
     /// `draft-06`
@@ -38,7 +38,7 @@ impl Draft {
         Err(SchemaError::Invalid { path: path.into(), reason })
     }
 
-    /// Whether `$ref` makes the keywords next to it void.
+    /// Whether `$ref` disables the keywords next to it.
     pub(crate) fn reference_stands_alone(self) -> bool {
         self <= Draft::D7
     }

@@ -3,17 +3,17 @@
 //! It is a journal: a branch that fails is undone by truncating what it wrote, so undoing costs no
 //! more than writing.
 
-/// What was looked at so far, if anybody wants to know.
+/// What was evaluated so far, if a keyword needs it.
 #[derive(Default)]
 pub(crate) struct Evaluated<'a> {
-    /// Whether `unevaluatedProperties` or `unevaluatedItems` waits for it.
+    /// Whether `unevaluatedProperties` or `unevaluatedItems` needs it.
     pub(crate) wanted: bool,
     names: Vec<&'a str>,
     elements: Vec<usize>,
     whole: Whole,
 }
 
-/// What is known of many at once.
+/// What is known about many at once.
 #[derive(Clone, Copy, Default)]
 struct Whole {
     all_names: bool,
@@ -22,7 +22,7 @@ struct Whole {
     prefix: usize,
 }
 
-/// A place in the log.
+/// A position in the log.
 #[derive(Clone, Copy)]
 pub(crate) struct Mark {
     names: usize,
@@ -31,17 +31,17 @@ pub(crate) struct Mark {
 }
 
 impl<'a> Evaluated<'a> {
-    /// A log that is read in the end.
+    /// A log that will be read.
     pub(crate) fn wanted() -> Evaluated<'a> {
         Evaluated { wanted: true, ..Evaluated::default() }
     }
 
-    /// The place to return to.
+    /// The position to return to.
     pub(crate) fn mark(&self) -> Mark {
         Mark { names: self.names.len(), elements: self.elements.len(), whole: self.whole }
     }
 
-    /// Forgets what was added since.
+    /// Discards what was added since.
     pub(crate) fn return_to(&mut self, mark: Mark) {
         self.names.truncate(mark.names);
         self.elements.truncate(mark.elements);

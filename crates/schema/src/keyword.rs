@@ -1,4 +1,4 @@
-//! A schema after it was compiled: parts that name each other by number.
+//! A compiled schema: parts that refer to each other by number.
 
 use serde_json::{Number, Value};
 
@@ -7,23 +7,23 @@ use crate::format::Format;
 use crate::leaf::Multiple;
 use crate::regex::Pattern;
 
-/// Where a part is among the parts of its schema.
+/// The number of a part in its schema.
 pub(crate) type At = usize;
 
 /// One part of a schema.
 pub(crate) enum Node {
     /// `true` or `false`.
     Always(bool),
-    /// What all has to hold.
+    /// Keywords that must all hold.
     Keywords(Vec<Keyword>),
-    /// The same, ended by `unevaluatedProperties` or `unevaluatedItems`, which must know what the
-    /// others have looked at.
+    /// The same, with a final `unevaluatedProperties` or `unevaluatedItems`, which must know what
+    /// the others have evaluated.
     Scope(Vec<Keyword>),
 }
 
-/// A keyword with its operand. Keywords are tried in the order of these variants: first those that
-/// look at the value alone, then those that look inside it, then those that apply other parts to
-/// the same value, and last those that depend on all the others.
+/// A keyword with its operand. Keywords are tried in the order of these variants: first those about
+/// the value alone, then those about its contents, then those that apply other parts to the same
+/// value, and last those that depend on all the others.
 pub(crate) enum Keyword {
     /// `type`
     Type(Types),
@@ -95,7 +95,7 @@ pub(crate) enum Keyword {
     UnevaluatedItems(At),
 }
 
-/// What is demanded of the fields of an object.
+/// Requirements on the fields of an object.
 #[derive(Default)]
 pub(crate) struct Properties {
     pub(crate) named: Vec<(String, At)>,
@@ -103,7 +103,7 @@ pub(crate) struct Properties {
     pub(crate) additional: Option<At>,
 }
 
-/// What is demanded of the elements of an array.
+/// Requirements on the elements of an array.
 #[derive(Default)]
 pub(crate) struct Items {
     pub(crate) prefix: Vec<At>,
@@ -112,12 +112,12 @@ pub(crate) struct Items {
     pub(crate) rest_is_additional: bool,
 }
 
-/// How many elements must be alike.
+/// How many elements must match.
 pub(crate) struct Contains {
     pub(crate) part: At,
     pub(crate) min: u64,
     pub(crate) max: Option<u64>,
-    /// Whether what is alike counts as evaluated.
+    /// Whether matching elements count as evaluated.
     pub(crate) evaluates: bool,
 }
 
@@ -130,10 +130,10 @@ pub(crate) const TYPES: [&str; 7] =
 pub(crate) struct Types(u8);
 
 impl Types {
-    /// What a schema itself may be.
+    /// The types of a schema itself.
     pub(crate) const SCHEMA: Types = Types(1 << 1 | 1 << 6);
 
-    /// The set of all these names; `None` if one is no type.
+    /// The set of these names; `None` if one is not a type.
     pub(crate) fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<Types> {
         names.into_iter().try_fold(Types(0), |types, name| {
             let at = TYPES.iter().position(|known| *known == name)?;
@@ -161,7 +161,7 @@ impl Types {
     }
 }
 
-/// Whether a number is whole, however it is written.
+/// Whether a number is an integer, however it is written.
 pub(crate) fn is_integer(number: &Number) -> bool {
     !number.is_f64() || number.as_f64().is_some_and(|double| double.fract() == 0.0)
 }

@@ -1,4 +1,4 @@
-//! Keywords that look at one value alone.
+//! Keywords about one value alone.
 
 use std::cmp::Ordering;
 
@@ -133,7 +133,7 @@ impl Multiple {
 }
 
 impl Decimal {
-    /// The shortest digits that mean this number. A double has at most 17, an integer 20.
+    /// The shortest digits of this number. A double has at most 17, an integer 20.
     fn of(number: &Number) -> Decimal {
         let text = number.to_string();
         let text = text.strip_prefix('-').unwrap_or(&text);

@@ -5,7 +5,7 @@
 //!           once                   how much work is it?                     violation
 //! ```
 //!
-//! Drafts 6, 7, 2019-09 and 2020-12; the last is assumed where a schema names none.
+//! Drafts 6, 7, 2019-09 and 2020-12; the last is the default.
 //!
 //! | module       | question                                                          |
 //! |--------------|-------------------------------------------------------------------|
@@ -21,7 +21,7 @@
 //! 1. Nothing is read but the arguments: no file, no network. A reference is `#`, or `#/` and a
 //!    path that exists in the same schema.
 //! 2. Regular expressions match in linear time. Their number and the size of each are bounded.
-//! 3. After [`Validator::check_effort`] agreed, [`Validator::check`] meets no more pairs of a
+//! 3. After [`Validator::check_effort`] succeeded, [`Validator::check`] visits no more pairs of a
 //!    schema part and a value part than were counted, and recurses no deeper.
 //! 4. The same schema and value give the same violation: keywords are tried in the order of
 //!    `keyword::Keyword`, fields in the order of the map, elements by position.
@@ -56,17 +56,17 @@ mod work;
 use keyword::Node;
 pub use message::shortened;
 
-/// Most regular expressions in a schema.
+/// Maximum number of regular expressions in a schema.
 pub const REGEXES_MAX: usize = 64;
 
-/// Most memory for one compiled regular expression, in bytes. What counts most is how often a class
-/// of thousands of letters is repeated: `\p{L}+` is small, `\p{L}{20}` is too large.
+/// Maximum memory of one compiled regular expression, in bytes. The main factor is how often a
+/// class of thousands of letters is repeated: `\p{L}+` is small, `\p{L}{20}` is too large.
 pub const REGEX_BYTES_MAX: usize = 512 << 10;
 
-/// Longest reason and path in an error, in characters.
+/// Maximum length of a reason and of a path in an error, in characters.
 pub const REASON_CHARACTERS_MAX: usize = 300;
 
-/// Why a text is not a schema. Serialized, it is its facts.
+/// Why a text is not a schema. Serializes as its facts.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
 #[serde(untagged)]
 pub enum SchemaError {
@@ -87,9 +87,9 @@ pub enum SchemaError {
     /// It uses a keyword that is not supported.
     #[error("keyword `{keyword}` is not supported{place}", place = in_place(*.below_root))]
     Keyword {
-        /// The one.
+        /// The keyword.
         keyword: String,
-        /// Whether it would be fine at the root of the schema.
+        /// Whether it would be allowed at the root of the schema.
         below_root: bool,
     },
     /// It has too many regular expressions.
@@ -114,7 +114,7 @@ fn in_place(below_root: bool) -> &'static str {
     if below_root { " below the root" } else { "" }
 }
 
-/// The first way in which a value does not satisfy its schema.
+/// The first violation of a schema by a value.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
 #[error("value violates its schema at `{path}`: {reason}")]
 pub struct Violation {
@@ -124,7 +124,7 @@ pub struct Violation {
     pub reason: String,
 }
 
-/// A compiled schema. See the [crate](self) for what always holds.
+/// A compiled schema. See the [crate](self) for its invariants.
 pub struct Validator {
     /// Every part of the schema that a check can reach. The first is the root.
     nodes: Vec<Node>,
@@ -143,13 +143,13 @@ impl Validator {
         Ok(Validator { nodes, counted })
     }
 
-    /// Whether checking this value would end soon; if not, why.
+    /// Whether the work of checking this value is bounded; if not, why.
     pub fn check_effort(&self, instance: &Value) -> Result<(), String> {
         if self.counted { work::check_effort(&self.nodes, instance) } else { Ok(()) }
     }
 
-    /// Whether a value satisfies the schema; if not, the first violation. The effort must be known
-    /// to be bearable.
+    /// Whether a value satisfies the schema; if not, the first violation. The work must be known to
+    /// be bounded.
     pub fn check(&self, instance: &Value) -> Result<(), Violation> {
         check::check(&self.nodes, instance).map_err(|failure| failure.violation())
     }

@@ -1,7 +1,7 @@
-//! What went wrong, and how it is worded.
+//! Violations, and their messages.
 //!
-//! A failure is only noted while a check runs, since most are dropped again: those of branches that
-//! need not fit. It is worded at the end, once.
+//! A failure is only recorded while a check runs, since most are dropped again: those of optional
+//! branches. Its message is built once, at the end.
 
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -10,18 +10,18 @@ use serde_json::{Number, Value};
 use crate::keyword::Types;
 use crate::{REASON_CHARACTERS_MAX, Violation};
 
-/// Most options of an `enum` that are listed in full.
+/// Maximum number of options of an `enum` that are listed completely.
 const OPTIONS_SHOWN: usize = 3;
 
 /// The first keyword that a value does not satisfy.
 pub(crate) struct Failure<'a> {
     pub(crate) reason: Reason<'a>,
     pub(crate) instance: &'a Value,
-    /// How to get to the instance, innermost step first.
+    /// The path to the instance, innermost step first.
     pub(crate) steps: Vec<Step<'a>>,
 }
 
-/// From a value to one inside it.
+/// A step from a value to one inside it.
 #[derive(Clone, Copy)]
 pub(crate) enum Step<'a> {
     Field(&'a str),
@@ -62,25 +62,25 @@ pub(crate) enum Reason<'a> {
     Never,
     UnevaluatedProperties(Vec<&'a str>),
     UnevaluatedItems(Vec<&'a Value>),
-    /// Of the name of a field, which was worded at once.
+    /// About the name of a field, whose message was built at once.
     Name(String),
 }
 
 impl<'a> Failure<'a> {
-    /// Of this instance itself.
+    /// A failure of this instance itself.
     #[expect(clippy::unnecessary_box_returns, reason = "a result of one word keeps frames small")]
     pub(crate) fn new(reason: Reason<'a>, instance: &'a Value) -> Box<Failure<'a>> {
         Box::new(Failure { reason, instance, steps: Vec::new() })
     }
 
-    /// As seen from the value that the instance is in.
+    /// The same, seen from the value that contains the instance.
     #[expect(clippy::unnecessary_box_returns, reason = "a result of one word keeps frames small")]
     pub(crate) fn inside(mut self: Box<Self>, step: Step<'a>) -> Box<Failure<'a>> {
         self.steps.push(step);
         self
     }
 
-    /// The words for it.
+    /// Its message.
     pub(crate) fn violation(&self) -> Violation {
         Violation { path: self.path(), reason: self.text() }
     }
@@ -109,7 +109,7 @@ pub(crate) fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// Cuts a text that repeats what was sent, which may be large, to what a person would read.
+/// Truncates a text that repeats the input, which may be large, to a readable length.
 pub fn shortened(text: &str) -> String {
     match text.char_indices().nth(REASON_CHARACTERS_MAX) {
         None => text.to_owned(),
@@ -117,7 +117,7 @@ pub fn shortened(text: &str) -> String {
     }
 }
 
-/// The whole text, unless it is too long for a reason.
+/// The complete text, unless it is too long for a reason.
 fn bounded(text: &dyn Display) -> Option<String> {
     let mut buffer = Bounded::new();
     write!(buffer, "{text}").ok().map(|()| buffer.0)
@@ -152,7 +152,7 @@ impl Write for Bounded {
     }
 }
 
-/// A failure in words, with the value itself or a word for it.
+/// A failure in words, with the value itself or a placeholder.
 struct Worded<'a, 'b> {
     failure: &'b Failure<'a>,
     masked: bool,
@@ -304,7 +304,7 @@ impl Display for Worded<'_, '_> {
     }
 }
 
-/// A list of what should not be there.
+/// A list of unexpected names.
 fn unexpected(out: &mut Formatter<'_>, what: &str, names: &[impl Display]) -> fmt::Result {
     write!(out, "{what} are not allowed (")?;
     for (at, name) in names.iter().enumerate() {

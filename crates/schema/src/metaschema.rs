@@ -1,7 +1,7 @@
-//! What the drafts demand of a schema: which operand each keyword takes.
+//! The operands that the drafts require of each keyword.
 //!
-//! The rules are those of the meta-schemas, without their formats of URIs, which nothing here
-//! reads. A schema is walked in the order of its keywords, and the first that is wrong is named.
+//! The rules are those of the meta-schemas, without their URI formats, which are not used here. A
+//! schema is visited in the order of its keywords, and the first error is reported.
 
 use serde_json::{Map, Number, Value};
 
@@ -12,7 +12,7 @@ use crate::order::{all_differ, number_order};
 use crate::regex::Pattern;
 use crate::{SchemaError, shortened};
 
-/// What an operand must be.
+/// The required type of an operand.
 #[derive(Clone, Copy)]
 enum Rule {
     Schema,
@@ -20,7 +20,7 @@ enum Rule {
     Schemas,
     SchemaByName,
     SchemaByPattern,
-    /// Of older drafts: one, or a list for the positions.
+    /// In older drafts: one, or a list for the positions.
     SchemaOrSchemas,
     /// By name, a schema or a list of names.
     Dependencies,
@@ -91,7 +91,7 @@ pub(crate) fn check(root: &Value, draft: Draft) -> Result<(), SchemaError> {
     check_part(root, draft, "")
 }
 
-/// The same for a part of a schema at this path. Recursion is as deep as the text nests.
+/// The same for a part of a schema at this path. The recursion is as deep as the text is nested.
 pub(crate) fn check_part(schema: &Value, draft: Draft, path: &str) -> Result<(), SchemaError> {
     let keywords = match schema {
         Value::Bool(_) => return Ok(()),

@@ -1,4 +1,4 @@
-//! Comparing JSON values by meaning: `1` and `1.0` are the same, and so are objects in any order.
+//! Compares JSON values by meaning: `1` and `1.0` are equal, and so are objects in any order.
 //!
 //! Two objects or arrays of different length never reach their contents, so that sorting many
 //! values costs little more than reading them.
@@ -7,8 +7,8 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Number, Value};
 
-/// A total order in which equal means the same value. What comes before what is of no meaning, but
-/// fixed: it lets a set of values be searched without comparing each with each.
+/// A total order in which equal means the same value. The order itself is arbitrary but fixed: it
+/// allows a set of values to be searched without comparing all pairs.
 pub fn value_order(left: &Value, right: &Value) -> Ordering {
     match (left, right) {
         (Value::Null, Value::Null) => Ordering::Equal,
@@ -28,8 +28,8 @@ pub fn value_order(left: &Value, right: &Value) -> Ordering {
 }
 
 fn object_order(left: &Map<String, Value>, right: &Map<String, Value>) -> Ordering {
-    // Sorted here because a program that embeds Baton may have switched `serde_json` to maps in
-    // order of insertion; on maps that are sorted already this is one pass.
+    // Sorted here because a program that embeds Baton may have configured `serde_json` to keep the
+    // insertion order; for sorted maps this is one pass.
     let mut left: Vec<_> = left.iter().collect();
     let mut right: Vec<_> = right.iter().collect();
     left.sort_unstable_by_key(|(key, _)| *key);

@@ -1,4 +1,4 @@
-//! Where references lead, and what could make them lead elsewhere.
+//! Resolves references, and rejects what could make them lead elsewhere.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::message::shortened;
 use crate::{REGEXES_MAX, SchemaError};
 
-/// The part of the schema that a reference names, if it is of the kind that is supported.
+/// The part of the schema that a reference names, if it is of a supported kind.
 pub(crate) fn resolved<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
     root.pointer(&path(reference)?)
 }
@@ -53,8 +53,8 @@ pub(crate) fn check(root: &Value) -> Result<(), SchemaError> {
     Ok(())
 }
 
-/// Calls `visit` for each part that belongs directly to this part, whichever draft gives it a
-/// meaning. References that are not sound are left out.
+/// Calls `visit` for each direct subpart, whichever draft gives it a meaning. Invalid references
+/// are skipped.
 fn parts<'a>(root: &'a Value, keywords: &'a Map<String, Value>, visit: &mut dyn FnMut(&'a Value)) {
     for (keyword, operand) in keywords {
         match (keyword.as_str(), operand) {
@@ -101,7 +101,7 @@ fn check_keywords(
             return refused(keyword, false);
         }
     }
-    // Both open a schema within the schema, with its own root or rules.
+    // Both start a schema within the schema, with its own root or rules.
     for keyword in ["$id", "$schema"] {
         if !is_root && keywords.contains_key(keyword) {
             return refused(keyword, true);

@@ -1,21 +1,21 @@
-//! Regular expressions of ECMA-262, as JSON Schema writes them, for an engine of linear time.
+//! Regular expressions of ECMA-262, as used by JSON Schema, for an engine with linear time.
 //!
-//! What means something else in the engine's own syntax is rewritten; what cannot be matched in
+//! What has another meaning in the syntax of the engine is rewritten; what cannot be matched in
 //! linear time is refused.
 //!
 //! | ECMA-262              | rewritten as                                                     |
 //! |-----------------------|------------------------------------------------------------------|
 //! | `\d` `\w` `\s`        | their classes: ASCII, ASCII, and the white space of ECMA-262     |
-//! | `\b` `\B`             | the border of a word in ASCII                                    |
+//! | `\b` `\B`             | the ASCII word boundary                                          |
 //! | `\cX` `\uXXXX` `\0`   | the character                                                    |
-//! | `\/` `\-` `\<`        | the character: any that is no letter or digit may be escaped     |
-//! | `(` `(?<name>`        | a group that captures nothing: there is nothing to refer to it   |
+//! | `\/` `\-` `\<`        | the character: any except letters and digits may be escaped      |
+//! | `(` `(?<name>`        | a non-capturing group: nothing refers to it                      |
 //! | `[]` `[^]`            | nothing, anything                                                |
-//! | `[[a&&b]`             | plain characters: classes know no nesting and no operators       |
-//! | `{`                   | itself, where it starts no number of repetitions                 |
+//! | `[[a&&b]`             | plain characters: classes have no nesting and no operators       |
+//! | `{`                   | itself, where it does not start a repetition                     |
 //!
-//! Accepted on top of that is what the engine knows and ECMA-262 does not: `\A`, `\z`, `(?i)` and
-//! the other flags, `(?P<name>`. Schemas with them may be in logs.
+//! Also accepted is what the engine supports and ECMA-262 does not: `\A`, `\z`, `(?i)` and the
+//! other flags, `(?P<name>`. Schemas with them may be in logs.
 //!
 //! `.` excludes the line feed alone, where ECMA-262 excludes four characters.
 
@@ -34,7 +34,7 @@ const SPACE: &str = concat!(
     r"\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}"
 );
 
-/// A compiled regular expression and how it was written.
+/// A compiled regular expression and its source.
 pub(crate) struct Pattern {
     source: String,
     regex: Regex,
@@ -171,7 +171,7 @@ impl Translation<'_> {
         Some(())
     }
 
-    /// What an escape means that means the same inside and outside of a class.
+    /// The meaning of an escape that is the same inside and outside of a class.
     fn escaped(&mut self, escaped: char) -> Option<Atom> {
         let class = |inside: &str| Some(Atom::Class(inside.into()));
         let other = |inside: &str| Some(Atom::Class(format!("[^{inside}]")));
@@ -255,7 +255,7 @@ impl Translation<'_> {
                             inside.push('-');
                             push(&mut inside, to);
                         }
-                        // A class bounds no range: the hyphen is meant.
+                        // A class is not the bound of a range: the hyphen is literal.
                         Atom::Class(class) => {
                             push(&mut inside, from);
                             push(&mut inside, '-');
@@ -300,7 +300,7 @@ impl Translation<'_> {
     }
 }
 
-/// Writes a character so that it means itself inside and outside of a class.
+/// Escapes a character so that it is literal inside and outside of a class.
 fn push(out: &mut String, character: char) {
     if character.is_ascii_alphanumeric() || !character.is_ascii() {
         out.push(character);

@@ -67,7 +67,7 @@ fn is_ip_literal(text: &str) -> bool {
     }
 }
 
-/// Whether a text has only characters that need no escape, these others, and sound escapes.
+/// Whether a text has only unreserved characters, these others, and valid escapes.
 fn consists_of(text: &str, others: &str, unicode: bool) -> bool {
     escapes_are_sound(text)
         && text.chars().all(|character| {
@@ -106,17 +106,17 @@ fn escapes_are_sound(text: &str) -> bool {
         .all(|rest| rest.len() >= 2 && rest.as_bytes()[..2].iter().all(u8::is_ascii_hexdigit))
 }
 
-/// Whether a text is an address of version 4.
+/// Whether a text is an IPv4 address.
 pub(crate) fn is_ipv4(text: &str) -> bool {
     text.parse::<Ipv4Addr>().is_ok()
 }
 
-/// Whether a text is an address of version 6.
+/// Whether a text is an IPv6 address.
 pub(crate) fn is_ipv6(text: &str) -> bool {
     text.parse::<Ipv6Addr>().is_ok()
 }
 
-/// Whether a text is a template for URIs.
+/// Whether a text is a URI template.
 pub(crate) fn is_template(text: &str) -> bool {
     let mut rest = text;
     while let Some((literal, after)) = rest.split_once('{') {

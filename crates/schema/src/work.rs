@@ -1,24 +1,24 @@
-//! How much work a check is, counted before it begins.
+//! The work of a check, counted before it starts.
 //!
-//! The count is an upper bound: a real check stops early, at the first branch that fits or the
-//! first that does not. The walks keep their own stack, so that no schema can exhaust the
-//! thread's.
+//! The count is an upper bound: a real check stops early, at the first branch that matches or the
+//! first that does not. The traversals have their own stack, so that no schema can exhaust that of
+//! the thread.
 
 use serde_json::Value;
 
 use crate::keyword::{At, Keyword, Node};
 
-/// Work that every check may cost, in meetings of a part of the schema with a part of the value.
+/// The work that every check may cost, in pairs of a schema part and a value part.
 const MEETINGS_BASE: usize = 10_000;
 
-/// Work that a check may cost for each part of the value on top of that. A union of twenty objects
+/// The additional work that a check may cost for each part of the value. A union of twenty objects
 /// needs some forty.
 const MEETINGS_PER_PART: usize = 64;
 
-/// How many parts of a schema may be at work inside each other. Each takes some stack.
+/// The maximum depth of nested schema parts. Each takes stack.
 const LEVELS_MAX: usize = 1_000;
 
-/// Which parts of a value a part of a schema looks at, seen from the part it belongs to.
+/// The parts of a value that a subpart applies to, relative to its parent.
 #[derive(Clone, Copy)]
 enum Target<'a> {
     Same,
@@ -29,7 +29,7 @@ enum Target<'a> {
     Elements,
 }
 
-/// Calls `visit` for each part that belongs directly to this part of the schema.
+/// Calls `visit` for each direct subpart of this part of the schema.
 fn parts<'a>(node: &'a Node, visit: &mut dyn FnMut(Target<'a>, At)) {
     let (Node::Keywords(keywords) | Node::Scope(keywords)) = node else { return };
     for keyword in keywords {
@@ -70,8 +70,8 @@ fn parts<'a>(node: &'a Node, visit: &mut dyn FnMut(Target<'a>, At)) {
     }
 }
 
-/// Whether the schema, with references followed, has so few parts that no value can make it work
-/// too much. True of most schemas, whose checks are therefore never counted.
+/// Whether the schema, with references followed, is so small that no value can make it work too
+/// much. True of most schemas, whose checks are therefore never counted.
 pub(crate) fn is_small(nodes: &[Node]) -> bool {
     let mut pending = vec![0];
     let mut met = 0;
@@ -95,8 +95,8 @@ pub(crate) fn check_effort(nodes: &[Node], instance: &Value) -> Result<(), Strin
         if level > LEVELS_MAX {
             return Err(format!("the schema nests beyond {LEVELS_MAX} levels on this value"));
         }
-        // What a part looks at is written down for each scope that waits for it. That is counted as
-        // if the part were consulted again for every field or element.
+        // What a part evaluates is recorded for each scope that needs it. That is counted as if the
+        // part were visited again for every field or element.
         let times = match &nodes[at] {
             Node::Scope(_) => 1 + children(instance).count(),
             Node::Keywords(_) | Node::Always(_) => 1,

@@ -1,7 +1,7 @@
-//! The official test suite of JSON Schema, for what is supported of it.
+//! The official test suite of JSON Schema, as far as it is supported.
 //!
-//! Every group of tests runs, unless its schema is refused for a reason that [`excused`] knows. The
-//! numbers of both are asserted, so that what runs cannot shrink unseen.
+//! Every group of tests runs, unless its schema is refused for a reason that [`excused`] lists. The
+//! numbers of both are asserted, so that the coverage cannot shrink unnoticed.
 
 use std::fs;
 use std::path::{Path, PathBuf};

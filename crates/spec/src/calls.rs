@@ -1,4 +1,4 @@
-//! The calls that are no operations on a primitive: transactions, and those about a connection.
+//! The calls that are not operations of a primitive: transactions, and those about a connection.
 
 use serde_json::{Value, json};
 

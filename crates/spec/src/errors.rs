@@ -1,4 +1,4 @@
-//! The page of error codes, made of the refusals that the crates declare.
+//! The page of error codes, generated from the refusals that the crates declare.
 //!
 //! ```text
 //!   refusals! { … } ──▶ REFUSALS of every enum ──▶ by prefix of the code ──▶ docs/errors.md
@@ -20,10 +20,10 @@ use baton_log::{AppendError, BlobError, OpenError, ReadError, TruncateError};
 
 const INTRODUCTION: &str = include_str!("errors/introduction.md");
 
-/// Lines of the page are not longer.
+/// Maximum length of a line of the page.
 const COLUMNS: usize = 100;
 
-/// What the codes begin with, in the order of the page.
+/// The prefixes of the codes, in the order of the page.
 const PREFIXES: &[&str] = &[
     "request",
     "access",
@@ -107,7 +107,7 @@ const DECLARED: &[&[Refusal]] = &[
     fault::Fault::REFUSALS,
 ];
 
-/// The refusals of the log, which knows no kinds.
+/// The refusals of the log, which have no kinds.
 const DECLARED_BY_LOG: &[&[baton_log::Refusal]] = &[
     AppendError::REFUSALS,
     ReadError::REFUSALS,
@@ -184,7 +184,7 @@ fn section(refusal: &Refusal, all: &[&Refusal]) -> Option<String> {
     Some(text)
 }
 
-/// Whether a message has words besides what is put in.
+/// Whether a message has words besides its placeholders.
 fn says_more(message: &str) -> bool {
     let mut is_inside = false;
     message.chars().any(|letter| {
@@ -202,7 +202,7 @@ fn word(kind: Kind) -> String {
     word.as_str().unwrap_or_default().to_owned()
 }
 
-/// A message as code, which has backticks of its own; what is put in without a name is left open.
+/// A message as code, with its own backticks; unnamed placeholders are left open.
 fn quoted(message: &str) -> String {
     let message = message.replace("{}", "…").replace("{0}", "…");
     if message.contains('`') { format!("`` {message} ``") } else { format!("`{message}`") }

@@ -1,4 +1,4 @@
-//! An example of every operation, for people who read the document and programs that try it out.
+//! An example of every operation, for readers of the document and for programs that test it.
 
 use baton_core::wire::{OPERATIONS, operation};
 use serde_json::{Map, Value, json};

@@ -212,7 +212,7 @@ pub(crate) fn is_nullable(schema: &Value) -> bool {
     forms.into_iter().any(|form| form["type"] == "null")
 }
 
-/// A table of the fields; `mark` says of a field that is required what that means.
+/// A table of the fields; `mark` is the note for a required field.
 fn write_fields(page: &mut String, schema: &Value, mark: &str) {
     let nothing = Map::new();
     let fields = schema["properties"].as_object().unwrap_or(&nothing);

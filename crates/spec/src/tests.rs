@@ -36,7 +36,7 @@ fn every_operation_is_described_and_has_an_example_that_can_be_read() {
     assert!(Frame::parse(&example).unwrap().call().is_ok());
 }
 
-/// A field of each kind, so that a change of how schemas are made does not go unseen.
+/// A field of each kind, so that changes in the generated schemas are noticed.
 #[test]
 fn fields_and_limits_come_from_the_types() {
     let document = document();
@@ -54,7 +54,7 @@ fn fields_and_limits_come_from_the_types() {
     assert!(!schemas["Entry"]["properties"]["checksum"].is_null());
 }
 
-/// What is asked and what is answered may have the same name.
+/// Requests and replies may have types of the same name.
 #[test]
 fn a_result_is_described_as_what_it_is() {
     let document = document();
@@ -64,7 +64,7 @@ fn a_result_is_described_as_what_it_is() {
     assert!(!document.pointer(path).unwrap()["properties"]["events"].is_null(), "{path}");
 }
 
-/// Two types of one name are told apart by a number, which changes with the order they come in.
+/// Two types of one name get numbers, which depend on their order.
 #[test]
 fn no_component_is_named_by_a_number() {
     let document = document();
@@ -265,7 +265,7 @@ fn every_reference_leads_somewhere() {
     }
 }
 
-/// Holds a file of the repository against what it should be.
+/// Compares a file of the repository with the expected content.
 fn compare(path: &str, text: &str) {
     let file = format!("{REPOSITORY}/{path}");
     if env::var("BATON_GOLDEN").is_ok_and(|wish| wish == "write") {
@@ -293,7 +293,7 @@ fn the_table_of_operations_is_what_it_was() {
     compare("spec/operations.json", &text);
 }
 
-/// What programs are generated from agrees with the types that are read.
+/// The input of generators agrees with the actual types.
 #[test]
 fn what_an_operation_names_is_among_its_fields() {
     let table = operations();

@@ -168,7 +168,7 @@ fn variants(schema: &Value) -> BTreeMap<String, Value> {
     for form in forms {
         for (name, inner) in form["properties"].as_object().into_iter().flatten() {
             let mut inner = inner.clone();
-            // What has no name of its own has no description either.
+            // A type without a name has no description either.
             if inner.get("$ref").is_none() && inner.get("description").is_none() {
                 inner["description"] = form["description"].clone();
             }

@@ -1,11 +1,11 @@
 //! What a rule reports, and how a test presents it.
 //!
-//! One line per finding, in the `file:line: …` form that editors turn into links. All findings of
-//! a rule are shown at once: a rule that reveals its objections one by one wastes everybody's time.
+//! One line per finding, in the `file:line: …` form that editors turn into links. All findings of a
+//! rule are shown at once.
 
 use std::fmt;
 
-/// One objection to one line of one file.
+/// One violation in one line of one file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Finding {
     path: String,
@@ -30,14 +30,14 @@ fn listing(findings: &[Finding]) -> String {
     lines.join("\n")
 }
 
-/// Fails with every finding, sorted by place.
+/// Fails with every finding, sorted by location.
 #[track_caller]
 pub(crate) fn assert_none(mut findings: Vec<Finding>) {
     findings.sort();
     assert!(findings.is_empty(), "{} to put right:\n{}", findings.len(), listing(&findings));
 }
 
-/// The rule must object exactly to these lines, in this order.
+/// The rule must report exactly these lines, in this order.
 #[track_caller]
 pub(crate) fn assert_lines(findings: &[Finding], lines: &[usize]) {
     let found: Vec<usize> = findings.iter().map(|finding| finding.line).collect();

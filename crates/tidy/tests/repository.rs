@@ -1,13 +1,13 @@
 //! The files of this repository, read once per test.
 //!
-//! Git says which files there are, new and not yet added ones included, so that what is ignored
-//! is not judged. Where git cannot answer (a source archive), the folders are walked instead.
+//! Git lists the files, including new ones that were not added yet, so that ignored files are not
+//! checked. Without git (a source archive), the folders are walked instead.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Folders that hold what was built or fetched, never what was written.
+/// Folders with build output or downloads.
 const FOLDERS_SKIPPED: [&str; 5] = [".git", ".tools", ".venv", "node_modules", "target"];
 
 /// A text file, named by its path from the root of the repository with `/` between the parts.
@@ -104,8 +104,8 @@ fn walked(root: &Path) -> Vec<String> {
     paths
 }
 
-/// Git lists files that were deleted but not yet committed as such, and links; images and golden
-/// bytes are not text. None of these is a file to judge.
+/// Git also lists files that were deleted but not committed, and links; images and golden bytes are
+/// not text. None of these is checked.
 fn read(root: &Path, path: String) -> Option<File> {
     let place = root.join(&path);
     if !fs::symlink_metadata(&place).ok()?.is_file() {

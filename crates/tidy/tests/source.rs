@@ -8,9 +8,9 @@
 //! | line ends | unchanged |
 //!
 //! 1. Masked code has as many bytes and lines as the source, so an offset means the same in both.
-//! 2. What is inside a literal never looks like code, yet its line still counts as code.
+//! 2. The inside of a literal never looks like code, but its line still counts as code.
 
-/// What stands for the inside of a literal. It is neither blank nor part of any word.
+/// The placeholder for the inside of a literal. It is neither blank nor part of any word.
 const INSIDE: u8 = 1;
 
 /// Source without its comments and literals.
@@ -21,7 +21,7 @@ pub(crate) struct Masked {
     pub(crate) literals: Vec<Literal>,
 }
 
-/// The inside of a string literal, escapes left as they are written.
+/// The inside of a string literal, with its escapes unchanged.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Literal {
     pub(crate) offset: usize,
@@ -38,7 +38,7 @@ pub(crate) struct Function {
     pub(crate) body: std::ops::Range<usize>,
 }
 
-/// One path brought in by a `use`, with the groups written out.
+/// One path of a `use`, with the groups expanded.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Import {
     pub(crate) path: String,
@@ -49,7 +49,7 @@ pub(crate) fn is_word(byte: u8) -> bool {
     byte == b'_' || byte.is_ascii_alphanumeric() || !byte.is_ascii()
 }
 
-/// Offsets where `needle` stands in `text` and is not part of a longer word.
+/// Offsets where `needle` occurs in `text` and is not part of a longer word.
 pub(crate) fn words<'a>(text: &'a str, needle: &'a str) -> impl Iterator<Item = usize> + 'a {
     let bytes = text.as_bytes();
     let word_first = needle.bytes().next().is_some_and(is_word);
@@ -85,12 +85,12 @@ impl Masked {
         (1..).zip(self.code.lines())
     }
 
-    /// Lines that hold more than comments.
+    /// Lines that contain more than comments.
     pub(crate) fn lines_of_code(&self) -> usize {
         self.code.lines().filter(|line| !line.trim().is_empty()).count()
     }
 
-    /// Every function that has a body, nested ones and those of macros included.
+    /// Every function with a body, including nested ones and those in macros.
     pub(crate) fn functions(&self) -> Vec<Function> {
         words(&self.code, "fn").filter_map(|offset| self.function(offset)).collect()
     }
@@ -135,10 +135,10 @@ impl Masked {
         attributes
     }
 
-    /// Every path of every `use`, groups written out: `std::{fs, io::Read}` is two imports.
+    /// Every path of every `use`, groups expanded: `std::{fs, io::Read}` is two imports.
     pub(crate) fn imports(&self) -> Vec<Import> {
         let mut imports = Vec::new();
-        // The space tells an import from the `use<'a>` of a return type.
+        // The space distinguishes an import from the `use<'a>` of a return type.
         for offset in words(&self.code, "use ") {
             let start = offset + "use ".len();
             if let Some(length) = self.code[start..].find(';') {
@@ -198,7 +198,7 @@ fn closing(code: &[u8], open: usize) -> Option<usize> {
     None
 }
 
-/// The lexer: walks over the source once and overwrites what is not code.
+/// The lexer: scans the source once and overwrites what is not code.
 struct Masking {
     code: Vec<u8>,
     literals: Vec<Literal>,

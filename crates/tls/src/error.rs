@@ -29,9 +29,9 @@ baton_core::refusals! {
             "the certificate in `{certificate}` cannot be used with the key in `{key}`: {reason}"
         )]
         Unusable {
-            /// Where the certificate is.
+            /// The certificate file.
             certificate: String,
-            /// Where the key is.
+            /// The key file.
             key: String,
             /// What is wrong.
             reason: String,
@@ -59,7 +59,7 @@ baton_core::refusals! {
         /// The server's certificate could not be verified. Nothing was sent.
         #[error("`{host}` is not trusted: {reason}")]
         Untrusted {
-            /// Who was called.
+            /// The host.
             host: String,
             /// What is wrong with its certificate.
             reason: String,

@@ -1,4 +1,4 @@
-//! Who a server is: its certificate, and the key that proves it.
+//! The identity of a server: its certificate and its key.
 
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use crate::error::TlsError;
 use crate::stream::Stream;
 use crate::{PROTOCOL, certificates, provider};
 
-/// How a connection begins that shakes hands.
+/// The first byte of a TLS handshake.
 const HANDSHAKE: u8 = 0x16;
 
-/// Who a server is. Clones are one and the same: what one reads again, all have.
+/// The identity of a server. Clones share it: a reload affects all of them.
 #[derive(Clone)]
 pub struct Identity(Arc<Inner>);
 
@@ -28,21 +28,21 @@ struct Inner {
 }
 
 impl std::fmt::Debug for Identity {
-    /// Without the key.
+    /// Omits the key.
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "Identity({})", self.0.certificate.display())
     }
 }
 
 impl Identity {
-    /// Reads a chain of certificates, the server's own first, and the key of that one; both in PEM.
+    /// Reads a chain of certificates, that of the server first, and its key; both in PEM.
     pub fn read(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
         let config = RwLock::new(config(certificate, key)?);
         let (certificate, key) = (certificate.to_owned(), key.to_owned());
         Ok(Self(Arc::new(Inner { certificate, key, config })))
     }
 
-    /// Reads the same files again, for connections from now on. If that fails, nothing changes.
+    /// Reads the same files again, for later connections. If that fails, nothing changes.
     pub fn read_again(&self) -> Result<(), TlsError> {
         let fresh = config(&self.0.certificate, &self.0.key)?;
         *self.0.config.write().unwrap_or_else(PoisonError::into_inner) = fresh;
@@ -65,7 +65,7 @@ impl Identity {
     }
 }
 
-/// Who has connected.
+/// A peer that has connected.
 pub enum Accepted {
     /// A peer whose handshake succeeded.
     Secure(Stream),

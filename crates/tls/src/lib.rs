@@ -1,4 +1,4 @@
-//! Connections: a plain socket, or one that is encrypted, as one type.
+//! Connections: a plain socket, or an encrypted one, as one type.
 //!
 //! ```text
 //!   server   accept ──▶ Identity ─── handshake ────┐
@@ -12,7 +12,7 @@
 //! Invariants:
 //!
 //! 1. A server without an identity has no overhead: its stream is the socket.
-//! 2. A certificate that does not fit its key is refused when it is read, not at the first
+//! 2. A certificate that does not match its key is refused when it is read, not at the first
 //!    connection.
 //! 3. A reloaded identity replaces the old one completely or not at all.
 //! 4. A missing authority never means trust: having no roots is an error, and so is a bad file.
@@ -39,10 +39,10 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::{Error as PemError, PemObject};
 
-/// What is agreed on: a WebSocket begins with HTTP/1.1, and so does everything else.
+/// The negotiated protocol: a WebSocket starts with HTTP/1.1, like everything else.
 const PROTOCOL: &[u8] = b"http/1.1";
 
-/// Said each time, since a program that embeds this may have chosen another for itself.
+/// Given explicitly, since a program that embeds this may have installed another provider.
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }

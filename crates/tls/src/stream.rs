@@ -10,11 +10,11 @@ use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsStream;
 
-/// One connection, encrypted or not. Chosen once, when it begins.
+/// One connection, encrypted or not. Decided once, when it starts.
 pub enum Stream {
-    /// The socket. Shared, so that others may send over it what its owner has to say.
+    /// The socket. Shared, so that writers can send for its owner.
     Plain(Arc<TcpStream>),
-    /// The socket behind TLS. In a box, so that a plain one need not have its size.
+    /// The socket with TLS. Boxed, so that a plain one need not have its size.
     Secure(Box<TlsStream<TcpStream>>),
 }
 
@@ -59,7 +59,7 @@ fn poll_receive(
     }
 }
 
-/// Sends as soon as that goes without waiting.
+/// Writes as soon as that is possible without waiting.
 fn poll_send(
     socket: &TcpStream,
     context: &mut Context<'_>,
@@ -75,13 +75,13 @@ fn poll_send(
 }
 
 impl Stream {
-    /// Whether more lies between than the socket, which may hold back what was written.
+    /// Whether there is a layer above the socket, which may buffer writes.
     pub fn is_secure(&self) -> bool {
         matches!(self, Self::Secure(_))
     }
 
-    /// Whether something was taken by [`Stream::try_write`] and has not gone out. Never so of a
-    /// plain socket.
+    /// Whether bytes accepted by [`Stream::try_write`] have not been sent. Always false for a plain
+    /// socket.
     pub fn has_unsent(&self) -> bool {
         match self {
             Self::Plain(_) => false,
@@ -89,7 +89,7 @@ impl Stream {
         }
     }
 
-    /// Writes what can be written without waiting; with no bytes, what was held back.
+    /// Writes what can be written without waiting; without bytes, what was buffered.
     pub fn try_write(&mut self, bytes: &[u8]) -> Result<usize> {
         let stream = match self {
             Self::Plain(socket) => return try_send(socket, bytes),

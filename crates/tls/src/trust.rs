@@ -24,7 +24,7 @@ impl std::fmt::Debug for Trust {
 }
 
 impl Trust {
-    /// Those of a file if one is named, else those of the system.
+    /// The authorities of a file if one is given, otherwise those of the system.
     pub fn of(file: Option<&Path>) -> Result<Self, TlsError> {
         let mut roots = RootCertStore::empty();
         match file {
@@ -56,8 +56,8 @@ impl Trust {
         Ok(Self(Arc::new(config)))
     }
 
-    /// Shakes hands with a host, which must be the one of this name: a DNS name, or an address with
-    /// or without brackets.
+    /// Performs the handshake with a host, which must have this name: a DNS name, or an address
+    /// with or without brackets.
     pub async fn connect(&self, host: &str, socket: TcpStream) -> Result<Stream, TlsError> {
         let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
         let name = ServerName::try_from(host.to_owned()).map_err(|_| TlsError::Untrusted {

@@ -32,7 +32,7 @@ impl Answers for Lines {
     }
 }
 
-/// Serves so many connections, each by this function. Returns what the connections returned.
+/// Serves this many connections with this function. Returns its results.
 fn serve(
     connections: usize,
     each: fn(TcpStream) -> Vec<String>,
@@ -55,7 +55,7 @@ fn open(port: u16, connections: usize) -> Vec<Opened<Numbered, Lines>> {
     (0..connections).map(open).collect()
 }
 
-/// Answers every line in two halves, with something of the protocol's own before.
+/// Answers every line in two halves, with an element of the protocol itself before.
 fn answer_in_pieces(mut stream: TcpStream) -> Vec<String> {
     let lines = BufReader::new(stream.try_clone().unwrap()).lines();
     let mut seen = Vec::new();
@@ -97,7 +97,8 @@ fn a_turn_counts_answers_and_ends_when_all_are_there() {
 
 #[test]
 fn no_more_is_in_flight_than_allowed() {
-    // Nothing is answered until as many are there, so this ends only if exactly as many are sent.
+    // Nothing is answered until this many have arrived, so this ends only if exactly as many are
+    // sent.
     let (port, server) = serve(1, |mut stream| {
         let mut four = [0; 8];
         for _ in 0..5 {

@@ -1,4 +1,4 @@
-//! Every protocol's encoder and decoder, and the loop and the processes around them.
+//! The encoders and decoders of all protocols, and the loop and the processes around them.
 
 pub(crate) mod baton;
 mod driver;
@@ -13,7 +13,7 @@ pub(crate) mod websocket;
 
 use super::driver::{Answers, Element};
 
-/// Takes everything from the front: what was taken, what was replied, and how much is left.
+/// Takes everything from the front: the elements, the replies, and how much is left.
 pub(crate) fn take_all(
     protocol: &mut impl Answers,
     bytes: &[u8],
@@ -26,7 +26,7 @@ pub(crate) fn take_all(
     Ok((taken, replies, bytes.len() - at))
 }
 
-/// An element must be taken when its last byte has come, and not before.
+/// An element must be taken when its last byte has arrived, and not before.
 fn assert_needs_every_byte<A: Answers>(protocol: impl Fn() -> A, element: &[u8], is_answer: bool) {
     for end in 0..element.len() {
         let taken = protocol().take(&element[..end], &mut Vec::new());

@@ -4,7 +4,7 @@ use std::thread;
 
 use super::super::websocket::{self, Frame, Opcode};
 
-/// What a server sees of a client's frame: its first byte and its payload without the mask.
+/// A client's frame as a server sees it: its first byte and its unmasked payload.
 fn unmasked(frame: &[u8]) -> (u8, Vec<u8>) {
     assert_eq!(frame[1] & 0x80, 0x80, "a client masks");
     let head = match frame[1] & 0x7f {

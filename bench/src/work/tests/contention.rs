@@ -1,4 +1,4 @@
-//! The books about a lock, and clients of locks that are none.
+//! The record of holds, and fake clients of locks.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::Outcome;
 
 const TURN: Duration = Duration::from_millis(20);
 
-/// Everybody gets it.
+/// Every client gets it.
 struct Open;
 
 impl Contender for Open {
@@ -20,7 +20,7 @@ impl Contender for Open {
     }
 }
 
-/// Nobody gets it.
+/// No client gets it.
 struct Closed;
 
 impl Contender for Closed {

@@ -18,7 +18,7 @@ impl Answers for Bytes {
     }
 }
 
-/// Asks `b` for `a`, is over with `c`, and wants nothing else.
+/// Sends `b` after `a`, ends with `c`, and accepts nothing else.
 struct Alphabet;
 
 impl Script for Alphabet {

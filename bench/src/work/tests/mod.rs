@@ -1,4 +1,4 @@
-//! What every side asks and understands in a cycle, and the books about a contended lock.
+//! The requests and answers of every side in a cycle, and the record of a contended lock.
 
 mod baton;
 mod bullmq;
@@ -10,7 +10,7 @@ mod redis;
 
 use super::cycle::{NextStep, Script};
 
-/// What a script asks after each of these answers. All but the last must go on, the last must not.
+/// The requests of a script after each of these answers. All but the last must continue the cycle.
 fn asked(script: &mut impl Script, answers: &[&[u8]]) -> Vec<Vec<u8>> {
     let hear = |(number, answer): (usize, &&[u8])| {
         let mut out = Vec::new();
@@ -26,7 +26,7 @@ fn asked(script: &mut impl Script, answers: &[&[u8]]) -> Vec<Vec<u8>> {
     answers.iter().enumerate().map(hear).collect()
 }
 
-/// Why a script does not want the last of these answers.
+/// Why a script refuses the last of these answers.
 fn refusal(script: &mut impl Script, answers: &[&[u8]]) -> String {
     let (last, before) = answers.split_last().unwrap();
     for answer in before {

@@ -7,8 +7,8 @@ use crate::request::request;
 use crate::{Barriers, Error};
 
 impl Barriers {
-    /// Arrives at a barrier that opens when `count` agents have arrived. The reply tells whether it
-    /// has opened.
+    /// Arrives at a barrier that opens when `count` agents have arrived. The reply contains whether
+    /// it has opened.
     pub fn arrive(&self, name: &str, count: u64) -> Arriving {
         let name = BarrierName::parse(name).map_err(Into::into);
         let arrive = name.map(|name| Arrive { name, count, wait_ms: None });

@@ -11,21 +11,21 @@ use baton_core::workspace::{Diff, Differences, Forked, Listed, Query};
 use crate::{Error, Workspace};
 
 impl Workspace {
-    /// Creates another workspace that starts as this one is, or as it was at the moment that
-    /// [`at`](Self::at) names. It has no holds and no leases, and later changes here do not reach
+    /// Creates another workspace with the content of this one, now or at the point that
+    /// [`at`](Self::at) names. It has no holds and no leases, and later changes here do not affect
     /// it.
     pub async fn fork(&self, to: &str) -> Result<Forked, Error> {
         let (to, at) = (WorkspaceName::parse(to)?, self.moment());
         self.query(Query::Fork { to, at }).await
     }
 
-    /// Lists what changed between two moments, by subject: one page.
+    /// Lists the changes between two points in history, by subject: one page.
     pub async fn differences(&self, diff: Diff) -> Result<Differences, Error> {
         self.query(Query::Diff(diff)).await
     }
 
-    /// Explains how an entry, a task or a hand-off (`state/shared/plan`, `tasks/t-7`) came to be as
-    /// it is, or as it was at the moment that [`at`](Self::at) names.
+    /// Explains the state of an entry, a task or a hand-off (`state/shared/plan`, `tasks/t-7`), now
+    /// or at the point that [`at`](Self::at) names.
     pub async fn why(&self, subject: &str) -> Result<Explanation, Error> {
         let (subject, at) = (subject.to_owned(), self.moment());
         self.query(Query::Why { subject, at }).await
@@ -46,9 +46,9 @@ impl Workspace {
         self.query(Query::List { limit, cursor }).await
     }
 
-    /// Writes the workspace as one file, as it is or as it was at the moment that
-    /// [`at`](Self::at) names: everything except its history and the values of secrets. Import
-    /// verifies that the file is complete.
+    /// Writes the workspace as one file, in its current state or at the point that [`at`](Self::at)
+    /// names: everything except its history and the values of secrets. Import verifies that the
+    /// file is complete.
     pub async fn export(&self, to: impl Write + Send + 'static) -> Result<(), Error> {
         self.carrier.export(&self.caller, self.moment(), Box::new(to)).await
     }
@@ -60,7 +60,7 @@ impl Workspace {
     }
 }
 
-/// The differences between a moment and the present.
+/// The differences between a point in history and the present.
 pub fn since(from: impl Into<At>) -> Diff {
     Diff { from: from.into(), to: None, pattern: None, limit: None, cursor: None }
 }

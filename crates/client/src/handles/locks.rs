@@ -19,7 +19,7 @@ impl Locks {
     /// Acquires a lock; none if it could not be acquired in time.
     ///
     /// Dropping the call while it waits removes it from the queue. If the lock is granted at that
-    /// moment, it may stay held until its time to live is over.
+    /// time, it may stay held until it expires.
     pub fn acquire(&self, name: &str) -> Acquiring {
         let name = LockName::parse(name).map_err(Into::into);
         let acquire = name.map(|name| Acquire { name, ttl_ms: None, wait_ms: None });

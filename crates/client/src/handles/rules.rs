@@ -52,7 +52,7 @@ request! {
     receiver_alive() |add| add.check.receiver_alive = Some(true);
     /// Limits the size of the state: names and values together.
     state_bytes_max(bytes_max: u64) |add| add.check.state_bytes_max = Some(bytes_max);
-    /// Limits how often the work changes hands.
+    /// Limits how often the work is handed over.
     hops_max(hops_max: u64) |add| add.check.hops_max = Some(hops_max);
     /// A violation is reported as a warning and prevents nothing.
     warning() |add| add.severity = Severity::Warning;

@@ -29,7 +29,7 @@ impl Tasks {
     /// Claims the next task; none if there was none in time.
     ///
     /// Dropping the call while it waits removes it from the queue. If a task is granted at that
-    /// moment, it may stay claimed until its lease is over.
+    /// time, it may stay claimed until its lease expires.
     pub fn claim(&self) -> Claiming {
         Claiming::new(&self.workspace, Ok(Claim::default()))
     }

@@ -35,7 +35,7 @@ impl Address {
             let sign = sign.escape_default();
             return Err(refuse(&format!("`{sign}` has no place in a host and port")));
         }
-        // The colons of an IPv6 address stand between brackets.
+        // The colons of an IPv6 address are between brackets.
         let after_host = authority.rfind(']').map_or(0, |bracket| bracket + 1);
         let (host, port) = match authority[after_host..].rfind(':') {
             Some(colon) => authority.split_at(after_host + colon),

@@ -46,14 +46,15 @@ impl std::fmt::Debug for Client {
 }
 
 /// Connects to a server: `http://host:port` or `ws://host:port`; `https://host:port` or
-/// `wss://host:port` if it speaks TLS.
+/// `wss://host:port` with TLS.
 ///
-/// If the first connection fails, the error says why. After that, the client reconnects by itself.
+/// If the first connection fails, the error says why. After that, the client reconnects
+/// automatically.
 pub async fn connect(url: &str) -> Result<Client, Error> {
     connect_with(url, Options::default()).await
 }
 
-/// As [`connect`], with settings.
+/// Like [`connect`], with options.
 pub async fn connect_with(url: &str, options: Options) -> Result<Client, Error> {
     let address = Address::parse(url)?;
     let url = address.to_string();
@@ -81,7 +82,7 @@ impl Client {
         self.0.multiplexer.close();
         let job = self.0.job.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(job) = job {
-            // The job does not panic, and its runtime may have ended it already.
+            // The task does not panic, and its runtime may have ended it already.
             let _ = job.await;
         }
     }

@@ -69,7 +69,7 @@ pub(crate) async fn run(multiplexer: Arc<Multiplexer>, dialer: Dialer, first: So
 async fn redial(multiplexer: &Multiplexer, dialer: &Dialer, failures: &mut u32) -> Socket {
     loop {
         sleep(multiplexer.options().backoff(*failures, random::fraction())).await;
-        // A connection on which nothing is heard before it breaks is a failure too.
+        // A connection that breaks before any frame arrives is a failure too.
         *failures = failures.saturating_add(1);
         match dial(dialer, multiplexer.options()).await {
             Ok(socket) => return socket,

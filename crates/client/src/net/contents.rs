@@ -1,9 +1,9 @@
 //! Bytes over HTTP: artifacts, secrets and exports do not use the WebSocket, which is for short
 //! messages.
 //!
-//! Each upload and download has a connection of its own, so that a large one delays no call. An
-//! upload that breaks is not repeated, because the reader cannot be read again. Storing the same
-//! bytes twice is safe.
+//! Each upload and download has its own connection, so that a large one delays no call. An upload
+//! that breaks is not repeated, because the reader cannot be read again. Storing the same bytes
+//! twice is safe.
 
 use std::io::{ErrorKind, Read, Write};
 
@@ -63,7 +63,7 @@ fn broken(error: impl std::fmt::Display) -> Error {
 }
 
 impl Client {
-    /// Sends a request over a connection of its own.
+    /// Sends a request over a separate connection.
     async fn request<B>(&self, request: Request<B>) -> Result<Response<ResponseBody>, Error>
     where
         B: Body<Data = Bytes> + Send + Unpin + 'static,
@@ -124,8 +124,8 @@ fn query(fields: &[(&str, Option<String>)]) -> String {
     given.collect::<Vec<_>>().join("&")
 }
 
-/// The bytes of a reader as a request body. A thread of its own reads them; it ends with the
-/// reader or when the body is dropped.
+/// The bytes of a reader as a request body. A separate thread reads them; it ends with the reader
+/// or when the body is dropped.
 fn pieces(
     mut bytes: Box<dyn Read + Send>,
 ) -> impl Body<Data = Bytes, Error = std::io::Error> + Send + 'static {

@@ -92,7 +92,7 @@ impl Dialer {
         }
     }
 
-    /// Sends a request over a connection of its own. Once it is connected, the server may make no
+    /// Sends a request over a separate connection. Once it is connected, the server may make no
     /// progress for at most `stall_max`.
     pub(crate) async fn ask<B>(
         &self,
@@ -126,7 +126,7 @@ impl Dialer {
 
     /// The error if the connection breaks before the response.
     fn unanswered(&self, is_question: bool, error: &hyper::Error) -> Error {
-        // What the system said lies behind what HTTP says of it.
+        // The error of the operating system is the source of the HTTP error.
         let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
         if !is_question {
             return Error::Unknown { reason };

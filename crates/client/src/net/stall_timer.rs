@@ -167,7 +167,7 @@ mod tests {
         let begun = Instant::now();
         timer.overdue(STALL).await;
         assert_eq!(begun.elapsed(), STALL);
-        // It takes some time before it wants more, and then waits for us again.
+        // The reader takes some time before it wants more, and then waits for us again.
         assert!(timeout(STALL, request_body.frame()).await.is_err());
         drop(pieces);
         assert!(request_body.frame().await.is_none());
@@ -183,7 +183,7 @@ mod tests {
         for _ in 0..3 {
             pieces.send(PIECE).unwrap();
             assert!(response_body.frame().await.unwrap().is_ok());
-            // Whoever reads does something else meanwhile.
+            // The reader does something else in the meantime.
             sleep(HOUR).await;
         }
         let begun = Instant::now();

@@ -43,7 +43,7 @@ async fn upgrade(dialer: &Dialer, options: &Options) -> Result<Socket, Error> {
         .header(header::SEC_WEBSOCKET_PROTOCOL, SUB_PROTOCOL)
         .body(Empty::<Bytes>::new())
         .map_err(odd)?;
-    // The attempt as a whole has its end.
+    // The attempt as a whole has a time limit.
     let response = dialer.ask(request, Duration::MAX).await?;
     agreed(&response, &derive_accept_key(key.as_bytes()))?;
     let upgraded = hyper::upgrade::on(response).await.map_err(|error| dialer.unreachable(error))?;
@@ -54,7 +54,7 @@ async fn upgrade(dialer: &Dialer, options: &Options) -> Result<Socket, Error> {
         .write_buffer_size(WRITE_BUFFER_BYTES)
         .max_message_size(Some(options.frame_bytes_max))
         .max_frame_size(Some(options.frame_bytes_max));
-    // The server may have said something already, in the same breath.
+    // The server may have sent frames together with its response.
     let (stream, begun) = (parts.io.into_inner(), parts.read_buf.to_vec());
     Ok(WebSocketStream::from_partially_read(stream, begun, Role::Client, Some(config)).await)
 }

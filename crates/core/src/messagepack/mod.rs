@@ -71,7 +71,7 @@ pub enum Error {
     /// A string is not UTF-8.
     #[error("a string is not UTF-8")]
     NotUtf8,
-    /// An array or map goes on where its type is complete.
+    /// An array or map continues where its type is complete.
     #[error("an array or map has {excess} more elements than expected")]
     Excess {
         /// How many were not read.

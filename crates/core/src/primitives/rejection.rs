@@ -35,7 +35,7 @@ macro_rules! rejection {
 }
 primitives! { rejection {
     transparent
-    /// The rules said no. Refusals are answers, not failures: nothing was written.
+    /// A refusal by the rules. Refusals are answers, not failures: nothing was written.
     #[derive(Clone, Debug, PartialEq, Error, Serialize)]
     #[serde(untagged)]
     pub enum Rejection {

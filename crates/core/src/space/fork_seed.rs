@@ -1,6 +1,6 @@
 //! The start of a space with the content of another workspace.
 //!
-//! Holders stay in the original workspace: nobody in the new one could renew or release what they
+//! Holders stay in the original workspace: no agent of the new one could renew or release what they
 //! hold. So every hold, offer, wait and session ends when the fork is created, in an order in which
 //! nothing is granted to the next waiter, and no release counts as a failure.
 

@@ -14,8 +14,8 @@
 //!
 //! 1. It applies to a whole commit, so that a transaction that frees space for itself fits, and
 //!    nothing is done partially. Each run of a reaction is checked separately, and fails alone.
-//! 2. A commit that stores no more than before always fits: whoever exceeds the quota can delete
-//!    and change entries.
+//! 2. A commit that stores no more than before always fits: when the quota is exceeded, entries can
+//!    still be deleted and changed.
 //! 3. What the engine does itself is never refused: expiry must not depend on free space.
 //! 4. It is not part of the history: replay does not check it, and without a quota it costs one
 //!    comparison.

@@ -1,7 +1,7 @@
 //! Names that are validated once, when they enter, and trusted afterwards.
 //!
-//! Each is a distinct type, so an agent cannot be passed where a namespace is meant. A name is
-//! cheap to clone because events, records and answers all carry it.
+//! Each is a distinct type, so that an agent cannot be passed as a namespace. A name is cheap to
+//! clone because events, records and answers all contain it.
 
 use std::borrow::Borrow;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Refusals declared once: variant, message, code, kind, hint, and what the documentation says.
+//! Refusals declared once: variant, message, code, kind, hint, and documentation.
 //!
 //! ```text
 //!   refusals! { enum … { variant => { code, kind, hint, cause, remedy } } }
@@ -31,7 +31,7 @@ pub struct Refusal {
     pub hint: &'static str,
     /// Why it happens; none if another enum documents the code.
     pub cause: Option<&'static str>,
-    /// What to do next at length; none if the hint says it all.
+    /// What to do next at length; none if the hint is sufficient.
     pub remedy: Option<&'static str>,
 }
 
@@ -54,8 +54,9 @@ pub struct Refusal {
 /// }
 /// ```
 ///
-/// `of: cause` instead of kind and hint takes those of the field `cause`. `hint_if: { field:
-/// pattern } => "…"` is the hint if the field matches. Two blocks may follow the variants:
+/// `of: cause` instead of kind and hint takes those of the field `cause`.
+/// `hint_if: { field: pattern } => "…"` is the hint if the field matches. Two blocks may follow
+/// the variants:
 ///
 /// - `transparent` lists variants that contain another enum of refusals, to which they forward;
 ///   `as` gives the kind, if that one has none.

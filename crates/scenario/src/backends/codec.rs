@@ -1,4 +1,4 @@
-//! What was said, read as the doors read it, for the backends that have no door.
+//! Parses commands like the server, for the backends without a server.
 
 use baton_core::wire::{Call, Fault, Frame, Problem, write_answer};
 use baton_core::{AgentId, Answer, IdempotencyKey};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::script::ScriptedCall;
 
-/// Who acts, under which key, and what is wanted.
+/// The acting agent, the idempotency key, and the call.
 pub(super) struct DecodedCall {
     pub(super) agent: AgentId,
     pub(super) idempotency_key: Option<IdempotencyKey>,
@@ -24,7 +24,7 @@ pub(super) fn decode(scripted: &ScriptedCall) -> Result<DecodedCall, Fault> {
     Ok(DecodedCall { agent, idempotency_key, call: frame.call()? })
 }
 
-/// An answer as the doors write it.
+/// An answer as the server encodes it.
 pub(super) fn rendered(answer: &Answer) -> Value {
     let mut text = b"{".to_vec();
     write_answer(&mut text, answer);
@@ -32,7 +32,7 @@ pub(super) fn rendered(answer: &Answer) -> Value {
     serde_json::from_slice(&text).expect("answers are JSON")
 }
 
-/// A refusal as the doors write it.
+/// A refusal as the server encodes it.
 pub(super) fn refused(problem: impl Into<Problem>) -> Value {
     json!({"error": problem.into()})
 }

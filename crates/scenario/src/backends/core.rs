@@ -14,15 +14,15 @@ use super::codec::{DecodedCall, decode, refused, rendered};
 use crate::run::Backend;
 use crate::script::ScriptedCall;
 
-/// A space, and what happened in it.
+/// A space, and its events.
 #[derive(Default)]
 pub struct CoreBackend {
     space: Space,
     now_ms: u64,
     batches: Vec<Arc<Batch>>,
-    /// Who waits, in the order in which they began.
+    /// The waiting calls, in order of arrival.
     waits: Vec<(String, WaitId)>,
-    /// What those are told who wait no longer.
+    /// The answers to ended waits.
     ended: BTreeMap<WaitId, Value>,
 }
 
@@ -31,7 +31,7 @@ impl CoreBackend {
         BEGINNING.after(self.now_ms)
     }
 
-    /// What is answered, or the call that waits.
+    /// An answer, or a waiting call.
     fn commit(&mut self, request: Request, agent: &AgentId) -> Result<Value, WaitId> {
         let now = self.now();
         let outcome = self.space.commit(request, agent, now);
@@ -56,9 +56,9 @@ impl CoreBackend {
         }
     }
 
-    /// Says something: the answer, or the call that waits; neither if the rules have none.
+    /// Executes a command: the answer, or the waiting call; neither if the rules do not support it.
     fn take(&mut self, scripted: &ScriptedCall) -> Option<Result<Value, WaitId>> {
-        // The rules know one workspace and no other.
+        // The rules have only one workspace.
         if scripted.workspace.is_some() {
             return None;
         }

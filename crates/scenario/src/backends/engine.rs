@@ -1,5 +1,5 @@
-//! An engine in this process, opened anew before every step: what it knows, it knows from its log.
-//! Callers do not survive that, so it stays open for as long as one of them waits.
+//! An engine in this process, reopened before every step, so that everything is read from its log.
+//! Callers do not survive that, so it stays open while one of them waits.
 
 use baton::Caller;
 use baton::clock::ManualClock;
@@ -19,7 +19,7 @@ use super::{ANSWER_TIMEOUT, BEGINNING, WORKSPACE};
 use crate::run::Backend;
 use crate::script::ScriptedCall;
 
-/// Where the log is.
+/// The kind of log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Storage {
     /// In memory.
@@ -35,12 +35,12 @@ enum Data {
 
 impl Data {
     fn open(&self, clock: &ManualClock) -> Baton {
-        // Small enough that scenarios see archives and snapshots, not only the log.
+        // Small enough that scenarios also use archives and snapshots, not only the log.
         let options = Options { tail_batches_max: 2, snapshot_bytes_min: 1, ..Options::default() };
         let opened = match self {
             Self::Memory(log) => Baton::on(log.clone(), clock.clone(), options),
             Self::Files(folder) => {
-                // The usual segments are large, and preparing one takes longer than a scenario.
+                // Default segments are large, and preparing one takes longer than a scenario.
                 let small = FileOptions::new(folder.path());
                 let log = FileLog::open(FileOptions { segment_bytes: 64 << 10, ..small });
                 let log = log.expect("the folder is ours alone");
@@ -51,7 +51,7 @@ impl Data {
     }
 }
 
-/// An engine that is opened anew before every step.
+/// An engine that is reopened before every step.
 pub struct EngineBackend {
     runtime: Runtime,
     data: Data,
@@ -76,7 +76,7 @@ impl EngineBackend {
         Self { runtime, data, clock, passed_ms: 0, baton, opened: 1, waits: Vec::new() }
     }
 
-    /// Closes the engine and opens it again, every second time from a snapshot.
+    /// Closes the engine and opens it again, every second time with a snapshot.
     fn open_anew(&mut self) {
         let baton = self.baton.take().expect("one is always open");
         let compacts = self.opened.is_multiple_of(2);

@@ -1,8 +1,8 @@
-//! A client library in another language: a program that is driven over its standard input and
+//! A client library in another language: a program that is driven through its standard input and
 //! output.
 //!
 //! The server runs here, with the clock of the scenario; the program is a client of it. One program
-//! runs many scenarios, each with its own server. Both sides write one JSON object a line, the
+//! runs many scenarios, each with its own server. Both sides write one JSON object per line, the
 //! program exactly one for each that it reads:
 //!
 //! | line | reply |
@@ -75,14 +75,14 @@ impl Drop for ExternalProgram {
     }
 }
 
-/// A server that is asked by a program.
+/// A server that is used through a program.
 pub struct ExternalBackend {
     server: TestServer,
     program: Rc<RefCell<ExternalProgram>>,
 }
 
 impl ExternalBackend {
-    /// A server with nothing in it, to which the program is connected.
+    /// An empty server, with the program connected.
     pub fn new(program: &Rc<RefCell<ExternalProgram>>) -> Self {
         let backend = Self { server: TestServer::new(), program: Rc::clone(program) };
         let url = format!("http://{}", backend.server.address);

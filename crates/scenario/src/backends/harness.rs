@@ -1,9 +1,9 @@
-//! An engine whose clock is moved by hand, and a way to know that everything due is done.
+//! An engine with a manual clock, and a way to know that everything due is done.
 //!
-//! The engine lets things expire on a thread of its own. So that nothing has to be waited for by
-//! guess, an entry in a workspace beside the scenario's is made to expire at the very moment to
-//! which the clock is moved: nothing that was due is later than it, and the engine lets everything
-//! expire in the order of its time. When its end is told, the rest is done.
+//! The engine executes expiry on its own thread. To wait for it without guessing, an entry in
+//! another workspace expires at exactly the time to which the clock is moved: nothing that is due
+//! is later than it, and the engine executes expiry in the order of time. When its deletion is
+//! reported, everything else is done.
 
 use baton::Caller;
 use baton::clock::ManualClock;
@@ -15,7 +15,7 @@ use baton_core::{AgentId, WorkspaceName};
 
 use super::{BEGINNING, WORKSPACE};
 
-/// Where the entry is that tells the end of a passing.
+/// The workspace of that entry.
 const CLOCK_WORKSPACE: &str = "timer";
 
 /// A caller of the scenario's workspace.
@@ -39,7 +39,7 @@ pub(super) async fn advance_clock(
     if longer_ms == 0 {
         return;
     }
-    // What sleeps on disk would be loaded first, and only then be due.
+    // A workspace on disk would be loaded first, and only then be due.
     let scenario = caller(&AgentId::engine()).workspace;
     baton.load(&scenario).await.expect("the workspace can be loaded");
     let clock_caller = caller_in(CLOCK_WORKSPACE, &AgentId::engine());
@@ -54,7 +54,7 @@ pub(super) async fn advance_clock(
     baton.mutate(&clock_caller, mutation).await.expect("the marker can be set");
     clock.set(BEGINNING.after(to_ms));
     *passed_ms = to_ms;
-    // The engine looks at its clock whenever it has loaded a workspace.
+    // The engine reads its clock whenever it has loaded a workspace.
     let unused = format!("unused-{to_ms}");
     let unused = WorkspaceName::parse(&unused).expect("the name is valid");
     baton.load(&unused).await.expect("an unused workspace can be loaded");

@@ -11,24 +11,24 @@ use crate::script::ScriptedCall;
 /// How commands are posted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyForm {
-    /// Each by itself.
+    /// Each separately.
     Single,
-    /// Each as a list of one, which goes another way through the server.
+    /// Each as a list of one, which takes another path through the server.
     Listed,
 }
 
-/// A server that is asked over HTTP.
+/// A server that is used over HTTP.
 pub struct HttpBackend {
     // Before the server, so that it need not wait for this to end.
     connection: Connection,
     server: TestServer,
     form: BodyForm,
-    /// Each on a connection of its own, which is taken until it is answered.
+    /// Each on its own connection, which is in use until it is answered.
     waits: Vec<(String, Connection)>,
 }
 
 impl HttpBackend {
-    /// A server with nothing in it.
+    /// An empty server.
     pub fn new(form: BodyForm) -> Self {
         let server = TestServer::new();
         let connection = Connection::open(server.address);
@@ -36,7 +36,7 @@ impl HttpBackend {
     }
 }
 
-/// Sends what is said.
+/// Sends a command.
 fn post(connection: &mut Connection, scripted: &ScriptedCall, form: BodyForm) {
     let document = Value::Object(scripted.body_fields());
     let (path, body) = match (scripted.command.as_str(), form) {
@@ -62,7 +62,7 @@ fn answer(connection: &mut Connection) -> Value {
     match head.status {
         200 => {
             assert_eq!(kind, "application/json");
-            // A header that cannot be read refuses the whole list.
+            // An invalid header refuses the whole list.
             if answer.is_array() { answer[0].clone() } else { answer }
         }
         status => {
@@ -94,7 +94,7 @@ impl Backend for HttpBackend {
         let before = self.revision();
         let mut connection = Connection::open(self.server.address);
         post(&mut connection, scripted, self.form);
-        // Whoever waits has been written down before anyone else is answered.
+        // A waiting call is recorded before any other call is answered.
         while self.revision() == before {
             if connection.has_more() {
                 return Some(answer(&mut connection));

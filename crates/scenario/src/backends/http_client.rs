@@ -1,4 +1,4 @@
-//! Requests and answers of HTTP, byte by byte: what a client without a library would do.
+//! An HTTP client on a plain socket, without a library.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -29,7 +29,7 @@ impl Connection {
     pub(super) fn open(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).expect("the server listens");
         stream.set_nodelay(true).expect("sockets can be set up");
-        // What never comes shall fail, and not be waited for without end.
+        // A missing answer must fail, and not block forever.
         stream.set_read_timeout(Some(ANSWER_TIMEOUT)).expect("sockets can be set up");
         Self { stream: BufReader::new(stream), address }
     }
@@ -68,7 +68,7 @@ impl Connection {
         bytes
     }
 
-    /// Whether something has come that was not read yet.
+    /// Whether unread bytes have arrived.
     pub(super) fn has_more(&mut self) -> bool {
         let stream = self.stream.get_ref();
         stream.set_nonblocking(true).expect("sockets can be set up");
@@ -100,7 +100,7 @@ impl Connection {
         self.bytes(length.expect("the server says how long its answer is"))
     }
 
-    /// The next piece of a body that comes in pieces.
+    /// The next chunk of a chunked body.
     pub(super) fn piece(&mut self) -> Vec<u8> {
         let length = self.line();
         let length = usize::from_str_radix(&length, 16).expect("a piece begins with its length");

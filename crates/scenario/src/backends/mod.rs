@@ -1,12 +1,12 @@
-//! The backends: the same scenario on the rules alone, on engines, and through every door.
+//! The backends: the same scenario on the rules alone, on engines, and through every interface.
 //!
-//! | backend              | its clock is  | is opened anew    | knows the past |
+//! | backend              | its clock     | is reopened       | has history    |
 //! |----------------------|---------------|-------------------|----------------|
 //! | [`CoreBackend`]      | an argument   | no                | no             |
-//! | [`EngineBackend`]    | moved by hand | before every step | yes            |
-//! | [`HttpBackend`]      | moved by hand | no                | yes            |
-//! | [`WebSocketBackend`] | moved by hand | no                | yes            |
-//! | [`ExternalBackend`]  | moved by hand | no                | yes            |
+//! | [`EngineBackend`]    | set manually  | before every step | yes            |
+//! | [`HttpBackend`]      | set manually  | no                | yes            |
+//! | [`WebSocketBackend`] | set manually  | no                | yes            |
+//! | [`ExternalBackend`]  | set manually  | no                | yes            |
 
 mod codec;
 mod core;
@@ -28,11 +28,11 @@ use std::time::Duration;
 
 use baton_core::Timestamp;
 
-/// The workspace in which every scenario is run.
+/// The workspace of every scenario.
 pub const WORKSPACE: &str = "scenario";
 
-/// How long an answer is waited for before it counts as never coming.
+/// The timeout after which an answer counts as missing.
 const ANSWER_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// The moment at which every scenario begins: 2023-11-14T22:13:20Z.
+/// The start time of every scenario: 2023-11-14T22:13:20Z.
 pub const BEGINNING: Timestamp = Timestamp(1_700_000_000_000);

@@ -1,4 +1,4 @@
-//! A server in this process, on an engine whose clock is moved by hand.
+//! A server in this process, on an engine with a manual clock.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::thread::JoinHandle;
@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use super::BEGINNING;
 use super::harness::advance_clock;
 
-/// A server that ends with this.
+/// A server that ends when this is dropped.
 pub(super) struct TestServer {
     pub(super) address: SocketAddr,
     runtime: Runtime,
@@ -44,7 +44,7 @@ impl TestServer {
                 let server = Server::bind(server, settings).await.expect("a port is free");
                 address_sender.send(server.address()).expect("it is waited for");
                 let until = async {
-                    // Whoever is gone wants it to end, too.
+                    // A dropped sender also means stop.
                     let _ = ended.await;
                 };
                 server.run(until).await;
@@ -69,7 +69,7 @@ impl Drop for TestServer {
         }
         if let Some(thread) = self.thread.take() {
             let ended = thread.join();
-            // A second panic while one is unwinding would end the process without a word.
+            // A second panic during unwinding would abort the process without a message.
             assert!(ended.is_ok() || std::thread::panicking(), "the server ends in peace");
         }
     }

@@ -1,4 +1,4 @@
-//! Over a WebSocket, in either sub-protocol, with frames made and read byte by byte.
+//! Over a WebSocket, in either sub-protocol, with frames encoded and decoded by hand.
 
 use serde_json::{Map, Value, json};
 
@@ -49,21 +49,21 @@ impl SubProtocol {
     }
 }
 
-/// A server that is asked over a WebSocket.
+/// A server that is used over a WebSocket.
 pub struct WebSocketBackend {
     // Before the server, so that it need not wait for this to end.
     connection: Connection,
     server: TestServer,
     protocol: SubProtocol,
     last_id: u64,
-    /// Who waits, with the numbers of their requests.
+    /// The waiting calls, with the ids of their requests.
     waits: Vec<(String, u64)>,
     /// What arrived while waiting for something else.
     others: Vec<Value>,
 }
 
 impl WebSocketBackend {
-    /// A server with nothing in it, and an open WebSocket.
+    /// An empty server, and an open WebSocket.
     pub fn new(protocol: SubProtocol) -> Self {
         let server = TestServer::new();
         let mut connection = Connection::open(server.address);
@@ -117,7 +117,7 @@ impl WebSocketBackend {
             let length = usize::try_from(length).expect("it fits into memory");
             let payload = self.connection.bytes(length);
             match first & 0x0f {
-                // A ping needs no answer within the little time that a scenario takes.
+                // A ping needs no answer during the short time of a scenario.
                 9 => {}
                 opcode => {
                     assert_eq!(opcode, self.protocol.opcode(), "{payload:?}");
@@ -137,7 +137,7 @@ impl WebSocketBackend {
         self.find(|heard| heard["id"] == id)
     }
 
-    /// The first document that fits, now or later; only those who waited are answered in between.
+    /// The first document that matches, now or later; only waiting calls are answered in between.
     fn find(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
         if let Some(index) = self.others.iter().position(&fits) {
             return self.others.remove(index);

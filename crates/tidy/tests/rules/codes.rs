@@ -1,8 +1,8 @@
 //! Every stable error code is declared and documented, and every documented code exists.
 //!
-//! A code is declared in `refusals!`, with what the documentation says about it. It is documented
-//! by a heading of `docs/errors.md`, which is generated. A function named `code` outside of tests
-//! returns no string of its own:
+//! A code is declared in `refusals!`, with its documentation. It is documented by a heading of
+//! `docs/errors.md`, which is generated. A function named `code` outside of tests returns no string
+//! literal:
 //!
 //! ```text
 //!   refusals! { … code: "lock.held", … }  ◀──▶  ## `lock.held`
@@ -50,7 +50,7 @@ impl Codes {
     }
 }
 
-/// Whether what follows is the `code` of a declared refusal.
+/// Whether the code that follows is the `code` of a declared refusal.
 fn is_field(before: &str) -> bool {
     before.trim_end_matches('"').trim_end().ends_with(" code:")
 }

@@ -1,4 +1,4 @@
-//! What may be depended upon: permissive licences, one registry, and no open version.
+//! Dependencies: permissive licences, one registry, and no open versions.
 //!
 //! `cargo metadata` lists every package of the lock file for our [`PLATFORMS`]. Advisories are not
 //! checked: their database has to be fetched, and a test must not fail because the network does.
@@ -14,7 +14,7 @@ use crate::repository::root;
 const ALLOWED: [&str; 7] =
     ["Apache-2.0", "BSD-3-Clause", "ISC", "MIT", "MIT-0", "Unicode-3.0", "Zlib"];
 
-/// Where Baton runs.
+/// The supported platforms.
 const PLATFORMS: [&str; 4] = [
     "aarch64-apple-darwin",
     "aarch64-unknown-linux-gnu",
@@ -22,8 +22,8 @@ const PLATFORMS: [&str; 4] = [
     "x86_64-unknown-linux-gnu",
 ];
 
-/// Whether a licence expression (SPDX, or the older form with a slash) allows what is allowed here.
-/// `AND` binds more tightly than `OR`.
+/// Whether a licence expression (SPDX, or the older form with a slash) is allowed. `AND` binds more
+/// tightly than `OR`.
 fn allowed(expression: &str) -> bool {
     let expression = expression.trim();
     let inner = expression.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));

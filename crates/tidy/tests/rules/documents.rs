@@ -6,8 +6,8 @@
 //!            └ a number that no other decision has
 //! ```
 //!
-//! A decision says its `Context`, its `Decision` and what is given up: a decision without a price
-//! was not one.
+//! A decision has its `Context`, its `Decision` and what is given up: a decision without a cost was
+//! not one.
 
 use std::collections::BTreeMap;
 use std::slice;

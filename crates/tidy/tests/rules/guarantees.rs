@@ -1,11 +1,11 @@
-//! Promises name what holds them, and what they name is there.
+//! Guarantees name the tests that verify them, and these exist.
 //!
 //! ```text
 //!   - Held by: `spec/scenarios/locks.txt`, `lock.ends_early`, `nobody_waits_after_a_restart`
 //!              └ a file of the repository  └ a planted bug    └ a test
 //! ```
 //!
-//! Nothing is promised without saying what is not, and no bug is planted that holds no promise.
+//! Every section also says what is not guaranteed, and every planted bug belongs to a guarantee.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::repository::{File, files};
 
 const PROMISES: &str = "docs/guarantees.md";
 const PLANTED: &str = "crates/sim/tests/planted.rs";
-/// What every primitive has to say, in this order.
+/// The required parts of each primitive's section, in this order.
 const PARTS: [&str; 3] = ["- Promised: ", "- Not promised: ", "- Held by: "];
 
 /// What may be named.

@@ -1,4 +1,4 @@
-//! What fits on a screen: lines, functions, files.
+//! Limits on the length of lines, functions and files.
 //!
 //! | thing | limit | where |
 //! |---|---|---|

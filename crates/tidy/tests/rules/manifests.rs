@@ -1,16 +1,16 @@
 //! Features that only some manifests may enable.
 //!
-//! Only `crates/spec` enables the `schema` features. With them every wire type carries a generator
-//! of its JSON Schema, a megabyte of code that a program which embeds the finished document never
-//! runs. Only programs enable `net` of the client crate. A manifest that enables one by accident
-//! changes nothing that can be seen, except the size of the program and the time that it builds.
+//! Only `crates/spec` enables the `schema` features. With them every wire type includes a generator
+//! of its JSON Schema, a megabyte of code that is not needed by a program with the embedded
+//! document. Only programs enable `net` of the client crate. Enabling one by accident has no
+//! visible effect, except on the size of the program and its build time.
 
 use crate::findings::{Finding, assert_lines, assert_none};
 use crate::repository::{File, files};
 
-/// Who generates the document.
+/// The crate that generates the document.
 const GENERATOR: &str = "crates/spec/Cargo.toml";
-/// Where versions are written, and nothing is depended upon.
+/// The manifest that only lists versions.
 const WORKSPACE: &str = "Cargo.toml";
 
 fn descriptions(file: &File) -> Vec<Finding> {

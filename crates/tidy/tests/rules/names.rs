@@ -1,6 +1,6 @@
-//! Names that say nothing are not names of files, folders or modules.
+//! Names without meaning are not allowed for files, folders and modules.
 //!
-//! A file that could hold anything will. What is shared gets the name of what it is.
+//! A file with such a name collects unrelated things. Shared code is named after what it is.
 
 use std::collections::BTreeSet;
 

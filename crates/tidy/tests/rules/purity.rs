@@ -1,13 +1,13 @@
-//! The core is pure: time, identity and chance come in as data.
+//! The core is pure: time, identity and randomness are inputs.
 //!
 //! | refused in `crates/core` | because |
 //! |---|---|
-//! | clocks, files, sockets, threads, chance | replay must give the same space on any machine |
-//! | `async`, `.await` | a rule that can wait can see the world change under it |
+//! | clocks, files, sockets, threads, randomness | replay must give the same space on any machine |
+//! | `async`, `.await` | state could change while a rule waits |
 //! | hash maps and sets | their order differs from run to run |
-//! | `_ =>` where our own words are matched | a new word must be thought about everywhere |
+//! | `_ =>` in matches over our own enums | a new variant must be considered everywhere |
 //!
-//! Two hash tables are let in, in `crates/core/src/storage` and `crates/core/src/search`: they are
+//! Two hash tables are allowed, in `crates/core/src/storage` and `crates/core/src/search`: they are
 //! never iterated.
 
 use crate::findings::{Finding, assert_lines, assert_none};
@@ -19,10 +19,10 @@ const HASHING: [&str; 3] =
     ["crates/core/src/storage/", "crates/core/src/storage.rs", "crates/core/src/search/"];
 const POLICY: &str = "crates/core/src/policy/";
 
-/// Paths that reach outside, by import or written in full.
+/// Paths to the outside, imported or written in full.
 const OUTSIDE: [&str; 5] = ["std::time", "std::fs", "std::net", "std::thread", "rand"];
 
-/// Words that are refused wherever they stand in the code.
+/// Words that are refused anywhere in the code.
 const WORDS: [(&str, &str); 8] = [
     ("SystemTime", "take the time from the command"),
     ("Instant", "take the time from the command"),
@@ -34,8 +34,8 @@ const WORDS: [(&str, &str); 8] = [
     ("hash_set", "use a `BTreeSet`, its order is the same everywhere"),
 ];
 
-/// Files whose matches are over the core's own words. So are those of policies, but for the one
-/// that lists them: most primitives have none.
+/// Files whose matches are over enums of the core. So are those of policies, except the one that
+/// lists them: most primitives have none.
 const EXHAUSTIVE: [&str; 6] =
     ["command.rs", "event.rs", "rejection.rs", "decide.rs", "table.rs", "space.rs"];
 

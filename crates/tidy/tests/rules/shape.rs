@@ -1,7 +1,7 @@
-//! Every primitive folder of the core has the same files, and primitives stay apart.
+//! Every primitive folder of the core has the same files, and primitives are independent.
 //!
-//! Further files are parts of the primitive that owns the folder. What follows from one primitive
-//! in another is a policy; a primitive that reads another's types is listed in [`IMPORTS`].
+//! Further files are parts of the primitive. Effects of one primitive on another are policies; a
+//! primitive that uses another's types is listed in [`IMPORTS`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,24 +19,24 @@ const PARTS: [&str; 7] = [
     "vocabulary.rs",
 ];
 
-/// Which primitive imports which, and why it may.
+/// Which primitive imports which, and why.
 const IMPORTS: [(&str, &str); 10] = [
     // A checkpoint belongs to the task whose token saves it.
     ("checkpoint", "task"),
-    // A hand-off moves a task and keys, after rules have judged it.
+    // A hand-off moves a task and keys, after rules were evaluated.
     ("handoff", "rule"),
     ("handoff", "state"),
     ("handoff", "task"),
-    // A join ends by the statuses of its tasks.
+    // A join depends on the statuses of its tasks.
     ("join", "task"),
-    // A message may name artifacts.
+    // A message may reference artifacts.
     ("message", "artifact"),
-    // The rules of a namespace say how its values merge, and a write obeys them.
+    // The rules of a namespace define how its values merge, and a write obeys them.
     ("namespace", "state"),
     ("state", "namespace"),
     // A stage is a task.
     ("pipeline", "task"),
-    // A result may carry warnings about the keys that it wrote.
+    // A result may have warnings about the keys that it wrote.
     ("task", "state"),
 ];
 
@@ -63,8 +63,8 @@ fn shapes(files: &[File]) -> Vec<Finding> {
     findings
 }
 
-/// The names that follow `crate::`, one or a list of them, each with its line. Comments are passed
-/// over.
+/// The names that follow `crate::`, one or a list of them, each with its line. Comments are
+/// skipped.
 fn imported(file: &File) -> Vec<(usize, &str)> {
     let mut names = Vec::new();
     for (index, found) in file.text.match_indices("crate::") {

@@ -1,6 +1,6 @@
-//! Clean text: no blanks at the end of lines, a newline at the end of files, no machine in it.
+//! Clean text: no trailing blanks, a newline at the end of files, no machine-specific paths.
 //!
-//! A path of somebody's machine or a registry's address works for its author only.
+//! A path on one machine or the address of a registry works for its author only.
 
 use crate::findings::{Finding, assert_lines, assert_none};
 use crate::repository::{File, files};
@@ -31,7 +31,7 @@ fn blanks(file: &File) -> Vec<Finding> {
     findings
 }
 
-/// `/v1/…` of a web address is no path of a machine: the path must start where a word does not.
+/// `/v1/…` of a web address is not a local path: the path must not start within a word.
 fn has_machine_path(line: &str, path: &str) -> bool {
     line.match_indices(path).any(|(offset, _)| {
         let before = line[..offset].chars().next_back();

@@ -1,4 +1,4 @@
-//! The connection over a pipe. Time is paused, so it passes as soon as everyone waits.
+//! The connection over a pipe. Time is paused, so it advances as soon as all tasks wait.
 
 use tokio::io::{DuplexStream, duplex};
 use tokio_tungstenite::tungstenite::protocol::Role;
@@ -24,7 +24,7 @@ async fn a_quiet_line_is_kept_and_a_dead_one_given_up() {
     let (multiplexer, mut heard, begun) = (multiplexer(), false, Instant::now());
     let hour = Duration::from_hours(1);
     let (served, _far) = tokio::join!(serve(&multiplexer, near, &mut heard), async {
-        // Whoever reads answers pings. Then nobody reads, but the connection is still there.
+        // A reader answers pings. Then reading stops, but the connection is still open.
         let reading = async { while far.next().await.is_some() {} };
         assert!(timeout(hour, reading).await.is_err(), "the line was given up");
         far
@@ -37,7 +37,7 @@ async fn a_quiet_line_is_kept_and_a_dead_one_given_up() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_takes_nothing_does_not_keep_the_client_from_listening() {
-    // So narrow that the request does not fit before the server has read.
+    // So small that the request does not fit before the server has read.
     let (near, far) = duplex(64);
     let near = WebSocketStream::from_raw_socket(near, Role::Client, None).await;
     let mut far = WebSocketStream::from_raw_socket(far, Role::Server, None).await;

@@ -1,5 +1,5 @@
-//! The multiplexer without a connection: what is said about calls whose time is over. Time is
-//! paused, so it passes as soon as everyone waits.
+//! The multiplexer without a connection: the errors of calls that time out. Time is paused, so it
+//! advances as soon as all tasks wait.
 
 use std::pin::pin;
 use std::task::Context;
@@ -252,7 +252,7 @@ async fn a_watch_that_keeps_ending_is_asked_for_ever_more_patiently() {
     assert_eq!(multiplexer.resume_from(number).0, 1);
 }
 
-/// Answers the one watch that goes out, which has the second number of the multiplexer.
+/// Answers the only watch that is sent, which has the second number of the multiplexer.
 fn answer_watch(multiplexer: &Multiplexer) {
     let out = outgoing(multiplexer);
     assert_eq!(out.len(), 1);
@@ -299,7 +299,7 @@ async fn what_is_granted_to_a_call_that_was_given_up_is_given_back() {
     {
         assert!(release[0].contains(part), "{release:?}");
     }
-    // Nobody waits for that, and there is nothing to give back if nothing was granted.
+    // No call waits for it, and there is nothing to release if nothing was granted.
     multiplexer.received(r#"{"id":1,"revision":8,"result":null}"#).unwrap();
     let mut call = Box::pin(multiplexer.call(2, acquire(2, 1_000), Effect::ChangesOnce));
     assert!(is_pending(call.as_mut()));
@@ -320,7 +320,7 @@ async fn calls_that_wait_leave_room_for_what_they_wait_for() {
     let mut second = pin!(multiplexer.call(5, encoded("b"), Effect::Asks));
     assert!(is_pending(first.as_mut()) && is_pending(second.as_mut()));
     assert_eq!(outgoing(&multiplexer).len(), 4, "all that wait, and one that does not");
-    // After a broken line they are sent again, and counted as before.
+    // After a broken connection they are sent again, and counted as before.
     multiplexer.broken("it rains");
     multiplexer.connected();
     assert_eq!(outgoing(&multiplexer).len(), 4);
@@ -330,7 +330,7 @@ async fn calls_that_wait_leave_room_for_what_they_wait_for() {
     multiplexer.received(&refusal(4, "state.not_found")).unwrap();
     assert!(first.await.is_err());
     assert_eq!(outgoing(&multiplexer), ["b"]);
-    // Closing does not wait for those who may wait for an hour.
+    // Closing does not wait for calls that may wait for an hour.
     multiplexer.received(&refusal(5, "state.not_found")).unwrap();
     multiplexer.close();
     multiplexer.finished().await;

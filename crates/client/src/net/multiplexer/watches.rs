@@ -36,7 +36,7 @@ use crate::net::random;
 
 #[derive(Debug, PartialEq)]
 enum WatchState {
-    /// To be subscribed, but not before this moment.
+    /// To be subscribed, but not before this time.
     Due(Option<Instant>),
     /// Subscribed under this number; the answer has not arrived.
     Asked(u64),

@@ -175,7 +175,7 @@ scenarios! {
         (0, "ann", r#"join.create tasks=["a"]"#,   "refused join.too_many"),
         (0, "ann", r#"many 16 join.create id="g{}" group="g""#, "16 join.created"),
         (0, "ann", r#"join.create group="g""#,     "refused join.too_many"),
-        // As many joins as fit settle in the commit of their task.
+        // All joins of a task settle in the commit that ends it.
         (0, "ann", "task.cancel a",                "16 join.settled; 1 task.cancelled"),
     ]
 }

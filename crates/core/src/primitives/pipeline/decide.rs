@@ -384,7 +384,7 @@ impl<'a, S: View> Decider<'a, S> {
         }
     }
 
-    /// Whether a value fits, by itself and into the limits of the pipeline and the workspace.
+    /// Whether a value fits into its own limit and into those of the pipeline and the workspace.
     fn check_kept(
         &self,
         record: &Record,

@@ -218,7 +218,7 @@ impl Table {
             .map(|(_, record)| &**record)
     }
 
-    /// The stage that a task is of, as long as it is ready or running.
+    /// The stage that a task belongs to, as long as it is ready or running.
     pub fn of_task(&self, task: &TaskId) -> Option<(&Record, usize)> {
         let (pipeline, stage, _) = self.by_task.get(task)?;
         Some((self.get(pipeline)?, *stage))

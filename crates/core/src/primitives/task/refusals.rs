@@ -171,11 +171,11 @@ crate::refusals! {
         /// No active agent is capable of the task.
         #[error("no active agent is capable: {reason}")]
         NoCapableAgent {
-            /// What is wanted.
+            /// The required capabilities.
             capabilities: BTreeSet<String>,
-            /// Of whom.
+            /// The assigned agent, if any.
             assigned_agent: Option<AgentId>,
-            /// What is missing.
+            /// The reason.
             reason: String,
         } => {
             code: "task.no_capable_agent",

@@ -19,8 +19,8 @@
 //!
 //! Everything here has the meaning of CEL, with three exceptions where CEL has an error: integers
 //! and fractions can be mixed, since JSON does not distinguish them; `has` is false wherever the
-//! path ends, also in the middle; and `has` can be applied to fields of `null`. As in CEL, `false
-//! && x` is false and `true || x` is true even if `x` cannot be evaluated, on either side.
+//! path ends, also in the middle; and `has` can be applied to fields of `null`. As in CEL,
+//! `false && x` is false and `true || x` is true even if `x` cannot be evaluated, on either side.
 //!
 //! An expression is sent by an agent and runs in the one thread that decides all requests.
 //! Invariants:
