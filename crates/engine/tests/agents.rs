@@ -78,9 +78,11 @@ async fn silence_is_noticed_and_what_the_session_held_goes_in_the_same_revision(
     ada.state("shared").set("result", "stays").await.unwrap();
     let before = ada.revision().await.unwrap();
     let mut watch = ada.watch("**").await.unwrap();
+    // Every call of ada would be a sign of life.
+    let bob = ada.as_agent("bob").unwrap();
     clock.advance(SILENCE_MS - 1);
     tick(&baton).await;
-    assert_eq!(ada.agents().get("ada").await.unwrap().status, Status::Active);
+    assert_eq!(bob.agents().get("ada").await.unwrap().status, Status::Active);
     clock.advance(1);
     tick(&baton).await;
     let mut told = Vec::new();
@@ -98,7 +100,7 @@ async fn silence_is_noticed_and_what_the_session_held_goes_in_the_same_revision(
             "state.let_go state/shared/presence:ada",
         ]
     );
-    assert_eq!(ada.agents().get("ada").await.unwrap().status, Status::Lost);
+    assert_eq!(bob.agents().get("ada").await.unwrap().status, Status::Lost);
     assert_eq!(
         ada.state("shared").get("presence:ada").await.unwrap_err().code(),
         "state.not_found"

@@ -309,10 +309,12 @@ async fn an_agent_with_all_it_may_hold_lets_go_at_once() {
     let refused = ada.state("shared").set("one more", 1).ephemeral().await.unwrap_err();
     assert_eq!(refused.code(), "state.too_many_ephemeral");
     let before = ada.revision().await.unwrap();
+    // Every call of ada would be a sign of life.
+    let bob = ada.as_agent("bob").unwrap();
     clock.advance(2_000);
     tick(&baton).await;
-    eventually("ada is lost", async || ada.revision().await.unwrap() > before).await;
-    assert_eq!(ada.revision().await.unwrap(), before.next(), "in one commit");
+    eventually("ada is lost", async || bob.revision().await.unwrap() > before).await;
+    assert_eq!(bob.revision().await.unwrap(), before.next(), "in one commit");
     assert!(everything(&ada, None, 100).await.unwrap().is_empty());
 
     let own = ada.state("agent:ada");

@@ -171,7 +171,7 @@ scenarios! {
         (9, "ada", "#k1 state.patch shared/n increment=1", "r1: shared/n v1 = 1 r1 at 0 by ada"),
         // After a day a key may be used again, once another answer was stored.
         (86_400_009, "ada", "#k4 state.set shared/y 1",
-            "state.set shared/y v1 = 1; receipt.kept k4"),
+            "state.set shared/y v1 = 1; agent.seen ada; receipt.kept k4"),
         (86_400_010, "ada", "#k5 state.set shared/y 1",
             "state.set shared/y v2 = 1; receipt.kept k5"),
         (86_400_010, "ada", "#k1 state.patch shared/n increment=1",

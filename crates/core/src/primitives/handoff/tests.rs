@@ -282,7 +282,7 @@ scenarios! {
         (2_000, "time", "time",                     "agent.lost ada"),
         (2_001, "bob", "handoff.accept h-0000000005",
             "handoff.accepted h-0000000005 by bob; \
-             task.handed_over t to bob by h-0000000005 token=7"),
+             task.handed_over t to bob by h-0000000005 token=7; agent.seen bob"),
         (7_500, "time", "time",
             "agent.lost bob; \
              task.failed t {\"holder\":\"bob\",\"reason\":\"agent_gone\",\"token\":7} again; \
