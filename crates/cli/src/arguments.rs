@@ -89,6 +89,12 @@ pub(crate) struct Globals {
     /// Output format [default: table on a terminal, else json]
     #[arg(short, long, global = true, value_name = "FORMAT", hide_possible_values = false)]
     pub(crate) output: Option<Mode>,
+    /// The same as `-o json`
+    #[arg(long, global = true, conflicts_with = "output")]
+    pub(crate) json: bool,
+    /// Print only this field, such as `id` or `lease.token`; text without quotes
+    #[arg(long, global = true, value_name = "PATH", conflicts_with_all = ["output", "json"])]
+    pub(crate) field: Option<String>,
     /// Configuration file [default: ~/.config/baton/config.toml]
     #[arg(long, global = true, value_name = "FILE", env = "BATON_CONFIG", hide_env = true)]
     pub(crate) config: Option<PathBuf>,
@@ -117,10 +123,37 @@ fn command() -> clap::Command {
         }
         commands.push('\n');
     }
-    Arguments::command().help_template(format!(
+    with_aliases(Arguments::command()).help_template(format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{commands}\
          Options:\n{{options}}{{after-help}}"
     ))
+}
+
+/// The other names that people try first, for every command that has none of that name.
+const ALIASES: [(&str, &[&str]); 8] = [
+    ("ls", &["list"]),
+    ("get", &["show"]),
+    ("show", &["get"]),
+    ("add", &["create", "new"]),
+    ("create", &["add", "new"]),
+    ("done", &["complete"]),
+    ("rm", &["delete", "remove"]),
+    ("delete", &["rm", "remove"]),
+];
+
+fn with_aliases(command: clap::Command) -> clap::Command {
+    let siblings: Vec<String> = command
+        .get_subcommands()
+        .flat_map(|command| command.get_all_aliases().chain([command.get_name()]))
+        .map(str::to_owned)
+        .collect();
+    command.mut_subcommands(|command| {
+        let of_this = ALIASES.iter().filter(|(name, _)| *name == command.get_name());
+        let aliases = of_this.flat_map(|(_, aliases)| aliases.iter().copied());
+        let free: Vec<&str> =
+            aliases.filter(|it| !siblings.iter().any(|name| name == it)).collect();
+        with_aliases(command.aliases(free))
+    })
 }
 
 /// Parses the command line. Errors are reported here, in the usual error format.

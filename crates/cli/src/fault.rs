@@ -92,6 +92,13 @@ baton_core::refusals! {
             cause: "`baton log repair` was called without `--yes`.",
             remedy: "Keep a copy of the folder, then repeat with `--yes`.",
         }
+        /// `--field` names a field that the output does not have.
+        #[error("there is no field `{path}`; the fields are {names}")]
+        NoField { path: String, names: String } => {
+            code: "cli.no_field",
+            kind: Invalid,
+            hint: "name one of the fields; those of an object within are written as `lease.token`",
+        }
         /// `baton state get --string` found a value that is not a string.
         #[error("the value of `{key}` is not a string")]
         NotString { key: String } => {

@@ -65,6 +65,18 @@ impl Source {
         self.parsed(false)
     }
 
+    /// A JSON value; text if it is not JSON and does not look like JSON. A body, note or result is
+    /// usually text, and quotes for the shell and for JSON are easily forgotten.
+    pub(crate) fn json_or_text(&self) -> Result<Json, Failure> {
+        let parsed = self.json();
+        let Err(refused) = parsed else { return parsed };
+        let looks_like_json = |text: &str| text.trim_start().starts_with(['{', '[', '"']);
+        match self {
+            Self::Here(text) if !looks_like_json(text) => self.string(),
+            Self::Here(_) | Self::Stdin | Self::File(_) => Err(refused),
+        }
+    }
+
     /// A JSON value, or text if the `--string` option of the command says so.
     pub(crate) fn json_or_string(&self, is_string: bool) -> Result<Json, Failure> {
         if is_string { self.string() } else { self.parsed(true) }
@@ -164,6 +176,24 @@ mod tests {
             assert!(milliseconds(text).is_err(), "{text:?}");
         }
         assert_eq!(milliseconds("213503982335d"), Err("the duration is too long".to_owned()));
+    }
+
+    #[test]
+    fn text_is_text_unless_it_looks_like_json() {
+        let read = |text: &str| Source::Here(text.to_owned()).json_or_text();
+        for (text, expected) in [
+            ("hello", r#""hello""#),
+            ("it's done, \"really\"", r#""it's done, \"really\"""#),
+            ("42", "42"),
+            ("true", "true"),
+            (r#"{"step": 1}"#, r#"{"step": 1}"#),
+            (r#""quoted""#, r#""quoted""#),
+        ] {
+            assert_eq!(read(text).unwrap().as_str(), expected, "{text}");
+        }
+        for text in ["{step: 1}", "[1,", "\"half"] {
+            assert!(read(text).is_err(), "{text}");
+        }
     }
 
     #[test]

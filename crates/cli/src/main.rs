@@ -73,6 +73,7 @@ fn main() -> ExitCode {
 fn run(arguments: Arguments, settings: Settings) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut output = Output::to_stdout(settings.mode, settings.quiet);
+    output.only(arguments.globals.field.clone());
     let context = Context::new(settings, arguments.globals.clone());
     let handles_signals = arguments.command.handles_signals();
     runtime.block_on(async {
@@ -94,6 +95,11 @@ async fn interrupted(handles_signals: bool) -> Failure {
 impl arguments::Globals {
     /// The output format of errors before the settings are known.
     fn mode(&self) -> Mode {
-        self.output.unwrap_or_else(Mode::usual)
+        self.format().unwrap_or_else(Mode::usual)
+    }
+
+    /// The output format that was chosen on the command line.
+    fn format(&self) -> Option<Mode> {
+        self.output.or(self.json.then_some(Mode::Json))
     }
 }

@@ -77,7 +77,7 @@ impl Event {
         match self.verb {
             Verb::Watch(watch) => watch.run(context, output).await,
             Verb::Emit { kind, payload } => {
-                let payload = payload.as_ref().map(Source::json).transpose()?;
+                let payload = payload.as_ref().map(Source::json_or_text).transpose()?;
                 let events = context.workspace().await?.events();
                 let revision = events.emit(&kind, &payload).await?;
                 let said = serde_json::json!({"type": kind, "revision": revision});

@@ -236,7 +236,7 @@ impl Handoff {
                 report(output, &handoffs.approve(&handoff, digest.as_deref()).await?)
             }
             Verb::Complete { handoff, result } => {
-                let result = result.map(|result| result.json()).transpose()?;
+                let result = result.map(|result| result.json_or_text()).transpose()?;
                 let handoff = HandoffId::parse(&handoff)?;
                 let complete = Complete { handoff, result, changes: BTreeMap::new() };
                 report(output, &handoffs.complete_as(complete).await?)
@@ -349,7 +349,7 @@ impl Offer {
             offering = offering.reason(reason);
         }
         for (name, value) in &self.state {
-            offering = offering.state(name, value.json()?);
+            offering = offering.state(name, value.json_or_text()?);
         }
         if let Some(deadline) = self.deadline {
             offering = offering.deadline_ms(deadline);
@@ -361,7 +361,7 @@ impl Offer {
         if let Some(traceparent) = self.trace.given() {
             offering = offering.traceparent(&traceparent);
         }
-        let json = |source: Option<Source>| source.map(|source| source.json()).transpose();
+        let json = |source: Option<Source>| source.map(|source| source.json_or_text()).transpose();
         let (done, remaining, notes) = (json(self.done)?, json(self.remaining)?, json(self.notes)?);
         let keys = self.key;
         Ok(offering.also(|offer| {

@@ -114,8 +114,8 @@ impl Message {
             Verb::Reply(Reply { request, body, error }) => {
                 let messages = context.workspace().await?.messages();
                 let message = match (body, error) {
-                    (_, Some(error)) => messages.fail(&request, error.json()?).await?,
-                    (Some(body), None) => messages.reply(&request, body.json()?).await?,
+                    (_, Some(error)) => messages.fail(&request, error.json_or_text()?).await?,
+                    (Some(body), None) => messages.reply(&request, body.json_or_text()?).await?,
                     (None, None) => unreachable!("the command line has one of them"),
                 };
                 output.said(&message, &format!("replied to request {request}"))
@@ -140,7 +140,7 @@ impl Message {
 impl Send {
     async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         let messages = context.workspace().await?.messages();
-        let mut sending = messages.send(&self.to, self.body.json()?);
+        let mut sending = messages.send(&self.to, self.body.json_or_text()?);
         if let Some(message) = &self.reply_to {
             sending = sending.reply_to(message);
         }
@@ -158,7 +158,7 @@ impl Send {
 
 impl Request {
     async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
-        let (messages, body) = (context.workspace().await?.messages(), self.body.json()?);
+        let (messages, body) = (context.workspace().await?.messages(), self.body.json_or_text()?);
         let mut requesting = match self.to.split_once(':') {
             Some(("handler", name)) => messages.request_handler(name, body),
             Some(("capability", name)) => messages.request_capability(name, body),

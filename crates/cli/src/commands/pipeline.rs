@@ -169,7 +169,7 @@ impl Pipeline {
                 output.one(&stage)
             }
             Verb::Complete { stage: StageRef { pipeline, stage }, made } => {
-                let made = made.map(|made| made.json()).transpose()?;
+                let made = made.map(|made| made.json_or_text()).transpose()?;
                 report_progress(
                     output,
                     &pipeline,
@@ -177,7 +177,7 @@ impl Pipeline {
                 )
             }
             Verb::Fail { stage: StageRef { pipeline, stage }, error } => {
-                let stage = pipelines.fail(&pipeline, &stage, error.json()?).await?;
+                let stage = pipelines.fail(&pipeline, &stage, error.json_or_text()?).await?;
                 report_stage(output, &pipeline, &stage)
             }
             Verb::Retry { stage: StageRef { pipeline, stage } } => {

@@ -171,7 +171,8 @@ impl Send {
     async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         let streams = context.workplace().await?.streams();
         if !self.lines {
-            let frames: Result<Vec<Json>, Failure> = self.frames.iter().map(Source::json).collect();
+            let frames: Result<Vec<Json>, Failure> =
+                self.frames.iter().map(Source::json_or_text).collect();
             let sent = streams.send_all(&self.stream, &frames?).await?;
             return output.said(&sent, &format!("sent; the next offset is {}", sent.next));
         }

@@ -65,7 +65,7 @@ impl Topic {
     pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         match self.verb {
             Verb::Publish(Publish { topic, body, live }) => {
-                let (topics, body) = (context.workspace().await?.topics(), body.json()?);
+                let (topics, body) = (context.workspace().await?.topics(), body.json_or_text()?);
                 if live {
                     let sent = topics.tell(&topic, body).await?;
                     return output.said(&sent, &format!("sent to the current watchers of {topic}"));

@@ -4,6 +4,8 @@ use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::failure::Fault;
+
 /// The fields of an object; empty for anything else.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fields(Vec<(String, Box<RawValue>)>);
@@ -49,6 +51,20 @@ impl Fields {
         });
         format!("{{{}}}", pairs.collect::<Vec<_>>().join(","))
     }
+}
+
+/// One field of a JSON object by its path, such as `lease.token`; text without quotes.
+pub(super) fn at(text: &str, path: &str) -> Result<String, Fault> {
+    let mut found = text.to_owned();
+    for name in path.split('.') {
+        let fields = Fields::parse(&found);
+        let Some((_, value)) = fields.pairs().find(|(there, _)| *there == name) else {
+            let names: Vec<&str> = fields.pairs().map(|(name, _)| name).collect();
+            return Err(Fault::NoField { path: path.to_owned(), names: names.join(", ") });
+        };
+        found = value.to_owned();
+    }
+    Ok(serde_json::from_str::<String>(&found).unwrap_or(found))
 }
 
 impl<'de> Deserialize<'de> for Fields {

@@ -53,6 +53,7 @@ impl Mode {
         };
         let mut forms = words.iter().enumerate().filter_map(|(place, word)| match &**word {
             "-o" | "--output" => words.get(place + 1).cloned(),
+            "--json" => Some("json".to_owned()),
             _ => glued(word),
         });
         let form = forms.find_map(|form| Self::from_str(&form, false).ok());
@@ -80,6 +81,8 @@ pub(crate) struct Output<W = Stdout> {
     /// Maximum width of a table; unlimited without a terminal.
     columns_max: Option<usize>,
     is_coloured: bool,
+    /// Only this field is printed.
+    field: Option<String>,
 }
 
 impl Output {
@@ -90,11 +93,17 @@ impl Output {
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|text| !text.is_empty());
         let size = rustix::termios::tcgetwinsize(&out).ok().filter(|_| is_terminal);
         let columns_max = size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
-        Self { out, mode, quiet, columns_max, is_coloured: is_terminal && !no_colour }
+        let is_coloured = is_terminal && !no_colour;
+        Self { out, mode, quiet, columns_max, is_coloured, field: None }
     }
 }
 
 impl<W: Write> Output<W> {
+    /// Prints only this field of every object.
+    pub(crate) fn only(&mut self, field: Option<String>) {
+        self.field = field;
+    }
+
     /// Prints one object with all its fields.
     pub(crate) fn one<T: Serialize>(&mut self, thing: &T) -> Result<(), Failure> {
         self.show(thing, |output| table::record(&Fields::of(thing), output.columns_max))
@@ -111,6 +120,10 @@ impl<W: Write> Output<W> {
         thing: &T,
         text: impl FnOnce(&Self) -> String,
     ) -> Result<(), Failure> {
+        if let Some(path) = &self.field {
+            let line = fields::at(&compact(thing), path)? + "\n";
+            return self.bytes(line.as_bytes());
+        }
         let text = match self.mode {
             Mode::Table => text(self),
             Mode::Json => format!("{}\n", pretty(thing)),
@@ -141,6 +154,9 @@ impl<W: Write> Output<W> {
         things: &[T],
         text: impl FnOnce(&Self) -> String,
     ) -> Result<(), Failure> {
+        if self.field.is_some() {
+            return things.iter().try_for_each(|thing| self.one(thing));
+        }
         match self.mode {
             Mode::Table => {
                 let text = text(self);
@@ -160,6 +176,9 @@ impl<W: Write> Output<W> {
         thing: &T,
         text: impl FnOnce(&Self) -> String,
     ) -> Result<(), Failure> {
+        if self.field.is_some() {
+            return self.one(thing);
+        }
         match self.mode {
             Mode::Table => {
                 let line = format!("{}\n", self.fitted(&text(self)));

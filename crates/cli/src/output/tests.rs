@@ -6,7 +6,8 @@ use super::*;
 
 fn printed(mode: Mode, print: impl FnOnce(&mut Output<Vec<u8>>)) -> String {
     let (columns_max, is_coloured) = (None, false);
-    let mut output = Output { out: Vec::new(), mode, quiet: true, columns_max, is_coloured };
+    let mut output =
+        Output { out: Vec::new(), mode, quiet: true, columns_max, is_coloured, field: None };
     print(&mut output);
     String::from_utf8(output.out).unwrap()
 }
@@ -22,6 +23,22 @@ fn one_thing() {
     assert_eq!(shown(Mode::Jsonl).trim_end(), thing.as_str());
     let yaml = "key: plan\nvalue:\n  b: 1\n  a: []\nnumber: 1e2\no: {}\n";
     assert_eq!(shown(Mode::Yaml), yaml);
+}
+
+#[test]
+fn one_field() {
+    let thing = json!({"id": "t-1", "lease": {"token": 7, "holder": "ada \"a\""}});
+    let shown = |path: &str| {
+        printed(Mode::Json, |output| {
+            output.only(Some(path.to_owned()));
+            output.many(&[&thing, &thing], &["id"]).unwrap();
+        })
+    };
+    assert_eq!(shown("id"), "t-1\nt-1\n");
+    assert_eq!(shown("lease.token"), "7\n7\n");
+    assert_eq!(shown("lease.holder"), "ada \"a\"\nada \"a\"\n");
+    let refused = fields::at(&thing.to_string(), "lease.tokn").unwrap_err().to_string();
+    assert_eq!(refused, "there is no field `lease.tokn`; the fields are holder, token");
 }
 
 #[test]
@@ -60,7 +77,8 @@ fn foreign_text_cannot_control_the_terminal() {
 #[test]
 fn a_terminal_gets_lines_that_fit_and_colours() {
     let (mode, columns_max, is_coloured) = (Mode::Table, Some(8), true);
-    let mut output = Output { out: Vec::new(), mode, quiet: true, columns_max, is_coloured };
+    let mut output =
+        Output { out: Vec::new(), mode, quiet: true, columns_max, is_coloured, field: None };
     output.one(&json!({"key": "123456"})).unwrap();
     output.next(&json!({}), |_| "123456789".to_owned()).unwrap();
     assert_eq!(String::from_utf8(output.out.clone()).unwrap(), "key  12…\n1234567…\n");

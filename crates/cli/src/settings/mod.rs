@@ -107,7 +107,7 @@ impl Settings {
         let agent = needed(sources.choose(&keys::AGENT, globals.agent.as_deref())?);
         let token = sources.choose(&keys::TOKEN, globals.access_token.as_deref())?;
         let ca_file = sources.choose(&keys::CA_FILE, globals.ca_file.as_deref())?;
-        let mode = globals.output.and_then(|mode| mode.to_possible_value());
+        let mode = globals.format().and_then(|mode| mode.to_possible_value());
         let mode = mode.as_ref().map(PossibleValue::get_name);
         let mode = sources.choose(&keys::OUTPUT, mode)?;
         let mode = mode.and_then(|mode| Mode::from_str(&mode, false).ok());

@@ -82,7 +82,7 @@ impl Add {
     pub(super) async fn run(self, tasks: &Tasks, output: &mut Output) -> Result<(), Failure> {
         let mut creating = tasks.create(&self.task_type);
         if let Some(definition) = &self.definition {
-            creating = creating.definition(definition.json()?);
+            creating = creating.definition(definition.json_or_text()?);
         }
         if let Some(metadata) = &self.metadata {
             creating = creating.metadata(metadata.json()?);

@@ -5,8 +5,8 @@ mod list;
 mod work;
 
 use baton_client::Tasks;
-use baton_core::Token;
 use baton_core::task::{Lease, Task as Record, Verdict};
+use baton_core::{TaskId, Token};
 use clap::{Args, Subcommand};
 
 use crate::context::Context;
@@ -22,9 +22,9 @@ Examples:
   baton task work --type review -- ./review.sh         run a program for each task
 
 By hand, or in a script:
-  baton task claim --type review --wait 1m             claim the next task, with a token
-  baton task done t-7 --token 42 '{\"verdict\": \"good\"}'
-  baton task fail t-7 --token 42 'the model is overloaded'
+  eval \"$(baton task claim --type review --wait 1m --env)\"   claim the next task
+  baton task done \"$BATON_TASK\" '{\"verdict\": \"good\"}'     complete it
+  baton task fail \"$BATON_TASK\" 'the model is overloaded'    or fail this attempt
 
 `work` passes the task to the program as JSON on stdin, and stores its output as the result: as JSON
 if it is valid JSON, otherwise as text. An exit code other than 0 fails the attempt, with the last
@@ -73,6 +73,9 @@ struct Claim {
     /// How long to wait for a task, such as 30s [default: do not wait]
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     wait: Option<u64>,
+    /// Print `BATON_TASK` and `BATON_TASK_TOKEN` as shell variables instead: eval "$(… --env)"
+    #[arg(long)]
+    env: bool,
 }
 
 /// Which tasks to claim, and for how long.
@@ -94,8 +97,8 @@ struct Wanted {
 struct Held {
     /// Task ID
     task: String,
-    /// Token of the lease
-    #[arg(long)]
+    /// Token of the lease [default: `BATON_TASK_TOKEN`]
+    #[arg(long, env = "BATON_TASK_TOKEN", hide_env = true)]
     token: u64,
 }
 
@@ -126,10 +129,10 @@ struct Progress {
 struct Done {
     #[command(flatten)]
     held: Held,
-    /// Result: JSON, @FILE, or - for stdin
+    /// Result: JSON or text, @FILE, or - for stdin
     #[arg(allow_negative_numbers = true)]
     result: Option<Source>,
-    /// Treat the result as text instead of JSON
+    /// Treat the result as text, even if it is JSON
     #[arg(long, requires = "result")]
     string: bool,
     /// Artifacts: a JSON list, @FILE, or - for stdin
@@ -142,11 +145,8 @@ struct Done {
 struct Fail {
     #[command(flatten)]
     held: Held,
-    /// Error: text, @FILE, or - for stdin
+    /// Error: text or JSON, @FILE, or - for stdin
     error: Source,
-    /// Treat the error as JSON instead of text
-    #[arg(long)]
-    json: bool,
     /// Do not retry
     #[arg(long)]
     for_good: bool,
@@ -294,15 +294,25 @@ impl Claim {
             claiming = claiming.wait_ms(wait_ms);
         }
         let none = || Fault::NothingInTime { what: "no task was ready".to_owned() };
-        output.one(&claiming.await?.ok_or_else(none)?)
+        let task = claiming.await?.ok_or_else(none)?;
+        match &task.lease {
+            Some(lease) if self.env => output.bytes(variables(&task.id, lease.token).as_bytes()),
+            Some(_) | None => output.one(&task),
+        }
     }
+}
+
+/// The variables that the commands about a claimed task read, for a POSIX shell.
+fn variables(task: &TaskId, token: Token) -> String {
+    let quoted = task.as_str().replace('\'', r"'\''");
+    format!("export BATON_TASK='{quoted}' BATON_TASK_TOKEN={token}\n")
 }
 
 impl Done {
     async fn run(self, tasks: &Tasks, output: &mut Output) -> Result<(), Failure> {
         let mut completing = tasks.complete(&self.held.task, self.held.token());
         if let Some(source) = &self.result {
-            let result = source.json_or_string(self.string)?;
+            let result = if self.string { source.string()? } else { source.json_or_text()? };
             completing = completing.result(result);
         }
         if let Some(artifacts) = &self.artifacts {
@@ -314,8 +324,8 @@ impl Done {
 
 impl Fail {
     async fn run(self, tasks: &Tasks, output: &mut Output) -> Result<(), Failure> {
-        let error = if self.json { self.error.json()? } else { self.error.string()? };
-        let mut failing = tasks.fail(&self.held.task, self.held.token(), error);
+        let mut failing =
+            tasks.fail(&self.held.task, self.held.token(), self.error.json_or_text()?);
         if self.for_good {
             failing = failing.for_good();
         }
@@ -343,7 +353,7 @@ impl Review {
             reviewing = reviewing.note(note);
         }
         if let Some(result) = &self.result {
-            reviewing = reviewing.result(result.json()?);
+            reviewing = reviewing.result(result.json_or_text()?);
         }
         report(output, &reviewing.await?)
     }
