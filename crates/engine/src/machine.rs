@@ -202,17 +202,8 @@ impl Machine {
         let Some(batch) = committed.batch else {
             resident.hear(&mut self.deadlines, workspace, agent, now);
             let group = resident.undurable(before, self.durable);
-            for live in live {
-                let (watchers, live_wakers) = (&mut resident.watchers, &mut self.live_wakers);
-                let groups = [Some(&mut self.open), self.in_flight.as_mut()];
-                #[cfg(feature = "planted")]
-                let groups = groups
-                    .map(|it| it.filter(|_| !baton_core::planted::is("machine.live_overtakes")));
-                match groups.into_iter().flatten().find(|it| it.number == group) {
-                    Some(group) => group.watched.push((workspace.clone(), live)),
-                    None => watchers.deliver(&Notices::of(&live), live_wakers),
-                }
-            }
+            let groups = [Some(&mut self.open), self.in_flight.as_mut()];
+            resident.deliver_live(live, workspace, groups, group, &mut self.live_wakers);
             return resident.admission(workspace, committed.outcome, group, false);
         };
         resident.enter(&mut self.open, workspace, before);

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use baton_core::{Answer, Outcome, Rejection, Reply, Request, Revision, WorkspaceName};
+use baton_core::{Answer, Batch, Outcome, Rejection, Reply, Request, Revision, WorkspaceName};
 
 use super::group::Group;
 use super::{Held, Mark, Queued, Resident};
 use crate::admission::{Admission, HeldAnswer};
 use crate::error::Error;
 use crate::waiter::Waiter;
+use crate::watch::{Notices, Wakers};
 
 impl Resident {
     /// The admission of a committed request. A caller that has to wait is registered; it replaces a
@@ -30,6 +31,27 @@ impl Resident {
             before.complete(Err(Error::Unknown { reason }));
         }
         Admission::Wait(Queued { waiter, group, is_urgent })
+    }
+
+    /// Delivers live events: with the group they follow, or at once if that is durable.
+    pub(super) fn deliver_live(
+        &mut self,
+        live: impl Iterator<Item = Arc<Batch>>,
+        workspace: &WorkspaceName,
+        mut groups: [Option<&mut Group>; 2],
+        number: u64,
+        live_wakers: &mut Wakers,
+    ) {
+        #[cfg(feature = "planted")]
+        if baton_core::planted::is("machine.live_overtakes") {
+            groups = [None, None];
+        }
+        for live in live {
+            match groups.iter_mut().flatten().find(|group| group.number == number) {
+                Some(group) => group.watched.push((workspace.clone(), live)),
+                None => self.watchers.deliver(&Notices::of(&live), live_wakers),
+            }
+        }
     }
 
     /// Joins the open group, with the revision before its first change there.

@@ -38,7 +38,8 @@ pub struct JoinModel {
     settled: Option<(Status, u64)>,
     /// The waiting calls.
     queue: Vec<(u64, AgentId)>,
-    /// The first final status of each member since the join was created. A retry does not change it.
+    /// The first final status of each member since the join was created; a retry does not change
+    /// it.
     recorded: BTreeMap<TaskId, TaskStatus>,
 }
 
@@ -91,7 +92,7 @@ impl Joins {
         self.all.get(join)?.at(at)
     }
 
-    /// A task has finished: records its status in every open or settled join that has it as a member.
+    /// A task has finished: records its status in every join that has it as a member.
     pub(crate) fn record(&mut self, task: &TaskId, status: TaskStatus, tasks: &Tasks, at: u64) {
         for timeline in self.all.values_mut() {
             let Some(there) = timeline.now() else { continue };

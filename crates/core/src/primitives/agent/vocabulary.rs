@@ -131,8 +131,8 @@ pub struct Agent {
     /// When that session started.
     pub registered_at: Timestamp,
     /// The last recorded sign of life: a heartbeat or another command of the agent. It is recorded
-    /// when a quarter of `ttl_ms` has passed since the last one. Calls that change nothing renew the
-    /// session without a record.
+    /// when a quarter of `ttl_ms` has passed since the last one. Calls that change nothing renew
+    /// the session without a record.
     pub last_seen_at: Timestamp,
     /// When that session ended. Absent while it is active.
     #[serde(default, skip_serializing_if = "Option::is_none")]
