@@ -10,8 +10,8 @@ same object, whichever client that object has.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, ParamSpec, TypeVar
 
 from ._async_baton import AsyncBaton
 from ._baton import Baton
@@ -21,19 +21,31 @@ from ._protocol import TRANSACTION
 from .errors import Invalid
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 Client = Baton | AsyncBaton
 Steps = Generator[Call | Sequence[Call], Any, T]
 """Like a flow, but several independent calls may be yielded together; their results are a list."""
 
 
-def _operation(call: Call) -> Operation:
-    return TRANSACTION if call.operation == TRANSACTION.name else operation_named(call.operation)
+C = TypeVar("C", Baton, AsyncBaton)
+
+
+def _prepared(client: C, call: Call) -> tuple[C, Operation, dict[str, Any]]:
+    """The handle, the operation and the fields of a call."""
+    if call.operation != TRANSACTION.name:
+        return client, operation_named(call.operation), call.fields
+    if client.token is None:
+        return client, TRANSACTION, call.fields
+    # The token of the handle is a precondition here, not a field.
+    require = [{"token": client.token}, *call.fields["require"]]
+    return client.without_token(), TRANSACTION, {**call.fields, "require": require}
 
 
 def _run(client: Baton, steps: Steps[T]) -> T:
     def execute(call: Call) -> Any:
-        return client.execute(_operation(call), call.fields, token=call.token).result
+        handle, operation, fields = _prepared(client, call)
+        return handle.execute(operation, fields, token=call.token).result
 
     try:
         wanted = next(steps)
@@ -54,8 +66,8 @@ def _run(client: Baton, steps: Steps[T]) -> T:
 
 async def _run_async(client: AsyncBaton, steps: Steps[T]) -> T:
     async def execute(call: Call) -> Any:
-        answer = await client.execute(_operation(call), call.fields, token=call.token)
-        return answer.result
+        handle, operation, fields = _prepared(client, call)
+        return (await handle.execute(operation, fields, token=call.token)).result
 
     try:
         wanted = next(steps)
@@ -108,3 +120,7 @@ class Bridge:
             self._loop = self._loop or asyncio.get_running_loop()
             return await _run_async(self.client, steps)
         return await asyncio.to_thread(_run, self.client, steps)
+
+    async def in_thread(self, function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+        """Calls a function that blocks."""
+        return await asyncio.to_thread(function, *arguments, **named)

@@ -8,6 +8,7 @@ visible.
 from __future__ import annotations
 
 import contextlib
+import secrets
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -20,6 +21,8 @@ COMMANDS_MAX = 500
 TRANSACTION_CHARACTERS_MAX = 2_000_000
 """Four bytes each, at worst, are less than the nine mebibytes of a request."""
 PAGE_ENTRIES = 100
+TEXT_PART_MAX = 250_000
+"""A value of Baton has at most one mebibyte; a longer text is divided."""
 LARGE_PAGE_ENTRIES = 16
 """For entries that may have a mebibyte each."""
 
@@ -90,6 +93,33 @@ class Entries:
 
     def delete(self, key: str) -> Command:
         return {"command": "state.delete", "namespace": self.namespace, "key": key}
+
+    def set_text(self, key: str, text: str) -> list[Command]:
+        """Commands that store a text, which may be longer than a value can be. The last one makes
+        it visible."""
+        if len(text) <= TEXT_PART_MAX:
+            return [self.set(key, {"text": text})]
+        name = secrets.token_hex(8)
+        parts = [text[at : at + TEXT_PART_MAX] for at in range(0, len(text), TEXT_PART_MAX)]
+        return [
+            *(self.set(f"{key}#{name}.{at}", part) for at, part in enumerate(parts)),
+            self.set(key, {"name": name, "parts": len(parts)}),
+        ]
+
+    def text_keys(self, key: str, value: dict[str, Any]) -> list[str]:
+        """The keys of the entries of a text."""
+        parts = range(value.get("parts", 0))
+        return [key, *(f"{key}#{value['name']}.{at}" for at in parts)]
+
+    def text_of(self, key: str, value: dict[str, Any]) -> Steps[str]:
+        """The text of which this is the first entry."""
+        if "text" in value:
+            return value["text"]
+        parts = yield [
+            Call("state.get", {"namespace": self.namespace, "key": part})
+            for part in self.text_keys(key, value)[1:]
+        ]
+        return "".join(part["value"] for part in parts)
 
     # Writing.
 
