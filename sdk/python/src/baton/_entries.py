@@ -61,22 +61,30 @@ class Entries:
             return None
 
     def page(
-        self, prefix: str, limit: int = PAGE_ENTRIES, after: dict[str, Any] | None = None
+        self,
+        prefix: str,
+        limit: int = PAGE_ENTRIES,
+        after: dict[str, Any] | None = None,
+        at: int | None = None,
     ) -> Steps[dict[str, Any]]:
         """A page of the entries under a prefix, in the order of their keys; `after` is the page
         before, whose revision is read again."""
         yield from self.ready()
         fields: dict[str, Any] = {"namespace": self.namespace, "prefix": prefix, "limit": limit}
+        if at is not None:
+            fields["at"] = at
         if after is not None:
             fields |= {"cursor": after["cursor"], "at": after["revision"]}
         return (yield Call("state.list", fields))
 
-    def all(self, prefix: str, limit: int = PAGE_ENTRIES) -> Steps[list[Entry]]:
+    def all(
+        self, prefix: str, limit: int = PAGE_ENTRIES, at: int | None = None
+    ) -> Steps[list[Entry]]:
         """All entries under a prefix, at one revision."""
         page: dict[str, Any] | None = None
         found: list[Entry] = []
         while page is None or page.get("cursor") is not None:
-            page = yield from self.page(prefix, limit, page)
+            page = yield from self.page(prefix, limit, page, at)
             found += page["entries"]
         return found
 

@@ -44,15 +44,29 @@ class Handovers:
         giver: str,
         receiver: str,
         *,
-        reason: str | None = None,
         state: Mapping[str, Any] | None = None,
         notes: dict[str, Any],
         seen: Any,
     ) -> str:
         """Records that one agent continues for another, with what it saw. Returns the id. Rules
         for hand-offs apply: what they refuse is raised, and does not happen."""
-        giver_id, receiver_id = agent_id(giver), agent_id(receiver)
-        fields: dict[str, Any] = {"to": receiver_id, "notes": {**notes, "seen": seen}}
+        handoff = await self.offer(giver, receiver, state=state, notes=notes, seen=seen)
+        await self.accept(handoff, receiver)
+        return handoff
+
+    async def offer(
+        self,
+        giver: str,
+        receiver: str,
+        *,
+        reason: str | None = None,
+        state: Mapping[str, Any] | None = None,
+        notes: dict[str, Any],
+        seen: Any,
+    ) -> str:
+        """The first half of `begin`."""
+        giver_id = agent_id(giver)
+        fields: dict[str, Any] = {"to": agent_id(receiver), "notes": {**notes, "seen": seen}}
         if reason:
             fields["reason"] = reason
         if state:
@@ -63,9 +77,16 @@ class Handovers:
             fields["notes"] = {**notes, "seen": {"artifact": artifact}}
             fields["artifacts"] = [artifact]
         offered = await self._as(giver_id).run_async(_call("handoff.offer", fields))
-        accept = _call("handoff.accept", {"handoff": offered["id"]})
-        await self._as(receiver_id).run_async(accept)
         return offered["id"]
+
+    async def accept(self, handoff: str, receiver: str) -> None:
+        """The second half of `begin`."""
+        await self._as(agent_id(receiver)).run_async(_call("handoff.accept", {"handoff": handoff}))
+
+    async def cancel(self, handoff: str, giver: str, reason: str) -> None:
+        """Records that what was offered did not happen."""
+        fields = {"handoff": handoff, "reason": reason}
+        await self._as(agent_id(giver)).run_async(_call("handoff.cancel", fields))
 
     async def end(
         self, handoff: str, receiver: str, result: Any, changes: Mapping[str, Any] | None = None

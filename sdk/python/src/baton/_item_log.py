@@ -54,13 +54,20 @@ class ItemLog:
 
     def read(self, limit: int | None = None) -> Steps[tuple[list[Any], Head]]:
         """The newest items, or all of them, in the order in which they were added."""
+        items, head, _ = yield from self.read_at(limit)
+        return items, head
+
+    def read_at(self, limit: int | None = None) -> Steps[tuple[list[Any], Head, int]]:
+        """The same, with the revision at which they were read."""
         newest_first: list[Any] = []
         head = Head()
         page: dict[str, Any] | None = None
+        revision = 0
         while page is None or page.get("cursor") is not None:
             wanted = PAGE_ENTRIES if limit is None else min(limit + 1, PAGE_ENTRIES)
             # The head is the first entry.
             page = yield from self._entries.page(self._prefix, wanted, page)
+            revision = page["revision"]
             for entry in page["entries"]:
                 if entry["key"] == self._head_key:
                     head = Head.of(entry)
@@ -71,7 +78,7 @@ class ItemLog:
                     page = {}
                     break
                 newest_first.append((yield from self._item(entry["value"])))
-        return newest_first[::-1], head
+        return newest_first[::-1], head, revision
 
     def _number(self, key: str) -> int | None:
         kind, _, number = key.removeprefix(self._prefix).partition("/")
@@ -86,10 +93,14 @@ class ItemLog:
     # Writing.
 
     def append(
-        self, items: Sequence[Any], head: Head | None, is_guarded: bool = False
+        self,
+        items: Sequence[Any],
+        head: Head | None,
+        is_guarded: bool = False,
+        also: Sequence[Command] = (),
     ) -> Steps[Head]:
         """Adds items at the end, after those that other clients have added meanwhile; or raises
-        `Conflict` then, if it is guarded."""
+        `Conflict` then, if it is guarded. `also` is executed with the last of them."""
         commands: list[Command] = []
         for item in items:
             text = json.dumps(item, ensure_ascii=False)
@@ -100,18 +111,22 @@ class ItemLog:
             *parts, last = self._entries.set_text(f"{self._prefix}p/{name}", text)
             yield from self._entries.write(parts, [])
             commands.append(self._entries.set("", {**last["value"], "at": name}))
-        for group in grouped(commands):
-            head = yield from self._append(group, head or Head(), is_guarded)
+        groups = grouped(commands)
+        for at, group in enumerate(groups):
+            more = also if at == len(groups) - 1 else ()
+            head = yield from self._append(group, head or Head(), is_guarded, more)
         return head or Head()
 
-    def _append(self, group: list[Command], head: Head, is_guarded: bool) -> Steps[Head]:
+    def _append(
+        self, group: list[Command], head: Head, is_guarded: bool, also: Sequence[Command]
+    ) -> Steps[Head]:
         while True:
             numbered = [
                 {**command, "key": self._key(head.next + at)} for at, command in enumerate(group)
             ]
             changed = Head(head.first, head.next + len(group), head.version + 1)
             try:
-                yield from self._commit(head, changed, numbered)
+                yield from self._commit(head, changed, [*numbered, *also])
                 return changed
             except Conflict as error:
                 head = _winner(error)
@@ -170,12 +185,21 @@ class ItemLog:
         yield from self._entries.clear(self._prefix)
 
     def _commit(self, head: Head, changed: Head, commands: Sequence[Command]) -> Steps[None]:
-        where = {"namespace": self._entries.namespace, "key": self._head_key}
-        value = {"first": changed.first, "next": changed.next}
         yield from self._entries.commit(
-            [*commands, self._entries.set(self._head_key, value)],
-            [{"entry": {**where, "version": head.version}}],
+            [*commands, self.set_head(changed)], [self.requirement(head)]
         )
+
+    def set_head(self, head: Head) -> Command:
+        return self._entries.set(self._head_key, {"first": head.first, "next": head.next})
+
+    def requirement(self, head: Head) -> dict[str, Any]:
+        """The precondition that the log has not changed. Its value is compared too: a log that was
+        deleted and begun again may have the same version."""
+        entry: dict[str, Any] = {"namespace": self._entries.namespace, "key": self._head_key}
+        entry["version"] = head.version
+        if head.version:
+            entry["value"] = {"first": head.first, "next": head.next}
+        return {"entry": entry}
 
 
 def _winner(error: Conflict) -> Head:
