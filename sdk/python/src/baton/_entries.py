@@ -148,22 +148,19 @@ class Entries:
         for group in groups:
             yield from self.commit(group)
 
-    def merge(
-        self, key: str, change: Callable[[Any], Sequence[Command]], version: int = 0
-    ) -> Steps[None]:
+    def merge(self, key: str, change: Callable[[Any], Sequence[Command]]) -> Steps[None]:
         """Executes what a function makes of the value of an entry, and begins again when another
         client was faster. The entry is taken as absent at first, because it mostly is."""
-        value: Any = None
+        entry: Entry = {"value": None, "version": 0}
         while True:
-            where = {"namespace": self.namespace, "key": key, "version": version}
+            where = {"namespace": self.namespace, "key": key, "version": entry["version"]}
             try:
-                yield from self.commit(change(value), [{"entry": where}])
+                yield from self.commit(change(entry["value"]), [{"entry": where}])
                 return
             except Conflict as error:
                 if error.code != "transaction.precondition_failed":
                     raise
                 entry = error.facts.get("entry") or {"value": None, "version": 0}
-                value, version = entry["value"], entry["version"]
 
     def remove(self, keys: Iterable[str]) -> Steps[None]:
         """Deletes entries, and ignores those that another client has deleted meanwhile."""
