@@ -26,8 +26,9 @@ const SERVED: [(&str, &str, &str); 8] = [
     (SDK, "index.js", "sdk/"),
     (SDK, "src", "sdk/"),
 ];
-/// Declarations of types only, in comments: nothing loads it.
-const TYPES: &str = "src/generated/types.js";
+/// What of the SDK no browser loads: declarations of types, and the WebSocket of Node.js.
+const NOT_SERVED: [&str; 3] =
+    ["src/generated/types.js", "src/sockets/frames.js", "src/sockets/node-socket.js"];
 /// How hard to compress: the best that zlib has.
 const LEVEL: u8 = 9;
 
@@ -65,7 +66,7 @@ fn served_files() -> Vec<(String, PathBuf)> {
         list(&Path::new(root).join(name), &mut found);
         for file in found {
             let below = file.strip_prefix(root).expect("it is below").display().to_string();
-            if below != TYPES {
+            if !NOT_SERVED.contains(&below.as_str()) {
                 files.push((format!("{prefix}{below}"), file));
             }
         }

@@ -21,12 +21,18 @@ function loadPlot() {
   return loading;
 }
 
-/** @param {string} name */
-const colour = (name) =>
-  getComputedStyle(document.documentElement).getPropertyValue(name).trim() || "#888";
+/** The present value of a colour, which depends on the theme. @param {string} name */
+function colour(name) {
+  const probe = document.createElement("span");
+  probe.style.color = `var(${name})`;
+  document.body.append(probe);
+  const found = getComputedStyle(probe).color;
+  probe.remove();
+  return found;
+}
 
 /**
- * @param {{ title: string, series: { name: string, tone: string }[], data: number[][],
+ * @param {{ title: string, series: { name: string, tone: string }[], data: (number | null)[][],
  *   unit?: string }} props - `data`: times in seconds, then a list of values for each series.
  */
 export function Chart({ title, series, data, unit = "" }) {

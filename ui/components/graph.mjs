@@ -46,7 +46,6 @@ export function StageGraph({ vertices, label, chosen, onChoose }) {
           transform=${`translate(${place.x} ${place.y})`}
           role="button"
           tabindex="0"
-          aria-label=${`${id}: ${words}`}
           onClick=${choose}
           onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Enter" && choose()}
         >

@@ -49,7 +49,7 @@ function Node({ value, name, depth = 0 }) {
 /** @param {{ value: any }} props */
 export function Json({ value }) {
   const [isRaw, setRaw] = useState(false);
-  if (value === undefined) return html`<span class="faint">none</span>`;
+  if (value === undefined) return html`<p class="faint pad">None.</p>`;
   if (typeof value === "string") return html`<pre class="text">${value}</pre>`;
   return html`<div class="json">
     <button type="button" class="json-raw" aria-pressed=${isRaw} onClick=${() => setRaw(!isRaw)}>

@@ -1,6 +1,7 @@
 // The frame of every page: the rail, the bar at the top, the slider of time, notices.
 
-import { app, useChanges } from "../lib/app.mjs";
+import { app } from "../lib/app.mjs";
+import { useChanges } from "../lib/hooks.mjs";
 import { classes, html, useState } from "../lib/html.mjs";
 import { formatRoute } from "../lib/route.mjs";
 import { nextTheme, theme } from "../lib/theme.mjs";
@@ -120,7 +121,7 @@ function Bar() {
       <${Icon} name="theme" />
     </button>
     <a class="who" href=${app.href("connect")} title="You act as this agent, with this role">
-      ${app.agent} <span class="role">${app.grant.role}</span>
+      <span class="who-name">${app.agent}</span> <span class="role">${app.grant.role}</span>
     </a>
   </header>`;
 }

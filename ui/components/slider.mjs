@@ -1,7 +1,8 @@
 // The slider of time: every page as it was at a revision.
 
-import { app, useQuery } from "../lib/app.mjs";
+import { app } from "../lib/app.mjs";
 import { absolute } from "../lib/format.mjs";
+import { useQuery } from "../lib/hooks.mjs";
 import { classes, html } from "../lib/html.mjs";
 import { positionOf, range, revisionAt, stepped } from "../lib/moment.mjs";
 

@@ -1,7 +1,6 @@
 // The state of the page: the session, the workspace that is shown, the address, and what is open.
 
 import { Feed } from "./feed.mjs";
-import { useEffect, useMemo, useReducer } from "./html.mjs";
 import { parseMoment } from "./moment.mjs";
 import { Queries } from "./queries.mjs";
 import { formatRoute, parseRoute } from "./route.mjs";
@@ -80,6 +79,7 @@ class App {
     addEventListener("hashchange", () => this.#moved());
     document.addEventListener("visibilitychange", () => this.#pauseQueries());
     setInterval(() => void this.#patchTasks(), 250);
+    setInterval(() => this.#isQuiet() || this.changed(), 1_000);
     await this.signIn();
   }
 
@@ -190,8 +190,23 @@ class App {
   /** @param {any} command @param {number | undefined} at */
   ask(command, at) {
     if (!this.workspace) return Promise.reject(new Error("no workspace is open"));
+    if (command.command === "inbox.list" && !command.agent) return this.#askWithoutAgent(command, at);
     const handle = at === undefined ? this.workspace : this.workspace.at(at);
     return /** @type {Promise<any>} */ (handle.execute(command));
+  }
+
+  /**
+   * The agent of `inbox.list` is the owner of the inbox, and the SDK names the one that acts: without
+   * any, the messages of all inboxes are listed.
+   * @param {any} command
+   * @param {number | undefined} at
+   */
+  async #askWithoutAgent(command, at) {
+    const path = `/v1/${encodeURIComponent(this.workspace?.name ?? "")}/commands`;
+    const body = JSON.stringify({ ...command, at });
+    const headers = { "content-type": "application/json" };
+    const response = await this.client?.fetch(path, { method: "POST", headers, body });
+    return response?.json();
   }
 
   /** @param {Role} needed */
@@ -282,35 +297,3 @@ class App {
 }
 
 export const app = new App();
-
-/** Renders the component again when something has changed. */
-export function useChanges() {
-  const [, again] = useReducer((/** @type {number} */ n) => n + 1, 0);
-  useEffect(() => app.store.subscribe(() => again(undefined)), []);
-  return app;
-}
-
-/**
- * The answer to a question, at the moment that is shown; it changes with the workspace.
- * @param {string | undefined} command - Nothing is asked without one.
- * @param {Record<string, unknown>} [fields]
- * @param {{ now?: boolean }} [options] - `now`: about the present even if the past is shown.
- * @returns {{ data: any, error: any, isLoading: boolean, refresh: () => void, revision: number }}
- */
-export function useQuery(command, fields = {}, { now = false } = {}) {
-  const at = now ? undefined : app.at;
-  const key = JSON.stringify([command, fields, at, app.workspace?.name]);
-  const query = useMemo(
-    () => (command && app.workspace ? app.queries.use(command, fields, at) : undefined),
-    [key],
-  );
-  useEffect(() => (query ? app.queries.hold(query) : undefined), [query]);
-  if (!query) return { data: undefined, error: undefined, isLoading: false, refresh() {}, revision: 0 };
-  return {
-    data: query.kept === undefined ? undefined : app.queries.answer(query),
-    error: query.error,
-    isLoading: query.isLoading || (query.kept === undefined && !query.error),
-    refresh: () => void app.queries.refresh(query),
-    revision: query.revision,
-  };
-}

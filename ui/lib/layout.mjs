@@ -29,7 +29,11 @@ export function layers(vertices) {
   };
   for (const { id } of vertices) depthOf(id);
   const columns = /** @type {Vertex[][]} */ ([]);
-  for (const vertex of vertices) (columns[depth.get(vertex.id) ?? 0] ??= []).push(vertex);
+  for (const vertex of vertices) {
+    const layer = depth.get(vertex.id) ?? 0;
+    while (columns.length <= layer) columns.push([]);
+    columns[layer]?.push(vertex);
+  }
   /** @type {Map<string, number>} */
   const rows = new Map();
   for (const column of columns) {

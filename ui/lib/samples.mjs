@@ -1,8 +1,10 @@
 // Numbers over time, kept while the page is open: a sample each second, for ten minutes.
 
-/** @typedef {Record<string, number>} Sample */
+/** @typedef {Record<string, number | null>} Sample */
 
 const KEPT = 600;
+/** How far events of the past are used, in seconds: what was before the page was opened. */
+const SEEDED = 120;
 
 export class Samples {
   /** @type {Sample[]} */
@@ -38,9 +40,32 @@ export class Samples {
     if (this.#samples.length > KEPT) this.#samples.shift();
   }
 
-  /** Times, and the values of some numbers. @param {...string} names @returns {number[][]} */
+  /**
+   * Numbers of the time before the first sample, as far as events tell them.
+   * @param {{ type: string, time: string }[]} events
+   * @param {number} now - In seconds.
+   */
+  seed(events, now) {
+    if (this.#samples.length > 0) return;
+    const first = Math.floor(now) - SEEDED;
+    /** @type {Sample[]} */
+    const samples = Array.from({ length: SEEDED }, (_, index) => ({
+      ...{ time: first + index, completed: 0, failures: 0, events: 0 },
+      ...{ running: null, ready: null, blocked: null, p50: null, p95: null },
+    }));
+    for (const { type, time } of events) {
+      const sample = samples[Math.floor(Date.parse(time) / 1_000) - first];
+      if (!sample) continue;
+      sample.events = (sample.events ?? 0) + 1;
+      if (type === "task.completed") sample.completed = (sample.completed ?? 0) + 1;
+      if (type === "task.failed") sample.failures = (sample.failures ?? 0) + 1;
+    }
+    this.#samples = samples;
+  }
+
+  /** Times, and the values of some numbers. @param {...string} names @returns {(number | null)[][]} */
   columns(...names) {
-    return ["time", ...names].map((name) => this.#samples.map((sample) => sample[name] ?? 0));
+    return ["time", ...names].map((name) => this.#samples.map((sample) => sample[name] ?? null));
   }
 }
 

@@ -54,5 +54,6 @@ async function locks(server, run) {
   await run({ command: "lock.acquire", agent: "joe", name: "deploy", ttl_ms: 3_600_000 });
   await run({ command: "semaphore.acquire", agent: "lin", name: "models", permits: 2, ttl_ms: 3_600_000 });
   server.beside("--workspace", "demo", "--agent", "joe", "lock", "acquire", "repository", "--wait", "10m");
+  server.beside("--workspace", "demo", "--agent", "lin", "lock", "acquire", "deploy", "--wait", "10m");
   server.beside("--workspace", "demo", "--agent", "zoe", "lock", "acquire", "deploy", "--wait", "10m");
 }

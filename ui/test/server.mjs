@@ -6,6 +6,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 
 const PROGRAM = process.env.BATON_PROGRAM ?? "baton";
@@ -33,9 +34,17 @@ export class TestServer {
   /** @type {import("node:child_process").ChildProcess | undefined} */
   #child;
   token = "";
+  /** The address of the pages. */
   url = "";
+  /** The address of the server. */
+  api = "";
   #folder = "";
   #port = 0;
+  /**
+   * Serves the files from disk, so that the program need not be built again.
+   * @type {import("node:child_process").ChildProcess | undefined}
+   */
+  #proxy;
   /** @type {string[]} */
   #arguments = [];
 
@@ -45,9 +54,19 @@ export class TestServer {
     server.#port = await freePort();
     server.#folder = await mkdtemp(join(tmpdir(), "baton-ui-"));
     server.#arguments = extra;
-    server.url = `http://127.0.0.1:${server.#port}`;
+    server.api = `http://127.0.0.1:${server.#port}`;
+    server.url = server.api;
     await server.run();
+    if (process.env.UI_FROM_DISK) await server.#serveFromDisk();
     return server;
+  }
+
+  async #serveFromDisk() {
+    const port = String(await freePort());
+    const script = fileURLToPath(new URL("../dev.mjs", import.meta.url));
+    this.#proxy = spawn("node", [script, port, this.api], { stdio: ["ignore", "pipe", "inherit"] });
+    await once(/** @type {any} */ (this.#proxy.stdout), "data");
+    this.url = `http://127.0.0.1:${port}`;
   }
 
   async run() {
@@ -61,7 +80,7 @@ export class TestServer {
       this.token ||= /BATON_TOKEN=(baton_\S+)/.exec(text)?.[1] ?? "";
     });
     for (;;) {
-      const response = await fetch(`${this.url}/healthz`).catch(() => undefined);
+      const response = await fetch(`${this.api}/healthz`).catch(() => undefined);
       if (response?.ok) return;
       if (child.exitCode !== null) throw new Error(`the server ended: ${text}`);
       await new Promise((resolve) => setTimeout(resolve, 50));
@@ -78,11 +97,12 @@ export class TestServer {
 
   async stop() {
     await this.kill();
+    this.#proxy?.kill();
     await rm(this.#folder, { recursive: true, force: true });
   }
 
   get environment() {
-    return { ...process.env, BATON_URL: this.url, ...(this.token && { BATON_TOKEN: this.token }) };
+    return { ...process.env, BATON_URL: this.api, ...(this.token && { BATON_TOKEN: this.token }) };
   }
 
   /** Runs a command of the program, and returns what it printed. @param {...string} command */
@@ -108,7 +128,7 @@ export class TestServer {
     const headers = { "content-type": "application/json" };
     if (this.token) headers.authorization = `Bearer ${this.token}`;
     const body = JSON.stringify(command);
-    const path = `${this.url}/v1/${workspace}/commands`;
+    const path = `${this.api}/v1/${workspace}/commands`;
     const response = await fetch(path, { method: "POST", headers, body });
     const answer = /** @type {any} */ (await response.json());
     if (!response.ok) throw new Error(`${command.command}: ${answer.detail}`);

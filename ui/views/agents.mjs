@@ -6,9 +6,10 @@ import { Snippets } from "../components/snippets.mjs";
 import { Bars } from "../components/spans.mjs";
 import { Table } from "../components/table.mjs";
 import { agentActions } from "../lib/actions.mjs";
-import { app, useChanges, useQuery } from "../lib/app.mjs";
+import { app } from "../lib/app.mjs";
 import { duration, plural, preview } from "../lib/format.mjs";
 import { histogram } from "../lib/layout.mjs";
+import { useChanges, useQuery } from "../lib/hooks.mjs";
 import { html } from "../lib/html.mjs";
 import { isRoutine, receiver, sentence } from "../lib/sentences.mjs";
 
@@ -104,6 +105,7 @@ function AgentPage({ id }) {
           />
         <//>
         <${Section} title="Inbox">
+          ${inbox.data?.messages.length === 0 && html`<p class="faint pad">Empty.</p>`}
           <ul class="list">
             ${(inbox.data?.messages ?? []).slice(-20).reverse().map(
               (/** @type {any} */ it) => html`<li key=${it.id}><div class="list-main"><a href=${app.href("messages", [it.thread])}>${preview(it.body, 80)}</a> <small class="faint">from ${it.from}</small></div><${Status} status=${it.status} /></li>`,
@@ -111,6 +113,7 @@ function AgentPage({ id }) {
           </ul>
         <//>
         <${Section} title="Hand-offs">
+          ${handoffs.length === 0 && html`<p class="faint pad">None.</p>`}
           <ul class="list">
             ${handoffs.slice(-20).reverse().map(
               (/** @type {any} */ it) => html`<li key=${it.id}><div class="list-main"><a href=${app.href("handoffs", [it.id])}>${it.from} → ${receiver(it.to)}</a> <small class="faint">${it.task ?? ""}</small></div><${Status} status=${it.status} /></li>`,

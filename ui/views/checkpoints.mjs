@@ -3,8 +3,9 @@
 import { ActionButton, AgentLink, Empty, Facts, Page, Section, TaskLink, Time } from "../components/basics.mjs";
 import { Diff, Json } from "../components/json.mjs";
 import { checkpointActions } from "../lib/actions.mjs";
-import { app, useChanges, useQuery } from "../lib/app.mjs";
+import { app } from "../lib/app.mjs";
 import { bytes, plural } from "../lib/format.mjs";
+import { useChanges, useQuery } from "../lib/hooks.mjs";
 import { classes, html } from "../lib/html.mjs";
 
 const LIMIT = 2_000;

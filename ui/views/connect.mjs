@@ -3,8 +3,9 @@
 import { ActionButton, Copy, Facts, Page, Problem, Section, Status, Time } from "../components/basics.mjs";
 import { Snippets } from "../components/snippets.mjs";
 import { Table } from "../components/table.mjs";
-import { app, useChanges, useQuery } from "../lib/app.mjs";
+import { app } from "../lib/app.mjs";
 import { count, duration } from "../lib/format.mjs";
+import { useChanges, useQuery } from "../lib/hooks.mjs";
 import { html, useEffect, useState } from "../lib/html.mjs";
 import { agentName, keepAgentName, token } from "../lib/session.mjs";
 

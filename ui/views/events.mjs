@@ -3,8 +3,9 @@
 import { AgentLink, Copy, Empty, Page, Section, SubjectLink } from "../components/basics.mjs";
 import { Json } from "../components/json.mjs";
 import { Bars } from "../components/spans.mjs";
-import { app, useChanges, useQuery } from "../lib/app.mjs";
+import { app } from "../lib/app.mjs";
 import { clock, count, plural } from "../lib/format.mjs";
+import { useChanges, useQuery } from "../lib/hooks.mjs";
 import { classes, html, useState } from "../lib/html.mjs";
 import { histogram } from "../lib/layout.mjs";
 import { eventTone, isRoutine, sentence } from "../lib/sentences.mjs";

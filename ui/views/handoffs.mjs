@@ -5,8 +5,9 @@ import { PairGraph } from "../components/graph.mjs";
 import { Json } from "../components/json.mjs";
 import { Table } from "../components/table.mjs";
 import { handoffActions } from "../lib/actions.mjs";
-import { app, useChanges, useQuery } from "../lib/app.mjs";
+import { app } from "../lib/app.mjs";
 import { duration, plural, words } from "../lib/format.mjs";
+import { useChanges, useQuery } from "../lib/hooks.mjs";
 import { html } from "../lib/html.mjs";
 import { receiver } from "../lib/sentences.mjs";
 

@@ -3,8 +3,8 @@
 import { ActionButton, AgentLink, Empty, Page, Progress, Section, Time } from "../components/basics.mjs";
 import { Table } from "../components/table.mjs";
 import { lockAction, permitAction } from "../lib/actions.mjs";
-import { useChanges, useQuery } from "../lib/app.mjs";
 import { duration, plural } from "../lib/format.mjs";
+import { useChanges, useQuery } from "../lib/hooks.mjs";
 import { html } from "../lib/html.mjs";
 import { blockingTree, deadlockSentence } from "../lib/layout.mjs";
 
@@ -37,7 +37,7 @@ const COLUMNS = [
   {
     name: "Waiters, in order",
     class: "grow",
-    cell: (/** @type {any} */ it) => it.waiters.map((/** @type {any} */ wait) => html`<${AgentLink} key=${wait.id} agent=${wait.agent} /> `),
+    cell: (/** @type {any} */ it) => it.waiters.map((/** @type {any} */ wait, /** @type {number} */ index) => html`<span key=${wait.id}>${index > 0 && ", "}<${AgentLink} agent=${wait.agent} /></span>`),
   },
   {
     name: "Actions",

@@ -3,8 +3,9 @@
 import { ActionButton, AgentLink, Empty, Page, Section, Status, Tabs, Time } from "../components/basics.mjs";
 import { Json } from "../components/json.mjs";
 import { messageAction, requeueAction } from "../lib/actions.mjs";
-import { app, useChanges, useQuery } from "../lib/app.mjs";
+import { app } from "../lib/app.mjs";
 import { plural, preview } from "../lib/format.mjs";
+import { useChanges, useQuery } from "../lib/hooks.mjs";
 import { classes, html } from "../lib/html.mjs";
 
 const LIMIT = 2_000;

@@ -3,8 +3,9 @@
 import { Page, Section, Status } from "../components/basics.mjs";
 import { Chart } from "../components/chart.mjs";
 import { Table } from "../components/table.mjs";
-import { app, useChanges, useQuery } from "../lib/app.mjs";
+import { app } from "../lib/app.mjs";
 import { count, duration, words } from "../lib/format.mjs";
+import { useChanges, useQuery } from "../lib/hooks.mjs";
 import { html, useEffect, useMemo, useState } from "../lib/html.mjs";
 import { samplesOf } from "../lib/samples.mjs";
 
@@ -37,7 +38,9 @@ export function Metrics() {
   const samples = samplesOf(app.route.workspace);
   const data = stats.data;
   useEffect(() => {
-    if (data && app.at === undefined) samples.add(Date.now() / 1_000, data, app.feed);
+    if (!data || app.at !== undefined) return;
+    samples.seed(app.feed?.events ?? [], Date.now() / 1_000);
+    samples.add(Date.now() / 1_000, data, app.feed);
   }, [tick, Boolean(data)]);
   const depth = useMemo(() => samples.columns("running", "ready", "blocked"), [tick]);
   const flow = useMemo(() => samples.columns("completed", "failures"), [tick]);

@@ -4,14 +4,17 @@ import { ActionButton, AgentLink, Empty, Link, Page, Section, SubjectLink, Time 
 import { Bars, Spans } from "../components/spans.mjs";
 import { Snippets } from "../components/snippets.mjs";
 import { agentActions, handoffActions, requeueAction, taskActions } from "../lib/actions.mjs";
-import { app, useChanges, useQuery } from "../lib/app.mjs";
+import { app } from "../lib/app.mjs";
 import { count } from "../lib/format.mjs";
+import { useChanges, useQuery } from "../lib/hooks.mjs";
 import { classes, html } from "../lib/html.mjs";
 import { deadlockSentence } from "../lib/layout.mjs";
 import { eventTone, isRoutine, needsYou, sentence } from "../lib/sentences.mjs";
 
 /** How long the timeline of the fleet is. */
 const WINDOW_MS = 5 * 60_000;
+/** An agent that was lost longer ago needs nobody any more: its tasks went to others. */
+const LOST_MS = 3_600_000;
 const FEED_MAX = 40;
 const LIMIT = 200;
 
@@ -49,7 +52,7 @@ function NeedsYou({ items }) {
         <div class="list-main">
           <a href=${hrefOf(item)}>${item.text}</a>
           ${item.kind === "deadlock" && html`<p>${deadlockSentence(item.record)}</p>`}
-          <span class="faint"><${Time} time=${item.since || undefined} /></span>
+          ${item.since && html`<span class="faint"><${Time} time=${item.since} /></span>`}
         </div>
         <div class="tools">
           ${actionsOf(item).map((action) => html`<${ActionButton} key=${action.label} action=${action} />`)}
@@ -103,7 +106,7 @@ export function Now() {
     review: review.data?.tasks ?? [],
     failed: failed.data?.tasks ?? [],
     handoffs: offered.data?.handoffs ?? [],
-    lost: known.filter((/** @type {any} */ { status }) => status === "lost"),
+    lost: known.filter((/** @type {any} */ it) => it.status === "lost" && Date.parse(it.ended_at) > Date.now() - LOST_MS),
     dead: dead.data?.messages ?? [],
     deadlocks: locks.data?.deadlocks ?? [],
   });

@@ -6,8 +6,9 @@ import { Json } from "../components/json.mjs";
 import { Spans } from "../components/spans.mjs";
 import { Table } from "../components/table.mjs";
 import { pipelineActions, stageActions } from "../lib/actions.mjs";
-import { app, useChanges, useQuery } from "../lib/app.mjs";
+import { app } from "../lib/app.mjs";
 import { duration, plural } from "../lib/format.mjs";
+import { useChanges, useQuery } from "../lib/hooks.mjs";
 import { html } from "../lib/html.mjs";
 
 const LIMIT = 2_000;
@@ -85,13 +86,17 @@ function StageDetails({ pipeline, stage }) {
   <//>`;
 }
 
+/** The stage to look at first: what failed or runs. @param {any[]} stages */
+const interesting = (stages) =>
+  ["failed", "running", "ready"].map((status) => stages.find((it) => it.status === status)).find(Boolean) ?? stages[0];
+
 /** @param {{ name: string }} props */
 function PipelinePage({ name }) {
   const { data: pipeline, error } = useQuery("pipeline.get", { pipeline: name });
   const title = html`<span class="id">${name}</span>`;
   if (!pipeline) return html`<${Page} title=${title} error=${error} />`;
   const show = app.route.query.view ?? "graph";
-  const chosen = pipeline.stages.find((/** @type {any} */ it) => it.name === app.route.query.stage) ?? pipeline.stages[0];
+  const chosen = pipeline.stages.find((/** @type {any} */ it) => it.name === app.route.query.stage) ?? interesting(pipeline.stages);
   const vertices = pipeline.stages.map((/** @type {any} */ it) => ({ id: it.name, after: it.after, status: it.status, note: note(it) }));
   const tools = html`<${Tabs} label="View" name="view" value=${show} tabs=${[["graph", "Graph"], ["gantt", "Over time"]]} />
     ${pipelineActions(pipeline).map((action) => html`<${ActionButton} key=${action.label} action=${action} />`)}`;

@@ -3,8 +3,9 @@
 import { ActionButton, AgentLink, Empty, Facts, Page, Section, Time } from "../components/basics.mjs";
 import { Diff, Json } from "../components/json.mjs";
 import { deleteAction, editAction, revertAction } from "../lib/actions.mjs";
-import { app, useChanges, useQuery } from "../lib/app.mjs";
+import { app } from "../lib/app.mjs";
 import { plural, preview, words } from "../lib/format.mjs";
+import { useChanges, useQuery } from "../lib/hooks.mjs";
 import { classes, html, useState } from "../lib/html.mjs";
 import { treeOf } from "../lib/tree.mjs";
 

@@ -4,8 +4,9 @@ import { ActionButton, AgentLink, Facts, Page, Progress, Section, Status, TaskLi
 import { Json } from "../components/json.mjs";
 import { Spans } from "../components/spans.mjs";
 import { taskActions } from "../lib/actions.mjs";
-import { app, useQuery } from "../lib/app.mjs";
+import { app } from "../lib/app.mjs";
 import { absolute, duration, plural, words } from "../lib/format.mjs";
+import { useQuery } from "../lib/hooks.mjs";
 import { html } from "../lib/html.mjs";
 import { attempts } from "../lib/layout.mjs";
 import { look, receiver, sentence } from "../lib/sentences.mjs";

@@ -4,9 +4,10 @@ import { ActionButton, AgentLink, Empty, Page, Progress, Status, Tabs, Time } fr
 import { Spans } from "../components/spans.mjs";
 import { Table } from "../components/table.mjs";
 import { createTaskAction, taskActions } from "../lib/actions.mjs";
-import { app, useChanges, useQuery } from "../lib/app.mjs";
+import { app } from "../lib/app.mjs";
 import { count, plural, words } from "../lib/format.mjs";
 import { fieldOf, listFields, matches, parseFilter, withField } from "../lib/filter.mjs";
+import { useChanges, useQuery } from "../lib/hooks.mjs";
 import { html, useEffect, useState } from "../lib/html.mjs";
 import { TaskPage } from "./task.mjs";
 
@@ -151,7 +152,7 @@ function Timeline({ tasks }) {
     const created = time(task.created_at) ?? now;
     const started = time(task.started_at);
     const end = time(task.finished_at) ?? now;
-    const kind = { completed: "done", failed: "failed", cancelled: "cancelled" }[/** @type {string} */ (task.status)] ?? "working";
+    const kind = { completed: "done", failed: "failed", cancelled: "cancelled", waiting_review: "released" }[/** @type {string} */ (task.status)] ?? "working";
     const bars = [{ start: created, end: started ?? end, kind: "waiting", label: "waiting" }];
     if (started) bars.push({ start: started, end, kind, label: task.lease?.holder ?? words(task.status) });
     return { key: task.id, name: html`<a class="id" data-row href=${app.href("tasks", [task.id])}>${task.id}</a>`, bars };

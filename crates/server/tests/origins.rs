@@ -4,7 +4,9 @@ use crate::callers::socket::{Socket, handshake};
 use crate::harness::{Harness, settings};
 
 /// A request for every route, well formed but for what a test adds.
-const ROUTES: [(&str, &str); 24] = [
+const ROUTES: [(&str, &str); 26] = [
+    ("GET", "/"),
+    ("GET", "/ui/lib/main.mjs"),
     ("GET", "/healthz"),
     ("GET", "/readyz"),
     ("GET", "/metrics"),
