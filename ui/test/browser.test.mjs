@@ -157,10 +157,10 @@ test("a row changes in place, and an entry is edited at its version and reverted
   await open(page, "state/shared/plan%2Foutline", "Versions");
   await page.getByRole("button", { name: "Edit" }).click();
   await page.locator("textarea").fill('{"title": "Ebb"}');
-  await page.getByRole("dialog").getByRole("button", { name: "Edit" }).click();
+  await page.locator("dialog .confirm").click();
   await page.locator(".json-string").getByText("Ebb").waitFor();
   await page.getByRole("button", { name: "Revert to this" }).first().click();
-  await page.getByRole("dialog").getByRole("button", { name: "Revert to this" }).click();
+  await page.locator("dialog .confirm").click();
   await page.locator(".json-string").getByText("Tides").first().waitFor();
   assert.deepEqual(problems, []);
   await context.close();
@@ -171,7 +171,7 @@ test("a hand-off is approved by a person", async () => {
   await open(page, "now", "joe asks to hand long to zoe");
   const row = page.locator("li", { hasText: "joe asks to hand long to zoe" });
   await row.getByRole("button", { name: "Approve" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Approve" }).click();
+  await page.locator("dialog .confirm").click();
   await row.waitFor({ state: "detached" });
   await open(page, "handoffs", "approved");
   assert.deepEqual(problems, []);

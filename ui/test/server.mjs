@@ -155,6 +155,7 @@ export async function newPage(browser, options) {
   });
   page.on("pageerror", (error) => problems.push(String(error)));
   page.on("request", (request) => hosts.push(new URL(request.url()).host));
-  page.setDefaultTimeout(15_000);
+  // A bound for what never happens, not a measure of speed.
+  page.setDefaultTimeout(120_000);
   return { page, problems, hosts, context };
 }

@@ -21,6 +21,8 @@ async fn the_page_and_its_files_need_no_token() {
     let policy = page.header("content-security-policy").expect("there is a policy");
     assert!(policy.starts_with("default-src 'none'; script-src 'self' 'sha256-"), "{policy}");
     assert!(!policy.contains("unsafe"), "{policy}");
+    let links = page.header("link").expect("modules are preloaded");
+    assert!(links.contains("</ui/views/now.mjs>; rel=modulepreload"), "{links}");
     let text = String::from_utf8(page.body).expect("it is text");
     for path in ["/ui/lib/main.mjs", "/ui/styles/base.css", "/ui/sdk/index.js"] {
         assert!(text.contains(path), "{path}");

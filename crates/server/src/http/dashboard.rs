@@ -89,6 +89,18 @@ fn policy() -> &'static HeaderValue {
     })
 }
 
+/// The modules that the page imports, so that a browser asks for all of them at once instead of one
+/// level of imports after another.
+fn preloads() -> &'static HeaderValue {
+    static PRELOADS: OnceLock<HeaderValue> = OnceLock::new();
+    PRELOADS.get_or_init(|| {
+        let is_module = |name: &&&str| name.ends_with(".mjs") || name.starts_with("sdk/");
+        let link = |name: &&str| format!("</ui/{name}>; rel=modulepreload");
+        let links: Vec<String> = assets().keys().filter(is_module).map(link).collect();
+        HeaderValue::try_from(links.join(", ")).expect("names of files are ASCII")
+    })
+}
+
 /// Whether a header lists a value, such as an entity tag.
 fn lists(headers: &HeaderMap, name: HeaderName, wanted: &str) -> bool {
     let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
@@ -120,6 +132,9 @@ fn serve(name: &str, headers: &HeaderMap) -> Result<Response<Body>, Refused> {
     fields.insert(header::CONTENT_SECURITY_POLICY, policy().clone());
     fields.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     fields.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if name == PAGE {
+        fields.insert(header::LINK, preloads().clone());
+    }
     if takes_deflated && !is_current {
         fields.insert(header::CONTENT_ENCODING, HeaderValue::from_static("deflate"));
     }
