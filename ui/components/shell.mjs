@@ -147,8 +147,10 @@ export function Shell() {
   if (app.phase === "signin" || app.phase === "failed") return html`<${SignIn} />`;
   if (app.phase === "opening" || !app.workspace)
     return html`<p class="opening" role="status">Connecting…</p>`;
-  const View = VIEWS.find(({ id }) => id === app.route.view)?.page ?? VIEWS[0]?.page;
   const { workspace, view, path } = app.route;
+  const shown = VIEWS.find(({ id }) => id === view) ?? VIEWS[0];
+  const View = shown?.page;
+  document.title = [path.at(-1), shown?.name, workspace, "Baton"].filter(Boolean).join(" · ");
   return html`<a class="skip" href="#main" onClick=${skip}>Skip to content</a>
     <${Rail} />
     <div class="frame">

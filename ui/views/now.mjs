@@ -43,8 +43,9 @@ function hrefOf({ kind, record }) {
   return app.href("locks");
 }
 
-/** @param {{ items: any[] }} props */
-function NeedsYou({ items }) {
+/** @param {{ items: any[], isLoaded: boolean }} props */
+function NeedsYou({ items, isLoaded }) {
+  if (!isLoaded) return html`<p class="faint pad">Loading…</p>`;
   if (items.length === 0) return html`<p class="faint pad">Nothing needs you.</p>`;
   return html`<ul class="list">
     ${items.slice(0, 50).map(
@@ -110,6 +111,7 @@ export function Now() {
     dead: dead.data?.messages ?? [],
     deadlocks: locks.data?.deadlocks ?? [],
   });
+  const isLoaded = [agents, review, failed, offered, dead, locks].every((it) => it.data || it.error);
   const { at, feed } = app;
   const events = (feed?.events ?? []).filter((it) => at === undefined || it.revision <= at);
   const last = events.at(-1);
@@ -130,7 +132,7 @@ export function Now() {
       ? html`<${Empty} title="No agents yet"><${Snippets} /><//>`
       : html`<div class="columns">
           <div>
-            <${Section} title="Needs you"><${NeedsYou} items=${items} /><//>
+            <${Section} title="Needs you"><${NeedsYou} items=${items} isLoaded=${isLoaded} /><//>
             <${Section} title="Fleet, last five minutes">
               <${Spans} label="What each agent worked on" start=${end - WINDOW_MS} end=${end} lanes=${fleet(events, known)} />
             <//>

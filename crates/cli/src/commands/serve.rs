@@ -162,9 +162,11 @@ async fn first_token(baton: &Baton) -> Result<Option<String>, Failure> {
 fn banner(description: &str, url: &str, program: &str, shown: &str) -> String {
     let export = format!("  export BATON_URL={url}\n");
     let export = if keys::URL.default == Some(url) { "" } else { &export };
-    let dashboard = if cfg!(feature = "ui") { ", a dashboard in a browser" } else { "" };
+    // The address stays alone on its line: programs read it from there.
+    let page = format!("  browser  {url}/\n");
+    let page = if cfg!(feature = "ui") { &page } else { "" };
     format!(
-        "baton {} is ready\n\n  data     {description}\n  address  {url}{dashboard}\n\n\
+        "baton {} is ready\n\n  data     {description}\n  address  {url}\n{page}\n\
          Try this in another terminal:\n\n{export}  {program} demo --for 30s\n  \
          {program} state set plan '{{\"step\": 1}}'\n  \
          {program} watch --from 1\n  curl {shown}{url}/v1/default/state/shared/plan\n\n\
