@@ -1,13 +1,34 @@
-//! Embeds the `OpenAPI` document: minified and deflated, which reduces it from 1.1 MB in the
-//! repository to 60 kB.
+//! Embeds files: the `OpenAPI` document, and the dashboard with the JavaScript SDK.
+//!
+//! Both are deflated. The document is minified first: it is 1.1 MB as the repository keeps it for
+//! review, and 60 kB so.
 
-use std::path::Path;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use miniz_oxide::deflate::compress_to_vec;
+use miniz_oxide::deflate::{compress_to_vec, compress_to_vec_zlib};
 
 /// The committed document, which the tests of `baton-spec` write.
 const DOCUMENT: &str = "../../spec/openapi.json";
+/// The files of the dashboard.
+const UI: &str = "../../ui";
+/// The JavaScript SDK, which the dashboard imports.
+const SDK: &str = "../../sdk/js";
+/// What of both a browser loads, with the prefix of its path below `/ui/`.
+const SERVED: [(&str, &str, &str); 8] = [
+    (UI, "index.html", ""),
+    (UI, "styles", ""),
+    (UI, "lib", ""),
+    (UI, "components", ""),
+    (UI, "views", ""),
+    (UI, "vendor", ""),
+    (SDK, "index.js", "sdk/"),
+    (SDK, "src", "sdk/"),
+];
+/// What of the SDK no browser loads: declarations of types, and the WebSocket of Node.js.
+const NOT_SERVED: [&str; 3] =
+    ["src/generated/types.js", "src/sockets/frames.js", "src/sockets/node-socket.js"];
 /// How hard to compress: the best that zlib has.
 const LEVEL: u8 = 9;
 
@@ -15,8 +36,53 @@ fn main() {
     println!("cargo::rerun-if-changed={DOCUMENT}");
     let document = fs::read(DOCUMENT).expect("spec/openapi.json is in the repository");
     let folder = env::var_os("OUT_DIR").expect("cargo names a folder");
-    let embedded = Path::new(&folder).join("openapi.json.deflate");
+    let folder = Path::new(&folder);
+    let embedded = folder.join("openapi.json.deflate");
     fs::write(embedded, compress_to_vec(&minified(&document), LEVEL)).expect("it can be written");
+    if env::var_os("CARGO_FEATURE_UI").is_some() {
+        embed_dashboard(folder);
+    }
+}
+
+/// Writes a table of the files that browsers load, each deflated.
+fn embed_dashboard(folder: &Path) {
+    let mut table = String::from("[\n");
+    for (number, (name, file)) in served_files().into_iter().enumerate() {
+        let bytes = fs::read(&file).expect("it was listed");
+        let deflated = folder.join(format!("ui-{number}"));
+        fs::write(&deflated, compress_to_vec_zlib(&bytes, LEVEL)).expect("it can be written");
+        writeln!(table, "({name:?}, include_bytes!({deflated:?})),").expect("a string grows");
+    }
+    table.push(']');
+    fs::write(folder.join("ui.rs"), table).expect("it can be written");
+}
+
+/// The files by the path at which they are served, below `/ui/`.
+fn served_files() -> Vec<(String, PathBuf)> {
+    let mut files = Vec::new();
+    for (root, name, prefix) in SERVED {
+        println!("cargo::rerun-if-changed={root}/{name}");
+        let mut found = Vec::new();
+        list(&Path::new(root).join(name), &mut found);
+        for file in found {
+            let below = file.strip_prefix(root).expect("it is below").display().to_string();
+            if !NOT_SERVED.contains(&below.as_str()) {
+                files.push((format!("{prefix}{below}"), file));
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+fn list(path: &Path, found: &mut Vec<PathBuf>) {
+    if !path.is_dir() {
+        found.push(path.to_owned());
+        return;
+    }
+    for entry in fs::read_dir(path).expect("a folder can be listed") {
+        list(&entry.expect("a folder can be listed").path(), found);
+    }
 }
 
 /// JSON without the white space between its tokens. By hand, so that the build script needs no JSON

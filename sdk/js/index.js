@@ -1,7 +1,7 @@
 // The SDK for browsers, Bun and Deno: it uses their WebSocket.
 
 import { open } from "./src/client.js";
-import { canSendHeaders, dialPlatformSocket } from "./src/sockets/platform-socket.js";
+import { canSendToken, dialPlatformSocket } from "./src/sockets/platform-socket.js";
 
 export * from "./src/exports.js";
 
@@ -16,4 +16,4 @@ const environment = /** @type {any} */ (globalThis).process?.env ?? {};
  * @param {ClientOptions} [options]
  */
 export const connect = (url, options = {}) =>
-  open({ dial: dialPlatformSocket, canSendHeaders, environment }, url, options);
+  open({ dial: dialPlatformSocket, canSendToken, environment }, url, options);

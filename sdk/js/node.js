@@ -14,4 +14,4 @@ export * from "./src/exports.js";
  * @param {ClientOptions} [options]
  */
 export const connect = (url, options = {}) =>
-  open({ dial: dialNodeSocket, canSendHeaders: true, environment: process.env }, url, options);
+  open({ dial: dialNodeSocket, canSendToken: () => true, environment: process.env }, url, options);

@@ -17,6 +17,7 @@
 //! | `quotas`        | can every caller use its quota, and no more?                            |
 //! | `fairness`      | is a workspace unaffected by another one's flood?                       |
 //! | `server_log`    | are the important events logged, and no secret?                         |
+//! | `dashboard`     | is the page served, and can it do what its token allows? (a feature)    |
 //! | `origins`       | can a page from another origin use the server?                          |
 //! | `slow_peers`    | are peers disconnected that are too slow, read nothing, or vanish?      |
 //! | `limits`        | is there a limit to what one caller, and all of them, may use?          |
@@ -35,6 +36,8 @@ mod bad_requests;
 mod callers;
 mod commands;
 mod contents;
+#[cfg(feature = "ui")]
+mod dashboard;
 mod events;
 mod failing_disk;
 mod fairness;

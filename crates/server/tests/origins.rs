@@ -4,7 +4,9 @@ use crate::callers::socket::{Socket, handshake};
 use crate::harness::{Harness, settings};
 
 /// A request for every route, well formed but for what a test adds.
-const ROUTES: [(&str, &str); 21] = [
+const ROUTES: [(&str, &str); 23] = [
+    ("GET", "/"),
+    ("GET", "/ui/lib/main.mjs"),
     ("GET", "/metrics"),
     ("GET", "/openapi.json"),
     ("POST", "/v1/w/commands"),

@@ -10,6 +10,7 @@ pub(crate) fn add(paths: &mut Value) {
     paths["/v1/access/tokens"]["post"] = create();
     paths["/v1/access/tokens/{token}"]["delete"] = revoke();
     paths["/v1/access/refusals"]["get"] = refusals();
+    paths["/v1/access/grant"]["get"] = grant();
 }
 
 fn of(schema: &Value) -> Value {
@@ -64,6 +65,13 @@ fn revoke() -> Value {
     described["parameters"] = json!([in_path("token", &id)]);
     refused(&mut described["responses"], &[404]);
     described
+}
+
+fn grant() -> Value {
+    let answer =
+        ("What the token permits; without tokens, the role is `admin`.", &reference("Grant"));
+    let summary = "Get the permissions of the caller";
+    described("access.grant", summary, 200, answer)
 }
 
 fn refusals() -> Value {

@@ -18,7 +18,7 @@ import { Workspace } from "./workspace.js";
  * What differs between platforms.
  * @typedef {object} Platform
  * @property {Dial} dial - Opens a WebSocket.
- * @property {boolean} canSendHeaders - Whether the handshake can carry a token.
+ * @property {(token: string) => boolean} canSendToken - Whether the handshake can carry a token.
  * @property {Record<string, string | undefined>} environment
  */
 
@@ -94,7 +94,7 @@ export async function open(platform, url, options) {
   });
   const address = parseAddress(url ?? BATON_URL ?? URL_DEFAULT);
   const http = new Http(address, settings.token);
-  const needsHttp = settings.token !== undefined && !platform.canSendHeaders;
+  const needsHttp = settings.token !== undefined && !platform.canSendToken(settings.token);
   const isHttp = (settings.transport ?? (needsHttp ? "http" : "socket")) === "http";
   const transport = isHttp
     ? new HttpTransport(http, settings)

@@ -1,5 +1,5 @@
-// Every call as an HTTP request, every watch as a stream of Server-Sent Events. For a page that has
-// a token, which cannot be sent in the handshake of a WebSocket.
+// Every call as an HTTP request, every watch as a stream of Server-Sent Events. For networks that
+// break WebSockets, and for tokens that cannot be the name of a sub-protocol.
 
 import {
   BatonError,

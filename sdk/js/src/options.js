@@ -8,9 +8,7 @@ import { badToken } from "./errors.js";
  * @property {string} [agent] - The agent that acts, unless a workspace handle names another one.
  * @property {string} [workspace] - The workspace of `client.workspace()` without a name.
  * @property {"socket" | "http"} [transport] - One WebSocket for all calls, or an HTTP request for
- *   each. The default is the WebSocket, except in a browser with a token: a page cannot send a
- * token
- *   in the handshake of a WebSocket.
+ *   each. The default is the WebSocket.
  * @property {number} [requestTimeoutMs] - How long a call may take, over as many connections as it
  *   needs, in addition to the time that it asks to wait.
  * @property {number} [connectTimeoutMs] - How long one attempt to connect may take.

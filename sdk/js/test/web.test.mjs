@@ -65,7 +65,7 @@ test("it works with the WebSocket of the platform", async () => {
     assert.deepEqual(await play(server.url), { version: 1, type: "state.set", agent: "page" });
 });
 
-test("with a token it uses HTTP, because a page cannot send one in a handshake", async () => {
+test("a token is sent in the handshake as a sub-protocol", async () => {
     assert.deepEqual(await play(guarded.url, guarded.token), {
         version: 1,
         type: "state.set",

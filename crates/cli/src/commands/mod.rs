@@ -36,6 +36,8 @@ mod token;
 mod top;
 mod topic;
 mod tx;
+#[cfg(feature = "ui")]
+mod ui;
 mod watch;
 mod why;
 mod workspace;
@@ -53,7 +55,7 @@ pub(crate) const GROUPS: [(&str, &[&str]); 8] = [
     ("State", &["state", "namespace", "workspace", "tx"]),
     ("Events and history", &["watch", "event", "reaction", "search", "why", "context", "contract"]),
     ("Messages", &["message", "inbox", "topic", "stream"]),
-    ("Server", &["serve", "top", "backup", "restore", "log", "doctor", "bench"]),
+    ("Server", &["serve", "top", "ui", "backup", "restore", "log", "doctor", "bench"]),
     ("Access", &["token", "secret"]),
     ("Setup and help", &["config", "completions", "man", "openapi", "demo", "help"]),
 ];
@@ -89,6 +91,8 @@ pub(crate) enum Command {
     Stream(stream::Stream),
     Serve(serve::Serve),
     Top(top::Top),
+    #[cfg(feature = "ui")]
+    Ui(ui::Ui),
     Backup(backup::Backup),
     Restore(backup::Restore),
     Log(log::Log),
@@ -135,6 +139,8 @@ impl Command {
             Self::Stream(stream) => stream.run(context, output).await,
             Self::Serve(serve) => serve.run(context, output).await,
             Self::Top(_) => top::Top::run(context, output).await,
+            #[cfg(feature = "ui")]
+            Self::Ui(ui) => ui.run(context, output).await,
             Self::Backup(backup) => backup.run(context, output).await,
             Self::Restore(restore) => restore.run(output),
             Self::Log(log) => log.run(output),

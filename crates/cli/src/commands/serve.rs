@@ -162,9 +162,13 @@ async fn first_token(baton: &Baton) -> Result<Option<String>, Failure> {
 fn banner(description: &str, url: &str, program: &str, shown: &str) -> String {
     let export = format!("  export BATON_URL={url}\n");
     let export = if keys::URL.default == Some(url) { "" } else { &export };
+    // The address stays alone on its line: programs read it from there.
+    let page = format!("  browser  {url}/\n");
+    let page = if cfg!(feature = "ui") { &page } else { "" };
     format!(
-        "baton {} is ready\n\n  data     {description}\n  address  {url}\n\n\
-         Try this in another terminal:\n\n{export}  {program} state set plan '{{\"step\": 1}}'\n  \
+        "baton {} is ready\n\n  data     {description}\n  address  {url}\n{page}\n\
+         Try this in another terminal:\n\n{export}  {program} demo --for 30s\n  \
+         {program} state set plan '{{\"step\": 1}}'\n  \
          {program} watch --from 1\n  curl {shown}{url}/v1/default/state/shared/plan\n\n\
          Press ctrl-c to stop.",
         env!("CARGO_PKG_VERSION")

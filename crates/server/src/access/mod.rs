@@ -55,7 +55,9 @@ pub const PREFIX: &str = "baton_";
 const JWT_PRINCIPALS_MAX: usize = 65_536;
 /// The beginning of every JWT: `{"` in Base64.
 const JWT_PREFIX: &str = "eyJ";
-/// How often expired tokens are removed.
+/// How a sub-protocol begins that carries a token.
+const BEARER_PROTOCOL: &str = "baton.bearer.";
+/// How often expired tokens are looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 type TokenDigest = [u8; 32];
@@ -220,20 +222,11 @@ impl Access {
         if query.is_some_and(has_token) {
             return Err(Refusal::TokenInUrl {});
         }
-        let mut given = headers.get_all(header::AUTHORIZATION).iter();
-        let Some(value) = given.next() else {
-            return if self.is_demanded {
-                Err(Refusal::NoToken {})
-            } else {
-                Ok(self.authority(None))
-            };
+        let token = match bearer(headers) {
+            Some(token) => token.ok_or(Refusal::BadToken {})?,
+            None if self.is_demanded => return Err(Refusal::NoToken {}),
+            None => return Ok(self.authority(None)),
         };
-        let text = value.to_str().ok().filter(|_| given.next().is_none());
-        let (scheme, token) = text.and_then(|text| text.split_once(' ')).unwrap_or_default();
-        if !scheme.eq_ignore_ascii_case("bearer") {
-            return Err(Refusal::BadToken {});
-        }
-        let token = token.trim();
         let digest = digest_of(token);
         let of_issuer = self.issuer.as_ref().filter(|_| !token.starts_with(PREFIX));
         let table = if of_issuer.is_some() { &self.jwts } else { &self.tokens };
@@ -247,7 +240,25 @@ impl Access {
     }
 }
 
-/// Removes some identities, and ends their connections.
+/// The token of a request, if it names one; none inside if it cannot be read.
+///
+/// A page of a browser cannot set `Authorization` in the handshake of a WebSocket. It offers the
+/// token as a sub-protocol instead, beside the one that is spoken.
+fn bearer(headers: &HeaderMap) -> Option<Option<&str>> {
+    let mut given = headers.get_all(header::AUTHORIZATION).iter();
+    if let Some(value) = given.next() {
+        let text = value.to_str().ok().filter(|_| given.next().is_none());
+        let (scheme, token) = text.and_then(|text| text.split_once(' ')).unwrap_or_default();
+        return Some(scheme.eq_ignore_ascii_case("bearer").then_some(token.trim()));
+    }
+    let offered = headers.get_all(header::SEC_WEBSOCKET_PROTOCOL).iter();
+    let offered = offered.filter_map(|value| value.to_str().ok()).flat_map(|v| v.split(','));
+    let mut tokens = offered.filter_map(|name| name.trim().strip_prefix(BEARER_PROTOCOL));
+    let token = tokens.next()?;
+    Some(tokens.next().is_none().then_some(token))
+}
+
+/// Forgets some, and ends what they have open.
 fn revoke_where(table: &TokenTable, matches: impl Fn(&Principal) -> bool) {
     let mut table = table.write().unwrap_or_else(PoisonError::into_inner);
     table.retain(|_, principal| {
@@ -284,7 +295,12 @@ impl Authority {
         self.credential.as_ref().map(|credential| &*credential.principal)
     }
 
-    /// The acting agent if none is named.
+    /// What the caller may do; none if everything.
+    pub(crate) fn grant(&self) -> Option<&Grant> {
+        Some(&self.principal()?.grant)
+    }
+
+    /// The agent that acts where none is named.
     pub(crate) fn agent(&self) -> Option<&AgentId> {
         self.principal()?.grant.agent.as_ref()
     }

@@ -8,6 +8,7 @@
 //! | `fast_path`      | one entry by its path, without the router                      |
 //! | `watch`          | events as they happen, as Server-Sent Events                   |
 //! | `about`          | health, readiness, metrics, the `OpenAPI` document             |
+//! | `dashboard`      | the files of the dashboard                                     |
 //!
 //! The table of operations defines the method and path of each, and where its fields come from.
 
@@ -15,6 +16,8 @@ mod about;
 mod artifacts;
 mod backups;
 mod commands;
+#[cfg(feature = "ui")]
+mod dashboard;
 mod fast_path;
 mod operations;
 mod parcels;
@@ -45,7 +48,10 @@ use crate::ws;
 
 /// Every route.
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
-    Router::new()
+    let router = Router::new();
+    #[cfg(feature = "ui")]
+    let router = router.merge(dashboard::routes());
+    router
         .merge(about::routes())
         .merge(commands::routes())
         .merge(operations::routes())
@@ -106,14 +112,27 @@ fn admit(
     slot: &ConnectionSlot,
     request: &Request<Incoming>,
 ) -> Result<Authority, Refusal> {
-    // Health checks have no token, and call the server by any name.
-    if matches!(request.uri().path(), "/healthz" | "/readyz") {
+    // Health checks call the server by any name.
+    let path = request.uri().path();
+    if !matches!(path, "/healthz" | "/readyz") {
+        shared.hosts.check(request.headers())?;
+    }
+    if is_public(path) {
         return Ok(Authority::default());
     }
-    shared.hosts.check(request.headers())?;
     let authority = shared.access.authenticate(request, Some(slot.from))?;
     authority.admit_connection(&slot.quota_guard)?;
     Ok(authority)
+}
+
+/// Whether a path needs no token: health checks have none, nor has a browser that loads the page in
+/// which the token is entered.
+fn is_public(path: &str) -> bool {
+    #[cfg(feature = "ui")]
+    if dashboard::is_public(path) {
+        return true;
+    }
+    matches!(path, "/healthz" | "/readyz")
 }
 
 async fn not_found() -> Refused {

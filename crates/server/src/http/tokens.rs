@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::routing::{delete, get};
-use baton_core::access::Permission;
+use baton_core::access::{Permission, Role};
 use baton_core::wire::{Fault, Problem};
 use serde_json::json;
 
@@ -30,6 +30,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .route("/v1/access/tokens", get(list).post(create))
         .route("/v1/access/tokens/{token}", delete(revoke))
         .route("/v1/access/refusals", get(refusals))
+        .route("/v1/access/grant", get(grant))
 }
 
 impl From<TokenError> for Refused {
@@ -97,6 +98,15 @@ async fn revoke(
     shared.access.load_token(&record);
     note(&shared, "token.revoked", &record);
     Ok(body(serde_json::to_vec(&record.shown()).expect("tokens can be encoded")))
+}
+
+/// What the caller may do, so that an interface can leave out what would be refused.
+async fn grant(request: Request) -> Response<Body> {
+    let authority = request.extensions().get::<Authority>().cloned().unwrap_or_default();
+    match authority.grant() {
+        Some(grant) => body(serde_json::to_vec(grant).expect("grants can be encoded")),
+        None => body(json!({"role": Role::Admin}).to_string().into_bytes()),
+    }
 }
 
 async fn refusals(

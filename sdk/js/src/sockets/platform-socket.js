@@ -5,17 +5,32 @@ import { fromProblem, unreachable } from "../errors.js";
 /** @import { Dial } from "../connection.js" */
 
 const SUB_PROTOCOL = "baton.v1.json";
+/** How a sub-protocol begins that carries a token. */
+const BEARER_PROTOCOL = "baton.bearer.";
+/** What the name of a sub-protocol consists of, and so do the tokens of servers and JWTs. */
+const NAME = /^[!#$%&'*+\-.^_`|~\w]+$/;
 
 /** Bun and Deno send headers in the handshake; the standard and browsers know none. */
-export const canSendHeaders = "Bun" in globalThis || "Deno" in globalThis;
+const canSendHeaders = "Bun" in globalThis || "Deno" in globalThis;
+
+/**
+ * Whether the handshake can carry this token: as a header, or as the name of a sub-protocol.
+ * @param {string} token
+ */
+export const canSendToken = (token) => canSendHeaders || NAME.test(token);
+
+/** @param {string | undefined} token */
+function handshakeOf(token) {
+  if (token === undefined) return [SUB_PROTOCOL];
+  if (!canSendHeaders) return [SUB_PROTOCOL, `${BEARER_PROTOCOL}${token}`];
+  return { protocols: [SUB_PROTOCOL], headers: { authorization: `Bearer ${token}` } };
+}
 
 /** @type {Dial} */
 export const dialPlatformSocket = (address, { token, connectTimeoutMs }, { onMessage, onClose }) =>
   new Promise((resolve, reject) => {
     const url = `${address.webSocket}/v1/ws`;
-    const headers = { authorization: `Bearer ${token}` };
-    const options = token === undefined ? [SUB_PROTOCOL] : { protocols: [SUB_PROTOCOL], headers };
-    const socket = new WebSocket(url, /** @type {any} */ (options));
+    const socket = new WebSocket(url, /** @type {any} */ (handshakeOf(token)));
     const timer = setTimeout(() => {
       socket.close();
       reject(unreachable(address.http, `no connection within ${connectTimeoutMs} ms`));

@@ -1,0 +1,278 @@
+// What a person can do, each with its effect in words and its command.
+
+import { app } from "./app.mjs";
+import { receiver } from "./sentences.mjs";
+
+/** @import { Action, Field } from "./app.mjs" */
+/** @import { Workspace } from "@baton/sdk" */
+
+/** @type {Field} */
+const REASON = { name: "reason", label: "Reason", isOptional: true };
+
+const here = () => /** @type {Workspace} */ (app.workspace);
+const cli = (/** @type {string} */ command) => `baton --workspace ${app.route.workspace} ${command}`;
+const ENDED = new Set(["completed", "failed", "cancelled"]);
+
+/** What can be done with a task. @param {any} task @returns {Action[]} */
+export function taskActions(task) {
+  const { id, status, lease } = task;
+  /** @type {Action[]} */
+  const actions = [];
+  if (status === "waiting_review") actions.push(...reviews(id));
+  if (status === "failed") {
+    actions.push({
+      label: "Retry",
+      effect: `${id} becomes available again under its own id, with as many attempts as at first.`,
+      cli: cli(`task retry ${id}`),
+      fields: [REASON],
+      run: (values) => here().tasks.retry(id, values),
+    });
+  }
+  if (lease) actions.push(reassign(task), releaseTask(task));
+  if (!ENDED.has(status)) {
+    actions.push({
+      label: "Cancel",
+      effect: `${id} is cancelled, with its subtasks and the tasks that depend on it.`,
+      isDangerous: true,
+      cli: cli(`task cancel ${id}`),
+      fields: [REASON],
+      run: (values) => here().tasks.cancel(id, values),
+    });
+  }
+  return actions;
+}
+
+/** @param {string} id @returns {Action[]} */
+function reviews(id) {
+  const note = { name: "note", label: "Note", isOptional: true };
+  const review = (/** @type {any} */ verdict, /** @type {string} */ label, /** @type {string} */ effect) => ({
+    label,
+    effect,
+    fields: [note],
+    isDangerous: verdict === "fail",
+    cli: cli(`task review ${id} ${verdict}`),
+    run: (/** @type {any} */ values) => here().tasks.review(id, verdict, values),
+  });
+  return [
+    review("retry", "Retry", `${id} becomes available again.`),
+    review("complete", "Approve", `${id} counts as completed with the result so far.`),
+    review("fail", "Reject", `${id} fails for good; tasks that depend on it are cancelled.`),
+  ];
+}
+
+/** @param {any} task @returns {Action} */
+const releaseTask = ({ id, lease }) => ({
+  label: "Release",
+  effect: `${lease.holder} loses its lease of ${id}, and another agent can claim it.`,
+  isDangerous: true,
+  cli: cli(`task release ${id} --token ${lease.token}`),
+  fields: [REASON],
+  run: (values) => here().tasks.release(id, lease.token, values),
+});
+
+/** @param {any} task @returns {Action} */
+const reassign = ({ id, lease }) => ({
+  label: "Reassign",
+  effect: `${id} is offered to another agent. ${lease.holder} keeps it until that agent accepts.`,
+  fields: [{ name: "to", label: "Agent" }, REASON],
+  cli: cli(`handoff offer AGENT --task ${id} --token ${lease.token}`),
+  run: ({ to, reason }) =>
+    here().as(lease.holder).handoffs.offer(to, { task: id, token: lease.token, reason }),
+});
+
+/** What can be done with a hand-off. @param {any} handoff @returns {Action[]} */
+export function handoffActions(handoff) {
+  const { id, status, approval, digest, from, task, to } = handoff;
+  if (!["offered", "approved", "delivered"].includes(status)) return [];
+  /** @type {Action[]} */
+  const actions = [];
+  const what = task ?? "the context";
+  if (approval && !approval.approved_by) {
+    actions.push({
+      label: "Approve",
+      effect: `${receiver(to)} can accept ${what} from ${from}. The approval holds for exactly this proposal.`,
+      fields: [REASON],
+      cli: cli(`handoff approve ${id}`),
+      run: (values) => here().handoffs.approve(id, { digest, ...values }),
+    });
+    actions.push({
+      label: "Reject",
+      effect: `${from} keeps ${what}, with a renewed lease.`,
+      isDangerous: true,
+      fields: [REASON],
+      cli: cli(`handoff reject ${id}`),
+      run: (values) => here().handoffs.reject(id, values),
+    });
+  }
+  actions.push({
+    label: "Withdraw",
+    effect: `The offer ends in the name of ${from}, which keeps ${what}.`,
+    isDangerous: true,
+    fields: [REASON],
+    cli: cli(`--agent ${from} handoff cancel ${id}`),
+    run: (values) => here().as(from).handoffs.cancel(id, values),
+  });
+  return actions;
+}
+
+/** @param {any} lock @returns {Action | undefined} */
+export const lockAction = ({ name, hold, waiters }) =>
+  hold && {
+    label: "Release",
+    effect: `${hold.holder} loses the lock ${name}. ${waiters.length > 0 ? `${waiters[0].agent} gets it.` : "It is free."} Writes of ${hold.holder} under its token are rejected from then on.`,
+    isDangerous: true,
+    cli: cli(`lock release ${name} --token ${hold.token}`),
+    run: () => here().locks.release(name, hold.token),
+  };
+
+/** @param {string} name @param {any} permit @returns {Action} */
+export const permitAction = (name, { holder, token }) => ({
+  label: "Release",
+  effect: `${holder} loses its permit of ${name}.`,
+  isDangerous: true,
+  cli: cli(`semaphore release ${name} --token ${token}`),
+  run: () => here().semaphores.release(name, token),
+});
+
+/** @param {any} agent @returns {Action[]} */
+export const agentActions = ({ id, status }) => [
+  messageAction(id),
+  ...(status === "active"
+    ? [
+        /** @type {Action} */ ({
+          label: "End session",
+          effect: `The session of ${id} ends: its locks are released, its tasks become available again.`,
+          needs: "operator",
+          isDangerous: true,
+          cli: cli(`agent leave ${id}`),
+          run: () => here().agents.leave(id),
+        }),
+      ]
+    : []),
+];
+
+/** @param {string} to @param {{ thread?: string, reply_to?: string }} [more] @returns {Action} */
+export const messageAction = (to, more = {}) => ({
+  label: more.reply_to ? "Reply" : "Send message",
+  effect: `${to} receives it in its inbox, from ${app.agent}.`,
+  fields: [{ name: "body", label: "Text" }, ...(to ? [] : [{ name: "to", label: "Agent" }])],
+  cli: cli(`message send ${to || "AGENT"} TEXT`),
+  run: ({ body, to: other }) => here().messages.send(other ?? to, body, more),
+});
+
+/** @param {any} message @returns {Action} */
+export const requeueAction = ({ id, to }) => ({
+  label: "Deliver again",
+  effect: `The message returns to the inbox of ${to}.`,
+  cli: cli(`inbox requeue ${id}`),
+  run: () => here().inbox.requeue(id),
+});
+
+/** @param {any} entry @returns {Action} */
+export const editAction = ({ namespace, key, value, version }) => ({
+  label: "Edit",
+  effect: `Writes a new version of ${namespace}/${key}, if it still has version ${version}.`,
+  fields: [{ name: "value", label: "Value (JSON)", type: "json", value: JSON.stringify(value, null, 2) }],
+  cli: cli(`state set ${key} JSON --namespace ${namespace} --expected-version ${version}`),
+  run: ({ value: next }) =>
+    here().state.in(namespace).set(key, next, { expected_version: version }),
+});
+
+/** @param {any} entry @returns {Action} */
+export const deleteAction = ({ namespace, key, version }) => ({
+  label: "Delete",
+  effect: `Deletes ${namespace}/${key}, if it still has version ${version}. Its history is kept.`,
+  isDangerous: true,
+  cli: cli(`state delete ${key} --namespace ${namespace} --expected-version ${version}`),
+  run: () => here().state.in(namespace).delete(key, { expected_version: version }),
+});
+
+/** @param {any} entry @param {any} change @returns {Action} */
+export const revertAction = ({ namespace, key, version }, { revision, new_value }) => ({
+  label: "Revert to this",
+  effect: `Writes the value of revision ${revision} as a new version. Nothing is removed from history.`,
+  isDangerous: true,
+  run: () => here().state.in(namespace).set(key, new_value, { expected_version: version }),
+});
+
+/** @param {any} pipeline @returns {Action[]} */
+export const pipelineActions = ({ name, status }) =>
+  ["created", "running"].includes(status)
+    ? [
+        {
+          label: "Abort",
+          effect: `Running stages of ${name} fail, pending ones are skipped, and open tasks are cancelled.`,
+          isDangerous: true,
+          fields: [REASON],
+          cli: cli(`pipeline abort ${name}`),
+          run: (values) => here().pipelines.abort(name, values),
+        },
+      ]
+    : [];
+
+/** @param {string} pipeline @param {any} stage @returns {Action[]} */
+export function stageActions(pipeline, { name, status }) {
+  /** @type {Action[]} */
+  const actions = [];
+  if (status === "failed") {
+    actions.push({
+      label: "Retry stage",
+      effect: `${name} runs again; a failed pipeline runs again too.`,
+      cli: cli(`pipeline retry ${pipeline} ${name}`),
+      run: () => here().pipelines.retryStage(pipeline, name),
+    });
+  }
+  if (!["completed", "skipped"].includes(status)) {
+    actions.push({
+      label: "Skip stage",
+      effect: `${name} is skipped, its open tasks are cancelled, and the stages that follow become ready.`,
+      isDangerous: true,
+      fields: [REASON],
+      cli: cli(`pipeline skip ${pipeline} ${name}`),
+      run: (values) => here().pipelines.skipStage(pipeline, name, values),
+    });
+  }
+  return actions;
+}
+
+/** @param {any} checkpoint @returns {Action[]} */
+export const checkpointActions = ({ id, task, label }) => [
+  {
+    label: "Restore",
+    effect: `${id} becomes the current checkpoint of ${task}: the next one continues from it. Later ones are kept.`,
+    isDangerous: true,
+    cli: cli(`checkpoint restore ${id}`),
+    run: () => here().checkpoints.restore(id),
+  },
+  {
+    label: "Fork",
+    effect: `Another task starts with a copy of ${id}.`,
+    fields: [{ name: "task", label: "New task or unit of work" }],
+    cli: cli(`checkpoint fork ${id} TASK`),
+    run: ({ task: other }) => here().checkpoints.fork(id, other),
+  },
+  {
+    label: label ? "Change label" : "Label",
+    effect: "A labelled checkpoint is not removed by retention rules.",
+    fields: [{ name: "label", label: "Label", value: label ?? "", isOptional: true }],
+    run: ({ label: next }) => here().checkpoints.label(id, next === undefined ? {} : { label: next }),
+  },
+];
+
+/** @returns {Action} */
+export const createTaskAction = () => ({
+  label: "New task",
+  effect: "A waiting agent that can do it gets it at once.",
+  cli: cli("task create TYPE"),
+  fields: [
+    { name: "type", label: "Type" },
+    { name: "description", label: "Description", isOptional: true },
+    { name: "definition", label: "Definition (JSON)", type: "json", isOptional: true },
+    { name: "assigned_agent", label: "Only this agent", isOptional: true },
+  ],
+  run: async ({ type, ...values }) => {
+    const given = Object.entries(values).filter(([, value]) => value !== undefined);
+    const { id } = await here().tasks.create(type, Object.fromEntries(given));
+    return `Created ${id}`;
+  },
+});

@@ -1,0 +1,299 @@
+// The state of the page: the session, the workspace that is shown, the address, and what is open.
+
+import { Feed } from "./feed.mjs";
+import { parseMoment } from "./moment.mjs";
+import { Queries } from "./queries.mjs";
+import { formatRoute, parseRoute } from "./route.mjs";
+import * as session from "./session.mjs";
+import { Store } from "./store.mjs";
+
+/** @import { Client, Workspace } from "@baton/sdk" */
+/** @import { Role } from "./session.mjs" */
+
+/**
+ * @typedef {object} Field - What a dialog asks for.
+ * @property {string} name
+ * @property {string} label
+ * @property {"text" | "json" | "select" | "checkbox"} [type]
+ * @property {string} [value]
+ * @property {string[]} [options]
+ * @property {boolean} [isOptional]
+ */
+
+/**
+ * @typedef {object} Action
+ * @property {string} label
+ * @property {string} effect - What happens, as a sentence.
+ * @property {Role} [needs]
+ * @property {boolean} [isDangerous] - Asks before it is done.
+ * @property {Field[]} [fields]
+ * @property {string} [cli] - The same on the command line.
+ * @property {(values: Record<string, any>) => Promise<unknown>} run
+ */
+
+/** @typedef {{ id: number, text: string, hint?: string, isBad: boolean }} Notice */
+
+const NOTICE_MS = 6_000;
+/** The newest records of tasks are read one by one up to so many at a time. */
+const PATCHES_MAX = 100;
+
+class App {
+  store = new Store((run) => requestAnimationFrame(run));
+  queries = new Queries(this.store, (command, at) => this.ask(command, at));
+  route = parseRoute(location.hash);
+  /** @type {"opening" | "signin" | "open" | "failed"} */
+  phase = "opening";
+  /** Why there is no session. @type {any} */
+  problem;
+  /** @type {Client | undefined} */
+  client;
+  /** @type {session.Grant} */
+  grant = { role: "reader" };
+  agent = "";
+  /** @type {Workspace | undefined} */
+  workspace;
+  /** @type {Feed | undefined} */
+  feed;
+  /** @type {string[]} */
+  workspaces = [];
+  /** @type {Notice[]} */
+  notices = [];
+  /** @type {(Action & { isBusy?: boolean, error?: any }) | undefined} */
+  dialog;
+  isPaletteOpen = false;
+  isHelpOpen = false;
+  isPaused = false;
+  /** @type {Set<string>} */
+  #touchedTasks = new Set();
+
+  /** The revision that is shown; the present if none. */
+  get at() {
+    return parseMoment(this.route.query.at);
+  }
+
+  changed() {
+    this.store.changed();
+  }
+
+  async start() {
+    addEventListener("hashchange", () => this.#moved());
+    document.addEventListener("visibilitychange", () => this.#pauseQueries());
+    setInterval(() => void this.#patchTasks(), 250);
+    setInterval(() => this.#isQuiet() || this.changed(), 1_000);
+    await this.signIn();
+  }
+
+  /** Opens a session with the token of this tab, or asks for one. */
+  async signIn() {
+    this.phase = "opening";
+    this.problem = undefined;
+    this.changed();
+    try {
+      const { client, grant, agent } = await session.open();
+      Object.assign(this, { client, grant, agent, phase: "open" });
+      await this.#listWorkspaces();
+      this.#moved();
+    } catch (error) {
+      this.problem = error;
+      this.phase = session.isAboutToken(error) ? "signin" : "failed";
+      this.changed();
+    }
+  }
+
+  /** Forgets the token. @param {any} [problem] - Why, if the server said so. */
+  signOut(problem) {
+    session.keepToken(undefined);
+    this.feed?.stop();
+    void this.client?.close();
+    Object.assign(this, { client: undefined, workspace: undefined, feed: undefined });
+    this.store.clear();
+    this.queries.clear();
+    Object.assign(this, { phase: "signin", problem, dialog: undefined });
+    this.changed();
+  }
+
+  async #listWorkspaces() {
+    const handle = this.client?.workspace(session.lastWorkspace() || "default");
+    const listed = await handle?.workspaces({ limit: 1_000 }).catch(() => undefined);
+    this.workspaces = listed?.workspaces.map(({ id }) => id) ?? [];
+  }
+
+  #moved() {
+    this.route = parseRoute(location.hash);
+    if (this.phase !== "open" || !this.client) return this.changed();
+    const { workspace } = this.route;
+    if (workspace === "") {
+      const kept = session.lastWorkspace();
+      const [first = "default"] = this.workspaces;
+      const isKnown = kept !== "" && (this.workspaces.length === 0 || this.workspaces.includes(kept));
+      location.replace(formatRoute({ workspace: isKnown ? kept : first, view: "now" }));
+      return;
+    }
+    if (this.workspace?.name !== workspace) this.#openWorkspace(workspace);
+    this.changed();
+  }
+
+  /** @param {string} name */
+  #openWorkspace(name) {
+    session.keepWorkspace(name);
+    this.feed?.stop();
+    this.queries.clear();
+    this.store.clear();
+    this.workspace = this.client?.workspace(name, { agent: this.agent });
+    if (!this.workspace) return;
+    this.feed = new Feed(this.workspace, {
+      event: (event) => this.#happened(event),
+      changed: () => this.changed(),
+      back: () => this.queries.touchedAll(),
+      denied: (error) => this.signOut(error),
+    });
+    this.feed.start();
+  }
+
+  /** @param {any} event */
+  #happened(event) {
+    this.queries.touched(event);
+    if (event.subject.startsWith("tasks/")) this.#touchedTasks.add(event.subject.slice(6));
+    this.changed();
+  }
+
+  /** Reads tasks that have changed and that a page shows, so that rows change in place. */
+  async #patchTasks() {
+    if (this.#isQuiet() || this.#touchedTasks.size === 0) return;
+    const ids = [...this.#touchedTasks].filter((id) => this.store.get("task", id));
+    this.#touchedTasks.clear();
+    const { workspace, store } = this;
+    if (!workspace) return;
+    const read = async (/** @type {string} */ id) => {
+      const task = await workspace.tasks.get(id).catch(() => undefined);
+      if (task && workspace === this.workspace) store.put("task", id, task);
+    };
+    await Promise.all(ids.slice(-PATCHES_MAX).map(read));
+  }
+
+  /** Whether nothing is asked: nobody looks, or the page is paused. */
+  #isQuiet() {
+    return this.isPaused || document.hidden || this.at !== undefined;
+  }
+
+  #pauseQueries() {
+    this.queries.pause(this.isPaused || document.hidden);
+  }
+
+  togglePause() {
+    this.isPaused = !this.isPaused;
+    this.#pauseQueries();
+    if (!this.isPaused) this.queries.touchedAll();
+    this.changed();
+  }
+
+  /** @param {any} command @param {number | undefined} at */
+  ask(command, at) {
+    if (!this.workspace) return Promise.reject(new Error("no workspace is open"));
+    if (command.command === "inbox.list" && !command.agent) return this.#askWithoutAgent(command, at);
+    const handle = at === undefined ? this.workspace : this.workspace.at(at);
+    return /** @type {Promise<any>} */ (handle.execute(command));
+  }
+
+  /**
+   * The agent of `inbox.list` is the owner of the inbox, and the SDK names the one that acts: without
+   * any, the messages of all inboxes are listed.
+   * @param {any} command
+   * @param {number | undefined} at
+   */
+  async #askWithoutAgent(command, at) {
+    const path = `/v1/${encodeURIComponent(this.workspace?.name ?? "")}/commands`;
+    const body = JSON.stringify({ ...command, at });
+    const headers = { "content-type": "application/json" };
+    const response = await this.client?.fetch(path, { method: "POST", headers, body });
+    return response?.json();
+  }
+
+  /** @param {Role} needed */
+  may(needed) {
+    return session.mayAs(this.grant, needed);
+  }
+
+  /**
+   * The address of a view of this workspace, at the moment that is shown.
+   * @param {string} view
+   * @param {string[]} [path]
+   * @param {Record<string, string | number | undefined>} [query]
+   */
+  href(view, path = [], query = {}) {
+    const { workspace } = this.route;
+    return formatRoute({ workspace, view, path, query: { at: this.at, ...query } });
+  }
+
+  /** @param {string} view @param {string[]} [path] @param {Record<string, any>} [query] */
+  go(view, path, query) {
+    location.hash = this.href(view, path, query);
+  }
+
+  /** Changes some parameters of the present address. @param {Record<string, any>} changes */
+  setQuery(changes) {
+    const { view, path, query } = this.route;
+    const next = formatRoute({ ...this.route, view, path, query: { ...query, ...changes } });
+    history.replaceState(null, "", next);
+    this.route = parseRoute(location.hash);
+    this.changed();
+  }
+
+  /** @param {string} text @param {{ isBad?: boolean, hint?: string }} [more] */
+  notify(text, { isBad = false, hint } = {}) {
+    const notice = { id: Date.now() + Math.random(), text, hint, isBad };
+    this.notices = [...this.notices, notice];
+    setTimeout(() => this.dismiss(notice), isBad ? 2 * NOTICE_MS : NOTICE_MS);
+    this.changed();
+  }
+
+  /** @param {Notice} notice */
+  dismiss(notice) {
+    this.notices = this.notices.filter((it) => it !== notice);
+    this.changed();
+  }
+
+  /** Asks what an action needs, if anything, and does it. @param {Action} action */
+  perform(action) {
+    if (action.isDangerous || action.fields?.length) {
+      this.dialog = { ...action };
+      this.changed();
+      return;
+    }
+    void this.#do(action, {});
+  }
+
+  /** @param {Record<string, any>} values */
+  async confirmDialog(values) {
+    const { dialog } = this;
+    if (!dialog || dialog.isBusy) return;
+    Object.assign(dialog, { isBusy: true, error: undefined });
+    this.changed();
+    const error = await this.#do(dialog, values);
+    if (error) Object.assign(dialog, { isBusy: false, error });
+    else if (this.dialog === dialog) this.dialog = undefined;
+    this.changed();
+  }
+
+  closeDialog() {
+    this.dialog = undefined;
+    this.changed();
+  }
+
+  /** @param {Action} action @param {Record<string, any>} values */
+  async #do(action, values) {
+    try {
+      const said = await action.run(values);
+      this.notify(typeof said === "string" ? said : `${action.label}: done`);
+      return undefined;
+    } catch (error) {
+      const { message, hint } = /** @type {any} */ (error);
+      if (!this.dialog) this.notify(`${action.label}: ${message}`, { isBad: true, hint });
+      return error;
+    } finally {
+      this.queries.touchedAll();
+    }
+  }
+}
+
+export const app = new App();

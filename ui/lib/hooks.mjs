@@ -1,0 +1,36 @@
+// How components follow the state of the page.
+
+import { app } from "./app.mjs";
+import { useEffect, useMemo, useReducer } from "./html.mjs";
+
+/** Renders the component again when something has changed. */
+export function useChanges() {
+  const [, again] = useReducer((/** @type {number} */ n) => n + 1, 0);
+  useEffect(() => app.store.subscribe(() => again(undefined)), []);
+  return app;
+}
+
+/**
+ * The answer to a question, at the moment that is shown; it changes with the workspace.
+ * @param {string | undefined} command - Nothing is asked without one.
+ * @param {Record<string, unknown>} [fields]
+ * @param {{ now?: boolean }} [options] - `now`: about the present even if the past is shown.
+ * @returns {{ data: any, error: any, isLoading: boolean, refresh: () => void, revision: number }}
+ */
+export function useQuery(command, fields = {}, { now = false } = {}) {
+  const at = now ? undefined : app.at;
+  const key = JSON.stringify([command, fields, at, app.workspace?.name]);
+  const query = useMemo(
+    () => (command && app.workspace ? app.queries.use(command, fields, at) : undefined),
+    [key],
+  );
+  useEffect(() => (query ? app.queries.hold(query) : undefined), [query]);
+  if (!query) return { data: undefined, error: undefined, isLoading: false, refresh() {}, revision: 0 };
+  return {
+    data: query.kept === undefined ? undefined : app.queries.answer(query),
+    error: query.error,
+    isLoading: query.isLoading || (query.kept === undefined && !query.error),
+    refresh: () => void app.queries.refresh(query),
+    revision: query.revision,
+  };
+}

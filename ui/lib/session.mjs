@@ -1,0 +1,46 @@
+// Who uses the page: the token, kept for this tab only; the agent that acts; what both may do.
+
+import { connect } from "@baton/sdk";
+
+/** @typedef {"reader" | "worker" | "operator" | "admin"} Role */
+/** @typedef {{ role: Role, agent?: string, workspaces?: string[], namespaces?: string[] }} Grant */
+
+const TOKEN = "baton.token";
+const AGENT = "baton.agent";
+const WORKSPACE = "baton.workspace";
+/** The agent that acts for the person at the page, unless they choose another name. */
+const AGENT_DEFAULT = "dashboard";
+const ROLES = /** @type {Role[]} */ (["reader", "worker", "operator", "admin"]);
+
+export const token = () => sessionStorage.getItem(TOKEN) ?? undefined;
+
+/** Keeps the token for this tab, or forgets it. @param {string | undefined} value */
+export function keepToken(value) {
+  if (value === undefined) sessionStorage.removeItem(TOKEN);
+  else sessionStorage.setItem(TOKEN, value);
+}
+
+export const agentName = () => localStorage.getItem(AGENT) || AGENT_DEFAULT;
+/** @param {string} name */
+export const keepAgentName = (name) => localStorage.setItem(AGENT, name);
+
+export const lastWorkspace = () => localStorage.getItem(WORKSPACE) ?? "";
+/** @param {string} name */
+export const keepWorkspace = (name) => localStorage.setItem(WORKSPACE, name);
+
+/** @param {Grant} grant @param {Role} needed */
+export const mayAs = ({ role }, needed) => ROLES.indexOf(role) >= ROLES.indexOf(needed);
+
+/** Connects with the token of this tab, and finds out what it permits. */
+export async function open() {
+  const given = token();
+  const options = { token: given, agent: agentName(), silenceMaxMs: 12_000, backoffMaxMs: 2_000 };
+  const client = await connect(location.origin, options);
+  /** @type {Grant} */
+  const grant = await (await client.fetch("/v1/access/grant")).json();
+  return { client, grant, agent: grant.agent ?? agentName() };
+}
+
+/** Whether an error says that the token is missing or not valid. @param {any} error */
+export const isAboutToken = (error) =>
+  ["access.no_token", "access.bad_token", "access.bad_jwt"].includes(error?.code);

@@ -1,0 +1,245 @@
+// The dashboard in a real browser, against a real server.
+
+import assert from "node:assert/strict";
+import { mkdir, readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { after, before, test } from "node:test";
+import { MARKUP, fill } from "./fill.mjs";
+import { launch, newPage, TestServer } from "./server.mjs";
+
+const SCREENS = {
+  now: "Needs you",
+  tasks: "22",
+  "tasks?view=board": "in progress",
+  "tasks?view=timeline": "long",
+  "tasks/long": "Attempts",
+  "tasks/broken": "Last error",
+  agents: "lin",
+  "agents/joe": "What it did",
+  handoffs: "zoe knows it better",
+  "handoffs?view=graph": "Who hands over to whom",
+  pipelines: "article",
+  "pipelines/article": "Stages",
+  "pipelines/article?view=gantt": "research",
+  state: "Keys",
+  "state/shared/plan%2Foutline": "Versions",
+  locks: "Deadlock",
+  messages: "Conversations",
+  events: "How many",
+  checkpoints: "checkpoints",
+  metrics: "Tasks by status",
+  connect: "Connect an agent",
+};
+const folder = process.env.SCREENSHOTS;
+
+/** @type {TestServer} */
+let server;
+/** @type {import("playwright-core").Browser} */
+let browser;
+
+before(async () => {
+  [server, browser] = await Promise.all([TestServer.start(), launch()]);
+  await fill(server);
+  if (folder) await mkdir(folder, { recursive: true });
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+/** @param {import("playwright-core").Page} page @param {string} place @param {string} text */
+async function open(page, place, text) {
+  await page.goto(`${server.url}/#/demo/${place}`);
+  await page.locator("main").getByText(text).first().waitFor();
+}
+
+const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** What axe objects to. @param {import("playwright-core").Page} page */
+async function seriousFindings(page) {
+  // The policy of the page forbids scripts of others; a debugger may run them.
+  if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe);
+  const options = '{ resultTypes: ["violations"] }';
+  const found = await page.evaluate(`axe.run(document, ${options}).then((it) => it.violations)`);
+  return /** @type {any[]} */ (found)
+    .filter(({ impact }) => ["serious", "critical"].includes(impact))
+    .map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
+}
+
+for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
+  for (const width of [1280, 390]) {
+    test(`every screen opens without an error: ${colorScheme}, ${width} wide`, async () => {
+      const viewport = { width, height: 860 };
+      const { page, problems, hosts, context } = await newPage(browser, { colorScheme, viewport });
+      for (const [place, text] of Object.entries(SCREENS)) {
+        await open(page, place, text);
+        const name = place.replace(/\W+/g, "-");
+        if (folder) await page.screenshot({ path: `${folder}/${name}-${width}-${colorScheme}.png` });
+        const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        assert.ok(over <= 0, `${place} is ${over} pixels too wide`);
+        assert.deepEqual(problems, [], place);
+        if (width > 1_000) assert.deepEqual(await seriousFindings(page), [], place);
+      }
+      assert.deepEqual(new Set(hosts), new Set([new URL(server.url).host]));
+      assert.equal(await page.evaluate("window.hacked"), undefined);
+      await context.close();
+    });
+  }
+}
+
+test("markup of agents is shown as text", async () => {
+  const { page, problems, context } = await newPage(browser);
+  await open(page, "messages", "Conversations");
+  await page.locator("main a").getByText("<img src=x").first().click();
+  await page.locator(".message .text").getByText(MARKUP).waitFor();
+  await open(page, "tasks/broken", MARKUP);
+  assert.equal(await page.locator("main img, main script").count(), 0);
+  assert.equal(await page.evaluate("window.hacked"), undefined);
+  assert.deepEqual(problems, []);
+  await context.close();
+});
+
+test("the keyboard alone is enough: palette, list, action, time", async () => {
+  const { page, problems, context } = await newPage(browser);
+  await open(page, "now", "Needs you");
+  await page.keyboard.press("g");
+  await page.keyboard.press("t");
+  await page.locator("h1", { hasText: "Tasks" }).waitFor();
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("status:failed");
+  await page.locator("#palette-list").getByText("tasks/broken").first().waitFor();
+  await page.keyboard.press("Enter");
+  await page.locator("h1", { hasText: "broken" }).waitFor();
+  await page.getByRole("button", { name: "Retry", exact: true }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog").getByText("becomes available again").waitFor();
+  await page.keyboard.type("the memory is back");
+  await page.keyboard.press("Enter");
+  await page.locator(".status", { hasText: "pending" }).first().waitFor();
+  await page.keyboard.press("[");
+  await page.getByText("read-only").waitFor();
+  assert.equal(await page.getByRole("button", { name: "Cancel" }).count(), 0);
+  await page.keyboard.press("Escape");
+  await page.getByText("read-only").waitFor({ state: "detached" });
+  await page.keyboard.press("g");
+  await page.keyboard.press("a");
+  await page.locator("tr[data-row]").first().waitFor();
+  await page.keyboard.press("j");
+  await page.keyboard.press("j");
+  await page.keyboard.press("Enter");
+  await page.getByText("What it did").waitFor();
+  await page.keyboard.press("?");
+  await page.getByRole("dialog").getByText("one revision back").waitFor();
+  assert.deepEqual(problems, []);
+  await context.close();
+});
+
+test("a page shows any moment of the past", async () => {
+  const { page, problems, context } = await newPage(browser);
+  await server.command("demo", { command: "state.set", namespace: "shared", key: "clock", value: "before" });
+  const { revision } = await server.command("demo", { command: "state.get", namespace: "shared", key: "clock" });
+  await server.command("demo", { command: "state.set", namespace: "shared", key: "clock", value: "after" });
+  await open(page, "state/shared/clock", "after");
+  await open(page, `state/shared/clock?at=${revision}`, "before");
+  await page.getByRole("button", { name: "Back to now" }).click();
+  await page.locator("pre.text").getByText("after").waitFor();
+  assert.deepEqual(problems, []);
+  await context.close();
+});
+
+test("a row changes in place, and an entry is edited at its version and reverted", async () => {
+  const { page, problems, context } = await newPage(browser);
+  await server.command("demo", { command: "task.create", agent: "lin", task: "watched", type: "watched" });
+  await open(page, "tasks?q=type:watched", "watched");
+  await server.command("demo", { command: "task.cancel", agent: "lin", task: "watched" });
+  await page.locator("tr", { hasText: "watched" }).getByText("cancelled").waitFor();
+  await open(page, "state/shared/plan%2Foutline", "Versions");
+  await page.getByRole("button", { name: "Edit" }).click();
+  await page.locator("textarea").fill('{"title": "Ebb"}');
+  await page.locator("dialog .confirm").click();
+  await page.locator(".json-string").getByText("Ebb").waitFor();
+  await page.getByRole("button", { name: "Revert to this" }).first().click();
+  await page.locator("dialog .confirm").click();
+  await page.locator(".json-string").getByText("Tides").first().waitFor();
+  assert.deepEqual(problems, []);
+  await context.close();
+});
+
+test("a hand-off is approved by a person", async () => {
+  const { page, problems, context } = await newPage(browser);
+  await open(page, "now", "joe asks to hand long to zoe");
+  const row = page.locator("li", { hasText: "joe asks to hand long to zoe" });
+  await row.getByRole("button", { name: "Approve" }).click();
+  await page.locator("dialog .confirm").click();
+  await row.waitFor({ state: "detached" });
+  await open(page, "handoffs", "approved");
+  assert.deepEqual(problems, []);
+  await context.close();
+});
+
+test("the page continues after the server was killed", async () => {
+  const other = await TestServer.start();
+  const { page, context } = await newPage(browser);
+  await other.command("demo", { command: "state.set", namespace: "shared", key: "first", value: 1 });
+  await page.goto(`${other.url}/#/demo/state`);
+  await page.locator("main").getByText("first").waitFor();
+  await other.kill();
+  await page.getByText("Disconnected").waitFor();
+  await other.run();
+  await page.getByText("Live", { exact: true }).waitFor();
+  await other.command("demo", { command: "state.set", namespace: "shared", key: "second", value: 2 });
+  await page.locator("main").getByText("second").waitFor();
+  await context.close();
+  await other.stop();
+});
+
+test("tokens: a wrong one is refused, a reader sees no button, a revoked one signs out", async () => {
+  const guarded = await TestServer.start("--tokens");
+  await guarded.command("demo", { command: "task.create", task: "t-1", type: "write" });
+  const make = (/** @type {string} */ role) =>
+    JSON.parse(guarded.baton("token", "create", role, "--role", role, "-o", "json"));
+  const { page, context } = await newPage(browser);
+  await page.goto(`${guarded.url}/#/demo/tasks/t-1`);
+  await page.getByLabel("Token").fill("baton_wrong");
+  await page.keyboard.press("Enter");
+  await page.getByRole("alert").waitFor();
+  const reader = make("reader");
+  await page.getByLabel("Token").fill(reader.token);
+  await page.keyboard.press("Enter");
+  await page.locator("h1", { hasText: "t-1" }).waitFor();
+  await page.getByText("Live", { exact: true }).waitFor();
+  assert.equal(await page.getByRole("button", { name: "Cancel" }).count(), 0);
+  assert.ok(!page.url().includes("baton_"));
+  assert.equal(await page.evaluate("Object.values(localStorage).join().includes('baton_')"), false);
+  await guarded.command("demo", { command: "task.cancel", task: "t-1" });
+  await page.locator(".status", { hasText: "cancelled" }).waitFor();
+  guarded.baton("token", "revoke", reader.id);
+  await page.getByLabel("Token").waitFor();
+  await page.getByLabel("Token").fill(make("worker").token);
+  await page.keyboard.press("Enter");
+  await page.goto(`${guarded.url}/#/demo/tasks`);
+  await page.getByRole("button", { name: "New task" }).waitFor();
+  await context.close();
+  await guarded.stop();
+});
+
+test("ten thousand tasks are a table of which little is in the document", async () => {
+  const big = await TestServer.start();
+  const commands = Array.from({ length: 1_000 }, (_, index) => ({ command: "task.create", type: "bulk", description: `task ${index}` }));
+  for (let round = 0; round < 10; round += 1) {
+    const body = JSON.stringify(commands);
+    const headers = { "content-type": "application/json" };
+    const response = await fetch(`${big.api}/v1/demo/commands`, { method: "POST", headers, body });
+    assert.equal(response.status, 200);
+  }
+  const { page, problems, context } = await newPage(browser);
+  await page.goto(`${big.url}/#/demo/tasks`);
+  await page.getByText("10,000 tasks").waitFor();
+  assert.ok((await page.locator("tr[data-row]").count()) < 80);
+  await page.locator(".table-long").evaluate((box) => box.scrollTo(0, box.scrollHeight));
+  await page.waitForFunction("document.querySelectorAll('tr[data-row]').length > 5");
+  assert.deepEqual(problems, []);
+  await context.close();
+  await big.stop();
+});

@@ -1,0 +1,248 @@
+// The modules that need no browser.
+
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { diffLines } from "../lib/diff.mjs";
+import { formatFilter, listFields, matches, parseFilter, withField } from "../lib/filter.mjs";
+import { bytes, duration, plural, preview, relative } from "../lib/format.mjs";
+import { attempts, blockingTree, deadlockSentence, histogram, layers, visibleRows } from "../lib/layout.mjs";
+import { parseMoment, positionOf, range, revisionAt, stepped } from "../lib/moment.mjs";
+import { Queries } from "../lib/queries.mjs";
+import { formatRoute, parseRoute, placeOf } from "../lib/route.mjs";
+import { Samples } from "../lib/samples.mjs";
+import { look, needsYou, sentence } from "../lib/sentences.mjs";
+import { Store } from "../lib/store.mjs";
+import { treeOf } from "../lib/tree.mjs";
+
+test("an address is read as it was written", () => {
+  const route = { workspace: "team a", view: "state", path: ["shared", "plan/outline"], query: { at: "7" } };
+  const hash = formatRoute(route);
+  assert.equal(hash, "#/team%20a/state/shared/plan%2Foutline?at=7");
+  assert.deepEqual(parseRoute(hash), route);
+  assert.deepEqual(parseRoute(""), { workspace: "", view: "now", path: [], query: {} });
+  assert.equal(parseRoute("#/a/%E0%A4%A/x").view, "%E0%A4%A");
+});
+
+test("a subject leads to the page that shows it", () => {
+  assert.deepEqual(placeOf("tasks/t-7"), { view: "tasks", path: ["t-7"] });
+  assert.deepEqual(placeOf("state/shared/plan/a"), { view: "state", path: ["shared", "plan/a"] });
+  assert.deepEqual(placeOf("inbox/bob/m-7"), { view: "messages", path: ["m-7"] });
+  assert.equal(placeOf("topics/news"), undefined);
+});
+
+test("durations, ages and sizes", () => {
+  assert.equal(duration(240), "240 ms");
+  assert.equal(duration(2_430), "2.4 s");
+  assert.equal(duration(190_000), "3.2 min");
+  assert.equal(duration(26 * 3_600_000), "1.1 d");
+  assert.equal(relative(1_000, 13_400), "12 s ago");
+  assert.equal(relative(61_000, 1_000), "in 1 min");
+  assert.equal(bytes(12), "12 B");
+  assert.equal(bytes(3 * 1024 * 1024), "3.0 MiB");
+  assert.equal(plural(1, "task"), "1 task");
+  assert.equal(plural(2_000, "entry", "entries"), "2,000 entries");
+  assert.equal(preview({ a: "x\ny" }, 8), '{"a":"x…');
+});
+
+test("a filter is a list of terms, and what the list can answer is left to it", () => {
+  assert.deepEqual(listFields("status:failed agent:ada"), { status: "failed", agent: "ada" });
+  assert.equal(listFields("status:failed memory"), undefined);
+  assert.equal(listFields("-status:failed"), undefined);
+  assert.deepEqual(listFields(""), {});
+  assert.equal(formatFilter(parseFilter('type:"a b" -agent:bob created>-1h word')), 'type:"a b" -agent:bob created>-1h word');
+  assert.equal(withField("status:failed word", "status", "pending"), "word status:pending");
+  assert.equal(withField("status:failed word", "status", ""), "word");
+  const task = { id: "t", type: "build", status: "failed", error: "Out of memory" };
+  assert.ok(matches(task, parseFilter("status:failed memory -agent:bob")));
+  assert.ok(!matches(task, parseFilter("status:pending")));
+});
+
+test("the slider covers the kept history, and its end is the present", () => {
+  const all = range(100, 5_100);
+  assert.deepEqual(all, { first: 101, newest: 5_100, steps: 1_000 });
+  assert.equal(revisionAt(all, 1_000), undefined);
+  assert.equal(revisionAt(all, 0), 101);
+  assert.equal(positionOf(all, undefined), 1_000);
+  for (const position of [0, 1, 499, 999]) {
+    assert.equal(positionOf(all, revisionAt(all, position)), position);
+  }
+  assert.equal(stepped(all, undefined, -1), 5_099);
+  assert.equal(stepped(all, 5_099, 1), undefined);
+  assert.equal(stepped(all, 101, -1), 101);
+  assert.deepEqual(range(0, 0).steps, 0);
+  assert.equal(parseMoment("12"), 12);
+  assert.equal(parseMoment("x"), undefined);
+});
+
+test("stages are right of what they follow, and cycles end", () => {
+  const { placed, edges, layers: columns, rows } = layers([
+    { id: "a", after: [] },
+    { id: "b", after: [] },
+    { id: "c", after: ["a", "b"] },
+    { id: "d", after: ["c", "missing"] },
+  ]);
+  assert.deepEqual(placed.map(({ layer }) => layer), [0, 0, 1, 2]);
+  assert.deepEqual(edges, [["a", "c"], ["b", "c"], ["c", "d"]]);
+  assert.deepEqual([columns, rows], [3, 2]);
+  assert.equal(layers([{ id: "a", after: ["b"] }, { id: "b", after: ["a"] }]).placed.length, 2);
+});
+
+test("attempts show waiting apart from working", () => {
+  const at = (/** @type {number} */ second) => new Date(second * 1_000).toISOString();
+  const spans = attempts(
+    [
+      { type: "task.created", time: at(0), agent: "ada" },
+      { type: "task.claimed", time: at(5), agent: "bob", fields: { holder: "bob" } },
+      { type: "task.failed", time: at(8), agent: "bob", fields: { outcome: "again" } },
+      { type: "task.claimed", time: at(9), agent: "eve", fields: { holder: "eve" } },
+      { type: "task.completed", time: at(12), agent: "eve" },
+    ],
+    20_000,
+  );
+  const seen = spans.map(({ start, end, kind, agent }) => [start / 1_000, end / 1_000, kind, agent]);
+  assert.deepEqual(seen, [
+    [0, 5, "waiting", undefined],
+    [5, 8, "failed", "bob"],
+    [8, 9, "waiting", undefined],
+    [9, 12, "done", "eve"],
+  ]);
+});
+
+test("the blocking tree begins with whoever blocks and waits for nobody", () => {
+  const wait = (/** @type {string} */ agent) => ({ agent, since: "2026-01-01T00:00:00Z" });
+  const locks = [
+    { name: "a", hold: { holder: "ada" }, waiters: [wait("bob")] },
+    { name: "b", hold: { holder: "bob" }, waiters: [wait("eve")] },
+  ];
+  const [tree] = blockingTree(locks);
+  assert.equal(tree?.agent, "ada");
+  assert.equal(tree?.waiters[0]?.agent, "bob");
+  assert.equal(tree?.waiters[0]?.waiters[0]?.lock, "b");
+  const cycle = [
+    { name: "a", hold: { holder: "ada" }, waiters: [wait("bob")] },
+    { name: "b", hold: { holder: "bob" }, waiters: [wait("ada")] },
+  ];
+  assert.equal(blockingTree(cycle).length, 1);
+  const links = [{ agent: "ada", waits_for: "b", held_by: "bob" }, { agent: "bob", waits_for: "a", held_by: "ada" }];
+  assert.match(deadlockSentence(links), /^ada waits for b, which bob holds; bob waits for a, which ada holds\./);
+});
+
+test("histograms and windows", () => {
+  assert.deepEqual(histogram([0, 1, 5, 10], 0, 10, 2), [2, 2]);
+  assert.deepEqual(histogram([1], 1, 1, 2), [0, 0]);
+  const { first, last, height } = visibleRows(100_000, 38, 38_000, 800);
+  assert.deepEqual([first, last, height], [992, 1_030, 3_800_000]);
+});
+
+test("a difference has the lines of both", () => {
+  const lines = diffLines({ a: 1, b: 2 }, { a: 1, b: 3 });
+  assert.deepEqual(lines.map(({ kind }) => kind), ["same", "same", "removed", "added", "same"]);
+  assert.deepEqual(diffLines(undefined, 1), [{ kind: "added", text: "1" }]);
+});
+
+test("a record is kept once, and an older version does not replace a newer one", () => {
+  let told = 0;
+  /** @type {(() => void)[]} */
+  const frames = [];
+  const store = new Store((run) => frames.push(run));
+  store.subscribe(() => (told += 1));
+  const kept = store.absorb("task.list", { tasks: [{ id: "t", revision: 5, status: "pending" }] });
+  assert.deepEqual(kept, { tasks: ["t"] });
+  store.put("task", "t", { id: "t", revision: 7, status: "completed" });
+  store.absorb("task.get", { id: "t", revision: 6, status: "in_progress" });
+  assert.equal(store.resolve("task.list", kept).tasks[0].status, "completed");
+  store.put("task", "t", { id: "t", revision: 3 }, "3");
+  assert.equal(store.get("task", "t").revision, 7);
+  assert.equal(frames.length, 1);
+  frames[0]?.();
+  assert.equal(told, 1);
+});
+
+test("a question is asked once for all, and again when an event touches it", async () => {
+  /** @type {any[]} */
+  const asked = [];
+  const store = new Store((run) => run());
+  const queries = new Queries(store, async (command) => {
+    asked.push(command);
+    return { revision: asked.length, result: { id: "t", revision: asked.length } };
+  });
+  const query = queries.use("task.get", { task: "t" }, undefined);
+  assert.equal(queries.use("task.get", { task: "t" }, undefined), query);
+  await queries.refresh(query);
+  assert.equal(queries.answer(query).revision, 1);
+  queries.touched({ subject: "tasks/other" });
+  assert.equal(query.isStale, false);
+  queries.touched({ subject: "tasks/t" });
+  assert.equal(query.isStale, true);
+  const past = queries.use("task.get", { task: "t" }, 4);
+  past.isStale = false;
+  queries.touched({ subject: "tasks/t" });
+  assert.equal(past.isStale, false);
+  queries.clear();
+});
+
+test("what needs a person is listed oldest first", () => {
+  const items = needsYou({
+    review: [{ id: "t-2", updated_at: "2026-01-02" }],
+    failed: [{ id: "t-1", updated_at: "2026-01-01" }],
+    handoffs: [{ id: "h", from: "a", to: "b", status: "offered", created_at: "2026-01-03" }],
+    lost: [],
+    dead: [],
+    deadlocks: [],
+  });
+  assert.deepEqual(items.map(({ text }) => text), ["t-1 failed for good", "t-2 waits for review"]);
+});
+
+test("events are sentences, and every status has a shape", () => {
+  assert.equal(sentence({ type: "task.claimed", task: "t-7" }), "claimed t-7");
+  assert.equal(sentence({ type: "barrier.opened", name: "start" }), "opened start");
+  assert.equal(look("in_progress").label, "in progress");
+  assert.equal(look("unheard_of").tone, "idle");
+});
+
+test("keys are a tree, and samples are rates", () => {
+  const tree = treeOf([{ key: "plan/a", value: 1 }, { key: "plan/b", value: 2 }, { key: "x", value: 3 }]);
+  assert.equal(tree.branches.get("plan")?.count, 2);
+  assert.deepEqual(tree.entries.map(({ name }) => name), ["x"]);
+  const samples = new Samples();
+  const stats = (/** @type {number} */ completed) => ({
+    tasks: { in_progress: 1, ready: 2, blocked: 0, completed },
+    failures: [],
+    time_in_state: { pending: { p50_ms: 500, p95_ms: 1_000 } },
+  });
+  samples.add(10, stats(4), undefined);
+  samples.add(12, stats(10), undefined);
+  assert.deepEqual(samples.columns("completed"), [[10, 12], [0, 3]]);
+});
+
+const ui = fileURLToPath(new URL("..", import.meta.url));
+
+/** @param {string} folder @returns {string[]} */
+const filesIn = (folder) =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .map((name) => `${folder}/${name}`)
+    .filter((file) => statSync(file).isFile());
+
+test("vendored files are those of the manifest", () => {
+  const manifest = JSON.parse(readFileSync(`${ui}/vendor/manifest.json`, "utf8"));
+  const hash = (/** @type {string} */ file) =>
+    createHash("sha384").update(readFileSync(`${ui}/vendor/${file}`)).digest("base64");
+  const named = manifest.packages.flatMap((/** @type {any} */ it) => Object.entries(it.files));
+  for (const [file, expected] of named) assert.equal(hash(file), expected, file);
+  const there = readdirSync(`${ui}/vendor`).filter((name) => name !== "manifest.json").sort();
+  assert.deepEqual(named.map(([file]) => file).sort(), there);
+});
+
+test("the files are less than 400 KB, and no text of agents is parsed as HTML", () => {
+  const own = ["styles", "lib", "components", "views", "vendor"].flatMap((it) => filesIn(`${ui}/${it}`));
+  const size = own.reduce((sum, file) => sum + statSync(file).size, 0);
+  assert.ok(size < 400 * 1024, `${size} bytes`);
+  for (const file of own.filter((it) => it.endsWith(".mjs") && !it.includes("/vendor/"))) {
+    const text = readFileSync(file, "utf8");
+    assert.doesNotMatch(text, /innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(/, file);
+    assert.ok(text.split("\n").length <= 320, `${file} is too long`);
+  }
+});

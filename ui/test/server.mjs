@@ -1,0 +1,161 @@
+// Servers and browsers for the tests.
+
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+
+const PROGRAM = process.env.BATON_PROGRAM ?? "baton";
+const BROWSER = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+async function freePort() {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
+  server.close();
+  return port;
+}
+
+/** A server of its own, which can be killed and started again. */
+export class TestServer {
+  /** @type {import("node:child_process").ChildProcess | undefined} */
+  #child;
+  token = "";
+  /** The address of the pages. */
+  url = "";
+  /** The address of the server. */
+  api = "";
+  #folder = "";
+  #port = 0;
+  /**
+   * Serves the files from disk, so that the program need not be built again.
+   * @type {import("node:child_process").ChildProcess | undefined}
+   */
+  #proxy;
+  /** @type {string[]} */
+  #arguments = [];
+
+  /** @param {...string} extra */
+  static async start(...extra) {
+    const server = new TestServer();
+    server.#port = await freePort();
+    server.#folder = await mkdtemp(join(tmpdir(), "baton-ui-"));
+    server.#arguments = extra;
+    server.api = `http://127.0.0.1:${server.#port}`;
+    server.url = server.api;
+    await server.run();
+    if (process.env.UI_FROM_DISK) await server.#serveFromDisk();
+    return server;
+  }
+
+  async #serveFromDisk() {
+    const port = String(await freePort());
+    const script = fileURLToPath(new URL("../dev.mjs", import.meta.url));
+    this.#proxy = spawn("node", [script, port, this.api], { stdio: ["ignore", "pipe", "inherit"] });
+    await once(/** @type {any} */ (this.#proxy.stdout), "data");
+    this.url = `http://127.0.0.1:${port}`;
+  }
+
+  async run() {
+    const address = `127.0.0.1:${this.#port}`;
+    const data = ["--data", join(this.#folder, "data")];
+    const child = spawn(PROGRAM, ["serve", "--listen", address, ...data, ...this.#arguments]);
+    this.#child = child;
+    let text = "";
+    child.stderr.on("data", (chunk) => {
+      text += chunk;
+      this.token ||= /BATON_TOKEN=(baton_\S+)/.exec(text)?.[1] ?? "";
+    });
+    for (;;) {
+      const response = await fetch(`${this.api}/healthz`).catch(() => undefined);
+      if (response?.ok) return;
+      if (child.exitCode !== null) throw new Error(`the server ended: ${text}`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
+  async kill() {
+    const child = this.#child;
+    if (!child || child.exitCode !== null) return;
+    const ended = once(child, "exit");
+    child.kill("SIGKILL");
+    await ended;
+  }
+
+  async stop() {
+    await this.kill();
+    this.#proxy?.kill();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  get environment() {
+    return { ...process.env, BATON_URL: this.api, ...(this.token && { BATON_TOKEN: this.token }) };
+  }
+
+  /** Runs a command of the program, and returns what it printed. @param {...string} command */
+  baton(...command) {
+    const done = spawnSync(PROGRAM, command, { env: this.environment, encoding: "utf8" });
+    if (done.status !== 0) throw new Error(`baton ${command.join(" ")}: ${done.stderr}`);
+    return done.stdout;
+  }
+
+  /** Starts a command of the program beside the test. @param {...string} command */
+  beside(...command) {
+    return spawn(PROGRAM, command, { env: this.environment, stdio: "ignore" });
+  }
+
+  /**
+   * A command of the API.
+   * @param {string} workspace
+   * @param {Record<string, unknown>} command
+   * @returns {Promise<any>}
+   */
+  async command(workspace, command) {
+    /** @type {Record<string, string>} */
+    const headers = { "content-type": "application/json" };
+    if (this.token) headers.authorization = `Bearer ${this.token}`;
+    const body = JSON.stringify(command);
+    const path = `${this.api}/v1/${workspace}/commands`;
+    const response = await fetch(path, { method: "POST", headers, body });
+    const answer = /** @type {any} */ (await response.json());
+    if (!response.ok) throw new Error(`${command.command}: ${answer.detail}`);
+    return answer.result;
+  }
+}
+
+export const launch = () => chromium.launch({ executablePath: BROWSER, args: FLAGS });
+
+/**
+ * A page that remembers what it logged.
+ * @param {import("playwright-core").Browser} browser
+ * @param {import("playwright-core").BrowserContextOptions} [options]
+ */
+export async function newPage(browser, options) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
+  const page = await context.newPage();
+  /** @type {string[]} */
+  const problems = [];
+  /** @type {string[]} */
+  const hosts = [];
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) problems.push(message.text());
+  });
+  page.on("pageerror", (error) => problems.push(String(error)));
+  page.on("request", (request) => hosts.push(new URL(request.url()).host));
+  // A bound for what never happens, not a measure of speed.
+  page.setDefaultTimeout(120_000);
+  return { page, problems, hosts, context };
+}

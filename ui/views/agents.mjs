@@ -1,0 +1,132 @@
+// Agents, and one agent.
+
+import { ActionButton, AgentLink, Empty, Facts, Page, Section, Status, TaskLink, Time } from "../components/basics.mjs";
+import { Json } from "../components/json.mjs";
+import { Snippets } from "../components/snippets.mjs";
+import { Bars } from "../components/spans.mjs";
+import { Table } from "../components/table.mjs";
+import { agentActions } from "../lib/actions.mjs";
+import { app } from "../lib/app.mjs";
+import { duration, plural, preview } from "../lib/format.mjs";
+import { histogram } from "../lib/layout.mjs";
+import { useChanges, useQuery } from "../lib/hooks.mjs";
+import { html } from "../lib/html.mjs";
+import { isRoutine, receiver, sentence } from "../lib/sentences.mjs";
+
+const LIMIT = 1_000;
+const ACTIVITY_MS = 5 * 60_000;
+
+/** How much an agent did in the last minutes. @param {{ agent: string }} props */
+function Activity({ agent }) {
+  const now = Date.now();
+  const times = (app.feed?.events ?? [])
+    .filter((it) => it.agent === agent && !isRoutine(it))
+    .map(({ time }) => new Date(time).getTime());
+  const counts = histogram(times, now - ACTIVITY_MS, now, 30);
+  return html`<${Bars} counts=${counts} label=${`Events of ${agent} in the last five minutes`} />`;
+}
+
+function AgentList() {
+  const { data, error } = useQuery("agent.list", { limit: LIMIT });
+  const running = useQuery("task.list", { status: "in_progress", limit: LIMIT });
+  const locks = useQuery("lock.list", { limit: LIMIT });
+  const inbox = useQuery("inbox.list", { status: "waiting", limit: LIMIT });
+  const agents = data?.agents ?? [];
+  const workOf = (/** @type {string} */ id) =>
+    (running.data?.tasks ?? []).filter((/** @type {any} */ it) => it.lease?.holder === id);
+  const locksOf = (/** @type {string} */ id) =>
+    (locks.data?.locks ?? []).filter((/** @type {any} */ it) => it.hold?.holder === id).length;
+  const mailOf = (/** @type {string} */ id) =>
+    (inbox.data?.messages ?? []).filter((/** @type {any} */ it) => it.to === id).length;
+  const columns = [
+    { name: "Agent", cell: (/** @type {any} */ it) => html`<${AgentLink} agent=${it.id} />` },
+    { name: "Status", cell: (/** @type {any} */ it) => html`<${Status} status=${it.status} />` },
+    { name: "Can", cell: (/** @type {any} */ it) => it.capabilities.join(", ") },
+    {
+      name: "Works on",
+      class: "grow",
+      cell: (/** @type {any} */ it) => workOf(it.id).slice(0, 3).map((/** @type {any} */ task) => html`<${TaskLink} key=${task.id} task=${task.id} /> `),
+    },
+    { name: "Locks", class: "number", cell: (/** @type {any} */ it) => locksOf(it.id) || "" },
+    { name: "Inbox", class: "number", cell: (/** @type {any} */ it) => mailOf(it.id) || "" },
+    { name: "Heartbeat", cell: (/** @type {any} */ it) => html`<${Time} time=${it.last_seen_at} />` },
+    { name: "Last five minutes", class: "spark", cell: (/** @type {any} */ it) => html`<${Activity} agent=${it.id} />` },
+  ];
+  return html`<${Page} title="Agents" note=${data && plural(agents.length, "agent")} error=${error}>
+    ${data && agents.length === 0 && html`<${Empty} title="No agents yet"><${Snippets} /><//>`}
+    ${agents.length > 0 &&
+    html`<${Table} label="Agents" rows=${agents} columns=${columns} id=${(/** @type {any} */ it) => it.id} onOpen=${(/** @type {any} */ it) => app.go("agents", [it.id])} />`}
+  <//>`;
+}
+
+/** @param {{ id: string }} props */
+function AgentPage({ id }) {
+  const { data: agent, error } = useQuery("agent.get", { agent: id });
+  const tasks = useQuery("task.list", { agent: id, limit: LIMIT });
+  const events = useQuery("event.history", { source: id, limit: 200 });
+  const inbox = useQuery("inbox.list", { agent: id, limit: 50 });
+  const locks = useQuery("lock.list", { limit: LIMIT });
+  const given = useQuery("handoff.list", { from: id, limit: 50 });
+  const taken = useQuery("handoff.list", { to: id, limit: 50 });
+  const held = (locks.data?.locks ?? []).filter((/** @type {any} */ it) => it.hold?.holder === id);
+  const waits = (locks.data?.locks ?? []).filter((/** @type {any} */ it) => it.waiters.some((/** @type {any} */ wait) => wait.agent === id));
+  const handoffs = [...(given.data?.handoffs ?? []), ...(taken.data?.handoffs ?? [])];
+  const current = (tasks.data?.tasks ?? []).filter((/** @type {any} */ it) => it.lease?.holder === id);
+  const tools = agent && html`${agentActions(agent).map((action) => html`<${ActionButton} key=${action.label} action=${action} />`)}`;
+  return html`<${Page} title=${id} note=${agent && html`<${Status} status=${agent.status} />`} tools=${tools} error=${error}>
+    <div class="columns">
+      <div>
+        <${Section} title="Works on">
+          ${current.length === 0 && html`<p class="faint pad">Nothing.</p>`}
+          <ul class="list">
+            ${current.map((/** @type {any} */ it) => html`<li key=${it.id}><div class="list-main"><${TaskLink} task=${it.id} /> ${it.description ?? it.type}</div><span class="faint"><${Time} time=${it.lease.claimed_at} /></span></li>`)}
+          </ul>
+        <//>
+        <${Section} title="What it did"><${Activity} agent=${id} />
+          <ol class="feed">
+            ${(events.data?.events ?? []).filter((/** @type {any} */ it) => !isRoutine(it)).slice(0, 60).map(
+              (/** @type {any} */ it) => html`<li key=${`${it.revision}.${it.index}`}><${Time} time=${it.time} /> ${sentence(it)}</li>`,
+            )}
+          </ol>
+        <//>
+      </div>
+      <div>
+        <${Section} title="About">
+          <${Facts}
+            facts=${[
+              ["Can", agent?.capabilities.join(", ")],
+              ["Since", agent && html`<${Time} time=${agent.registered_at} />`],
+              ["Heartbeat", agent && html`<${Time} time=${agent.last_seen_at} />`],
+              ["Time to live", agent && duration(agent.ttl_ms)],
+              ["Holds", held.map((/** @type {any} */ it) => it.name).join(", ") || undefined],
+              ["Waits for", waits.map((/** @type {any} */ it) => it.name).join(", ") || undefined],
+              ["Metadata", agent?.metadata !== undefined && html`<${Json} value=${agent.metadata} />`],
+            ]}
+          />
+        <//>
+        <${Section} title="Inbox">
+          ${inbox.data?.messages.length === 0 && html`<p class="faint pad">Empty.</p>`}
+          <ul class="list">
+            ${(inbox.data?.messages ?? []).slice(-20).reverse().map(
+              (/** @type {any} */ it) => html`<li key=${it.id}><div class="list-main"><a href=${app.href("messages", [it.thread])}>${preview(it.body, 80)}</a> <small class="faint">from ${it.from}</small></div><${Status} status=${it.status} /></li>`,
+            )}
+          </ul>
+        <//>
+        <${Section} title="Hand-offs">
+          ${handoffs.length === 0 && html`<p class="faint pad">None.</p>`}
+          <ul class="list">
+            ${handoffs.slice(-20).reverse().map(
+              (/** @type {any} */ it) => html`<li key=${it.id}><div class="list-main"><a href=${app.href("handoffs", [it.id])}>${it.from} → ${receiver(it.to)}</a> <small class="faint">${it.task ?? ""}</small></div><${Status} status=${it.status} /></li>`,
+            )}
+          </ul>
+        <//>
+      </div>
+    </div>
+  <//>`;
+}
+
+export function Agents() {
+  useChanges();
+  const [id] = app.route.path;
+  return id ? html`<${AgentPage} id=${id} />` : html`<${AgentList} />`;
+}

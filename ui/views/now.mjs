@@ -1,0 +1,159 @@
+// What is happening, and what needs a person.
+
+import { ActionButton, AgentLink, Empty, Link, Page, Section, SubjectLink, Time } from "../components/basics.mjs";
+import { Bars, Spans } from "../components/spans.mjs";
+import { Snippets } from "../components/snippets.mjs";
+import { agentActions, handoffActions, requeueAction, taskActions } from "../lib/actions.mjs";
+import { app } from "../lib/app.mjs";
+import { count } from "../lib/format.mjs";
+import { useChanges, useQuery } from "../lib/hooks.mjs";
+import { classes, html } from "../lib/html.mjs";
+import { deadlockSentence } from "../lib/layout.mjs";
+import { eventTone, isRoutine, needsYou, sentence } from "../lib/sentences.mjs";
+
+/** How long the timeline of the fleet is. */
+const WINDOW_MS = 5 * 60_000;
+/** An agent that was lost longer ago needs nobody any more: its tasks went to others. */
+const LOST_MS = 3_600_000;
+const FEED_MAX = 40;
+const LIMIT = 200;
+
+/** @param {{ name: string, value: number | undefined, view: string, query?: any, tone: string }} props */
+const Counter = ({ name, value, view, query, tone }) =>
+  html`<${Link} class=${classes("counter", `tone-${tone}`)} view=${view} query=${query}>
+    <span class="counter-value">${value === undefined ? "–" : count(value)}</span>
+    <span>${name}</span>
+  <//>`;
+
+/** @param {{ kind: string, record: any }} item */
+function actionsOf({ kind, record }) {
+  if (kind === "task") return taskActions(record);
+  if (kind === "handoff") return handoffActions(record);
+  if (kind === "agent") return agentActions(record).slice(0, 1);
+  if (kind === "message") return [requeueAction(record)];
+  return [];
+}
+
+/** @param {{ kind: string, record: any }} item */
+function hrefOf({ kind, record }) {
+  if (kind === "task") return app.href("tasks", [record.id]);
+  if (kind === "handoff") return app.href("handoffs", [record.id]);
+  if (kind === "agent") return app.href("agents", [record.id]);
+  if (kind === "message") return app.href("messages", [record.thread]);
+  return app.href("locks");
+}
+
+/** @param {{ items: any[], isLoaded: boolean }} props */
+function NeedsYou({ items, isLoaded }) {
+  if (!isLoaded) return html`<p class="faint pad">Loading…</p>`;
+  if (items.length === 0) return html`<p class="faint pad">Nothing needs you.</p>`;
+  return html`<ul class="list">
+    ${items.slice(0, 50).map(
+      (item) => html`<li key=${item.kind + (item.record.id ?? item.text)} data-row tabindex="-1">
+        <div class="list-main">
+          <a href=${hrefOf(item)}>${item.text}</a>
+          ${item.kind === "deadlock" && html`<p>${deadlockSentence(item.record)}</p>`}
+          ${item.since && html`<span class="faint"><${Time} time=${item.since} /></span>`}
+        </div>
+        <div class="tools">
+          ${actionsOf(item).map((action) => html`<${ActionButton} key=${action.label} action=${action} />`)}
+        </div>
+      </li>`,
+    )}
+  </ul>`;
+}
+
+/** Bars of the last minutes: what each agent worked on. @param {any[]} events @param {any[]} agents */
+function fleet(events, agents) {
+  const now = Date.now();
+  /** @type {Map<string, any[]>} */
+  const lanes = new Map(agents.filter(({ status }) => status === "active").map(({ id }) => [id, []]));
+  /** @type {Map<string, any>} */
+  const open = new Map();
+  const close = (/** @type {string} */ task, /** @type {number} */ at, /** @type {string} */ kind) => {
+    const bar = open.get(task);
+    if (bar) Object.assign(bar, { end: at, kind });
+    open.delete(task);
+  };
+  for (const event of events) {
+    const at = new Date(event.time).getTime();
+    const { type, task } = event;
+    if (type === "task.claimed" || type === "task.handed_over") {
+      close(task, at, "released");
+      const bar = { start: at, end: now, kind: "working", label: task, href: app.href("tasks", [task]) };
+      open.set(task, bar);
+      const holder = event.holder ?? event.agent;
+      if (!lanes.has(holder)) lanes.set(holder, []);
+      lanes.get(holder)?.push(bar);
+    } else if (type === "task.completed") close(task, at, "done");
+    else if (type === "task.failed") close(task, at, "failed");
+    else if (type === "task.released" || type === "task.handed_off") close(task, at, "released");
+    else if (type === "task.cancelled") close(task, at, "cancelled");
+  }
+  return [...lanes].map(([name, bars]) => ({ key: name, name: html`<${AgentLink} agent=${name} />`, bars }));
+}
+
+export function Now() {
+  useChanges();
+  const stats = useQuery("task.stats");
+  const agents = useQuery("agent.list", { limit: LIMIT });
+  const review = useQuery("task.list", { status: "waiting_review", limit: LIMIT });
+  const failed = useQuery("task.list", { status: "failed", limit: LIMIT });
+  const offered = useQuery("handoff.list", { status: "offered", limit: LIMIT });
+  const dead = useQuery("inbox.list", { status: "dead", limit: LIMIT });
+  const locks = useQuery("lock.list", { limit: LIMIT });
+  const known = agents.data?.agents ?? [];
+  const items = needsYou({
+    review: review.data?.tasks ?? [],
+    failed: failed.data?.tasks ?? [],
+    handoffs: offered.data?.handoffs ?? [],
+    lost: known.filter((/** @type {any} */ it) => it.status === "lost" && Date.parse(it.ended_at) > Date.now() - LOST_MS),
+    dead: dead.data?.messages ?? [],
+    deadlocks: locks.data?.deadlocks ?? [],
+  });
+  const isLoaded = [agents, review, failed, offered, dead, locks].every((it) => it.data || it.error);
+  const { at, feed } = app;
+  const events = (feed?.events ?? []).filter((it) => at === undefined || it.revision <= at);
+  const last = events.at(-1);
+  const end = at === undefined || !last ? Date.now() : new Date(last.time).getTime();
+  const tasks = stats.data?.tasks;
+  const isEmpty = stats.data && known.length === 0 && events.length === 0;
+  const shown = events.filter((it) => !isRoutine(it)).slice(-FEED_MAX).reverse();
+  const alive = known.filter((/** @type {any} */ { status }) => status === "active").length;
+  return html`<${Page} title="Now" error=${stats.error ?? agents.error}>
+    <div class="counters">
+      <${Counter} name="running" tone="run" view="tasks" query=${{ q: "status:in_progress" }} value=${tasks?.in_progress} />
+      <${Counter} name="ready" tone="wait" view="tasks" query=${{ q: "status:pending" }} value=${tasks?.ready} />
+      <${Counter} name=${items.length === 1 ? "needs you" : "need you"} tone=${items.length > 0 ? "ask" : "idle"} view="now" value=${items.length} />
+      <${Counter} name="agents active" tone="good" view="agents" value=${agents.data && alive} />
+      <div class="counter wide"><span class="faint">events per second, last minute</span><${Rate} /></div>
+    </div>
+    ${isEmpty
+      ? html`<${Empty} title="No agents yet"><${Snippets} /><//>`
+      : html`<div class="columns">
+          <div>
+            <${Section} title="Needs you"><${NeedsYou} items=${items} isLoaded=${isLoaded} /><//>
+            <${Section} title="Fleet, last five minutes">
+              <${Spans} label="What each agent worked on" start=${end - WINDOW_MS} end=${end} lanes=${fleet(events, known)} />
+            <//>
+          </div>
+          <${Section} title="Feed" tools=${html`<${Link} view="events">All events<//>`}>
+            <ol class="feed">
+              ${shown.map(
+                (event) => html`<li key=${`${event.revision}.${event.index}`} class=${`tone-${eventTone(event)}`}>
+                  <${Time} time=${event.time} /> <${AgentLink} agent=${event.agent} /> ${sentence(event)}
+                  <span class="hidden"><${SubjectLink} subject=${event.subject} /></span>
+                </li>`,
+              )}
+            </ol>
+            ${shown.length === 0 && html`<p class="faint pad">Nothing has happened yet.</p>`}
+          <//>
+        </div>`}
+  <//>`;
+}
+
+function Rate() {
+  const now = Math.floor(Date.now() / 1_000);
+  const counts = Array.from({ length: 60 }, (_, index) => app.feed?.rates.get(now - 60 + index) ?? 0);
+  return html`<${Bars} counts=${counts} label="Events per second in the last minute" />`;
+}
