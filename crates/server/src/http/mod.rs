@@ -43,9 +43,15 @@ use crate::refusal::Refusal;
 use crate::shared::Shared;
 use crate::ws;
 
+#[cfg(feature = "mcp")]
+pub(crate) use request_context::{header_text, receive};
+
 /// Every route.
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
-    Router::new()
+    let routes = Router::new();
+    #[cfg(feature = "mcp")]
+    let routes = routes.merge(crate::mcp::routes(&shared));
+    routes
         .merge(about::routes())
         .merge(commands::routes())
         .merge(operations::routes())
