@@ -43,7 +43,7 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    fn of(problem: Problem) -> Self {
+    pub(crate) fn of(problem: Problem) -> Self {
         let exit = exit_code(problem.kind);
         Self::Problem { problem: Box::new(problem), exit }
     }

@@ -73,6 +73,16 @@ baton_core::refusals! {
             hint: "split it into several requests",
             cause: "It exceeds 64 MiB.",
         }
+        /// Another agent has reserved files.
+        #[error("{by}")]
+        Reserved { by: String } => {
+            code: "cli.reserved",
+            kind: Conflict,
+            hint: "work on other files, wait, or ask the holder with `baton message send`",
+            cause: "The path, or a pattern that overlaps, is reserved by the agent that the detail \
+                names.",
+            remedy: "Work on other files, wait until the reservation ends, or ask its holder.",
+        }
         /// The settings file cannot be used.
         #[error("invalid configuration in `{}`: {reason}", path.display())]
         Settings { path: PathBuf, reason: String } => {

@@ -14,6 +14,8 @@
 //! | `documents` | every shell command in the documents and help topics |
 //! | `doctor` | `baton doctor` |
 //! | `locks` | `baton lock run` |
+//! | `mcp` | the Model Context Protocol, by a client over stdio and HTTP |
+//! | `mcp_frames` | the same frame by frame, with bad input |
 //! | `tasks` | `baton task work` |
 //! | `surviving` | a watch survives `kill -9` of the server without gaps or duplicates |
 //! | `tokens` | access tokens and JWTs |
@@ -30,6 +32,8 @@ mod demo;
 mod doctor;
 mod documents;
 mod locks;
+mod mcp;
+mod mcp_frames;
 mod offline;
 mod process;
 mod refusals;

@@ -113,6 +113,7 @@ mod handles;
 pub mod model;
 #[cfg(feature = "net")]
 mod net;
+mod path_pattern;
 #[cfg(feature = "net")]
 mod renewal;
 mod reply;
@@ -133,6 +134,7 @@ pub use handles::*;
 pub use hyper::Method;
 #[cfg(feature = "net")]
 pub use net::{Client, Options, connect, connect_with};
+pub use path_pattern::PathPattern;
 #[cfg(feature = "net")]
 pub use renewal::{Lost, keep};
 #[cfg(feature = "net")]
@@ -143,6 +145,6 @@ pub use slots::Setback;
 pub use worker::{Job, Worked, Worker, Workplace};
 pub use workspace::{
     Agents, Artifacts, Barriers, Checkpoints, Contracts, Events, HandoffRules, Handoffs, Joins,
-    Locks, Messages, Namespaces, Pipelines, Reactions, Secrets, Semaphores, Streams, Tasks, Topics,
-    Workspace,
+    Locks, Messages, Namespaces, Pipelines, Reactions, Reservations, Secrets, Semaphores, Streams,
+    Tasks, Topics, Workspace,
 };

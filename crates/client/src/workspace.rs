@@ -75,6 +75,8 @@ handles! {
     secrets -> Secrets;
     /// The locks of a workspace.
     locks -> Locks;
+    /// The reservations of a workspace: files that agents have reserved by path pattern.
+    reservations -> Reservations;
     /// The semaphores of a workspace.
     semaphores -> Semaphores;
     /// The barriers of a workspace.

@@ -40,6 +40,8 @@ mod guard;
 mod http;
 mod in_flight;
 mod listener;
+#[cfg(feature = "mcp")]
+mod mcp;
 pub mod metrics;
 mod openapi;
 #[cfg(feature = "otel")]

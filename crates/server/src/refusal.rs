@@ -200,6 +200,16 @@ baton_core::refusals! {
             kind: Exhausted,
             hint: "try again later",
         }
+        /// Too many clients of the Model Context Protocol have a session.
+        #[error("too many MCP sessions (limit {max})")]
+        TooManySessions {
+            /// The limit.
+            max: usize,
+        } => {
+            code: "request.too_many",
+            kind: Exhausted,
+            hint: "end a session with DELETE, or try again when one has expired",
+        }
         /// The URL contains a token, which logs and browser histories would record.
         #[error("a token must not be part of a URL, which logs and histories record")]
         TokenInUrl {} => {

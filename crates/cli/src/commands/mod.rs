@@ -1,6 +1,7 @@
 //! The commands, one file for each noun.
 
 mod agent;
+mod agents_md;
 mod artifact;
 mod backup;
 mod barrier;
@@ -19,11 +20,14 @@ mod join;
 mod lock;
 mod log;
 mod man;
+mod mcp;
 mod message;
 mod namespace;
 mod openapi;
 mod pipeline;
+mod prime;
 mod reaction;
+mod reserve;
 mod rule;
 mod search;
 mod secret;
@@ -49,12 +53,13 @@ use crate::failure::Failure;
 use crate::output::Output;
 
 /// The groups of commands in `baton help`.
-pub(crate) const GROUPS: [(&str, &[&str]); 8] = [
+pub(crate) const GROUPS: [(&str, &[&str]); 9] = [
     ("Work", &["task", "handoff", "pipeline", "join", "checkpoint", "artifact", "rule"]),
-    ("Coordination", &["agent", "lock", "semaphore", "barrier"]),
+    ("Coordination", &["agent", "lock", "reserve", "semaphore", "barrier"]),
     ("State", &["state", "namespace", "workspace", "tx"]),
     ("Events and history", &["watch", "event", "reaction", "search", "why", "context", "contract"]),
     ("Messages", &["message", "inbox", "topic", "stream"]),
+    ("Coding agents", &["mcp", "prime", "agents-md"]),
     ("Server", &["serve", "top", "ui", "backup", "restore", "log", "doctor", "bench"]),
     ("Access", &["token", "secret"]),
     ("Setup and help", &["config", "completions", "man", "openapi", "demo", "help"]),
@@ -72,6 +77,7 @@ pub(crate) enum Command {
     Rule(rule::Rule),
     Agent(agent::Agent),
     Lock(lock::Lock),
+    Reserve(reserve::Reserve),
     Semaphore(semaphore::Semaphore),
     Barrier(barrier::Barrier),
     State(state::State),
@@ -89,6 +95,9 @@ pub(crate) enum Command {
     Inbox(inbox::Inbox),
     Topic(topic::Topic),
     Stream(stream::Stream),
+    Mcp(mcp::Mcp),
+    Prime(prime::Prime),
+    AgentsMd(agents_md::AgentsMd),
     Serve(serve::Serve),
     Top(top::Top),
     #[cfg(feature = "ui")]
@@ -120,6 +129,7 @@ impl Command {
             Self::Rule(rule) => rule.run(context, output).await,
             Self::Agent(agent) => agent.run(context, output).await,
             Self::Lock(lock) => lock.run(context, output).await,
+            Self::Reserve(reserve) => reserve.run(context, output).await,
             Self::Semaphore(semaphore) => semaphore.run(context, output).await,
             Self::Barrier(barrier) => barrier.run(context, output).await,
             Self::State(state) => state.run(context, output).await,
@@ -137,6 +147,9 @@ impl Command {
             Self::Inbox(inbox) => inbox.run(context, output).await,
             Self::Topic(topic) => topic.run(context, output).await,
             Self::Stream(stream) => stream.run(context, output).await,
+            Self::Mcp(mcp) => mcp.run(context, output).await,
+            Self::Prime(_) => prime::Prime::run(context, output).await,
+            Self::AgentsMd(block) => block.run(output),
             Self::Serve(serve) => serve.run(context, output).await,
             Self::Top(_) => top::Top::run(context, output).await,
             #[cfg(feature = "ui")]

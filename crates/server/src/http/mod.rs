@@ -46,12 +46,17 @@ use crate::refusal::Refusal;
 use crate::shared::Shared;
 use crate::ws;
 
+#[cfg(feature = "mcp")]
+pub(crate) use request_context::{header_text, receive};
+
 /// Every route.
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
-    let router = Router::new();
+    let routes = Router::new();
     #[cfg(feature = "ui")]
-    let router = router.merge(dashboard::routes());
-    router
+    let routes = routes.merge(dashboard::routes());
+    #[cfg(feature = "mcp")]
+    let routes = routes.merge(crate::mcp::routes(&shared));
+    routes
         .merge(about::routes())
         .merge(commands::routes())
         .merge(operations::routes())

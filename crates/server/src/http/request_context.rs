@@ -169,7 +169,7 @@ pub(super) fn read_query(
     Ok(())
 }
 
-pub(super) fn header_text(
+pub(crate) fn header_text(
     headers: &HeaderMap,
     name: &HeaderName,
 ) -> Result<Option<String>, Refused> {
@@ -185,7 +185,7 @@ pub(super) fn header_text(
 }
 
 /// Receives the body, within its limits of size and time.
-pub(super) async fn receive(
+pub(crate) async fn receive(
     shared: &Arc<Shared>,
     receiving: &mut InboundBytes,
     headers: &HeaderMap,

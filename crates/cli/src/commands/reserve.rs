@@ -1,0 +1,184 @@
+//! `baton reserve`: files by path pattern.
+
+use std::path::Path;
+use std::process::Command;
+
+use baton_client::{PathPattern, Reservation, Reservations, Reserved};
+use clap::Args;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::{Failure, Fault};
+use crate::input::milliseconds;
+use crate::output::Output;
+
+const AFTER_HELP: &str = "\
+Examples:
+  baton reserve 'src/auth/**' --agent ada       reserve files for an hour, or extend that
+  baton reserve docs/guide.md --ttl 10m         reserve one file
+  baton reserve                                 list all reservations
+  baton reserve --release 'src/auth/**'         release files; without a pattern, all of yours
+  baton reserve --check src/auth/login.rs       exit with 4 if another agent has reserved it
+  baton reserve --install-hook                  check staged files before each commit
+
+In a pattern, * is part of a name, ** is any number of folders, and ? is one character. A path
+without wildcards is that file, or everything below that folder. Patterns are relative to the root
+of the repository. Overlapping patterns of another agent are refused.
+
+A reservation is a lock named path:PATTERN: `baton lock ls` lists it, and it expires.";
+
+/// The hook that is installed.
+const HOOK: &str = "#!/bin/sh\n\
+# Installed by `baton reserve --install-hook`: refuses to commit files that another agent reserved.\n\
+exec baton reserve --check --staged\n";
+
+/// Reserve files for an agent, so that others do not edit them
+#[derive(Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Reserve {
+    /// Path patterns
+    #[arg(value_name = "PATTERN")]
+    patterns: Vec<String>,
+    /// Time to live of the reservation unless it is extended
+    #[arg(long, value_name = "DURATION", value_parser = milliseconds, default_value = "1h")]
+    ttl: u64,
+    /// Release reservations
+    #[arg(long, conflicts_with_all = ["check", "staged", "install_hook"])]
+    release: bool,
+    /// Only check whether another agent has reserved the paths
+    #[arg(long, conflicts_with = "install_hook")]
+    check: bool,
+    /// Check the files that are staged for the next commit
+    #[arg(long, requires = "check")]
+    staged: bool,
+    /// Install a pre-commit hook in the Git repository
+    #[arg(long)]
+    install_hook: bool,
+}
+
+#[derive(Serialize)]
+struct Released {
+    released: Vec<String>,
+}
+
+impl Reserve {
+    pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
+        if self.install_hook {
+            return install_hook(output);
+        }
+        let reservations = context.workplace().await?.reservations();
+        if self.release {
+            return self.release(&reservations, output).await;
+        }
+        if self.check {
+            return self.check(&reservations, output).await;
+        }
+        if self.patterns.is_empty() {
+            return listed(&reservations.list().await?, output);
+        }
+        let mut granted = Vec::new();
+        for pattern in &self.patterns {
+            match reservations.reserve(pattern, Some(self.ttl)).await? {
+                Reserved::Granted(reservation) => granted.push(reservation),
+                Reserved::Taken(taken) => {
+                    listed(&granted, output)?;
+                    return Err(refused(&taken));
+                }
+            }
+        }
+        listed(&granted, output)
+    }
+
+    async fn release(
+        &self,
+        reservations: &Reservations,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        let mut released = Vec::new();
+        if self.patterns.is_empty() {
+            released = reservations.release(None).await?;
+        }
+        for pattern in &self.patterns {
+            released.extend(reservations.release(Some(pattern)).await?);
+        }
+        let sentence = format!("{} reservations released", released.len());
+        output.said(&Released { released }, &sentence)
+    }
+
+    async fn check(&self, reservations: &Reservations, output: &mut Output) -> Result<(), Failure> {
+        let mut paths = self.patterns.clone();
+        if self.staged {
+            paths.extend(staged()?);
+        }
+        let mut taken: Vec<Reservation> = Vec::new();
+        for path in &paths {
+            let bad = |error| Fault::Usage { reason: format!("{error}") };
+            let pattern = PathPattern::parse(path).map_err(bad)?;
+            for reservation in reservations.of_others(&pattern).await? {
+                if !taken.contains(&reservation) {
+                    taken.push(reservation);
+                }
+            }
+        }
+        if taken.is_empty() {
+            output.note("no other agent has reserved these files");
+            return Ok(());
+        }
+        Err(refused(&taken))
+    }
+}
+
+fn listed(reservations: &[Reservation], output: &mut Output) -> Result<(), Failure> {
+    output.many(reservations, &["pattern", "holder", "expires_at", "token"])
+}
+
+fn refused(taken: &[Reservation]) -> Failure {
+    let each = taken.iter().map(|one| {
+        let Reservation { pattern, holder, expires_at, .. } = one;
+        format!("{holder} has reserved `{pattern}` until {expires_at}")
+    });
+    Fault::Reserved { by: each.collect::<Vec<_>>().join("; ") }.into()
+}
+
+fn git(arguments: &[&str]) -> Result<String, Failure> {
+    let failed =
+        |reason: String| Fault::Unreadable { given: "the Git repository".to_owned(), reason };
+    let ran = Command::new("git").args(arguments).output();
+    let ran = ran.map_err(|error| failed(error.to_string()))?;
+    if !ran.status.success() {
+        return Err(failed(String::from_utf8_lossy(&ran.stderr).trim().to_owned()).into());
+    }
+    Ok(String::from_utf8_lossy(&ran.stdout).into_owned())
+}
+
+/// The paths of staged changes, including deleted files and the former names of renamed ones.
+fn staged() -> Result<Vec<String>, Failure> {
+    let listed = git(&["diff", "--cached", "--name-only", "--no-renames", "-z"])?;
+    Ok(listed.split_terminator('\0').map(str::to_owned).collect())
+}
+
+fn install_hook(output: &Output) -> Result<(), Failure> {
+    let path = git(&["rev-parse", "--git-path", "hooks/pre-commit"])?;
+    let path = Path::new(path.trim_end_matches('\n'));
+    let unwritable =
+        |reason: String| Fault::Unwritable { given: path.display().to_string(), reason };
+    match std::fs::read_to_string(path) {
+        Ok(text) if text == HOOK => {}
+        Ok(_) => {
+            let reason = "there is another hook: add `baton reserve --check --staged` to it";
+            return Err(unwritable(reason.to_owned()).into());
+        }
+        Err(_) => write_hook(path).map_err(|error| unwritable(error.to_string()))?,
+    }
+    output.note(&format!("{} checks reservations before each commit", path.display()));
+    Ok(())
+}
+
+fn write_hook(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    std::fs::write(path, HOOK)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755))
+}

@@ -1,0 +1,49 @@
+//! The Model Context Protocol: a workspace as tools, resources and prompts for a model.
+//!
+//! ```text
+//!   client ──stdio──▶ rmcp ──▶ Mcp ──▶ Door: which workspace, which agent ──▶ Workspace
+//!          ──HTTP───▶           │                                                │
+//!                               ├─ tools      arguments ──▶ operations ──▶ answer that fits
+//!                               ├─ resources  the same answers by URI; watches notify of changes
+//!                               └─ prompts
+//! ```
+//!
+//! 1. There is no rule here: a tool names operations and where their fields come from, and calls
+//!    them through the same handles as every program.
+//! 2. Which workspace and agent a request is for is decided by its [`Door`], for every request.
+//! 3. What agents wrote is in one labelled, escaped member of an answer: it is data.
+//! 4. Definitions and answers have budgets of tokens, which tests count.
+//!
+//! Deliberately absent: artifacts and values of secrets, which do not belong into the context of a
+//! model, and sampling.
+
+mod answer;
+mod door;
+mod handler;
+mod http;
+mod operation;
+mod person;
+mod prime;
+mod prompts;
+mod reference;
+mod resources;
+mod tools;
+mod toolset;
+mod view;
+
+pub use door::{Asked, Door, Fixed};
+pub use handler::Mcp;
+pub use http::{HttpService, SESSIONS_MAX};
+pub use prime::prime;
+pub use rmcp::model::Extensions;
+pub use toolset::Toolset;
+
+use rmcp::ServiceExt;
+
+/// Serves one client on standard input and output, until it closes its end.
+pub async fn serve_stdio(mcp: Mcp) -> std::io::Result<()> {
+    let running = mcp.serve(rmcp::transport::stdio()).await;
+    let running = running.map_err(|error| std::io::Error::other(error.to_string()))?;
+    running.waiting().await.map_err(std::io::Error::other)?;
+    Ok(())
+}

@@ -1,0 +1,108 @@
+//! Approvals by a person: the client asks, and the person's decision is carried out.
+//!
+//! | revision of the protocol | how the client is asked |
+//! |---|---|
+//! | 2026-07-28 and later | the call is answered with the question; the client repeats it with the decision |
+//! | earlier | a request to the client while the call waits |
+//!
+//! What the person decided is bound to what the person was shown, by the digest of the hand-off: if
+//! the offer has changed since, the approval is refused.
+
+use std::time::Duration;
+
+use rmcp::model::{
+    CallToolRequestParams, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction,
+    ElicitationSchema, InputRequest, InputRequiredResult, ProtocolVersion,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+
+use crate::tools::Approval;
+
+/// The name of the question in an answer.
+const QUESTION: &str = "approval";
+/// How long a person may think while a call waits.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// What came of asking.
+pub(crate) enum Asked {
+    /// The client cannot ask a person.
+    Nobody,
+    /// The client must ask and repeat the call.
+    Ask(Box<InputRequiredResult>),
+    /// Whether it is approved, why, and the digest of what was shown.
+    Decided { is_approved: bool, reason: Option<String>, digest: String },
+    /// The person has not decided.
+    Undecided,
+}
+
+/// Asks a person, if the client can.
+pub(crate) async fn ask(
+    approval: &Approval,
+    request: &CallToolRequestParams,
+    context: &RequestContext<RoleServer>,
+) -> Result<Asked, ErrorData> {
+    let capabilities = context.client_capabilities().unwrap_or_default();
+    if capabilities.elicitation.is_none() {
+        return Ok(Asked::Nobody);
+    }
+    let params = ElicitRequestParams::FormElicitationParams {
+        meta: None,
+        message: approval.message.clone(),
+        requested_schema: form(),
+    };
+    let newest = ProtocolVersion::V_2026_07_28;
+    if context.protocol_version().is_some_and(|version| version.as_str() >= newest.as_str()) {
+        let responses = request.input_responses.as_ref();
+        let Some(response) = responses.and_then(|responses| responses.get(QUESTION)) else {
+            let question = InputRequest::Elicitation(ElicitRequest::new(params));
+            let questions = [(QUESTION.to_owned(), question)].into();
+            let result = InputRequiredResult::new(Some(questions), Some(approval.digest.clone()));
+            return Ok(Asked::Ask(Box::new(result)));
+        };
+        let invalid = |error: serde_json::Error| ErrorData::invalid_params(error.to_string(), None);
+        let result: ElicitResult = serde_json::from_value(response.clone()).map_err(invalid)?;
+        let digest = request.request_state.clone().unwrap_or_default();
+        return Ok(decided(&result, digest));
+    }
+    let asked = context.peer.create_elicitation_with_timeout(params, Some(PATIENCE)).await;
+    match asked {
+        Ok(result) => Ok(decided(&result, approval.digest.clone())),
+        // A client that cannot ask after all, or has gone.
+        Err(_) => Ok(Asked::Undecided),
+    }
+}
+
+fn form() -> ElicitationSchema {
+    let schema = serde_json::json!({
+        "type": "object",
+        "properties": {
+            "approve": {"type": "boolean", "title": "Approve", "default": false},
+            "reason": {"type": "string", "title": "Reason", "maxLength": 500},
+        },
+        "required": ["approve"],
+    });
+    serde_json::from_value(schema).expect("a test reads the form")
+}
+
+fn decided(result: &ElicitResult, digest: String) -> Asked {
+    let content = result.content.as_ref();
+    let reason = content.and_then(|content| content["reason"].as_str()).map(str::to_owned);
+    let is_approved = content.is_some_and(|content| content["approve"] == true);
+    match result.action {
+        ElicitationAction::Accept => Asked::Decided { is_approved, reason, digest },
+        ElicitationAction::Decline => Asked::Decided { is_approved: false, reason, digest },
+        _ => Asked::Undecided,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_form_is_one_that_clients_can_show() {
+        let form = serde_json::to_value(form()).unwrap();
+        assert_eq!(form["properties"]["approve"]["type"], "boolean");
+    }
+}

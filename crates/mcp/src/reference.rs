@@ -1,0 +1,198 @@
+//! References: short names of ids, and what a reference names.
+//!
+//! | reference | names |
+//! |---|---|
+//! | `t-7`, `tasks/t-7`, `lint-1` | a task |
+//! | `h-9`, `m-3`, `c-2` | a hand-off, a message, a checkpoint |
+//! | `shared/plan`, `state/shared/plan`, with `@42` or `@40..42` | state |
+//! | `agents/ada`, `locks/NAME`, `pipelines/NAME` | these |
+//!
+//! An id that the server made is a letter and ten digits; its short name omits the zeros. Since a
+//! task can be created with any id, a short name of a task that could mean two is refused.
+
+use baton_client::Workspace;
+use baton_core::wire::Problem;
+use serde_json::{Value, json};
+
+use crate::operation::{bad, given, perform};
+
+/// The number of digits of an id that the server made.
+const DIGITS: usize = 10;
+
+/// What a reference names.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Reference {
+    Task(String),
+    Handoff(String),
+    Message(String),
+    Checkpoint(String),
+    Agent(String),
+    Lock(String),
+    Pipeline(String),
+    Entry { namespace: String, key: String, at: Moment },
+}
+
+/// The moment of an entry.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    Now,
+    At(u64),
+    Between(u64, u64),
+}
+
+/// The short name of an id; other texts stay as they are.
+pub(crate) fn short(id: &str) -> String {
+    match id.split_once('-') {
+        Some((kind, digits)) if kind.len() == 1 && is_number(digits) && digits.len() == DIGITS => {
+            let rest = digits.trim_start_matches('0');
+            format!("{kind}-{}", if rest.is_empty() { "0" } else { rest })
+        }
+        Some(_) | None => id.to_owned(),
+    }
+}
+
+/// The id of a short name; other texts stay as they are.
+pub(crate) fn long(name: &str) -> String {
+    match name.split_once('-') {
+        Some((kind, digits)) if kind.len() == 1 && is_number(digits) && digits.len() < DIGITS => {
+            format!("{kind}-{digits:0>DIGITS$}")
+        }
+        Some(_) | None => name.to_owned(),
+    }
+}
+
+fn is_number(digits: &str) -> bool {
+    !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit())
+}
+
+/// The id of a task that is named by its id or its short name.
+pub(crate) async fn task_id(workspace: &Workspace, name: &str) -> Result<String, Problem> {
+    let id = long(name);
+    if id == name {
+        return Ok(id);
+    }
+    let exists = async |task: &str| {
+        let found = perform(workspace, "task.get", given(json!({"task": task}))).await;
+        match found {
+            Ok(_) => Ok(true),
+            Err(problem) if problem.code == "task.not_found" => Ok(false),
+            Err(problem) => Err(problem),
+        }
+    };
+    match (exists(name).await?, exists(&id).await?) {
+        (true, true) => Err(bad("task", &format!("`{name}` could also mean `{id}`: say {id}"))),
+        (true, false) => Ok(name.to_owned()),
+        (false, _) => Ok(id),
+    }
+}
+
+impl Reference {
+    /// Reads a reference.
+    pub(crate) fn parse(text: &str) -> Result<Self, Problem> {
+        if let Some((kind, rest)) = text.split_once('/') {
+            return match kind {
+                "tasks" => Ok(Self::Task(rest.to_owned())),
+                "handoffs" => Ok(Self::Handoff(long(rest))),
+                "messages" => Ok(Self::Message(long(rest))),
+                "checkpoints" => Ok(Self::Checkpoint(long(rest))),
+                "inbox" => Ok(Self::Message(long(rest.rsplit('/').next().unwrap_or(rest)))),
+                "agents" => Ok(Self::Agent(rest.to_owned())),
+                "locks" => Ok(Self::Lock(rest.to_owned())),
+                "pipelines" => Ok(Self::Pipeline(rest.to_owned())),
+                "state" => Self::entry(rest),
+                _ => Self::entry(text),
+            };
+        }
+        let id = long(text);
+        let is_made = |kind: &str| {
+            id.strip_prefix(kind).is_some_and(|digits| digits.len() == DIGITS && is_number(digits))
+        };
+        match () {
+            () if is_made("h-") => Ok(Self::Handoff(id)),
+            () if is_made("m-") => Ok(Self::Message(id)),
+            () if is_made("c-") => Ok(Self::Checkpoint(id)),
+            () => Ok(Self::Task(text.to_owned())),
+        }
+    }
+
+    fn entry(text: &str) -> Result<Self, Problem> {
+        let reason = "an entry is named as namespace/key";
+        let (namespace, key) = text.split_once('/').ok_or_else(|| bad("ref", reason))?;
+        let (key, at) = match key.rsplit_once('@') {
+            Some((before, moment)) => match Moment::parse(moment) {
+                Some(at) => (before, at),
+                None => (key, Moment::Now),
+            },
+            None => (key, Moment::Now),
+        };
+        Ok(Self::Entry { namespace: namespace.to_owned(), key: key.to_owned(), at })
+    }
+}
+
+impl Moment {
+    fn parse(text: &str) -> Option<Self> {
+        match text.split_once("..") {
+            Some((from, to)) => Some(Self::Between(from.parse().ok()?, to.parse().ok()?)),
+            None => text.parse().ok().map(Self::At),
+        }
+    }
+}
+
+/// The namespace and the key of an entry in the present.
+pub(crate) fn entry(text: &str) -> Result<(String, String), Problem> {
+    let text = text.strip_prefix("state/").unwrap_or(text);
+    let reason = "an entry is named as namespace/key, such as shared/plan";
+    let (namespace, key) = text.split_once('/').ok_or_else(|| bad("ref", reason))?;
+    Ok((namespace.to_owned(), key.to_owned()))
+}
+
+/// Short names instead of ids, in a value that is an id or a list of them.
+pub(crate) fn shortened(value: &Value) -> Value {
+    match value {
+        Value::String(id) => Value::from(short(id)),
+        Value::Array(ids) => ids.iter().map(shortened).collect(),
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_the_server_have_short_names() {
+        for (id, name) in
+            [("t-0000000007", "t-7"), ("m-0000000000", "m-0"), ("c-1234567890", "c-1234567890")]
+        {
+            assert_eq!(short(id), name);
+            assert_eq!(long(name), id);
+        }
+        for own in ["lint-1", "t-x", "t-00000000071", "t-", "7", "build"] {
+            assert_eq!(short(own), own);
+            assert_eq!(long(own), own);
+        }
+    }
+
+    #[test]
+    fn references_name_one_thing() {
+        let entry = |namespace: &str, key: &str, at| {
+            let (namespace, key) = (namespace.to_owned(), key.to_owned());
+            Reference::Entry { namespace, key, at }
+        };
+        for (text, named) in [
+            ("t-7", Reference::Task("t-7".to_owned())),
+            ("tasks/t-7", Reference::Task("t-7".to_owned())),
+            ("h-9", Reference::Handoff("h-0000000009".to_owned())),
+            ("inbox/bob/m-3", Reference::Message("m-0000000003".to_owned())),
+            ("agents/ada", Reference::Agent("ada".to_owned())),
+            ("locks/a/b", Reference::Lock("a/b".to_owned())),
+            ("shared/plan", entry("shared", "plan", Moment::Now)),
+            ("state/tasks/x", entry("tasks", "x", Moment::Now)),
+            ("shared/plan@42", entry("shared", "plan", Moment::At(42))),
+            ("shared/plan@40..42", entry("shared", "plan", Moment::Between(40, 42))),
+            ("shared/me@home", entry("shared", "me@home", Moment::Now)),
+        ] {
+            assert_eq!(Reference::parse(text).unwrap(), named, "{text}");
+        }
+    }
+}

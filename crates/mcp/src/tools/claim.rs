@@ -1,0 +1,58 @@
+//! `baton_claim`: a task, and what to know before working on it.
+
+use baton_core::wire::Problem;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::Call;
+use crate::operation::given;
+use crate::reference::task_id;
+use crate::view;
+
+/// The default lease: a model thinks longer between two reports than a program.
+const LEASE_MS: u64 = 900_000;
+/// How long a call waits at most: many clients give up after a minute.
+pub(super) const WAIT_MS_MAX: u64 = 50_000;
+/// The size of the context, in tokens as Baton counts them.
+const CONTEXT_TOKENS: u64 = 500;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    task: Option<String>,
+    types: Option<Vec<String>>,
+    capabilities: Option<Vec<String>>,
+    lease_ms: Option<u64>,
+    wait_ms: Option<u64>,
+}
+
+pub(super) async fn run(call: &Call<'_>) -> Result<Value, Problem> {
+    let Arguments { task, types, capabilities, lease_ms, wait_ms } = call.read()?;
+    let task = match task {
+        Some(name) => Some(task_id(call.workspace, &name).await?),
+        None => None,
+    };
+    let claimed = call.perform(
+        "task.claim",
+        given(json!({
+            "task": task,
+            "types": types,
+            "capabilities": capabilities,
+            "lease_ms": lease_ms.unwrap_or(LEASE_MS),
+            "wait_ms": wait_ms.map(|wait_ms| wait_ms.min(WAIT_MS_MAX)),
+        })),
+    );
+    let claimed = claimed.await?;
+    let Some(id) = claimed["id"].as_str() else {
+        let hint = "No suitable task is ready. Ask baton_brief what waits, or claim with wait_ms.";
+        return Ok(json!({"task": null, "next": hint}));
+    };
+    let fields = json!({"task": id, "token_budget": CONTEXT_TOKENS});
+    // The task is claimed: a context that cannot be built must not hide that.
+    let context = call.perform("context.build", given(fields)).await.unwrap_or_default();
+    Ok(json!({
+        "task": view::task(&claimed, call.agent(), call.detail),
+        "context": context["text"],
+        "next": "Report with baton_report and this token before lease_ends.",
+    }))
+}
