@@ -36,7 +36,7 @@ mod vocabulary;
 pub use decide::{Answer, View, decide};
 pub use entry::{Entry, Warning};
 pub use patch::PatchEntry;
-pub use queries::{cursor_of_place, page_limit, place_of_cursor};
+pub use queries::{page_limit, snapshot_cursor};
 pub use refusals::Rejection;
 pub use table::{Before, Ending, Facts, Table, Undo};
 pub use vocabulary::{

@@ -351,14 +351,14 @@ scenarios! {
         (0, "ada", "state.history",                     "about the past"),
         (0, "ada", "state.diff from=1",                 "about the past"),
         (0, "ada", "state.snapshot at=1",               "about the past"),
-        (0, "ada", "state.snapshot limit=2",            "[n/c, shared/a:0] next=shared/a:0"),
-        (0, "ada", r#"state.snapshot cursor="shared/a:3""#, "[shared/a:4, shared/b]"),
+        (0, "ada", "state.snapshot limit=2",            "[n/c, shared/a:0] next=4/shared/a:0"),
+        (0, "ada", r#"state.snapshot cursor="4/shared/a:3""#, "[shared/a:4, shared/b]"),
         (0, "ada", r#"state.snapshot namespace="n""#,   "[n/c]"),
-        (0, "ada", r#"state.snapshot namespace="n" cursor="shared/a""#, "[]"),
+        (0, "ada", r#"state.snapshot namespace="n" cursor="4/shared/a""#, "[]"),
         (0, "ada", "state.snapshot limit=0",            "refused state.limit_out_of_range"),
-        (0, "ada", r#"state.snapshot cursor="shared""#, "refused state.bad_cursor"),
-        (0, "ada", r#"state.snapshot cursor="/a""#,     "refused state.bad_cursor"),
-        (0, "ada", r#"state.snapshot cursor="shared/""#, "refused state.bad_cursor"),
+        (0, "ada", r#"state.snapshot cursor="4/shared""#, "refused state.bad_cursor"),
+        (0, "ada", r#"state.snapshot cursor="4//a""#,   "refused state.bad_cursor"),
+        (0, "ada", r#"state.snapshot cursor="4/shared/""#, "refused state.bad_cursor"),
     ]
 }
 

@@ -140,12 +140,13 @@ pub enum Query {
 }
 
 impl Query {
-    /// Whether it names a revision itself. History and diff are always about the past.
+    /// Whether it names a revision itself; the cursor of a snapshot does. History and diff are
+    /// always about the past.
     pub fn names_revision(&self) -> bool {
         match self {
             Self::Get(get) => get.at.is_some(),
             Self::List(list) => list.at.is_some(),
-            Self::Snapshot(snapshot) => snapshot.at.is_some(),
+            Self::Snapshot(snapshot) => snapshot.at.is_some() || snapshot.cursor.is_some(),
             Self::History(_) | Self::Diff(_) => false,
         }
     }
@@ -270,7 +271,8 @@ pub struct Snapshot {
         range(min = 1, max = limits::PAGE_MAX),
     ))]
     pub limit: Option<usize>,
-    /// The `cursor` of the previous page. If omitted, the first page is returned.
+    /// The `cursor` of the previous page, which shows the revision of that page whatever was
+    /// written since. If omitted, the first page is returned.
     pub cursor: Option<String>,
 }
 
