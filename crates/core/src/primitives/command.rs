@@ -117,6 +117,9 @@ pub enum Mutation {
         require: Vec<Precondition>,
         /// The commands, in order.
         commands: Vec<Command>,
+        /// The indexes of commands that may come to nothing.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        optional: Vec<usize>,
     },
 }
 

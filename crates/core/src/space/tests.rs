@@ -300,7 +300,7 @@ fn a_failed_precondition_carries_what_is_there() {
         .unwrap(),
     ];
     let commands = vec![read_command("state.set shared/a 2")];
-    let mutation = Mutation::Transaction { require, commands };
+    let mutation = Mutation::Transaction { require, commands, optional: Vec::new() };
     let request = Request { mutation, idempotency_key: None };
     let ada = AgentId::parse("ada").unwrap();
     let refusal = world.space.commit(request, &ada, Timestamp(0)).unwrap_err();

@@ -198,7 +198,7 @@ fn history_knows_that_a_namespace_went_within_the_same_commit() {
     let _ = submit(&shard, set("1"));
     let delete = namespace::Command::Delete { name: notes() }.into();
     let commands = vec![delete, create(Rules::default()), set("2")];
-    let mutation = Mutation::Transaction { require: Vec::new(), commands };
+    let mutation = Mutation::Transaction { require: Vec::new(), commands, optional: Vec::new() };
     let request = Request { mutation, idempotency_key: None };
     let admission = shard.submit(&name(), request, &AgentId::parse("ada").unwrap());
     assert!(admission.answer().is_some());

@@ -429,7 +429,8 @@ impl Agent {
         let name = format!("{}-{}", self.id, self.counter);
         let key = IdempotencyKey::parse(&name).expect("a good key");
         let idempotency_key = Some(key).filter(|_| inputs.rng.once_in(3));
-        Request { mutation: Mutation::Transaction { require, commands }, idempotency_key }
+        let mutation = Mutation::Transaction { require, commands, optional: Vec::new() };
+        Request { mutation, idempotency_key }
     }
 }
 
