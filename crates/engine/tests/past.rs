@@ -37,12 +37,14 @@ struct Chronicle {
     workspace: Workspace,
     chance: StdRng,
     moments: Vec<Moment>,
+    /// The last version of every key that ever was.
+    versions: BTreeMap<Place, u64>,
     /// All changes in order; those of a deleted namespace against the order of its keys.
     told: Vec<Told>,
 }
 
 /// What is remembered while no engine is open.
-struct Memory(StdRng, Vec<Moment>, Vec<Told>);
+struct Memory(StdRng, Vec<Moment>, BTreeMap<Place, u64>, Vec<Told>);
 
 const NAMESPACES: [&str; 3] = ["shared", "notes", "drafts"];
 
@@ -53,18 +55,19 @@ impl Chronicle {
             workspace: workspace(baton),
             chance: StdRng::seed_from_u64(seed),
             moments: vec![beginning],
+            versions: BTreeMap::new(),
             told: Vec::new(),
         }
     }
 
     /// Lets go of the engine, so that its folder is free.
     fn leave(self) -> Memory {
-        Memory(self.chance, self.moments, self.told)
+        Memory(self.chance, self.moments, self.versions, self.told)
     }
 
     /// The same history, checked against an engine that was opened later.
-    fn again(baton: &Baton, Memory(chance, moments, told): Memory) -> Self {
-        Self { workspace: workspace(baton), chance, moments, told }
+    fn again(baton: &Baton, Memory(chance, moments, versions, told): Memory) -> Self {
+        Self { workspace: workspace(baton), chance, moments, versions, told }
     }
 
     fn last(&self) -> Revision {
@@ -145,11 +148,15 @@ impl Chronicle {
             after.entries.remove(&place);
             self.told.push((revision, place.clone(), old_value, None));
             let (namespace, key) = (namespace(name), key(&place.1));
-            return Command::Delete(Delete { namespace, key, expected_version: None });
+            let (expected_version, expected_revision) = (None, None);
+            return Command::Delete(Delete { namespace, key, expected_version, expected_revision });
         }
         // Few values, so that some revisions differ and come back to what they were.
         let value = json!({ "n": self.chance.random_range(0..4) });
-        let version = before.map_or(1, |(_, version)| version + 1);
+        // No version of a key comes twice, not even after it was deleted.
+        let version = self.versions.entry(place.clone()).or_default();
+        *version += 1;
+        let version = *version;
         after.entries.insert(place.clone(), (value.clone(), version));
         let told = (revision, place.clone(), old_value, Some(value.clone()));
         self.told.push(told);

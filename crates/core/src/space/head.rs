@@ -9,7 +9,7 @@ use crate::names::{AgentId, Key, NamespaceName};
 use crate::numbers::{Revision, Token};
 use crate::primitive::Table;
 use crate::space::receipt::{Kept, Receipts};
-use crate::state::Ending;
+use crate::state::{Ending, RetiredVersions};
 use crate::storage::Entries;
 use crate::time::Timestamp;
 use crate::waiting::wait::{Keyed, KeyedWaits};
@@ -30,6 +30,9 @@ macro_rules! head {
             pub authors: Vec<AgentId>,
             /// When and with whom entries go.
             pub endings: Vec<(NamespaceName, Key, Ending)>,
+            /// The last versions of keys that are gone.
+            #[serde(default, skip_serializing_if = "RetiredVersions::is_empty")]
+            pub retired: RetiredVersions,
             /// How much of the past is kept.
             pub retention: workspace::Retention,
             /// Where it came from, if it was not empty when it began.
@@ -53,7 +56,7 @@ macro_rules! head {
         impl Space {
             /// Everything but the entries, as it is now.
             pub fn head(&self) -> Head {
-                let state::Facts { last_removal, authors, endings } = self.state.facts();
+                let state::Facts { last_removal, authors, endings, retired } = self.state.facts();
                 let (retention, origin) = self.workspace.facts();
                 Head {
                     revision: self.revision,
@@ -61,6 +64,7 @@ macro_rules! head {
                     last_removal,
                     authors,
                     endings,
+                    retired,
                     retention,
                     origin,
                     receipts: self.receipts.all().cloned().collect(),
@@ -72,8 +76,8 @@ macro_rules! head {
 
             /// Puts a space together from what a snapshot holds.
             pub fn restore(head: Head, entries: Vec<(NamespaceName, Entries)>) -> Self {
-                let Head { last_removal, authors, endings, .. } = head;
-                let facts = state::Facts { last_removal, authors, endings };
+                let Head { last_removal, authors, endings, retired, .. } = head;
+                let facts = state::Facts { last_removal, authors, endings, retired };
                 let mut state = state::Table::restore(facts);
                 state.restore_entries(entries);
                 #[cfg(feature = "planted")]

@@ -69,7 +69,8 @@ fn what_cannot_be_read_is_refused_by_name() {
     refused(
         r#"{"command":"state.delete","namespace":"shared","key":"k","why":1}"#,
         "request.unknown_field",
-        "there is no field `why`; the fields are `namespace`, `key`, `expected_version`",
+        "there is no field `why`; the fields are `namespace`, `key`, `expected_version`, \
+            `expected_revision`",
     );
     refused(
         r#"{"command":"agent.list","skill":"x"}"#,

@@ -172,8 +172,15 @@ fn a_difference_is_the_work_of_who_made_it() {
     let _ = submit(&shard, namespace::Command::Create { name: name_of, rules });
     write(&shard, notes(), "gone");
     let (namespace, key) = (notes(), key("gone"));
-    let _ =
-        submit(&shard, state::Command::Delete(Delete { namespace, key, expected_version: None }));
+    let _ = submit(
+        &shard,
+        state::Command::Delete(Delete {
+            namespace,
+            key,
+            expected_version: None,
+            expected_revision: None,
+        }),
+    );
     let _ = submit(&shard, namespace::Command::Delete { name: notes() });
     assert!(matches!(shard.flush(), Flushed::Durable { .. }));
     let name = name();

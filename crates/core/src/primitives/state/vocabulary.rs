@@ -50,6 +50,10 @@ pub struct Set {
     /// version is not checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<Version>,
+    /// Write only if the entry was last changed by this revision; 0 means that it must not exist.
+    /// If omitted, the revision is not checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_revision: Option<Revision>,
     /// Write only if the entry does not exist.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub if_absent: bool,
@@ -77,6 +81,7 @@ impl Set {
             key,
             value,
             expected_version: None,
+            expected_revision: None,
             if_absent: false,
             expected_value: None,
             ttl_ms: None,
@@ -86,8 +91,9 @@ impl Set {
 
     /// Whether it has no condition except a version and no option except the value.
     pub fn is_plain(&self) -> bool {
-        let Self { if_absent, expected_value, ttl_ms, ephemeral, .. } = self;
-        !if_absent && expected_value.is_none() && ttl_ms.is_none() && !ephemeral
+        let Self { expected_revision, if_absent, expected_value, ttl_ms, ephemeral, .. } = self;
+        let has_condition = *if_absent || expected_revision.is_some() || expected_value.is_some();
+        !has_condition && ttl_ms.is_none() && !ephemeral
     }
 }
 
@@ -103,6 +109,10 @@ pub struct Delete {
     /// Delete only if the entry has this version. If omitted, the version is not checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<Version>,
+    /// Delete only if the entry was last changed by this revision. If omitted, the revision is not
+    /// checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_revision: Option<Revision>,
 }
 
 /// Moves entries to another namespace; each records its origin.
