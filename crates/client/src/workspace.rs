@@ -191,9 +191,9 @@ impl Workspace {
             Mutation::Command(command) if command.brings_token() => Mutation::Command(command),
             Mutation::Command(command) => Mutation::Fenced { token, command: Box::new(command) },
             Mutation::Fenced { token, command } => Mutation::Fenced { token, command },
-            Mutation::Transaction { mut require, commands } => {
+            Mutation::Transaction { mut require, commands, optional } => {
                 require.insert(0, Precondition::Token(token));
-                Mutation::Transaction { require, commands }
+                Mutation::Transaction { require, commands, optional }
             }
         }
     }

@@ -189,11 +189,12 @@ mod tests {
         let other = GOOD.replace("00f067aa0ba902b7", "00f067aa0ba902b8");
         let other = Traceparent::parse(&other).unwrap();
         let commands = vec![create(None), create(Some(good.clone()))];
-        let mutation = Mutation::Transaction { require: Vec::new(), commands };
+        let mutation =
+            Mutation::Transaction { require: Vec::new(), commands, optional: Vec::new() };
         let commands = vec![create(Some(other.clone())), create(Some(good))];
         assert_eq!(
             mutation.traced(&other),
-            Mutation::Transaction { require: Vec::new(), commands }
+            Mutation::Transaction { require: Vec::new(), commands, optional: Vec::new() }
         );
     }
 }

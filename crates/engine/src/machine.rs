@@ -269,8 +269,8 @@ impl Machine {
         let space = &resident.space;
         let commands: Vec<_> = space.waits().filter_map(|wait| space.give_up(wait)).collect();
         for commands in commands.chunks(limits::TRANSACTION_COMMANDS_MAX) {
-            let mutation =
-                Mutation::Transaction { require: Vec::new(), commands: commands.to_vec() };
+            let (require, commands, optional) = (Vec::new(), commands.to_vec(), Vec::new());
+            let mutation = Mutation::Transaction { require, commands, optional };
             let request = Request { mutation, idempotency_key: None };
             let admission = self.submit(workspace, request, &AgentId::engine(), now);
             assert!(!admission.is_retry(), "the workspace is in memory");

@@ -101,7 +101,8 @@ fn query_past_state<L: Log>(
             (at, state::Reply::Entries(past.list(list, at)?))
         }
         StateQuery::Snapshot(snapshot) => {
-            let at = snapshot.at.unwrap_or(present);
+            let pinned = snapshot.revision().map_err(|it| Error::Rejected(it.into()))?;
+            let at = pinned.unwrap_or(present);
             (at, state::Reply::Entries(past.snapshot(snapshot, at)?))
         }
         StateQuery::History(history) => {

@@ -300,6 +300,7 @@ async fn input_at_the_limit_is_taken() {
         key: key("list"),
         patch: Patch::Append(json_of(&json!([1]))),
         expected_version: Some(Version(0)),
+        expected_revision: None,
     };
     ada.execute(Command::Patch(patch)).await.unwrap();
     let register = agent::Register {

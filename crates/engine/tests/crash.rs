@@ -120,7 +120,12 @@ async fn carry_out(workspace: &Workspace, writer: usize, number: u64) -> Revisio
         }
         Operation::Delete { name } => {
             let (namespace, key) = (namespace("shared"), key(&name));
-            let delete = StateCommand::Delete(Delete { namespace, key, expected_version: None });
+            let delete = StateCommand::Delete(Delete {
+                namespace,
+                key,
+                expected_version: None,
+                expected_revision: None,
+            });
             workspace.execute(delete).await.map(|answer| answer.revision)
         }
     };

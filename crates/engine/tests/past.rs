@@ -37,12 +37,14 @@ struct Chronicle {
     workspace: Workspace,
     chance: StdRng,
     moments: Vec<Moment>,
-    /// All changes in order, and whether the entry was deleted with its namespace.
-    told: Vec<(Told, bool)>,
+    /// The last version of every key that ever was.
+    versions: BTreeMap<Place, u64>,
+    /// All changes in order; those of a deleted namespace against the order of its keys.
+    told: Vec<Told>,
 }
 
-/// The record, kept while no engine is open.
-struct Memory(StdRng, Vec<Moment>, Vec<(Told, bool)>);
+/// What is remembered while no engine is open.
+struct Memory(StdRng, Vec<Moment>, BTreeMap<Place, u64>, Vec<Told>);
 
 const NAMESPACES: [&str; 3] = ["shared", "notes", "drafts"];
 
@@ -53,18 +55,19 @@ impl Chronicle {
             workspace: workspace(baton),
             chance: StdRng::seed_from_u64(seed),
             moments: vec![beginning],
+            versions: BTreeMap::new(),
             told: Vec::new(),
         }
     }
 
     /// Drops the engine, so that its folder can be opened again.
     fn leave(self) -> Memory {
-        Memory(self.chance, self.moments, self.told)
+        Memory(self.chance, self.moments, self.versions, self.told)
     }
 
     /// The same history, checked against an engine that was opened later.
-    fn again(baton: &Baton, Memory(chance, moments, told): Memory) -> Self {
-        Self { workspace: workspace(baton), chance, moments, told }
+    fn again(baton: &Baton, Memory(chance, moments, versions, told): Memory) -> Self {
+        Self { workspace: workspace(baton), chance, moments, versions, told }
     }
 
     fn last(&self) -> Revision {
@@ -131,7 +134,7 @@ impl Chronicle {
         let gone: BTreeMap<Place, (Value, u64)> = gone;
         let dropped =
             gone.into_iter().map(|(place, (value, _))| (revision, place, Some(value), None));
-        self.told.extend(dropped.map(|told| (told, true)));
+        self.told.extend(dropped.rev());
         spaces::Command::Delete { name: namespace(name) }
     }
 
@@ -143,16 +146,20 @@ impl Chronicle {
         let old_value = before.clone().map(|(value, _)| value);
         if before.is_some() && self.chance.random_bool(0.3) {
             after.entries.remove(&place);
-            self.told.push(((revision, place.clone(), old_value, None), false));
+            self.told.push((revision, place.clone(), old_value, None));
             let (namespace, key) = (namespace(name), key(&place.1));
-            return Command::Delete(Delete { namespace, key, expected_version: None });
+            let (expected_version, expected_revision) = (None, None);
+            return Command::Delete(Delete { namespace, key, expected_version, expected_revision });
         }
         // Few values, so that some revisions change an entry and later restore it.
         let value = json!({ "n": self.chance.random_range(0..4) });
-        let version = before.map_or(1, |(_, version)| version + 1);
+        // No version of a key comes twice, not even after it was deleted.
+        let version = self.versions.entry(place.clone()).or_default();
+        *version += 1;
+        let version = *version;
         after.entries.insert(place.clone(), (value.clone(), version));
         let told = (revision, place.clone(), old_value, Some(value.clone()));
-        self.told.push((told, false));
+        self.told.push(told);
         Command::Set(Set::new(namespace(name), key(&place.1), json_of(&value)))
     }
 
@@ -204,9 +211,8 @@ impl Chronicle {
 
     /// Reads the whole history, and that of one key, page by page.
     async fn check_history(&self, oldest: u64) {
-        let kept = || self.told.iter().rev().filter(|((revision, ..), _)| *revision >= oldest);
-        let changed = kept().filter(|(_, went)| !went);
-        let expected: Vec<Told> = changed.map(|(told, _)| told.clone()).collect();
+        let kept = || self.told.iter().rev().filter(|(revision, ..)| *revision >= oldest).cloned();
+        let expected: Vec<Told> = kept().collect();
         for limit in [2, 5, 10_000] {
             let found = all_changes(&self.workspace, &History::default(), limit).await;
             assert_eq!(found, expected, "in pages of {limit}");
@@ -221,8 +227,12 @@ impl Chronicle {
         let found = all_changes(&self.workspace, &of_key, 1).await;
         let place = (name.to_owned(), wanted.to_owned());
         // When the namespace is deleted, so is the key, and its history shows it.
-        let of_key = kept().filter(|((_, there, ..), _)| *there == place);
-        let expected: Vec<Told> = of_key.map(|(told, _)| told.clone()).collect();
+        let expected: Vec<Told> = kept().filter(|(_, there, ..)| *there == place).collect();
+        assert_eq!(found, expected);
+
+        let of_namespace = History { namespace: Some(namespace(name)), ..History::default() };
+        let found = all_changes(&self.workspace, &of_namespace, 3).await;
+        let expected: Vec<Told> = kept().filter(|(_, there, ..)| there.0 == name).collect();
         assert_eq!(found, expected);
     }
 

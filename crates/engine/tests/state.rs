@@ -52,7 +52,7 @@ async fn a_reader_holds_nothing_that_changes_under_it() {
 }
 
 #[tokio::test]
-async fn a_deleted_entry_begins_anew() {
+async fn a_deleted_entry_continues_after_its_last_version() {
     let (baton, _, _) = in_memory();
     let plan = shared(&baton);
     plan.set("plan", 1).await.unwrap();
@@ -62,12 +62,17 @@ async fn a_deleted_entry_begins_anew() {
     assert_eq!(plan.get("plan").await.unwrap_err().code(), "state.not_found");
     assert_eq!(plan.delete("plan").await.unwrap_err().code(), "state.not_found");
     let again = plan.set("plan", 3).expected_version(0).await.unwrap();
-    assert_eq!((again.version(), again.revision()), (Version(1), Revision(4)));
+    assert_eq!((again.version(), again.revision()), (Version(3), Revision(4)));
     assert_eq!(
         plan.delete_version("plan", Version(2)).await.unwrap_err().code(),
         "state.version_conflict"
     );
-    plan.delete_version("plan", Version(1)).await.unwrap();
+    plan.delete_version("plan", Version(3)).await.unwrap();
+    let late = plan.delete_revision("plan", Revision(4)).await.unwrap_err();
+    assert_eq!(late.code(), "state.revision_conflict");
+    let again = plan.set("plan", 4).expected_revision(0).await.unwrap();
+    assert_eq!(again.version(), Version(4));
+    plan.delete_revision("plan", again.revision()).await.unwrap();
 }
 
 #[tokio::test]

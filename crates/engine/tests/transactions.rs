@@ -28,7 +28,13 @@ fn entry_is(name: &str, version: u64) -> Precondition {
 fn increment(name: &str) -> Command {
     let patch = Patch::Increment(json_of(&json!(1)));
     let (namespace, key) = (namespace("shared"), key(name));
-    Command::Patch(PatchEntry { namespace, key, patch, expected_version: None })
+    Command::Patch(PatchEntry {
+        namespace,
+        key,
+        patch,
+        expected_version: None,
+        expected_revision: None,
+    })
 }
 
 #[tokio::test]
@@ -54,6 +60,7 @@ async fn commands_see_each_other_and_become_one_revision() {
             namespace: namespace("shared"),
             key: key("counter"),
             expected_version: Some(Version(3)),
+            expected_revision: None,
         }))
         .commit()
         .await
@@ -112,6 +119,7 @@ async fn one_refused_command_undoes_all() {
             namespace: namespace("shared"),
             key: key("missing"),
             expected_version: None,
+            expected_revision: None,
         }))
         .commit()
         .await

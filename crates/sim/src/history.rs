@@ -161,7 +161,8 @@ fn read(
             }
         }
         Query::Snapshot(snapshot) => {
-            let at = snapshot.at.unwrap_or(present);
+            let pinned = snapshot.revision().map_err(|it| Error::Rejected(it.into()))?;
+            let at = pinned.unwrap_or(present);
             match past.snapshot(snapshot, at) {
                 Ok(page) => Ok(ledger.pictured(snapshot, &page, at.0)),
                 Err(error) => unknown_namespace(ledger, at, error),

@@ -25,7 +25,7 @@ fn requested(request: &Request) -> String {
     let mut line = match &request.mutation {
         Mutation::Command(command) => commanded(command),
         Mutation::Fenced { token, command } => format!("under {token} {}", commanded(command)),
-        Mutation::Transaction { require, commands } => {
+        Mutation::Transaction { require, commands, .. } => {
             let commands: Vec<String> = commands.iter().map(commanded).collect();
             let all = commands.join(", and ");
             match require.len() {

@@ -93,7 +93,7 @@ fn commands(vocabulary: &Vocabulary) -> Map<String, Value> {
         posted.push(name.to_owned());
         if operation.effect == Effect::Changes {
             let part = format!("transaction.{name}");
-            schemas.insert(part.clone(), vocabulary.command(name));
+            schemas.insert(part.clone(), as_part(vocabulary.command(name)));
             parts.push(part);
         }
     }
@@ -110,6 +110,17 @@ fn commands(vocabulary: &Vocabulary) -> Map<String, Value> {
     schemas
 }
 
+/// A command as a part of a transaction.
+fn as_part(mut command: Value) -> Value {
+    command["properties"]["optional"] = json!({
+        "type": "boolean",
+        "default": false,
+        "description": "Whether the command may come to nothing, such as a lock that is not free. \
+            If `false`, no command of the transaction is executed then.",
+    });
+    command
+}
+
 /// The fields of a transaction.
 pub(crate) fn transaction() -> Value {
     json!({
@@ -120,8 +131,9 @@ pub(crate) fn transaction() -> Value {
                 "description": "Preconditions. If one does not hold, no command is executed.",
                 "maxItems": baton_core::limits::TRANSACTION_REQUIREMENTS_MAX},
             "commands": {"type": "array", "items": reference("TransactionCommand"), "minItems": 1,
-                "description": "The commands, in order. If one is rejected, none is executed. \
-                    Queries, and commands that would have to wait, are rejected.",
+                "description": "The commands, in order. If one is rejected or comes to nothing, \
+                    none is executed; one with `optional: true` may come to nothing. Queries, and \
+                    commands that would have to wait, are rejected.",
                 "maxItems": baton_core::limits::TRANSACTION_COMMANDS_MAX},
         },
         "required": ["commands"],

@@ -79,6 +79,9 @@ struct Set {
     /// Write only if the entry has this version; 0 means that it must not exist
     #[arg(long, value_name = "VERSION")]
     if_version: Option<u64>,
+    /// Write only if the entry was last changed by this revision; 0 means that it must not exist
+    #[arg(long, value_name = "REVISION")]
+    if_revision: Option<u64>,
     /// Write only if the entry does not exist
     #[arg(long, conflicts_with = "if_version")]
     if_absent: bool,
@@ -102,6 +105,9 @@ struct PatchEntry {
     /// Write only if the entry has this version; 0 means that it must not exist
     #[arg(long, value_name = "VERSION")]
     if_version: Option<u64>,
+    /// Write only if the entry was last changed by this revision; 0 means that it must not exist
+    #[arg(long, value_name = "REVISION")]
+    if_revision: Option<u64>,
 }
 
 /// The patch operations. Each takes JSON, @FILE, or - for stdin.
@@ -134,8 +140,11 @@ struct Delete {
     /// Key
     key: String,
     /// Delete only if the entry has this version
-    #[arg(long, value_name = "VERSION")]
+    #[arg(long, value_name = "VERSION", conflicts_with = "if_revision")]
     if_version: Option<u64>,
+    /// Delete only if the entry was last changed by this revision
+    #[arg(long, value_name = "REVISION")]
+    if_revision: Option<u64>,
 }
 
 /// List entries in key order
@@ -237,6 +246,9 @@ impl Set {
         if let Some(version) = self.if_version {
             setting = setting.expected_version(version);
         }
+        if let Some(revision) = self.if_revision {
+            setting = setting.expected_revision(revision);
+        }
         if self.if_absent {
             setting = setting.if_absent();
         }
@@ -279,6 +291,9 @@ impl PatchEntry {
         if let Some(version) = self.if_version {
             patching = patching.expected_version(version);
         }
+        if let Some(revision) = self.if_revision {
+            patching = patching.expected_revision(revision);
+        }
         written(output, &patching.await?)
     }
 }
@@ -299,9 +314,10 @@ impl Delete {
         output: &mut Output,
     ) -> Result<(), Failure> {
         let state = context.workspace().await?.state(namespace.as_str());
-        let entry = match self.if_version {
-            Some(version) => state.delete_version(&self.key, version.into()).await?,
-            None => state.delete(&self.key).await?,
+        let entry = match (self.if_version, self.if_revision) {
+            (Some(version), _) => state.delete_version(&self.key, version.into()).await?,
+            (None, Some(revision)) => state.delete_revision(&self.key, revision.into()).await?,
+            (None, None) => state.delete(&self.key).await?,
         };
         let (key, version) = (entry.key(), entry.version());
         output.said(&entry, &format!("{key} deleted (was version {version})"))

@@ -69,7 +69,8 @@ impl State {
     fn patching(&self, key: &str, patch: Prepared<Patch>) -> Patching {
         let prepare = || {
             let (namespace, key, patch) = (self.namespace()?, Key::parse(key)?, patch?);
-            Ok(PatchEntry { namespace, key, patch, expected_version: None })
+            let (expected_version, expected_revision) = (None, None);
+            Ok(PatchEntry { namespace, key, patch, expected_version, expected_revision })
         };
         Patching::new(&self.workspace, prepare())
     }
@@ -98,17 +99,28 @@ impl State {
 
     /// Deletes an entry. Returns it as it was.
     pub async fn delete(&self, key: &str) -> Result<Entry, Error> {
-        self.remove(key, None).await
+        self.remove(key, None, None).await
     }
 
     /// Deletes an entry if it has this version.
     pub async fn delete_version(&self, key: &str, version: Version) -> Result<Entry, Error> {
-        self.remove(key, Some(version)).await
+        self.remove(key, Some(version), None).await
     }
 
-    async fn remove(&self, key: &str, expected_version: Option<Version>) -> Result<Entry, Error> {
+    /// Deletes an entry if it was last changed by this revision.
+    pub async fn delete_revision(&self, key: &str, revision: Revision) -> Result<Entry, Error> {
+        self.remove(key, None, Some(revision)).await
+    }
+
+    async fn remove(
+        &self,
+        key: &str,
+        expected_version: Option<Version>,
+        expected_revision: Option<Revision>,
+    ) -> Result<Entry, Error> {
         let (namespace, key) = (self.namespace()?, Key::parse(key)?);
-        self.workspace.run(Command::Delete(Delete { namespace, key, expected_version })).await
+        let delete = Delete { namespace, key, expected_version, expected_revision };
+        self.workspace.run(Command::Delete(delete)).await
     }
 
     /// Lists a page of entries by key. The namespace of the query is this one.
@@ -165,6 +177,9 @@ request! {
     Setting(Set) -> Entry: |workspace, set| workspace.run(Command::Set(set));
     /// Only if the entry has this version; 0 means that it does not exist.
     expected_version(version: impl Into<Version>) |set| set.expected_version = Some(version.into());
+    /// Only if the entry was last changed by this revision; 0 means that it does not exist.
+    expected_revision(revision: impl Into<Revision>) |set|
+        set.expected_revision = Some(revision.into());
     /// Only if the entry does not exist.
     if_absent() |set| set.if_absent = true;
     /// Only if the entry has this value.
@@ -181,4 +196,7 @@ request! {
     /// Only if the entry has this version; 0 means that it does not exist.
     expected_version(version: impl Into<Version>) |patch|
         patch.expected_version = Some(version.into());
+    /// Only if the entry was last changed by this revision; 0 means that it does not exist.
+    expected_revision(revision: impl Into<Revision>) |patch|
+        patch.expected_revision = Some(revision.into());
 }

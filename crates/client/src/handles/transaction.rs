@@ -12,11 +12,12 @@ pub struct Transaction {
     workspace: Workspace,
     require: Vec<Precondition>,
     commands: Vec<Command>,
+    optional: Vec<usize>,
 }
 
 impl Transaction {
     pub(crate) fn new(workspace: Workspace) -> Self {
-        Self { workspace, require: Vec::new(), commands: Vec::new() }
+        Self { workspace, require: Vec::new(), commands: Vec::new(), optional: Vec::new() }
     }
 
     /// Adds a precondition.
@@ -25,16 +26,24 @@ impl Transaction {
         self
     }
 
-    /// Adds a command. It sees the effects of those before it.
+    /// Adds a command. It sees the effects of those before it. If it comes to nothing, such as a
+    /// lock that is not free, no command is executed.
     pub fn command(mut self, command: impl Into<Command>) -> Self {
         self.commands.push(command.into());
         self
     }
 
+    /// Adds a command that may come to nothing: the others are executed all the same.
+    pub fn optional(mut self, command: impl Into<Command>) -> Self {
+        self.optional.push(self.commands.len());
+        self.command(command)
+    }
+
     /// Executes the commands as one revision. Returns one reply for each.
     pub async fn commit(self) -> Result<(Revision, Vec<Reply>), Error> {
-        let mutation = Mutation::Transaction { require: self.require, commands: self.commands };
-        let answer = self.workspace.mutate(mutation).await?;
+        let Self { workspace, require, commands, optional } = self;
+        let answer =
+            workspace.mutate(Mutation::Transaction { require, commands, optional }).await?;
         Ok((answer.revision, of(answer)?))
     }
 }

@@ -167,16 +167,21 @@ pub(crate) fn mutation(
             let awaits = Awaits::of(caller, command);
             EncodedRequest { text: finish(out), expects: Expects::One(spoken.name), awaits }
         }
-        Mutation::Transaction { require, commands } => {
+        Mutation::Transaction { require, commands, optional } => {
             let mut out = envelope(id, caller, false);
             add_key(&mut out, key);
-            let names = transaction(&mut out, require, commands);
+            let names = transaction(&mut out, require, commands, optional);
             EncodedRequest { text: finish(out), expects: Expects::Many(names), awaits: None }
         }
     }
 }
 
-fn transaction(out: &mut Vec<u8>, require: &[Precondition], commands: &[Command]) -> Vec<String> {
+fn transaction(
+    out: &mut Vec<u8>,
+    require: &[Precondition],
+    commands: &[Command],
+    optional: &[usize],
+) -> Vec<String> {
     out.extend_from_slice(b"\"command\":\"transaction\",\"require\":");
     let require = serde_json::to_vec(require).expect("preconditions can be encoded");
     out.extend_from_slice(&require);
@@ -185,6 +190,9 @@ fn transaction(out: &mut Vec<u8>, require: &[Precondition], commands: &[Command]
     for (index, command) in commands.iter().enumerate() {
         let spoken = Spoken::from(command);
         out.extend_from_slice(if index > 0 { b",{" } else { b"{" });
+        if optional.contains(&index) {
+            out.extend_from_slice(b"\"optional\":true,");
+        }
         spoken.write(out);
         out.push(b'}');
         names.push(spoken.name);

@@ -53,7 +53,7 @@ pub(super) fn scope(call: &Call) -> Scope {
         }
         Call::Query(query) => of_query(query),
         Call::Transaction(Mutation::Fenced { command, .. }) => of_command(command),
-        Call::Transaction(Mutation::Transaction { require, commands }) => {
+        Call::Transaction(Mutation::Transaction { require, commands, .. }) => {
             let required = require.iter().map(of_precondition);
             required.chain(commands.iter().map(of_command)).fold(Scope::NOTHING, Scope::and)
         }
@@ -80,9 +80,12 @@ fn of_precondition(precondition: &Precondition) -> Scope {
     match precondition {
         Precondition::Entry { namespace, .. } => Scope::one(namespace),
         Precondition::Namespace { name, .. } => Scope::one(name),
-        Precondition::Agent { .. } | Precondition::Token(_) | Precondition::Revision(_) => {
-            Scope::NOTHING
-        }
+        Precondition::Agent { .. }
+        | Precondition::Task { .. }
+        | Precondition::Lock { .. }
+        | Precondition::Handoff { .. }
+        | Precondition::Token(_)
+        | Precondition::Revision(_) => Scope::NOTHING,
     }
 }
 

@@ -117,6 +117,9 @@ pub enum Mutation {
         require: Vec<Precondition>,
         /// The commands, in order.
         commands: Vec<Command>,
+        /// The indexes of commands that may come to nothing.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        optional: Vec<usize>,
     },
 }
 
@@ -165,8 +168,15 @@ impl Query {
 
     /// The same query about the past; none if it is always about the past.
     pub fn at(mut self, at: At) -> Option<Self> {
-        if self.is_about_the_past() {
-            return None;
+        // Its cursor contains a revision, whatever a time would mean by now.
+        let is_pinned = matches!(
+            &self,
+            Self::State(state::Query::Snapshot(it)) if it.at.is_none() && it.cursor.is_some()
+        );
+        match at {
+            At::Time(_) if is_pinned => return Some(self),
+            _ if self.is_about_the_past() && !is_pinned => return None,
+            _ => {}
         }
         if let (Self::State(query), At::Revision(revision)) = (&mut self, at) {
             // These have an index, which makes them faster.

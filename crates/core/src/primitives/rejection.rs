@@ -1,15 +1,18 @@
 //! All refusals, as a sum over the primitives.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use thiserror::Error;
 
 use super::list::primitives;
-use crate::names::{IdempotencyKey, NameError};
+use crate::handoff::Handoff;
+use crate::names::{AgentId, IdempotencyKey, NameError};
 use crate::numbers::{Revision, Token};
 use crate::reply::Reply;
 use crate::state::Entry;
 use crate::transaction::Precondition;
-use crate::{context, contracts, message};
+use crate::{context, contracts, handoff, message, task};
 
 // `transparent` is passed in because thiserror uses a variable of that name, and macro hygiene
 // would make it another one.
@@ -61,14 +64,24 @@ primitives! { rejection {
             precondition: Box<Precondition>,
             /// The entry that is there, if it is about one.
             entry: Option<Box<Entry>>,
+            /// The status of the task, if it is about one.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            task_status: Option<task::Status>,
+            /// The status of the hand-off, if it is about one.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            handoff_status: Option<handoff::Status>,
+            /// The agent that holds the task or lock, if it is about one.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            holder: Option<AgentId>,
             /// The workspace's revision.
             revision: Revision,
         } => {
             code: "transaction.precondition_failed",
             kind: Conflict,
             hint: "read again, decide again, then retry",
-            cause: "The condition at `index` no longer holds; if it concerns an entry, the \
-                response contains the current one.",
+            cause: "The condition at `index` does not hold. The response contains the current \
+                `entry`, or the `task_status`, `handoff_status` and `holder` of a task, hand-off \
+                or lock.",
         }
         /// The transaction has no commands.
         #[error("the transaction has no commands")]
@@ -90,6 +103,26 @@ primitives! { rejection {
             cause: "The lease, hold, permit or session that the token belongs to has ended.",
             remedy: "Stop the work that was started under it: another agent may already be doing \
                 it.",
+        }
+        /// A command of a transaction had no effect.
+        #[error("`{command}` came to nothing")]
+        CameToNothing {
+            /// The name of the command.
+            command: &'static str,
+            /// The hand-off that failed, if it was one. It is not recorded.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            handoff: Option<Arc<Handoff>>,
+        } => {
+            code: "transaction.came_to_nothing",
+            kind: Conflict,
+            hint: "retry later, or send the command with `optional: true`",
+            cause: "The lock or permit was not free, no task could be claimed, nothing was \
+                there to receive, the join had not settled, or the hand-off failed; what the \
+                hand-off failed with is in `handoff`. The other commands may depend on it, so \
+                none was executed.",
+            remedy: "Retry later. If the other commands do not depend on it, add `optional: true` \
+                to the command: then its result is `null`, empty or `failed`, and the others are \
+                executed.",
         }
         /// A command of a transaction would have to wait.
         #[error("a command of a transaction cannot wait")]

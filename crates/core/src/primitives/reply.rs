@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::list::primitives;
 use crate::numbers::Revision;
-use crate::{checkpoint, context, contracts};
+use crate::{checkpoint, context, contracts, handoff, join, lock, message, semaphore, task};
 
 macro_rules! reply {
     ($($(#[$doc:meta])* $module:ident: $variant:ident = $wire:literal $(, $facts:ident)?;)*) => {
@@ -49,6 +49,19 @@ pub struct Answer {
 }
 
 impl Reply {
+    /// Whether it says that nothing was granted, received or settled.
+    pub(crate) fn is_nothing(&self) -> bool {
+        match self {
+            Self::Lock(lock::Reply::Hold(None))
+            | Self::Semaphore(semaphore::Reply::Permit(None))
+            | Self::Task(task::Reply::Claimed(None))
+            | Self::Handoff(handoff::Reply::Received(None))
+            | Self::Join(join::Reply::Settled(None)) => true,
+            Self::Message(message::Reply::Received { messages }) => messages.is_empty(),
+            _ => false,
+        }
+    }
+
     /// The restored checkpoints in it.
     pub(crate) fn restored(&mut self) -> Vec<&mut checkpoint::Checkpoint> {
         match self {

@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::json::Json;
-use crate::names::{AgentId, Key, NamespaceName};
+use crate::names::{AgentId, HandoffId, Key, LockName, NamespaceName, TaskId};
 use crate::numbers::{Revision, Token, Version};
+use crate::{handoff, task};
 
 /// A precondition of a transaction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,6 +46,35 @@ pub enum Precondition {
         agent: AgentId,
         /// Whether it must have a session.
         active: bool,
+    },
+    /// About a task, which must exist.
+    Task {
+        /// The task.
+        task: TaskId,
+        /// The status that it must have. If omitted, not checked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        status: Option<task::Status>,
+        /// The agent that must hold its lease. If omitted, not checked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        holder: Option<AgentId>,
+    },
+    /// About a lock.
+    Lock {
+        /// The name of the lock.
+        name: LockName,
+        /// Whether an agent must hold it. If omitted, not checked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        held: Option<bool>,
+        /// The agent that must hold it. If omitted, not checked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        holder: Option<AgentId>,
+    },
+    /// About a hand-off, which must exist.
+    Handoff {
+        /// The hand-off.
+        handoff: HandoffId,
+        /// The status that it must have.
+        status: handoff::Status,
     },
     /// The lease, hold, permit or session of this token must be live.
     Token(Token),

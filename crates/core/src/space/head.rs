@@ -9,7 +9,7 @@ use crate::names::{AgentId, Key, NamespaceName};
 use crate::numbers::{Revision, Token};
 use crate::primitive::Table;
 use crate::space::receipt::{Kept, Receipts};
-use crate::state::Ending;
+use crate::state::{Ending, RetiredVersions};
 use crate::storage::Entries;
 use crate::time::Timestamp;
 use crate::waiting::wait::{Keyed, KeyedWaits};
@@ -30,7 +30,10 @@ macro_rules! head {
             pub authors: Vec<AgentId>,
             /// When entries expire, and with which session.
             pub endings: Vec<(NamespaceName, Key, Ending)>,
-            /// How much history is kept.
+            /// The last versions of keys that are gone.
+            #[serde(default, skip_serializing_if = "RetiredVersions::is_empty")]
+            pub retired: RetiredVersions,
+            /// How much of the past is kept.
             pub retention: workspace::Retention,
             /// The origin of the workspace, if it was forked or imported.
             #[serde(default)]
@@ -53,7 +56,7 @@ macro_rules! head {
         impl Space {
             /// The current state without the entries.
             pub fn head(&self) -> Head {
-                let state::Facts { last_removal, authors, endings } = self.state.facts();
+                let state::Facts { last_removal, authors, endings, retired } = self.state.facts();
                 let (retention, origin) = self.workspace.facts();
                 Head {
                     revision: self.revision,
@@ -61,6 +64,7 @@ macro_rules! head {
                     last_removal,
                     authors,
                     endings,
+                    retired,
                     retention,
                     origin,
                     receipts: self.receipts.all().cloned().collect(),
@@ -72,8 +76,8 @@ macro_rules! head {
 
             /// Assembles a space from a snapshot.
             pub fn restore(head: Head, entries: Vec<(NamespaceName, Entries)>) -> Self {
-                let Head { last_removal, authors, endings, .. } = head;
-                let facts = state::Facts { last_removal, authors, endings };
+                let Head { last_removal, authors, endings, retired, .. } = head;
+                let facts = state::Facts { last_removal, authors, endings, retired };
                 let mut state = state::Table::restore(facts);
                 state.restore_entries(entries);
                 #[cfg(feature = "planted")]

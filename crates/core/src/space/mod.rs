@@ -19,6 +19,7 @@ pub mod receipt;
 pub mod stamp;
 
 mod artifact_refs;
+mod effect;
 mod fast_set;
 mod fork_seed;
 mod handoffs;
@@ -34,6 +35,7 @@ mod tables;
 mod tests;
 mod timers;
 
+use effect::Effect;
 pub use fast_set::FastSet;
 pub(crate) use handoffs::SpaceView;
 pub use head::Head;
@@ -353,7 +355,7 @@ impl Space {
         stamp: &mut Stamp,
         commit: &mut CommitBuilder,
     ) -> Result<Decision, Rejection> {
-        let (require, commands) = match mutation {
+        let (require, commands, optional) = match mutation {
             Mutation::Command(command) => return self.run(command, stamp, commit),
             Mutation::Fenced { token, command } => {
                 let is_live = self.is_live(token);
@@ -364,7 +366,7 @@ impl Space {
                 }
                 return self.run(*command, stamp, commit);
             }
-            Mutation::Transaction { require, commands } => (require, commands),
+            Mutation::Transaction { require, commands, optional } => (require, commands, optional),
         };
         if commands.is_empty() {
             return Err(Rejection::EmptyTransaction {});
@@ -384,8 +386,14 @@ impl Space {
                 let cause_code = cause.code();
                 Rejection::InTransaction { index, cause_code, cause: Box::new(cause) }
             };
+            let effect = (!optional.contains(&index)).then(|| Effect::of(&command));
             match self.run(command, stamp, commit).map_err(refused)? {
-                Decision::Replied(reply) => Ok(reply),
+                Decision::Replied(reply) => {
+                    match effect.and_then(|effect| effect.missing(&reply)) {
+                        Some(rejection) => Err(refused(rejection)),
+                        None => Ok(reply),
+                    }
+                }
                 Decision::Waits(_) => Err(refused(Rejection::CannotWait {})),
             }
         });

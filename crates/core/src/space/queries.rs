@@ -11,7 +11,8 @@ impl Space {
         index: usize,
         precondition: Precondition,
     ) -> Result<(), Rejection> {
-        let mut entry = None;
+        let (mut entry, mut holder) = (None, None);
+        let (mut task_status, mut handoff_status) = (None, None);
         let holds = match &precondition {
             Precondition::Entry { namespace, key, version, exists, value } => {
                 entry = self.state.entry(namespace, key);
@@ -27,6 +28,22 @@ impl Space {
                 self.namespace.get(name).is_some() == *exists
             }
             Precondition::Agent { agent, active } => self.agent.is_active(agent) == *active,
+            Precondition::Task { task, status, holder: by } => {
+                let found = self.task.get(task);
+                task_status = found.map(|found| found.status);
+                holder = found.and_then(|found| Some(found.lease.as_ref()?.holder.clone()));
+                found.is_some_and(|found| status.is_none_or(|status| status == found.status))
+                    && by.as_ref().is_none_or(|by| holder.as_ref() == Some(by))
+            }
+            Precondition::Lock { name, held, holder: by } => {
+                holder = self.lock.hold(name).map(|hold| hold.holder.clone());
+                held.is_none_or(|held| held == holder.is_some())
+                    && by.as_ref().is_none_or(|by| holder.as_ref() == Some(by))
+            }
+            Precondition::Handoff { handoff, status } => {
+                handoff_status = self.handoff.get(handoff).map(|found| found.status);
+                handoff_status == Some(*status)
+            }
             Precondition::Token(token) => self.is_live(*token),
             Precondition::Revision(revision) => *revision == self.revision,
         };
@@ -37,6 +54,9 @@ impl Space {
             index,
             precondition: Box::new(precondition),
             entry: entry.map(Box::new),
+            task_status,
+            handoff_status,
+            holder,
             revision: self.revision,
         })
     }

@@ -28,7 +28,7 @@ scenarios! {
         (0, "ada", "state.get shared/a",  "shared/a v2 = 2 r1 at 0 by ada"),
         (0, "ada", "state.get shared/b",  "shared/b v1 = 1 r1 at 0 by ada"),
         (0, "ada", "all: state.delete shared/a & state.set shared/a 7",
-            "state.deleted shared/a v2; state.set shared/a v1 = 7"),
+            "state.deleted shared/a v2; state.set shared/a v3 = 7"),
         (0, "ada", "all: workspace.configure & agent.heartbeat ada",
             "refused transaction.command_refused 1 agent.not_found"),
         (0, "ada", "all: workspace.configure",
@@ -45,6 +45,22 @@ scenarios! {
         (0, "ada", "under 1 state.set shared/a 1", "state.set shared/a v1 = 1"),
     ]
 
+    what_comes_to_nothing_undoes_the_rest => [
+        (0, "ada", "lock.acquire door",   "lock.acquired door by ada token=1"),
+        (0, "bob", "all: state.set shared/a 1 & lock.acquire door",
+            "refused transaction.command_refused 1 transaction.came_to_nothing"),
+        (0, "bob", "all: task.claim & state.set shared/a 1",
+            "refused transaction.command_refused 0 transaction.came_to_nothing"),
+        (0, "bob", "all: state.set shared/a 1 & try lock.acquire door & try task.claim",
+            "state.set shared/a v1 = 1"),
+        (0, "bob", r#"all: if lock door holder="ada" & state.set shared/a 2"#,
+            "state.set shared/a v2 = 2"),
+        (0, "bob", "all: if lock window held=true & state.set shared/a 3",
+            "refused transaction.precondition_failed 0"),
+        (0, "bob", r#"all: if lock door holder="bob" & state.set shared/a 3"#,
+            "refused transaction.precondition_failed 0"),
+    ]
+
     a_later_command_sees_what_an_earlier_one_did => [
         (0, "ada", "all: namespace.create n & state.set n/a 1 & agent.register ada \
             & state.set n/b 1 ephemeral & state.transfer n shared",
@@ -55,7 +71,7 @@ scenarios! {
              state.transferred shared/b v1 = 1 from n v1 r1 by ada; state.transferred_away n/b v1"),
         (0, "ada", "all: namespace.delete n & namespace.create n & state.set n/a 2 \
             & workspace.configure history_count=9 & agent.leave ada",
-            "namespace.deleted n; namespace.created n; state.set n/a v1 = 2; \
+            "namespace.deleted n; namespace.created n; state.set n/a v2 = 2; \
              workspace.configured count=9 age=2592000000; agent.left ada"),
     ]
 
@@ -175,7 +191,7 @@ scenarios! {
         (86_400_010, "ada", "#k5 state.set shared/y 1",
             "state.set shared/y v2 = 1; receipt.kept k5"),
         (86_400_010, "ada", "#k1 state.patch shared/n increment=1",
-            "state.patched shared/n v1 = 1; receipt.kept k1"),
+            "state.patched shared/n v4 = 1; receipt.kept k1"),
     ]
 
     what_follows_is_part_of_the_same_commit => [
@@ -300,7 +316,7 @@ fn a_failed_precondition_carries_what_is_there() {
         .unwrap(),
     ];
     let commands = vec![read_command("state.set shared/a 2")];
-    let mutation = Mutation::Transaction { require, commands };
+    let mutation = Mutation::Transaction { require, commands, optional: Vec::new() };
     let request = Request { mutation, idempotency_key: None };
     let ada = AgentId::parse("ada").unwrap();
     let refusal = world.space.commit(request, &ada, Timestamp(0)).unwrap_err();
@@ -392,6 +408,8 @@ fn the_kinds_of_events_are_spelled_like_their_primitives() {
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Model {
     entries: BTreeMap<(bool, u8), (Value, u64)>,
+    /// The last version of every key that ever was.
+    versions: BTreeMap<(bool, u8), u64>,
     second: bool,
 }
 
@@ -456,8 +474,9 @@ impl Move {
 
 impl Model {
     fn put(&mut self, place: (bool, u8), value: Value) {
-        let version = self.entries.get(&place).map_or(0, |(_, version)| *version);
-        self.entries.insert(place, (value, version + 1));
+        let version = self.versions.entry(place).or_default();
+        *version += 1;
+        self.entries.insert(place, (value, *version));
     }
 
     /// Whether the move is possible; if not, the model is inconsistent and must be discarded.

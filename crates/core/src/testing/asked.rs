@@ -19,14 +19,19 @@ pub(super) fn read_request(asked: &str) -> Request {
             parts.partition(|part| part.starts_with("if "));
         Mutation::Transaction {
             require: require.into_iter().map(read_precondition).collect(),
-            commands: commands.into_iter().map(read_command).collect(),
+            optional: optional(&commands),
+            commands: commands
+                .iter()
+                .map(|it| read_command(it.trim_start_matches("try ")))
+                .collect(),
         }
     } else if let Some((count, what)) =
         asked.strip_prefix("many ").and_then(|rest| rest.split_once(' '))
     {
         let numbers = 0..count.parse::<usize>().unwrap();
         let command = |number: usize| read_command(&what.replace("{}", &number.to_string()));
-        Mutation::Transaction { require: Vec::new(), commands: numbers.map(command).collect() }
+        let commands = numbers.map(command).collect();
+        Mutation::Transaction { require: Vec::new(), commands, optional: Vec::new() }
     } else if let Some((token, what)) =
         asked.strip_prefix("under ").and_then(|rest| rest.split_once(' '))
     {
@@ -38,7 +43,13 @@ pub(super) fn read_request(asked: &str) -> Request {
     Request { mutation, idempotency_key: key }
 }
 
-/// The words of a text; brackets are one word with what precedes them.
+/// The indexes of commands that begin with `try`: they may come to nothing.
+fn optional(commands: &[&str]) -> Vec<usize> {
+    let tried = commands.iter().enumerate().filter(|(_, command)| command.starts_with("try "));
+    tried.map(|(index, _)| index).collect()
+}
+
+/// The words of a text; what stands in brackets is one word with what stands before it.
 fn words(asked: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     let split = asked.split(|letter: char| {
@@ -174,7 +185,8 @@ fn read_precondition(asked: &str) -> Precondition {
     let tree = match noun {
         "revision" | "token" => json!({ noun: read_value(words.next().unwrap()) }),
         "entry" => json!({ noun: read_fields(&["place"], words) }),
-        "namespace" => json!({ noun: read_fields(&["name"], words) }),
+        "namespace" | "lock" => json!({ noun: read_fields(&["name"], words) }),
+        "task" | "handoff" => json!({ noun: read_fields(&[noun], words) }),
         _ => json!({ noun: read_fields(&["agent"], words) }),
     };
     serde_json::from_value(tree).unwrap_or_else(|error| panic!("`{asked}`: {error}"))

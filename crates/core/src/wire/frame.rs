@@ -243,55 +243,81 @@ fn transaction(fields: &Fields<'_>) -> Result<Call, Fault> {
         }
     }
     let missing = || Fault::MissingField { field: "commands".to_owned() };
-    let commands = commands.ok_or_else(missing)?;
-    Ok(Call::Transaction(Mutation::Transaction { require: require.unwrap_or_default(), commands }))
+    let (commands, optional) = commands.ok_or_else(missing)?;
+    let require = require.unwrap_or_default();
+    Ok(Call::Transaction(Mutation::Transaction { require, commands, optional }))
 }
 
-fn commands_of(text: &str) -> Result<Vec<Command>, Fault> {
-    let mut commands = Vec::new();
+/// The commands of a transaction, and which of them may come to nothing.
+fn commands_of(text: &str) -> Result<(Vec<Command>, Vec<usize>), Fault> {
+    let (mut commands, mut optional) = (Vec::new(), Vec::new());
     elements(text, |item| {
         let index = commands.len();
         let max = limits::TRANSACTION_COMMANDS_MAX;
         if index == max {
             return Err(Fault::TooLarge { what: "commands", given: max + 1, max });
         }
-        let command = command_of(item).map_err(|cause| {
+        let refused = |cause: Fault| {
             let cause_code = cause.code();
             Fault::InTransaction { index, cause_code, cause: Box::new(cause) }
-        })?;
-        commands.push(command);
+        };
+        let mut frame = Frame::parse(item).map_err(refused)?;
+        if frame.fields.take_flag("optional").map_err(refused)? {
+            optional.push(index);
+        }
+        commands.push(frame.command().map_err(refused)?);
         Ok(())
     })
     .map_err(|fault| fault.within("commands"))?;
-    Ok(commands)
+    Ok((commands, optional))
 }
 
-/// One command of a transaction or a reaction.
+/// One command of a reaction.
 pub(crate) fn command_of(text: &str) -> Result<Command, Fault> {
-    let frame = Frame::parse(text)?;
-    let outside = [
-        ("id", frame.id.is_some()),
-        ("workspace", frame.workspace.is_some()),
-        ("idempotency_key", frame.idempotency_key.is_some()),
-    ];
-    if let Some((name, _)) = outside.into_iter().find(|(_, given)| *given) {
-        return Err(unknown(name));
-    }
-    let is_named = frame.command.as_deref().and_then(operation).is_some_and(|it| it.names_agent);
-    if frame.agent.is_some() && !is_named {
-        return Err(unknown("agent"));
-    }
-    let name = frame.command.clone().unwrap_or_default().into_owned();
-    match frame.call()? {
-        Call::Command(command) => Ok(command),
-        Call::Transaction(Mutation::Fenced { .. }) => {
-            Err(Fault::field("token", "give it in `require` of the transaction"))
+    Frame::parse(text)?.command()
+}
+
+impl Frame<'_> {
+    /// One command of a transaction or a reaction.
+    fn command(self) -> Result<Command, Fault> {
+        let outside = [
+            ("id", self.id.is_some()),
+            ("workspace", self.workspace.is_some()),
+            ("idempotency_key", self.idempotency_key.is_some()),
+        ];
+        if let Some((name, _)) = outside.into_iter().find(|(_, given)| *given) {
+            return Err(unknown(name));
         }
-        Call::Query(_)
-        | Call::Transaction(_)
-        | Call::Watch(_)
-        | Call::Unwatch { .. }
-        | Call::Ping => Err(Fault::field("command", format!("`{name}` changes nothing"))),
+        let is_named = self.command.as_deref().and_then(operation).is_some_and(|it| it.names_agent);
+        if self.agent.is_some() && !is_named {
+            return Err(unknown("agent"));
+        }
+        let name = self.command.clone().unwrap_or_default().into_owned();
+        match self.call()? {
+            Call::Command(command) => Ok(command),
+            Call::Transaction(Mutation::Fenced { .. }) => {
+                Err(Fault::field("token", "give it in `require` of the transaction"))
+            }
+            Call::Query(_)
+            | Call::Transaction(_)
+            | Call::Watch(_)
+            | Call::Unwatch { .. }
+            | Call::Ping => Err(Fault::field("command", format!("`{name}` changes nothing"))),
+        }
+    }
+}
+
+impl Fields<'_> {
+    /// Takes out a field that is true or false; `false` if it is not given.
+    fn take_flag(&mut self, name: &str) -> Result<bool, Fault> {
+        let Some(place) = self.0.iter().position(|(field, _)| field == name) else {
+            return Ok(false);
+        };
+        match self.0.remove(place).1 {
+            Value::Json("true") => Ok(true),
+            Value::Json("false") => Ok(false),
+            Value::Json(_) | Value::Text(_) => Err(Fault::field(name, "it must be true or false")),
+        }
     }
 }
 

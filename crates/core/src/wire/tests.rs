@@ -69,7 +69,8 @@ fn what_cannot_be_read_is_refused_by_name() {
     refused(
         r#"{"command":"state.delete","namespace":"shared","key":"k","why":1}"#,
         "request.unknown_field",
-        "there is no field `why`; the fields are `namespace`, `key`, `expected_version`",
+        "there is no field `why`; the fields are `namespace`, `key`, `expected_version`, \
+            `expected_revision`",
     );
     refused(
         r#"{"command":"agent.list","skill":"x"}"#,
@@ -208,11 +209,12 @@ fn a_transaction_brings_commands_and_names_the_bad_one() {
     let text = r#"{"command":"transaction","require":[{"entry":{"namespace":"shared","key":"k",
             "version":0}}],
         "commands":[{"command":"state.set","namespace":"shared","key":"plan","value":1},
-                    {"command":"agent.leave","agent":"ada"}]}"#;
-    let Ok(Call::Transaction(Mutation::Transaction { require, commands })) = call(text) else {
+                    {"command":"agent.leave","agent":"ada","optional":true}]}"#;
+    let Ok(Call::Transaction(Mutation::Transaction { require, commands, optional })) = call(text)
+    else {
         panic!("it is a transaction")
     };
-    assert_eq!((require.len(), commands.len()), (1, 2));
+    assert_eq!((require.len(), commands.len(), optional), (1, 2, vec![1]));
     let begin = r#"{"command":"transaction","commands":["#;
     let refuse = |command: &str, cause: &str| {
         let text = format!(r#"{begin}{{"command":"workspace.configure"}},{command}]}}"#);
@@ -226,6 +228,7 @@ fn a_transaction_brings_commands_and_names_the_bad_one() {
     refuse(r#"{"command":"state.set","id":1}"#, "request.unknown_field");
     refuse(r#"{"command":"workspace.configure","agent":"x"}"#, "request.unknown_field");
     refuse(r#"{"command":"state.delete"}"#, "request.missing_field");
+    refuse(r#"{"command":"workspace.configure","optional":1}"#, "request.bad_field");
     refused(
         r#"{"command":"transaction"}"#,
         "request.missing_field",

@@ -172,8 +172,15 @@ fn a_difference_is_the_work_of_who_made_it() {
     let _ = submit(&shard, namespace::Command::Create { name: name_of, rules });
     write(&shard, notes(), "gone");
     let (namespace, key) = (notes(), key("gone"));
-    let _ =
-        submit(&shard, state::Command::Delete(Delete { namespace, key, expected_version: None }));
+    let _ = submit(
+        &shard,
+        state::Command::Delete(Delete {
+            namespace,
+            key,
+            expected_version: None,
+            expected_revision: None,
+        }),
+    );
     let _ = submit(&shard, namespace::Command::Delete { name: notes() });
     assert!(matches!(shard.flush(), Flushed::Durable { .. }));
     let name = name();
@@ -198,7 +205,7 @@ fn history_knows_that_a_namespace_went_within_the_same_commit() {
     let _ = submit(&shard, set("1"));
     let delete = namespace::Command::Delete { name: notes() }.into();
     let commands = vec![delete, create(Rules::default()), set("2")];
-    let mutation = Mutation::Transaction { require: Vec::new(), commands };
+    let mutation = Mutation::Transaction { require: Vec::new(), commands, optional: Vec::new() };
     let request = Request { mutation, idempotency_key: None };
     let admission = shard.submit(&name(), request, &AgentId::parse("ada").unwrap());
     assert!(admission.answer().is_some());

@@ -237,6 +237,7 @@ pub(super) fn transactions() -> Vec<Row> {
                 namespace: namespace("shared"),
                 key: key("absent"),
                 expected_version: None,
+                expected_revision: None,
             };
             let transaction = ada.transaction().command(set("one", &json!(1)));
             transaction

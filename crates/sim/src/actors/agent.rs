@@ -218,9 +218,12 @@ impl Agent {
         };
         let expected = Some(Version(version));
         let command = match inputs.rng.below(8) {
-            0 if version > 0 => {
-                state::Command::Delete(Delete { namespace, key, expected_version: expected })
-            }
+            0 if version > 0 => state::Command::Delete(Delete {
+                namespace,
+                key,
+                expected_version: expected,
+                expected_revision: None,
+            }),
             1 => inputs.set(namespace, key, |set| set.if_absent = true),
             _ => inputs.set(namespace, key, |set| set.expected_version = expected),
         };
@@ -283,9 +286,22 @@ impl Agent {
                 let patch = Patch::Increment(json("1"));
                 let expected_version = None;
                 let namespace = Inputs::namespace("count");
-                state::Command::Patch(PatchEntry { namespace, key, patch, expected_version }).into()
+                state::Command::Patch(PatchEntry {
+                    namespace,
+                    key,
+                    patch,
+                    expected_version,
+                    expected_revision: None,
+                })
+                .into()
             }
-            1 => state::Command::Delete(Delete { namespace, key, expected_version: None }).into(),
+            1 => state::Command::Delete(Delete {
+                namespace,
+                key,
+                expected_version: None,
+                expected_revision: None,
+            })
+            .into(),
             _ => inputs.set(namespace, key, |_| {}).into(),
         };
         let name = format!("{}-{}", self.id, self.counter);
@@ -415,9 +431,13 @@ impl Agent {
                 8 => rule(inputs),
                 7 => store(inputs),
                 2 => inputs.patch(namespace, key, None).into(),
-                3 => {
-                    state::Command::Delete(Delete { namespace, key, expected_version: None }).into()
-                }
+                3 => state::Command::Delete(Delete {
+                    namespace,
+                    key,
+                    expected_version: None,
+                    expected_revision: None,
+                })
+                .into(),
                 _ => inputs.set(namespace, key, |_| {}).into(),
             });
         }
@@ -429,7 +449,8 @@ impl Agent {
         let name = format!("{}-{}", self.id, self.counter);
         let key = IdempotencyKey::parse(&name).expect("a good key");
         let idempotency_key = Some(key).filter(|_| inputs.rng.once_in(3));
-        Request { mutation: Mutation::Transaction { require, commands }, idempotency_key }
+        let mutation = Mutation::Transaction { require, commands, optional: Vec::new() };
+        Request { mutation, idempotency_key }
     }
 }
 

@@ -171,7 +171,13 @@ impl World {
         let (namespace, key) = (NamespaceName::shared(), self.key());
         let command: Command = if self.rng.once_in(4) {
             let (namespace, key) = (namespace.clone(), key.clone());
-            state::Command::Delete(Delete { namespace, key, expected_version: None }).into()
+            state::Command::Delete(Delete {
+                namespace,
+                key,
+                expected_version: None,
+                expected_revision: None,
+            })
+            .into()
         } else {
             let value = Json::of(&("heir", self.steps)).expect("it is JSON");
             state::Command::Set(write(namespace.clone(), key.clone(), value)).into()

@@ -415,10 +415,9 @@ fn alone_or_not(inputs: &mut Inputs<'_>, command: HandoffCommand) -> Request {
     let key = inputs.key();
     let more = Command::from(inputs.set(namespace, key, |_| {}));
     let commands = vec![command.into(), more];
-    Request {
-        mutation: Mutation::Transaction { require: Vec::new(), commands },
-        idempotency_key: None,
-    }
+    let optional = if inputs.rng.once_in(2) { vec![0] } else { Vec::new() };
+    let mutation = Mutation::Transaction { require: Vec::new(), commands, optional };
+    Request { mutation, idempotency_key: None }
 }
 
 fn json(text: &str) -> Json {

@@ -135,7 +135,13 @@ impl Inputs<'_> {
             "list" => Patch::Append(value),
             _ => Patch::Merge(value),
         };
-        state::Command::Patch(PatchEntry { namespace, key, patch, expected_version })
+        state::Command::Patch(PatchEntry {
+            namespace,
+            key,
+            patch,
+            expected_version,
+            expected_revision: None,
+        })
     }
 
     /// A new session.

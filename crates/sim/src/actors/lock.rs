@@ -44,7 +44,8 @@ impl LockActor {
                 self.forget(&name, token);
                 let release = LockCommand::Release { name, token }.into();
                 let commands = vec![release, LockCommand::Acquire(acquire).into()];
-                let mutation = Mutation::Transaction { require: Vec::new(), commands };
+                let optional = if inputs.rng.once_in(2) { vec![1] } else { Vec::new() };
+                let mutation = Mutation::Transaction { require: Vec::new(), commands, optional };
                 return Action::Submit(Request { mutation, idempotency_key: None });
             }
             (11, ..) => {
@@ -120,7 +121,8 @@ pub fn fenced(inputs: &mut Inputs<'_>, token: Token) -> Request {
     let (namespace, key) = inputs.entry_key();
     let command: Command = inputs.set(namespace, key, |_| {}).into();
     let mutation = if inputs.rng.once_in(3) {
-        Mutation::Transaction { require: vec![Precondition::Token(token)], commands: vec![command] }
+        let (require, commands) = (vec![Precondition::Token(token)], vec![command]);
+        Mutation::Transaction { require, commands, optional: Vec::new() }
     } else {
         Mutation::Fenced { token, command: Box::new(command) }
     };

@@ -287,6 +287,10 @@ impl Ledger {
             Precondition::Agent { agent, active } => {
                 self.session(agent, at).is_some_and(|session| session.active) == *active
             }
+            // No actor requires these.
+            Precondition::Task { .. }
+            | Precondition::Lock { .. }
+            | Precondition::Handoff { .. } => true,
             Precondition::Token(token) => self.tokens.is_live(*token, at),
             Precondition::Revision(revision) => revision.0 == at,
         }
@@ -339,7 +343,11 @@ impl Ledger {
                 demand!(first != Some(asked.request), "a repeated request was refused");
                 Ok(())
             }
-            Rejection::PreconditionFailed { index, precondition, entry, revision } => {
+            Rejection::CameToNothing { .. } => {
+                coverage.met("answer: a command of a transaction came to nothing");
+                Ok(())
+            }
+            Rejection::PreconditionFailed { index, precondition, entry, revision, .. } => {
                 coverage.met("answer: precondition failed");
                 demand!(revision.0 == at, "it was checked at {revision}");
                 demand!(!self.holds(precondition, at), "precondition {index} did hold");

@@ -151,11 +151,14 @@ impl<'a> BatchReader<'a> {
             match event {
                 Event::State(event) if event.entry_key() == (namespace, key) => {
                     return match event {
-                        StateEvent::Set { value, expires_at, bound_to, .. } => Some(EntryBefore {
-                            value: value.clone(),
-                            expires_at: *expires_at,
-                            bound_to: bound_to.clone(),
-                        }),
+                        StateEvent::Set { value, version, expires_at, bound_to, .. } => {
+                            Some(EntryBefore {
+                                value: value.clone(),
+                                version: version.0,
+                                expires_at: *expires_at,
+                                bound_to: bound_to.clone(),
+                            })
+                        }
                         StateEvent::Deleted { .. } => None,
                     };
                 }
@@ -186,15 +189,15 @@ impl<'a> BatchReader<'a> {
 
     fn set(&mut self, set: &Set) -> Audit {
         let event = self.take_state()?;
-        let StateEvent::Set { value, version, operation, expires_at, bound_to, .. } = event else {
+        let StateEvent::Set { value, operation, expires_at, bound_to, .. } = event else {
             return Err(Breach("a write was due".to_owned()));
         };
         demand!(event.entry_key() == (&set.namespace, &set.key), "another key was written");
         demand!(*operation == Operation::Set, "it was written in another way");
-        check_expected(set.expected_version, *version)?;
-        demand!(!set.if_absent || version.0 == 1, "it was there, though it should be absent");
         demand!(bound_to.is_some() == set.ephemeral, "its session is wrong");
         let before = self.before(event);
+        check_expected(set.expected_version, before.as_ref())?;
+        demand!(!set.if_absent || before.is_none(), "it was there, though it should be absent");
         if let Some(expected) = &set.expected_value {
             let same = before.as_ref().is_some_and(|before| before.value.same_value(expected));
             demand!(same, "it had another value than expected");
@@ -219,13 +222,13 @@ impl<'a> BatchReader<'a> {
 
     fn patch(&mut self, patch: &PatchEntry) -> Audit {
         let event = self.take_state()?;
-        let StateEvent::Set { value, version, operation, expires_at, bound_to, .. } = event else {
+        let StateEvent::Set { value, operation, expires_at, bound_to, .. } = event else {
             return Err(Breach("a write was due".to_owned()));
         };
         demand!(event.entry_key() == (&patch.namespace, &patch.key), "another key was written");
         demand!(*operation == Operation::Patched, "it was written in another way");
-        check_expected(patch.expected_version, *version)?;
         let before = self.before(event);
+        check_expected(patch.expected_version, before.as_ref())?;
         if let Some(before) = &before {
             demand!(before.expires_at == *expires_at, "a patch changed its end");
             demand!(before.bound_to == *bound_to, "a patch changed its session");
@@ -344,20 +347,22 @@ impl<'a> BatchReader<'a> {
 /// An entry before an event.
 struct EntryBefore {
     value: Json,
+    version: u64,
     expires_at: Option<Timestamp>,
     bound_to: Option<AgentId>,
 }
 
 impl EntryBefore {
     fn of(fact: &EntryModel) -> Self {
-        let EntryModel { value, expires_at, bound_to, .. } = fact.clone();
-        Self { value, expires_at, bound_to }
+        let EntryModel { value, version, expires_at, bound_to, .. } = fact.clone();
+        Self { value, version, expires_at, bound_to }
     }
 }
 
-fn check_expected(expected: Option<Version>, version: Version) -> Audit {
-    let expected = expected.map_or(version.0, |expected| expected.0 + 1);
-    demand!(version.0 == expected, "version {expected} was due, and version {version} was written");
+fn check_expected(expected: Option<Version>, before: Option<&EntryBefore>) -> Audit {
+    let version = before.map_or(0, |before| before.version);
+    let is_met = expected.is_none_or(|expected| expected.0 == version);
+    demand!(is_met, "{expected:?} was expected, and version {version} was there");
     Ok(())
 }
 

@@ -105,14 +105,18 @@ impl Ledger {
                     }
                 }
                 Event::Namespace(namespace::Event::Deleted { name }) => {
-                    // Only returned to a query for a single key.
-                    if let (Some(namespace), Some(key)) = (&query.namespace, &query.key)
-                        && name == namespace
-                        && let Some(gone) =
-                            before(&mut values, &deleted, &(name.clone(), key.clone()))
-                    {
-                        let values = (Some(gone), None);
-                        changes.push(change(batch, (event, agent), (name, key), values));
+                    // The newest come first, but the entries of a namespace by their keys.
+                    let known = self.entries.keys().chain(values.keys());
+                    let known = known.filter(|(namespace, key)| {
+                        namespace == name && wants(query, namespace, key)
+                    });
+                    let known: BTreeSet<(NamespaceName, Key)> = known.cloned().collect();
+                    for place in known.into_iter().rev() {
+                        if let Some(gone) = before(&mut values, &deleted, &place) {
+                            let by = (event, agent);
+                            let values = (Some(gone), None);
+                            changes.push(change(batch, by, (name, &place.1), values));
+                        }
                     }
                     values.retain(|(namespace, _), _| namespace != name);
                     deleted.insert(name.clone());

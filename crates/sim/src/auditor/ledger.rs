@@ -4,8 +4,8 @@
 //! Adding a batch checks the laws that every batch must obey:
 //!
 //! 1. Revisions are dense, and times never go back.
-//! 2. The version of a written entry is one more than before, or 1; its namespace exists.
-//! 3. An entry expires only after its expiry time, and only by the engine.
+//! 2. A written entry's version is one more than its key ever had; its namespace is there.
+//! 3. An entry expires only when its time has passed, and only by the engine.
 //! 4. When a session ends, everything bound to it is released in the same batch, and nothing else.
 //! 5. An agent is lost only after its time to live without heartbeats, not counting times without a
 //!    server.
@@ -107,6 +107,8 @@ pub struct Ledger {
     name: WorkspaceName,
     batches: Vec<Arc<Batch>>,
     pub(crate) entries: BTreeMap<EntryKey, Timeline<Option<Arc<EntryModel>>>>,
+    /// The last version of every key that ever was: none comes twice.
+    versions: BTreeMap<EntryKey, u64>,
     pub(crate) namespaces: BTreeMap<NamespaceName, Timeline<Option<Arc<Rules>>>>,
     pub(crate) agents: BTreeMap<AgentId, Timeline<Session>>,
     pub(crate) receipts: BTreeMap<(AgentId, IdempotencyKey), Timeline<Kept>>,
@@ -159,6 +161,7 @@ impl Ledger {
             name: name.clone(),
             batches: Vec::new(),
             entries: BTreeMap::new(),
+            versions: BTreeMap::new(),
             namespaces,
             agents: BTreeMap::new(),
             receipts: BTreeMap::new(),
@@ -452,8 +455,10 @@ impl Ledger {
         let gone = before.clone();
         match event {
             StateEvent::Set { value, version, expires_at, bound_to, source, .. } => {
-                let expected = before.as_ref().map_or(1, |before| before.version + 1);
+                let last = self.versions.entry((namespace.clone(), key.clone())).or_default();
+                let expected = *last + 1;
                 demand!(version.0 == expected, "`{key}` got version {version}, not {expected}");
+                *last = expected;
                 demand!(
                     source.is_some()
                         || before.is_some()

@@ -190,12 +190,13 @@ impl Ledger {
     pub fn pictured(&self, snapshot: &Snapshot, page: &Page, at: u64) -> Audit {
         demand!(page.revision.0 == at, "a page of revision {at} states {}", page.revision);
         let after = snapshot.cursor.as_ref().and_then(|cursor| cursor.split_once('/'));
+        let after = after.and_then(|(_, place)| place.split_once('/'));
         let wanted = |(namespace, key): &&EntryKey| {
             snapshot.namespace.as_ref().is_none_or(|only| only == namespace)
                 && after.is_none_or(|after| (namespace.as_str(), key.as_str()) > after)
         };
         let facts = self.facts(at).filter(|(place, _)| wanted(place));
-        let cursor = |(namespace, key): &EntryKey| format!("{namespace}/{key}");
+        let cursor = |(namespace, key): &EntryKey| format!("{at}/{namespace}/{key}");
         same_page(facts, page, snapshot.limit.unwrap_or(PAGE_DEFAULT), cursor)
     }
 

@@ -39,6 +39,8 @@ pub struct Fork {
     pub began: u64,
     batches: Vec<Arc<Batch>>,
     facts: BTreeMap<EntryKey, EntryModel>,
+    /// The last versions of keys that went in the fork.
+    gone: BTreeMap<EntryKey, u64>,
 }
 
 impl Fork {
@@ -46,7 +48,8 @@ impl Fork {
     pub fn new(origin: &WorkspaceName, ledger: &Ledger, at: u64, began: u64) -> Self {
         let facts = ledger.facts(at).filter(|(_, fact)| fact.bound_to.is_none());
         let facts = facts.map(|(place, fact)| (place.clone(), fact.clone())).collect();
-        Self { origin: origin.clone(), at, began, batches: Vec::new(), facts }
+        let (batches, gone) = (Vec::new(), BTreeMap::new());
+        Self { origin: origin.clone(), at, began, batches, facts, gone }
     }
 
     /// Its newest durable revision.
@@ -77,12 +80,20 @@ impl Fork {
                     let (namespace, key) = event.entry_key();
                     let place = (namespace.clone(), key.clone());
                     let before = self.facts.remove(&place);
-                    if let Some(fact) = changed(batch, event, before.as_ref())? {
-                        self.facts.insert(place, EntryModel { agent: agent.clone(), ..fact });
+                    let last = self.gone.get(&place).copied().unwrap_or(0);
+                    match changed(batch, event, before.as_ref(), last)? {
+                        Some(fact) => {
+                            self.facts.insert(place, EntryModel { agent: agent.clone(), ..fact });
+                        }
+                        None => {
+                            let version = before.map_or(last, |before| before.version);
+                            self.gone.insert(place, version);
+                        }
                     }
                 }
                 Event::Namespace(namespace::Event::Deleted { name }) => {
-                    self.facts.retain(|(namespace, _), _| namespace != name);
+                    let gone = self.facts.extract_if(.., |(namespace, _), _| namespace == name);
+                    self.gone.extend(gone.map(|(place, fact)| (place, fact.version)));
                 }
                 _ => {}
             }
@@ -96,7 +107,9 @@ impl Fork {
         let (shown, head) = (page.revision.0, self.head());
         demand!(shown == head, "a fork is shown at revision {shown}, it is at {head}");
         let limit = page.entries.len().max(self.facts.len());
-        same_page(self.facts.iter(), page, limit, |(namespace, key)| format!("{namespace}/{key}"))
+        same_page(self.facts.iter(), page, limit, |(namespace, key)| {
+            format!("{head}/{namespace}/{key}")
+        })
     }
 }
 
@@ -105,12 +118,14 @@ fn changed(
     batch: &Batch,
     event: &StateEvent,
     before: Option<&EntryModel>,
+    last: u64,
 ) -> Audit<Option<EntryModel>> {
     let (_, key) = event.entry_key();
     match event {
         StateEvent::Set { value, version, expires_at, bound_to, .. } => {
-            let due = before.map_or(1, |before| before.version + 1);
-            demand!(version.0 == due, "`{key}` of a fork got version {version}, not {due}");
+            // A key that was deleted in the origin continues after the version that it had there.
+            let is_due = before.map_or(version.0 > last, |before| version.0 == before.version + 1);
+            demand!(is_due, "`{key}` of a fork got version {version} after {before:?} or {last}");
             Ok(Some(EntryModel {
                 value: value.clone(),
                 version: version.0,

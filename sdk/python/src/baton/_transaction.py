@@ -100,6 +100,35 @@ class Batch:
         """The namespace must exist, or not."""
         self._require.append({"namespace": {"name": name, "exists": exists}})
 
+    def require_task(
+        self, task: str, *, status: str | None = None, holder: str | None = None
+    ) -> None:
+        """The task must exist, and have this status or be held by this agent."""
+        wanted = {"status": status, "holder": holder}
+        given = {name: value for name, value in wanted.items() if value is not None}
+        self._require.append({"task": {"task": task, **given}})  # pyright: ignore[reportArgumentType]
+
+    def require_lock(
+        self, name: str, *, held: bool | None = None, holder: str | None = None
+    ) -> None:
+        """The lock must be held or free, or be held by this agent."""
+        wanted = {"held": held, "holder": holder}
+        given = {name: value for name, value in wanted.items() if value is not None}
+        self._require.append({"lock": {"name": name, **given}})  # pyright: ignore[reportArgumentType]
+
+    def require_handoff(self, handoff: str, status: str) -> None:
+        """The hand-off must have this status."""
+        wanted = {"handoff": handoff, "status": status}
+        self._require.append({"handoff": wanted})  # pyright: ignore[reportArgumentType]
+
+    def optional(self, pending: Pending[T]) -> Pending[T]:
+        """Lets a queued command come to nothing, such as a lock that is not free.
+
+        Without this, no command is executed then.
+        """
+        self._commands[self._pending.index(pending)]["optional"] = True
+        return pending
+
     def queue(
         self, operation: Operation, fields: dict[str, Any], make: Callable[[Any], T]
     ) -> Pending[T]:

@@ -259,7 +259,7 @@ fn the_log_of_an_agent_that_dies_reads_as_a_story() {
             "bob",
             "all: if agent ada active=false & state.set shared/leader 2 ephemeral if_absent \
             & state.transfer agent:ada agent:bob",
-            "state.set shared/leader v1 = 2 with bob; \
+            "state.set shared/leader v2 = 2 with bob; \
              state.transferred agent:bob/draft v1 = 3 from agent:ada v1 r3 by ada; \
              state.transferred_away agent:ada/draft v1",
         ),
@@ -279,7 +279,7 @@ fn the_log_of_an_agent_that_dies_reads_as_a_story() {
         agent.joined bob token=5 ttl=60000
         namespace.created agent:bob
     r6 at 1270, bob:
-        state.set shared/leader v1 = 2 with bob
+        state.set shared/leader v2 = 2 with bob
         state.transferred agent:bob/draft v1 = 3 from agent:ada v1 r3 by ada
         state.transferred_away agent:ada/draft v1
     ");

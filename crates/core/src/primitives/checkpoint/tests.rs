@@ -522,7 +522,7 @@ proptest! {
         let task = TaskId::parse("t").unwrap();
         let refused = Prune { task, keep: None, older_than_ms: None, all: false };
         commands.push(Command::Prune(refused).into());
-        let mutation = Mutation::Transaction { require: Vec::new(), commands };
+        let mutation = Mutation::Transaction { require: Vec::new(), commands, optional: Vec::new() };
         let request = Request { mutation, idempotency_key: None };
         prop_assert!(saving.space.commit(request, &ada, Timestamp(0)).is_err());
         prop_assert_eq!(saving.space.head(), head);

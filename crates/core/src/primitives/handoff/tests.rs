@@ -185,15 +185,15 @@ scenarios! {
              namespace.created agent:bob; \
              state.transferred agent:bob/plan v1 = 1 from agent:ada v1 r2 by ada; \
              state.transferred_away agent:ada/plan v1"),
-        (3, "ada", "state.set agent:ada/plan 2",    "state.set agent:ada/plan v1 = 2"),
+        (3, "ada", "state.set agent:ada/plan 2",    "state.set agent:ada/plan v2 = 2"),
         (3, "ada", r#"handoff.offer bob keys=["agent:ada/plan"]"#,
             "handoff.offered h-0000000007 to `bob` !receiver"),
         // The receiver has a key of that name: nothing moves unless `overwrite` is set.
         (4, "bob", "handoff.accept h-0000000007",   "refused handoff.state_conflict"),
         (4, "bob", "handoff.accept h-0000000007 overwrite",
             "handoff.accepted h-0000000007 by bob +agent:ada/plan; \
-             state.transferred agent:bob/plan v2 = 2 from agent:ada v1 r6 by ada; \
-             state.transferred_away agent:ada/plan v1"),
+             state.transferred agent:bob/plan v2 = 2 from agent:ada v2 r6 by ada; \
+             state.transferred_away agent:ada/plan v2"),
         (5, "ada", r#"handoff.offer bob keys=[{"key":"shared/brief","version":2}]"#,
             "refused handoff.state_conflict"),
         (5, "ada", r#"handoff.offer bob keys=[{"key":"shared/brief","version":1}]"#,
@@ -228,7 +228,7 @@ scenarios! {
         (3, "bob", "state.delete agent:bob/plan",   "state.deleted agent:bob/plan v1"),
         (4, "ada", r#"handoff.execute bob task="t" token=6 keys=["agent:ada/plan"] reason="done""#,
             "handoff.executed h-0000000010 of t to `bob`; \
-             state.transferred agent:bob/plan v1 = 1 from agent:ada v1 r3 by ada; \
+             state.transferred agent:bob/plan v2 = 1 from agent:ada v1 r3 by ada; \
              state.transferred_away agent:ada/plan v1; \
              task.handed_off t to bob by h-0000000010, at 3600004 back to ada"),
         (5, "ada", "task.progress t token=6 fraction=1", "refused task.stale_token"),

@@ -29,8 +29,8 @@ scenarios! {
         (9, "ada", "state.get a/k1",          "refused state.unknown_namespace"),
         (9, "ada", "namespace.create a",      "namespace.created a"),
         (9, "ada", "state.list a",            "[]"),
-        (9, "ada", "state.set a/k1 1",        "state.set a/k1 v1 = 1"),
-        (9, "ada", "state.set a/k1 2",        "state.set a/k1 v2 = 2"),
+        (9, "ada", "state.set a/k1 1",        "state.set a/k1 v2 = 1"),
+        (9, "ada", "state.set a/k1 2",        "state.set a/k1 v3 = 2"),
         (9, "ada", "namespace.delete shared", "refused namespace.permanent"),
     ]
 

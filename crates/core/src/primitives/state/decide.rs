@@ -113,7 +113,8 @@ fn set(
         bound_to: command.ephemeral.then(|| stamp.agent.clone()),
         source: None,
     };
-    written(rules, write, current, happen)
+    let before = table.last_version(&write.namespace, &write.key, current);
+    written(rules, write, before, happen)
 }
 
 fn patch(
@@ -123,10 +124,11 @@ fn patch(
     stamp: &Stamp,
     happen: &mut impl FnMut(Event),
 ) -> Result<Answer, Rejection> {
-    let PatchEntry { namespace, key, patch, expected_version } = command;
+    let PatchEntry { namespace, key, patch, expected_version, expected_revision } = command;
     let rules = rules_for(view, &namespace, &key)?;
     let current = table.packed(&namespace, &key);
     check_version(table, &namespace, &key, expected_version, current)?;
+    check_revision(table, &namespace, &key, expected_revision, current)?;
     let adds_only = match patch {
         Patch::Append(_) | Patch::Union(_) => true,
         Patch::Merge(_) | Patch::JsonPatch(_) | Patch::Increment(_) | Patch::Max(_) => false,
@@ -141,8 +143,9 @@ fn patch(
         None => (expiry(rules.ttl_ms, stamp.now)?, None),
     };
     let operation = Operation::Patched;
+    let before = table.last_version(&namespace, &key, current);
     let write = Write { namespace, key, value, operation, expires_at, bound_to, source: None };
-    written(rules, write, current, happen)
+    written(rules, write, before, happen)
 }
 
 fn delete(
@@ -151,10 +154,11 @@ fn delete(
     command: Delete,
     happen: &mut impl FnMut(Event),
 ) -> Result<Answer, Rejection> {
-    let Delete { namespace, key, expected_version } = command;
+    let Delete { namespace, key, expected_version, expected_revision } = command;
     let rules = rules_for(view, &namespace, &key)?;
     let current = table.packed(&namespace, &key);
     check_version(table, &namespace, &key, expected_version, current)?;
+    check_revision(table, &namespace, &key, expected_revision, current)?;
     check_append_only(table, rules, &namespace, current, false)?;
     let Some(entry) = table.entry(&namespace, &key) else {
         return Err(Rejection::NotFound { namespace, key });
@@ -222,7 +226,8 @@ fn transfer(
                 agent: table.authors().name(entry.author()).clone(),
             }),
         };
-        written(rules, write, present, happen)?;
+        let before = table.last_version(&to_namespace, key, present);
+        written(rules, write, before, happen)?;
         happen(Event::Deleted {
             namespace: from_namespace.clone(),
             key: key.clone(),
@@ -273,12 +278,12 @@ struct Write {
 fn written(
     rules: &Rules,
     write: Write,
-    current: Option<&storage::Entry>,
+    before: u32,
     happen: &mut impl FnMut(Event),
 ) -> Result<Answer, Rejection> {
     let Write { namespace, key, value, operation, expires_at, bound_to, source } = write;
     check_value(rules, &namespace, &key, &value)?;
-    let Some(version) = current.map_or(Some(1), |entry| entry.version().checked_add(1)) else {
+    let Some(version) = before.checked_add(1) else {
         return Err(Rejection::VersionsExhausted { namespace, key });
     };
     let warnings = if rules.flat { warn_if_nested(&key, &value) } else { Vec::new() };
@@ -311,6 +316,7 @@ fn check_expectations(
 ) -> Result<(), Rejection> {
     let Set { namespace, key, .. } = command;
     check_version(table, namespace, key, command.expected_version, current)?;
+    check_revision(table, namespace, key, command.expected_revision, current)?;
     if let Some(there) = current.filter(|_| command.if_absent) {
         return Err(Rejection::Exists { entry: Box::new(table.shown(namespace, there)) });
     }
@@ -349,6 +355,25 @@ fn check_version(
         expected,
         entry: current.map(|there| Box::new(table.shown(namespace, there))),
     })
+}
+
+fn check_revision(
+    table: &Table,
+    namespace: &NamespaceName,
+    key: &Key,
+    expected: Option<Revision>,
+    current: Option<&storage::Entry>,
+) -> Result<(), Rejection> {
+    let revision = current.map_or(0, storage::Entry::revision);
+    match expected {
+        Some(expected) if expected.0 != revision => Err(Rejection::RevisionConflict {
+            namespace: namespace.clone(),
+            key: key.clone(),
+            expected,
+            entry: current.map(|there| Box::new(table.shown(namespace, there))),
+        }),
+        Some(_) | None => Ok(()),
+    }
 }
 
 fn check_append_only(

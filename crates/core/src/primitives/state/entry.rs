@@ -182,7 +182,8 @@ pub(crate) struct Fields {
     key: Key,
     /// The value.
     value: Json,
-    /// The version, which grows by one with every change and starts at 1.
+    /// The version, which grows by one with every change. A new key starts at 1; one that was
+    /// deleted continues after its last version.
     version: Version,
     /// The revision of the last change.
     revision: Revision,

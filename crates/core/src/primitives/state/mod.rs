@@ -16,10 +16,11 @@
 //! 1. The version of an entry is at least 1, and its revision at most that of the workspace.
 //! 2. Exactly the entries with a time to live are listed by their expiry, each once.
 //! 3. Exactly the ephemeral entries are listed under the agent that wrote them.
+//! 4. No version of a key comes twice: the last version of a deleted key is kept, and the key
+//!    continues after it when it is created again.
 //!
 //! Deliberately absent: the past. The table contains the present only; history and reads at a past
-//! revision are answered by the engine from the log. A deleted key leaves no trace here, so its
-//! version starts at 1 again when it is created again.
+//! revision are answered by the engine from the log.
 
 mod decide;
 pub(crate) mod entry;
@@ -28,6 +29,7 @@ pub(crate) mod operations;
 pub(crate) mod patch;
 mod queries;
 mod refusals;
+mod retired;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -36,8 +38,9 @@ mod vocabulary;
 pub use decide::{Answer, View, decide};
 pub use entry::{Entry, Warning};
 pub use patch::PatchEntry;
-pub use queries::{cursor_of_place, page_limit, place_of_cursor};
+pub use queries::{page_limit, snapshot_cursor};
 pub use refusals::Rejection;
+pub use retired::RetiredVersions;
 pub use table::{Before, Ending, Facts, Table, Undo};
 pub use vocabulary::{
     Change, Command, Delete, Diff, Event, Get, History, List, Operation, Page, Query, Removal,

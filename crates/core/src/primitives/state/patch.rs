@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::{Json, given};
 use crate::names::{Key, NamespaceName};
-use crate::numbers::Version;
+use crate::numbers::{Revision, Version};
 use crate::state::merge::Patch;
 
 /// Changes part of a value on the server.
@@ -19,6 +19,8 @@ pub struct PatchEntry {
     pub patch: Patch,
     /// Write only if the entry has this version; 0 means that it must not exist.
     pub expected_version: Option<Version>,
+    /// Write only if the entry was last changed by this revision; 0 means that it must not exist.
+    pub expected_revision: Option<Revision>,
 }
 
 /// The fields of `state.patch`. Exactly one of `merge`, `json_patch`, `append`, `union`,
@@ -38,6 +40,10 @@ pub(crate) struct PatchFields {
     /// version is not checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     expected_version: Option<Version>,
+    /// Write only if the entry was last changed by this revision; 0 means that it must not exist.
+    /// If omitted, the revision is not checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expected_revision: Option<Revision>,
     /// A JSON Merge Patch (RFC 7396). If omitted, another form is required.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     merge: Option<Json>,
@@ -63,7 +69,7 @@ impl TryFrom<PatchFields> for PatchEntry {
     type Error = &'static str;
 
     fn try_from(fields: PatchFields) -> Result<Self, Self::Error> {
-        let PatchFields { namespace, key, expected_version, .. } = fields;
+        let PatchFields { namespace, key, expected_version, expected_revision, .. } = fields;
         let mut forms = [
             fields.merge.map(Patch::Merge),
             fields.json_patch.map(Patch::JsonPatch),
@@ -75,7 +81,9 @@ impl TryFrom<PatchFields> for PatchEntry {
         .into_iter()
         .flatten();
         match (forms.next(), forms.next()) {
-            (Some(patch), None) => Ok(Self { namespace, key, patch, expected_version }),
+            (Some(patch), None) => {
+                Ok(Self { namespace, key, patch, expected_version, expected_revision })
+            }
             _ => Err("give exactly one of `merge`, `json_patch`, `append`, `union`, `increment` \
                       and `max`"),
         }
@@ -84,13 +92,14 @@ impl TryFrom<PatchFields> for PatchEntry {
 
 impl From<PatchEntry> for PatchFields {
     fn from(entry: PatchEntry) -> Self {
-        let PatchEntry { namespace, key, patch, expected_version } = entry;
+        let PatchEntry { namespace, key, patch, expected_version, expected_revision } = entry;
         let (merge, json_patch, append) = (None, None, None);
         let (union, increment, max) = (None, None, None);
         let mut fields = Self {
             namespace,
             key,
             expected_version,
+            expected_revision,
             merge,
             json_patch,
             append,

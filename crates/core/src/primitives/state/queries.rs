@@ -17,9 +17,13 @@ pub(super) fn query(
     match query {
         Query::Get(Get { namespace, key, at: None }) => Some(get(table, view, namespace, key)),
         Query::List(list) if list.at.is_none() => Some(page(table, view, list, revision)),
-        Query::Snapshot(snapshot) if snapshot.at.is_none() => {
-            Some(snapshot_page(table, view, snapshot, revision))
-        }
+        Query::Snapshot(snapshot) if snapshot.at.is_none() => match snapshot.revision() {
+            Ok(pinned) if pinned.is_none_or(|pinned| pinned == revision) => {
+                Some(snapshot_page(table, view, snapshot, revision))
+            }
+            Ok(_) => None,
+            Err(rejection) => Some(Err(rejection)),
+        },
         Query::Get(_)
         | Query::List(_)
         | Query::Snapshot(_)
@@ -86,25 +90,52 @@ fn snapshot_page(
         return Err(Rejection::UnknownNamespace { namespace: namespace.clone() });
     }
     let limit = page_limit(snapshot.limit)?;
-    let after = snapshot.cursor.as_deref().map(place_of_cursor).transpose()?;
+    let after = snapshot.after()?;
     let mut entries: Vec<Entry> =
         table.everything(snapshot.namespace.as_ref(), after.as_ref()).take(limit + 1).collect();
     let cursor = (entries.len() > limit).then(|| {
         entries.truncate(limit);
-        entries.last().map(cursor_of_place).unwrap_or_default()
+        entries.last().map(|entry| snapshot_cursor(entry, revision)).unwrap_or_default()
     });
     Ok(Reply::Entries(Page { revision, entries, cursor }))
 }
 
-/// The cursor of a page over several namespaces.
-pub fn cursor_of_place(entry: &Entry) -> String {
-    format!("{}/{}", entry.namespace(), entry.key())
+/// Where a page of a snapshot ended. It contains the revision, so that every page shows the same
+/// one.
+pub fn snapshot_cursor(entry: &Entry, revision: Revision) -> String {
+    format!("{revision}/{}/{}", entry.namespace(), entry.key())
 }
 
-/// Parses the output of [`cursor_of_place`]. The name of a namespace has no `/`.
-pub fn place_of_cursor(cursor: &str) -> Result<(NamespaceName, Key), Rejection> {
-    let bad = || Rejection::BadCursor { given: cursor.chars().take(80).collect() };
-    let (namespace, key) = cursor.split_once('/').ok_or_else(bad)?;
-    let namespace = NamespaceName::parse(namespace).map_err(|_| bad())?;
-    Ok((namespace, Key::parse(key).map_err(|_| bad())?))
+impl Snapshot {
+    /// The revision that it names, by itself or by its cursor; none if it is about the present.
+    pub fn revision(&self) -> Result<Option<Revision>, Rejection> {
+        let pinned = self.place()?.map(|(revision, _)| revision);
+        match (self.at, pinned) {
+            (Some(at), Some(pinned)) if at != pinned => Err(self.bad_cursor()),
+            (at, pinned) => Ok(pinned.or(at)),
+        }
+    }
+
+    /// The entry that the previous page ended with.
+    pub fn after(&self) -> Result<Option<(NamespaceName, Key)>, Rejection> {
+        Ok(self.place()?.map(|(_, place)| place))
+    }
+
+    /// Reads back what [`snapshot_cursor`] wrote. A namespace has no `/` in its name.
+    fn place(&self) -> Result<Option<(Revision, (NamespaceName, Key))>, Rejection> {
+        let Some(cursor) = &self.cursor else { return Ok(None) };
+        let mut parts = cursor.splitn(3, '/');
+        let revision = parts.next().and_then(|it| it.parse().ok()).map(Revision);
+        let namespace = parts.next().and_then(|it| NamespaceName::parse(it).ok());
+        let key = parts.next().and_then(|it| Key::parse(it).ok());
+        match (revision, namespace, key) {
+            (Some(revision), Some(namespace), Some(key)) => Ok(Some((revision, (namespace, key)))),
+            _ => Err(self.bad_cursor()),
+        }
+    }
+
+    fn bad_cursor(&self) -> Rejection {
+        let given = self.cursor.iter().flat_map(|cursor| cursor.chars()).take(80).collect();
+        Rejection::BadCursor { given }
+    }
 }

@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use super::Entry;
 use crate::names::{AgentId, Key, NamespaceName};
-use crate::numbers::Version;
+use crate::numbers::{Revision, Version};
 use crate::state::merge::MergeError;
 
 crate::refusals! {
@@ -63,6 +63,28 @@ crate::refusals! {
             cause: "It was changed, created or deleted since it was read. Version 0 means an \
                 absent entry.",
             remedy: "Decide again from the entry in the response, then retry with its version.",
+        }
+        /// The entry was not last changed by the expected revision.
+        #[error(
+            "entry `{key}` in `{namespace}` is of revision {}, not {expected}",
+            .entry.as_ref().map_or(0, |entry| entry.revision().0)
+        )]
+        RevisionConflict {
+            /// Where.
+            namespace: NamespaceName,
+            /// Which key.
+            key: Key,
+            /// What the caller expected; 0 means absent.
+            expected: Revision,
+            /// The entry that is there.
+            entry: Option<Box<Entry>>,
+        } => {
+            code: "state.revision_conflict",
+            kind: Conflict,
+            hint: "decide again from the entry in this response, then retry with its revision",
+            cause: "It was changed, created or deleted since it was read. Revision 0 means an \
+                absent entry.",
+            remedy: "Decide again from the entry in the response, then retry with its revision.",
         }
         /// The entry already exists.
         #[error(

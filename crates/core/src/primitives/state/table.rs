@@ -5,10 +5,12 @@ use std::ops::Bound;
 
 use serde::{Deserialize, Serialize};
 
+use super::retired::{LastVersion, Retired, RetiredVersions};
 use super::{Entry, Event, List};
+use crate::limits;
 use crate::names::{AgentId, Key, KeyName, NamespaceName};
 use crate::numbers::Revision;
-use crate::primitive;
+use crate::primitive::{self, Forgotten};
 use crate::space::authors::Authors;
 use crate::space::batch::Moment;
 use crate::storage::{self, Entries, Head};
@@ -27,7 +29,8 @@ pub struct Table {
     expiring: BTreeSet<(Timestamp, EntryKey)>,
     bound: BTreeMap<AgentId, BTreeSet<EntryKey>>,
     last_removal: Revision,
-    // Namespaces that were deleted while a capture was reading them.
+    retired: Retired,
+    // Namespaces that went while a capture was reading them.
     departed: BTreeMap<NamespaceName, Entries>,
 }
 
@@ -61,6 +64,8 @@ pub enum Undo {
         endings: Vec<(EntryKey, Ending)>,
         /// The previous value of `last_removal`.
         last_removal: Revision,
+        /// The version above which new keys started.
+        floor: u32,
     },
 }
 
@@ -72,6 +77,8 @@ pub struct Facts {
     pub authors: Vec<AgentId>,
     /// When entries expire, and with which session.
     pub endings: Vec<(NamespaceName, Key, Ending)>,
+    /// The last versions of keys that are gone.
+    pub retired: RetiredVersions,
 }
 
 /// What an event about an entry replaced.
@@ -84,6 +91,8 @@ pub struct Before {
     authors: usize,
     /// The previous value of `last_removal`.
     last_removal: Revision,
+    /// The last version of the key, if it was gone.
+    retired: Option<LastVersion>,
 }
 
 impl Before {
@@ -106,9 +115,13 @@ impl primitive::Table for Table {
     fn undo(&mut self, undo: Undo) {
         match undo {
             Undo::Entry { namespace, key, before } => {
-                let Before { entry, ending, authors, last_removal } = before;
+                let Before { entry, ending, authors, last_removal, retired } = before;
                 self.last_removal = last_removal;
                 self.authors.truncate(authors);
+                self.retired.take(&namespace, &key);
+                if let Some(retired) = retired {
+                    self.retired.put_back(&namespace, &key, retired);
+                }
                 let entries = self.entries_mut(&namespace);
                 match entry {
                     Some(entry) => entries.put(entry),
@@ -120,8 +133,12 @@ impl primitive::Table for Table {
                 }
                 self.set_ending(&namespace, &key, ending);
             }
-            Undo::Namespace { namespace, entries, endings, last_removal } => {
+            Undo::Namespace { namespace, entries, endings, last_removal, floor } => {
                 self.last_removal = last_removal;
+                self.retired.lower_floor(floor);
+                for key in entries.iter().map(key_of) {
+                    self.retired.take(&namespace, &key);
+                }
                 self.by_namespace.insert(namespace, *entries);
                 for ((namespace, key), ending) in endings {
                     self.set_ending(&namespace, &key, Some(ending));
@@ -147,12 +164,14 @@ impl primitive::Table for Table {
             endings: endings
                 .map(|(namespace, key, ending)| (namespace.clone(), key.clone(), ending.clone()))
                 .collect(),
+            retired: self.retired.facts(),
         }
     }
 
     fn restore(facts: Facts) -> Self {
         let authors = facts.authors.into_iter().collect();
-        let mut table = Self { authors, last_removal: facts.last_removal, ..Self::default() };
+        let (last_removal, retired) = (facts.last_removal, Retired::restore(facts.retired));
+        let mut table = Self { authors, last_removal, retired, ..Self::default() };
         for (namespace, key, ending) in facts.endings {
             table.set_ending(&namespace, &key, Some(ending));
         }
@@ -179,6 +198,12 @@ impl primitive::Table for Table {
         assert_eq!(expiring, self.expiring.len(), "nothing else is listed to expire");
         let listed: usize = self.bound.values().map(BTreeSet::len).sum();
         assert_eq!(bound, listed, "nothing else is bound");
+        self.retired.check(|namespace, key| self.packed(namespace, key).is_some());
+    }
+
+    fn trim(&mut self) -> Vec<Forgotten> {
+        self.retired.trim();
+        Vec::new()
     }
 
     fn next_deadline(&self) -> Option<Timestamp> {
@@ -192,7 +217,7 @@ impl Table {
         let (namespace, key) = event.entry_key();
         let last_removal = self.last_removal;
         let authors = self.authors.len();
-        let (entry, ending) = match event {
+        let (entry, ending, retired) = match event {
             Event::Set { value, version, expires_at, bound_to, .. } => {
                 let head = Head {
                     revision: moment.revision.0,
@@ -208,16 +233,19 @@ impl Table {
                 );
                 let ending =
                     Ending { expires_at: *expires_at, bound_to: bound_to.clone() }.if_any();
-                (before, self.set_ending(namespace, key, ending))
+                let retired =
+                    if before.is_none() { self.retired.take(namespace, key) } else { None };
+                (before, self.set_ending(namespace, key, ending), retired)
             }
             Event::Deleted { .. } => {
                 self.last_removal = moment.revision;
                 let before = self.entries_mut(namespace).remove(key.as_str());
-                assert!(before.is_some(), "only an entry that is there can be deleted");
-                (before, self.set_ending(namespace, key, None))
+                let gone = before.as_ref().expect("only an entry that is there can be deleted");
+                self.retired.add(namespace, key, gone.version());
+                (before, self.set_ending(namespace, key, None), None)
             }
         };
-        Before { entry, ending, authors, last_removal }
+        Before { entry, ending, authors, last_removal, retired }
     }
 
     /// Adds the entries of a snapshot, which are stored apart from the facts.
@@ -246,15 +274,45 @@ impl Table {
         if !entries.is_empty() {
             self.last_removal = revision;
         }
+        let floor = self.retire_all(namespace, &entries);
         let (namespace, entries) = (namespace.clone(), Box::new(entries));
-        Some(Undo::Namespace { namespace, entries, endings, last_removal })
+        Some(Undo::Namespace { namespace, entries, endings, last_removal, floor })
     }
 
-    /// The version of an entry, 0 if it does not exist. None if any entry expires or is bound to a
-    /// session, or if the namespace never had an entry: then the fast path does not apply.
+    /// Notes the last versions of keys that go with their namespace; returns the version above
+    /// which new keys started before.
+    fn retire_all(&mut self, namespace: &NamespaceName, entries: &Entries) -> u32 {
+        if entries.len() <= limits::RETIRED_VERSIONS_MAX {
+            for entry in entries {
+                self.retired.add(namespace, &key_of(entry), entry.version());
+            }
+            return self.retired.raise_floor(0);
+        }
+        let versions = entries.iter().map(storage::Entry::version);
+        self.retired.raise_floor(versions.filter(|it| *it < u32::MAX).max().unwrap_or(0))
+    }
+
+    /// The version of an entry, or the last one that it had; 0 if its key is new.
+    pub(super) fn last_version(
+        &self,
+        namespace: &NamespaceName,
+        key: &Key,
+        current: Option<&storage::Entry>,
+    ) -> u32 {
+        match current {
+            Some(entry) => entry.version(),
+            None => self.retired.version(namespace, key),
+        }
+    }
+
+    /// The version of an entry, 0 if its key is new; nothing if any entry ends by itself, if the
+    /// namespace has never had one, or if the key may have been deleted before.
     pub(crate) fn fast_version(&self, namespace: &NamespaceName, key: &str) -> Option<u32> {
         let entries = self.by_namespace.get(namespace).filter(|_| self.endings.is_empty())?;
-        Some(entries.get(key).map_or(0, storage::Entry::version))
+        match entries.get(key) {
+            Some(entry) => Some(entry.version()),
+            None => self.retired.is_empty().then_some(0),
+        }
     }
 
     /// Writes an entry whose version was read with [`Table::fast_version`].
@@ -365,8 +423,7 @@ impl Table {
         if self.endings.is_empty() {
             return entry;
         }
-        let key = Key::parse(packed.key()).expect("keys are checked before they are stored");
-        let (expires_at, bound_to) = self.ending(namespace, &key);
+        let (expires_at, bound_to) = self.ending(namespace, &key_of(packed));
         entry.ending(expires_at, bound_to.is_some())
     }
 
@@ -393,8 +450,7 @@ impl Table {
     /// The keys of a namespace, in order.
     pub fn keys(&self, namespace: &NamespaceName) -> Vec<Key> {
         let entries = self.by_namespace.get(namespace).into_iter().flat_map(Entries::iter);
-        let key = |entry: &storage::Entry| Key::parse(entry.key()).expect("keys were checked");
-        entries.map(key).collect()
+        entries.map(key_of).collect()
     }
 
     /// The entries of a page and those after it, in key order.
@@ -493,6 +549,10 @@ impl Table {
     pub fn bytes(&self) -> usize {
         self.by_namespace.values().map(Entries::bytes).sum()
     }
+}
+
+fn key_of(entry: &storage::Entry) -> Key {
+    Key::parse(entry.key()).expect("keys are checked before they are stored")
 }
 
 impl Ending {

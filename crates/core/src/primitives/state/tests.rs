@@ -8,7 +8,7 @@ use crate::storage::{self, Entries, Head};
 use crate::testing::{World, check, check_codes, check_coverage, scenarios, story};
 
 scenarios! {
-    an_entry_lives_and_comes_back_anew => [
+    an_entry_lives_and_continues_when_it_comes_back => [
         (10, "ada", "state.get shared/plan",             "refused state.not_found"),
         (10, "ada", "state.set shared/plan 1",           "state.set shared/plan v1 = 1"),
         (20, "bob", "state.set shared/plan [2,3]",       "state.set shared/plan v2 = [2,3]"),
@@ -16,8 +16,8 @@ scenarios! {
         (40, "ada", "state.delete shared/plan",          "state.deleted shared/plan v2"),
         (50, "ada", "state.delete shared/plan",          "refused state.not_found"),
         (50, "ada", "state.get shared/plan",             "refused state.not_found"),
-        (60, "bob", "state.set shared/plan null",        "state.set shared/plan v1 = null"),
-        (70, "bob", "state.get shared/plan",             "shared/plan v1 = null r4 at 60 by bob"),
+        (60, "bob", "state.set shared/plan null",        "state.set shared/plan v3 = null"),
+        (70, "bob", "state.get shared/plan",             "shared/plan v3 = null r4 at 60 by bob"),
     ]
 
     nothing_lives_outside_of_a_namespace => [
@@ -49,7 +49,15 @@ scenarios! {
         (0, "ada", "state.delete shared/n expected_version=3", "state.deleted shared/n v3"),
         (0, "ada", "state.delete shared/n expected_version=3", "refused state.version_conflict"),
         (0, "ada", "state.delete shared/n expected_version=0", "refused state.not_found"),
-        (0, "ada", "state.set shared/n 1 if_absent",          "state.set shared/n v1 = 1"),
+        (0, "ada", "state.set shared/n 1 if_absent",          "state.set shared/n v4 = 1"),
+        (0, "bob", "state.set shared/n 2 expected_revision=4", "refused state.revision_conflict"),
+        (0, "bob", "state.set shared/n 2 expected_revision=5", "state.set shared/n v5 = 2"),
+        (0, "bob", "state.delete shared/n expected_revision=5", "refused state.revision_conflict"),
+        (0, "bob", "state.patch shared/n increment=1 expected_revision=5",
+            "refused state.revision_conflict"),
+        (0, "bob", "state.delete shared/n expected_revision=6", "state.deleted shared/n v5"),
+        (0, "bob", "state.set shared/n 2 expected_revision=6", "refused state.revision_conflict"),
+        (0, "bob", "state.set shared/n 2 expected_revision=0", "state.set shared/n v6 = 2"),
     ]
 
     a_value_is_compared_by_its_meaning => [
@@ -146,8 +154,8 @@ scenarios! {
         (100, "ada", "time", "state.expired log/a v3; state.expired log/n v1"),
         (200, "ada", r#"namespace.configure log rules={"append_only":true,"merge":"append"}"#,
             "namespace.configured log"),
-        (200, "ada", "state.set log/a 1",              "state.set log/a v1 = [1]"),
-        (200, "ada", "state.set log/a 2",              "state.set log/a v2 = [1,2]"),
+        (200, "ada", "state.set log/a 1",              "state.set log/a v4 = [1]"),
+        (200, "ada", "state.set log/a 2",              "state.set log/a v5 = [1,2]"),
     ]
 
     a_schema_and_a_size_are_demanded_of_every_value => [
@@ -224,7 +232,7 @@ scenarios! {
         (2000, "ada", "state.set shared/a 1 ttl_ms=0",   "refused state.ttl_out_of_range"),
         (2000, "ada", "state.set shared/a 1 ttl_ms=316224000001", "refused state.ttl_out_of_range"),
         (2000, "ada", "state.set shared/a 1 ttl_ms=316224000000",
-            "state.set shared/a v1 = 1 until 316224002000"),
+            "state.set shared/a v6 = 1 until 316224002000"),
     ]
 
     a_namespace_gives_a_time_to_live => [
@@ -269,9 +277,9 @@ scenarios! {
             "agent.left ada; state.let_go agent:ada/x v1; state.let_go shared/here v2"),
         (6, "ada", "state.set shared/here 1 ephemeral", "refused state.no_session"),
         (7, "ada", "agent.register ada ttl_ms=1000",    "agent.joined ada token=6 ttl=1000"),
-        (8, "ada", "state.set shared/here 1 ephemeral", "state.set shared/here v1 = 1 with ada"),
+        (8, "ada", "state.set shared/here 1 ephemeral", "state.set shared/here v3 = 1 with ada"),
         (9, "ada", "agent.register ada ttl_ms=1000",
-            "agent.joined ada token=8 ttl=1000; state.let_go shared/here v1"),
+            "agent.joined ada token=8 ttl=1000; state.let_go shared/here v3"),
         (10, "ada", "state.set shared/a 1 ephemeral",   "state.set shared/a v1 = 1 with ada"),
         (10, "ada", "state.set shared/b 1 ephemeral",   "state.set shared/b v1 = 1 with ada"),
         (10, "ada", "state.set shared/c 1 ephemeral",   "state.set shared/c v1 = 1 with ada"),
@@ -351,14 +359,16 @@ scenarios! {
         (0, "ada", "state.history",                     "about the past"),
         (0, "ada", "state.diff from=1",                 "about the past"),
         (0, "ada", "state.snapshot at=1",               "about the past"),
-        (0, "ada", "state.snapshot limit=2",            "[n/c, shared/a:0] next=shared/a:0"),
-        (0, "ada", r#"state.snapshot cursor="shared/a:3""#, "[shared/a:4, shared/b]"),
+        (0, "ada", "state.snapshot limit=2",            "[n/c, shared/a:0] next=4/shared/a:0"),
+        (0, "ada", r#"state.snapshot cursor="4/shared/a:3""#, "[shared/a:4, shared/b]"),
+        (0, "ada", r#"state.snapshot cursor="3/shared/a:3""#, "about the past"),
+        (0, "ada", r#"state.snapshot cursor="shared/a:3""#, "refused state.bad_cursor"),
         (0, "ada", r#"state.snapshot namespace="n""#,   "[n/c]"),
-        (0, "ada", r#"state.snapshot namespace="n" cursor="shared/a""#, "[]"),
+        (0, "ada", r#"state.snapshot namespace="n" cursor="4/shared/a""#, "[]"),
         (0, "ada", "state.snapshot limit=0",            "refused state.limit_out_of_range"),
-        (0, "ada", r#"state.snapshot cursor="shared""#, "refused state.bad_cursor"),
-        (0, "ada", r#"state.snapshot cursor="/a""#,     "refused state.bad_cursor"),
-        (0, "ada", r#"state.snapshot cursor="shared/""#, "refused state.bad_cursor"),
+        (0, "ada", r#"state.snapshot cursor="4/shared""#, "refused state.bad_cursor"),
+        (0, "ada", r#"state.snapshot cursor="4//a""#,   "refused state.bad_cursor"),
+        (0, "ada", r#"state.snapshot cursor="4/shared/""#, "refused state.bad_cursor"),
     ]
 }
 
@@ -426,6 +436,40 @@ fn an_entry_that_cannot_be_counted_further_is_not_written() {
             "state.deleted shared/a v4294967295",
         ),
         (2, "ada", "state.set shared/a 2", "state.set shared/a v1 = 2"),
+    ]);
+}
+
+#[test]
+fn no_version_comes_twice_although_only_the_last_deletions_are_listed() {
+    check(&[
+        (0, "ada", "state.set shared/old 1", "state.set shared/old v1 = 1"),
+        (0, "ada", "state.set shared/old 2", "state.set shared/old v2 = 2"),
+        (0, "ada", "state.delete shared/old", "state.deleted shared/old v2"),
+        (0, "ada", "many 20 state.set shared/k{} 1", "20 state.set"),
+        (0, "ada", "state.set shared/new 1", "state.set shared/new v1 = 1"),
+        (0, "ada", "many 20 state.delete shared/k{}", "20 state.deleted"),
+        (0, "ada", "state.set shared/old 3", "state.set shared/old v3 = 3"),
+        (0, "ada", "state.set shared/newer 1", "state.set shared/newer v3 = 1"),
+        (0, "ada", "state.set shared/k7 1", "state.set shared/k7 v2 = 1"),
+    ]);
+}
+
+#[test]
+fn a_large_namespace_goes_without_a_list() {
+    check(&[
+        (0, "ada", "namespace.create n", "namespace.created n"),
+        (0, "ada", "many 21 state.set n/k{} 1", "21 state.set"),
+        (
+            0,
+            "ada",
+            "all: namespace.delete n & state.set shared/x 1 & state.set nowhere/x 1",
+            "refused transaction.command_refused 2 state.unknown_namespace",
+        ),
+        (0, "ada", "state.set shared/a 1", "state.set shared/a v1 = 1"),
+        (0, "ada", "namespace.delete n", "namespace.deleted n"),
+        (0, "ada", "namespace.create n", "namespace.created n"),
+        (0, "ada", "state.set n/k1 1", "state.set n/k1 v2 = 1"),
+        (0, "ada", "state.set shared/b 1", "state.set shared/b v2 = 1"),
     ]);
 }
 

@@ -50,6 +50,10 @@ pub struct Set {
     /// version is not checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<Version>,
+    /// Write only if the entry was last changed by this revision; 0 means that it must not exist.
+    /// If omitted, the revision is not checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_revision: Option<Revision>,
     /// Write only if the entry does not exist.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub if_absent: bool,
@@ -77,6 +81,7 @@ impl Set {
             key,
             value,
             expected_version: None,
+            expected_revision: None,
             if_absent: false,
             expected_value: None,
             ttl_ms: None,
@@ -86,8 +91,9 @@ impl Set {
 
     /// Whether it has no condition except a version and no option except the value.
     pub fn is_plain(&self) -> bool {
-        let Self { if_absent, expected_value, ttl_ms, ephemeral, .. } = self;
-        !if_absent && expected_value.is_none() && ttl_ms.is_none() && !ephemeral
+        let Self { expected_revision, if_absent, expected_value, ttl_ms, ephemeral, .. } = self;
+        let has_condition = *if_absent || expected_revision.is_some() || expected_value.is_some();
+        !has_condition && ttl_ms.is_none() && !ephemeral
     }
 }
 
@@ -103,6 +109,10 @@ pub struct Delete {
     /// Delete only if the entry has this version. If omitted, the version is not checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<Version>,
+    /// Delete only if the entry was last changed by this revision. If omitted, the revision is not
+    /// checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_revision: Option<Revision>,
 }
 
 /// Moves entries to another namespace; each records its origin.
@@ -140,12 +150,13 @@ pub enum Query {
 }
 
 impl Query {
-    /// Whether it names a revision itself. History and diff are always about the past.
+    /// Whether it names a revision itself; the cursor of a snapshot does. History and diff are
+    /// always about the past.
     pub fn names_revision(&self) -> bool {
         match self {
             Self::Get(get) => get.at.is_some(),
             Self::List(list) => list.at.is_some(),
-            Self::Snapshot(snapshot) => snapshot.at.is_some(),
+            Self::Snapshot(snapshot) => snapshot.at.is_some() || snapshot.cursor.is_some(),
             Self::History(_) | Self::Diff(_) => false,
         }
     }
@@ -270,7 +281,8 @@ pub struct Snapshot {
         range(min = 1, max = limits::PAGE_MAX),
     ))]
     pub limit: Option<usize>,
-    /// The `cursor` of the previous page. If omitted, the first page is returned.
+    /// The `cursor` of the previous page, which shows the revision of that page whatever was
+    /// written since. If omitted, the first page is returned.
     pub cursor: Option<String>,
 }
 

@@ -691,7 +691,8 @@ fn a_list_looks_at_so_many_and_says_where_to_go_on() {
 fn many_tasks() -> crate::Request {
     let command = crate::testing::read_command("task.create w");
     let commands = vec![command; limits::TRANSACTION_COMMANDS_MAX];
-    let mutation = crate::Mutation::Transaction { require: Vec::new(), commands };
+    let mutation =
+        crate::Mutation::Transaction { require: Vec::new(), commands, optional: Vec::new() };
     crate::Request { mutation, idempotency_key: None }
 }
 

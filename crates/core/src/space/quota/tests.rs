@@ -38,8 +38,8 @@ fn there_are_as_many_entries_as_may_be() {
             "refused quota.entries",
         ),
         (0, "ada", "state.delete shared/b", "state.deleted shared/b v1"),
-        (0, "ada", "state.set shared/b 1", "state.set shared/b v1 = 1"),
-        // Other records do not count as entries.
+        (0, "ada", "state.set shared/b 1", "state.set shared/b v2 = 1"),
+        // What is no entry needs no place among them.
         (0, "ada", "lock.acquire door", "lock.acquired door by ada token=7"),
     ]);
 }

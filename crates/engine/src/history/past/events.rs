@@ -9,7 +9,7 @@ use baton_core::{Batch, Json, Notice, Pattern, Revision, Timestamp};
 use baton_log::Log;
 
 use super::Past;
-use super::changes::SCANNED_MAX;
+use super::change_log::SCANNED_MAX;
 use crate::error::Error;
 
 fn refused(rejection: Rejection) -> Error {

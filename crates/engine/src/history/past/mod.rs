@@ -5,6 +5,7 @@
 //! costs one search per run, whatever the length of the log.
 
 mod causes;
+mod change_log;
 mod changes;
 mod differences;
 mod events;

@@ -43,8 +43,7 @@ impl<L: Log> Past<'_, L> {
     pub fn snapshot(&self, snapshot: &Snapshot, at: Revision) -> Result<Page, Error> {
         self.check(at)?;
         let limit = state::page_limit(snapshot.limit).map_err(refused)?;
-        let after = snapshot.cursor.as_deref().map(state::place_of_cursor);
-        let after = after.transpose().map_err(refused)?;
+        let after = snapshot.after().map_err(refused)?;
         let namespaces = match &snapshot.namespace {
             Some(namespace) => {
                 self.require_namespace(namespace, at)?;
@@ -66,7 +65,8 @@ impl<L: Log> Past<'_, L> {
                 break;
             }
         }
-        let cursor = entries.last().filter(|_| more).map(state::cursor_of_place);
+        let last = entries.last().filter(|_| more);
+        let cursor = last.map(|last| state::snapshot_cursor(last, at));
         Ok(Page { revision: at, entries, cursor })
     }
 

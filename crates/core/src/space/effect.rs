@@ -1,0 +1,39 @@
+//! What a command of a transaction must do for the transaction to happen.
+
+use crate::command::Command;
+use crate::handoff::{self, Status};
+use crate::rejection::Rejection;
+use crate::reply::Reply;
+
+/// What a command is meant to do.
+pub(super) struct Effect {
+    command: &'static str,
+    executes_handoff: bool,
+}
+
+impl Effect {
+    /// What a command is meant to do.
+    pub(super) fn of(command: &Command) -> Self {
+        let executes_handoff = matches!(command, Command::Handoff(handoff::Command::Execute(_)));
+        let command = command.operation().map_or("", |operation| operation.name);
+        Self { command, executes_handoff }
+    }
+
+    /// Why the transaction cannot happen, if the reply says that the command had no effect.
+    pub(super) fn missing(&self, reply: &Reply) -> Option<Rejection> {
+        let command = self.command;
+        match reply {
+            // A hand-off on its own is recorded with the reason, as an answer.
+            Reply::Handoff(handoff::Reply::Handoff(handoff))
+                if self.executes_handoff && handoff.status == Status::Failed =>
+            {
+                let handoff = Some(handoff.clone());
+                Some(Rejection::CameToNothing { command, handoff })
+            }
+            reply if reply.is_nothing() => {
+                Some(Rejection::CameToNothing { command, handoff: None })
+            }
+            _ => None,
+        }
+    }
+}
