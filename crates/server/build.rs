@@ -51,6 +51,7 @@ fn embed_dashboard(folder: &Path) {
         let bytes = fs::read(&file).expect("it was listed");
         let deflated = folder.join(format!("ui-{number}"));
         fs::write(&deflated, compress_to_vec_zlib(&bytes, LEVEL)).expect("it can be written");
+        let deflated = deflated.to_str().expect("cargo's folders have readable names");
         writeln!(table, "({name:?}, include_bytes!({deflated:?})),").expect("a string grows");
     }
     table.push(']');

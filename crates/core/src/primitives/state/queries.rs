@@ -106,6 +106,9 @@ pub fn snapshot_cursor(entry: &Entry, revision: Revision) -> String {
     format!("{revision}/{}/{}", entry.namespace(), entry.key())
 }
 
+/// An entry: where a page of a snapshot ends.
+type Place = (NamespaceName, Key);
+
 impl Snapshot {
     /// The revision that it names, by itself or by its cursor; none if it is about the present.
     pub fn revision(&self) -> Result<Option<Revision>, Rejection> {
@@ -117,12 +120,12 @@ impl Snapshot {
     }
 
     /// The entry that the previous page ended with.
-    pub fn after(&self) -> Result<Option<(NamespaceName, Key)>, Rejection> {
+    pub fn after(&self) -> Result<Option<Place>, Rejection> {
         Ok(self.place()?.map(|(_, place)| place))
     }
 
     /// Reads back what [`snapshot_cursor`] wrote. A namespace has no `/` in its name.
-    fn place(&self) -> Result<Option<(Revision, (NamespaceName, Key))>, Rejection> {
+    fn place(&self) -> Result<Option<(Revision, Place)>, Rejection> {
         let Some(cursor) = &self.cursor else { return Ok(None) };
         let mut parts = cursor.splitn(3, '/');
         let revision = parts.next().and_then(|it| it.parse().ok()).map(Revision);
