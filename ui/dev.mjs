@@ -31,7 +31,11 @@ function fileOf(path) {
 /** @param {import("node:http").IncomingMessage} incoming */
 const forwarded = ({ method, url, headers }) => ({
   ...{ hostname, port: targetPort, method, path: url },
-  headers: { ...headers, host: `${hostname}:${targetPort}`, ...(headers.origin && { origin: target }) },
+  headers: {
+    ...headers,
+    host: `${hostname}:${targetPort}`,
+    ...(headers.origin && { origin: target }),
+  },
 });
 
 const server = createServer(async (incoming, response) => {
@@ -39,7 +43,10 @@ const server = createServer(async (incoming, response) => {
   if (file) {
     const bytes = await readFile(file).catch(() => undefined);
     const type = TYPES[extname(file)] ?? "text/plain; charset=utf-8";
-    response.writeHead(bytes ? 200 : 404, { "content-type": type, "cache-control": "no-store" });
+    response.writeHead(bytes ? 200 : 404, {
+      "content-type": type,
+      "cache-control": "no-store",
+    });
     response.end(bytes);
     return;
   }

@@ -131,7 +131,9 @@ export function Tabs({ name, tabs, value, label }) {
 
 /** Facts about one thing. @param {{ facts: [string, any][] }} props */
 export function Facts({ facts }) {
-  const given = facts.filter(([, value]) => value !== undefined && value !== null && value !== "" && value !== false);
+  const given = facts.filter(
+    ([, value]) => value !== undefined && value !== null && value !== "" && value !== false,
+  );
   return html`<dl class="facts">
     ${given.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}
   </dl>`;

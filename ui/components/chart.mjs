@@ -40,16 +40,33 @@ export function Chart({ title, series, data, unit = "" }) {
   const plot = useRef(/** @type {any} */ (null));
   useEffect(() => {
     let isOver = false;
-    const axis = { stroke: () => colour("--faint"), grid: { stroke: () => colour("--line"), width: 1 }, ticks: { show: false } };
+    const axis = {
+      stroke: () => colour("--faint"),
+      grid: { stroke: () => colour("--line"), width: 1 },
+      ticks: { show: false },
+    };
     const options = () => ({
       width: box.current.clientWidth,
       height: 180,
       cursor: { sync: { key: "metrics" } },
       legend: { live: true },
-      axes: [axis, { ...axis, size: 54, values: (/** @type {any} */ _, /** @type {number[]} */ at) => at.map((it) => `${it}${unit}`) }],
+      axes: [
+        axis,
+        {
+          ...axis,
+          size: 54,
+          values: (/** @type {any} */ _, /** @type {number[]} */ at) =>
+            at.map((it) => `${it}${unit}`),
+        },
+      ],
       series: [
         {},
-        ...series.map(({ name, tone }) => ({ label: name, stroke: colour(`--${tone}`), width: 2, points: { show: false } })),
+        ...series.map(({ name, tone }) => ({
+          label: name,
+          stroke: colour(`--${tone}`),
+          width: 2,
+          points: { show: false },
+        })),
       ],
     });
     void loadPlot().then((uPlot) => {

@@ -27,13 +27,15 @@ function Input({ field, autofocus }) {
   const common = { name, id: `field-${name}`, "data-autofocus": autofocus || undefined };
   return html`<label class="field" for=${common.id}>
     <span>${label}${isOptional && html` <small class="faint">optional</small>`}</span>
-    ${type === "json"
-      ? html`<textarea ...${common} rows="8" spellcheck=${false}>${value}</textarea>`
-      : type === "select"
-        ? html`<select ...${common}>
+    ${
+      type === "json"
+        ? html`<textarea ...${common} rows="8" spellcheck=${false}>${value}</textarea>`
+        : type === "select"
+          ? html`<select ...${common}>
             ${options.map((it) => html`<option value=${it} selected=${it === value}>${it}</option>`)}
           </select>`
-        : html`<input ...${common} type="text" value=${value} autocomplete="off" />`}
+          : html`<input ...${common} type="text" value=${value} autocomplete="off" />`
+    }
   </label>`;
 }
 

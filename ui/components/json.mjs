@@ -32,17 +32,24 @@ function Node({ value, name, depth = 0 }) {
       <span class="json-mark" aria-hidden="true">${isOpen ? "▾" : "▸"}</span>${label}
       ${isOpen ? open : preview(value, 80)}
     </button>
-    ${isOpen &&
-    html`<div class="json-members">
+    ${
+      isOpen &&
+      html`<div class="json-members">
         ${members
           .slice(0, max)
-          .map(([key, member]) => html`<${Node} key=${key} name=${key} value=${member} depth=${depth + 1} />`)}
-        ${members.length > max &&
-        html`<button type="button" class="button" onClick=${() => setMax(max + MEMBERS_MAX)}>
+          .map(
+            ([key, member]) =>
+              html`<${Node} key=${key} name=${key} value=${member} depth=${depth + 1} />`,
+          )}
+        ${
+          members.length > max &&
+          html`<button type="button" class="button" onClick=${() => setMax(max + MEMBERS_MAX)}>
           ${members.length - max} more
-        </button>`}
+        </button>`
+        }
       </div>
-      <div class="json-row">${close}</div>`}
+      <div class="json-row">${close}</div>`
+    }
   </div>`;
 }
 
@@ -55,9 +62,11 @@ export function Json({ value }) {
     <button type="button" class="json-raw" aria-pressed=${isRaw} onClick=${() => setRaw(!isRaw)}>
       ${isRaw ? "tree" : "text"}
     </button>
-    ${isRaw
-      ? html`<pre class="text">${JSON.stringify(value, null, 2)}</pre>`
-      : html`<${Node} value=${value} />`}
+    ${
+      isRaw
+        ? html`<pre class="text">${JSON.stringify(value, null, 2)}</pre>`
+        : html`<${Node} value=${value} />`
+    }
   </div>`;
 }
 

@@ -21,7 +21,11 @@ const commands = () => [
     run: () => void (location.hash = formatRoute({ workspace, view: "now" })),
   })),
   { name: "Switch theme", note: "", run: nextTheme },
-  { name: app.isPaused ? "Resume updates" : "Pause updates", note: "p", run: () => app.togglePause() },
+  {
+    name: app.isPaused ? "Resume updates" : "Pause updates",
+    note: "p",
+    run: () => app.togglePause(),
+  },
   { name: "Keyboard help", note: "?", run: () => void (app.isHelpOpen = true) },
   { name: "Sign out", note: "forgets the token", run: () => app.signOut() },
 ];
@@ -61,10 +65,15 @@ export function Palette() {
   };
   const wanted = text.toLowerCase();
   /** @type {Entry[]} */
-  const jump = /^[\w.-]+$/.test(text) && text.length > 2
-    ? [{ name: `Task ${text}`, note: "open by id", run: () => app.go("tasks", [text]) }]
-    : [];
-  const shown = [...commands().filter(({ name }) => name.toLowerCase().includes(wanted)), ...found, ...jump];
+  const jump =
+    /^[\w.-]+$/.test(text) && text.length > 2
+      ? [{ name: `Task ${text}`, note: "open by id", run: () => app.go("tasks", [text]) }]
+      : [];
+  const shown = [
+    ...commands().filter(({ name }) => name.toLowerCase().includes(wanted)),
+    ...found,
+    ...jump,
+  ];
   const chosen = Math.min(index, shown.length - 1);
   const choose = (/** @type {Entry | undefined} */ entry) => {
     close();

@@ -17,13 +17,14 @@ export function SignIn() {
   };
   return html`<main class="signin">
     <h1><${Icon} name="baton" /> Baton</h1>
-    ${isFailed
-      ? html`<p>The server cannot be reached.</p>
+    ${
+      isFailed
+        ? html`<p>The server cannot be reached.</p>
           <${Problem} error=${app.problem} />
           <button type="button" class="button primary" onClick=${() => void app.signIn()}>
             Try again
           </button>`
-      : html`<form onSubmit=${submit}>
+        : html`<form onSubmit=${submit}>
           <p>This server requires an access token.</p>
           ${wasGiven && html`<${Problem} error=${app.problem} />`}
           <label class="field" for="token">
@@ -35,6 +36,7 @@ export function SignIn() {
             It is kept until this tab is closed. An admin creates tokens with
             <${Copy} text="baton token create me --role operator" />
           </p>
-        </form>`}
+        </form>`
+    }
   </main>`;
 }

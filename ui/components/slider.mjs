@@ -19,10 +19,14 @@ export function Slider() {
   const all = moments();
   const { at } = app;
   const fields = { from: at ?? 0, limit: 1, order: "oldest" };
-  const { data } = useQuery(at === undefined ? undefined : "event.history", fields, { now: true });
+  const { data } = useQuery(at === undefined ? undefined : "event.history", fields, {
+    now: true,
+  });
   const time = data?.events[0]?.time;
   const isPast = at !== undefined;
-  const words = isPast ? `Revision ${at}${time ? ` · ${absolute(time)}` : ""}` : `Revision ${all.newest}`;
+  const words = isPast
+    ? `Revision ${at}${time ? ` · ${absolute(time)}` : ""}`
+    : `Revision ${all.newest}`;
   return html`<div class=${classes("slider", isPast && "past")} role="group" aria-label="Time">
     <button type="button" aria-label="One revision back" title="One revision back ([)" onClick=${() => step(-1)}>◂</button>
     <input
@@ -44,10 +48,12 @@ export function Slider() {
       ▸
     </button>
     <span class="slider-words">${words}</span>
-    ${isPast &&
-    html`<span class="slider-note">read-only</span>
+    ${
+      isPast &&
+      html`<span class="slider-note">read-only</span>
       <button type="button" class="button primary" onClick=${() => showMoment(undefined)}>
         Back to now
-      </button>`}
+      </button>`
+    }
   </div>`;
 }

@@ -31,7 +31,8 @@ export function Snippets() {
   return html`<div class="snippets">
     <div class="tabs" role="group" aria-label="Languages">
       ${Object.keys(all).map(
-        (name) => html`<button type="button" key=${name} aria-pressed=${name === chosen} onClick=${() => choose(name)}>${name}</button>`,
+        (name) =>
+          html`<button type="button" key=${name} aria-pressed=${name === chosen} onClick=${() => choose(name)}>${name}</button>`,
       )}
     </div>
     <pre class="text" tabindex="0">${text}</pre>

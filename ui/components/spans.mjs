@@ -31,7 +31,10 @@ export function Spans({ lanes, start, end, label }) {
             .filter((bar) => bar.end >= start && bar.start <= end)
             .map((bar) => {
               const left = percent(bar.start);
-              const style = { left: `${left}%`, width: `max(3px, ${percent(bar.end) - left}%)` };
+              const style = {
+                left: `${left}%`,
+                width: `max(3px, ${percent(bar.end) - left}%)`,
+              };
               const words = `${bar.label ?? bar.kind}: ${duration(bar.end - bar.start)}`;
               const name = classes("bar-of-time", `span-${bar.kind}`);
               return bar.href

@@ -63,8 +63,9 @@ export function Table({ rows, columns, id, label, onOpen, isDim, selection, onSe
             onKeyDown=${(/** @type {any} */ event) =>
               event.key === "Enter" && event.target === event.currentTarget && onOpen?.(row)}
           >
-            ${onSelect &&
-            html`<td class="check">
+            ${
+              onSelect &&
+              html`<td class="check">
               <input
                 type="checkbox"
                 aria-label=${`Select ${key}`}
@@ -72,7 +73,8 @@ export function Table({ rows, columns, id, label, onOpen, isDim, selection, onSe
                 onClick=${(/** @type {any} */ event) => event.stopPropagation()}
                 onChange=${(/** @type {any} */ event) => onSelect(key, event.target.checked)}
               />
-            </td>`}
+            </td>`
+            }
             ${columns.map((it) => html`<td key=${it.name} class=${it.class}>${it.cell(row)}</td>`)}
           </tr>`;
         })}

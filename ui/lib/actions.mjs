@@ -10,7 +10,8 @@ import { receiver } from "./sentences.mjs";
 const REASON = { name: "reason", label: "Reason", isOptional: true };
 
 const here = () => /** @type {Workspace} */ (app.workspace);
-const cli = (/** @type {string} */ command) => `baton --workspace ${app.route.workspace} ${command}`;
+const cli = (/** @type {string} */ command) =>
+  `baton --workspace ${app.route.workspace} ${command}`;
 const ENDED = new Set(["completed", "failed", "cancelled"]);
 
 /** What can be done with a task. @param {any} task @returns {Action[]} */
@@ -45,7 +46,11 @@ export function taskActions(task) {
 /** @param {string} id @returns {Action[]} */
 function reviews(id) {
   const note = { name: "note", label: "Note", isOptional: true };
-  const review = (/** @type {any} */ verdict, /** @type {string} */ label, /** @type {string} */ effect) => ({
+  const review = (
+    /** @type {any} */ verdict,
+    /** @type {string} */ label,
+    /** @type {string} */ effect,
+  ) => ({
     label,
     effect,
     fields: [note],
@@ -172,7 +177,14 @@ export const requeueAction = ({ id, to }) => ({
 export const editAction = ({ namespace, key, value, version }) => ({
   label: "Edit",
   effect: `Writes a new version of ${namespace}/${key}, if it still has version ${version}.`,
-  fields: [{ name: "value", label: "Value (JSON)", type: "json", value: JSON.stringify(value, null, 2) }],
+  fields: [
+    {
+      name: "value",
+      label: "Value (JSON)",
+      type: "json",
+      value: JSON.stringify(value, null, 2),
+    },
+  ],
   cli: cli(`state set ${key} JSON --namespace ${namespace} --expected-version ${version}`),
   run: ({ value: next }) =>
     here().state.in(namespace).set(key, next, { expected_version: version }),
@@ -255,7 +267,8 @@ export const checkpointActions = ({ id, task, label }) => [
     label: label ? "Change label" : "Label",
     effect: "A labelled checkpoint is not removed by retention rules.",
     fields: [{ name: "label", label: "Label", value: label ?? "", isOptional: true }],
-    run: ({ label: next }) => here().checkpoints.label(id, next === undefined ? {} : { label: next }),
+    run: ({ label: next }) =>
+      here().checkpoints.label(id, next === undefined ? {} : { label: next }),
   },
 ];
 

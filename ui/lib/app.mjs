@@ -125,7 +125,8 @@ class App {
     if (workspace === "") {
       const kept = session.lastWorkspace();
       const [first = "default"] = this.workspaces;
-      const isKnown = kept !== "" && (this.workspaces.length === 0 || this.workspaces.includes(kept));
+      const isKnown =
+        kept !== "" && (this.workspaces.length === 0 || this.workspaces.includes(kept));
       location.replace(formatRoute({ workspace: isKnown ? kept : first, view: "now" }));
       return;
     }
@@ -190,7 +191,8 @@ class App {
   /** @param {any} command @param {number | undefined} at */
   ask(command, at) {
     if (!this.workspace) return Promise.reject(new Error("no workspace is open"));
-    if (command.command === "inbox.list" && !command.agent) return this.#askWithoutAgent(command, at);
+    if (command.command === "inbox.list" && !command.agent)
+      return this.#askWithoutAgent(command, at);
     const handle = at === undefined ? this.workspace : this.workspace.at(at);
     return /** @type {Promise<any>} */ (handle.execute(command));
   }

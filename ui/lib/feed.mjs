@@ -5,9 +5,9 @@
 /** @typedef {"connecting" | "live" | "lost" | "limited"} FeedState */
 
 /** How many events are kept for the pages. */
-const KEPT = 2_000;
+const KEPT = 4_000;
 /** How many events of the past are shown at first. */
-const FIRST = 300;
+const FIRST = 2_000;
 /** How often the server is asked whether it is there. */
 const CHECK_MS = 2_000;
 
@@ -54,6 +54,8 @@ export class Feed {
       this.revision = revision;
       this.oldest = result.oldest;
       this.events = [...result.events].reverse();
+      this.rates.clear();
+      for (const { time } of this.events) this.#count(Date.parse(time));
       this.#become("live");
       for await (const event of this.#workspace.watch("**", { from: revision + 1, signal })) {
         this.#take(event);
@@ -79,10 +81,16 @@ export class Feed {
     this.events.push(event);
     if (this.events.length > 2 * KEPT) this.events.splice(0, this.events.length - KEPT);
     this.revision = Math.max(this.revision, event.revision);
-    const second = Math.floor(Date.now() / 1_000);
-    this.rates.set(second, (this.rates.get(second) ?? 0) + 1);
-    if (this.rates.size > 600) this.rates.delete(/** @type {number} */ (this.rates.keys().next().value));
+    this.#count(Date.now());
     this.#on.event(event);
+  }
+
+  /** @param {number} time */
+  #count(time) {
+    const second = Math.floor(time / 1_000);
+    this.rates.set(second, (this.rates.get(second) ?? 0) + 1);
+    if (this.rates.size > 600)
+      this.rates.delete(/** @type {number} */ (this.rates.keys().next().value));
   }
 
   /** @param {FeedState} state */

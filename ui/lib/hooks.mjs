@@ -25,7 +25,8 @@ export function useQuery(command, fields = {}, { now = false } = {}) {
     [key],
   );
   useEffect(() => (query ? app.queries.hold(query) : undefined), [query]);
-  if (!query) return { data: undefined, error: undefined, isLoading: false, refresh() {}, revision: 0 };
+  if (!query)
+    return { data: undefined, error: undefined, isLoading: false, refresh() {}, revision: 0 };
   return {
     data: query.kept === undefined ? undefined : app.queries.answer(query),
     error: query.error,

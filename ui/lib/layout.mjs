@@ -51,7 +51,9 @@ export function layers(vertices) {
     row: rows.get(id) ?? 0,
   }));
   const edges = vertices.flatMap(({ id, after }) =>
-    after.filter((other) => byId.has(other)).map((other) => /** @type {[string, string]} */ ([other, id])),
+    after
+      .filter((other) => byId.has(other))
+      .map((other) => /** @type {[string, string]} */ ([other, id])),
   );
   const height = Math.max(0, ...columns.map((column) => column.length));
   return { placed, edges, layers: columns.length, rows: height };
@@ -220,5 +222,10 @@ export function histogram(times, start, end, bins) {
 export function visibleRows(total, rowHeight, scrollTop, height, margin = 8) {
   const first = Math.max(0, Math.floor(scrollTop / rowHeight) - margin);
   const last = Math.min(total, Math.ceil((scrollTop + height) / rowHeight) + margin);
-  return { first, last: Math.max(first, last), above: first * rowHeight, height: total * rowHeight };
+  return {
+    first,
+    last: Math.max(first, last),
+    above: first * rowHeight,
+    height: total * rowHeight,
+  };
 }

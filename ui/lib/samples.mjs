@@ -19,7 +19,10 @@ export class Samples {
    */
   add(time, stats, feed) {
     const { tasks, failures, time_in_state: times } = stats;
-    const failed = failures.reduce((/** @type {number} */ sum, /** @type {any} */ it) => sum + it.count, 0);
+    const failed = failures.reduce(
+      (/** @type {number} */ sum, /** @type {any} */ it) => sum + it.count,
+      0,
+    );
     const totals = { completed: tasks.completed, failures: failed, time };
     const before = this.#totals;
     this.#totals = totals;

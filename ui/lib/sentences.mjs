@@ -87,22 +87,12 @@ export function sentence(event) {
   return `${words(verb)} ${about(event)}`.trim();
 }
 
-/** Events that would bury the others: heartbeats and renewals. */
-const ROUTINE = new Set([
-  "agent.seen",
-  "task.renewed",
-  "lock.renewed",
-  "semaphore.renewed",
-  "task.queued",
-  "task.gave_up",
-  "message.queued",
-  "message.gave_up",
-  "handoff.queued",
-  "handoff.gave_up",
-]);
+/** Events that would bury the others: heartbeats, renewals, and calls that wait for work. */
+const ROUTINE =
+  /\.(seen|renewed|gave_up|answered|told|forgotten)$|^(task|message|handoff|join|stream)\.queued$/;
 
 /** @param {any} event */
-export const isRoutine = (event) => ROUTINE.has(event.type);
+export const isRoutine = (event) => ROUTINE.test(event.type);
 
 /** The tone of an event. @param {any} event @returns {Tone} */
 export function eventTone({ type }) {
@@ -127,10 +117,20 @@ export function needsYou({ review, failed, handoffs, lost, dead, deadlocks }) {
     ...handoffs
       .filter(({ approval, status }) => approval && !approval.approved_by && status === "offered")
       .map((it) =>
-        item("handoff", it, it.created_at, `${it.from} asks to hand ${it.task ?? it.id} to ${receiver(it.to)}`),
+        item(
+          "handoff",
+          it,
+          it.created_at,
+          `${it.from} asks to hand ${it.task ?? it.id} to ${receiver(it.to)}`,
+        ),
       ),
     ...lost.map((it) =>
-      item("agent", it, it.ended_at ?? it.last_seen_at, `${it.id} was lost: no heartbeat for ${duration(it.ttl_ms)}`),
+      item(
+        "agent",
+        it,
+        it.ended_at ?? it.last_seen_at,
+        `${it.id} was lost: no heartbeat for ${duration(it.ttl_ms)}`,
+      ),
     ),
     ...dead.map((it) => item("message", it, it.updated_at, `a message to ${it.to} is dead`)),
     ...deadlocks.map((it) => item("deadlock", it, "", "agents wait for each other's locks")),

@@ -71,11 +71,17 @@ for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
   for (const width of [1280, 390]) {
     test(`every screen opens without an error: ${colorScheme}, ${width} wide`, async () => {
       const viewport = { width, height: 860 };
-      const { page, problems, hosts, context } = await newPage(browser, { colorScheme, viewport });
+      const { page, problems, hosts, context } = await newPage(browser, {
+        colorScheme,
+        viewport,
+      });
       for (const [place, text] of Object.entries(SCREENS)) {
         await open(page, place, text);
         const name = place.replace(/\W+/g, "-");
-        if (folder) await page.screenshot({ path: `${folder}/${name}-${width}-${colorScheme}.png` });
+        if (folder)
+          await page.screenshot({
+            path: `${folder}/${name}-${width}-${colorScheme}.png`,
+          });
         const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         assert.ok(over <= 0, `${place} is ${over} pixels too wide`);
         assert.deepEqual(problems, [], place);
@@ -137,9 +143,23 @@ test("the keyboard alone is enough: palette, list, action, time", async () => {
 
 test("a page shows any moment of the past", async () => {
   const { page, problems, context } = await newPage(browser);
-  await server.command("demo", { command: "state.set", namespace: "shared", key: "clock", value: "before" });
-  const { revision } = await server.command("demo", { command: "state.get", namespace: "shared", key: "clock" });
-  await server.command("demo", { command: "state.set", namespace: "shared", key: "clock", value: "after" });
+  await server.command("demo", {
+    command: "state.set",
+    namespace: "shared",
+    key: "clock",
+    value: "before",
+  });
+  const { revision } = await server.command("demo", {
+    command: "state.get",
+    namespace: "shared",
+    key: "clock",
+  });
+  await server.command("demo", {
+    command: "state.set",
+    namespace: "shared",
+    key: "clock",
+    value: "after",
+  });
   await open(page, "state/shared/clock", "after");
   await open(page, `state/shared/clock?at=${revision}`, "before");
   await page.getByRole("button", { name: "Back to now" }).click();
@@ -150,7 +170,12 @@ test("a page shows any moment of the past", async () => {
 
 test("a row changes in place, and an entry is edited at its version and reverted", async () => {
   const { page, problems, context } = await newPage(browser);
-  await server.command("demo", { command: "task.create", agent: "lin", task: "watched", type: "watched" });
+  await server.command("demo", {
+    command: "task.create",
+    agent: "lin",
+    task: "watched",
+    type: "watched",
+  });
   await open(page, "tasks?q=type:watched", "watched");
   await server.command("demo", { command: "task.cancel", agent: "lin", task: "watched" });
   await page.locator("tr", { hasText: "watched" }).getByText("cancelled").waitFor();
@@ -181,14 +206,24 @@ test("a hand-off is approved by a person", async () => {
 test("the page continues after the server was killed", async () => {
   const other = await TestServer.start();
   const { page, context } = await newPage(browser);
-  await other.command("demo", { command: "state.set", namespace: "shared", key: "first", value: 1 });
+  await other.command("demo", {
+    command: "state.set",
+    namespace: "shared",
+    key: "first",
+    value: 1,
+  });
   await page.goto(`${other.url}/#/demo/state`);
   await page.locator("main").getByText("first").waitFor();
   await other.kill();
   await page.getByText("Disconnected").waitFor();
   await other.run();
   await page.getByText("Live", { exact: true }).waitFor();
-  await other.command("demo", { command: "state.set", namespace: "shared", key: "second", value: 2 });
+  await other.command("demo", {
+    command: "state.set",
+    namespace: "shared",
+    key: "second",
+    value: 2,
+  });
   await page.locator("main").getByText("second").waitFor();
   await context.close();
   await other.stop();
@@ -226,11 +261,19 @@ test("tokens: a wrong one is refused, a reader sees no button, a revoked one sig
 
 test("ten thousand tasks are a table of which little is in the document", async () => {
   const big = await TestServer.start();
-  const commands = Array.from({ length: 1_000 }, (_, index) => ({ command: "task.create", type: "bulk", description: `task ${index}` }));
+  const commands = Array.from({ length: 1_000 }, (_, index) => ({
+    command: "task.create",
+    type: "bulk",
+    description: `task ${index}`,
+  }));
   for (let round = 0; round < 10; round += 1) {
     const body = JSON.stringify(commands);
     const headers = { "content-type": "application/json" };
-    const response = await fetch(`${big.api}/v1/demo/commands`, { method: "POST", headers, body });
+    const response = await fetch(`${big.api}/v1/demo/commands`, {
+      method: "POST",
+      headers,
+      body,
+    });
     assert.equal(response.status, 200);
   }
   const { page, problems, context } = await newPage(browser);

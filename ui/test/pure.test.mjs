@@ -8,7 +8,14 @@ import { fileURLToPath } from "node:url";
 import { diffLines } from "../lib/diff.mjs";
 import { formatFilter, listFields, matches, parseFilter, withField } from "../lib/filter.mjs";
 import { bytes, duration, plural, preview, relative } from "../lib/format.mjs";
-import { attempts, blockingTree, deadlockSentence, histogram, layers, visibleRows } from "../lib/layout.mjs";
+import {
+  attempts,
+  blockingTree,
+  deadlockSentence,
+  histogram,
+  layers,
+  visibleRows,
+} from "../lib/layout.mjs";
 import { parseMoment, positionOf, range, revisionAt, stepped } from "../lib/moment.mjs";
 import { Queries } from "../lib/queries.mjs";
 import { formatRoute, parseRoute, placeOf } from "../lib/route.mjs";
@@ -18,7 +25,12 @@ import { Store } from "../lib/store.mjs";
 import { treeOf } from "../lib/tree.mjs";
 
 test("an address is read as it was written", () => {
-  const route = { workspace: "team a", view: "state", path: ["shared", "plan/outline"], query: { at: "7" } };
+  const route = {
+    workspace: "team a",
+    view: "state",
+    path: ["shared", "plan/outline"],
+    query: { at: "7" },
+  };
   const hash = formatRoute(route);
   assert.equal(hash, "#/team%20a/state/shared/plan%2Foutline?at=7");
   assert.deepEqual(parseRoute(hash), route);
@@ -52,7 +64,10 @@ test("a filter is a list of terms, and what the list can answer is left to it", 
   assert.equal(listFields("status:failed memory"), undefined);
   assert.equal(listFields("-status:failed"), undefined);
   assert.deepEqual(listFields(""), {});
-  assert.equal(formatFilter(parseFilter('type:"a b" -agent:bob created>-1h word')), 'type:"a b" -agent:bob created>-1h word');
+  assert.equal(
+    formatFilter(parseFilter('type:"a b" -agent:bob created>-1h word')),
+    'type:"a b" -agent:bob created>-1h word',
+  );
   assert.equal(withField("status:failed word", "status", "pending"), "word status:pending");
   assert.equal(withField("status:failed word", "status", ""), "word");
   const task = { id: "t", type: "build", status: "failed", error: "Out of memory" };
@@ -78,16 +93,34 @@ test("the slider covers the kept history, and its end is the present", () => {
 });
 
 test("stages are right of what they follow, and cycles end", () => {
-  const { placed, edges, layers: columns, rows } = layers([
+  const {
+    placed,
+    edges,
+    layers: columns,
+    rows,
+  } = layers([
     { id: "a", after: [] },
     { id: "b", after: [] },
     { id: "c", after: ["a", "b"] },
     { id: "d", after: ["c", "missing"] },
   ]);
-  assert.deepEqual(placed.map(({ layer }) => layer), [0, 0, 1, 2]);
-  assert.deepEqual(edges, [["a", "c"], ["b", "c"], ["c", "d"]]);
+  assert.deepEqual(
+    placed.map(({ layer }) => layer),
+    [0, 0, 1, 2],
+  );
+  assert.deepEqual(edges, [
+    ["a", "c"],
+    ["b", "c"],
+    ["c", "d"],
+  ]);
   assert.deepEqual([columns, rows], [3, 2]);
-  assert.equal(layers([{ id: "a", after: ["b"] }, { id: "b", after: ["a"] }]).placed.length, 2);
+  assert.equal(
+    layers([
+      { id: "a", after: ["b"] },
+      { id: "b", after: ["a"] },
+    ]).placed.length,
+    2,
+  );
 });
 
 test("attempts show waiting apart from working", () => {
@@ -102,7 +135,12 @@ test("attempts show waiting apart from working", () => {
     ],
     20_000,
   );
-  const seen = spans.map(({ start, end, kind, agent }) => [start / 1_000, end / 1_000, kind, agent]);
+  const seen = spans.map(({ start, end, kind, agent }) => [
+    start / 1_000,
+    end / 1_000,
+    kind,
+    agent,
+  ]);
   assert.deepEqual(seen, [
     [0, 5, "waiting", undefined],
     [5, 8, "failed", "bob"],
@@ -126,8 +164,14 @@ test("the blocking tree begins with whoever blocks and waits for nobody", () => 
     { name: "b", hold: { holder: "bob" }, waiters: [wait("ada")] },
   ];
   assert.equal(blockingTree(cycle).length, 1);
-  const links = [{ agent: "ada", waits_for: "b", held_by: "bob" }, { agent: "bob", waits_for: "a", held_by: "ada" }];
-  assert.match(deadlockSentence(links), /^ada waits for b, which bob holds; bob waits for a, which ada holds\./);
+  const links = [
+    { agent: "ada", waits_for: "b", held_by: "bob" },
+    { agent: "bob", waits_for: "a", held_by: "ada" },
+  ];
+  assert.match(
+    deadlockSentence(links),
+    /^ada waits for b, which bob holds; bob waits for a, which ada holds\./,
+  );
 });
 
 test("histograms and windows", () => {
@@ -139,7 +183,10 @@ test("histograms and windows", () => {
 
 test("a difference has the lines of both", () => {
   const lines = diffLines({ a: 1, b: 2 }, { a: 1, b: 3 });
-  assert.deepEqual(lines.map(({ kind }) => kind), ["same", "same", "removed", "added", "same"]);
+  assert.deepEqual(
+    lines.map(({ kind }) => kind),
+    ["same", "same", "removed", "added", "same"],
+  );
   assert.deepEqual(diffLines(undefined, 1), [{ kind: "added", text: "1" }]);
 });
 
@@ -149,7 +196,9 @@ test("a record is kept once, and an older version does not replace a newer one",
   const frames = [];
   const store = new Store((run) => frames.push(run));
   store.subscribe(() => (told += 1));
-  const kept = store.absorb("task.list", { tasks: [{ id: "t", revision: 5, status: "pending" }] });
+  const kept = store.absorb("task.list", {
+    tasks: [{ id: "t", revision: 5, status: "pending" }],
+  });
   assert.deepEqual(kept, { tasks: ["t"] });
   store.put("task", "t", { id: "t", revision: 7, status: "completed" });
   store.absorb("task.get", { id: "t", revision: 6, status: "in_progress" });
@@ -193,7 +242,10 @@ test("what needs a person is listed oldest first", () => {
     dead: [],
     deadlocks: [],
   });
-  assert.deepEqual(items.map(({ text }) => text), ["t-1 failed for good", "t-2 waits for review"]);
+  assert.deepEqual(
+    items.map(({ text }) => text),
+    ["t-1 failed for good", "t-2 waits for review"],
+  );
 });
 
 test("events are sentences, and every status has a shape", () => {
@@ -204,9 +256,16 @@ test("events are sentences, and every status has a shape", () => {
 });
 
 test("keys are a tree, and samples are rates", () => {
-  const tree = treeOf([{ key: "plan/a", value: 1 }, { key: "plan/b", value: 2 }, { key: "x", value: 3 }]);
+  const tree = treeOf([
+    { key: "plan/a", value: 1 },
+    { key: "plan/b", value: 2 },
+    { key: "x", value: 3 },
+  ]);
   assert.equal(tree.branches.get("plan")?.count, 2);
-  assert.deepEqual(tree.entries.map(({ name }) => name), ["x"]);
+  assert.deepEqual(
+    tree.entries.map(({ name }) => name),
+    ["x"],
+  );
   const samples = new Samples();
   const stats = (/** @type {number} */ completed) => ({
     tasks: { in_progress: 1, ready: 2, blocked: 0, completed },
@@ -215,7 +274,10 @@ test("keys are a tree, and samples are rates", () => {
   });
   samples.add(10, stats(4), undefined);
   samples.add(12, stats(10), undefined);
-  assert.deepEqual(samples.columns("completed"), [[10, 12], [0, 3]]);
+  assert.deepEqual(samples.columns("completed"), [
+    [10, 12],
+    [0, 3],
+  ]);
 });
 
 const ui = fileURLToPath(new URL("..", import.meta.url));
@@ -229,20 +291,30 @@ const filesIn = (folder) =>
 test("vendored files are those of the manifest", () => {
   const manifest = JSON.parse(readFileSync(`${ui}/vendor/manifest.json`, "utf8"));
   const hash = (/** @type {string} */ file) =>
-    createHash("sha384").update(readFileSync(`${ui}/vendor/${file}`)).digest("base64");
+    createHash("sha384")
+      .update(readFileSync(`${ui}/vendor/${file}`))
+      .digest("base64");
   const named = manifest.packages.flatMap((/** @type {any} */ it) => Object.entries(it.files));
   for (const [file, expected] of named) assert.equal(hash(file), expected, file);
-  const there = readdirSync(`${ui}/vendor`).filter((name) => name !== "manifest.json").sort();
+  const there = readdirSync(`${ui}/vendor`)
+    .filter((name) => name !== "manifest.json")
+    .sort();
   assert.deepEqual(named.map(([file]) => file).sort(), there);
 });
 
 test("the files are less than 400 KB, and no text of agents is parsed as HTML", () => {
-  const own = ["styles", "lib", "components", "views", "vendor"].flatMap((it) => filesIn(`${ui}/${it}`));
+  const own = ["styles", "lib", "components", "views", "vendor"].flatMap((it) =>
+    filesIn(`${ui}/${it}`),
+  );
   const size = own.reduce((sum, file) => sum + statSync(file).size, 0);
   assert.ok(size < 400 * 1024, `${size} bytes`);
   for (const file of own.filter((it) => it.endsWith(".mjs") && !it.includes("/vendor/"))) {
     const text = readFileSync(file, "utf8");
-    assert.doesNotMatch(text, /innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(/, file);
+    assert.doesNotMatch(
+      text,
+      /innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(/,
+      file,
+    );
     assert.ok(text.split("\n").length <= 320, `${file} is too long`);
   }
 });

@@ -64,7 +64,9 @@ export class TestServer {
   async #serveFromDisk() {
     const port = String(await freePort());
     const script = fileURLToPath(new URL("../dev.mjs", import.meta.url));
-    this.#proxy = spawn("node", [script, port, this.api], { stdio: ["ignore", "pipe", "inherit"] });
+    this.#proxy = spawn("node", [script, port, this.api], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
     await once(/** @type {any} */ (this.#proxy.stdout), "data");
     this.url = `http://127.0.0.1:${port}`;
   }
@@ -102,7 +104,11 @@ export class TestServer {
   }
 
   get environment() {
-    return { ...process.env, BATON_URL: this.api, ...(this.token && { BATON_TOKEN: this.token }) };
+    return {
+      ...process.env,
+      BATON_URL: this.api,
+      ...(this.token && { BATON_TOKEN: this.token }),
+    };
   }
 
   /** Runs a command of the program, and returns what it printed. @param {...string} command */
@@ -144,7 +150,10 @@ export const launch = () => chromium.launch({ executablePath: BROWSER, args: FLA
  * @param {import("playwright-core").BrowserContextOptions} [options]
  */
 export async function newPage(browser, options) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 860 },
+    ...options,
+  });
   const page = await context.newPage();
   /** @type {string[]} */
   const problems = [];

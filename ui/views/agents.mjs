@@ -1,6 +1,16 @@
 // Agents, and one agent.
 
-import { ActionButton, AgentLink, Empty, Facts, Page, Section, Status, TaskLink, Time } from "../components/basics.mjs";
+import {
+  ActionButton,
+  AgentLink,
+  Empty,
+  Facts,
+  Page,
+  Section,
+  Status,
+  TaskLink,
+  Time,
+} from "../components/basics.mjs";
 import { Json } from "../components/json.mjs";
 import { Snippets } from "../components/snippets.mjs";
 import { Bars } from "../components/spans.mjs";
@@ -40,22 +50,37 @@ function AgentList() {
     (inbox.data?.messages ?? []).filter((/** @type {any} */ it) => it.to === id).length;
   const columns = [
     { name: "Agent", cell: (/** @type {any} */ it) => html`<${AgentLink} agent=${it.id} />` },
-    { name: "Status", cell: (/** @type {any} */ it) => html`<${Status} status=${it.status} />` },
+    {
+      name: "Status",
+      cell: (/** @type {any} */ it) => html`<${Status} status=${it.status} />`,
+    },
     { name: "Can", cell: (/** @type {any} */ it) => it.capabilities.join(", ") },
     {
       name: "Works on",
       class: "grow",
-      cell: (/** @type {any} */ it) => workOf(it.id).slice(0, 3).map((/** @type {any} */ task) => html`<${TaskLink} key=${task.id} task=${task.id} /> `),
+      cell: (/** @type {any} */ it) =>
+        workOf(it.id)
+          .slice(0, 3)
+          .map((/** @type {any} */ task) => html`<${TaskLink} key=${task.id} task=${task.id} /> `),
     },
     { name: "Locks", class: "number", cell: (/** @type {any} */ it) => locksOf(it.id) || "" },
     { name: "Inbox", class: "number", cell: (/** @type {any} */ it) => mailOf(it.id) || "" },
-    { name: "Heartbeat", cell: (/** @type {any} */ it) => html`<${Time} time=${it.last_seen_at} />` },
-    { name: "Last five minutes", class: "spark", cell: (/** @type {any} */ it) => html`<${Activity} agent=${it.id} />` },
+    {
+      name: "Heartbeat",
+      cell: (/** @type {any} */ it) => html`<${Time} time=${it.last_seen_at} />`,
+    },
+    {
+      name: "Last five minutes",
+      class: "spark",
+      cell: (/** @type {any} */ it) => html`<${Activity} agent=${it.id} />`,
+    },
   ];
   return html`<${Page} title="Agents" note=${data && plural(agents.length, "agent")} error=${error}>
     ${data && agents.length === 0 && html`<${Empty} title="No agents yet"><${Snippets} /><//>`}
-    ${agents.length > 0 &&
-    html`<${Table} label="Agents" rows=${agents} columns=${columns} id=${(/** @type {any} */ it) => it.id} onOpen=${(/** @type {any} */ it) => app.go("agents", [it.id])} />`}
+    ${
+      agents.length > 0 &&
+      html`<${Table} label="Agents" rows=${agents} columns=${columns} id=${(/** @type {any} */ it) => it.id} onOpen=${(/** @type {any} */ it) => app.go("agents", [it.id])} />`
+    }
   <//>`;
 }
 
@@ -69,10 +94,16 @@ function AgentPage({ id }) {
   const given = useQuery("handoff.list", { from: id, limit: 50 });
   const taken = useQuery("handoff.list", { to: id, limit: 50 });
   const held = (locks.data?.locks ?? []).filter((/** @type {any} */ it) => it.hold?.holder === id);
-  const waits = (locks.data?.locks ?? []).filter((/** @type {any} */ it) => it.waiters.some((/** @type {any} */ wait) => wait.agent === id));
+  const waits = (locks.data?.locks ?? []).filter((/** @type {any} */ it) =>
+    it.waiters.some((/** @type {any} */ wait) => wait.agent === id),
+  );
   const handoffs = [...(given.data?.handoffs ?? []), ...(taken.data?.handoffs ?? [])];
-  const current = (tasks.data?.tasks ?? []).filter((/** @type {any} */ it) => it.lease?.holder === id);
-  const tools = agent && html`${agentActions(agent).map((action) => html`<${ActionButton} key=${action.label} action=${action} />`)}`;
+  const current = (tasks.data?.tasks ?? []).filter(
+    (/** @type {any} */ it) => it.lease?.holder === id,
+  );
+  const tools =
+    agent &&
+    html`${agentActions(agent).map((action) => html`<${ActionButton} key=${action.label} action=${action} />`)}`;
   return html`<${Page} title=${id} note=${agent && html`<${Status} status=${agent.status} />`} tools=${tools} error=${error}>
     <div class="columns">
       <div>
@@ -84,9 +115,13 @@ function AgentPage({ id }) {
         <//>
         <${Section} title="What it did"><${Activity} agent=${id} />
           <ol class="feed">
-            ${(events.data?.events ?? []).filter((/** @type {any} */ it) => !isRoutine(it)).slice(0, 60).map(
-              (/** @type {any} */ it) => html`<li key=${`${it.revision}.${it.index}`}><${Time} time=${it.time} /> ${sentence(it)}</li>`,
-            )}
+            ${(events.data?.events ?? [])
+              .filter((/** @type {any} */ it) => !isRoutine(it))
+              .slice(0, 60)
+              .map(
+                (/** @type {any} */ it) =>
+                  html`<li key=${`${it.revision}.${it.index}`}><${Time} time=${it.time} /> ${sentence(it)}</li>`,
+              )}
           </ol>
         <//>
       </div>
@@ -100,24 +135,35 @@ function AgentPage({ id }) {
               ["Time to live", agent && duration(agent.ttl_ms)],
               ["Holds", held.map((/** @type {any} */ it) => it.name).join(", ") || undefined],
               ["Waits for", waits.map((/** @type {any} */ it) => it.name).join(", ") || undefined],
-              ["Metadata", agent?.metadata !== undefined && html`<${Json} value=${agent.metadata} />`],
+              [
+                "Metadata",
+                agent?.metadata !== undefined && html`<${Json} value=${agent.metadata} />`,
+              ],
             ]}
           />
         <//>
         <${Section} title="Inbox">
           ${inbox.data?.messages.length === 0 && html`<p class="faint pad">Empty.</p>`}
           <ul class="list">
-            ${(inbox.data?.messages ?? []).slice(-20).reverse().map(
-              (/** @type {any} */ it) => html`<li key=${it.id}><div class="list-main"><a href=${app.href("messages", [it.thread])}>${preview(it.body, 80)}</a> <small class="faint">from ${it.from}</small></div><${Status} status=${it.status} /></li>`,
-            )}
+            ${(inbox.data?.messages ?? [])
+              .slice(-20)
+              .reverse()
+              .map(
+                (/** @type {any} */ it) =>
+                  html`<li key=${it.id}><div class="list-main"><a href=${app.href("messages", [it.thread])}>${preview(it.body, 80)}</a> <small class="faint">from ${it.from}</small></div><${Status} status=${it.status} /></li>`,
+              )}
           </ul>
         <//>
         <${Section} title="Hand-offs">
           ${handoffs.length === 0 && html`<p class="faint pad">None.</p>`}
           <ul class="list">
-            ${handoffs.slice(-20).reverse().map(
-              (/** @type {any} */ it) => html`<li key=${it.id}><div class="list-main"><a href=${app.href("handoffs", [it.id])}>${it.from} → ${receiver(it.to)}</a> <small class="faint">${it.task ?? ""}</small></div><${Status} status=${it.status} /></li>`,
-            )}
+            ${handoffs
+              .slice(-20)
+              .reverse()
+              .map(
+                (/** @type {any} */ it) =>
+                  html`<li key=${it.id}><div class="list-main"><a href=${app.href("handoffs", [it.id])}>${it.from} → ${receiver(it.to)}</a> <small class="faint">${it.task ?? ""}</small></div><${Status} status=${it.status} /></li>`,
+              )}
           </ul>
         <//>
       </div>

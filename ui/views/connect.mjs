@@ -1,6 +1,15 @@
 // How to connect, who may, and what is kept.
 
-import { ActionButton, Copy, Facts, Page, Problem, Section, Status, Time } from "../components/basics.mjs";
+import {
+  ActionButton,
+  Copy,
+  Facts,
+  Page,
+  Problem,
+  Section,
+  Status,
+  Time,
+} from "../components/basics.mjs";
 import { Snippets } from "../components/snippets.mjs";
 import { Table } from "../components/table.mjs";
 import { app } from "../lib/app.mjs";
@@ -17,7 +26,12 @@ function useRoute(path) {
   const [answer, setAnswer] = useState(/** @type {any} */ ({}));
   const read = () => {
     if (!path) return;
-    void request(path).then((response) => response.json()).then((data) => setAnswer({ data }), (error) => setAnswer({ error }));
+    void request(path)
+      .then((response) => response.json())
+      .then(
+        (data) => setAnswer({ data }),
+        (error) => setAnswer({ error }),
+      );
   };
   useEffect(read, [path]);
   return { ...answer, again: read };
@@ -32,14 +46,28 @@ function Tokens() {
     needs: /** @type {const} */ ("admin"),
     fields: [
       { name: "name", label: "Name" },
-      { name: "role", label: "Role", type: /** @type {const} */ ("select"), options: ["reader", "worker", "operator", "admin"], value: "worker" },
+      {
+        name: "role",
+        label: "Role",
+        type: /** @type {const} */ ("select"),
+        options: ["reader", "worker", "operator", "admin"],
+        value: "worker",
+      },
       { name: "agent", label: "Acts only as this agent", isOptional: true },
       { name: "workspaces", label: "Only workspaces that match", isOptional: true },
     ],
     run: async (/** @type {any} */ { name, role, agent, workspaces }) => {
-      const grant = { role, ...(agent && { agent }), ...(workspaces && { workspaces: [workspaces] }) };
+      const grant = {
+        role,
+        ...(agent && { agent }),
+        ...(workspaces && { workspaces: [workspaces] }),
+      };
       const headers = { "content-type": "application/json" };
-      const response = await request("/v1/access/tokens", { method: "POST", headers, body: JSON.stringify({ name, grant }) });
+      const response = await request("/v1/access/tokens", {
+        method: "POST",
+        headers,
+        body: JSON.stringify({ name, grant }),
+      });
       setMade((await response.json()).token);
       again();
       return `Created the token ${name}`;
@@ -60,9 +88,22 @@ function Tokens() {
     { name: "Role", cell: (/** @type {any} */ it) => it.role },
     { name: "Agent", cell: (/** @type {any} */ it) => it.agent ?? "any" },
     { name: "Workspaces", cell: (/** @type {any} */ it) => it.workspaces?.join(", ") ?? "all" },
-    { name: "Created", cell: (/** @type {any} */ it) => html`<${Time} time=${it.created_at} />` },
-    { name: "Expires", cell: (/** @type {any} */ it) => (it.expires_at ? html`<${Time} time=${it.expires_at} />` : "never") },
-    { name: "Actions", cell: (/** @type {any} */ it) => (it.revoked_at ? html`<${Status} status="expired" label="revoked" />` : html`<${ActionButton} action=${revoke(it)} />`) },
+    {
+      name: "Created",
+      cell: (/** @type {any} */ it) => html`<${Time} time=${it.created_at} />`,
+    },
+    {
+      name: "Expires",
+      cell: (/** @type {any} */ it) =>
+        it.expires_at ? html`<${Time} time=${it.expires_at} />` : "never",
+    },
+    {
+      name: "Actions",
+      cell: (/** @type {any} */ it) =>
+        it.revoked_at
+          ? html`<${Status} status="expired" label="revoked" />`
+          : html`<${ActionButton} action=${revoke(it)} />`,
+    },
   ];
   return html`<${Section} title="Tokens" tools=${html`<${ActionButton} action=${create} />`}>
     <${Problem} error=${error} />
@@ -81,22 +122,41 @@ function Retention() {
     needs: /** @type {const} */ ("operator"),
     isDangerous: true,
     fields: [
-      { name: "history_count", label: "Revisions to keep", value: String(retention?.history_count ?? "") },
-      { name: "history_age_ms", label: "Milliseconds to keep", value: String(retention?.history_age_ms ?? "") },
+      {
+        name: "history_count",
+        label: "Revisions to keep",
+        value: String(retention?.history_count ?? ""),
+      },
+      {
+        name: "history_age_ms",
+        label: "Milliseconds to keep",
+        value: String(retention?.history_age_ms ?? ""),
+      },
     ],
     run: async (/** @type {any} */ { history_count, history_age_ms }) => {
-      await app.workspace?.configure({ history_count: Number(history_count), history_age_ms: Number(history_age_ms) });
+      await app.workspace?.configure({
+        history_count: Number(history_count),
+        history_age_ms: Number(history_age_ms),
+      });
     },
   };
   return html`<${Section} title="Workspace" tools=${html`<${ActionButton} action=${change} />`}>
     <${Facts}
       facts=${[
         ["Name", app.route.workspace],
-        ["History", retention && `${count(retention.history_count)} revisions, at most ${duration(retention.history_age_ms)}`],
+        [
+          "History",
+          retention &&
+            `${count(retention.history_count)} revisions, at most ${duration(retention.history_age_ms)}`,
+        ],
         ["Entries", data && count(data.entries)],
         ["Namespaces", data && count(data.namespaces)],
         ["Agents", data && count(data.agents)],
-        ["Origin", data?.origin && `${data.origin.manner} of ${data.origin.workspace} at revision ${data.origin.revision}`],
+        [
+          "Origin",
+          data?.origin &&
+            `${data.origin.manner} of ${data.origin.workspace} at revision ${data.origin.revision}`,
+        ],
       ]}
     />
   <//>`;

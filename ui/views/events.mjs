@@ -46,12 +46,14 @@ function EventRow({ event }) {
       <span class="faint">${clock(event.time)}</span> <span class="event-type">${event.type}</span>
       <span class="clip">${event.agent} ${sentence(event)}</span> <span class="faint">${event.revision}</span>
     </button>
-    ${isOpen &&
-    html`<div class="event-body">
+    ${
+      isOpen &&
+      html`<div class="event-body">
       <p><${SubjectLink} subject=${event.subject} /> by <${AgentLink} agent=${event.agent} /> ·
         <a href=${app.href("events", [], { at: event.revision })}>show everything at this moment</a></p>
       <${Json} value=${event} />
-    </div>`}
+    </div>`
+    }
   </li>`;
 }
 
@@ -83,9 +85,14 @@ export function Events() {
   const newest = frozen === undefined ? live : live.filter(({ revision }) => revision <= frozen);
   const old = [...(history.data?.events ?? [])].reverse();
   const last = old.at(-1)?.revision ?? 0;
-  const later = at !== undefined || !isFiltered ? [] : newest.filter((it) => it.revision > last && isWanted(it, { type, agent, subject }));
+  const later =
+    at !== undefined || !isFiltered
+      ? []
+      : newest.filter((it) => it.revision > last && isWanted(it, { type, agent, subject }));
   const known = isFiltered ? [...old, ...later] : newest;
-  const events = known.filter((it) => (all || !isRoutine(it)) && (!kind || it.type.startsWith(`${kind}.`)));
+  const events = known.filter(
+    (it) => (all || !isRoutine(it)) && (!kind || it.type.startsWith(`${kind}.`)),
+  );
   const times = events.map(({ time }) => new Date(time).getTime());
   const [start, end] = [Math.min(...times), Math.max(...times)];
   const shown = events.slice(-SHOWN).reverse();
@@ -97,15 +104,26 @@ export function Events() {
     </button>
     <button type="button" class="button" onClick=${() => save(events)}>Save as JSONL</button>`;
   return html`<${Page} title="Events" note=${plural(events.length, "event")} tools=${tools} error=${history.error}>
-    ${isFiltered && html`<p>
-      ${[["type", type], ["agent", agent], ["subject", subject]].filter(([, it]) => it).map(
-        ([name, value]) => html`<button type="button" key=${name} class="chip" onClick=${() => app.setQuery({ [String(name)]: undefined })}>${name}: ${value} ×</button> `,
-      )}
+    ${
+      isFiltered &&
+      html`<p>
+      ${[
+        ["type", type],
+        ["agent", agent],
+        ["subject", subject],
+      ]
+        .filter(([, it]) => it)
+        .map(
+          ([name, value]) =>
+            html`<button type="button" key=${name} class="chip" onClick=${() => app.setQuery({ [String(name)]: undefined })}>${name}: ${value} ×</button> `,
+        )}
       ${subject && html`<${Copy} text=${`baton --workspace ${app.route.workspace} watch '${subject}'`} />`}
-    </p>`}
+    </p>`
+    }
     ${events.length === 0 && html`<${Empty} title="No events" />`}
-    ${events.length > 0 &&
-    html`<${Section} title="How many">
+    ${
+      events.length > 0 &&
+      html`<${Section} title="How many">
         <${Bars} counts=${histogram(times, start, end, BINS)} label="Events over time" />
         <p class="faint pad axis-ends"><span>${clock(start)}</span><span>${clock(end)}</span></p>
       <//>
@@ -114,10 +132,13 @@ export function Events() {
           <${Facet} title="Agent" name="agent" events=${events} of=${(/** @type {any} */ it) => it.agent} />
           <${Facet} title="Kind" name="kind" events=${events} of=${(/** @type {any} */ it) => it.type.split(".")[0]} /></div>
         <ol class="events">${shown.map((event) => html`<${EventRow} key=${`${event.revision}.${event.index}`} event=${event} />`)}</ol>
-      </div>`}
+      </div>`
+    }
   <//>`;
 }
 
 /** @param {any} event @param {{ type?: string, agent?: string, subject?: string }} wanted */
 const isWanted = (event, { type, agent, subject }) =>
-  (!type || event.type === type) && (!agent || event.agent === agent) && (!subject || event.subject === subject);
+  (!type || event.type === type) &&
+  (!agent || event.agent === agent) &&
+  (!subject || event.subject === subject);

@@ -1,6 +1,17 @@
 // Hand-offs: the queue, what the receiver sees, and who hands over to whom.
 
-import { ActionButton, AgentLink, Empty, Facts, Page, Section, Status, Tabs, TaskLink, Time } from "../components/basics.mjs";
+import {
+  ActionButton,
+  AgentLink,
+  Empty,
+  Facts,
+  Page,
+  Section,
+  Status,
+  Tabs,
+  TaskLink,
+  Time,
+} from "../components/basics.mjs";
 import { PairGraph } from "../components/graph.mjs";
 import { Json } from "../components/json.mjs";
 import { Table } from "../components/table.mjs";
@@ -20,7 +31,11 @@ const COLUMNS = [
   { name: "To", cell: (/** @type {any} */ it) => receiver(it.to) },
   { name: "Task", cell: (/** @type {any} */ it) => html`<${TaskLink} task=${it.task} />` },
   { name: "Status", cell: (/** @type {any} */ it) => html`<${Status} status=${it.status} />` },
-  { name: "Reason", class: "grow", cell: (/** @type {any} */ it) => html`<span class="clip">${it.reason ?? ""}</span>` },
+  {
+    name: "Reason",
+    class: "grow",
+    cell: (/** @type {any} */ it) => html`<span class="clip">${it.reason ?? ""}</span>`,
+  },
   { name: "Changed", cell: (/** @type {any} */ it) => html`<${Time} time=${it.updated_at} />` },
 ];
 
@@ -31,15 +46,20 @@ function HandoffList() {
   const all = [...(data?.handoffs ?? [])].reverse();
   const rows = show === "open" ? all.filter(({ status }) => OPEN.has(status)) : all;
   const pairs = stats.data?.pairs ?? [];
-  const tabs = [["open", "In progress"], ["all", "All"], ["graph", "Graph"]];
+  const tabs = [
+    ["open", "In progress"],
+    ["all", "All"],
+    ["graph", "Graph"],
+  ];
   return html`<${Page}
     title="Hand-offs"
     note=${stats.data && `${plural(stats.data.count, "hand-off")}, ${Math.round(100 * stats.data.success_rate)} % completed`}
     tools=${html`<${Tabs} label="Show" name="view" value=${show} tabs=${tabs} />`}
     error=${error}
   >
-    ${show === "graph" &&
-    html`<div class="columns">
+    ${
+      show === "graph" &&
+      html`<div class="columns">
       <${Section} title="Who hands over to whom"><${PairGraph} pairs=${pairs} /><//>
       <${Section} title="Numbers">
         <${Table}
@@ -47,22 +67,37 @@ function HandoffList() {
           rows=${pairs}
           id=${(/** @type {any} */ it) => `${it.from}→${it.to}`}
           columns=${[
-            { name: "From", cell: (/** @type {any} */ it) => html`<${AgentLink} agent=${it.from} />` },
+            {
+              name: "From",
+              cell: (/** @type {any} */ it) => html`<${AgentLink} agent=${it.from} />`,
+            },
             { name: "To", cell: (/** @type {any} */ it) => it.to },
             { name: "All", class: "number", cell: (/** @type {any} */ it) => it.count },
             { name: "Completed", class: "number", cell: (/** @type {any} */ it) => it.completed },
-            { name: "p95", class: "number", cell: (/** @type {any} */ it) => duration(it.durations.p95_ms) },
+            {
+              name: "p95",
+              class: "number",
+              cell: (/** @type {any} */ it) => duration(it.durations.p95_ms),
+            },
           ]}
         />
       <//>
-    </div>`}
-    ${show !== "graph" && data && rows.length === 0 &&
-    html`<${Empty} title=${show === "open" ? "No hand-off is in progress" : "No hand-offs yet"}>
+    </div>`
+    }
+    ${
+      show !== "graph" &&
+      data &&
+      rows.length === 0 &&
+      html`<${Empty} title=${show === "open" ? "No hand-off is in progress" : "No hand-offs yet"}>
       <p>A hand-off moves a task and its context from one agent to another in one commit.</p>
       <pre class="text">baton handoff offer bob --task t-7 --token 12</pre>
-    <//>`}
-    ${show !== "graph" && rows.length > 0 &&
-    html`<${Table} label="Hand-offs" rows=${rows} columns=${COLUMNS} id=${(/** @type {any} */ it) => it.id} onOpen=${(/** @type {any} */ it) => app.go("handoffs", [it.id])} />`}
+    <//>`
+    }
+    ${
+      show !== "graph" &&
+      rows.length > 0 &&
+      html`<${Table} label="Hand-offs" rows=${rows} columns=${COLUMNS} id=${(/** @type {any} */ it) => it.id} onOpen=${(/** @type {any} */ it) => app.go("handoffs", [it.id])} />`
+    }
   <//>`;
 }
 
@@ -83,7 +118,10 @@ function Bundle({ handoff }) {
   ]);
   return html`${parts
     .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => html`<div class="part" key=${name}><h3>${name}</h3><${Json} value=${value} /></div>`)}`;
+    .map(
+      ([name, value]) =>
+        html`<div class="part" key=${name}><h3>${name}</h3><${Json} value=${value} /></div>`,
+    )}`;
 }
 
 /** @param {{ id: string }} props */
@@ -119,8 +157,19 @@ function HandoffPage({ id }) {
           <${Facts}
             facts=${[
               ["Receiver", handoff.receiver && html`<${AgentLink} agent=${handoff.receiver} />`],
-              ["Approval", approval && (approval.approved_by ? html`by <${AgentLink} agent=${approval.approved_by} />` : `required${approval.by?.length ? ` of ${approval.by.join(" or ")}` : ""}`)],
-              ["Warnings", handoff.warnings?.map((/** @type {any} */ it) => `${it.rule}: ${it.detail}`).join("; ")],
+              [
+                "Approval",
+                approval &&
+                  (approval.approved_by
+                    ? html`by <${AgentLink} agent=${approval.approved_by} />`
+                    : `required${approval.by?.length ? ` of ${approval.by.join(" or ")}` : ""}`),
+              ],
+              [
+                "Warnings",
+                handoff.warnings
+                  ?.map((/** @type {any} */ it) => `${it.rule}: ${it.detail}`)
+                  .join("; "),
+              ],
               ["Deliveries", handoff.deliveries],
               ["Handed over before", handoff.hops],
               ["Expires", html`<${Time} time=${handoff.deadline} />`],

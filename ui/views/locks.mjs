@@ -1,6 +1,14 @@
 // Locks and semaphores: who holds, who waits, who blocks whom.
 
-import { ActionButton, AgentLink, Empty, Page, Progress, Section, Time } from "../components/basics.mjs";
+import {
+  ActionButton,
+  AgentLink,
+  Empty,
+  Page,
+  Progress,
+  Section,
+  Time,
+} from "../components/basics.mjs";
 import { Table } from "../components/table.mjs";
 import { lockAction, permitAction } from "../lib/actions.mjs";
 import { duration, plural } from "../lib/format.mjs";
@@ -31,13 +39,26 @@ function Blocked({ waiting }) {
 
 const COLUMNS = [
   { name: "Lock", cell: (/** @type {any} */ it) => html`<span class="id">${it.name}</span>` },
-  { name: "Holder", cell: (/** @type {any} */ it) => html`<${AgentLink} agent=${it.hold?.holder} />` },
-  { name: "Since", cell: (/** @type {any} */ it) => html`<${Time} time=${it.hold?.acquired_at} />` },
-  { name: "Lease", cell: (/** @type {any} */ it) => it.hold && html`<${Left} hold=${it.hold} />` },
+  {
+    name: "Holder",
+    cell: (/** @type {any} */ it) => html`<${AgentLink} agent=${it.hold?.holder} />`,
+  },
+  {
+    name: "Since",
+    cell: (/** @type {any} */ it) => html`<${Time} time=${it.hold?.acquired_at} />`,
+  },
+  {
+    name: "Lease",
+    cell: (/** @type {any} */ it) => it.hold && html`<${Left} hold=${it.hold} />`,
+  },
   {
     name: "Waiters, in order",
     class: "grow",
-    cell: (/** @type {any} */ it) => it.waiters.map((/** @type {any} */ wait, /** @type {number} */ index) => html`<span key=${wait.id}>${index > 0 && ", "}<${AgentLink} agent=${wait.agent} /></span>`),
+    cell: (/** @type {any} */ it) =>
+      it.waiters.map(
+        (/** @type {any} */ wait, /** @type {number} */ index) =>
+          html`<span key=${wait.id}>${index > 0 && ", "}<${AgentLink} agent=${wait.agent} /></span>`,
+      ),
   },
   {
     name: "Actions",
@@ -49,18 +70,33 @@ const COLUMNS = [
 ];
 
 const PERMITS = [
-  { name: "Semaphore", cell: (/** @type {any} */ it) => html`<span class="id">${it.name}</span>` },
-  { name: "Holder", cell: (/** @type {any} */ it) => html`<${AgentLink} agent=${it.permit?.holder} />` },
-  { name: "Lease", cell: (/** @type {any} */ it) => it.permit && html`<${Left} hold=${it.permit} />` },
+  {
+    name: "Semaphore",
+    cell: (/** @type {any} */ it) => html`<span class="id">${it.name}</span>`,
+  },
+  {
+    name: "Holder",
+    cell: (/** @type {any} */ it) => html`<${AgentLink} agent=${it.permit?.holder} />`,
+  },
+  {
+    name: "Lease",
+    cell: (/** @type {any} */ it) => it.permit && html`<${Left} hold=${it.permit} />`,
+  },
   { name: "Free", class: "number", cell: (/** @type {any} */ it) => `${it.free} of ${it.all}` },
   { name: "Waiters", class: "number", cell: (/** @type {any} */ it) => it.waiters },
-  { name: "Actions", cell: (/** @type {any} */ it) => it.permit && html`<${ActionButton} action=${permitAction(it.name, it.permit)} />` },
+  {
+    name: "Actions",
+    cell: (/** @type {any} */ it) =>
+      it.permit && html`<${ActionButton} action=${permitAction(it.name, it.permit)} />`,
+  },
 ];
 
 /** A row for each permit, or one if none is held. @param {any} semaphore */
 function permitRows({ name, permits, holders = [], waiters }) {
   const about = { name, all: permits, free: permits - holders.length, waiters: waiters.length };
-  return holders.length > 0 ? holders.map((/** @type {any} */ permit) => ({ ...about, permit })) : [about];
+  return holders.length > 0
+    ? holders.map((/** @type {any} */ permit) => ({ ...about, permit }))
+    : [about];
 }
 
 export function Locks() {
@@ -71,20 +107,28 @@ export function Locks() {
   const trees = blockingTree(locks);
   const deadlocks = data?.deadlocks ?? [];
   const permits = (semaphores.data?.semaphores ?? []).flatMap(permitRows);
-  const waiters = locks.reduce((/** @type {number} */ sum, /** @type {any} */ it) => sum + it.waiters.length, 0);
+  const waiters = locks.reduce(
+    (/** @type {number} */ sum, /** @type {any} */ it) => sum + it.waiters.length,
+    0,
+  );
   return html`<${Page} title="Locks" note=${data && `${plural(locks.length, "lock")} held, ${plural(waiters, "waiter")}`} error=${error}>
     ${deadlocks.map(
-      (/** @type {any[]} */ links, /** @type {number} */ index) => html`<div key=${index} class="problem" role="alert"><p><strong>Deadlock.</strong> ${deadlockSentence(links)}</p></div>`,
+      (/** @type {any[]} */ links, /** @type {number} */ index) =>
+        html`<div key=${index} class="problem" role="alert"><p><strong>Deadlock.</strong> ${deadlockSentence(links)}</p></div>`,
     )}
     ${data && locks.length === 0 && html`<${Empty} title="Nothing is held"><pre class="text">baton lock acquire release --ttl 60s</pre><//>`}
     ${locks.length > 0 && html`<${Table} label="Locks" rows=${locks} columns=${COLUMNS} id=${(/** @type {any} */ it) => it.name} />`}
-    ${trees.length > 0 &&
-    html`<${Section} title="Who blocks whom">
+    ${
+      trees.length > 0 &&
+      html`<${Section} title="Who blocks whom">
       <ul class="blocking">${trees.map((it) => html`<${Blocked} key=${it.agent} waiting=${it} />`)}</ul>
-    <//>`}
-    ${permits.length > 0 &&
-    html`<${Section} title="Semaphores">
+    <//>`
+    }
+    ${
+      permits.length > 0 &&
+      html`<${Section} title="Semaphores">
       <${Table} label="Semaphores" rows=${permits} columns=${PERMITS} id=${(/** @type {any} */ it) => `${it.name} ${it.permit?.token ?? ""}`} />
-    <//>`}
+    <//>`
+    }
   <//>`;
 }

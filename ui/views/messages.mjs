@@ -1,6 +1,15 @@
 // Messages: conversations, and one of them.
 
-import { ActionButton, AgentLink, Empty, Page, Section, Status, Tabs, Time } from "../components/basics.mjs";
+import {
+  ActionButton,
+  AgentLink,
+  Empty,
+  Page,
+  Section,
+  Status,
+  Tabs,
+  Time,
+} from "../components/basics.mjs";
 import { Json } from "../components/json.mjs";
 import { messageAction, requeueAction } from "../lib/actions.mjs";
 import { app } from "../lib/app.mjs";
@@ -9,7 +18,12 @@ import { useChanges, useQuery } from "../lib/hooks.mjs";
 import { classes, html } from "../lib/html.mjs";
 
 const LIMIT = 2_000;
-const STATUSES = [["all", "All"], ["waiting", "Waiting"], ["delivered", "Delivered"], ["dead", "Dead"]];
+const STATUSES = [
+  ["all", "All"],
+  ["waiting", "Waiting"],
+  ["delivered", "Delivered"],
+  ["dead", "Dead"],
+];
 
 /** Conversations, the newest first. @param {any[]} messages */
 function threadsOf(messages) {
@@ -20,7 +34,9 @@ function threadsOf(messages) {
     of.push(message);
     threads.set(message.thread, of);
   }
-  return [...threads.values()].sort((a, b) => (String(a.at(-1)?.sent_at) < String(b.at(-1)?.sent_at) ? 1 : -1));
+  return [...threads.values()].sort((a, b) =>
+    String(a.at(-1)?.sent_at) < String(b.at(-1)?.sent_at) ? 1 : -1,
+  );
 }
 
 /** @param {{ message: any }} props */
@@ -65,8 +81,9 @@ export function Messages() {
     ${data && threads.length === 0 && html`<${Empty} title="No messages"><pre class="text">baton message send ada "the draft is there"</pre><//>`}
     <div class="columns state">
       <div>
-        ${threads.length > 0 &&
-        html`<${Section} title="Conversations">
+        ${
+          threads.length > 0 &&
+          html`<${Section} title="Conversations">
           <ul class="list">
             ${threads.slice(0, 200).map((messages) => {
               const [first] = messages;
@@ -80,15 +97,19 @@ export function Messages() {
               </li>`;
             })}
           </ul>
-        <//>`}
-        ${(topics.data?.topics.length ?? 0) > 0 &&
-        html`<${Section} title="Topics">
+        <//>`
+        }
+        ${
+          (topics.data?.topics.length ?? 0) > 0 &&
+          html`<${Section} title="Topics">
           <ul class="list">
             ${topics.data.topics.map(
-              (/** @type {any} */ it) => html`<li key=${it.topic}><a class="list-main" href=${app.href("events", [], { subject: `topics/${it.topic}` })}>${it.topic}</a> <span class="faint">${plural(it.posts, "post")}, <${Time} time=${it.last_at} /></span></li>`,
+              (/** @type {any} */ it) =>
+                html`<li key=${it.topic}><a class="list-main" href=${app.href("events", [], { subject: `topics/${it.topic}` })}>${it.topic}</a> <span class="faint">${plural(it.posts, "post")}, <${Time} time=${it.last_at} /></span></li>`,
             )}
           </ul>
-        <//>`}
+        <//>`
+        }
       </div>
       <div>${chosen ? html`<${Thread} thread=${chosen} />` : threads.length > 0 && html`<${Empty} title="Choose a conversation" />`}</div>
     </div>

@@ -47,15 +47,36 @@ export function Metrics() {
   const events = useMemo(() => samples.columns("events"), [tick]);
   const waits = useMemo(() => samples.columns("p50", "p95"), [tick]);
   const types = depthByType([...(pending.data?.tasks ?? []), ...(running.data?.tasks ?? [])]);
-  const states = Object.entries(data?.time_in_state ?? {}).map(([status, it]) => ({ status, .../** @type {any} */ (it) }));
-  const number = (/** @type {string} */ name) => ({ name: words(name), class: "number", cell: (/** @type {any} */ it) => count(it[name] ?? 0) });
-  const ms = (/** @type {string} */ name, /** @type {string} */ field) => ({ name, class: "number", cell: (/** @type {any} */ it) => duration(it[field] ?? 0) });
+  const states = Object.entries(data?.time_in_state ?? {}).map(([status, it]) => ({
+    status,
+    .../** @type {any} */ (it),
+  }));
+  const number = (/** @type {string} */ name) => ({
+    name: words(name),
+    class: "number",
+    cell: (/** @type {any} */ it) => count(it[name] ?? 0),
+  });
+  const ms = (/** @type {string} */ name, /** @type {string} */ field) => ({
+    name,
+    class: "number",
+    cell: (/** @type {any} */ it) => duration(it[field] ?? 0),
+  });
   return html`<${Page} title="Queues and metrics" note="sampled every second while this page is open; for longer times scrape /metrics" error=${stats.error}>
     <div class="charts">
-      <${Chart} title="Tasks by status" data=${depth} series=${[{ name: "running", tone: "run" }, { name: "ready", tone: "wait" }, { name: "blocked", tone: "bad" }]} />
-      <${Chart} title="Tasks per second" data=${flow} series=${[{ name: "completed", tone: "good" }, { name: "failed attempts", tone: "bad" }]} />
+      <${Chart} title="Tasks by status" data=${depth} series=${[
+        { name: "running", tone: "run" },
+        { name: "ready", tone: "wait" },
+        { name: "blocked", tone: "bad" },
+      ]} />
+      <${Chart} title="Tasks per second" data=${flow} series=${[
+        { name: "completed", tone: "good" },
+        { name: "failed attempts", tone: "bad" },
+      ]} />
       <${Chart} title="Events per second" data=${events} series=${[{ name: "events", tone: "run" }]} />
-      <${Chart} title="Time until a task is claimed, in s" data=${waits} series=${[{ name: "median", tone: "good" }, { name: "p95", tone: "wait" }]} />
+      <${Chart} title="Time until a task is claimed, in s" data=${waits} series=${[
+        { name: "median", tone: "good" },
+        { name: "p95", tone: "wait" },
+      ]} />
     </div>
     <div class="columns">
       <${Section} title="Queues">

@@ -1,17 +1,26 @@
 // What is happening, and what needs a person.
 
-import { ActionButton, AgentLink, Empty, Link, Page, Section, SubjectLink, Time } from "../components/basics.mjs";
+import {
+  ActionButton,
+  AgentLink,
+  Empty,
+  Link,
+  Page,
+  Section,
+  SubjectLink,
+  Time,
+} from "../components/basics.mjs";
 import { Bars, Spans } from "../components/spans.mjs";
 import { Snippets } from "../components/snippets.mjs";
 import { agentActions, handoffActions, requeueAction, taskActions } from "../lib/actions.mjs";
 import { app } from "../lib/app.mjs";
-import { count } from "../lib/format.mjs";
+import { count, duration } from "../lib/format.mjs";
 import { useChanges, useQuery } from "../lib/hooks.mjs";
 import { classes, html } from "../lib/html.mjs";
 import { deadlockSentence } from "../lib/layout.mjs";
 import { eventTone, isRoutine, needsYou, sentence } from "../lib/sentences.mjs";
 
-/** How long the timeline of the fleet is. */
+/** How long the timeline of the fleet is, at most. */
 const WINDOW_MS = 5 * 60_000;
 /** An agent that was lost longer ago needs nobody any more: its tasks went to others. */
 const LOST_MS = 3_600_000;
@@ -67,10 +76,16 @@ function NeedsYou({ items, isLoaded }) {
 function fleet(events, agents) {
   const now = Date.now();
   /** @type {Map<string, any[]>} */
-  const lanes = new Map(agents.filter(({ status }) => status === "active").map(({ id }) => [id, []]));
+  const lanes = new Map(
+    agents.filter(({ status }) => status === "active").map(({ id }) => [id, []]),
+  );
   /** @type {Map<string, any>} */
   const open = new Map();
-  const close = (/** @type {string} */ task, /** @type {number} */ at, /** @type {string} */ kind) => {
+  const close = (
+    /** @type {string} */ task,
+    /** @type {number} */ at,
+    /** @type {string} */ kind,
+  ) => {
     const bar = open.get(task);
     if (bar) Object.assign(bar, { end: at, kind });
     open.delete(task);
@@ -80,7 +95,13 @@ function fleet(events, agents) {
     const { type, task } = event;
     if (type === "task.claimed" || type === "task.handed_over") {
       close(task, at, "released");
-      const bar = { start: at, end: now, kind: "working", label: task, href: app.href("tasks", [task]) };
+      const bar = {
+        start: at,
+        end: now,
+        kind: "working",
+        label: task,
+        href: app.href("tasks", [task]),
+      };
       open.set(task, bar);
       const holder = event.holder ?? event.agent;
       if (!lanes.has(holder)) lanes.set(holder, []);
@@ -90,7 +111,11 @@ function fleet(events, agents) {
     else if (type === "task.released" || type === "task.handed_off") close(task, at, "released");
     else if (type === "task.cancelled") close(task, at, "cancelled");
   }
-  return [...lanes].map(([name, bars]) => ({ key: name, name: html`<${AgentLink} agent=${name} />`, bars }));
+  return [...lanes].map(([name, bars]) => ({
+    key: name,
+    name: html`<${AgentLink} agent=${name} />`,
+    bars,
+  }));
 }
 
 export function Now() {
@@ -107,18 +132,29 @@ export function Now() {
     review: review.data?.tasks ?? [],
     failed: failed.data?.tasks ?? [],
     handoffs: offered.data?.handoffs ?? [],
-    lost: known.filter((/** @type {any} */ it) => it.status === "lost" && Date.parse(it.ended_at) > Date.now() - LOST_MS),
+    lost: known.filter(
+      (/** @type {any} */ it) =>
+        it.status === "lost" && Date.parse(it.ended_at) > Date.now() - LOST_MS,
+    ),
     dead: dead.data?.messages ?? [],
     deadlocks: locks.data?.deadlocks ?? [],
   });
-  const isLoaded = [agents, review, failed, offered, dead, locks].every((it) => it.data || it.error);
+  const isLoaded = [agents, review, failed, offered, dead, locks].every(
+    (it) => it.data || it.error,
+  );
   const { at, feed } = app;
   const events = (feed?.events ?? []).filter((it) => at === undefined || it.revision <= at);
   const last = events.at(-1);
   const end = at === undefined || !last ? Date.now() : new Date(last.time).getTime();
+  // The feed may reach back less far.
+  const first = events[0] ? Date.parse(events[0].time) : end;
+  const start = Math.min(end - 1_000, Math.max(end - WINDOW_MS, first));
   const tasks = stats.data?.tasks;
   const isEmpty = stats.data && known.length === 0 && events.length === 0;
-  const shown = events.filter((it) => !isRoutine(it)).slice(-FEED_MAX).reverse();
+  const shown = events
+    .filter((it) => !isRoutine(it))
+    .slice(-FEED_MAX)
+    .reverse();
   const alive = known.filter((/** @type {any} */ { status }) => status === "active").length;
   return html`<${Page} title="Now" error=${stats.error ?? agents.error}>
     <div class="counters">
@@ -128,19 +164,22 @@ export function Now() {
       <${Counter} name="agents active" tone="good" view="agents" value=${agents.data && alive} />
       <div class="counter wide"><span class="faint">events per second, last minute</span><${Rate} /></div>
     </div>
-    ${isEmpty
-      ? html`<${Empty} title="No agents yet"><${Snippets} /><//>`
-      : html`<div class="columns">
+    ${
+      isEmpty
+        ? html`<${Empty} title="No agents yet"><${Snippets} /><//>`
+        : html`<div class="columns">
           <div>
             <${Section} title="Needs you"><${NeedsYou} items=${items} isLoaded=${isLoaded} /><//>
-            <${Section} title="Fleet, last five minutes">
-              <${Spans} label="What each agent worked on" start=${end - WINDOW_MS} end=${end} lanes=${fleet(events, known)} />
+            <${Section} title=${`Fleet, last ${duration(end - start)}`}>
+              <${Spans} label="What each agent worked on" start=${start} end=${end} lanes=${fleet(events, known)} />
             <//>
           </div>
           <${Section} title="Feed" tools=${html`<${Link} view="events">All events<//>`}>
             <ol class="feed">
               ${shown.map(
-                (event) => html`<li key=${`${event.revision}.${event.index}`} class=${`tone-${eventTone(event)}`}>
+                (
+                  event,
+                ) => html`<li key=${`${event.revision}.${event.index}`} class=${`tone-${eventTone(event)}`}>
                   <${Time} time=${event.time} /> <${AgentLink} agent=${event.agent} /> ${sentence(event)}
                   <span class="hidden"><${SubjectLink} subject=${event.subject} /></span>
                 </li>`,
@@ -148,12 +187,16 @@ export function Now() {
             </ol>
             ${shown.length === 0 && html`<p class="faint pad">Nothing has happened yet.</p>`}
           <//>
-        </div>`}
+        </div>`
+    }
   <//>`;
 }
 
 function Rate() {
   const now = Math.floor(Date.now() / 1_000);
-  const counts = Array.from({ length: 60 }, (_, index) => app.feed?.rates.get(now - 60 + index) ?? 0);
+  const counts = Array.from(
+    { length: 60 },
+    (_, index) => app.feed?.rates.get(now - 60 + index) ?? 0,
+  );
   return html`<${Bars} counts=${counts} label="Events per second in the last minute" />`;
 }

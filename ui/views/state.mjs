@@ -1,6 +1,14 @@
 // Shared state: a tree of keys, the versions of an entry, and their differences.
 
-import { ActionButton, AgentLink, Empty, Facts, Page, Section, Time } from "../components/basics.mjs";
+import {
+  ActionButton,
+  AgentLink,
+  Empty,
+  Facts,
+  Page,
+  Section,
+  Time,
+} from "../components/basics.mjs";
 import { Diff, Json } from "../components/json.mjs";
 import { deleteAction, editAction, revertAction } from "../lib/actions.mjs";
 import { app } from "../lib/app.mjs";
@@ -18,12 +26,15 @@ function Tree({ branch, namespace, chosen, depth }) {
   const [isOpen, setOpen] = useState(depth === 0 || chosen.startsWith(`${branch.path}/`));
   const below = [...branch.branches.values()];
   return html`<li>
-    ${depth > 0 &&
-    html`<button type="button" class="tree-row" data-row aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
+    ${
+      depth > 0 &&
+      html`<button type="button" class="tree-row" data-row aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
       <span aria-hidden="true">${isOpen ? "▾" : "▸"}</span> ${branch.name}/ <small class="faint">${branch.count}</small>
-    </button>`}
-    ${isOpen &&
-    html`<ul>
+    </button>`
+    }
+    ${
+      isOpen &&
+      html`<ul>
       ${below.map((it) => html`<${Tree} key=${it.path} branch=${it} namespace=${namespace} chosen=${chosen} depth=${depth + 1} />`)}
       ${branch.entries.slice(0, 500).map(
         (entry) => html`<li key=${entry.key}>
@@ -37,7 +48,8 @@ function Tree({ branch, namespace, chosen, depth }) {
         </li>`,
       )}
       ${branch.entries.length > 500 && html`<li class="faint">${branch.entries.length - 500} more</li>`}
-    </ul>`}
+    </ul>`
+    }
   </li>`;
 }
 
@@ -45,27 +57,37 @@ function Tree({ branch, namespace, chosen, depth }) {
 function EntryDetails({ namespace, name }) {
   const { data: entry, error } = useQuery("state.get", { namespace, key: name });
   const history = useQuery("state.history", { namespace, key: name, limit: 200 }, { now: true });
-  const changes = (history.data?.changes ?? []).filter((/** @type {any} */ it) => app.at === undefined || it.revision <= app.at);
+  const changes = (history.data?.changes ?? []).filter(
+    (/** @type {any} */ it) => app.at === undefined || it.revision <= app.at,
+  );
   const [chosen, choose] = useState(/** @type {[number, number] | undefined} */ (undefined));
-  const at = (/** @type {number} */ revision) => changes.find((/** @type {any} */ it) => it.revision === revision);
+  const at = (/** @type {number} */ revision) =>
+    changes.find((/** @type {any} */ it) => it.revision === revision);
   const [from, to] = chosen ?? [changes[1]?.revision, changes[0]?.revision];
-  const tools = entry && html`<${ActionButton} action=${editAction(entry)} /><${ActionButton} action=${deleteAction(entry)} />`;
+  const tools =
+    entry &&
+    html`<${ActionButton} action=${editAction(entry)} /><${ActionButton} action=${deleteAction(entry)} />`;
   return html`<${Section} title=${html`<span class="id">${namespace}/${name}</span>`} tools=${tools}>
       ${error && html`<p class="faint pad">${error.message}</p>`}
-      ${entry &&
-      html`<${Facts}
+      ${
+        entry &&
+        html`<${Facts}
           facts=${[
             ["Version", entry.version],
             ["Written by", html`<${AgentLink} agent=${entry.updated_by} />`],
             ["Written", html`<${Time} time=${entry.updated_at} />`],
             ["Expires", entry.expires_at && html`<${Time} time=${entry.expires_at} />`],
           ]}
-        /><${Json} value=${entry.value} />`}
+        /><${Json} value=${entry.value} />`
+      }
     <//>
     <${Section} title="Versions">
       <ul class="list">
         ${changes.map(
-          (/** @type {any} */ it, /** @type {number} */ index) => html`<li key=${it.revision} class=${classes(it.revision === to && "chosen")}>
+          (
+            /** @type {any} */ it,
+            /** @type {number} */ index,
+          ) => html`<li key=${it.revision} class=${classes(it.revision === to && "chosen")}>
             <div class="list-main">
               <button type="button" class="link" aria-pressed=${it.revision === to} onClick=${() => choose([changes[index + 1]?.revision ?? 0, it.revision])}>revision ${it.revision}</button>
               ${words(it.operation.split(".")[1] ?? "")} by <${AgentLink} agent=${it.agent} /> <span class="faint"><${Time} time=${it.time} /></span>
@@ -78,10 +100,12 @@ function EntryDetails({ namespace, name }) {
         )}
       </ul>
     <//>
-    ${to !== undefined &&
-    html`<${Section} title=${from ? `Revision ${from} → ${to}` : `Revision ${to}`}>
+    ${
+      to !== undefined &&
+      html`<${Section} title=${from ? `Revision ${from} → ${to}` : `Revision ${to}`}>
       <${Diff} before=${from ? at(from)?.new_value : at(to)?.old_value} after=${at(to)?.new_value} />
-    <//>`}`;
+    <//>`
+    }`;
 }
 
 export function State() {
@@ -94,7 +118,10 @@ export function State() {
   const create = {
     label: "New entry",
     effect: `Writes an entry of ${namespace} that does not exist yet.`,
-    fields: [{ name: "key", label: "Key" }, { name: "value", label: "Value (JSON)", type: /** @type {const} */ ("json") }],
+    fields: [
+      { name: "key", label: "Key" },
+      { name: "value", label: "Value (JSON)", type: /** @type {const} */ ("json") },
+    ],
     run: async (/** @type {any} */ { key, value }) => {
       await app.workspace?.state.in(namespace).set(key, value, { if_absent: true });
       app.go("state", [namespace, key]);

@@ -1,6 +1,16 @@
 // One task: its attempts, what it waits for, why it is not running, and everything about it.
 
-import { ActionButton, AgentLink, Facts, Page, Progress, Section, Status, TaskLink, Time } from "../components/basics.mjs";
+import {
+  ActionButton,
+  AgentLink,
+  Facts,
+  Page,
+  Progress,
+  Section,
+  Status,
+  TaskLink,
+  Time,
+} from "../components/basics.mjs";
 import { Json } from "../components/json.mjs";
 import { Spans } from "../components/spans.mjs";
 import { taskActions } from "../lib/actions.mjs";
@@ -15,7 +25,8 @@ import { look, receiver, sentence } from "../lib/sentences.mjs";
 function Lease({ lease }) {
   const left = new Date(lease.expires_at).getTime() - Date.now();
   const part = Math.max(0, Math.min(1, left / lease.lease_ms));
-  const text = left > 0 ? `${duration(left)} left of ${duration(lease.lease_ms)}` : "about to expire";
+  const text =
+    left > 0 ? `${duration(left)} left of ${duration(lease.lease_ms)}` : "about to expire";
   return html`<${AgentLink} agent=${lease.holder} /> <${Progress} fraction=${part} label=${text} />
     <small class="faint">${text}</small>`;
 }
@@ -32,7 +43,9 @@ function Attempts({ task, events }) {
     if (!isWait) number += 1;
     return {
       key: String(index),
-      name: isWait ? html`<span class="faint">waiting</span>` : html`${number}. <${AgentLink} agent=${span.agent} />`,
+      name: isWait
+        ? html`<span class="faint">waiting</span>`
+        : html`${number}. <${AgentLink} agent=${span.agent} />`,
       bars: [{ ...span, label: isWait ? "waiting" : words(span.kind) }],
     };
   });
@@ -81,8 +94,9 @@ export function TaskPage({ id }) {
         <${Section} title="Definition"><${Json} value=${task.definition} /><//>
         <${Section} title="Result"><${Json} value=${task.result} /><//>
         ${task.error !== undefined && html`<${Section} title="Last error"><${Json} value=${task.error} /><//>`}
-        ${(handoffs.data?.handoffs.length ?? 0) > 0 &&
-        html`<${Section} title="Hand-offs">
+        ${
+          (handoffs.data?.handoffs.length ?? 0) > 0 &&
+          html`<${Section} title="Hand-offs">
           <ul class="list">
             ${handoffs.data.handoffs.map(
               (/** @type {any} */ it) => html`<li key=${it.id}>
@@ -91,7 +105,8 @@ export function TaskPage({ id }) {
               </li>`,
             )}
           </ul>
-        <//>`}
+        <//>`
+        }
         <${Causes} id=${id} />
       </div>
       <div>
@@ -100,9 +115,16 @@ export function TaskPage({ id }) {
             facts=${[
               ["Lease", task.lease && html`<${Lease} lease=${task.lease} />`],
               ["Type", task.type],
-              ["Progress", task.progress && html`<${Progress} fraction=${task.progress.fraction} label="Progress" /> ${task.progress.note ?? ""}`],
+              [
+                "Progress",
+                task.progress &&
+                  html`<${Progress} fraction=${task.progress.fraction} label="Progress" /> ${task.progress.note ?? ""}`,
+              ],
               ["Requested by", html`<${AgentLink} agent=${task.requested_by} />`],
-              ["Only for", task.assigned_agent && html`<${AgentLink} agent=${task.assigned_agent} />`],
+              [
+                "Only for",
+                task.assigned_agent && html`<${AgentLink} agent=${task.assigned_agent} />`,
+              ],
               ["Needs", task.capabilities?.join(", ")],
               ["Priority", task.priority],
               ["Group", task.group],
@@ -120,11 +142,14 @@ export function TaskPage({ id }) {
         <//>
         <${Section} title="Events">
           <ol class="feed">
-            ${[...events].reverse().slice(0, 100).map(
-              (/** @type {any} */ it) => html`<li key=${`${it.revision}${it.type}`}>
+            ${[...events]
+              .reverse()
+              .slice(0, 100)
+              .map(
+                (/** @type {any} */ it) => html`<li key=${`${it.revision}${it.type}`}>
                 <${Time} time=${it.time} /> <${AgentLink} agent=${it.agent} /> ${sentence({ ...it.fields, type: it.type })}
               </li>`,
-            )}
+              )}
           </ol>
         <//>
       </div>

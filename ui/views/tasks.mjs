@@ -1,6 +1,15 @@
 // Tasks: a table, a board and a timeline of the same query; and one task.
 
-import { ActionButton, AgentLink, Empty, Page, Progress, Status, Tabs, Time } from "../components/basics.mjs";
+import {
+  ActionButton,
+  AgentLink,
+  Empty,
+  Page,
+  Progress,
+  Status,
+  Tabs,
+  Time,
+} from "../components/basics.mjs";
 import { Spans } from "../components/spans.mjs";
 import { Table } from "../components/table.mjs";
 import { createTaskAction, taskActions } from "../lib/actions.mjs";
@@ -11,7 +20,15 @@ import { useChanges, useQuery } from "../lib/hooks.mjs";
 import { html, useEffect, useState } from "../lib/html.mjs";
 import { TaskPage } from "./task.mjs";
 
-const STATUSES = ["in_progress", "pending", "handed_off", "waiting_review", "completed", "failed", "cancelled"];
+const STATUSES = [
+  "in_progress",
+  "pending",
+  "handed_off",
+  "waiting_review",
+  "completed",
+  "failed",
+  "cancelled",
+];
 /** The server answers with so many tasks at most. */
 const LIMIT = 10_000;
 /** So many results of the index are read one by one. */
@@ -25,20 +42,26 @@ function useTasks(text) {
   const fields = listFields(text);
   // The index knows the present only. The past is listed whole, and filtered here.
   const isListed = fields !== undefined || at !== undefined;
-  const listed = useQuery(isListed ? "task.list" : undefined, { ...(fields ?? {}), limit: LIMIT });
+  const listed = useQuery(isListed ? "task.list" : undefined, {
+    ...(fields ?? {}),
+    limit: LIMIT,
+  });
   const search = { query: `kind:task ${text}`, limit: FOUND_MAX };
   const found = useQuery(isListed ? undefined : "workspace.search", search);
   const [read, setRead] = useState(/** @type {any[] | undefined} */ (undefined));
-  const ids = found.data?.found.map((/** @type {any} */ { subject }) => subject.slice("tasks/".length));
+  const ids = found.data?.found.map((/** @type {any} */ { subject }) =>
+    subject.slice("tasks/".length),
+  );
   const key = ids?.join(" ");
   useEffect(() => {
     if (!ids) return setRead(undefined);
     const { workspace } = app;
-    void Promise.all(ids.map((/** @type {string} */ id) => workspace?.tasks.get(id).catch(() => undefined)))
-      .then((tasks) => {
-        for (const task of tasks) if (task) app.store.put("task", task.id, task);
-        setRead(tasks.filter(Boolean).map(({ id }) => id));
-      });
+    void Promise.all(
+      ids.map((/** @type {string} */ id) => workspace?.tasks.get(id).catch(() => undefined)),
+    ).then((tasks) => {
+      for (const task of tasks) if (task) app.store.put("task", task.id, task);
+      setRead(tasks.filter(Boolean).map(({ id }) => id));
+    });
   }, [key, found.revision]);
   const terms = parseFilter(text);
   if (!isListed) {
@@ -55,14 +78,23 @@ const sorted = (tasks) => [...tasks].sort((a, b) => (a.updated_at < b.updated_at
 
 const COLUMNS = [
   { name: "Task", cell: (/** @type {any} */ it) => html`<span class="id">${it.id}</span>` },
-  { name: "Description", class: "grow", cell: (/** @type {any} */ it) => html`<span class="clip">${it.description ?? ""}</span>` },
+  {
+    name: "Description",
+    class: "grow",
+    cell: (/** @type {any} */ it) => html`<span class="clip">${it.description ?? ""}</span>`,
+  },
   { name: "Type", cell: (/** @type {any} */ it) => it.type },
   { name: "Status", cell: (/** @type {any} */ it) => html`<${Status} status=${it.status} />` },
-  { name: "Agent", cell: (/** @type {any} */ it) => html`<${AgentLink} agent=${it.lease?.holder ?? it.assigned_agent} />` },
+  {
+    name: "Agent",
+    cell: (/** @type {any} */ it) =>
+      html`<${AgentLink} agent=${it.lease?.holder ?? it.assigned_agent} />`,
+  },
   {
     name: "Progress",
     cell: (/** @type {any} */ { progress }) =>
-      progress && html`<${Progress} fraction=${progress.fraction} label=${`${Math.round(100 * progress.fraction)} % ${progress.note ?? ""}`} />`,
+      progress &&
+      html`<${Progress} fraction=${progress.fraction} label=${`${Math.round(100 * progress.fraction)} % ${progress.note ?? ""}`} />`,
   },
   { name: "Attempts", class: "number", cell: (/** @type {any} */ it) => it.attempts },
   { name: "Changed", cell: (/** @type {any} */ it) => html`<${Time} time=${it.updated_at} />` },
@@ -126,11 +158,14 @@ function Board({ tasks }) {
   return html`<div class="board" tabindex="0" role="region" aria-label="Board">
     ${STATUSES.map((status) => {
       const of = tasks.filter((task) => task.status === status);
-      if (of.length === 0 && ["handed_off", "waiting_review", "cancelled"].includes(status)) return null;
+      if (of.length === 0 && ["handed_off", "waiting_review", "cancelled"].includes(status))
+        return null;
       return html`<section key=${status} class="lane-column">
         <h2><${Status} status=${status} /> <span class="faint">${count(of.length)}</span></h2>
         ${of.slice(0, 50).map(
-          (task) => html`<a key=${task.id} data-row class="tile" href=${app.href("tasks", [task.id])}>
+          (
+            task,
+          ) => html`<a key=${task.id} data-row class="tile" href=${app.href("tasks", [task.id])}>
             <span class="id">${task.id}</span>
             <span class="clip">${task.description ?? task.type}</span>
             <small class="faint">${task.lease?.holder ?? task.assigned_agent ?? task.type}</small>
@@ -146,16 +181,33 @@ function Board({ tasks }) {
 /** @param {{ tasks: any[] }} props */
 function Timeline({ tasks }) {
   const shown = tasks.slice(0, LANES_MAX);
-  const time = (/** @type {string | undefined} */ text) => (text ? new Date(text).getTime() : undefined);
+  const time = (/** @type {string | undefined} */ text) =>
+    text ? new Date(text).getTime() : undefined;
   const now = Date.now();
   const lanes = shown.map((task) => {
     const created = time(task.created_at) ?? now;
     const started = time(task.started_at);
     const end = time(task.finished_at) ?? now;
-    const kind = { completed: "done", failed: "failed", cancelled: "cancelled", waiting_review: "released" }[/** @type {string} */ (task.status)] ?? "working";
+    const kind =
+      {
+        completed: "done",
+        failed: "failed",
+        cancelled: "cancelled",
+        waiting_review: "released",
+      }[/** @type {string} */ (task.status)] ?? "working";
     const bars = [{ start: created, end: started ?? end, kind: "waiting", label: "waiting" }];
-    if (started) bars.push({ start: started, end, kind, label: task.lease?.holder ?? words(task.status) });
-    return { key: task.id, name: html`<a class="id" data-row href=${app.href("tasks", [task.id])}>${task.id}</a>`, bars };
+    if (started)
+      bars.push({
+        start: started,
+        end,
+        kind,
+        label: task.lease?.holder ?? words(task.status),
+      });
+    return {
+      key: task.id,
+      name: html`<a class="id" data-row href=${app.href("tasks", [task.id])}>${task.id}</a>`,
+      bars,
+    };
   });
   const start = Math.min(now, ...lanes.map(({ bars }) => bars[0]?.start ?? now));
   const end = Math.max(start + 1, ...lanes.map(({ bars }) => bars.at(-1)?.end ?? start));
@@ -203,13 +255,22 @@ function TaskList() {
   const show = app.route.query.view ?? "table";
   const { tasks, terms, error, isMore } = useTasks(text);
   const rows = sorted(tasks ?? []);
-  const note = tasks && `${plural(rows.length, "task")}${isMore ? " and more: narrow the filter" : ""}`;
-  const tabs = html`<${Tabs} label="View" name="view" value=${show} tabs=${[["table", "Table"], ["board", "Board"], ["timeline", "Timeline"]]} />`;
+  const note =
+    tasks && `${plural(rows.length, "task")}${isMore ? " and more: narrow the filter" : ""}`;
+  const tabs = html`<${Tabs} label="View" name="view" value=${show} tabs=${[
+    ["table", "Table"],
+    ["board", "Board"],
+    ["timeline", "Timeline"],
+  ]} />`;
   return html`<${Page} title="Tasks" note=${note} error=${error} tools=${html`${tabs}<${ActionButton} class="primary" action=${createTaskAction()} />`}>
     <${FilterBar} text=${text} />
-    ${tasks && rows.length === 0 && html`<${Empty} title=${text ? "No task matches" : "No tasks yet"}>
+    ${
+      tasks &&
+      rows.length === 0 &&
+      html`<${Empty} title=${text ? "No task matches" : "No tasks yet"}>
       <p>Tasks are work that agents claim.</p><pre class="text">baton task create summarise</pre>
-    <//>`}
+    <//>`
+    }
     ${rows.length > 0 && show === "table" && html`<${TaskTable} tasks=${rows} terms=${terms} />`}
     ${rows.length > 0 && show === "board" && html`<${Board} tasks=${rows} />`}
     ${rows.length > 0 && show === "timeline" && html`<${Timeline} tasks=${rows} />`}

@@ -22,13 +22,15 @@ fn what_the_banner_says_works_when_pasted() {
     assert!(server.banner.contains("  data     file log in data, "), "{}", server.banner);
     let after = server.banner.split("Try this in another terminal:\n").nth(1).unwrap();
     let lines: Vec<&str> = after.lines().filter_map(|line| line.strip_prefix("  ")).collect();
-    let [export, set, watch, curl] = lines[..] else { panic!("{lines:?}") };
+    let [export, demo, set, watch, curl] = lines[..] else { panic!("{lines:?}") };
     let shell = |script: String| {
         let mut shell = Command::new("sh");
         shell.args(["-c", &script]).env("HOME", server.home.path()).env_remove("BATON_WORKSPACE");
         shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         shell
     };
+    let ran = Ran::of(shell(format!("{export}\n{demo} --pace fast")), "");
+    assert_eq!(ran.code, 0, "{ran:?}");
     let ran = Ran::of(shell(format!("{export}\n{set}")), "");
     assert_eq!(ran.json()["value"]["step"], 1);
     // The shell execs the watch, so that it ends with the test.

@@ -167,7 +167,7 @@ fn banner(description: &str, url: &str, program: &str, shown: &str) -> String {
     let page = if cfg!(feature = "ui") { &page } else { "" };
     format!(
         "baton {} is ready\n\n  data     {description}\n  address  {url}\n{page}\n\
-         Try this in another terminal:\n\n{export}  {program} demo --for 30s\n  \
+         Try this in another terminal:\n\n{export}  {program} demo --rounds 9\n  \
          {program} state set plan '{{\"step\": 1}}'\n  \
          {program} watch --from 1\n  curl {shown}{url}/v1/default/state/shared/plan\n\n\
          Press ctrl-c to stop.",
