@@ -19,8 +19,9 @@ pub struct SystemFile(File);
 /// A lock of the operating system. It ends with the process at the latest, however that ends.
 #[derive(Debug)]
 pub struct SystemLock {
-    // Closing the file releases the lock.
+    // Closing the files lets the locks go.
     _file: File,
+    _folder: Option<File>,
 }
 
 impl Disk for SystemDisk {
@@ -106,12 +107,18 @@ impl Disk for SystemDisk {
             }
             Err(TryLockError::Error(error)) => return Err(error),
         }
-        // The process id helps a person to find the process that uses the folder. The lock does not
-        // depend on it, so the id of a dead process does no harm.
+        // The folder is locked as well: the file can be removed under its holder, and a second
+        // process would then lock a file of its own. Some network file systems lock no folders.
+        let folder = path.parent().map(File::open).transpose()?;
+        if let Some(Err(TryLockError::WouldBlock)) = folder.as_ref().map(File::try_lock) {
+            return Ok(Locked::InUse { holder: "another process".to_owned() });
+        }
+        // The number helps a person find out which process uses the folder. The lock does not
+        // depend on it, so a number left behind by a dead process does no harm.
         file.set_len(0)?;
         file.rewind()?;
         write!(file, "{}", std::process::id())?;
-        Ok(Locked::Held(SystemLock { _file: file }))
+        Ok(Locked::Held(SystemLock { _file: file, _folder: folder }))
     }
 
     fn salt(&self) -> u64 {

@@ -30,6 +30,7 @@ use super::format::{
     in_memory, round_up,
 };
 use super::segment::Segment;
+use super::watermark::Watermark;
 use super::{Shared, SyncMethod, sync_folder};
 use crate::contract::Position;
 use crate::disk::{Disk, DiskFile, is_full, read_exact_at};
@@ -48,6 +49,7 @@ pub(crate) struct Appender<D: Disk> {
     tail: Position,
     /// The position of the last record of this segment; the tail if it has none.
     last: Position,
+    pub(crate) watermark: Watermark<D::File>,
 }
 
 impl<D: Disk> Appender<D> {
@@ -63,6 +65,7 @@ impl<D: Disk> Appender<D> {
         last: Position,
         tail: Position,
         torn_until: u64,
+        watermark: Watermark<D::File>,
     ) -> io::Result<Self> {
         let file = disk.open_for_write(&segment.path, method.write())?;
         let from = segment.offset_of(last) / BLOCK_BYTES as u64 * BLOCK_BYTES as u64;
@@ -77,7 +80,7 @@ impl<D: Disk> Appender<D> {
             method.sync(&file)?;
         }
         keep_last_block(&mut buffer, kept);
-        Ok(Self { segment, file, method, buffer, tail, last })
+        Ok(Self { segment, file, method, buffer, tail, last, watermark })
     }
 
     pub(crate) fn append(
@@ -100,6 +103,7 @@ impl<D: Disk> Appender<D> {
             self.rotate(shared)?;
         }
         self.write(body).map_err(|error| shared.fail(&self.segment.path, &error))?;
+        self.watermark.advance(self.tail);
         shared.set_tail(self.tail);
         Ok(self.tail)
     }
@@ -133,7 +137,8 @@ impl<D: Disk> Appender<D> {
                 shared.fail(&shared.layout.preparing(), &error)
             }
         })?;
-        let header = SegmentHeader { base, salt: self.segment.salt };
+        let made_bytes = shared.spares.segment_bytes;
+        let header = SegmentHeader { base, salt: self.segment.salt, made_bytes };
         let file = match name_spare(shared, &spare, header, self.method) {
             Ok(file) => file,
             Err(error) if is_full(&error) => {
@@ -147,6 +152,7 @@ impl<D: Disk> Appender<D> {
         shared.add_segment(Arc::clone(&segment));
         (self.segment, self.file) = (segment, file);
         (self.last, self.tail) = (base, base);
+        self.watermark.sync();
         Ok(())
     }
 }
@@ -185,7 +191,8 @@ fn finish_segment<D: Disk>(
     let file = shared.disk.open(&path)?;
     let bytes = file.length()?;
     assert!(bytes > SEGMENT_HEADER_BYTES, "a spare has all its bytes");
-    Ok(Segment { base: header.base, salt: header.salt, path, bytes, file })
+    let SegmentHeader { base, salt, made_bytes } = header;
+    Ok(Segment { base, salt, path, bytes, made_bytes, file })
 }
 
 /// Turns a spare into a segment, durably, before the preparing thread exists.

@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | 0..8 | magic | `BATONLOG` |
 //! | 8..12 | version | [`FORMAT_VERSION`] |
-//! | 12..16 | | zero |
+//! | 12..16 | blocks | how many blocks of 4096 bytes the file has; 0 if that is not known |
 //! | 16..24 | base | the position of its first record |
 //! | 24..32 | salt | the same in all segments of a log |
 //! | 32..36 | checksum | crc32 of bytes 0..32 |
@@ -62,6 +62,8 @@ const SEGMENT_COPY_OFFSET: usize = BLOCK_BYTES / 2;
 pub(crate) struct SegmentHeader {
     pub(crate) base: Position,
     pub(crate) salt: u64,
+    /// How many bytes the file was made with; 0 if that is not known.
+    pub(crate) made_bytes: u64,
 }
 
 /// Why a segment's first block is invalid.
@@ -78,6 +80,9 @@ impl SegmentHeader {
         block.fill(0);
         block[0..8].copy_from_slice(&SEGMENT_MAGIC);
         block[8..12].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
+        // A file too large for the field says nothing.
+        let blocks = u32::try_from(self.made_bytes / BLOCK_BYTES as u64).unwrap_or(0);
+        block[12..16].copy_from_slice(&blocks.to_le_bytes());
         block[16..24].copy_from_slice(&self.base.0.to_le_bytes());
         block[24..32].copy_from_slice(&self.salt.to_le_bytes());
         let checksum = crc32fast::hash(&block[0..32]);
@@ -104,7 +109,8 @@ impl SegmentHeader {
         if version > FORMAT_VERSION {
             return Err(SegmentFlaw::Newer { version });
         }
-        Ok(Self { base: Position(u64_at(fields, 16)), salt: u64_at(fields, 24) })
+        let made_bytes = u64::from(u32_at(fields, 12)) * BLOCK_BYTES as u64;
+        Ok(Self { base: Position(u64_at(fields, 16)), salt: u64_at(fields, 24), made_bytes })
     }
 }
 

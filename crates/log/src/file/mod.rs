@@ -18,6 +18,8 @@
 //! 5. Every created, renamed and removed name is synced with its folder before anything relies on
 //!    it. Segments are removed one at a time, so a power cut never leaves a gap.
 //! 6. One log is open once: the folder is locked.
+//! 7. A lost end is noticed: a mark beside the log tells how far it was acknowledged, see
+//!    `watermark.rs`, and a segment knows its length.
 //!
 //! Recovery is described in `survey.rs`, the bytes in `format.rs`, the files in `segment.rs`.
 //!
@@ -37,6 +39,7 @@ mod spare;
 mod survey;
 #[cfg(test)]
 mod tests;
+mod watermark;
 
 use std::collections::VecDeque;
 use std::io;
@@ -295,6 +298,9 @@ impl<D: Disk> Drop for FileLog<D> {
         if let Some(preparer) = self.preparer.take() {
             // A panic in that thread was about a spare, and is no reason to panic here.
             preparer.join().unwrap_or_default();
+        }
+        if let Ok(appender) = self.appender.lock() {
+            appender.watermark.sync();
         }
     }
 }

@@ -14,6 +14,7 @@ use super::format::{BLOCK_BYTES, RECORD_HEADER_BYTES, SEGMENT_HEADER_BYTES, Segm
 use super::segment::{FolderLayout, failed};
 use super::spare::Spares;
 use super::survey::survey;
+use super::watermark::Watermark;
 use super::{FileLog, Options, Prepare, Shared, SyncMethod, sync_folder};
 use crate::contract::{Position, RECORD_BYTES_MAX};
 use crate::disk::{Disk, DiskFile, Locked, Write, is_full};
@@ -30,7 +31,7 @@ pub(crate) fn open<D: Disk>(disk: D, options: Options) -> Result<FileLog<D>, Ope
     let lock = lock(&disk, &layout)?;
 
     let survey = survey(&disk, &layout)?;
-    survey.require_sound()?;
+    survey.require_sound(&layout)?;
     let spares =
         Spares::open(&disk, &layout, segment_bytes, prepare).map_err(failed(&layout.log))?;
     let blobs = Blobs::open(&disk, &layout.blobs).map_err(failed(&layout.blobs))?;
@@ -54,13 +55,17 @@ pub(crate) fn open<D: Disk>(disk: D, options: Options) -> Result<FileLog<D>, Ope
         _lock: lock,
     };
     if segments.is_empty() {
-        let header = SegmentHeader { base: Position(0), salt: shared.disk.salt() };
+        let (base, salt) = (Position(0), shared.disk.salt());
+        let header = SegmentHeader { base, salt, made_bytes: segment_bytes };
         let created = create_segment(&shared, header, method);
         segments.push_back(Arc::new(created.map_err(cannot_create(&shared.layout))?));
     }
     let newest = Arc::clone(segments.back().expect("one was created if there was none"));
     let path = newest.path.clone();
-    let appender = Appender::resume(&shared.disk, newest, method, last, tail, survey.torn_until)
+    let watermark = Watermark::open(&shared.disk, &shared.layout, tail)
+        .map_err(cannot_create(&shared.layout))?;
+    let (disk, torn_until) = (&shared.disk, survey.torn_until);
+    let appender = Appender::resume(disk, newest, method, last, tail, torn_until, watermark)
         .map_err(failed(&path))?;
     shared.segments = RwLock::new(segments);
 

@@ -14,6 +14,7 @@ use super::read::read_segment;
 use super::scan::{Window, follow, search};
 use super::segment::{FolderLayout, Segment, failed};
 use super::survey::{Survey, survey};
+use super::watermark::Watermark;
 use crate::contract::{Position, Record};
 use crate::disk::{Disk, DiskFile, SystemDisk, Write};
 use crate::error::{OpenError, ReadError};
@@ -71,7 +72,7 @@ pub fn repair(folder: impl AsRef<Path>) -> Result<Report, OpenError> {
 pub fn verify_on<D: Disk>(disk: &D, folder: &Path) -> Result<Report, OpenError> {
     let layout = FolderLayout::new(folder.to_owned());
     let _lock = lock(disk, &layout)?;
-    report(disk, &survey(disk, &layout)?)
+    report(disk, &layout, &survey(disk, &layout)?)
 }
 
 /// Shows every intact record of the log in a folder of this machine, oldest first, until the
@@ -93,7 +94,7 @@ pub fn visit_on<D: Disk>(
     let layout = FolderLayout::new(folder.to_owned());
     let _lock = lock(disk, &layout)?;
     let survey = survey(disk, &layout)?;
-    let report = report(disk, &survey)?;
+    let report = report(disk, &layout, &survey)?;
     for (index, segment) in survey.segments.iter().enumerate() {
         let end = survey.segments.get(index + 1).map_or(survey.tail, |next| next.base);
         let mut from = segment.base;
@@ -116,14 +117,20 @@ pub fn repair_on<D: Disk>(disk: &D, folder: &Path) -> Result<Report, OpenError> 
     create_folders(disk, &layout)?;
     let _lock = lock(disk, &layout)?;
     let survey = survey(disk, &layout)?;
-    let mut report = report(disk, &survey)?;
+    let mut report = report(disk, &layout, &survey)?;
     if survey.damage.is_some() {
         report.kept = cut(disk, &layout, &survey).map_err(failed(&layout.log))?;
+        // Last, so that a crash before this leaves a log that is still damaged.
+        Watermark::open(disk, &layout, report.tail).map_err(failed(&layout.log))?;
     }
     Ok(report)
 }
 
-fn report<D: Disk>(disk: &D, survey: &Survey<D::File>) -> Result<Report, OpenError> {
+fn report<D: Disk>(
+    disk: &D,
+    layout: &FolderLayout,
+    survey: &Survey<D::File>,
+) -> Result<Report, OpenError> {
     let mut report = Report {
         segments: survey.paths.len(),
         records: survey.records,
@@ -139,13 +146,13 @@ fn report<D: Disk>(disk: &D, survey: &Survey<D::File>) -> Result<Report, OpenErr
         }
         return Ok(report);
     };
-    let (base, path) = &survey.paths[damage.index];
     if damage.offset == 0 {
-        report.tail = *base;
+        report.tail = base_of(survey, damage.index);
     }
-    let (records_after, bytes_after) = count_after(disk, survey).map_err(failed(path))?;
+    let file = survey.damaged_file(damage, layout);
+    let (records_after, bytes_after) = count_after(disk, survey).map_err(failed(&file))?;
     report.damage = Some(Damage {
-        file: path.clone(),
+        file,
         offset: damage.offset,
         reason: damage.reason.clone(),
         records_after,
@@ -172,7 +179,8 @@ fn count_after<D: Disk>(disk: &D, survey: &Survey<D::File>) -> io::Result<(u64, 
                 None => continue,
             },
         };
-        let segment = Segment { base: *base, salt, path: path.clone(), bytes: length, file };
+        let (base, path) = (*base, path.clone());
+        let segment = Segment { base, salt, path, bytes: length, made_bytes: 0, file };
         let from = if index == damage.index { damage.offset + 1 } else { 0 };
         let mut offset = from.max(SEGMENT_HEADER_BYTES);
         while let Some(found) = search(&mut window, &segment, offset)? {
@@ -186,14 +194,25 @@ fn count_after<D: Disk>(disk: &D, survey: &Survey<D::File>) -> io::Result<(u64, 
     Ok((records, bytes))
 }
 
-/// Saves everything from the first damage on, and removes it from the log.
+/// Where a segment begins. Without any, the log goes on where it was acknowledged to end, so that
+/// no position is used twice.
+fn base_of<F>(survey: &Survey<F>, index: usize) -> Position {
+    let there = survey.paths.get(index).map(|(base, _)| *base);
+    there.or(survey.acknowledged).unwrap_or_default()
+}
+
+/// Puts aside everything from the first damage on.
 fn cut<D: Disk>(
     disk: &D,
     layout: &FolderLayout,
     survey: &Survey<D::File>,
 ) -> io::Result<Vec<PathBuf>> {
     let damage = survey.damage.as_ref().expect("called for a damaged log");
-    let (base, path) = &survey.paths[damage.index];
+    let base = base_of(survey, damage.index);
+    let Some((_, path)) = survey.paths.get(damage.index) else {
+        replace_by_empty(disk, layout, base)?;
+        return Ok(Vec::new());
+    };
     let mut kept = Vec::new();
     let is_header = damage.offset < SEGMENT_HEADER_BYTES;
     // A log without any segment would restart at position 0, so the first one is kept.
@@ -214,9 +233,11 @@ fn cut<D: Disk>(
         kept.push(aside);
     }
     if !is_header {
-        wipe_from(&disk.open_for_write(path, Write::Buffered)?, damage.offset)?;
+        // The survey ends with the damaged segment.
+        let made_bytes = survey.segments.last().map_or(0, |segment| segment.made_bytes);
+        wipe_from(&disk.open_for_write(path, Write::Buffered)?, damage.offset, made_bytes)?;
     } else if stays {
-        replace_by_empty(disk, layout, *base)?;
+        replace_by_empty(disk, layout, base)?;
     }
     kept.sort();
     Ok(kept)
@@ -251,9 +272,10 @@ fn copy_from<F: DiskFile>(from: &F, offset: u64, to: &F) -> io::Result<()> {
     }
 }
 
-fn wipe_from<F: DiskFile>(file: &F, offset: u64) -> io::Result<()> {
+/// Fills a file with zeros from here on, up to the length that it was made with.
+fn wipe_from<F: DiskFile>(file: &F, offset: u64, made_bytes: u64) -> io::Result<()> {
     let zeros = vec![0; PIECE_BYTES];
-    let length = file.length()?;
+    let length = file.length()?.max(made_bytes);
     let mut offset = offset;
     while offset < length {
         let bytes = (length - offset).min(PIECE_BYTES as u64);
@@ -269,7 +291,7 @@ fn replace_by_empty<D: Disk>(disk: &D, layout: &FolderLayout, base: Position) ->
     let preparing = layout.preparing();
     let file = disk.create(&preparing)?;
     let mut block = [0; BLOCK_BYTES];
-    SegmentHeader { base, salt: disk.salt() }.encode(&mut block);
+    SegmentHeader { base, salt: disk.salt(), made_bytes: 0 }.encode(&mut block);
     file.write_at(0, &block)?;
     file.sync_data()?;
     disk.rename(&preparing, &layout.segment(base))?;

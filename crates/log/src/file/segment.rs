@@ -6,8 +6,9 @@
 //!             /00000000000000065123.segment
 //!             /spare-7                          prepared or recycled, not part of the log
 //!             /preparing                        a spare that is being written
-//!             /probe                            while the sync method is chosen
-//!             /*.damaged                        what a repair removed
+//!             /probe                            while the way of writing is chosen
+//!             /watermark                        how far the log was acknowledged
+//!             /*.damaged                        what a repair cut off
 //!         /blobs/<name>                         a committed blob
 //!               /<name>.partial                 one that is being written
 //! ```
@@ -52,6 +53,10 @@ impl FolderLayout {
         self.log.join("preparing")
     }
 
+    pub(crate) fn watermark(&self) -> PathBuf {
+        self.log.join("watermark")
+    }
+
     pub(crate) fn probe(&self) -> PathBuf {
         self.log.join("probe")
     }
@@ -93,6 +98,8 @@ pub(crate) struct Segment<F> {
     pub(crate) path: PathBuf,
     /// The size of the file in bytes, including the header.
     pub(crate) bytes: u64,
+    /// How many bytes it was made with; 0 if its header does not say.
+    pub(crate) made_bytes: u64,
     pub(crate) file: F,
 }
 

@@ -37,7 +37,7 @@ const SYNC_BYTES: u64 = 8 * 1024 * 1024;
 /// The spares of one log.
 pub(crate) struct Spares {
     layout: FolderLayout,
-    segment_bytes: u64,
+    pub(crate) segment_bytes: u64,
     prepare: Prepare,
     state: Mutex<State>,
     changed: Condvar,

@@ -10,11 +10,13 @@
 //! | a bad record in the last segment, and no intact one after it | torn tail, never acknowledged |
 //! | a bad record in the last segment, and an intact one after it | damage |
 //! | a bad record in an older segment | damage |
-//! | a segment that does not start at the end of the previous one | damage, a segment is missing |
-//! | a segment whose header is bad or does not match its name | damage |
+//! | a segment that begins where the one before it does not end | damage, a segment is missing |
+//! | a segment whose header is bad or does not fit its name | damage |
+//! | a last segment that is shorter than it was made | damage, its end is missing |
+//! | a log that ends before its watermark | damage, acknowledged records are missing |
 //!
-//! Deliberately absent: a record of the acknowledged position. Damage to the very last record looks
-//! like a torn tail, and is truncated like one.
+//! A log without a watermark, from before there was one, is judged by the other rules: damage to
+//! its very last record looks like a torn tail, and is truncated like one.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,6 +27,7 @@ use super::format::{
 };
 use super::scan::{Chain, Window, follow, search};
 use super::segment::{FolderLayout, Segment, failed};
+use super::watermark;
 use crate::contract::{Position, RECORD_BYTES_MAX};
 use crate::disk::{Disk, DiskFile};
 use crate::error::OpenError;
@@ -44,12 +47,14 @@ pub(crate) struct Survey<F> {
     /// The end of a torn record in the file of the last segment.
     pub(crate) torn_until: u64,
     pub(crate) damage: Option<Damage>,
+    /// How far the log was acknowledged, if that is known.
+    pub(crate) acknowledged: Option<Position>,
 }
 
 /// The first damaged place of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Damage {
-    /// The index of its path.
+    /// The index of its path; the log without any segment has one for its damage as well.
     pub(crate) index: usize,
     pub(crate) offset: u64,
     pub(crate) reason: String,
@@ -57,15 +62,32 @@ pub(crate) struct Damage {
 
 impl<F> Survey<F> {
     /// Refuses a damaged log.
-    pub(crate) fn require_sound(&self) -> Result<(), OpenError> {
+    pub(crate) fn require_sound(&self, layout: &FolderLayout) -> Result<(), OpenError> {
         let Some(damage) = &self.damage else {
             return Ok(());
         };
         Err(OpenError::Corrupt {
-            file: self.paths[damage.index].1.clone(),
+            file: self.damaged_file(damage, layout),
             offset: damage.offset,
             reason: damage.reason.clone(),
         })
+    }
+
+    /// The file to name for a damage. If every segment is gone, all that is left is the watermark.
+    pub(crate) fn damaged_file(&self, damage: &Damage, layout: &FolderLayout) -> PathBuf {
+        self.paths.get(damage.index).map_or_else(|| layout.watermark(), |(_, path)| path.clone())
+    }
+
+    /// The damage if the log ends before what was acknowledged.
+    fn lost_end(&self) -> Option<Damage> {
+        let acknowledged = self.acknowledged.filter(|position| *position > self.tail)?;
+        let (tail, index) = (self.tail, self.paths.len().saturating_sub(1));
+        let offset = self.segments.last().map_or(0, |segment| segment.offset_of(tail));
+        let reason = format!(
+            "the log was acknowledged up to position {acknowledged} but ends at {tail}: its end \
+             is missing"
+        );
+        Some(Damage { index, offset, reason })
     }
 }
 
@@ -82,6 +104,7 @@ pub(crate) fn survey<D: Disk>(
         tail: Position(0),
         torn_until: 0,
         damage: None,
+        acknowledged: watermark::read(disk, layout).map_err(failed(&layout.watermark()))?,
     };
     let mut window = Window::new();
     for index in 0..survey.paths.len() {
@@ -112,6 +135,9 @@ pub(crate) fn survey<D: Disk>(
             break;
         }
     }
+    if survey.damage.is_none() && !planted::is("log.ignore_bad_record") {
+        survey.damage = survey.lost_end();
+    }
     Ok(survey)
 }
 
@@ -136,7 +162,8 @@ fn open_segment<D: Disk>(
         return Ok(Err(format!("its header says that it begins at position {}", header.base)));
     }
     let bytes = bytes.max(SEGMENT_HEADER_BYTES).next_multiple_of(BLOCK_BYTES as u64);
-    Ok(Ok(Segment { base, salt: header.salt, path: path.to_owned(), bytes, file }))
+    let SegmentHeader { salt, made_bytes, .. } = header;
+    Ok(Ok(Segment { base, salt, path: path.to_owned(), bytes, made_bytes, file }))
 }
 
 /// Decides whether the end of a chain is the end of the log, or else where and what the damage is.
@@ -149,10 +176,15 @@ fn judge<F: DiskFile>(
     let Some(flaw) = &chain.flaw else {
         return Ok(None);
     };
+    let length = segment.file.length()?;
     let offset = segment.offset_of(chain.end);
     if let Some(next) = next {
         let reason = format!("the log should go on to position {next}, but {flaw}");
         return Ok(Some((offset, reason)));
+    }
+    if length < segment.made_bytes {
+        let reason = format!("the file has {length} of {} bytes", segment.made_bytes);
+        return Ok(Some((offset.min(length), reason)));
     }
     let sound = search(window, segment, offset + 1)?;
     Ok(sound.map(|sound| (offset, format!("{flaw}, yet a sound record follows at byte {sound}"))))

@@ -9,7 +9,7 @@ const SALT: u64 = 0x0123_4567_89ab_cdef;
 
 #[test]
 fn a_segment_header_has_these_bytes() {
-    let header = SegmentHeader { base: Position(65_123), salt: SALT };
+    let header = SegmentHeader { base: Position(65_123), salt: SALT, made_bytes: 0 };
     let mut block = [0xff; 4096];
     header.encode(&mut block);
     let expected = [

@@ -4,6 +4,7 @@ mod conformance;
 mod crash;
 mod damage;
 mod format;
+mod lost_end;
 #[cfg(feature = "planted")]
 mod planted;
 mod segments;

@@ -10,7 +10,7 @@ use crate::{
 };
 
 #[test]
-fn an_append_is_one_write_and_at_most_one_sync() {
+fn an_append_is_one_write_and_its_mark_and_at_most_one_sync() {
     for (direct, syncs) in [(true, 0), (false, 1)] {
         let disk = FaultyDisk::new(1);
         disk.refuse_direct(!direct);
@@ -21,9 +21,9 @@ fn an_append_is_one_write_and_at_most_one_sync() {
             append(&log, &vec![1; size]);
         }
         let after = disk.counts();
-        assert_eq!(after.write - before.write, 4);
+        assert_eq!(after.write - before.write, 4 + 4, "the record and the watermark");
         assert_eq!(after.sync - before.sync, 4 * syncs);
-        assert_eq!(after.total - before.total, 4 + 4 * syncs, "and nothing else");
+        assert_eq!(after.total - before.total, 8 + 4 * syncs, "and nothing else");
     }
 }
 
@@ -140,7 +140,13 @@ fn a_log_is_open_once() {
     let refused = OpenError::InUse { folder: folder.path().to_owned(), holder };
     assert_eq!(FileLog::open(small()).err(), Some(refused.clone()));
     assert_eq!(super::super::verify(folder.path()).err(), Some(refused.clone()));
-    assert_eq!(super::super::repair(folder.path()).err(), Some(refused));
+    assert_eq!(super::super::repair(folder.path()).err(), Some(refused.clone()));
+    drop(log);
+    std::fs::remove_file(folder.path().join("LOCK")).expect("it is there");
+    let log = FileLog::open(small()).expect("the folder is free again");
+    std::fs::remove_file(folder.path().join("LOCK")).expect("it is there");
+    let second = FileLog::open(small()).err().expect("the folder itself is locked");
+    assert_eq!(second.code(), refused.code());
     drop(log);
     FileLog::open(small()).expect("the folder is free again");
 
