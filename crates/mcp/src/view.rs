@@ -216,6 +216,6 @@ pub(crate) fn found(record: &Value) -> Value {
 }
 
 /// Anything that has no view of its own: all of it may have been written by agents.
-pub(crate) fn unknown(record: Value) -> Value {
+pub(crate) fn unknown(record: &Value) -> Value {
     json!({ UNTRUSTED: record })
 }

@@ -35,6 +35,7 @@ exec baton reserve --check --staged\n";
 /// Reserve files for an agent, so that others do not edit them
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub(crate) struct Reserve {
     /// Path patterns
     #[arg(value_name = "PATTERN")]

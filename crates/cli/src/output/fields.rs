@@ -62,7 +62,7 @@ pub(super) fn at(text: &str, path: &str) -> Result<String, Fault> {
             let names: Vec<&str> = fields.pairs().map(|(name, _)| name).collect();
             return Err(Fault::NoField { path: path.to_owned(), names: names.join(", ") });
         };
-        found = value.to_owned();
+        value.clone_into(&mut found);
     }
     Ok(serde_json::from_str::<String>(&found).unwrap_or(found))
 }

@@ -85,7 +85,7 @@ async fn record(call: &Call<'_>, reference: &Reference) -> Result<Value, Problem
                 let fields = json!({
                     "namespace": namespace, "key": key, "from": from, "to": to, "limit": CHANGES,
                 });
-                view::unknown(ask("state.history", fields).await?)
+                view::unknown(&ask("state.history", fields).await?)
             }
         },
     })
@@ -95,14 +95,14 @@ async fn why(call: &Call<'_>, reference: &Reference) -> Result<Value, Problem> {
     let subject = match reference {
         Reference::Task(id) => {
             let why = call.perform("task.why", given(json!({"task": id}))).await?;
-            return Ok(view::unknown(why));
+            return Ok(view::unknown(&why));
         }
         Reference::Handoff(id) => format!("handoffs/{id}"),
         Reference::Entry { namespace, key, .. } => format!("state/{namespace}/{key}"),
         _ => return Err(bad("view", "why explains tasks, hand-offs and state")),
     };
     let why = call.perform("workspace.why", given(json!({"subject": subject}))).await?;
-    Ok(view::unknown(why))
+    Ok(view::unknown(&why))
 }
 
 async fn history(call: &Call<'_>, reference: &Reference) -> Result<Value, Problem> {
@@ -113,7 +113,7 @@ async fn history(call: &Call<'_>, reference: &Reference) -> Result<Value, Proble
         }
         _ => return Err(bad("view", "tasks and state have a history")),
     };
-    call.perform(operation, given(fields)).await.map(view::unknown)
+    call.perform(operation, given(fields)).await.map(|record| view::unknown(&record))
 }
 
 async fn context(call: &Call<'_>, reference: &Reference) -> Result<Value, Problem> {

@@ -65,7 +65,7 @@ pub(crate) async fn run(name: &str, call: Call<'_>) -> Option<Result<Value, Prob
         "baton_checkpoint" => checkpoint::run(&call).await,
         other => {
             let operation = derived_operation(other)?;
-            call.perform(operation, call.arguments.clone()).await.map(unknown)
+            call.perform(operation, call.arguments.clone()).await.map(|record| unknown(&record))
         }
     };
     Some(answer)

@@ -103,10 +103,11 @@ impl<L: Log> Past<'_, L> {
             return Ok(Some(place));
         };
         let found = self.last_touch(namespace, key, place.revision)?;
-        Ok(found.map(|revision| match revision == place.revision {
-            true => place,
-            false => Place { revision, steps: 0, after: None },
-        }))
+        let begin = |revision| Place { revision, steps: 0, after: None };
+        Ok(match found {
+            Some(revision) if revision == place.revision => Some(place),
+            other => other.map(begin),
+        })
     }
 
     /// Adds the matching changes of one batch, newest first; returns a cursor if there are more
