@@ -1,5 +1,5 @@
-"""A workflow of Microsoft's Agent Framework fails in its last step, and another process continues it
-from its last checkpoint. Its agent has its history in Baton, too.
+"""A workflow of Microsoft's Agent Framework fails in its last step, and another process continues
+it from its last checkpoint. Its agent has its history in Baton, too.
 
 python examples/python/frameworks/agent_framework_resume.py                        # own folder
 python examples/python/frameworks/agent_framework_resume.py http://127.0.0.1:4747  # a server
