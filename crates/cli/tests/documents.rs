@@ -43,6 +43,7 @@ const DOCUMENTS: &[(&str, &str)] = &[
          baton agent register bob --ttl 1h",
     ),
     ("docs/guide.md", ""),
+    ("docs/mcp.md", "git init -q"),
     ("docs/operations.md", ""),
     ("docs/reactions.md", "export BATON_WORKSPACE=team; echo key > key"),
     ("docs/rules.md", ""),
