@@ -289,6 +289,7 @@ documents! {
     the_command_line_does_what_it_says: "docs/cli.md", 4;
     context_does_what_it_says: "docs/context.md", 2;
     the_guide_does_what_it_says: "docs/guide.md", 40;
+    mcp_does_what_it_says: "docs/mcp.md", 5;
     operations_do_what_they_say: "docs/operations.md", 4;
     reactions_do_what_they_say: "docs/reactions.md", 4;
     rules_do_what_they_say: "docs/rules.md", 4;
