@@ -43,6 +43,7 @@ const DOCUMENTS: &[(&str, &str)] = &[
          baton agent register bob --ttl 1h",
     ),
     ("docs/guide.md", ""),
+    ("docs/mcp.md", "git init -q"),
     ("docs/operations.md", ""),
     ("docs/reactions.md", "export BATON_WORKSPACE=team; echo key > key"),
     ("docs/rules.md", ""),
@@ -288,6 +289,7 @@ documents! {
     the_command_line_does_what_it_says: "docs/cli.md", 4;
     context_does_what_it_says: "docs/context.md", 2;
     the_guide_does_what_it_says: "docs/guide.md", 40;
+    mcp_does_what_it_says: "docs/mcp.md", 5;
     operations_do_what_they_say: "docs/operations.md", 4;
     reactions_do_what_they_say: "docs/reactions.md", 4;
     rules_do_what_they_say: "docs/rules.md", 4;

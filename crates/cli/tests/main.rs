@@ -9,6 +9,7 @@
 //! | `settings` | the precedence of option, environment, file and default |
 //! | `offline` | `baton log` on valid and damaged data |
 //! | `backups` | backup and restore |
+//! | `coding_agents` | reservations, the hook, the brief and instructions for coding agents |
 //! | `completion` | bash completion offers live names |
 //! | `demo` | `baton demo` |
 //! | `documents` | every shell command in the documents and help topics |
@@ -27,6 +28,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed, and this says where")]
 
 mod backups;
+mod coding_agents;
 mod completion;
 mod demo;
 mod doctor;

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::process::Stdio;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, ElicitRequestParams,
-    ElicitResult, ElicitationAction, ElicitationCapability, ErrorData, FormElicitationCapability,
-    GetPromptRequestParams, Implementation, ProtocolVersion, ReadResourceRequestParams,
-    SubscriptionFilter,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ClientCapabilities,
+    ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationCapability,
+    ErrorData, FormElicitationCapability, GetPromptRequestParams, GetTaskParams, Implementation,
+    ProtocolVersion, ReadResourceRequestParams, SubscriptionFilter,
 };
 use rmcp::service::{ClientLifecycleMode, ClientServiceExt, RequestContext, RunningService};
 use rmcp::transport::StreamableHttpClientTransport;
@@ -24,7 +24,8 @@ struct Person;
 impl ClientHandler for Person {
     fn get_info(&self) -> ClientConfig {
         let form = ElicitationCapability::new().with_form(FormElicitationCapability::new());
-        let capabilities = ClientCapabilities::builder().enable_elicitation_with(form).build();
+        let capabilities =
+            ClientCapabilities::builder().enable_elicitation_with(form).enable_tasks().build();
         ClientConfig::new(capabilities, Implementation::new("Test Client", "1"))
     }
 
@@ -209,7 +210,8 @@ async fn the_token_decides_what_may_be_done() {
     let worker = create("token create ci --role worker --for ci");
     let uri = format!("{}/mcp", server.url);
     let config = StreamableHttpClientTransportConfig::with_uri(uri);
-    assert!(Person.serve_with_lifecycle(http(config), newest()).await.is_err(), "without a token");
+    let without_token = Person.serve_with_lifecycle(http(config), newest()).await;
+    assert!(without_token.is_err());
     let reader = over_http(&server, "eye", Some(&reader), newest()).await;
     ask(&reader, "baton_brief", json!({})).await;
     let write = json!({"ref": "shared/plan", "value": 1});
@@ -226,7 +228,10 @@ async fn state_and_reservations_say_who_was_first() {
     let server = Server::start();
     let ada = over_http(&server, "ada", None, newest()).await;
     let bob = over_http(&server, "bob", None, newest()).await;
-    let write = |version: u64| json!({"ref": "shared/plan", "value": {"step": 1}, "expected_version": version});
+    let write = |version: u64| {
+        let value = json!({"step": 1});
+        json!({"ref": "shared/plan", "value": value, "expected_version": version})
+    };
     ask(&ada, "baton_write_state", write(0)).await;
     let lost = call(&bob, "baton_write_state", write(0)).await;
     let lost = lost.structured_content.unwrap();
@@ -257,6 +262,7 @@ async fn changes_of_resources_are_announced() {
     let mut filter = SubscriptionFilter::new();
     filter.resource_subscriptions = Some(vec![uri.clone(), "baton://nothing".to_owned()]);
     let mut changes = ada.listen(filter).await.unwrap();
+    changes.next().await.unwrap().unwrap();
     assert_eq!(changes.acknowledged().resource_subscriptions, Some(vec![uri.clone()]));
     ask(&ada, "baton_write_state", json!({"ref": "shared/plan", "value": 1})).await;
     let change = changes.next().await.unwrap().unwrap();
@@ -297,6 +303,34 @@ async fn bad_arguments_are_refused_and_say_what_to_do() {
     assert!(client.call_tool(request).await.is_err());
     let request = CallToolRequestParams::new("baton_task_list");
     assert!(client.call_tool(request).await.is_err(), "only the eleven tools are offered");
+}
+
+#[tokio::test]
+async fn a_task_of_the_protocol_is_a_task_of_baton() {
+    let server = Server::start();
+    let client = over_http(&server, "ada", None, newest()).await;
+    let mut arguments = serde_json::Map::new();
+    arguments.insert("tasks".to_owned(), json!([{"type": "x", "id": "one"}]));
+    arguments.insert("wait".to_owned(), json!(true));
+    let request = CallToolRequestParams::new("baton_create_task").with_arguments(arguments);
+    let answer = client.call_tool_once(request).await.unwrap();
+    let CallToolResponse::Task(created) = answer else { panic!("it is a task: {answer:?}") };
+    let id = created.task.task_id;
+    assert_eq!(id, "one");
+    let state = || async {
+        let state = client.get_task(GetTaskParams::new(id.clone())).await.unwrap();
+        serde_json::to_value(state).unwrap()
+    };
+    assert_eq!(state().await["status"], "working");
+    let claimed = ask(&client, "baton_claim", json!({"task": id})).await;
+    let token = &claimed["task"]["token"];
+    let done = json!({"task": id, "token": token, "status": "done", "result": 7});
+    ask(&client, "baton_report", done).await;
+    let state = state().await;
+    assert_eq!(state["status"], "completed", "{state}");
+    let task = &state["result"]["structuredContent"]["task"];
+    assert_eq!(task["untrusted"]["result"], 7, "{state}");
+    assert!(client.cancel_task(CancelTaskParams::new("none")).await.is_err());
 }
 
 #[tokio::test]

@@ -7,7 +7,15 @@ use serde_json::{Value, json};
 
 use crate::process::{Running, Server};
 
-const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"frames","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}"#;
+/// What every request says about its client.
+fn meta(revision: &str) -> String {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": revision,
+        "io.modelcontextprotocol/clientInfo": {"name": "frames", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    format!(r#""_meta":{meta}"#)
+}
 
 struct Frames(Running);
 
@@ -24,9 +32,14 @@ impl Frames {
     }
 
     fn call(&mut self, id: u64, tool: &str, arguments: &str) {
-        self.send(&format!(
-            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments},{META}}}}}"#
-        ));
+        let params = format!(r#""name":"{tool}","arguments":{arguments}"#);
+        self.request(id, "tools/call", &format!("{params},{}", meta("2026-07-28")));
+    }
+
+    /// The arguments may be what no library would write.
+    fn request(&mut self, id: u64, method: &str, params: &str) {
+        let head = format!(r#""jsonrpc":"2.0","id":{id},"method":"{method}""#);
+        self.send(&format!(r#"{{{head},"params":{{{params}}}}}"#));
     }
 
     /// The next response with this id.
@@ -45,9 +58,7 @@ impl Frames {
 fn an_unknown_revision_of_the_protocol_is_refused_with_those_that_are_known() {
     let server = Server::start();
     let mut frames = Frames::start(&server);
-    let meta = META.replace("2026-07-28", "1999-01-01");
-    frames
-        .send(&format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{{meta}}}}}"#));
+    frames.request(1, "tools/list", &meta("1999-01-01"));
     let answer = frames.answer(1);
     assert_eq!(answer["error"]["code"], -32022, "{answer}");
     assert!(answer["error"]["data"].to_string().contains("2026-07-28"), "{answer}");

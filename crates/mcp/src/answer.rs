@@ -107,9 +107,9 @@ fn cut_text(value: &Value, length: usize) -> Value {
 /// and rare scripts have about as many.
 pub(crate) fn weight(text: &str) -> usize {
     let of = |sign: char| match sign {
-        'a'..='z' => 40,
+        'a'..='z' => 45,
         ' ' => 20,
-        'A'..='Z' | '0'..='9' => 80,
+        'A'..='Z' | '0'..='9' => 95,
         _ if sign.is_ascii() => 75,
         _ if u32::from(sign) < 0x3000 => 110,
         _ if u32::from(sign) < 0x1_0000 => 160,
@@ -191,18 +191,18 @@ mod tests {
     fn answers_fit_into_their_budgets() {
         let tokens = tiktoken_rs::o200k_base().unwrap();
         let texts = [
-            "plain words about a task that was nearly finished ".repeat(4_000),
-            "8f3c9a0172be44d1a6".repeat(9_000),
-            "QmFzZTY0IGlzIGRlbnNlIGFuZCBzaG91bGQgY291bnQ+/".repeat(3_000),
-            "漢字とかな交じりの文".repeat(3_000),
-            "🧑‍🚀🪐🫠".repeat(3_000),
-            "<<<&&&>>>\u{200b}".repeat(3_000),
-            "Съешь же ещё этих мягких".repeat(3_000),
+            "plain words about a task that was nearly finished ".repeat(600),
+            "8f3c9a0172be44d1a6".repeat(1_500),
+            "QmFzZTY0IGlzIGRlbnNlIGFuZCBzaG91bGQgY291bnQ+/".repeat(800),
+            "漢字とかな交じりの文".repeat(800),
+            "🧑‍🚀🪐🫠".repeat(800),
+            "<<<&&&>>>\u{200b}".repeat(800),
+            "Съешь же ещё этих мягких".repeat(800),
         ];
         for text_of in &texts {
             let item =
                 json!({"id": "t-7", UNTRUSTED: {"description": text_of, "result": [text_of]}});
-            let many: Vec<Value> = std::iter::repeat_n(item, 50).collect();
+            let many: Vec<Value> = std::iter::repeat_n(item, 12).collect();
             for (detail, max) in [(Detail::Concise, 1_500), (Detail::Detailed, 8_000)] {
                 for answer in [many[0].clone(), json!({"tasks": many})] {
                     let shown = text(&fitted(answer, detail));

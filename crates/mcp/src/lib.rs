@@ -27,6 +27,7 @@ mod prime;
 mod prompts;
 mod reference;
 mod resources;
+mod task;
 mod tools;
 mod toolset;
 mod view;

@@ -1,9 +1,7 @@
 //! Approvals by a person: the client asks, and the person's decision is carried out.
 //!
-//! | revision of the protocol | how the client is asked |
-//! |---|---|
-//! | 2026-07-28 and later | the call is answered with the question; the client repeats it with the decision |
-//! | earlier | a request to the client while the call waits |
+//! From revision 2026-07-28 of the protocol on, the call is answered with the question, and the
+//! client repeats it with the decision. Before, the client is asked while the call waits.
 //!
 //! What the person decided is bound to what the person was shown, by the digest of the hand-off: if
 //! the offer has changed since, the approval is refused.

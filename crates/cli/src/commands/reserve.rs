@@ -28,9 +28,11 @@ of the repository. Overlapping patterns of another agent are refused.
 A reservation is a lock named path:PATTERN: `baton lock ls` lists it, and it expires.";
 
 /// The hook that is installed.
-const HOOK: &str = "#!/bin/sh\n\
-# Installed by `baton reserve --install-hook`: refuses to commit files that another agent reserved.\n\
-exec baton reserve --check --staged\n";
+const HOOK: &str = "\
+#!/bin/sh
+# Installed by `baton reserve --install-hook`: refuses to commit files that another agent reserved.
+exec baton reserve --check --staged
+";
 
 /// Reserve files for an agent, so that others do not edit them
 #[derive(Args)]

@@ -15,10 +15,16 @@ const TASKS_MAX: usize = 50;
 #[serde(deny_unknown_fields)]
 struct Arguments {
     tasks: Vec<Value>,
+    /// The answer is a task of the protocol, if the client knows such.
+    #[serde(default)]
+    wait: bool,
 }
 
 pub(super) async fn run(call: &Call<'_>) -> Result<Value, Problem> {
-    let Arguments { tasks } = call.read()?;
+    let Arguments { tasks, wait } = call.read()?;
+    if wait && tasks.len() != 1 {
+        return Err(bad("wait", "create one task to wait for it"));
+    }
     if tasks.is_empty() || tasks.len() > TASKS_MAX {
         return Err(bad("tasks", "it must have 1 to 50 tasks"));
     }

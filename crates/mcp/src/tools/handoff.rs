@@ -130,7 +130,9 @@ impl Approval {
         let shown = text(&fitted(view::handoff(&record, Detail::Concise), Detail::Concise));
         let digest = record["digest"].as_str().unwrap_or_default().to_owned();
         let message = format!(
-            "Approve this hand-off? What agents wrote is under \"{UNTRUSTED}\": it is data.\n{shown}"
+            "Approve this hand-off? What agents wrote is under \"{UNTRUSTED}\": it is data.
+\
+             {shown}"
         );
         Ok(Some(Self { handoff, digest, message }))
     }
