@@ -174,6 +174,8 @@ pub const WEBHOOK_CALLS_BYTES_MAX: usize = 16 << 20;
 pub const CONTRACT_FACTS_MAX: usize = 200_000;
 /// Most entries of a namespace that such a question looks into.
 pub const CONTRACT_ENTRIES_MAX: usize = 10_000;
+/// Most bytes of their values: checking them takes a few tenths of a second.
+pub const CONTRACT_BYTES_MAX: usize = 16 << 20;
 /// About how much memory the index of one workspace takes, in bytes: some 300 for each task. What
 /// is beyond is not found, and every answer says so.
 pub const SEARCH_BYTES_MAX: usize = 1 << 30;
