@@ -13,6 +13,7 @@ use crate::time::Timestamp;
 #[derive(Default)]
 pub struct Table {
     secrets: BTreeMap<SecretId, Secret>,
+    bytes: u64,
     ends: BTreeSet<(Timestamp, SecretId)>,
     /// How many have gone: whoever removes blobs sees that there are some to remove.
     gone: u64,
@@ -95,6 +96,8 @@ impl primitive::Table for Table {
 impl Table {
     fn replace(&mut self, secret: &SecretId, after: Option<Secret>) -> Option<Secret> {
         let before = self.secrets.remove(secret);
+        self.bytes -= before.as_ref().map_or(0, |before| before.bytes);
+        self.bytes += after.as_ref().map_or(0, |after| after.bytes);
         if let Some(end) = before.as_ref().and_then(|before| before.expires_at) {
             self.ends.remove(&(end, secret.clone()));
         }
@@ -103,6 +106,11 @@ impl Table {
             self.secrets.insert(secret.clone(), after);
         }
         before
+    }
+
+    /// How many bytes all values have.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// What is known of a secret.
