@@ -45,6 +45,8 @@ pub struct Settings {
     pub past_threads_max: usize,
     /// Uploads of artifacts at a time. Each takes a thread and some pieces of what it uploads.
     pub uploads_max: usize,
+    /// Bytes a second below which an upload is too slow.
+    pub upload_rate_min: u64,
     /// Commands in one list. They are decided without a pause, unless other workspaces have a turn.
     pub commands_max: usize,
     /// Largest body. A transaction of the largest batch fits.
@@ -99,6 +101,7 @@ impl Default for Settings {
             in_flight_max: 1_024,
             past_threads_max: 8,
             uploads_max: 64,
+            upload_rate_min: 8 << 10,
             commands_max: 1_000,
             body_bytes_max: 9 << 20,
             message_bytes_max: 9 << 20,
