@@ -13,12 +13,12 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use crate::context::Context;
 use crate::failure::{Failure, Fault};
 use crate::output::{self, Output};
-use crate::supervised::{StopSignals, exit_code};
+use crate::supervised::{FAREWELL, StopSignals, exit_code};
 use crate::trace;
 
 /// Lines of stderr that become the error of a failed attempt.
@@ -57,11 +57,12 @@ impl HandlerArguments {
         start: impl FnOnce(Start) -> F,
     ) -> Result<T, Failure> {
         let mut signals = StopSignals::listen()?;
-        let workspace = context.workplace().await?;
+        let workspace = signals.race(async { Ok(context.workplace().await?) }).await?;
         let program = Arc::new(HandlerProgram::new(self.program, context, output)?);
         let (stopping, stop) = oneshot::channel::<()>();
         // A dropped sender also means stop.
         let stop = Box::pin(async { drop(stop.await) });
+        let in_progress = program.in_progress.subscribe();
         let running = start(Start { workspace, concurrency: self.concurrency, program, stop });
         tokio::select! {
             ended = running => Ok(ended?),
@@ -70,8 +71,27 @@ impl HandlerArguments {
                 let _ = stopping.send(());
                 let what = format!("finishing {items} in progress; press ctrl-c again to exit now");
                 output.note(&what);
-                signals.next().await;
+                tokio::select! {
+                    _ = signals.next() => {}
+                    () = idle(in_progress) => {}
+                }
             } => Err(Failure::Interrupted),
+        }
+    }
+}
+
+/// Completes when no program has run for a while: what is left to do is to tell the server, which
+/// may be away.
+async fn idle(mut in_progress: watch::Receiver<usize>) {
+    loop {
+        // An error means that there is no program any more, and none will come.
+        if in_progress.wait_for(|count| *count == 0).await.is_err() {
+            return tokio::time::sleep(FAREWELL).await;
+        }
+        let busy_again = in_progress.wait_for(|count| *count > 0);
+        match tokio::time::timeout(FAREWELL, busy_again).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(_)) | Err(_) => return,
         }
     }
 }
@@ -81,6 +101,24 @@ pub(crate) struct HandlerProgram {
     program: Vec<OsString>,
     environment: Vec<(&'static str, String)>,
     is_quiet: bool,
+    /// How many are running.
+    in_progress: watch::Sender<usize>,
+}
+
+/// One program that is running.
+struct Running<'a>(&'a watch::Sender<usize>);
+
+impl<'a> Running<'a> {
+    fn begin(in_progress: &'a watch::Sender<usize>) -> Self {
+        in_progress.send_modify(|count| *count += 1);
+        Self(in_progress)
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count -= 1);
+    }
 }
 
 /// Kills the process group of a program on drop, unless the program has exited.
@@ -103,7 +141,8 @@ impl HandlerProgram {
     ) -> Result<Self, Failure> {
         let environment = context.environment().into_iter();
         let environment = environment.map(|(name, value)| (name, value.to_owned())).collect();
-        let handler = Self { program, environment, is_quiet: output.is_quiet() };
+        let (in_progress, is_quiet) = (watch::Sender::new(0), output.is_quiet());
+        let handler = Self { program, environment, is_quiet, in_progress };
         handler.check()?;
         Ok(handler)
     }
@@ -144,6 +183,7 @@ impl HandlerProgram {
         variables: impl IntoIterator<Item = (&'static str, String)>,
         traceparent: Option<&Traceparent>,
     ) -> Result<Value, Setback> {
+        let _running = Running::begin(&self.in_progress);
         let mut command = self.command();
         command.envs(variables);
         command.envs(traceparent.map(|traceparent| (trace::VARIABLE, traceparent.as_str())));

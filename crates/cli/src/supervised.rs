@@ -30,6 +30,9 @@ use crate::output::Output;
 /// The time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// How long the server is waited for once this process should end: it may be away.
+pub(crate) const FAREWELL: Duration = Duration::from_millis(1_500);
+
 /// The signals that stop this process. The handlers are installed before the program starts.
 pub(crate) struct StopSignals {
     interrupt: Signals,
@@ -43,6 +46,17 @@ impl StopSignals {
         let interrupt = signal(SignalKind::interrupt())?;
         let terminate = signal(SignalKind::terminate())?;
         Ok(Self { interrupt, terminate, is_shared: io::stdin().is_terminal() })
+    }
+
+    /// Does something unless a signal comes first.
+    pub(crate) async fn race<T>(
+        &mut self,
+        work: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        tokio::select! {
+            done = work => done,
+            _ = self.next() => Err(Failure::Interrupted),
+        }
     }
 
     /// Waits for a signal. Returns the signal to forward to the program, if any.
@@ -118,15 +132,17 @@ impl Lease {
             Ok(mut child) => supervise(&mut child, &mut signals, keep(ttl, renew)).await?,
             Err(error) => {
                 // If the release fails, the lock expires; the error of the program matters more.
-                let _ = release().await;
+                let _ = timeout(FAREWELL, release()).await;
                 let program = name.to_string_lossy().into_owned();
                 return Err(Fault::NoProgram { program, reason: error.to_string() }.into());
             }
         };
         let status = outcome.map_err(|lost| Failure::lost(&what, lost))?;
         // If the release fails, the lock expires; the program ran while it was held.
-        if let Err(error) = release().await {
-            output.note(&format!("could not release {what}: {error}"));
+        match timeout(FAREWELL, release()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => output.note(&format!("could not release {what}: {error}")),
+            Err(_) => output.note(&format!("could not release {what} in time: it expires")),
         }
         Err(Failure::Ended { exit: exit_code(status) })
     }

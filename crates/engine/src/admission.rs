@@ -33,6 +33,8 @@ pub enum Admission<W, R, A = HeldAnswer> {
 pub enum RetryAfter {
     /// The workspace must be loaded.
     Load,
+    /// It must be looked for, and loaded if it is there.
+    Find,
     /// The open group is full: this group must be durable.
     Durable(u64),
 }

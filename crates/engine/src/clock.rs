@@ -10,6 +10,12 @@ use baton_core::Timestamp;
 pub trait Clock: Send + Sync + 'static {
     /// The current time. Never earlier than a time it returned before.
     fn now(&self) -> Timestamp;
+
+    /// Whether it goes on while the engine stands still, so that a pause must not count as silence
+    /// of those who could not be heard.
+    fn goes_on_in_pauses(&self) -> bool {
+        false
+    }
 }
 
 /// The system clock, read once and then advanced by the monotonic one: setting the system clock, or
@@ -30,6 +36,10 @@ impl Default for SystemClock {
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         self.origin.after(milliseconds(self.began.elapsed()))
+    }
+
+    fn goes_on_in_pauses(&self) -> bool {
+        true
     }
 }
 

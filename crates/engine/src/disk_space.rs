@@ -1,7 +1,9 @@
 //! The guard against a full disk: a disk that is nearly full is read-only.
 //!
 //! ```text
-//!   free < min            every write of a caller is refused with `engine.disk_low`
+//!   free < min            writes of callers are refused with `engine.disk_low`,
+//!                         except those that make room or keep what a caller holds
+//!   free < min/2          those as well
 //!   free >= min + min/4   writes are accepted again automatically
 //! ```
 //!
@@ -15,6 +17,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use baton_core::Mutation;
 use baton_log::Log;
 
 use crate::error::Error;
@@ -41,6 +44,15 @@ impl<L: Log> Shard<L> {
         let is_low = self.disk_space.0.load(Ordering::SeqCst) != ENOUGH;
         let needed = if is_low { min.saturating_add(min / 4) } else { min };
         self.disk_space.0.store(if free < needed { free } else { ENOUGH }, Ordering::SeqCst);
+    }
+
+    /// Refuses what is not even worth the last room.
+    pub(crate) fn check_disk_space_for(&self, mutation: &Mutation) -> Result<(), Error> {
+        match self.disk_space.0.load(Ordering::SeqCst) {
+            ENOUGH => Ok(()),
+            free if free >= self.options.disk_free_bytes_min / 2 && mutation.is_relief() => Ok(()),
+            _ => self.check_disk_space(),
+        }
     }
 
     /// Refuses to write while the disk is nearly full.

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The threads: `baton-sync` writes large groups and executes what is due; `baton-keep` archives,
-//! snapshots and evicts; two `baton-load` load workspaces.
+//! snapshots and evicts; two `baton-load` load workspaces; `baton-pulse` notices pauses.
 //!
 //! An open group is written even if every caller that waits for it is dropped: dropping a waiting
 //! caller wakes the sync thread.
@@ -32,6 +32,7 @@ use crate::error::Error;
 use crate::machine::Queued;
 use crate::oneshot::Oneshot;
 use crate::options::Options;
+use crate::pulse::{self, Pulse};
 use crate::shard::{Flushed, Shard};
 use crate::waiter::{Waiter, Waiting};
 
@@ -53,6 +54,8 @@ pub(crate) struct Driver {
     pub(crate) shard: Shard<AnyLog>,
     sync: Wakeup,
     compaction: Wakeup,
+    beats: Wakeup,
+    pulse: Pulse,
     loads: LoadQueue,
     write_nanoseconds: AtomicU64,
     /// The number of threads that write or are about to. Each of them checks afterwards whether
@@ -138,6 +141,8 @@ struct LoadQueueState {
 enum LoadJob {
     /// Load a workspace.
     Load(WorkspaceName),
+    /// The same if it exists.
+    Find(WorkspaceName),
     /// Archive its tail, because of a query about the past.
     Archive(WorkspaceName),
 }
@@ -155,6 +160,8 @@ impl Driver {
             shard,
             sync: Wakeup::default(),
             compaction: Wakeup::default(),
+            beats: Wakeup::default(),
+            pulse: Pulse::default(),
             loads: LoadQueue::default(),
             write_nanoseconds: AtomicU64::new(0),
             writing: AtomicUsize::new(0),
@@ -163,6 +170,9 @@ impl Driver {
             spawn("baton-sync", &driver, Self::sync_loop)?,
             spawn("baton-keep", &driver, Self::compaction_loop)?,
         ];
+        if driver.shard.clock.goes_on_in_pauses() {
+            jobs.push(spawn("baton-pulse", &driver, Self::pulse_loop)?);
+        }
         for _ in 0..LOADERS {
             jobs.push(spawn("baton-load", &driver, Self::load_loop)?);
         }
@@ -173,7 +183,12 @@ impl Driver {
     fn sync_loop(&self) {
         loop {
             self.write_all();
-            for workspace in self.shard.expire() {
+            // Read before the pulse: a pause after this moment makes nothing due by it.
+            let now = self.shard.clock.now();
+            if self.shard.clock.goes_on_in_pauses() && self.pulse.take_pause() {
+                self.shard.resume();
+            }
+            for workspace in self.shard.expire_by(now) {
                 self.enqueue(LoadJob::Load(workspace), None);
             }
             if self.shard.machine().open_group_size().0 > 0 {
@@ -190,6 +205,14 @@ impl Driver {
                 self.write_all();
                 return;
             }
+        }
+    }
+
+    fn pulse_loop(&self) {
+        while self.beats.wait(pulse::INTERVAL) {
+            // While a call holds the machine, nobody else is heard.
+            drop(self.shard.machine());
+            self.pulse.beat();
         }
     }
 
@@ -265,6 +288,7 @@ impl Driver {
             // Waiting callers must be answered even if an assertion fails on stored data.
             let outcome = catch_unwind(AssertUnwindSafe(|| match job {
                 LoadJob::Load(workspace) => self.shard.load(&workspace),
+                LoadJob::Find(workspace) => self.shard.find(&workspace),
                 LoadJob::Archive(workspace) => self.shard.archive(&workspace),
             }));
             let broken = |_| Err(Error::Corrupt { what: "an assertion failed on it".to_owned() });
@@ -316,12 +340,9 @@ impl Driver {
         WaitDurable { driver: self, group, state: WaitState::Fresh }
     }
 
-    /// Why writes are refused now, if so. Checked on every write path.
+    /// Why nothing can be written any more, if so, on every path of a write.
     fn check_writable(&self) -> Result<(), Error> {
-        match self.shard.watermark().stopped() {
-            Some(stopped) => Err(stopped),
-            None => self.shard.check_disk_space(),
-        }
+        self.shard.watermark().stopped().map_or(Ok(()), Err)
     }
 
     /// Decides a request, if the group has room and the workspace is in memory.
@@ -332,6 +353,7 @@ impl Driver {
         agent: &AgentId,
     ) -> Result<Admission<Waiting, Request>, Error> {
         self.check_writable()?;
+        self.shard.check_disk_space_for(&request.mutation)?;
         let now = self.shard.clock.now();
         let mut machine = self.shard.machine();
         if machine.open_group_size().1 >= self.shard.options.group_bytes_max {
@@ -361,6 +383,7 @@ impl Driver {
     ) -> Result<(), Error> {
         match after {
             RetryAfter::Load => self.ensure_loaded(workspace).await,
+            RetryAfter::Find => self.run(LoadJob::Find(workspace.clone())).await,
             RetryAfter::Durable(group) => self.wait_durable(group).await.map(drop),
         }
     }
@@ -375,6 +398,7 @@ impl Driver {
         agent: &AgentId,
     ) -> Option<HeldAnswer> {
         self.check_writable().ok()?;
+        self.shard.check_disk_space().ok()?;
         let now = self.shard.clock.now();
         let mut machine = self.shard.machine();
         if machine.open_group_size().1 >= self.shard.options.group_bytes_max {
@@ -455,6 +479,7 @@ impl Threads {
     pub(crate) fn stop(&self) {
         let driver = &self.driver;
         driver.compaction.stop();
+        driver.beats.stop();
         driver.sync.stop();
         {
             let mut state = driver.loads.state.lock().unwrap_or_else(PoisonError::into_inner);

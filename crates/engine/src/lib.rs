@@ -62,6 +62,7 @@ pub mod metrics;
 mod oneshot;
 pub mod options;
 mod point_in_time;
+mod pulse;
 mod search;
 pub mod shard;
 pub mod snapshot;

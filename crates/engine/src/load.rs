@@ -32,6 +32,21 @@ impl<L: Log> Shard<L> {
         self.with_files_locked(workspace, || self.load_locked(workspace))
     }
 
+    /// Puts a workspace into memory if it exists; otherwise notes that it does not.
+    pub fn find(&self, workspace: &WorkspaceName) -> Result<(), Error> {
+        self.with_files_locked(workspace, || {
+            let mut machine = self.machine();
+            let is_known =
+                machine.resident(workspace).is_some() || machine.tail_of(workspace).is_some();
+            drop(machine);
+            if is_known || !self.files_of(workspace)?.is_empty() {
+                return self.load_locked(workspace);
+            }
+            self.machine().remember_absent(workspace);
+            Ok(())
+        })
+    }
+
     fn load_locked(&self, workspace: &WorkspaceName) -> Result<(), Error> {
         if self.machine().resident(workspace).is_some() {
             return Ok(());
@@ -68,7 +83,9 @@ impl<L: Log> Shard<L> {
         space.set_quota(self.options.extents.of(workspace));
         let now = self.clock.now();
         let loaded = Loaded { space, history, snapshot: loaded_from, bytes_since_snapshot: bytes };
-        self.machine().install(workspace, loaded, now);
+        let mut machine = self.machine();
+        machine.evict_beyond(self.options.residents_max);
+        machine.install(workspace, loaded, now);
         Ok(())
     }
 

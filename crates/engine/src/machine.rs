@@ -23,9 +23,11 @@
 //! 3. A live event, which is not written, is delivered after everything before it is durable: it
 //!    waits for a group, and never causes one.
 
+mod absent;
 mod deadlines;
 mod fast_path;
 mod group;
+mod local_time;
 mod progress;
 mod resident;
 
@@ -43,10 +45,16 @@ use crate::error::Error;
 use crate::history::{History, LogLocation, Tail};
 use crate::waiter::Waiter;
 use crate::watch::{Notices, Wakers, Watchers};
+use absent::Absent;
 use deadlines::move_deadline;
 use group::Group;
 
-/// A value that may be shown only when a group is durable.
+/// A commit with more events than this is reported as heavy.
+const HEAVY_EVENTS_MIN: usize = 16;
+/// Most heavy commits that are remembered, if nobody asks for them.
+const HEAVY_COMMITS_MAX: usize = 1_024;
+
+/// Something that may be seen only when a group is durable.
 #[derive(Debug)]
 #[must_use]
 pub struct Held<T> {
@@ -110,6 +118,9 @@ pub struct Resident {
     pub stay: u64,
     /// A clone of this keeps the workspace in memory.
     pub reading: Arc<()>,
+    /// How far its time is ahead of the clock.
+    ahead_ms: u64,
+    /// When time next causes something, by its own time.
     deadline: Option<Timestamp>,
     // The last two groups that changed it, each with the revision before. Two suffice: one group
     // is open and at most one is in flight.
@@ -133,6 +144,10 @@ pub struct Machine {
     deadlines: BTreeSet<(Timestamp, WorkspaceName)>,
     /// Deadlines of workspaces that are not in memory.
     asleep: HashMap<WorkspaceName, Timestamp>,
+    /// How far the times of workspaces are ahead of the clock, for those that are.
+    ahead: HashMap<WorkspaceName, u64>,
+    /// Workspaces that were looked for and are not there.
+    absent: Absent,
     open: Group,
     in_flight: Option<Group>,
     spare: Group,
@@ -147,6 +162,8 @@ pub struct Machine {
     alarm: Option<Timestamp>,
     /// When deferred writes must be written, even if nothing follows them.
     deferred_until: Option<Timestamp>,
+    /// Commits that were much more work than their requests say.
+    heavy: Vec<(WorkspaceName, usize)>,
 }
 
 impl Machine {
@@ -157,6 +174,8 @@ impl Machine {
             tails,
             deadlines: BTreeSet::new(),
             asleep: HashMap::new(),
+            ahead: HashMap::new(),
+            absent: Absent::default(),
             open: Group { number: 1, ..Group::default() },
             in_flight: None,
             spare: Group::default(),
@@ -167,6 +186,7 @@ impl Machine {
             live_wakers: Wakers::default(),
             alarm: None,
             deferred_until: None,
+            heavy: Vec::new(),
         }
     }
 
@@ -188,7 +208,8 @@ impl Machine {
         };
         resident.used_at = now;
         let before = resident.space.revision();
-        let committed = match resident.space.commit(request, agent, now) {
+        let local = resident.local(now);
+        let committed = match resident.space.commit(request, agent, local) {
             Ok(committed) => committed,
             // It was decided against state that could still be lost, so it is held like any other
             // answer.
@@ -206,6 +227,9 @@ impl Machine {
             resident.deliver_live(live, workspace, groups, group, &mut self.live_wakers);
             return resident.admission(workspace, committed.outcome, group, false);
         };
+        if batch.events.len() > HEAVY_EVENTS_MIN && self.heavy.len() < HEAVY_COMMITS_MAX {
+            self.heavy.push((workspace.clone(), batch.events.len()));
+        }
         resident.enter(&mut self.open, workspace, before);
         let deadline = resident.space.next_deadline();
         let bytes = self.open.add(resident.group_slot, &batch, deadline);
@@ -215,7 +239,8 @@ impl Machine {
             self.open.watched.extend(live.map(|live| (workspace.clone(), live)));
         }
         if deadline != resident.deadline {
-            move_deadline(&mut self.deadlines, workspace, &mut resident.deadline, deadline);
+            let (before, ahead_ms) = (&mut resident.deadline, resident.ahead_ms);
+            move_deadline(&mut self.deadlines, workspace, before, deadline, ahead_ms);
         }
         let revision = resident.space.revision();
         let group = self.open.number;
@@ -233,6 +258,12 @@ impl Machine {
             }
         }
         admission
+    }
+
+    /// Commits since the last call that had many events, for example because of reactions, and how
+    /// many: whoever divides the thread among workspaces charges them.
+    pub fn take_heavy(&mut self) -> Vec<(WorkspaceName, usize)> {
+        std::mem::take(&mut self.heavy)
     }
 
     /// Watchers of live events, to be woken once no lock is held.
@@ -295,7 +326,7 @@ impl Machine {
     ) -> Admission<Held<Revision>, ()> {
         let durable = self.durable;
         let Some(resident) = self.residents.get_mut(workspace) else {
-            return Admission::Retry((), RetryAfter::Load);
+            return self.absent.ask(workspace, query);
         };
         resident.used_at = now;
         if let Some(agent) = agent {
@@ -400,8 +431,8 @@ impl Machine {
         wakers.waiters.extend(waiters.into_iter().map(|waiter| (waiter, Err(error.clone()))));
         for (workspace, mut resident) in self.residents.drain() {
             resident.watchers.close(resident.history.tail.next(), &mut wakers);
-            // It is loaded again at once if it has a deadline.
-            self.asleep.extend(resident.deadline.map(|moment| (workspace.clone(), moment)));
+            // It is loaded again at once if anything there has a deadline.
+            self.asleep.extend(resident.alarm().map(|moment| (workspace.clone(), moment)));
             self.tails.insert(workspace, resident.history.tail);
         }
         self.in_flight = None;
@@ -444,17 +475,13 @@ impl Machine {
             history.tail = tail;
         }
         history.check();
-        if now < space.time() {
-            // The clock was set back; the space counts from its own time.
-            space.wake(now);
-        } else {
-            // A workspace that was not in memory has missed no heartbeat: one would have loaded it.
-            space.served_since(self.served_since);
-        }
+        let ahead_ms = self.begin_time(workspace, &mut space, now);
+        self.absent.forget(workspace);
         self.stays += 1;
         let mut resident = Resident {
             stay: self.stays,
             reading: Arc::new(()),
+            ahead_ms,
             deadline: None,
             space,
             history,
@@ -473,7 +500,8 @@ impl Machine {
         };
         let deadline = resident.space.next_deadline();
         self.forget_sleeper(workspace);
-        move_deadline(&mut self.deadlines, workspace, &mut resident.deadline, deadline);
+        let before = &mut resident.deadline;
+        move_deadline(&mut self.deadlines, workspace, before, deadline, ahead_ms);
         let before = self.residents.insert(workspace.clone(), Box::new(resident));
         assert!(before.is_none(), "a workspace is loaded once");
         self.cancel_orphaned_waits(workspace, now);
@@ -489,7 +517,7 @@ impl Machine {
             return false;
         }
         let resident = self.residents.remove(workspace).expect("it was just there");
-        self.asleep.extend(resident.deadline.map(|moment| (workspace.clone(), moment)));
+        self.asleep.extend(resident.alarm().map(|moment| (workspace.clone(), moment)));
         if !resident.history.tail.is_empty() {
             self.tails.insert(workspace.clone(), resident.history.tail);
         }
@@ -499,6 +527,7 @@ impl Machine {
     /// Removes a workspace without any commit from memory, and returns its watchers; none if it has
     /// commits.
     pub fn take_if_empty(&mut self, workspace: &WorkspaceName) -> Option<Watchers> {
+        self.absent.forget(workspace);
         if self.tails.get(workspace).is_some_and(|tail| !tail.is_empty()) {
             return None;
         }

@@ -65,6 +65,8 @@ pub struct Options {
     pub extents: Extents,
     /// How long a workspace is unused before it is archived, snapshotted and dropped from memory.
     pub idle: Duration,
+    /// Workspaces in memory before the least recently used ones are dropped from it.
+    pub residents_max: usize,
     /// How often compaction runs.
     pub compaction_interval: Duration,
 }
@@ -88,6 +90,7 @@ impl Default for Options {
             disk_free_bytes_min: 0,
             extents: Extents::default(),
             idle: Duration::from_mins(5),
+            residents_max: 100_000,
             compaction_interval: Duration::from_millis(500),
         }
     }

@@ -103,10 +103,14 @@ impl<L: Log> Shard<L> {
     /// Scans the log. Workspaces are loaded when they are first used.
     pub fn open(log: L, clock: Arc<dyn Clock>, options: Options) -> Result<Self, Error> {
         let (tails, deadlines) = find_tails(&log)?;
-        let mut machine = Machine::new(log.tail(), tails, clock.now());
+        let now = clock.now();
+        let mut machine = Machine::new(log.tail(), tails, now);
+        for (workspace, Seen { time, .. }) in &deadlines {
+            machine.remember_time(workspace, *time, now);
+        }
         find_deadlines(&log, &mut machine)?;
         // Deadlines in the log are newer than those of snapshots.
-        for (workspace, deadline) in deadlines {
+        for (workspace, Seen { deadline, .. }) in deadlines {
             machine.remember_deadline(workspace, deadline);
         }
         let (machine, watermark) = (Mutex::new(machine), DurableWatermark::default());
@@ -231,7 +235,11 @@ impl<L: Log> Shard<L> {
     /// Executes what is due, and what becomes due by that, so that no caller sees an expired lease
     /// whose task is not available yet. Returns the workspaces that must be loaded for it.
     pub fn expire(&self) -> Vec<WorkspaceName> {
-        let now = self.clock.now();
+        self.expire_by(self.clock.now())
+    }
+
+    /// The same as of a moment that was read before.
+    pub(crate) fn expire_by(&self, now: Timestamp) -> Vec<WorkspaceName> {
         let mut machine = self.machine();
         let mut absent = Vec::new();
         for _ in 0..EXPIRY_ROUNDS {
@@ -242,6 +250,12 @@ impl<L: Log> Shard<L> {
             absent.extend(due.into_iter().filter(|name| !machine.expire(name, now)));
         }
         absent
+    }
+
+    /// Nobody was heard for a while: see [`Machine::resume`].
+    pub fn resume(&self) {
+        let now = self.clock.now();
+        self.machine().resume(now);
     }
 
     /// Whether a workspace is in memory.
@@ -385,7 +399,14 @@ fn is_about(frame: &[u8], workspace: &WorkspaceName, revision: Revision) -> bool
 }
 
 type Tails = HashMap<WorkspaceName, Tail>;
-type Deadlines = HashMap<WorkspaceName, Option<Timestamp>>;
+type Deadlines = HashMap<WorkspaceName, Seen>;
+
+/// What the newest batch of a workspace in the log says about time, by the workspace's own.
+#[derive(Default)]
+struct Seen {
+    time: Timestamp,
+    deadline: Option<Timestamp>,
+}
 
 /// Reads the log once, to find the locations of the batches of each workspace.
 fn find_tails(log: &impl Log) -> Result<(Tails, Deadlines), Error> {
@@ -437,7 +458,7 @@ fn find_in_record(
             Some(tail) => tail,
             None => {
                 let name = WorkspaceName::parse(outline.workspace)?;
-                deadlines.insert(name.clone(), None);
+                deadlines.insert(name.clone(), Seen::default());
                 tails.entry(name).or_insert(Tail::from(revision.0))
             }
         };
@@ -450,7 +471,8 @@ fn find_in_record(
             return Err(Error::Corrupt { what });
         }
         tail.push_unseen(LogLocation { record: position, offset }, outline.bytes as u64);
-        *deadlines.get_mut(outline.workspace).expect("it came with the tail") = outline.deadline;
+        let seen = deadlines.get_mut(outline.workspace).expect("it came with the tail");
+        *seen = Seen { time: outline.time.max(seen.time), deadline: outline.deadline };
     }
     Ok(())
 }

@@ -165,7 +165,7 @@ async fn silence_is_noticed_although_nobody_uses_the_workspace_after_reopening()
         let baton = on_memory(&log, &clock, calm());
         clock.advance(SILENCE_MS);
         tick(&baton).await;
-        eventually("the workspace was woken", async || baton.resident_workspaces() == 2).await;
+        eventually("the workspace was woken", async || baton.resident_workspaces() == 1).await;
         clock.advance(SILENCE_MS);
         tick(&baton).await;
         let ada = workspace(&baton);

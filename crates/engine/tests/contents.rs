@@ -156,7 +156,7 @@ async fn a_sweep_leaves_alone_what_is_about_to_be_recorded() {
         blobs(&log).len() == 1
     })
     .await;
-    let put = baton.record(&caller(&baton), stored, PutOptions::default()).await.unwrap();
+    let put = baton.record(&caller(&baton), stored, PutOptions::default(), None).await.unwrap();
     let read = ada.artifacts().read(put.artifact.artifact.as_str()).await.unwrap();
     assert_eq!(read.rest().await.unwrap(), b"slowly");
 }

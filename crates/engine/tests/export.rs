@@ -5,10 +5,11 @@ use std::io::{Cursor, Read, Write};
 use std::sync::{Arc, Mutex};
 
 use baton::core::history::Manner;
-use baton::core::{Kind, Query, Reply, Revision, workspace};
+use baton::core::wire::{Call, Frame};
+use baton::core::{AgentId, Kind, Mutation, Query, Reply, Revision, workspace};
 use baton::log::Log;
 use baton::log::faulty::FaultyDisk;
-use baton::{Baton, Error, Workspace, export};
+use baton::{Baton, Caller, Error, Workspace, export};
 use serde_json::json;
 
 use crate::harness::{calm, everything, in_memory, in_memory_with, on_disk, restless, workspace};
@@ -148,6 +149,27 @@ async fn no_secret_leaves_with_an_export() {
     // The reference is unchanged, and in the origin the value still exists.
     assert_eq!(everything(&copy, None, 10).await.unwrap().len(), 1);
     assert_eq!(ada.secrets().reveal(secret.secret.as_str()).await.unwrap(), b"hunter2-hunter2");
+}
+
+#[tokio::test]
+async fn a_signing_secret_stays_where_it_is() {
+    let (baton, _, _) = in_memory();
+    let ada = workspace(&baton);
+    let call = |text: &str| Frame::parse(text).unwrap().call().unwrap();
+    let add = r#"{"command":"reaction.add","name":"tell","on":{"type":"task.completed"},
+        "webhook":{"url":"http://example.com/x","secret":"hunter2-hunter2"}}"#;
+    let Call::Command(add) = call(add) else { panic!("it is a command") };
+    let (agent, idempotency_key) = (AgentId::parse("ada").unwrap(), None);
+    let caller = Caller { workspace: ada.name().clone(), agent, idempotency_key };
+    baton.mutate(&caller, Mutation::Command(add)).await.unwrap();
+    let file = exported(&ada).await;
+    assert!(!file.windows(7).any(|window| window == b"hunter2"));
+    import(&baton, "copy", file).await.unwrap();
+    let Call::Query(list) = call(r#"{"command":"reaction.list"}"#) else { panic!("a query") };
+    let shown = named(&baton, "copy").ask(list).await.unwrap().reply;
+    let shown = format!("{shown:?}");
+    assert!(shown.contains("reaction.secret_not_exported"), "it is not called unsigned: {shown}");
+    assert!(shown.contains("enabled: false"), "{shown}");
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::effort::Effort;
 use crate::evaluated::Evaluated;
 use crate::keyword::{At, Contains, Items, Keyword, Node, Properties};
 use crate::leaf;
@@ -13,13 +14,14 @@ use crate::message::{Failure, Reason, Step};
 type Checked<'a> = Result<(), Box<Failure<'a>>>;
 
 /// Finds the first violation.
-pub(crate) fn check<'a>(nodes: &'a [Node], instance: &'a Value) -> Checked<'a> {
-    Checker { nodes }.fresh(0, instance)
+pub(crate) fn check<'a>(nodes: &'a [Node], instance: &'a Value, effort: &'a Effort) -> Checked<'a> {
+    Checker { nodes, effort }.fresh(0, instance)
 }
 
 #[derive(Clone, Copy)]
 struct Checker<'a> {
     nodes: &'a [Node],
+    effort: &'a Effort,
 }
 
 impl<'a> Checker<'a> {
@@ -132,7 +134,7 @@ impl<'a> Checker<'a> {
                 let next = if self.branch(*condition, instance, seen) { then } else { otherwise };
                 next.map_or(Ok(()), |part| self.part(part, instance, seen))
             }
-            _ => match leaf::failed(keyword, instance) {
+            _ => match leaf::failed(keyword, instance, self.effort) {
                 None => Ok(()),
                 Some(reason) => Err(Failure::new(reason, instance)),
             },
@@ -190,7 +192,7 @@ impl<'a> Checker<'a> {
         for (name, value) in fields {
             let mut known = keyword.named.binary_search_by(|(known, _)| known.cmp(name)).is_ok();
             for (pattern, part) in &keyword.patterns {
-                if pattern.matches(name) {
+                if pattern.matches(name, self.effort) {
                     known = true;
                     self.field(*part, name, value)?;
                     seen.add_name(name);
@@ -233,7 +235,7 @@ impl<'a> Checker<'a> {
 
     /// The violation of a name, in words: the name as a value does not outlive its check.
     fn fresh_name(self, part: At, name: &Value) -> Option<String> {
-        let failure = Checker { nodes: self.nodes }.fresh(part, name).err()?;
+        let failure = Checker { nodes: self.nodes, effort: self.effort }.fresh(part, name).err()?;
         Some(failure.text())
     }
 

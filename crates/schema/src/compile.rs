@@ -15,7 +15,7 @@ use crate::content::{self, Encoding};
 use crate::draft::Draft;
 use crate::format::Format;
 use crate::keyword::{At, Contains, Items, Keyword, Node, Properties, Types};
-use crate::leaf::Multiple;
+use crate::leaf::{Multiple, Options};
 use crate::message::{begun, escaped};
 use crate::metaschema::{check_part, pattern};
 use crate::reference::resolved;
@@ -78,7 +78,13 @@ impl<'a> Compiler<'a> {
             _ => {}
         }
         list.extend(keywords.get("const").cloned().map(Keyword::Const));
-        list.extend(keywords.get("enum").and_then(Value::as_array).cloned().map(Keyword::Enum));
+        list.extend(
+            keywords
+                .get("enum")
+                .and_then(Value::as_array)
+                .cloned()
+                .map(|all| Keyword::Enum(Options::new(all))),
+        );
         let number = |name: &str| keywords.get(name).and_then(Value::as_number);
         list.extend(number("minimum").cloned().map(Keyword::Minimum));
         list.extend(number("maximum").cloned().map(Keyword::Maximum));

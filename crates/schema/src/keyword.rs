@@ -4,7 +4,7 @@ use serde_json::{Number, Value};
 
 use crate::content::Encoding;
 use crate::format::Format;
-use crate::leaf::Multiple;
+use crate::leaf::{Multiple, Options};
 use crate::regex::Pattern;
 
 /// The number of a part in its schema.
@@ -30,7 +30,7 @@ pub(crate) enum Keyword {
     /// `const`
     Const(Value),
     /// `enum`
-    Enum(Vec<Value>),
+    Enum(Options),
     /// `minimum`
     Minimum(Number),
     /// `maximum`

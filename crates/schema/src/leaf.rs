@@ -4,24 +4,28 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Number, Value};
 
+use crate::effort::Effort;
 use crate::keyword::Keyword;
 use crate::message::Reason;
 use crate::order::{all_differ, number_order, value_order};
 
 /// Why a value does not satisfy a keyword of this kind. Every value satisfies those of other kinds.
-pub(crate) fn failed<'a>(keyword: &'a Keyword, instance: &'a Value) -> Option<Reason<'a>> {
+pub(crate) fn failed<'a>(
+    keyword: &'a Keyword,
+    instance: &'a Value,
+    effort: &Effort,
+) -> Option<Reason<'a>> {
     match keyword {
         Keyword::Type(types) => (!types.admit(instance)).then_some(Reason::Types(*types)),
         Keyword::Const(expected) => {
             value_order(expected, instance).is_ne().then_some(Reason::Const(expected))
         }
         Keyword::Enum(options) => {
-            let found = options.iter().any(|option| value_order(option, instance).is_eq());
-            (!found).then_some(Reason::Enum(options))
+            (!options.contains(instance)).then_some(Reason::Enum(options.as_written()))
         }
         _ => match instance {
             Value::Number(number) => number_failed(keyword, number),
-            Value::String(text) => string_failed(keyword, text),
+            Value::String(text) => string_failed(keyword, text, effort),
             Value::Array(elements) => array_failed(keyword, elements),
             Value::Object(fields) => object_failed(keyword, fields),
             Value::Null | Value::Bool(_) => None,
@@ -44,11 +48,13 @@ fn number_failed<'a>(keyword: &'a Keyword, number: &Number) -> Option<Reason<'a>
     (!satisfied).then_some(reason)
 }
 
-fn string_failed<'a>(keyword: &'a Keyword, text: &str) -> Option<Reason<'a>> {
+fn string_failed<'a>(keyword: &'a Keyword, text: &str, effort: &Effort) -> Option<Reason<'a>> {
     let (satisfied, reason) = match keyword {
         Keyword::MinLength(limit) => (length(text, *limit).is_ge(), Reason::MinLength(*limit)),
         Keyword::MaxLength(limit) => (length(text, *limit).is_le(), Reason::MaxLength(*limit)),
-        Keyword::Pattern(pattern) => (pattern.matches(text), Reason::Pattern(pattern.source())),
+        Keyword::Pattern(pattern) => {
+            (pattern.matches(text, effort), Reason::Pattern(pattern.source()))
+        }
         Keyword::Format(format) => (format.admits(text), Reason::Format(format.name())),
         Keyword::ContentEncoding(encoding) => {
             (encoding.decode(text).is_some(), Reason::ContentEncoding(encoding.name()))
@@ -93,6 +99,30 @@ fn object_failed<'a>(keyword: &'a Keyword, fields: &Map<String, Value>) -> Optio
 
 fn missing<'a>(names: &'a [String], fields: &Map<String, Value>) -> Option<Reason<'a>> {
     names.iter().find(|name| !fields.contains_key(*name)).map(|name| Reason::Required(name))
+}
+
+/// The operand of `enum`. A value is found among many options as fast as among few.
+pub(crate) struct Options {
+    as_written: Vec<Value>,
+    /// Their places, by the order of values.
+    by_order: Vec<usize>,
+}
+
+impl Options {
+    pub(crate) fn new(as_written: Vec<Value>) -> Options {
+        let mut by_order: Vec<usize> = (0..as_written.len()).collect();
+        by_order.sort_by(|one, other| value_order(&as_written[*one], &as_written[*other]));
+        Options { as_written, by_order }
+    }
+
+    pub(crate) fn as_written(&self) -> &[Value] {
+        &self.as_written
+    }
+
+    fn contains(&self, instance: &Value) -> bool {
+        let found = |place: &usize| value_order(&self.as_written[*place], instance);
+        self.by_order.binary_search_by(found).is_ok()
+    }
 }
 
 /// The operand of `multipleOf`.

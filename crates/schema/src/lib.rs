@@ -13,6 +13,7 @@
 //! | `metaschema` | does every keyword have an operand that its draft allows?         |
 //! | `compile`    | which keywords apply, in which order?                             |
 //! | `work`       | how much work is a check of this value?                           |
+//! | `effort`     | how much work may checks still cost?                              |
 //! | `check`      | what is the first violation?                                      |
 //! | `message`    | how is it worded?                                                 |
 //!
@@ -20,8 +21,9 @@
 //!
 //! 1. Nothing is read but the arguments: no file, no network. A reference is `#`, or `#/` and a
 //!    path that exists in the same schema.
-//! 2. Regular expressions match in linear time. Their number and the size of each are bounded.
-//! 3. After [`Validator::check_effort`] succeeded, [`Validator::check`] visits no more pairs of a
+//! 2. Regular expressions match in linear time. Their number, the size of each and the states that
+//!    their automata may build are bounded.
+//! 3. After [`Validator::check_effort`] agreed, [`Validator::check`] meets no more pairs of a
 //!    schema part and a value part than were counted, and recurses no deeper.
 //! 4. The same schema and value give the same violation: keywords are tried in the order of
 //!    `keyword::Keyword`, fields in the order of the map, elements by position.
@@ -41,6 +43,7 @@ mod check;
 mod compile;
 mod content;
 mod draft;
+mod effort;
 mod evaluated;
 mod format;
 mod keyword;
@@ -53,17 +56,25 @@ mod regex;
 mod uri;
 mod work;
 
+pub use effort::{Effort, MEETINGS_MAX};
 use keyword::Node;
 pub use message::shortened;
 
 /// Maximum number of regular expressions in a schema.
 pub const REGEXES_MAX: usize = 64;
 
-/// Maximum memory of one compiled regular expression, in bytes. The main factor is how often a
-/// class of thousands of letters is repeated: `\p{L}+` is small, `\p{L}{20}` is too large.
+/// Most memory for one compiled regular expression, in bytes. What counts most is how often a class
+/// of thousands of letters is repeated: `\p{L}+` is small, `\p{L}{99}` is too large.
 pub const REGEX_BYTES_MAX: usize = 512 << 10;
 
-/// Maximum length of a reason and of a path in an error, in characters.
+/// Most memory for the states of one regular expression's automaton, in bytes. An expression that
+/// needs more for a text takes too long for it.
+pub const REGEX_STATES_BYTES_MAX: usize = 1 << 20;
+
+/// Most memory for the states of all automata in checks that belong together, in bytes.
+pub const REGEX_EFFORT_BYTES_MAX: usize = 8 << 20;
+
+/// Longest reason and path in an error, in characters.
 pub const REASON_CHARACTERS_MAX: usize = 300;
 
 /// Why a text is not a schema. Serializes as its facts.
@@ -143,14 +154,19 @@ impl Validator {
         Ok(Validator { nodes, counted })
     }
 
-    /// Whether the work of checking this value is bounded; if not, why.
-    pub fn check_effort(&self, instance: &Value) -> Result<(), String> {
-        if self.counted { work::check_effort(&self.nodes, instance) } else { Ok(()) }
+    /// Whether checking this value would end soon; if not, why.
+    pub fn check_effort(&self, instance: &Value, effort: &Effort) -> Result<(), String> {
+        work::check_effort(&self.nodes, instance, self.counted, effort)
     }
 
-    /// Whether a value satisfies the schema; if not, the first violation. The work must be known to
-    /// be bounded.
-    pub fn check(&self, instance: &Value) -> Result<(), Violation> {
-        check::check(&self.nodes, instance).map_err(|failure| failure.violation())
+    /// Whether a value satisfies the schema; if not, the first violation. The effort must be known
+    /// to be bearable.
+    pub fn check(&self, instance: &Value, effort: &Effort) -> Result<(), Violation> {
+        let checked = check::check(&self.nodes, instance, effort);
+        if effort.is_exhausted() {
+            let reason = "a regular expression takes too long on this value".to_owned();
+            return Err(Violation { path: String::new(), reason });
+        }
+        checked.map_err(|failure| failure.violation())
     }
 }

@@ -23,9 +23,12 @@ use std::fmt::Write as _;
 use std::iter::Peekable;
 use std::str::Chars;
 
-use regex::{Regex, RegexBuilder};
+use regex_automata::hybrid::dfa::DFA;
+use regex_automata::nfa::thompson;
+use regex_automata::{Anchored, Input};
 
-use crate::REGEX_BYTES_MAX;
+use crate::effort::Effort;
+use crate::{REGEX_BYTES_MAX, REGEX_STATES_BYTES_MAX};
 
 const DIGIT: &str = "0-9";
 const WORD: &str = "A-Za-z0-9_";
@@ -37,18 +40,24 @@ const SPACE: &str = concat!(
 /// A compiled regular expression and its source.
 pub(crate) struct Pattern {
     source: String,
-    regex: Regex,
+    automaton: DFA,
+    anchored: Anchored,
 }
 
 impl Pattern {
     /// `None` if it is malformed, needs more than linear time, or is too large.
     pub(crate) fn new(source: &str) -> Option<Pattern> {
-        let regex = RegexBuilder::new(&translated(source)?)
-            .size_limit(REGEX_BYTES_MAX)
-            .dfa_size_limit(REGEX_BYTES_MAX)
-            .build()
-            .ok()?;
-        Some(Pattern { source: source.to_owned(), regex })
+        let states = thompson::Config::new().nfa_size_limit(Some(REGEX_BYTES_MAX));
+        // It gives up instead of building states beyond this, see `effort`.
+        let config = DFA::config()
+            .cache_capacity(REGEX_STATES_BYTES_MAX)
+            .skip_cache_capacity_check(true)
+            .minimum_cache_clear_count(Some(0));
+        let built = DFA::builder().thompson(states).configure(config).build(&translated(source)?);
+        let automaton = built.ok()?;
+        let is_anchored = automaton.get_nfa().is_always_start_anchored();
+        let anchored = if is_anchored { Anchored::Yes } else { Anchored::No };
+        Some(Pattern { source: source.to_owned(), automaton, anchored })
     }
 
     pub(crate) fn source(&self) -> &str {
@@ -56,8 +65,9 @@ impl Pattern {
     }
 
     /// Whether it matches anywhere in the text.
-    pub(crate) fn matches(&self, text: &str) -> bool {
-        self.regex.is_match(text)
+    pub(crate) fn matches(&self, text: &str, effort: &Effort) -> bool {
+        let input = Input::new(text).anchored(self.anchored).earliest(true);
+        effort.accepts(&self.automaton, &input)
     }
 }
 
@@ -315,7 +325,8 @@ mod tests {
     use super::*;
 
     fn matches(source: &str, text: &str) -> bool {
-        Pattern::new(source).unwrap_or_else(|| panic!("{source}")).matches(text)
+        let pattern = Pattern::new(source).unwrap_or_else(|| panic!("{source}"));
+        pattern.matches(text, &Effort::default())
     }
 
     #[test]
@@ -376,7 +387,7 @@ mod tests {
             "a{3,2}",
             "*a",
             r"\p{Nonsense}",
-            r"\p{L}{20}",
+            r"\p{L}{99}",
             "((a{100}){100}){100}",
             "(?P=a)",
             "(?#a)",

@@ -6,6 +6,7 @@
 
 use serde_json::Value;
 
+use crate::effort::Effort;
 use crate::keyword::{At, Keyword, Node};
 
 /// The work that every check may cost, in pairs of a schema part and a value part.
@@ -15,7 +16,14 @@ const MEETINGS_BASE: usize = 10_000;
 /// needs some forty.
 const MEETINGS_PER_PART: usize = 64;
 
-/// The maximum depth of nested schema parts. Each takes stack.
+/// The usual number of meetings for each part of the value under a small schema.
+const MEETINGS_PER_PART_USUAL: usize = 4;
+
+/// So many operands of a part, or bytes of a text, take as long as a meeting.
+const OPERANDS_PER_MEETING: usize = 16;
+const BYTES_PER_MEETING: usize = 64;
+
+/// How many parts of a schema may be at work inside each other. Each takes some stack.
 const LEVELS_MAX: usize = 1_000;
 
 /// The parts of a value that a subpart applies to, relative to its parent.
@@ -70,13 +78,42 @@ fn parts<'a>(node: &'a Node, visit: &mut dyn FnMut(Target<'a>, At)) {
     }
 }
 
-/// Whether the schema, with references followed, is so small that no value can make it work too
-/// much. True of most schemas, whose checks are therefore never counted.
+/// How many meetings one meeting counts for: a part may have many operands, and may read a text
+/// from beginning to end several times.
+fn weight(node: &Node, instance: Option<&Value>) -> usize {
+    let (Node::Keywords(keywords) | Node::Scope(keywords)) = node else { return 1 };
+    let (mut operands, mut readers) = (0, 0);
+    for keyword in keywords {
+        match keyword {
+            Keyword::Required(names) => operands += names.len(),
+            Keyword::DependentRequired(all) => {
+                operands += all.iter().map(|(_, names)| 1 + names.len()).sum::<usize>();
+            }
+            Keyword::DependentSchemas(parts) => operands += parts.len(),
+            Keyword::Properties(keyword) => operands += keyword.named.len(),
+            Keyword::Items(keyword) => operands += keyword.prefix.len(),
+            Keyword::MinLength(_)
+            | Keyword::MaxLength(_)
+            | Keyword::Pattern(_)
+            | Keyword::Format(_)
+            | Keyword::ContentEncoding(_)
+            | Keyword::ContentJson(_)
+            | Keyword::Const(_)
+            | Keyword::Enum(_) => readers += 1,
+            _ => {}
+        }
+    }
+    let bytes = instance.and_then(Value::as_str).map_or(0, str::len);
+    1 + operands / OPERANDS_PER_MEETING + readers * (bytes / BYTES_PER_MEETING)
+}
+
+/// Whether the schema, with references followed, has so few parts that no value can make it work
+/// too much. True of most schemas, whose checks are therefore never counted.
 pub(crate) fn is_small(nodes: &[Node]) -> bool {
     let mut pending = vec![0];
     let mut met = 0;
     while let Some(at) = pending.pop() {
-        met += 1;
+        met += weight(&nodes[at], None);
         parts(&nodes[at], &mut |_, part| pending.push(part));
         if matches!(nodes[at], Node::Scope(_)) || met + pending.len() > MEETINGS_PER_PART {
             return false;
@@ -86,12 +123,37 @@ pub(crate) fn is_small(nodes: &[Node]) -> bool {
 }
 
 /// Counts the work of a check, and returns an error if it is too much.
-pub(crate) fn check_effort(nodes: &[Node], instance: &Value) -> Result<(), String> {
-    let meetings_max = MEETINGS_BASE.saturating_add(MEETINGS_PER_PART * parts_of(instance));
+///
+/// The work of a small schema is not counted part by part: it is in proportion to the value.
+pub(crate) fn check_effort(
+    nodes: &[Node],
+    instance: &Value,
+    is_counted: bool,
+    effort: &Effort,
+) -> Result<(), String> {
+    let parts = parts_of(instance);
+    let usual_max = MEETINGS_BASE.saturating_add(MEETINGS_PER_PART * parts);
+    let meetings_max = usual_max.min(effort.meetings());
+    let met = if is_counted {
+        count(nodes, instance, meetings_max)
+    } else {
+        Ok(MEETINGS_PER_PART_USUAL * parts)
+    };
+    let met = met.inspect_err(|_| effort.spend(meetings_max))?;
+    effort.spend(met);
+    if met > meetings_max { Err(too_much(meetings_max)) } else { Ok(()) }
+}
+
+fn too_much(meetings_max: usize) -> String {
+    format!("the schema takes more than {meetings_max} steps on this value")
+}
+
+/// Counts the meetings of a check, and returns an error if there are too many.
+fn count(nodes: &[Node], instance: &Value, meetings_max: usize) -> Result<usize, String> {
     let mut met = 0;
     let mut pending = vec![(0, instance, 0)];
     while let Some((at, instance, level)) = pending.pop() {
-        met += 1;
+        met += weight(&nodes[at], Some(instance));
         if level > LEVELS_MAX {
             return Err(format!("the schema nests beyond {LEVELS_MAX} levels on this value"));
         }
@@ -128,10 +190,10 @@ pub(crate) fn check_effort(nodes: &[Node], instance: &Value) -> Result<(), Strin
             Target::Fields | Target::FieldNames | Target::Elements => {}
         });
         if met + pending.len() > meetings_max {
-            return Err(format!("the schema takes more than {meetings_max} steps on this value"));
+            return Err(too_much(meetings_max));
         }
     }
-    Ok(())
+    Ok(met)
 }
 
 fn children(value: &Value) -> Box<dyn Iterator<Item = &Value> + '_> {
@@ -145,5 +207,6 @@ fn children(value: &Value) -> Box<dyn Iterator<Item = &Value> + '_> {
 }
 
 fn parts_of(value: &Value) -> usize {
-    1 + children(value).map(parts_of).sum::<usize>()
+    let bytes = value.as_str().map_or(0, str::len);
+    1 + bytes / BYTES_PER_MEETING + children(value).map(parts_of).sum::<usize>()
 }

@@ -6,7 +6,9 @@
 //!   quiet  ▶                     round 1 ──▶ poll all sockets ──▶ round 2 ──▶ …
 //! ```
 //!
-//! Requests are counted when they are submitted, and events when they are pushed to watchers.
+//! Counted are requests as they are submitted, events as they are pushed to watchers, and what a
+//! request turned out to be: a commit with many events, such as those of reactions, is charged
+//! afterwards.
 //!
 //! A round lasts until everything that was ready has been served and, if part of it came from a
 //! workspace without a queue, until that is durable. What arrives in the meantime is served in the
@@ -180,6 +182,16 @@ impl Fairness {
         schedule.has_quiet |= account.waiting == 0 && budget.taken > 0;
     }
 
+    /// Charges work that was not known before it was done.
+    fn owe(&self, workspace: &WorkspaceName, units: usize) {
+        let mut schedule = self.schedule();
+        let round = schedule.round;
+        if let Some(account) = schedule.workspaces.get_mut(workspace) {
+            account.left(round);
+            account.taken += units;
+        }
+    }
+
     /// Waits until the budget allows one request of this many bytes, and charges it.
     pub(crate) async fn enter(&self, workspace: &WorkspaceName, bytes: usize) {
         let mut budget = self.budget(workspace, false);
@@ -226,6 +238,9 @@ impl Fairness {
                 if std::mem::take(&mut self.schedule().has_quiet) {
                     // They would wait for everything that is submitted until then.
                     let _ = timeout(ROUND_MAX, baton.wait_all_durable()).await;
+                }
+                for (workspace, events) in baton.take_heavy_commits() {
+                    self.owe(&workspace, events);
                 }
                 if !self.begin_round() {
                     break;

@@ -52,6 +52,7 @@ mod refusal;
 pub mod server_log;
 pub mod settings;
 mod shared;
+mod shares;
 mod webhooks;
 mod writers;
 pub mod ws;

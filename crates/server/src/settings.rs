@@ -48,8 +48,9 @@ pub struct Settings {
     /// Maximum number of concurrent uploads of artifacts. Each takes a thread and a few pieces of
     /// memory.
     pub uploads_max: usize,
-    /// Maximum number of commands in one list. They are decided without interruption, unless other
-    /// workspaces are active.
+    /// Bytes a second below which an upload is too slow.
+    pub upload_rate_min: u64,
+    /// Commands in one list. They are decided without a pause, unless other workspaces have a turn.
     pub commands_max: usize,
     /// Largest body. A transaction of the largest batch fits.
     pub body_bytes_max: usize,
@@ -103,6 +104,7 @@ impl Default for Settings {
             in_flight_max: 1_024,
             past_threads_max: 8,
             uploads_max: 64,
+            upload_rate_min: 8 << 10,
             commands_max: 1_000,
             body_bytes_max: 9 << 20,
             message_bytes_max: 9 << 20,

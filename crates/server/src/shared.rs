@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::Poll;
 
 use baton::Baton;
@@ -17,6 +17,7 @@ use crate::quota::QuotaGuard;
 use crate::refusal::Refusal;
 use crate::server_log::{FieldValue, Level};
 use crate::settings::Settings;
+use crate::shares::{Share, Sharer, Shares};
 use crate::writers::Writers;
 
 /// The engine, the settings, and the shutdown signals.
@@ -32,14 +33,14 @@ pub(crate) struct Shared {
     pub(crate) writers: Arc<Writers>,
     /// Slots for queries about the past, each of which takes a thread for a while.
     pub(crate) past: Semaphore,
-    /// Slots for uploads, each of which takes a thread until it ends.
-    pub(crate) uploads: Semaphore,
+    /// Places for uploads, each of which takes a thread for as long as it lasts.
+    pub(crate) uploads: Arc<Shares>,
     /// Raised when every connection should end after its current work.
     pub(crate) closing: Signal,
     /// Raised when the time for that is over, and remaining connections are dropped.
     pub(crate) leaving: Signal,
-    receiving_bytes: AtomicUsize,
-    /// The total number of connections so far.
+    receiving_bytes: Arc<Shares>,
+    /// How many connections there have been.
     pub(crate) begun: AtomicU64,
 }
 
@@ -47,7 +48,8 @@ impl Shared {
     pub(crate) fn new(baton: Baton, settings: Settings) -> Arc<Self> {
         let hosts = Hosts::new(&settings);
         let past = Semaphore::new(settings.past_threads_max);
-        let uploads = Semaphore::new(settings.uploads_max);
+        let uploads = Shares::new(settings.uploads_max);
+        let receiving_bytes = Shares::new(settings.receiving_bytes_max);
         let access = Access::new(&settings);
         Arc::new(Self {
             baton,
@@ -61,14 +63,21 @@ impl Shared {
             uploads,
             closing: Signal::default(),
             leaving: Signal::default(),
-            receiving_bytes: AtomicUsize::new(0),
+            receiving_bytes,
             begun: AtomicU64::new(0),
         })
     }
 }
 
 impl Shared {
-    /// Counts and logs a refused request.
+    /// A place for an upload, shared with others of the same token and workspace.
+    pub(crate) fn upload_slot(&self, sharers: Vec<Sharer>) -> Result<Share, Refusal> {
+        let mut share = Share::new(&self.uploads, sharers);
+        let max = self.settings.uploads_max;
+        if share.set(1) { Ok(share) } else { Err(Refusal::TooManyUploads { max }) }
+    }
+
+    /// A request was refused: it is counted and logged.
     pub(crate) fn refused(&self, connection: u64, code: &str) {
         self.metrics.refused_with(code);
         let server_log = &self.settings.server_log;
@@ -158,39 +167,16 @@ impl Drop for WatchSlot {
 /// Requests below this size are not counted while they are received: every connection may have one.
 const UNCOUNTED_BYTES: usize = 16 << 10;
 
-/// The bytes of one request that is being received, counted against the total limit.
-pub(crate) struct InboundBytes {
-    shared: Arc<Shared>,
-    bytes: usize,
-}
+/// The bytes of one request that is being received, counted against what may be received in all.
+pub(crate) struct InboundBytes(Share);
 
 impl InboundBytes {
-    pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        Self { shared, bytes: 0 }
+    pub(crate) fn new(shared: &Shared, sharers: Vec<Sharer>) -> Self {
+        Self(Share::new(&shared.receiving_bytes, sharers))
     }
 
     /// Sets the current size; false if that exceeds the limit.
     pub(crate) fn hold(&mut self, bytes: usize) -> bool {
-        let bytes = if bytes < UNCOUNTED_BYTES { 0 } else { bytes };
-        if bytes == self.bytes {
-            return true;
-        }
-        let (before, max) = (self.bytes, self.shared.settings.receiving_bytes_max);
-        let room = |all: usize| {
-            let all = all - before + bytes;
-            (bytes < before || all <= max).then_some(all)
-        };
-        let counter = &self.shared.receiving_bytes;
-        let fits = counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, room).is_ok();
-        if fits {
-            self.bytes = bytes;
-        }
-        fits
-    }
-}
-
-impl Drop for InboundBytes {
-    fn drop(&mut self) {
-        self.hold(0);
+        self.0.set(if bytes < UNCOUNTED_BYTES { 0 } else { bytes })
     }
 }

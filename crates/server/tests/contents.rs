@@ -214,3 +214,34 @@ async fn a_workspace_goes_out_and_comes_in_as_one_file() {
     let response = get(&mut http, "/v1/w/export?at=99", &[]).await;
     assert_eq!(response.problem(), (400, "history.not_yet".to_owned()));
 }
+
+#[tokio::test]
+async fn an_upload_is_fenced_and_repeated_like_any_other_write() {
+    let (harness, log) = on_log().await;
+    let mut http = harness.http().await;
+    let held = http.post("/v1/w/locks/door/acquire", &json!({"ttl_ms": 600_000})).await.json();
+    let live = held["token"].to_string();
+    for path in ["/v1/w/artifacts", "/v1/w/secrets"] {
+        for (token, expected) in [("1000000", 412), ("garbage", 400), (live.as_str(), 201)] {
+            let response = put(&mut http, path, &[("baton-token", token)], b"fenced").await;
+            assert_eq!(response.status, expected, "{path} {token}");
+        }
+        let name = format!("k-{}", path.len());
+        let (key, bytes) = ([("idempotency-key", name.as_str())], format!("named at {path}"));
+        let first = put(&mut http, path, &key, bytes.as_bytes()).await;
+        let again = put(&mut http, path, &key, bytes.as_bytes()).await;
+        assert_eq!((first.status, first.json()), (201, again.json()), "{path}");
+        let other = bytes.replace("named", "NAMED");
+        let response = put(&mut http, path, &key, other.as_bytes()).await;
+        assert_eq!(response.problem(), (409, "idempotency.key_reused".to_owned()), "{path}");
+    }
+    let secrets = http.get("/v1/w/secrets").await.json();
+    assert_eq!(secrets["secrets"].as_array().map(Vec::len), Some(2), "fenced and named once each");
+    eventually("no bytes are left without a record", async || {
+        log.list_blobs("artifacts/").unwrap().len() + log.list_blobs("secrets/").unwrap().len() == 4
+    })
+    .await;
+    let fork = [("baton-token", live.as_str()), ("content-type", "application/json")];
+    let response = http.request("POST", "/v1/w/fork", &fork, r#"{"to":"other"}"#).await;
+    assert_eq!(response.problem(), (400, "request.bad_field".to_owned()));
+}

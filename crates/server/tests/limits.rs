@@ -82,7 +82,8 @@ async fn more_in_flight_than_allowed_waits_and_is_not_lost() {
 
 #[tokio::test]
 async fn what_is_being_received_is_bounded_in_all() {
-    let few = Settings { receiving_bytes_max: 100_000, ..settings() };
+    // One workspace has half of it at most.
+    let few = Settings { receiving_bytes_max: 200_000, ..settings() };
     let harness = Harness::with(few).await;
     let head = "POST /v1/w/commands HTTP/1.1\r\nhost: localhost\r\ncontent-length: 90000\r\n\r\n";
     let mut first = harness.http().await;
@@ -100,8 +101,8 @@ async fn what_is_being_received_is_bounded_in_all() {
     };
     assert_eq!(refused.problem(), (429, "request.too_many".to_owned()));
     let mut socket = harness.socket().await;
-    let large = frame(TEXT, &vec![b' '; 60_000]);
-    socket.send_bytes(&large[..50_000]).await;
+    let large = frame(TEXT, &vec![b' '; 200_000]);
+    socket.send_bytes(&large[..150_000]).await;
     assert_eq!(socket.closed_with().await, Some(1013));
     // Small requests are always accepted.
     assert_eq!(harness.socket().await.ask(set("k", 1)).await["result"]["version"], 1);

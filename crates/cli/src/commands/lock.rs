@@ -167,11 +167,11 @@ impl Wanted {
 impl Run {
     async fn run(self, context: &Context, output: &Output) -> Result<(), Failure> {
         let mut signals = StopSignals::listen()?;
-        let locks = context.workplace().await?.locks();
-        let hold = tokio::select! {
-            hold = self.wanted.acquire(&locks) => hold?,
-            _ = signals.next() => return Err(Failure::Interrupted),
+        let begin = async {
+            let locks = context.workplace().await?.locks();
+            Ok((self.wanted.acquire(&locks).await?, locks))
         };
+        let (hold, locks) = signals.race(begin).await?;
         let Hold { name, token, ttl_ms, .. } = hold;
         let held = Lease {
             what: format!("lock `{name}`"),

@@ -167,11 +167,11 @@ impl Wanted {
 impl Run {
     async fn run(self, context: &Context, output: &Output) -> Result<(), Failure> {
         let mut signals = StopSignals::listen()?;
-        let semaphores = context.workplace().await?.semaphores();
-        let permit = tokio::select! {
-            permit = self.wanted.acquire(&semaphores) => permit?,
-            _ = signals.next() => return Err(Failure::Interrupted),
+        let begin = async {
+            let semaphores = context.workplace().await?.semaphores();
+            Ok((self.wanted.acquire(&semaphores).await?, semaphores))
         };
+        let (permit, semaphores) = signals.race(begin).await?;
         let Permit { name, token, ttl_ms, .. } = permit;
         let held = Lease {
             what: format!("the permit of `{name}`"),

@@ -212,8 +212,8 @@ crate::refusals! {
             code: "contract.too_much",
             kind: Exhausted,
             hint: "name one namespace, or use a pattern with a longer literal prefix",
-            cause: "There are more than 200000 hand-offs, stages and keys, or the namespace has \
-                more than 10000 entries.",
+            cause: "There are more than 200000 hand-offs, stages and keys, the namespace has more \
+                than 10000 entries or 16 MiB of values, or the schema takes too long on them.",
             remedy: "Name another namespace; delete finished pipelines and let ended hand-offs be \
                 removed.",
         }

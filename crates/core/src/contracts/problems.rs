@@ -9,7 +9,7 @@ use super::{By, Problem, Rejection, Reply, Trouble};
 use crate::json::Shape;
 use crate::limits;
 use crate::names::{Key, NamespaceName};
-use crate::schema::Schema;
+use crate::schema::{self, Effort, Schema};
 use crate::space::Space;
 
 /// Checks every key that has readers.
@@ -113,8 +113,21 @@ fn under(
 ) -> Result<Vec<Problem>, Rejection> {
     check_size(space, namespace)?;
     let mut problems = Vec::new();
+    // All entries share it: a question must not stop everybody else for long.
+    let effort = Effort::default();
+    let mut bytes = 0;
     for entry in space.state.everything(Some(namespace), None) {
-        let Err(violation) = schema.check(&entry.json()) else { continue };
+        bytes += entry.value().len();
+        let max = limits::CONTRACT_BYTES_MAX;
+        if bytes > max {
+            return Err(Rejection::TooMuch { what: "bytes of values in one namespace", max });
+        }
+        let checked = schema.check_within(&entry.json(), &effort);
+        if effort.is_spent() {
+            let max = schema::MEETINGS_MAX;
+            return Err(Rejection::TooMuch { what: "steps of the schema", max });
+        }
+        let Err(violation) = checked else { continue };
         let key = format!("{namespace}/{}", entry.key());
         let depended_on_by = all.get(&key).map(dependants).unwrap_or_default();
         let detail = format!("the value that is there would be refused: {violation}");

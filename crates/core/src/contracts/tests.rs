@@ -45,6 +45,20 @@ fn every_refusal_is_reached() {
 }
 
 #[test]
+fn a_namespace_of_too_many_bytes_is_not_looked_through() {
+    let mut world = check(&[]);
+    let value = "x".repeat(1_000_000);
+    let fitting = limits::CONTRACT_BYTES_MAX / (value.len() + 16);
+    for number in 0..fitting {
+        world.run(0, "ada", &format!(r#"state.set shared/k{number} "{value}""#));
+    }
+    let asked = r#"contract.check namespace="shared" schema={"type":"string"}"#;
+    assert_eq!(world.run(0, "ada", asked), r#"{"problems":{"problems":[]}}"#);
+    world.run(0, "ada", &format!(r#"state.set shared/more "{value}""#));
+    assert_eq!(world.run(0, "ada", asked), "refused contract.too_much");
+}
+
+#[test]
 fn a_namespace_that_is_too_large_is_not_looked_through() {
     let mut world = check(&[]);
     let batch = 1_000;

@@ -29,6 +29,7 @@ mod pipelines;
 mod queries;
 mod quota;
 mod reactions;
+mod relief;
 mod reply_plan;
 mod tables;
 #[cfg(test)]

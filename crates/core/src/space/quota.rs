@@ -8,7 +8,8 @@
 //! | counted as | what |
 //! |---|---|
 //! | entries | keys of shared state |
-//! | bytes | entries, artifacts, frames of streams, checkpoints, and open messages |
+//! | bytes | entries, artifacts, secrets, frames of streams, checkpoints |
+//! | | messages, tasks and hand-offs that are not over |
 //!
 //! Invariants:
 //!
@@ -72,8 +73,11 @@ impl Space {
         let bytes = self.state.bytes()
             + self.stream.bytes()
             + self.checkpoint.bytes()
-            + self.message.store().open().bytes;
-        Stored { entries: entries as u64, bytes: bytes as u64 + self.artifact.bytes() }
+            + self.message.store().open().bytes
+            + self.task.unfinished_bytes()
+            + self.handoff.unfinished().1;
+        let bytes = bytes as u64 + self.artifact.bytes() + self.secret.bytes();
+        Stored { entries: entries as u64, bytes }
     }
 
     /// Whether the current size is allowed, given the size before.

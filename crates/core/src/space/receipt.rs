@@ -12,14 +12,15 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use crate::command::Mutation;
+use crate::command::{Command, Mutation};
 use crate::limits;
 use crate::messagepack;
-use crate::names::{AgentId, IdempotencyKey};
+use crate::names::{AgentId, BlobPlace, IdempotencyKey, SecretId};
 use crate::reply::Answer;
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
 use crate::waiting::wait::Keyed;
+use crate::{artifact, secret};
 
 /// A stored answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,11 +78,43 @@ impl Receipt {
 /// FNV-1a over the encoded request. It protects against mistakes, not against malice: a caller that
 /// can choose a key need not use one.
 pub fn digest(mutation: &mut Mutation) -> u64 {
-    let encode =
-        |mutation: &Mutation| rmp_serde::to_vec_named(mutation).expect("mutations can be encoded");
+    let encode = |mutation: &Mutation| {
+        let encoded = match unplaced(mutation) {
+            Some(unplaced) => rmp_serde::to_vec_named(&unplaced),
+            None => rmp_serde::to_vec_named(mutation),
+        };
+        encoded.expect("mutations can be encoded")
+    };
     let encoded = mutation.untraced(encode);
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     encoded.iter().fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+/// The same upload wherever its bytes are: a repetition has stored them anew.
+fn unplaced(mutation: &Mutation) -> Option<Mutation> {
+    let nowhere = BlobPlace::of_number(0);
+    let command = match mutation {
+        Mutation::Command(command) => command,
+        Mutation::Fenced { command, .. } => &**command,
+        Mutation::Transaction { .. } => return None,
+    };
+    let command: Command = match command {
+        Command::Artifact(artifact::Command::Put(put)) => {
+            let put = artifact::Put { place: nowhere, ..(**put).clone() };
+            artifact::Command::Put(Box::new(put)).into()
+        }
+        Command::Secret(secret::Command::Put(put)) => {
+            let put = secret::Put { secret: SecretId::at(&nowhere), ..put.clone() };
+            secret::Command::Put(put).into()
+        }
+        _ => return None,
+    };
+    Some(match mutation {
+        Mutation::Fenced { token, .. } => {
+            Mutation::Fenced { token: *token, command: Box::new(command) }
+        }
+        Mutation::Command(_) | Mutation::Transaction { .. } => Mutation::Command(command),
+    })
 }
 
 impl Receipts {

@@ -185,8 +185,10 @@ pub const WEBHOOK_CALLS_BYTES_MAX: usize = 16 << 20;
 pub const CONTRACT_FACTS_MAX: usize = 200_000;
 /// Maximum number of entries of a namespace that such a query examines.
 pub const CONTRACT_ENTRIES_MAX: usize = 10_000;
-/// Approximate maximum memory of the search index of one workspace, in bytes: some 300 for each
-/// task. What is beyond it is not found, and every reply says so.
+/// Most bytes of their values: checking them takes a few tenths of a second.
+pub const CONTRACT_BYTES_MAX: usize = 16 << 20;
+/// About how much memory the index of one workspace takes, in bytes: some 300 for each task. What
+/// is beyond is not found, and every answer says so.
 pub const SEARCH_BYTES_MAX: usize = 1 << 30;
 /// Maximum number of events that are found by search; older ones are in the history.
 pub const SEARCH_EVENTS_MAX: usize = if cfg!(test) { 500 } else { 250_000 };

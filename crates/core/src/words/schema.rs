@@ -12,11 +12,11 @@
 //!
 //! 1. Compiling and checking read no file and no network. A reference is `#`, or `#/` and a path
 //!    that exists in the same schema; every other one is refused when the schema is compiled.
-//! 2. Regular expressions match in linear time: no lookaround and no backreference. Their number
-//!    and the size of each are bounded.
-//! 3. A check is bounded. Branches that refer to branches could otherwise take unbounded time or
-//!    stack, with a schema and a value of a few lines each. So the work is counted first, and too
-//!    much of it is a violation.
+//! 2. Regular expressions match in linear time: no lookaround and no backreference. Their number,
+//!    the size of each and the states of their automata are bounded.
+//! 3. A check ends soon. Branches that refer to branches could otherwise take longer than anybody
+//!    would wait, or more stack than there is, with a schema and a value of a few lines each. So
+//!    the work is counted first, and too much of it is a violation.
 //! 4. A [`Schema`] is its source: equality, encoding and printing are those of the text.
 //!
 //! Compiling, counting and checking are those of `baton-schema` (ADR 24).
@@ -29,6 +29,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use baton_schema::Validator;
+pub(crate) use baton_schema::{Effort, MEETINGS_MAX};
 pub use baton_schema::{REGEX_BYTES_MAX, REGEXES_MAX, SchemaError, Violation};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -65,19 +66,25 @@ impl Schema {
 
     /// Whether a value satisfies the schema; if not, the first violation.
     pub fn check(&self, value: &Json) -> Result<(), Violation> {
+        self.check_within(value, &Effort::default())
+    }
+
+    /// The same, together with other checks that share its effort.
+    pub(crate) fn check_within(&self, value: &Json, effort: &Effort) -> Result<(), Violation> {
         let instance = value.to_value();
-        self.check_effort(&instance).map_err(|reason| Violation { path: String::new(), reason })?;
-        self.check_tree(&instance)
+        let too_much = |reason| Violation { path: String::new(), reason };
+        self.check_effort(&instance, effort).map_err(too_much)?;
+        self.check_tree(&instance, effort)
     }
 
-    /// Whether the work of checking this value is bounded; if not, why.
-    pub(crate) fn check_effort(&self, instance: &Value) -> Result<(), String> {
-        self.0.validator.check_effort(instance)
+    /// Whether checking this value would end soon; if not, why.
+    pub(crate) fn check_effort(&self, instance: &Value, effort: &Effort) -> Result<(), String> {
+        self.0.validator.check_effort(instance, effort)
     }
 
-    /// Checks a tree whose work is known to be bounded.
-    pub(crate) fn check_tree(&self, instance: &Value) -> Result<(), Violation> {
-        self.0.validator.check(instance)
+    /// Checks a tree whose effort is known to be bearable.
+    pub(crate) fn check_tree(&self, instance: &Value, effort: &Effort) -> Result<(), Violation> {
+        self.0.validator.check(instance, effort)
     }
 
     /// The source of the schema.

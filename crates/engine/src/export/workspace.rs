@@ -6,7 +6,7 @@
 //!
 //! An import is a fork whose origin is a file: leases, offers, waits and sessions end, and
 //! revisions continue from there. The history is not included, nor are values of secrets: a
-//! reference to one is answered with not found.
+//! reference to one is answered with not found, and a webhook that was signed is disabled.
 //!
 //! 1. Nothing appears before the export was read to its end and verified: then the base is written,
 //!    which exists completely or not at all, and with it the workspace.
@@ -21,6 +21,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use baton_core::history::{At, Manner, Origin};
+use baton_core::reaction::Trouble;
+use baton_core::space::Head;
 use baton_core::workspace::{Rejection, Reply};
 use baton_core::{AgentId, ArtifactId, Revision, Space, WorkspaceName};
 use baton_log::{Blob, BlobError, BlobWriter, Log};
@@ -57,7 +59,7 @@ impl<L: Log> Past<'_, L> {
         let header = ExportHeader { workspace, revision: space.revision(), time: space.time() };
         let writer = Arc::new(Mutex::new(ExportWriter::begin(output, &header)?));
         let sink = Box::new(SnapshotSink::new(&writer));
-        write_space_to(SnapshotWriter::begin(sink, space.head())?, &space)?;
+        write_space_to(SnapshotWriter::begin(sink, without_secrets(space.head()))?, &space)?;
         let writer = Arc::into_inner(writer).expect("the snapshot has been written");
         let mut writer = writer.into_inner().unwrap_or_else(PoisonError::into_inner);
         for (kind, place) in blob_references(&space) {
@@ -75,7 +77,26 @@ impl<L: Log> Past<'_, L> {
     }
 }
 
-/// Blobs of a workspace that does not exist yet. They are removed if it is dropped before it does.
+/// The head without the signing secrets of webhooks. A webhook that was signed must not be called
+/// without a signature, so its reaction is disabled until it is added again.
+fn without_secrets(mut head: Head) -> Head {
+    for record in &mut head.reactions.records {
+        if record.secret.take().is_some() {
+            record.enabled = false;
+            record.webhook.iter_mut().for_each(|webhook| webhook.signed = false);
+            record.trouble = Some(Trouble {
+                code: "reaction.secret_not_exported".to_owned(),
+                detail: "an export has no signing secret; add the reaction again with one"
+                    .to_owned(),
+                at: head.time,
+                revision: head.revision,
+            });
+        }
+    }
+    head
+}
+
+/// Blobs that were written for a workspace that is not there yet. Dropped before it is, they go.
 struct PendingImport<'a, L: Log> {
     shard: &'a Shard<L>,
     to: &'a WorkspaceName,

@@ -8,7 +8,9 @@ use baton_core::artifact::{self, Artifact};
 use baton_core::history::At;
 use baton_core::secret::{self, Secret};
 use baton_core::workspace::{self, Forked};
-use baton_core::{ArtifactId, Command, Mutation, Query, Rejection, Reply, SecretId};
+use baton_core::{
+    ArtifactId, BlobPlace, Command, Mutation, Query, Rejection, Reply, SecretId, Token,
+};
 
 use super::Baton;
 use super::carrier::boxed;
@@ -44,7 +46,8 @@ impl Baton {
         self.driver.shard.upload(&caller.workspace, BlobKind::Artifacts, random_place())
     }
 
-    /// Records an upload as an artifact. A rejected or duplicate upload is removed.
+    /// Records an upload as an artifact, if the token that fences it is live. A rejected or
+    /// duplicate upload is removed.
     ///
     /// Await it to its end: if it is dropped before, the bytes stay until the data is opened again.
     pub async fn record(
@@ -52,11 +55,12 @@ impl Baton {
         caller: &Caller,
         stored: StoredBlob,
         options: PutOptions,
+        fence: Option<Token>,
     ) -> Result<StoredArtifact, Error> {
         let PutOptions { name, media_type, keep_ms, expected } = options;
         let put = artifact::Put { name, media_type, keep_ms, expected, ..stored.put() };
         let command = Command::from(artifact::Command::Put(Box::new(put)));
-        let reply = self.record_upload(caller, stored, command).await?;
+        let reply = self.record_upload(caller, stored, command, fence).await?;
         match reply {
             Reply::Artifact(artifact::Reply::Put { artifact, known }) => {
                 Ok(StoredArtifact { artifact: *artifact, known })
@@ -71,12 +75,19 @@ impl Baton {
         caller: &Caller,
         stored: StoredBlob,
         command: Command,
+        fence: Option<Token>,
     ) -> Result<Reply, Error> {
-        let caller = unnamed(caller);
-        let reply =
-            self.mutate(&caller, Mutation::Command(command)).await.map(|answer| answer.reply);
+        let mutation = match fence {
+            Some(token) => Mutation::Fenced { token, command: Box::new(command) },
+            None => Mutation::Command(command),
+        };
+        let reply = self.mutate(caller, mutation).await.map(|answer| answer.reply);
         let is_needed = match &reply {
-            Ok(Reply::Artifact(artifact::Reply::Put { known, .. })) => !known,
+            // The same request again is answered as before, but its bytes are somewhere else.
+            Ok(Reply::Artifact(artifact::Reply::Put { known, artifact })) => {
+                !known && self.place_of(caller, &artifact.artifact).as_ref() == Some(&stored.place)
+            }
+            Ok(Reply::Secret(secret::Reply::Secret(secret))) => secret.secret == stored.secret(),
             Ok(_) => true,
             Err(Error::Rejected(_) | Error::Full) => false,
             // Whether it was recorded is unknown: the next start finds out.
@@ -104,12 +115,7 @@ impl Baton {
             Reply::Artifact(artifact::Reply::Artifact(shown)) => *shown,
             reply => unreachable!("the rules answered with {reply:?}"),
         };
-        let place = {
-            let mut machine = self.driver.shard.machine();
-            let resident = machine.resident(&caller.workspace);
-            let record = resident.and_then(|there| there.space.artifact.get(artifact));
-            record.map(|record| record.place.clone())
-        };
+        let place = self.place_of(caller, artifact);
         let gone = || {
             let artifact = artifact.clone();
             Rejection::from(artifact::Rejection::NotFound { artifact })
@@ -123,7 +129,24 @@ impl Baton {
     }
 }
 
-/// Reads all bytes of a reader into an upload.
+impl Baton {
+    /// Where the bytes of an artifact are.
+    fn place_of(&self, caller: &Caller, artifact: &ArtifactId) -> Option<BlobPlace> {
+        let mut machine = self.driver.shard.machine();
+        let resident = machine.resident(&caller.workspace)?;
+        resident.space.artifact.get(artifact).map(|record| record.place.clone())
+    }
+
+    /// The value of a secret.
+    async fn value_of(&self, caller: &Caller, secret: &SecretId) -> Result<Vec<u8>, Error> {
+        let (driver, workspace) = (Arc::clone(&self.driver), caller.workspace.clone());
+        let place = secret.place();
+        run_blocking(move || driver.shard.content(&workspace, BlobKind::Secrets, &place)?.whole())
+            .await?
+    }
+}
+
+/// Reads all that a reader gives into an upload.
 fn fill(upload: &mut Upload, mut bytes: Box<dyn Read + Send>) -> Result<(), Error> {
     let mut piece = vec![0; BLOCK_BYTES];
     loop {
@@ -154,7 +177,7 @@ impl Baton {
             upload.commit()
         });
         let stored = stored.await??;
-        self.record(caller, stored, options).await
+        self.record(caller, stored, options, None).await
     }
 
     /// Starts to read an artifact at an offset.
@@ -168,25 +191,35 @@ impl Baton {
         Ok(Box::new(ArtifactReader { content, offset: from }))
     }
 
-    /// Stores a secret.
+    /// Stores a secret, if the token that fences it is live.
     pub async fn put_secret(
         &self,
         caller: &Caller,
         options: SecretOptions,
         value: Vec<u8>,
+        fence: Option<Token>,
     ) -> Result<Secret, Error> {
         self.check_disk_space()?;
         let (driver, workspace) = (Arc::clone(&self.driver), caller.workspace.clone());
+        let written = value.clone();
         let stored = run_blocking(move || {
             let mut upload = driver.shard.upload(&workspace, BlobKind::Secrets, random_place())?;
-            upload.write(&value)?;
+            upload.write(&written)?;
             upload.commit()
         });
         let stored = stored.await??;
         let SecretOptions { name, ttl_ms } = options;
-        let (secret, bytes) = (stored.secret(), stored.bytes);
-        let put = secret::Command::Put(secret::Put { secret, bytes, name, ttl_ms });
-        Ok(secret_of(self.record_upload(caller, stored, put.into()).await?))
+        let (id, bytes) = (stored.secret(), stored.bytes);
+        let put = secret::Command::Put(secret::Put { secret: id.clone(), bytes, name, ttl_ms });
+        let secret = secret_of(self.record_upload(caller, stored, put.into(), fence).await?);
+        // The log knows nothing of the value, so whether a repeated request has the same one is
+        // seen here.
+        if let Some(key) = caller.idempotency_key.clone().filter(|_| secret.secret != id)
+            && self.value_of(caller, &secret.secret).await.is_ok_and(|before| before != value)
+        {
+            return Err(Error::Rejected(Rejection::KeyReused { key }));
+        }
+        Ok(secret)
     }
 
     /// Writes the workspace as one file, in its current state or at a point in history.
@@ -196,7 +229,8 @@ impl Baton {
         at: Option<At>,
         to: Box<dyn Write + Send>,
     ) -> Result<(), Error> {
-        // The query loads the workspace, and returns its durable revision.
+        self.driver.ensure_loaded(&caller.workspace).await?;
+        // The query returns its durable revision.
         let query = Query::from(workspace::Query::Get);
         let present = self.ask(caller, query).await?.revision;
         let (driver, workspace) = (Arc::clone(&self.driver), caller.workspace.clone());
@@ -226,15 +260,11 @@ impl Baton {
     pub async fn reveal(&self, caller: &Caller, secret: &SecretId) -> Result<Vec<u8>, Error> {
         let command = Command::from(secret::Command::Reveal { secret: secret.clone() });
         secret_of(self.mutate(&unnamed(caller), Mutation::Command(command)).await?.reply);
-        let (driver, workspace) = (Arc::clone(&self.driver), caller.workspace.clone());
-        let place = secret.place();
-        run_blocking(move || driver.shard.content(&workspace, BlobKind::Secrets, &place)?.whole())
-            .await?
+        self.value_of(caller, secret).await
     }
 }
 
-/// The caller without its idempotency key: the engine chooses a new location each time, so a
-/// repetition is another command; and a stored answer does not contain the value.
+/// The caller without its idempotency key: an answer that is kept does not contain the value.
 fn unnamed(caller: &Caller) -> Caller {
     Caller { idempotency_key: None, ..caller.clone() }
 }

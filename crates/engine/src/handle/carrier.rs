@@ -75,7 +75,7 @@ impl Carrier for Baton {
         options: SecretOptions,
         value: Vec<u8>,
     ) -> Pending<'a, Secret> {
-        boxed(Self::put_secret(self, caller, options, value))
+        boxed(Self::put_secret(self, caller, options, value, None))
     }
 
     fn reveal<'a>(&'a self, caller: &'a Caller, secret: &'a SecretId) -> Pending<'a, Vec<u8>> {

@@ -66,6 +66,11 @@ impl Baton {
         shard.fast_get(workspace, entry, agent)
     }
 
+    /// Commits since the last call that had many events, and how many.
+    pub fn take_heavy_commits(&self) -> Vec<(WorkspaceName, usize)> {
+        self.driver.shard.machine().take_heavy()
+    }
+
     /// Waits until a group is durable, and helps to write it; returns the newest durable group.
     pub async fn wait_durable(&self, group: u64) -> Result<u64, Error> {
         self.driver.wait_durable(group).await

@@ -10,17 +10,19 @@ use std::collections::BTreeSet;
 
 use baton_core::{AgentId, Timestamp, WorkspaceName};
 
-use super::{Machine, Resident};
+use super::Machine;
+use super::local_time::by_clock;
 
 /// How long a deferred write waits if no other write follows: hardly noticeable, and many times the
 /// duration of a write.
 const DEFER_MS_MAX: u64 = 5;
 
 impl Machine {
-    /// Sets the deadline of a workspace on disk. The last call counts.
+    /// Sets the deadline of a workspace on disk, by its own time. The last call counts.
     pub fn remember_deadline(&mut self, workspace: WorkspaceName, moment: Option<Timestamp>) {
         self.forget_sleeper(&workspace);
         if let Some(moment) = moment {
+            let moment = by_clock(moment, self.ahead_of(&workspace));
             self.deadlines.insert((moment, workspace.clone()));
             self.asleep.insert(workspace, moment);
         }
@@ -76,7 +78,7 @@ impl Machine {
             self.forget_sleeper(workspace);
             return false;
         };
-        for command in resident.space.due(now) {
+        for command in resident.space.due(resident.local(now)) {
             // The answer has no reader: the effect is visible in the events.
             let admission = self.submit(workspace, command.into(), &AgentId::engine(), now);
             assert!(!admission.is_retry(), "the workspace is in memory");
@@ -85,34 +87,19 @@ impl Machine {
     }
 }
 
-impl Resident {
-    /// An agent made a call that changed nothing. It counts as a heartbeat.
-    pub(super) fn hear(
-        &mut self,
-        deadlines: &mut BTreeSet<(Timestamp, WorkspaceName)>,
-        workspace: &WorkspaceName,
-        agent: &AgentId,
-        now: Timestamp,
-    ) {
-        if self.space.hear(agent, now) {
-            let deadline = self.space.next_deadline();
-            move_deadline(deadlines, workspace, &mut self.deadline, deadline);
-        }
-    }
-}
-
-/// A workspace in memory has another deadline.
+/// A workspace in memory has another deadline. Both are by its own time.
 pub(super) fn move_deadline(
     deadlines: &mut BTreeSet<(Timestamp, WorkspaceName)>,
     workspace: &WorkspaceName,
     before: &mut Option<Timestamp>,
     after: Option<Timestamp>,
+    ahead_ms: u64,
 ) {
     if let Some(moment) = before.take() {
-        deadlines.remove(&(moment, workspace.clone()));
+        deadlines.remove(&(by_clock(moment, ahead_ms), workspace.clone()));
     }
     if let Some(moment) = after {
-        deadlines.insert((moment, workspace.clone()));
+        deadlines.insert((by_clock(moment, ahead_ms), workspace.clone()));
     }
     *before = after;
 }

@@ -20,7 +20,8 @@ impl Machine {
             return None;
         }
         let before = resident.space.revision();
-        let entry = resident.space.fast_set(set, agent, now)?;
+        let local = resident.local(now);
+        let entry = resident.space.fast_set(set, agent, local)?;
         resident.used_at = now;
         resident.enter(&mut self.open, workspace, before);
         // It neither starts nor ends a wait: the next deadline is unchanged.

@@ -1,5 +1,7 @@
 //! Bugs found by the simulator, as readable scenarios.
 
+mod clocks;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,7 +14,7 @@ use baton_core::{
 use baton_log::faulty::{FaultyDisk, Operation};
 use baton_log::{FileLog, Log, MemoryLog, Options as LogOptions, Prepare};
 
-use crate::admission::{Admission, HeldAnswer};
+use crate::admission::{Admission, HeldAnswer, RetryAfter};
 use crate::clock::{Clock, ManualClock};
 use crate::machine::Queued;
 use crate::options::Options;
@@ -339,4 +341,65 @@ fn what_was_left_is_looked_after_soon_and_wakes_the_driver_once() {
     assert!(!machine.needs_wakeup(), "it looks by itself");
     assert_eq!(machine.set_alarm(Timestamp(2_005)), Some(Timestamp(2_010)));
     assert_eq!(machine.set_alarm(Timestamp(2_010)), None, "nothing was left any more");
+}
+
+#[test]
+fn a_question_about_an_absent_workspace_leaves_nothing_in_memory() {
+    let shard = open(MemoryLog::default());
+    let query = Query::State(StateQuery::Get(Get {
+        namespace: NamespaceName::shared(),
+        key: key("k"),
+        at: None,
+    }));
+    for number in 0..10_000 {
+        let absent = WorkspaceName::parse(&format!("absent-{number}")).unwrap();
+        let Admission::Retry((), after) = shard.ask(&absent, &query) else {
+            panic!("it was not looked for yet")
+        };
+        assert_eq!(after, RetryAfter::Find);
+        shard.find(&absent).unwrap();
+        let answer = shard.ask(&absent, &query).answer().expect("it is known to be absent");
+        assert_eq!(answer.open(0).unwrap_err().code(), "state.not_found");
+    }
+    assert_eq!(shard.machine().residents().len(), 1);
+
+    // As soon as something happens there, it is what is asked.
+    let late = WorkspaceName::parse("absent-9999").unwrap();
+    shard.load(&late).unwrap();
+    let value = Json::parse("1").unwrap();
+    let set = state::Command::Set(Set::new(NamespaceName::shared(), key("k"), value));
+    let ada = AgentId::parse("ada").unwrap();
+    let _ = shard.submit(&late, Command::from(set).into(), &ada);
+    assert!(matches!(shard.flush(), Flushed::Durable { .. }));
+    assert!(shard.machine().evict(&late));
+    let Admission::Retry((), RetryAfter::Find) = shard.ask(&late, &query) else {
+        panic!("it has left memory")
+    };
+    shard.find(&late).unwrap();
+    let answer = shard.ask(&late, &query).answer().expect("it was loaded");
+    assert!(answer.open(u64::MAX).is_ok());
+}
+
+#[test]
+fn so_many_workspaces_are_in_memory_and_no_more() {
+    let options = Options { residents_max: 64, ..Options::default() };
+    let clock = ManualClock::at(Timestamp(1_000_000));
+    let shard = Shard::open(MemoryLog::default(), Arc::new(clock.clone()), options).unwrap();
+    let ada = AgentId::parse("ada").unwrap();
+    let named = |number: usize| WorkspaceName::parse(&format!("w{number}")).unwrap();
+    for number in 0..500 {
+        clock.advance(1);
+        shard.load(&named(number)).unwrap();
+        if number.is_multiple_of(2) {
+            let value = Json::parse("1").unwrap();
+            let set = state::Command::Set(Set::new(NamespaceName::shared(), key("k"), value));
+            let _ = shard.submit(&named(number), Command::from(set).into(), &ada);
+            assert!(matches!(shard.flush(), Flushed::Durable { .. }));
+        }
+        assert!(shard.machine().residents().len() <= 64);
+    }
+    assert!(shard.is_resident(&named(499)) && !shard.is_resident(&named(0)));
+    shard.load(&named(0)).unwrap();
+    let revision = shard.machine().resident(&named(0)).unwrap().space.revision();
+    assert_eq!(revision, Revision(1), "what was written is not lost");
 }

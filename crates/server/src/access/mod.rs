@@ -22,7 +22,7 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use axum::http::{HeaderMap, Request, header};
@@ -37,6 +37,7 @@ use crate::quota::{Cost, Meter, Meters, Owner, Quota, QuotaGuard, charge, pay};
 use crate::refusal::Refusal;
 use crate::settings::Settings;
 use crate::shared::Signal;
+use crate::shares::Sharer;
 
 mod denials;
 mod jwt;
@@ -71,6 +72,12 @@ pub(crate) fn now() -> Timestamp {
     SystemClock::default().now()
 }
 
+/// The time by a clock that nobody can set back while the server runs.
+fn steady_now() -> Timestamp {
+    static CLOCK: OnceLock<SystemClock> = OnceLock::new();
+    CLOCK.get_or_init(SystemClock::default).now()
+}
+
 /// An authenticated caller.
 pub(crate) struct Principal {
     /// The id of the token, or the subject of the JWT.
@@ -89,7 +96,10 @@ pub(crate) struct Principal {
 
 impl Principal {
     fn is_over(&self) -> bool {
-        self.ended.is_raised() || self.expires_at.is_some_and(|moment| moment <= now())
+        // An issuer's token ends by the clock that its issuer has. One of ours ends in time even if
+        // that clock is set back.
+        let now = if self.signing_key.is_some() { now() } else { now().max(steady_now()) };
+        self.ended.is_raised() || self.expires_at.is_some_and(|moment| moment <= now)
     }
 }
 
@@ -443,6 +453,18 @@ impl Authority {
 
     fn check_valid(principal: &Principal) -> Result<(), Problem> {
         if principal.is_over() { Err(Refusal::BadToken {}.into()) } else { Ok(()) }
+    }
+
+    /// Whether it can end before its requests do: there is a token.
+    pub(crate) fn can_end(&self) -> bool {
+        self.credential.is_some()
+    }
+
+    /// Those who share what is scarce with this caller: its token, and the workspace if one is
+    /// named.
+    pub(crate) fn sharers(&self, workspace: Option<&WorkspaceName>) -> Vec<Sharer> {
+        let token = self.principal().map(|principal| Sharer::Token(principal.who.clone()));
+        token.into_iter().chain(workspace.cloned().map(Sharer::Workspace)).collect()
     }
 
     /// Waits until the token ends.

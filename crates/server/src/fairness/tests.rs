@@ -141,3 +141,15 @@ fn when_the_others_are_gone_the_line_is_too() {
     assert!(queued.iter_mut().all(|waits| look(waits.as_mut()).is_ready()));
     assert_eq!(take(&fairness, &noisy, false, 1_000), 1_000);
 }
+
+#[test]
+fn what_a_request_turned_out_to_be_is_owed_too() {
+    let (fairness, noisy, quiet) = contended();
+    fairness.owe(&noisy, 5 * QUANTUM);
+    for left in [0, 0, 0, 0, 0, QUANTUM] {
+        assert_eq!(take(&fairness, &noisy, false, 500), left);
+        assert_eq!(take(&fairness, &quiet, false, 1), 1, "others have their share");
+        fairness.begin_round();
+    }
+    fairness.owe(&name("gone"), 100);
+}

@@ -9,6 +9,7 @@
 //! last byte may find the artifact there: recording it is not interrupted.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
@@ -29,6 +30,7 @@ use futures_util::{Stream, StreamExt, stream};
 use serde::Deserialize;
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
+use tokio::time::Instant;
 
 use super::range::{Part, part};
 use super::request_context::{RequestContext, header_text, json};
@@ -76,15 +78,13 @@ async fn upload(
         keep_ms,
         expected: expected(&context.headers)?,
     };
-    let Ok(_permit) = shared.uploads.try_acquire() else {
-        return Err(Refusal::TooManyUploads { max: shared.settings.uploads_max }.into());
-    };
-    // An idempotency key has no effect: the same bytes are the same artifact.
-    let caller = Caller { idempotency_key: None, ..context.caller.clone() };
+    let _slot = shared.upload_slot(context.sharers())?;
+    let (caller, fence) = (context.caller.clone(), context.fence()?);
     let stored = receive(&context, &caller, body).await?;
     let baton = shared.baton.clone();
     // In a separate task, so that it completes even if the caller has gone.
-    let recording = tokio::spawn(async move { baton.record(&caller, stored, options).await });
+    let recording =
+        tokio::spawn(async move { baton.record(&caller, stored, options, fence).await });
     let put = recording.await.map_err(|_| Refusal::Closing {})??;
     let mut response = json(serde_json::to_vec(&put.artifact).expect("artifacts can be encoded"));
     if !put.known {
@@ -151,14 +151,21 @@ pub(super) async fn send_all(
     body: Body,
     sender: mpsc::Sender<Option<Bytes>>,
 ) -> Result<(), Refused> {
-    let deadline = context.shared.settings.body_deadline;
+    let settings = &context.shared.settings;
+    let (begun, mut received) = (Instant::now(), 0_u64);
     let mut pieces = body.into_data_stream();
     loop {
-        let next = tokio::time::timeout(deadline, pieces.next()).await;
-        let next = next.map_err(|_| Refusal::Timeout { deadline_ms: deadline.as_millis() })?;
+        // Every piece within the deadline, and all together not slower than the lowest rate: an
+        // upload occupies a thread and a slot that others wait for.
+        let allowed = Duration::from_secs(received / settings.upload_rate_min.max(1));
+        let allowed = allowed.saturating_add(settings.body_deadline);
+        let left = allowed.saturating_sub(begun.elapsed()).min(settings.body_deadline);
+        let next = tokio::time::timeout(left, pieces.next()).await;
+        let next = next.map_err(|_| Refusal::Timeout { deadline_ms: allowed.as_millis() })?;
         let piece = next.transpose().map_err(|_| cut_off())?;
         let is_last = piece.is_none();
         let bytes = piece.as_ref().map_or(0, Bytes::len);
+        received += bytes as u64;
         context.authority.charge_bytes(&context.caller.workspace, bytes);
         if sender.send(piece).await.is_err() || is_last {
             return Ok(());

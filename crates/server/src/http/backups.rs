@@ -10,7 +10,7 @@ use axum::routing::get;
 
 use baton_core::access::Permission;
 
-use super::parcels::{crowded, streamed};
+use super::parcels::streamed;
 use super::tokens::admitted;
 use crate::problem::Refused;
 use crate::shared::Shared;
@@ -25,7 +25,7 @@ async fn backup(
 ) -> Result<Response<Body>, Refused> {
     admitted(&request, Permission::Administer, "server.backup")?;
     let pack = |output| async move {
-        let Ok(_permit) = shared.uploads.try_acquire() else { return Err(crowded(&shared)) };
+        let _slot = shared.upload_slot(Vec::new())?;
         shared.baton.backup(output).await?;
         Ok(())
     };

@@ -42,7 +42,7 @@ pub(super) async fn answer(
         return ControlFlow::Continue(request);
     }
     let (parts, body) = request.into_parts();
-    let mut receiving = InboundBytes::new(Arc::clone(shared));
+    let mut receiving = InboundBytes::new(shared, authority.sharers(Some(&workspace)));
     let body = match receive(shared, &mut receiving, &parts.headers, body).await {
         Ok(body) => body,
         Err(refused) => return ControlFlow::Break(refused.into_response()),

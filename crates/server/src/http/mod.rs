@@ -25,6 +25,7 @@ mod range;
 mod request_context;
 mod secrets;
 mod tokens;
+mod unread_body;
 mod watch;
 
 use std::ops::ControlFlow;
@@ -45,6 +46,7 @@ use crate::problem::{Outcome, Refused};
 use crate::refusal::Refusal;
 use crate::shared::Shared;
 use crate::ws;
+use unread_body::UnreadBody;
 
 #[cfg(feature = "mcp")]
 pub(crate) use request_context::{header_text, receive};
@@ -80,16 +82,42 @@ pub(crate) async fn answer(
     slot: &Arc<ConnectionSlot>,
     request: Request<Incoming>,
 ) -> Response {
-    let response = match admit(shared, slot, &request) {
-        Ok(authority) => admitted(shared, router, slot, authority, request.map(Body::new)).await,
-        Err(refusal) => Refused::from(refusal).into_response(),
+    let admission = admit(shared, slot, &request);
+    let (request, unread) = UnreadBody::of(request);
+    let mut response = match admission {
+        Ok(authority) => while_valid(shared, router, slot, authority, request).await,
+        Err(refusal) => {
+            drop(request);
+            Refused::from(refusal).into_response()
+        }
     };
+    unread.settle(&mut response, shared.settings.body_deadline);
     let outcome = response.extensions().get::<Outcome>();
     shared.metrics.answered(Transport::Http, outcome.map(|outcome| outcome.kind));
     if let Some(outcome) = outcome {
         shared.refused(slot.number, &outcome.code);
     }
     response
+}
+
+/// Answers a request, as long as the caller's token is good: a call that waits and a body that is
+/// still being sent end with it.
+async fn while_valid(
+    shared: &Arc<Shared>,
+    router: &Router,
+    slot: &Arc<ConnectionSlot>,
+    authority: Authority,
+    request: Request<Body>,
+) -> Response {
+    if !authority.can_end() {
+        return admitted(shared, router, slot, authority, request).await;
+    }
+    let token = authority.clone();
+    tokio::select! {
+        biased;
+        response = admitted(shared, router, slot, authority, request) => response,
+        () = token.ended() => Refused::from(Refusal::BadToken {}).into_response(),
+    }
 }
 
 async fn admitted(

@@ -54,18 +54,15 @@ struct Parameters {
 #[serde(deny_unknown_fields)]
 struct Nothing {}
 
-pub(super) fn crowded(shared: &Shared) -> Refused {
-    Refusal::TooManyUploads { max: shared.settings.uploads_max }.into()
-}
-
 async fn export(context: RequestContext) -> Result<Response<Body>, Refused> {
     context.no_body()?;
     context.authority.permits_action(&context.caller, Action::Export)?;
     let Parameters { at } = context.fields().to()?;
     let (shared, caller) = (Arc::clone(&context.shared), context.caller.clone());
+    let sharers = context.sharers();
     let name = format!("{}.baton", caller.workspace);
     let pack = |output| async move {
-        let Ok(_permit) = shared.uploads.try_acquire() else { return Err(crowded(&shared)) };
+        let _slot = shared.upload_slot(sharers)?;
         Ok(shared.baton.export(&caller, at, output).await?)
     };
     streamed(&name, pack).await
@@ -127,8 +124,9 @@ async fn import(
     let (parts, body) = request.into_parts();
     let context = RequestContext::without_body(parts, &shared).await?;
     context.authority.permits_action(&context.caller, Action::Import)?;
+    context.no_fence()?;
     let Nothing {} = context.fields().to()?;
-    let Ok(_permit) = shared.uploads.try_acquire() else { return Err(crowded(&shared)) };
+    let _slot = shared.upload_slot(context.sharers())?;
     let caller = Caller { idempotency_key: None, ..context.caller.clone() };
     let (sender, receiver) = mpsc::channel::<Option<Bytes>>(PIECES_WAITING);
     let received = Received { receiver, current: Bytes::new(), is_over: false };

@@ -12,7 +12,8 @@ use axum::response::IntoResponse;
 use baton::Caller;
 use baton_core::wire::{Call, Effect, Fault, Fields, Operation, write_reply};
 use baton_core::{
-    AgentId, Answer, IdempotencyKey, Json, Mutation, Reply, Traceparent, WorkspaceName, state,
+    AgentId, Answer, IdempotencyKey, Json, Mutation, Reply, Token, Traceparent, WorkspaceName,
+    state,
 };
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
@@ -26,6 +27,7 @@ use crate::problem::Refused;
 use crate::refusal::Refusal;
 use crate::server_log::{Level, Timed, operation_fields};
 use crate::shared::{InboundBytes, Shared};
+use crate::shares::Sharer;
 
 /// The header with the acting agent.
 pub(super) const AGENT: HeaderName = HeaderName::from_static("baton-agent");
@@ -99,7 +101,7 @@ impl RequestContext {
             None => None,
         };
         let caller = Caller { workspace, agent, idempotency_key };
-        let receiving = InboundBytes::new(Arc::clone(shared));
+        let receiving = InboundBytes::new(shared, authority.sharers(Some(&caller.workspace)));
         let connection =
             parts.extensions.get::<Arc<ConnectionSlot>>().map_or(0, |slot| slot.number);
         let shared = Arc::clone(shared);
@@ -284,7 +286,12 @@ pub(super) fn json(body: impl Into<Body>) -> Response<Body> {
 }
 
 impl RequestContext {
-    /// The fields of path and query.
+    /// Those who share what is scarce with this request.
+    pub(super) fn sharers(&self) -> Vec<Sharer> {
+        self.authority.sharers(Some(&self.caller.workspace))
+    }
+
+    /// What path and query say.
     pub(super) fn fields(&self) -> Fields<'_> {
         let mut fields = Fields::default();
         for (name, value) in &self.parameters {
@@ -330,8 +337,25 @@ impl RequestContext {
         Ok(fields)
     }
 
-    /// Executes an operation with these fields, and with the token of the header, if one is given
-    /// and the operation is a command.
+    /// The token that fences an upload, if the header names one.
+    pub(super) fn fence(&self) -> Result<Option<Token>, Refused> {
+        let Some(text) = header_text(&self.headers, &TOKEN)? else { return Ok(None) };
+        let number = text.trim().parse().map(Token);
+        let bad = |_| Fault::field(TOKEN.as_str(), "it must be a number");
+        Ok(Some(number.map_err(bad)?))
+    }
+
+    /// Rejects a token where nothing is fenced: a caller that sends one must not believe that it
+    /// protects the request.
+    pub(super) fn no_fence(&self) -> Result<(), Refused> {
+        if self.headers.contains_key(TOKEN) {
+            return Err(Fault::field(TOKEN.as_str(), "this request cannot be fenced").into());
+        }
+        Ok(())
+    }
+
+    /// Carries out an operation with these fields, and with the token of the header, if one is
+    /// given and something is to be changed.
     pub(super) async fn perform(
         &self,
         operation: &Operation,
@@ -341,6 +365,9 @@ impl RequestContext {
             && let Some(token) = header_text(&self.headers, &TOKEN)?
         {
             fields.text("token", token);
+        }
+        if operation.name == "workspace.fork" {
+            self.no_fence()?;
         }
         self.carry_out(&self.caller, fields.operation(operation)?).await.map(HttpAnswer)
     }

@@ -42,10 +42,11 @@ async fn hide(
     let Parameters { name, ttl_ms } = context.fields().to()?;
     let value = receive_up_to(&shared, body, limits::SECRET_BYTES_MAX).await?;
     context.authority.charge_bytes(&context.caller.workspace, value.len());
-    let caller = Caller { idempotency_key: None, ..context.caller.clone() };
+    let (caller, fence) = (context.caller.clone(), context.fence()?);
     let (baton, options) = (shared.baton.clone(), SecretOptions { name, ttl_ms });
     // In a separate task, so that it completes even if the caller has gone.
-    let hiding = tokio::spawn(async move { baton.put_secret(&caller, options, value).await });
+    let hiding =
+        tokio::spawn(async move { baton.put_secret(&caller, options, value, fence).await });
     let secret = hiding.await.map_err(|_| Refusal::Closing {})??;
     let mut response = json(serde_json::to_vec(&secret).expect("secrets can be encoded"));
     *response.status_mut() = StatusCode::CREATED;

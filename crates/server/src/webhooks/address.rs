@@ -73,7 +73,9 @@ fn is_public_6(address: Ipv6Addr) -> bool {
     match segments {
         // Forms that embed an IPv4 address, which is what counts.
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => embedded(high, low),
-        [0x2001, 0xdb8, ..] | [0, 0, 0, 0, 0, 0, _, _] => false,
+        // Documentation, Teredo, and translation within a network.
+        [0x2001, 0xdb8 | 0, ..] | [0x64, 0xff9b, 1, ..] => false,
+        [0, 0, 0, 0, 0 | 0xffff, 0 | 0xffff, _, _] => false,
         [first, ..] => {
             let is_special = address.is_multicast()
                 || (first & 0xfe00) == 0xfc00
@@ -121,6 +123,9 @@ mod tests {
             "fd12::1",
             "ff02::1",
             "2001:db8::1",
+            "2001::1",
+            "64:ff9b:1::101:101",
+            "::ffff:0:1.1.1.1",
         ] {
             assert!(!is_public(private.parse().unwrap()), "{private}");
         }

@@ -159,7 +159,7 @@ pub(super) async fn serve(
     let anonymous = authority.agent().cloned().unwrap_or(anonymous);
     let mut connection = Connection {
         decoder: Decoder::new(shared.settings.message_bytes_max),
-        receiving: InboundBytes::new(Arc::clone(&shared)),
+        receiving: InboundBytes::new(&shared, authority.sharers(None)),
         inbox: received.to_vec(),
         outbox: Outbox::new(&shared, format, number),
         in_flight: InFlight::default(),

@@ -6,6 +6,7 @@
 //! | `names`     | the same by names that decode, look or sort like others                      |
 //! | `heads`     | line breaks in names that become headers, requests within requests           |
 //! | `documents` | documents that are deep, wide or long                                        |
+//! | `exhaustion` | memory, slots and time that one caller takes from the others                |
 //! | `traces`    | what appears in logs and pages: no token, no control character               |
 //!
 //! Attacks are generated from the vocabulary where possible, so that a new operation is attacked
@@ -14,6 +15,7 @@
 
 mod canaries;
 mod documents;
+mod exhaustion;
 mod heads;
 mod names;
 mod traces;

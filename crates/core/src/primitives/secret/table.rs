@@ -13,6 +13,7 @@ use crate::time::Timestamp;
 #[derive(Default)]
 pub struct Table {
     secrets: BTreeMap<SecretId, Secret>,
+    bytes: u64,
     ends: BTreeSet<(Timestamp, SecretId)>,
     /// How many were removed, so that the blob sweep knows that there are blobs to delete.
     gone: u64,
@@ -95,6 +96,8 @@ impl primitive::Table for Table {
 impl Table {
     fn replace(&mut self, secret: &SecretId, after: Option<Secret>) -> Option<Secret> {
         let before = self.secrets.remove(secret);
+        self.bytes -= before.as_ref().map_or(0, |before| before.bytes);
+        self.bytes += after.as_ref().map_or(0, |after| after.bytes);
         if let Some(end) = before.as_ref().and_then(|before| before.expires_at) {
             self.ends.remove(&(end, secret.clone()));
         }
@@ -105,7 +108,12 @@ impl Table {
         before
     }
 
-    /// The record of a secret.
+    /// How many bytes all values have.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// What is known of a secret.
     pub fn get(&self, secret: &SecretId) -> Option<&Secret> {
         self.secrets.get(secret)
     }

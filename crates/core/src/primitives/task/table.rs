@@ -38,6 +38,8 @@ pub struct Table {
     in_vain: BTreeSet<TaskId>,
     // Finished tasks that no other task needs: the first to be forgotten comes first.
     forgettable: BTreeSet<(Timestamp, u64, TaskId)>,
+    // How many bytes those that have not ended take.
+    unfinished_bytes: usize,
     // How many tasks were ever created.
     created: u64,
     // How many tasks the last creating revision has created: their ids are numbered.
@@ -242,7 +244,12 @@ impl Table {
         waiting
     }
 
-    /// Updates whether claims wait for a task that has finished.
+    /// How many bytes the tasks take that have not ended.
+    pub fn unfinished_bytes(&self) -> usize {
+        self.unfinished_bytes
+    }
+
+    /// Finds out whether claims wait for a task in vain.
     fn settle_claims(&mut self, task: &TaskId) {
         let is_over = self.get(task).is_none_or(|record| record.status.is_finished());
         if is_over && self.claims.of_task(task).next().is_some() {
@@ -258,6 +265,8 @@ impl Table {
             None => self.by_id.remove(id),
         };
         let (before, after) = (before.as_deref(), after.map(Arc::as_ref));
+        self.unfinished_bytes -= unfinished_bytes(before);
+        self.unfinished_bytes += unfinished_bytes(after);
         let status = |record: Option<&Record>| record.map(|record| record.status);
         let turned = status(before) != status(after);
         if after.is_none() {
@@ -572,4 +581,8 @@ impl Table {
         });
         in_vain.chain(over)
     }
+}
+
+fn unfinished_bytes(record: Option<&Record>) -> usize {
+    record.filter(|record| !record.status.is_finished()).map_or(0, Record::bytes)
 }

@@ -123,3 +123,11 @@ proptest! {
         prop_assert_eq!(free, bound);
     }
 }
+
+#[test]
+fn tasks_that_are_not_over_have_bytes_too() {
+    World::new(bounded(None, Some(100_000))).check(&[
+        (0, "ada", "task.create w id=\"a\" definition=bytes:60000", "task.created a w ready"),
+        (0, "ada", "task.create w definition=bytes:60000", "refused quota.stored_bytes"),
+    ]);
+}

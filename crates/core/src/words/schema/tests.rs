@@ -190,7 +190,7 @@ fn schemas_within_the_schema_are_refused() {
 #[test]
 fn regular_expressions_are_linear_and_bounded() {
     let unusable = "unusable regular expression, write it without lookaround and backreference";
-    for pattern in ["(?=a)b", r"(a)\1", r"\p{L}{20}", "((a{100}){100}){100}"] {
+    for pattern in ["(?=a)b", r"(a)\1", r"\p{L}{99}", "((a{100}){100}){100}"] {
         let text = refusal(&json!({"pattern": pattern}));
         assert!(text.starts_with(&format!("invalid schema at `/pattern`: {unusable}")), "{text}");
         assert!(Schema::compile(&json(&json!({"patternProperties": {pattern: true}}))).is_err());
@@ -204,6 +204,79 @@ fn regular_expressions_are_linear_and_bounded() {
         refusal(&json!({ "allOf": many })),
         "a schema has at most 64 regular expressions, got 65"
     );
+}
+
+/// Zeros and ones without any order that a small automaton could know.
+fn noise(bytes: usize) -> String {
+    let mut state = 1_u64;
+    let bit = |_| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        if state >> 40 & 1 == 0 { '0' } else { '1' }
+    };
+    (0..bytes).map(bit).collect()
+}
+
+#[test]
+fn an_expression_that_takes_too_long_on_a_text_is_stopped() {
+    let slow = "value violates its schema at ``: a regular expression takes too long on this value";
+    let text = json!(noise(1_000_000));
+    for repeated in [100, 1_000] {
+        let pattern = format!("^[01]*1[01]{{{repeated}}}[^01]");
+        for schema in [
+            json!({ "pattern": pattern }),
+            json!({"not": {"pattern": pattern}}),
+            json!({"anyOf": [{"pattern": pattern}, {"type": "number"}]}),
+        ] {
+            assert_eq!(violation(&schema, &text), slow, "{repeated}");
+        }
+        let named = json!({"patternProperties": {pattern: {"type": "number"}}});
+        assert_eq!(violation(&named, &json!({noise(60_000): 1})), slow, "{repeated}");
+    }
+    let many: Vec<Value> =
+        (20..80).map(|at| json!({"pattern": format!("^[01]*1[01]{{{at}}}[^01]")})).collect();
+    assert_eq!(violation(&json!({ "anyOf": many }), &text), slow);
+    let short: Vec<String> = (0..1_000).map(|at| noise(1_000 + at)).collect();
+    let items = json!({"items": {"not": {"pattern": "^[01]*1[01]{100}[^01]"}}});
+    assert_eq!(violation(&items, &json!(short)), slow, "many short texts are like a long one");
+}
+
+#[test]
+fn ordinary_expressions_pass_on_long_texts() {
+    let text = json!("Lorem ipsum dolor sit amet, né. ".repeat(30_000));
+    for pattern in [r"^[\p{L} .,]+$", "^(Lorem|ipsum|[^x])*$", "amet, né. $", "^.{10,500}", "x|n"]
+    {
+        assert_eq!(schema(&json!({"pattern": pattern})).check(&json(&text)), Ok(()), "{pattern}");
+    }
+    let words = json!(vec!["0b1e0b1e-6d1c-4d4f-8a3b-2f1c0d9e8a7b"; 20_000]);
+    let uuid = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$";
+    let all = json!({"items": {"pattern": uuid, "maxLength": 36}});
+    assert_eq!(schema(&all).check(&json(&words)), Ok(()));
+}
+
+#[test]
+fn a_value_is_found_among_many_options() {
+    let options: Vec<Value> = (0..3_000).map(|at| json!({"kind": 3_000 - at})).collect();
+    let values: Vec<Value> = (0..20_000).map(|at| json!({"kind": 1 + at % 3_000})).collect();
+    let schema = schema(&json!({"items": {"enum": options}}));
+    assert_eq!(schema.check(&json(&json!(values))), Ok(()));
+    let text = schema.check(&json(&json!([{"kind": 0}]))).unwrap_err().to_string();
+    assert!(text.contains(r#"is not one of {"kind":3000}, {"kind":2999}"#), "{text}");
+}
+
+#[test]
+fn operands_and_texts_are_part_of_the_work() {
+    let names: Vec<String> = (0..4_000).map(|at| format!("n{at}")).collect();
+    let named: serde_json::Map<String, Value> =
+        names.iter().map(|name| (name.clone(), json!(true))).collect();
+    let empty = json!(vec![json!({}); 50_000]);
+    let lists: serde_json::Map<String, Value> =
+        names.iter().map(|name| (name.clone(), json!(["x"]))).collect();
+    for part in [json!({"properties": named}), json!({"dependentRequired": lists})] {
+        assert!(violation(&json!({"items": part}), &empty).contains("steps on this value"));
+    }
+    let lengths: Vec<Value> = (0..2_000).map(|_| json!({"maxLength": 9_999_999})).collect();
+    let text = json!("a".repeat(1_000_000));
+    assert!(violation(&json!({"allOf": lengths}), &text).contains("steps on this value"));
 }
 
 /// A chain of definitions, each built from the next.

@@ -20,6 +20,10 @@ const SECRET_BYTES_MIN: usize = 32;
 /// The maximum number of keys: more than any issuer has at a time.
 const KEYS_MAX: usize = 64;
 
+/// The shortest RSA key that signatures are verified with: 2048 bits.
+const RSA_BYTES_MIN: usize = 256;
+const NOT_A_KEY: &str =
+    "it is not a public key of RSA with 2048 bits or more, P-256, P-384 or Ed25519";
 const RSA: &[u8] = &[0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01];
 const ELLIPTIC: &[u8] = &[0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01];
 const P256: &[u8] = &[0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07];
@@ -178,7 +182,7 @@ pub(super) fn read(bytes: &[u8], is_set: bool) -> Result<Vec<Key>, &'static str>
         if text.contains("PRIVATE KEY-----") {
             return Err("it is a private key, which is for the issuer alone: give the public one");
         }
-        let material = pem(text).ok_or("it is not a public key of RSA, P-256, P-384 or Ed25519")?;
+        let material = pem(text).ok_or(NOT_A_KEY)?;
         return Ok(vec![Key::new(None, None, material)]);
     }
     // Editors add a line break at the end that is not part of the secret.
@@ -245,13 +249,16 @@ fn rsa(bytes: &[u8]) -> Option<Material> {
     let (both, _) = inside(bytes, 0x30)?;
     let (modulus, rest) = inside(both, 0x02)?;
     let (exponent, _) = inside(rest, 0x02)?;
-    Some(rsa_of(modulus, exponent))
+    rsa_of(modulus, exponent)
 }
 
-/// Numbers without leading zeros.
-fn rsa_of(modulus: &[u8], exponent: &[u8]) -> Material {
+/// Numbers without the zeros that some put before them; none if the key is too short to verify
+/// anything with.
+fn rsa_of(modulus: &[u8], exponent: &[u8]) -> Option<Material> {
     let bare = |number: &[u8]| number.iter().copied().skip_while(|byte| *byte == 0).collect();
-    Material::Rsa { modulus: bare(modulus), exponent: bare(exponent) }
+    let modulus: Vec<u8> = bare(modulus);
+    let exponent = bare(exponent);
+    (modulus.len() >= RSA_BYTES_MIN).then_some(Material::Rsa { modulus, exponent })
 }
 
 /// A set of keys in the form of RFC 7517.
@@ -303,7 +310,7 @@ fn member(member: Member) -> Option<Key> {
         (x.len() == length && y.len() == length).then_some(whole)
     };
     let material = match (member.kty.as_str(), member.crv.as_deref()) {
-        ("RSA", _) => rsa_of(&bytes(&member.n)?, &bytes(&member.e)?),
+        ("RSA", _) => rsa_of(&bytes(&member.n)?, &bytes(&member.e)?)?,
         ("EC", Some("P-256")) => Material::P256(point(32)?),
         ("EC", Some("P-384")) => Material::P384(point(48)?),
         ("OKP", Some("Ed25519")) => Material::Ed25519(bytes(&member.x).filter(|x| x.len() == 32)?),

@@ -204,8 +204,13 @@ impl Check {
             Self::RequiredKeys(keys) => required_keys(keys, proposal),
             Self::Schema(schema) => {
                 let state = case.state();
-                schema.check_effort(state).map_err(|reason| broken(&reason))?;
-                schema.check_tree(state).map_err(|found| objection(found.to_string()))
+                let effort = &case.effort;
+                schema.check_effort(state, effort).map_err(|reason| broken(&reason))?;
+                schema.check_tree(state, effort).map_err(|found| {
+                    // What came to no end has found nothing.
+                    let is_broken = effort.is_exhausted();
+                    if is_broken { broken(&found.reason) } else { objection(found.to_string()) }
+                })
             }
             Self::Expression(expression) => match expression.holds(case) {
                 Ok(true) => Ok(()),

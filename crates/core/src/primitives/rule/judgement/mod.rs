@@ -35,6 +35,7 @@ pub use check::{Check, CheckError, CheckSpec, Objection};
 use crate::expression::{Operand, Variable, Variables};
 use crate::json::Json;
 use crate::names::{AgentId, RuleName, TaskType};
+use crate::schema::Effort;
 
 /// A proposed hand-off, as rules see it.
 #[derive(Clone, Copy, Debug)]
@@ -110,6 +111,8 @@ impl Judgement {
 /// A proposal and the trees that some checks need, each built once on first use.
 pub(crate) struct Case<'a> {
     pub(crate) proposal: &'a Proposal<'a>,
+    /// All rules share it: there may be hundreds.
+    pub(crate) effort: Effort,
     state: OnceCell<Value>,
     task: OnceCell<Value>,
     receiver: OnceCell<Value>,
@@ -118,7 +121,7 @@ pub(crate) struct Case<'a> {
 impl<'a> Case<'a> {
     pub(crate) fn new(proposal: &'a Proposal<'a>) -> Self {
         let (state, task, receiver) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
-        Self { proposal, state, task, receiver }
+        Self { proposal, effort: Effort::default(), state, task, receiver }
     }
 
     /// The state as one object.

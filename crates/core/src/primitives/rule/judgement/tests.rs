@@ -256,3 +256,22 @@ fn findings_stand_in_order_by_severity_and_begin_with_the_rules_own_words() {
     assert_eq!(serde_json::from_value::<Judgement>(rendered).unwrap(), judged(&rules, &offer()));
     assert_eq!(serde_json::to_value(judged(&[], &offer())).unwrap(), json!({}));
 }
+
+#[test]
+fn rules_share_the_work_that_their_schemas_may_cost() {
+    let mut state = 1_u64;
+    let bit = |_| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        if state >> 40 & 1 == 0 { '0' } else { '1' }
+    };
+    let noise: String = (0..60_000).map(bit).collect();
+    let slow = |at: usize| {
+        let pattern = format!("^[01]*1[01]{{{}}}[^01]", 100 + at);
+        json!({"check": {"schema": {"properties": {"plan": {"pattern": pattern}}}}})
+    };
+    let rules: Vec<Value> = (0..40).map(slow).collect();
+    let judgement = judged(&rules, &Offer { state: json!({"plan": noise}), ..offer() });
+    assert_eq!(judgement.errors.len(), 40);
+    let broken = judgement.errors.iter().filter(|finding| finding.broken);
+    assert_eq!(broken.count(), 40, "what came to no end has found nothing");
+}
