@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 
 use baton_core::{AgentId, Timestamp, WorkspaceName};
 
-use super::Machine;
 use super::local_time::by_clock;
+use super::{Machine, Resident};
 
 /// How long a deferred write waits if no other write follows: hardly noticeable, and many times the
 /// duration of a write.
@@ -84,6 +84,22 @@ impl Machine {
             assert!(!admission.is_retry(), "the workspace is in memory");
         }
         true
+    }
+}
+
+impl Resident {
+    /// An agent made a call that changed nothing. It counts as a heartbeat.
+    pub(super) fn hear(
+        &mut self,
+        deadlines: &mut BTreeSet<(Timestamp, WorkspaceName)>,
+        workspace: &WorkspaceName,
+        agent: &AgentId,
+        now: Timestamp,
+    ) {
+        if self.space.hear(agent, self.local(now)) {
+            let deadline = self.space.next_deadline();
+            move_deadline(deadlines, workspace, &mut self.deadline, deadline, self.ahead_ms);
+        }
     }
 }
 
