@@ -114,7 +114,8 @@ impl<'a> Compiler<'a> {
     ) -> Result<(), SchemaError> {
         let text = |name: &str| keywords.get(name).and_then(Value::as_str);
         if let Some(source) = text("pattern") {
-            list.push(Keyword::Pattern(pattern(source, &format!("{}/pattern", self.path))?));
+            let pattern = pattern(source, &format!("{}/pattern", self.path))?;
+            list.push(Keyword::Pattern(Box::new(pattern)));
         }
         if self.draft.asserts_format() {
             let format = text("format").and_then(|name| Format::of(name, self.draft));

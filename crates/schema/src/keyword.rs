@@ -58,7 +58,7 @@ pub(crate) enum Keyword {
     /// `dependentRequired`, and lists in `dependencies`
     DependentRequired(Vec<(String, Vec<String>)>),
     /// `pattern`
-    Pattern(Pattern),
+    Pattern(Box<Pattern>),
     /// `format`, where it is an assertion
     Format(Format),
     /// `contentEncoding`, where it is an assertion

@@ -353,12 +353,12 @@ fn a_question_about_an_absent_workspace_leaves_nothing_in_memory() {
     }));
     for number in 0..10_000 {
         let absent = WorkspaceName::parse(&format!("absent-{number}")).unwrap();
-        let Admission::Retry((), after) = shard.ask(&absent, &query) else {
+        let Admission::Retry((), after) = shard.ask(&absent, &query, None) else {
             panic!("it was not looked for yet")
         };
         assert_eq!(after, RetryAfter::Find);
         shard.find(&absent).unwrap();
-        let answer = shard.ask(&absent, &query).answer().expect("it is known to be absent");
+        let answer = shard.ask(&absent, &query, None).answer().expect("it is known to be absent");
         assert_eq!(answer.open(0).unwrap_err().code(), "state.not_found");
     }
     assert_eq!(shard.machine().residents().len(), 1);
@@ -372,11 +372,11 @@ fn a_question_about_an_absent_workspace_leaves_nothing_in_memory() {
     let _ = shard.submit(&late, Command::from(set).into(), &ada);
     assert!(matches!(shard.flush(), Flushed::Durable { .. }));
     assert!(shard.machine().evict(&late));
-    let Admission::Retry((), RetryAfter::Find) = shard.ask(&late, &query) else {
+    let Admission::Retry((), RetryAfter::Find) = shard.ask(&late, &query, None) else {
         panic!("it has left memory")
     };
     shard.find(&late).unwrap();
-    let answer = shard.ask(&late, &query).answer().expect("it was loaded");
+    let answer = shard.ask(&late, &query, None).answer().expect("it was loaded");
     assert!(answer.open(u64::MAX).is_ok());
 }
 

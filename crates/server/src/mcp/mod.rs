@@ -63,7 +63,7 @@ async fn answer(
         return Err(Refusal::TooManySessions { max: SESSIONS_MAX }.into());
     }
     let (mut parts, body) = request.into_parts();
-    let mut inbound = InboundBytes::new(Arc::clone(&shared));
+    let mut inbound = InboundBytes::new(&shared, authority.sharers(None));
     let body = receive(&shared, &mut inbound, &parts.headers, body).await?;
     parts.extensions.insert(BodyBytes(body.len()));
     let request = Request::from_parts(parts, Body::from(body));

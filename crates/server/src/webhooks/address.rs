@@ -74,8 +74,9 @@ fn is_public_6(address: Ipv6Addr) -> bool {
         // Forms that embed an IPv4 address, which is what counts.
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => embedded(high, low),
         // Documentation, Teredo, and translation within a network.
-        [0x2001, 0xdb8 | 0, ..] | [0x64, 0xff9b, 1, ..] => false,
-        [0, 0, 0, 0, 0 | 0xffff, 0 | 0xffff, _, _] => false,
+        [0x2001, 0xdb8 | 0, ..]
+        | [0x64, 0xff9b, 1, ..]
+        | [0, 0, 0, 0, 0 | 0xffff, 0 | 0xffff, _, _] => false,
         [first, ..] => {
             let is_special = address.is_multicast()
                 || (first & 0xfe00) == 0xfc00
