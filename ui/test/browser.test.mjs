@@ -113,6 +113,7 @@ test("the keyboard alone is enough: palette, list, action, time", async () => {
   await page.keyboard.press("t");
   await page.locator("h1", { hasText: "Tasks" }).waitFor();
   await page.keyboard.press("Control+k");
+  await page.locator(".palette input:focus").waitFor();
   await page.keyboard.type("status:failed");
   await page.locator("#palette-list").getByText("tasks/broken").first().waitFor();
   await page.keyboard.press("Enter");
