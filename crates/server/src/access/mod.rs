@@ -222,8 +222,8 @@ impl Access {
         if query.is_some_and(has_token) {
             return Err(Refusal::TokenInUrl {});
         }
-        let token = match bearer(headers) {
-            Some(token) => token.ok_or(Refusal::BadToken {})?,
+        let token = match bearer(headers)? {
+            Some(token) => token,
             None if self.is_demanded => return Err(Refusal::NoToken {}),
             None => return Ok(self.authority(None)),
         };
@@ -240,22 +240,23 @@ impl Access {
     }
 }
 
-/// The token of a request, if it names one; none inside if it cannot be read.
+/// The token of a request, if it names one.
 ///
 /// A page of a browser cannot set `Authorization` in the handshake of a WebSocket. It offers the
 /// token as a sub-protocol instead, beside the one that is spoken.
-fn bearer(headers: &HeaderMap) -> Option<Option<&str>> {
+fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
     let mut given = headers.get_all(header::AUTHORIZATION).iter();
     if let Some(value) = given.next() {
         let text = value.to_str().ok().filter(|_| given.next().is_none());
         let (scheme, token) = text.and_then(|text| text.split_once(' ')).unwrap_or_default();
-        return Some(scheme.eq_ignore_ascii_case("bearer").then_some(token.trim()));
+        let is_bearer = scheme.eq_ignore_ascii_case("bearer");
+        return if is_bearer { Ok(Some(token.trim())) } else { Err(Refusal::BadToken {}) };
     }
     let offered = headers.get_all(header::SEC_WEBSOCKET_PROTOCOL).iter();
     let offered = offered.filter_map(|value| value.to_str().ok()).flat_map(|v| v.split(','));
     let mut tokens = offered.filter_map(|name| name.trim().strip_prefix(BEARER_PROTOCOL));
-    let token = tokens.next()?;
-    Some(tokens.next().is_none().then_some(token))
+    let token = tokens.next();
+    if tokens.next().is_some() { Err(Refusal::BadToken {}) } else { Ok(token) }
 }
 
 /// Forgets some, and ends what they have open.
