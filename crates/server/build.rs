@@ -49,10 +49,10 @@ fn embed_dashboard(folder: &Path) {
     let mut table = String::from("[\n");
     for (number, (name, file)) in served_files().into_iter().enumerate() {
         let bytes = fs::read(&file).expect("it was listed");
-        let deflated = folder.join(format!("ui-{number}"));
-        fs::write(&deflated, compress_to_vec_zlib(&bytes, LEVEL)).expect("it can be written");
-        let deflated = deflated.to_str().expect("cargo's folders have readable names");
-        writeln!(table, "({name:?}, include_bytes!({deflated:?})),").expect("a string grows");
+        let deflated = compress_to_vec_zlib(&bytes, LEVEL);
+        fs::write(folder.join(format!("ui-{number}")), deflated).expect("it can be written");
+        let path = format!("concat!(env!(\"OUT_DIR\"), \"/ui-{number}\")");
+        writeln!(table, "({name:?}, include_bytes!({path})),").expect("a string grows");
     }
     table.push(']');
     fs::write(folder.join("ui.rs"), table).expect("it can be written");

@@ -40,7 +40,14 @@ export function look(status) {
 
 /** @param {any} event @returns {string} */
 const about = (event) =>
-  event.task ?? event.handoff ?? event.name ?? event.pipeline ?? event.key ?? event.id ?? "";
+  event.task ??
+  event.handoff ??
+  event.name ??
+  event.pipeline ??
+  event.key ??
+  event.message ??
+  event.id ??
+  "";
 
 /** @type {Record<string, (event: any) => string>} */
 const SENTENCES = {

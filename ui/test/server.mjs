@@ -34,6 +34,8 @@ export class TestServer {
   /** @type {import("node:child_process").ChildProcess | undefined} */
   #child;
   token = "";
+  /** Commands that wait for something, and end with the server. @type {any[]} */
+  #beside = [];
   /** The address of the pages. */
   url = "";
   /** The address of the server. */
@@ -98,6 +100,7 @@ export class TestServer {
   }
 
   async stop() {
+    for (const child of this.#beside) child.kill("SIGKILL");
     await this.kill();
     this.#proxy?.kill();
     await rm(this.#folder, { recursive: true, force: true });
@@ -120,7 +123,9 @@ export class TestServer {
 
   /** Starts a command of the program beside the test. @param {...string} command */
   beside(...command) {
-    return spawn(PROGRAM, command, { env: this.environment, stdio: "ignore" });
+    const child = spawn(PROGRAM, command, { env: this.environment, stdio: "ignore" });
+    this.#beside.push(child);
+    return child;
   }
 
   /**

@@ -250,7 +250,7 @@ impl Access {
     }
 }
 
-/// The token of a request, if it has one.
+/// The token of a request, if it names one.
 ///
 /// A page of a browser cannot set `Authorization` in the handshake of a WebSocket. It offers the
 /// token as a sub-protocol instead, beside the one that is spoken.
@@ -260,15 +260,13 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
         let text = value.to_str().ok().filter(|_| given.next().is_none());
         let (scheme, token) = text.and_then(|text| text.split_once(' ')).unwrap_or_default();
         let is_bearer = scheme.eq_ignore_ascii_case("bearer");
-        return is_bearer.then(|| token.trim()).map(Some).ok_or(Refusal::BadToken {});
+        return if is_bearer { Ok(Some(token.trim())) } else { Err(Refusal::BadToken {}) };
     }
     let offered = headers.get_all(header::SEC_WEBSOCKET_PROTOCOL).iter();
     let offered = offered.filter_map(|value| value.to_str().ok()).flat_map(|v| v.split(','));
     let mut tokens = offered.filter_map(|name| name.trim().strip_prefix(BEARER_PROTOCOL));
-    match (tokens.next(), tokens.next()) {
-        (token, None) => Ok(token),
-        (_, Some(_)) => Err(Refusal::BadToken {}),
-    }
+    let token = tokens.next();
+    if tokens.next().is_some() { Err(Refusal::BadToken {}) } else { Ok(token) }
 }
 
 /// Forgets some, and ends what they have open.

@@ -95,7 +95,7 @@ fn preloads() -> &'static HeaderValue {
     static PRELOADS: OnceLock<HeaderValue> = OnceLock::new();
     PRELOADS.get_or_init(|| {
         let is_module = |name: &&&str| {
-            name.starts_with("sdk/") || name.rsplit_once('.').is_some_and(|(_, it)| it == "mjs")
+            name.starts_with("sdk/") || name.rsplit_once('.').is_some_and(|(_, kind)| kind == "mjs")
         };
         let link = |name: &&str| format!("</ui/{name}>; rel=modulepreload");
         let links: Vec<String> = assets().keys().filter(is_module).map(link).collect();
