@@ -118,7 +118,8 @@ def compare(
     unit = " µs more" if is_difference else " times as long"
     print(
         f"{title}: {statistics.median(results):.2f}{unit} "
-        f"({middle[0]:.0f} µs; {middle[1]:.0f} µs), {min(results):.2f} to {max(results):.2f} by turn"
+        f"({middle[0]:.0f} µs; {middle[1]:.0f} µs), "
+        f"{min(results):.2f} to {max(results):.2f} by turn"
     )
 
 
