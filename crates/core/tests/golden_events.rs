@@ -151,6 +151,7 @@ fn task_variant(event: &task::Event) -> &'static str {
         task::Event::Released { .. } => "task released",
         task::Event::Ready { .. } => "task ready",
         task::Event::Offered { .. } => "task offered",
+        task::Event::Abandoned { .. } => "task abandoned",
         task::Event::TakenBack { .. } => "task taken back",
         task::Event::HandedOver { .. } => "task handed over",
         task::Event::HandedOff { .. } => "task handed off",

@@ -141,6 +141,7 @@ pub const SOMETIMES: [&str; 154] = [
     "stream: closed",
     "stream: oldest dropped",
     "stream: waiting call answered",
+    "task: abandoned while it was offered",
     "task: agent lost",
     "task: cancelled with another",
     "task: completed",

@@ -103,6 +103,7 @@ impl Amendment {
             | task::Event::Progressed { .. }
             | task::Event::Ready { .. }
             | task::Event::Offered { .. }
+            | task::Event::Abandoned { .. }
             | task::Event::TakenBack { .. } => amended,
         }
     }

@@ -215,6 +215,7 @@ impl Table {
             | Event::Released { .. }
             | Event::Ready { .. }
             | Event::Offered { .. }
+            | Event::Abandoned { .. }
             | Event::TakenBack { .. }
             | Event::HandedOver { .. }
             | Event::HandedOff { .. }
