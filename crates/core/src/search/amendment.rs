@@ -125,6 +125,7 @@ impl Amendment {
             | message::Event::Rejoined { .. }
             | message::Event::Queued { .. }
             | message::Event::GaveUp { .. }
+            | message::Event::Polled { .. }
             | message::Event::HandlerAdded { .. }
             | message::Event::HandlerRemoved { .. }
             | message::Event::HandlersGone { .. } => return Self::default(),

@@ -136,7 +136,7 @@ fn route(
 
 /// Whether an agent will see a request: it waits for mail, or has asked for it in this session, or
 /// answers for some handler.
-fn listens(table: &Table, view: &impl View, agent: &AgentId) -> bool {
+pub(crate) fn listens(table: &Table, view: &impl View, agent: &AgentId) -> bool {
     if table.receivers().of(agent).next().is_some() {
         return true;
     }
