@@ -151,6 +151,7 @@ fn task_variant(event: &task::Event) -> &'static str {
         task::Event::Released { .. } => "task released",
         task::Event::Ready { .. } => "task ready",
         task::Event::Offered { .. } => "task offered",
+        task::Event::Abandoned { .. } => "task abandoned",
         task::Event::TakenBack { .. } => "task taken back",
         task::Event::HandedOver { .. } => "task handed over",
         task::Event::HandedOff { .. } => "task handed off",
@@ -325,12 +326,14 @@ fn joined() -> agent::Event {
         metadata: Some(json(r#"{"model":"m-1"}"#)),
         ttl_ms: 60_000,
         token: Token(7),
+        replaces: None,
     }
 }
 
-fn joined_with_nothing() -> agent::Event {
+fn joined_with_nothing(replaces: Option<Token>) -> agent::Event {
     let (capabilities, metadata) = (BTreeSet::new(), None);
-    agent::Event::Joined { agent: ada(), capabilities, metadata, ttl_ms: 100, token: Token(8) }
+    let (agent, token) = (ada(), Token(8));
+    agent::Event::Joined { agent, capabilities, metadata, ttl_ms: 100, token, replaces }
 }
 
 fn receipt() -> Receipt {
@@ -364,7 +367,8 @@ fn examples() -> Vec<(&'static str, Event)> {
         ),
         ("namespace.deleted", Event::Namespace(namespace::Event::Deleted { name: notes() })),
         ("agent.joined", Event::Agent(joined())),
-        ("agent.joined with nothing", Event::Agent(joined_with_nothing())),
+        ("agent.joined with nothing", Event::Agent(joined_with_nothing(None))),
+        ("agent.joined with a predecessor", Event::Agent(joined_with_nothing(Some(Token(7))))),
         ("agent.seen", Event::Agent(agent::Event::Seen { agent: ada() })),
         ("agent.left", Event::Agent(agent::Event::Left { agent: ada() })),
         ("agent.lost", Event::Agent(agent::Event::Lost { agent: ada() })),
@@ -481,13 +485,13 @@ fn handoffs() -> Vec<(&'static str, Event)> {
     let receipt: Got = serde_json::from_str(receipt).unwrap();
     let delivered =
         |wait| handoff::Event::Delivered { handoff: handoff(), receiver: ada(), until, wait };
-    let (by, digest) = (ada(), "0011".to_owned());
-    let approved = handoff::Event::Approved {
+    let approved = |content: Option<&str>| handoff::Event::Approved {
         handoff: handoff(),
-        by,
-        digest,
+        by: ada(),
+        digest: "0011".to_owned(),
         until: Some(until),
         reason: said(),
+        content: content.map(str::to_owned),
     };
     let changes = [("topic".to_owned(), json("1"))].into();
     let completed =
@@ -498,7 +502,8 @@ fn handoffs() -> Vec<(&'static str, Event)> {
         ("handoff.offered with everything", handoff::Event::Offered(whole())),
         ("handoff.executed", handoff::Event::Executed(whole())),
         ("handoff.refused", handoff::Event::Refused(whole())),
-        ("handoff.approved", approved),
+        ("handoff.approved", approved(None)),
+        ("handoff.approved with a change", approved(Some("2233"))),
         ("handoff.delivered", delivered(None)),
         ("handoff.delivered with a wait before it", delivered(Some(wait))),
         ("handoff.undelivered", handoff::Event::Undelivered { handoff: handoff() }),

@@ -37,22 +37,30 @@ async fn is_quiet(watch: &mut Watch) -> bool {
 }
 
 #[tokio::test]
-async fn a_watch_begins_now_in_the_past_or_in_the_future() {
+async fn a_watch_begins_now_or_in_the_past() {
     let (baton, _, _) = in_memory_with(calm());
     let ada = workspace(&baton);
     write(&ada, 5).await;
     let mut now = ada.watch("**").await.unwrap();
     let mut past = ada.watch("**").from(2).await.unwrap();
     let mut beginning = ada.watch("**").from(0).await.unwrap();
-    let mut future = ada.watch("**").from(8).await.unwrap();
-    assert!(is_quiet(&mut now).await && is_quiet(&mut future).await);
-    assert_eq!(future.resume_from(), Revision(8));
+    let mut next = ada.watch("**").from(6).await.unwrap();
+    assert!(is_quiet(&mut now).await && is_quiet(&mut next).await);
+    assert_eq!(next.resume_from(), Revision(6));
+    // What is not there yet may never be, as after a restore of older data.
+    for from in [7, 8, u64::MAX] {
+        let refused = ada.watch("**").from(from).await.unwrap_err();
+        assert_eq!(refused.code(), "history.not_yet");
+        let [asked, newest]: [Revision; 2] =
+            ["asked", "newest"].map(|name| refused.fact(name).expect(name).to().unwrap());
+        assert_eq!((asked, newest), (Revision(from), Revision(5)));
+    }
     write(&ada, 5).await;
     assert_eq!(revisions(&mut now, 5).await, [6, 7, 8, 9, 10]);
     assert_eq!(revisions(&mut past, 9).await, [2, 3, 4, 5, 6, 7, 8, 9, 10]);
     assert_eq!(revisions(&mut beginning, 10).await, (1..=10).collect::<Vec<_>>());
-    assert_eq!(revisions(&mut future, 3).await, [8, 9, 10]);
-    for watch in [&mut now, &mut past, &mut beginning, &mut future] {
+    assert_eq!(revisions(&mut next, 5).await, [6, 7, 8, 9, 10]);
+    for watch in [&mut now, &mut past, &mut beginning, &mut next] {
         assert!(is_quiet(watch).await);
         assert_eq!(watch.resume_from(), Revision(11));
     }
@@ -262,7 +270,7 @@ async fn closing_tells_every_watcher_where_to_resume() {
     write(&ada, 3).await;
     let mut now = ada.watch("**").await.unwrap();
     let mut past = ada.watch("**").from(2).await.unwrap();
-    let mut future = ada.watch("**").from(9).await.unwrap();
+    let mut next = ada.watch("**").from(4).await.unwrap();
     let waiting = tokio::spawn(async move {
         let ended = now.next().await;
         (ended, now.next().await.is_none())
@@ -278,9 +286,9 @@ async fn closing_tells_every_watcher_where_to_resume() {
     assert!(over);
     assert_eq!(revisions(&mut past, 2).await, [2, 3], "what happened before is still delivered");
     assert_eq!(past.next().await.unwrap().unwrap_err(), interrupted(4));
-    assert_eq!(future.next().await.unwrap().unwrap_err(), interrupted(9));
+    assert_eq!(next.next().await.unwrap().unwrap_err(), interrupted(4));
     assert_eq!(ada.watch("**").await.map(|_| ()).unwrap_err().code(), "engine.closed");
-    drop((past, future, ada));
+    drop((past, next, ada));
     let baton = on_memory(&log, &clock, calm());
     write(&workspace(&baton), 2).await;
     let mut again = workspace(&baton).watch("**").from(4).await.unwrap();

@@ -113,11 +113,25 @@ async fn a_stream_resumes_without_gap_or_duplicate() {
     assert_eq!(resumed.keys(1).await, ["state/shared/k6"]);
     http.command(&set("k7", 7)).await;
     assert_eq!(resumed.keys(1).await, ["state/shared/k7"]);
-    let future = Events::open(&harness, "?from=9", &[]).await;
-    let mut future = future;
+    let mut next = Events::open(&harness, "?from=8", &[]).await;
     http.command(&set("k8", 8)).await;
-    http.command(&set("k9", 9)).await;
-    assert_eq!(future.keys(1).await, ["state/shared/k9"]);
+    assert_eq!(next.keys(1).await, ["state/shared/k8"]);
+}
+
+#[tokio::test]
+async fn a_stream_from_a_revision_that_does_not_exist_is_refused() {
+    let harness = Harness::new().await;
+    let mut http = harness.http().await;
+    http.command(&set("k1", 1)).await;
+    // As after a restore of older data: the browser has seen more than there is.
+    let seen = [("Last-Event-ID", "60")];
+    let response = http.request("GET", "/v1/w/watch", &seen, "").await;
+    assert_eq!(response.problem(), (400, "history.not_yet".to_owned()));
+    let facts = response.json();
+    assert_eq!((&facts["asked"], &facts["newest"]), (&json!(61), &json!(1)));
+    let response = http.get("/v1/w/watch?from=3").await;
+    assert_eq!(response.problem(), (400, "history.not_yet".to_owned()));
+    harness.comes_to("baton_watches", 0).await;
 }
 
 #[tokio::test]

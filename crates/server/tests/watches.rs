@@ -109,11 +109,14 @@ async fn a_watch_says_where_it_begins() {
     assert_eq!(snapshot["snapshot"]["entries"][0]["value"], 5);
     let begun = watch(&mut socket, 2, json!({"from": 4})).await;
     assert_eq!(begun, json!({"id": 2, "revision": 5, "result": {"watch": 2, "from": 4}}));
-    let begun = watch(&mut socket, 3, json!({"from": 7})).await;
-    assert_eq!(begun, json!({"id": 3, "revision": 5, "result": {"watch": 3, "from": 7}}));
+    let begun = watch(&mut socket, 3, json!({"from": 6})).await;
+    assert_eq!(begun, json!({"id": 3, "revision": 5, "result": {"watch": 3, "from": 6}}));
+    let refused = watch(&mut socket, 4, json!({"from": 7})).await;
+    assert_eq!(refused["error"]["code"], "history.not_yet", "{refused}");
+    assert_eq!((&refused["error"]["asked"], &refused["error"]["newest"]), (&json!(7), &json!(5)));
     socket.ask(set("k", 6)).await;
     socket.ask(set("k", 7)).await;
-    for (id, revisions) in [(1, vec![6, 7]), (2, vec![4, 5, 6, 7]), (3, vec![7])] {
+    for (id, revisions) in [(1, vec![6, 7]), (2, vec![4, 5, 6, 7]), (3, vec![6, 7])] {
         for revision in revisions {
             assert_eq!(socket.pushed(id).await["event"]["revision"], revision, "watch {id}");
         }

@@ -121,7 +121,7 @@ export function typesFile({ operations, schemas, events }) {
         comment(["Any command or query.", "@typedef {Commands[OperationName]} Command"]),
         comment([
             "A command of a transaction.",
-            "@typedef {Commands[ChangeName]} TransactionCommand",
+            "@typedef {Commands[ChangeName] & { optional?: boolean }} TransactionCommand",
         ]),
         ...eventTypes({ operations, schemas, events }),
         "export {};\n",

@@ -54,6 +54,7 @@ fn moved_on(event: &Event) -> Option<(&TaskId, Followed)> {
         | Event::Updated { .. }
         | Event::Ready { .. }
         | Event::Offered { .. }
+        | Event::Abandoned { .. }
         | Event::TakenBack { .. }
         | Event::Reviewed { .. }
         | Event::Retried { .. } => None,

@@ -33,6 +33,7 @@ pub(super) fn may_settle(space: &Space, event: &task::Event) -> bool {
         | task::Event::Released { .. }
         | task::Event::Ready { .. }
         | task::Event::Offered { .. }
+        | task::Event::Abandoned { .. }
         | task::Event::TakenBack { .. }
         | task::Event::HandedOver { .. }
         | task::Event::HandedOff { .. }

@@ -41,6 +41,7 @@ fn arrived(event: &Event) -> Option<&AgentId> {
         | Event::Rejoined { .. }
         | Event::Queued { .. }
         | Event::GaveUp { .. }
+        | Event::Polled { .. }
         | Event::HandlerAdded { .. }
         | Event::HandlerRemoved { .. }
         | Event::HandlersGone { .. } => None,

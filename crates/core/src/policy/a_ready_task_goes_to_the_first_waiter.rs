@@ -40,6 +40,7 @@ fn made_ready(event: &Event) -> Option<&TaskId> {
         | Event::Progressed { .. }
         | Event::Updated { .. }
         | Event::Offered { .. }
+        | Event::Abandoned { .. }
         | Event::TakenBack { .. }
         | Event::HandedOver { .. }
         | Event::Completed { .. }

@@ -1,4 +1,4 @@
-//! The end of a session releases everything that was bound to it.
+//! An agent that leaves, is lost, or replaces its session lets go of all that the session held.
 
 use crate::agent::Event;
 use crate::command::Command;
@@ -9,11 +9,14 @@ pub(super) fn an_ended_session_lets_go(event: &Event) -> Vec<Command> {
     match event {
         #[cfg(feature = "planted")]
         Event::Lost { .. } if crate::planted::is("policy.lost_agent_keeps") => Vec::new(),
-        // A new session ends the previous one, if any, and inherits nothing from it.
-        Event::Joined { agent, .. } | Event::Left { agent } | Event::Lost { agent } => {
-            letting_go(agent)
+        // A new session ends the one before: what that held is not inherited. Without one before,
+        // the agent keeps what it acquired without a session.
+        Event::Joined { agent, replaces: Some(_), .. }
+        | Event::Left { agent }
+        | Event::Lost { agent } => letting_go(agent),
+        Event::Joined { replaces: None, .. } | Event::Seen { .. } | Event::Forgotten { .. } => {
+            Vec::new()
         }
-        Event::Seen { .. } | Event::Forgotten { .. } => Vec::new(),
     }
 }
 

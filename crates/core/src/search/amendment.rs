@@ -102,6 +102,7 @@ impl Amendment {
             | task::Event::Progressed { .. }
             | task::Event::Ready { .. }
             | task::Event::Offered { .. }
+            | task::Event::Abandoned { .. }
             | task::Event::TakenBack { .. } => amended,
         }
     }
@@ -123,6 +124,7 @@ impl Amendment {
             | message::Event::Rejoined { .. }
             | message::Event::Queued { .. }
             | message::Event::GaveUp { .. }
+            | message::Event::Polled { .. }
             | message::Event::HandlerAdded { .. }
             | message::Event::HandlerRemoved { .. }
             | message::Event::HandlersGone { .. } => return Self::default(),

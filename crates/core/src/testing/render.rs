@@ -144,7 +144,9 @@ fn rendered_task(event: &task::Event) -> String {
         }
         task::Event::Queued { wait, until, .. } => format!("{line} call={wait} until {}", until.0),
         task::Event::GaveUp { wait, left, .. } => format!("{line} call={wait} {left:?}"),
-        task::Event::Offered { handoff, .. } | task::Event::TakenBack { handoff, .. } => {
+        task::Event::Offered { handoff, .. }
+        | task::Event::Abandoned { handoff, .. }
+        | task::Event::TakenBack { handoff, .. } => {
             format!("{line} by {handoff}")
         }
         task::Event::HandedOver { handoff, holder, token, .. } => {

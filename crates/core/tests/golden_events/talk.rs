@@ -26,6 +26,7 @@ pub(super) fn message_variant(event: &message::Event) -> &'static str {
         message::Event::Rejoined { .. } => "message rejoined",
         message::Event::Queued { .. } => "message queued",
         message::Event::GaveUp { .. } => "message gave up",
+        message::Event::Polled { .. } => "message polled",
         message::Event::HandlerAdded { .. } => "handler added",
         message::Event::HandlerRemoved { .. } => "handler removed",
         message::Event::HandlersGone { .. } => "handlers gone",
@@ -173,6 +174,7 @@ pub(super) fn messages() -> Vec<(&'static str, Event)> {
             "message.queued",
             Fact::Queued { wait: WaitId(9), receiver: bob(), until: until(), redeliver_ms: 500 },
         ),
+        ("message.polled", Fact::Polled { receiver: bob() }),
         (
             "message.gave_up",
             Fact::GaveUp { wait: WaitId(9), receiver: bob(), left: Left::Gone, message: None },

@@ -80,6 +80,7 @@ fn tasks_that_change_hands() -> Vec<(&'static str, task::Event)> {
     let (token, lease_ms, until) = (Token(300), 300_000, Timestamp(1_794_700_800_123));
     vec![
         ("task.offered", task::Event::Offered { task: task(), handoff: handoff_id() }),
+        ("task.abandoned", task::Event::Abandoned { task: task(), handoff: handoff_id() }),
         ("task.taken_back", task::Event::TakenBack { task: task(), handoff: handoff_id() }),
         (
             "task.handed_over",

@@ -70,8 +70,14 @@ impl EngineWatch {
             watch.ready.push_back(Item::Snapshot { revision, entries });
         } else if let Some(from) = request.from {
             let past = driver.shard.past(workspace, registered)?;
+            // A watch from a revision that has not happened would silently miss what happens
+            // until then.
             let before = Revision(from.0.saturating_sub(1));
-            past.check(before.min(registered))?;
+            if before > registered {
+                let (workspace, newest) = (workspace.clone(), registered);
+                return Err(Error::NotYet { workspace, asked: from, newest });
+            }
+            past.check(before)?;
             watch.next = from.max(Revision(1));
         }
         Ok(watch)

@@ -287,10 +287,17 @@ impl Ledger {
             Precondition::Agent { agent, active } => {
                 self.session(agent, at).is_some_and(|session| session.active) == *active
             }
-            // No actor requires these.
-            Precondition::Task { .. }
-            | Precondition::Lock { .. }
-            | Precondition::Handoff { .. } => true,
+            Precondition::Task { task, status, holder } => {
+                let work = self.tasks.at(task, at);
+                let held = work.and_then(|work| Some(&work.lease.as_ref()?.holder));
+                work.is_some_and(|work| status.is_none_or(|status| status == work.status))
+                    && holder.as_ref().is_none_or(|holder| held == Some(holder))
+            }
+            Precondition::Handoff { handoff, status } => {
+                self.handoffs.at(handoff, at).is_some_and(|deal| deal.handoff.status == *status)
+            }
+            // No actor requires it.
+            Precondition::Lock { .. } => true,
             Precondition::Token(token) => self.tokens.is_live(*token, at),
             Precondition::Revision(revision) => revision.0 == at,
         }
@@ -343,10 +350,7 @@ impl Ledger {
                 demand!(first != Some(asked.request), "a repeated request was refused");
                 Ok(())
             }
-            Rejection::CameToNothing { .. } => {
-                coverage.met("answer: a command of a transaction came to nothing");
-                Ok(())
-            }
+            Rejection::CameToNothing { .. } => Ok(()),
             Rejection::PreconditionFailed { index, precondition, entry, revision, .. } => {
                 coverage.met("answer: precondition failed");
                 demand!(revision.0 == at, "it was checked at {revision}");
@@ -361,7 +365,10 @@ impl Ledger {
             }
             Rejection::InTransaction { index, cause, .. } => {
                 coverage.met("answer: transaction undone");
-                // Later commands were decided against the effects of earlier ones.
+                if let Rejection::CameToNothing { .. } = &**cause {
+                    coverage.met("answer: transaction came to nothing");
+                }
+                // Later commands were decided against what earlier ones had made of it.
                 if *index == 0 { self.refused(asked, cause, coverage) } else { Ok(()) }
             }
             other => Err(Breach(format!("no request can cause `{}`", other.code()))),

@@ -7,6 +7,7 @@ use baton_core::artifact::Event as ArtifactEvent;
 use baton_core::checkpoint::{Event as CheckpointEvent, Why};
 use baton_core::secret::Event as SecretEvent;
 use baton_core::state::{Event as StateEvent, Removal};
+use baton_core::task::Event as TaskEvent;
 use baton_core::waiting::wait::Step;
 use baton_core::{AgentId, Batch, Event};
 
@@ -26,6 +27,8 @@ pub fn is_by_engine(event: &Event) -> bool {
             matches!(event, StateEvent::Deleted { removal, .. } if caused.contains(removal))
         }
         Event::Agent(event) => matches!(event, AgentEvent::Lost { .. }),
+        // The session of a holder ended, or the offer of a task that it had left behind.
+        Event::Task(TaskEvent::Abandoned { .. } | TaskEvent::Released { .. }) => true,
         Event::Lock(_)
         | Event::Message(_)
         | Event::Stream(_)

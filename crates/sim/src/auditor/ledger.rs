@@ -548,12 +548,19 @@ impl Ledger {
         let before = self.agents.get(agent).and_then(Timeline::now).cloned();
         let active = before.as_ref().is_some_and(|before| before.active);
         let after = match (event, before) {
-            (AgentEvent::Joined { ttl_ms, token, capabilities, .. }, before) => {
+            (AgentEvent::Joined { ttl_ms, token, capabilities, replaces, .. }, before) => {
                 self.tokens.give(batch, *token, agent)?;
+                let replaced = before.as_ref().filter(|before| before.active);
+                demand!(
+                    replaces.map(|token| token.0) == replaced.map(|before| before.token),
+                    "`{agent}` replaces {replaces:?}, but its session was {before:?}"
+                );
+                if replaced.is_some() {
+                    ended.insert(agent.clone());
+                }
                 if let Some(before) = before {
                     self.tokens.end(batch, before.token);
                 }
-                ended.insert(agent.clone());
                 Session {
                     active: true,
                     token: token.0,

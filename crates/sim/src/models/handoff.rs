@@ -335,7 +335,7 @@ impl Ledger {
         coverage: &mut Coverage,
     ) -> Audit {
         let deal = event.handoff().and_then(|id| self.handoffs.at(id, u64::MAX));
-        let Some(HandoffModel { handoff: before, seen, .. }) = deal.cloned() else {
+        let Some(HandoffModel { handoff: before, mut seen, .. }) = deal.cloned() else {
             return Err(Breach("the hand-off does not exist".to_owned()));
         };
         demand!(!is_over(before.status), "it is {:?} and changes again", before.status);
@@ -349,7 +349,16 @@ impl Ledger {
             event => {
                 demand!(!accepted, "it was accepted already");
                 match event {
-                    Event::Approved { .. } => approved(batch, &mut after, event, coverage)?,
+                    Event::Approved { content, .. } => {
+                        let now = self.seen(&before, batch.revision.0 - 1);
+                        let is_changed = now != seen;
+                        demand!(
+                            content.is_none() || is_changed,
+                            "its content is called changed, but it is {now:?}"
+                        );
+                        approved(batch, &mut after, event, coverage)?;
+                        seen = now;
+                    }
                     Event::Delivered { .. } => {
                         self.delivered(batch, &mut after, event, coverage)?;
                     }
@@ -561,10 +570,16 @@ impl Ledger {
 }
 
 fn approved(batch: &Batch, handoff: &mut Handoff, event: &Event, coverage: &mut Coverage) -> Audit {
-    let Event::Approved { by, digest, until, .. } = event else { return Ok(()) };
+    let Event::Approved { by, digest, until, content, .. } = event else { return Ok(()) };
     demand!(*by == batch.agent && may_approve(handoff, by), "`{by}` may not");
-    demand!(!is_approved(handoff, batch.time), "it was approved already");
-    demand!(*digest == handoff.digest, "something else was approved");
+    if let Some(content) = content {
+        coverage.met("handoff: approved after a change");
+        handoff.digest.clone_from(digest);
+        handoff.content.clone_from(content);
+    } else {
+        demand!(!is_approved(handoff, batch.time), "it was approved already");
+        demand!(*digest == handoff.digest, "something else was approved");
+    }
     let Some(approval) = &mut handoff.approval else { return Ok(()) };
     let end = approval.expires_ms.map(|after| batch.time.after(after));
     demand!(end == *until, "it holds until {until:?}, not until {end:?}");

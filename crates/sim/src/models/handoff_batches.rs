@@ -61,7 +61,11 @@ impl BatchReader<'_> {
                 let deal = self.ledger.handoffs.at(handoff, before);
                 let task = deal.and_then(|deal| deal.handoff.task.clone());
                 if let Some(task) = task {
-                    self.take_passed("task.taken_back", &task)?;
+                    let work = self.ledger.tasks.at(&task, before);
+                    let lease = work.and_then(|work| work.lease.as_ref());
+                    let is_abandoned = lease.is_some_and(|lease| lease.abandoned);
+                    let kind = if is_abandoned { "task.released" } else { "task.taken_back" };
+                    self.take_passed(kind, &task)?;
                 }
             }
             HandoffCommand::Deliver { .. }

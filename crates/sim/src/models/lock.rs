@@ -440,6 +440,7 @@ impl BatchReader<'_> {
                     | Event::Task(
                         task::Event::GaveUp { left: Left::SessionEnded, .. }
                             | task::Event::Failed { cause: task::Cause::AgentGone, .. }
+                            | task::Event::Abandoned { .. }
                     )
             );
             if !let_go {

@@ -143,6 +143,12 @@ impl Ledger {
                 self.messages.set_queue(batch, |there| there.push(queue));
                 Ok(())
             }
+            Event::Polled { receiver } => {
+                let session = self.session(receiver, u64::MAX);
+                demand!(session.is_some_and(|it| it.active), "`{receiver}` has no session");
+                coverage.met("message: polled");
+                Ok(())
+            }
             Event::GaveUp { wait, receiver, left, message } => {
                 coverage.left(*left);
                 self.waits.left(batch, *wait, receiver, *left, ended)?;

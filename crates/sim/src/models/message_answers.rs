@@ -349,7 +349,9 @@ impl BatchReader<'_> {
                     let same = match (command, event) {
                         (
                             Command::Receive(_),
-                            Event::Delivered { wait: None, .. } | Event::Queued { .. },
+                            Event::Delivered { wait: None, .. }
+                            | Event::Queued { .. }
+                            | Event::Polled { .. },
                         ) => true,
                         (Command::Ack(ack), Event::Acked { message, .. }) => {
                             ack.message.iter().chain(&ack.messages).any(|id| id == message)

@@ -11,9 +11,10 @@
 //! 5. Attempts are counted: a task that failed too often ends as requested, and not before.
 //! 6. After every batch there is no ready task that a waiting claim matches: the longest waiting
 //!    claim gets it, and a later one does not overtake.
-//! 7. While a task is offered to another agent its lease does not end on its own, not even with the
-//!    session of its holder. It changes hands only by a hand-off that did so in the same batch; one
-//!    that was handed to an agent that does not claim it returns in time, and is then reviewed.
+//! 7. While a task is offered to another agent its lease does not end on its own. If the session of
+//!    its holder ends, its token is void, and the task is released when the offer ends. It changes
+//!    hands only by a hand-off that did so in the same batch; one that was handed to an agent that
+//!    does not claim it returns in time, and is then reviewed.
 //! 8. A task is cancelled only by a request, with its parent, or because a dependency will never be
 //!    completed.
 
@@ -395,6 +396,9 @@ impl Ledger {
             Event::Offered { handoff, .. } | Event::TakenBack { handoff, .. } => {
                 self.offered(batch, id, &mut work, handoff, event)?;
             }
+            Event::Abandoned { handoff, .. } => {
+                self.abandoned(batch, &mut work, handoff, coverage)?;
+            }
             Event::HandedOver { .. } => self.handed_over(batch, id, &mut work, event)?,
             Event::HandedOff { .. } => self.handed_off(batch, id, &mut work, event, coverage)?,
             Event::Created(_) | Event::Queued { .. } | Event::GaveUp { .. } => {}
@@ -481,9 +485,8 @@ impl Ledger {
         demand!(waits.is_none(), "a session ended, and {waits:?} still waits");
         for (id, work) in self.tasks.all_at(u64::MAX).filter(|_| !ended.is_empty()) {
             let Some(lease) = &work.lease else { continue };
-            let gone = work.leased_at < revision
-                && lease.handoff.is_none()
-                && ended.contains(&lease.holder);
+            let gone =
+                work.leased_at < revision && !lease.abandoned && ended.contains(&lease.holder);
             demand!(!gone, "the session of `{}` ended, and it still has `{id}`", lease.holder);
         }
         Ok(())

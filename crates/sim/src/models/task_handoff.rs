@@ -28,6 +28,7 @@ impl TaskModel {
             expires_at: batch.time.after(lease_ms),
             lease_ms,
             handoff: None,
+            abandoned: false,
         });
     }
 }
@@ -64,7 +65,27 @@ impl Ledger {
         let declined = [DealStatus::Rejected, DealStatus::Expired, DealStatus::Cancelled];
         demand!(declined.contains(&handoff.status), "`{id}` is {:?}", handoff.status);
         demand!(lease.handoff.as_ref() == Some(id), "it was {lease:?}");
+        demand!(!lease.abandoned, "it returned to an agent that is gone");
         (lease.handoff, lease.expires_at) = (None, batch.time.after(lease.lease_ms));
+        Ok(())
+    }
+
+    /// The session of the holder ended while the task was offered.
+    pub(crate) fn abandoned(
+        &mut self,
+        batch: &Batch,
+        work: &mut TaskModel,
+        id: &HandoffId,
+        coverage: &mut Coverage,
+    ) -> Audit {
+        let Some(lease) = &mut work.lease else {
+            return Err(Breach("it has no holder".to_owned()));
+        };
+        demand!(lease.handoff.as_ref() == Some(id) && !lease.abandoned, "it was {lease:?}");
+        lease.abandoned = true;
+        let token = lease.token.0;
+        self.tokens.end(batch, token);
+        coverage.met("task: abandoned while it was offered");
         Ok(())
     }
 

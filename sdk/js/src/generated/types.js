@@ -347,7 +347,8 @@
  * @property {Timestamp} updated_at - When it was last written.
  * @property {AgentId} updated_by - The agent that last wrote it.
  * @property {Json} value - The value.
- * @property {Version} version - The version, which grows by one with every change and starts at 1.
+ * @property {Version} version - The version, which grows by one with every change. A new key starts at 1; one that was
+ *   deleted continues after its last version.
  * @property {Warning[]} [warnings] - Warnings about the write. Absent if there are none.
  */
 
@@ -630,6 +631,8 @@
 /**
  * The right to work on a task for a limited time.
  * @typedef {object} Lease
+ * @property {boolean} [abandoned] - Whether the session of the holder has ended: the token is void, and the task can only be
+ *   taken over by the hand-off. Absent if `false`.
  * @property {Timestamp} claimed_at - When it was claimed.
  * @property {Timestamp} expires_at - When it expires unless it is renewed.
  * @property {HandoffId | null} [handoff] - The hand-off that offers the task; until that is settled the lease does not expire. Absent
@@ -878,7 +881,7 @@
 
 /**
  * A precondition of a transaction.
- * @typedef {{ entry: { exists?: boolean | null, key: Key, namespace: NamespaceName, value?: Json, version?: Version | null } } | { namespace: { exists: boolean, name: NamespaceName } } | { agent: { active: boolean, agent: AgentId } } | { token: Token } | { revision: Revision }} Precondition
+ * @typedef {{ entry: { exists?: boolean | null, key: Key, namespace: NamespaceName, value?: Json, version?: Version | null } } | { namespace: { exists: boolean, name: NamespaceName } } | { agent: { active: boolean, agent: AgentId } } | { task: { holder?: AgentId | null, status?: TaskStatus | null, task: TaskId } } | { lock: { held?: boolean | null, holder?: AgentId | null, name: LockName } } | { handoff: { handoff: HandoffId, status: HandoffStatus } } | { token: Token } | { revision: Revision }} Precondition
  */
 
 /**
@@ -1712,6 +1715,8 @@
  * @typedef {object} StateSetOptions
  * @property {NamespaceName} [namespace] - The namespace.
  * @property {boolean} [ephemeral] - Delete the entry when the session of the caller ends.
+ * @property {Revision | null} [expected_revision] - Write only if the entry was last changed by this revision; 0 means that it must not exist.
+ *   If omitted, the revision is not checked.
  * @property {Json} [expected_value] - Write only if the entry has this value. If omitted, the value is not checked.
  * @property {Version | null} [expected_version] - Write only if the entry has this version; 0 means that it must not exist. If omitted, the
  *   version is not checked.
@@ -1730,6 +1735,8 @@
  * Optional fields of `state.patch`.
  * @typedef {object} StatePatchBase
  * @property {NamespaceName} [namespace] - The namespace.
+ * @property {Revision | null} [expected_revision] - Write only if the entry was last changed by this revision; 0 means that it must not exist.
+ *   If omitted, the revision is not checked.
  * @property {Version | null} [expected_version] - Write only if the entry has this version; 0 means that it must not exist. If omitted, the
  *   version is not checked.
  * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
@@ -1749,6 +1756,8 @@
  * Optional fields of `state.delete`.
  * @typedef {object} StateDeleteOptions
  * @property {NamespaceName} [namespace] - The namespace.
+ * @property {Revision | null} [expected_revision] - Delete only if the entry was last changed by this revision. If omitted, the revision is
+ *   not checked.
  * @property {Version | null} [expected_version] - Delete only if the entry has this version. If omitted, the version is not checked.
  * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
@@ -1821,7 +1830,8 @@
  * Optional fields of `state.snapshot`.
  * @typedef {object} StateSnapshotOptions
  * @property {Revision | null} [at] - The revision. If omitted, the present.
- * @property {string | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {string | null} [cursor] - The `cursor` of the previous page, which shows the revision of that page whatever was
+ *   written since. If omitted, the first page is returned.
  * @property {number | null} [limit] - The maximum number of entries.
  * @property {NamespaceName | null} [namespace] - Only this namespace. If omitted, all namespaces.
  */
@@ -3509,7 +3519,7 @@
 
 /**
  * A command of a transaction.
- * @typedef {Commands[ChangeName]} TransactionCommand
+ * @typedef {Commands[ChangeName] & { optional?: boolean }} TransactionCommand
  */
 
 /**

@@ -2965,6 +2965,7 @@ class StateCalls(AsyncCalls):
         *,
         namespace: str | None = None,
         ephemeral: bool | None = None,
+        expected_revision: int | None = None,
         expected_value: Any = OMIT,
         expected_version: int | None = None,
         if_absent: bool | None = None,
@@ -2980,6 +2981,8 @@ class StateCalls(AsyncCalls):
             value: The value: any JSON.
             namespace: The namespace.
             ephemeral: Delete the entry when the session of the caller ends.
+            expected_revision: Write only if the entry was last changed by this revision; 0
+                means that it must not exist. If omitted, the revision is not checked.
             expected_value: Write only if the entry has this value. If omitted, the value is not
                 checked.
             expected_version: Write only if the entry has this version; 0 means that it must not
@@ -2997,6 +3000,8 @@ class StateCalls(AsyncCalls):
         )
         if ephemeral is not None:
             sent["ephemeral"] = ephemeral
+        if expected_revision is not None:
+            sent["expected_revision"] = expected_revision
         if expected_value is not OMIT:
             sent["expected_value"] = expected_value
         if expected_version is not None:
@@ -3020,6 +3025,7 @@ class StateCalls(AsyncCalls):
         *,
         namespace: str | None = None,
         append: Any = OMIT,
+        expected_revision: int | None = None,
         expected_version: int | None = None,
         increment: Any = OMIT,
         json_patch: Any = OMIT,
@@ -3037,6 +3043,8 @@ class StateCalls(AsyncCalls):
             namespace: The namespace.
             append: A value, or a list of values, to append to the list. If omitted, another
                 form is required.
+            expected_revision: Write only if the entry was last changed by this revision; 0
+                means that it must not exist. If omitted, the revision is not checked.
             expected_version: Write only if the entry has this version; 0 means that it must not
                 exist. If omitted, the version is not checked.
             increment: A number to add. If omitted, another form is required.
@@ -3056,6 +3064,8 @@ class StateCalls(AsyncCalls):
         )
         if append is not OMIT:
             sent["append"] = append
+        if expected_revision is not None:
+            sent["expected_revision"] = expected_revision
         if expected_version is not None:
             sent["expected_version"] = expected_version
         if increment is not OMIT:
@@ -3082,6 +3092,7 @@ class StateCalls(AsyncCalls):
         key: str,
         *,
         namespace: str | None = None,
+        expected_revision: int | None = None,
         expected_version: int | None = None,
         token: int | None = None,
         idempotency_key: str | None = None,
@@ -3092,6 +3103,8 @@ class StateCalls(AsyncCalls):
         Args:
             key: The key.
             namespace: The namespace.
+            expected_revision: Delete only if the entry was last changed by this revision. If
+                omitted, the revision is not checked.
             expected_version: Delete only if the entry has this version. If omitted, the version
                 is not checked.
             token: Refuses the change once the lease, hold or session of this token is over.
@@ -3102,6 +3115,8 @@ class StateCalls(AsyncCalls):
         sent["namespace"] = (
             self._namespace if namespace is None else namespace
         )
+        if expected_revision is not None:
+            sent["expected_revision"] = expected_revision
         if expected_version is not None:
             sent["expected_version"] = expected_version
         raw = await self._call(
@@ -3273,7 +3288,8 @@ class StateCalls(AsyncCalls):
 
         Args:
             at: The revision. If omitted, the present.
-            cursor: The `cursor` of the previous page. If omitted, the first page is returned.
+            cursor: The `cursor` of the previous page, which shows the revision of that page
+                whatever was written since. If omitted, the first page is returned.
             limit: The maximum number of entries.
             namespace: Only this namespace. If omitted, all namespaces.
             timeout: Seconds after which the call fails, besides the time that it asks to wait.

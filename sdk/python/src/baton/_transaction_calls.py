@@ -1390,6 +1390,7 @@ class StateCalls(TransactionCalls):
         *,
         namespace: str | None = None,
         ephemeral: bool | None = None,
+        expected_revision: int | None = None,
         expected_value: Any = OMIT,
         expected_version: int | None = None,
         if_absent: bool | None = None,
@@ -1402,6 +1403,8 @@ class StateCalls(TransactionCalls):
             value: The value: any JSON.
             namespace: The namespace.
             ephemeral: Delete the entry when the session of the caller ends.
+            expected_revision: Write only if the entry was last changed by this revision; 0
+                means that it must not exist. If omitted, the revision is not checked.
             expected_value: Write only if the entry has this value. If omitted, the value is not
                 checked.
             expected_version: Write only if the entry has this version; 0 means that it must not
@@ -1416,6 +1419,8 @@ class StateCalls(TransactionCalls):
         )
         if ephemeral is not None:
             sent["ephemeral"] = ephemeral
+        if expected_revision is not None:
+            sent["expected_revision"] = expected_revision
         if expected_value is not OMIT:
             sent["expected_value"] = expected_value
         if expected_version is not None:
@@ -1432,6 +1437,7 @@ class StateCalls(TransactionCalls):
         *,
         namespace: str | None = None,
         append: Any = OMIT,
+        expected_revision: int | None = None,
         expected_version: int | None = None,
         increment: Any = OMIT,
         json_patch: Any = OMIT,
@@ -1446,6 +1452,8 @@ class StateCalls(TransactionCalls):
             namespace: The namespace.
             append: A value, or a list of values, to append to the list. If omitted, another
                 form is required.
+            expected_revision: Write only if the entry was last changed by this revision; 0
+                means that it must not exist. If omitted, the revision is not checked.
             expected_version: Write only if the entry has this version; 0 means that it must not
                 exist. If omitted, the version is not checked.
             increment: A number to add. If omitted, another form is required.
@@ -1462,6 +1470,8 @@ class StateCalls(TransactionCalls):
         )
         if append is not OMIT:
             sent["append"] = append
+        if expected_revision is not None:
+            sent["expected_revision"] = expected_revision
         if expected_version is not None:
             sent["expected_version"] = expected_version
         if increment is not OMIT:
@@ -1481,6 +1491,7 @@ class StateCalls(TransactionCalls):
         key: str,
         *,
         namespace: str | None = None,
+        expected_revision: int | None = None,
         expected_version: int | None = None,
     ) -> Pending[t.Entry]:
         """Delete an entry (`state.delete`).
@@ -1488,6 +1499,8 @@ class StateCalls(TransactionCalls):
         Args:
             key: The key.
             namespace: The namespace.
+            expected_revision: Delete only if the entry was last changed by this revision. If
+                omitted, the revision is not checked.
             expected_version: Delete only if the entry has this version. If omitted, the version
                 is not checked.
         """
@@ -1495,6 +1508,8 @@ class StateCalls(TransactionCalls):
         sent["namespace"] = (
             self._namespace if namespace is None else namespace
         )
+        if expected_revision is not None:
+            sent["expected_revision"] = expected_revision
         if expected_version is not None:
             sent["expected_version"] = expected_version
         return self._queue(OPERATIONS["state.delete"], sent, lambda raw: t.Entry(raw))

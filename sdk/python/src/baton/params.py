@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypedDict
 
-from .types import Merge
+from .types import HandoffStatus, Merge, TaskStatus
 
 
 class AddressCapability(TypedDict):
@@ -130,6 +130,45 @@ class PreconditionEntryEntry(_PreconditionEntryEntryRequired, total=False):
     """
 
 
+class PreconditionHandoff(TypedDict):
+    """About a hand-off, which must exist."""
+
+    handoff: PreconditionHandoffHandoff
+    """Not described."""
+
+
+class PreconditionHandoffHandoff(TypedDict):
+    """An argument `PreconditionHandoffHandoff`."""
+
+    handoff: str
+    """The hand-off."""
+
+    status: HandoffStatus
+    """The status that it must have."""
+
+
+class PreconditionLock(TypedDict):
+    """About a lock."""
+
+    lock: PreconditionLockLock
+    """Not described."""
+
+
+class _PreconditionLockLockRequired(TypedDict):
+    name: str
+    """The name of the lock."""
+
+
+class PreconditionLockLock(_PreconditionLockLockRequired, total=False):
+    """An argument `PreconditionLockLock`."""
+
+    held: bool
+    """Whether an agent must hold it. If omitted, not checked."""
+
+    holder: str
+    """The agent that must hold it. If omitted, not checked."""
+
+
 class PreconditionNamespace(TypedDict):
     """About the existence of a namespace."""
 
@@ -152,6 +191,28 @@ class PreconditionRevision(TypedDict):
 
     revision: int
     """Not described."""
+
+
+class PreconditionTask(TypedDict):
+    """About a task, which must exist."""
+
+    task: PreconditionTaskTask
+    """Not described."""
+
+
+class _PreconditionTaskTaskRequired(TypedDict):
+    task: str
+    """The task."""
+
+
+class PreconditionTaskTask(_PreconditionTaskTaskRequired, total=False):
+    """An argument `PreconditionTaskTask`."""
+
+    holder: str
+    """The agent that must hold its lease. If omitted, not checked."""
+
+    status: TaskStatus
+    """The status that it must have. If omitted, not checked."""
 
 
 class PreconditionToken(TypedDict):
@@ -349,6 +410,9 @@ Precondition = (
     PreconditionEntry
     | PreconditionNamespace
     | PreconditionAgent
+    | PreconditionTask
+    | PreconditionLock
+    | PreconditionHandoff
     | PreconditionToken
     | PreconditionRevision
 )
@@ -375,9 +439,15 @@ __all__ = [
     "PreconditionAgentAgent",
     "PreconditionEntry",
     "PreconditionEntryEntry",
+    "PreconditionHandoff",
+    "PreconditionHandoffHandoff",
+    "PreconditionLock",
+    "PreconditionLockLock",
     "PreconditionNamespace",
     "PreconditionNamespaceNamespace",
     "PreconditionRevision",
+    "PreconditionTask",
+    "PreconditionTaskTask",
     "PreconditionToken",
     "ReactionOn",
     "Receiver",

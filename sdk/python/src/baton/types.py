@@ -1285,7 +1285,9 @@ class Entry(Record):
 
     @property
     def version(self) -> int:
-        """The version, which grows by one with every change and starts at 1."""
+        """The version, which grows by one with every change. A new key starts at 1; one that was
+        deleted continues after its last version.
+        """
         return self.raw["version"]
 
     @property
@@ -2073,6 +2075,13 @@ class Lease(Record):
 
     __slots__ = ()
     _required = frozenset({"claimed_at", "expires_at", "holder", "lease_ms", "token"})
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether the session of the holder has ended: the token is void, and the task can only be
+        taken over by the hand-off. Absent if `false`.
+        """
+        return self.raw.get("abandoned", False)
 
     @property
     def claimed_at(self) -> datetime:

@@ -88,8 +88,9 @@ fn register(table: &Table, command: Register, stamp: &Stamp) -> Result<Decided, 
             None => return Err(TooMany { what: "active agents", max: limits::AGENTS_MAX }.into()),
         }
     }
-    let token = stamp.token();
-    events.push(Event::Joined { agent: agent.clone(), capabilities, metadata, ttl_ms, token });
+    let active = table.get(&agent).filter(|record| record.status == Status::Active);
+    let (id, token, replaces) = (agent.clone(), stamp.token(), active.map(|record| record.token));
+    events.push(Event::Joined { agent: id, capabilities, metadata, ttl_ms, token, replaces });
     Ok(Decided { events, agent: Some(agent) })
 }
 

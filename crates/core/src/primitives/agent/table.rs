@@ -42,7 +42,7 @@ impl primitive::Table for Table {
         let id = event.agent();
         let before = self.by_id.get(id).cloned();
         let after = match event {
-            Event::Joined { agent, capabilities, metadata, ttl_ms, token } => {
+            Event::Joined { agent, capabilities, metadata, ttl_ms, token, .. } => {
                 assert!(
                     before.as_ref().is_none_or(|before| before.token < *token),
                     "tokens only grow"

@@ -180,6 +180,10 @@ pub enum Event {
         ttl_ms: u64,
         /// The token of the session.
         token: Token,
+        /// The token of the active session that it replaces, if there was one. What that session
+        /// held is let go.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        replaces: Option<Token>,
     },
     /// A recorded heartbeat.
     Seen {

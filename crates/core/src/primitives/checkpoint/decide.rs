@@ -112,7 +112,7 @@ fn check_token(
     needs_lease: bool,
 ) -> Result<(), Rejection> {
     let (may, lease) = match view.work(task) {
-        Work::Leased(lease) => (given == Some(lease.token), Some(lease)),
+        Work::Leased(lease) => (given.is_some_and(|given| lease.permits(given)), Some(lease)),
         Work::Free => (given.is_none() && !needs_lease, None),
         // Other units of work may be guarded by a lock, a permit or a session.
         Work::Unknown => (given.is_none_or(|token| view.is_live(token)), None),

@@ -161,7 +161,7 @@ pub fn decide(
         Command::Complete(complete) => self::complete(table, *complete, stamp),
         Command::Cancel { handoff, reason } => cancel(table, handoff, reason, stamp),
         Command::Approve { handoff, digest, reason } => {
-            approve(table, handoff, digest, reason, stamp)
+            approve(table, view, handoff, (digest, reason), stamp)
         }
         Command::Deliver { handoff } => Ok(deliver(table, view, &handoff, stamp)),
         Command::Follow { task, what } => Ok(follow(table, &task, &what)),
@@ -329,13 +329,12 @@ fn check_approval(
         let reason = "the approval held only for a while".to_owned();
         return Err(Rejection::NotApproved { handoff: id(), reason });
     }
-    let record = handoff.task.as_ref().and_then(|task| view.task(task));
-    let content = offer_checks::content_of(handoff, entries, record);
-    if content == handoff.content {
-        return Ok(());
+    match changed_content(view, handoff, entries) {
+        None => Ok(()),
+        Some((digest, _)) => {
+            Err(Rejection::DigestMismatch { handoff: id(), digest, given: handoff.digest.clone() })
+        }
     }
-    let digest = crate::handoff::fingerprint(&Handoff { content, ..handoff.clone() });
-    Err(Rejection::DigestMismatch { handoff: id(), digest, given: handoff.digest.clone() })
 }
 
 fn reject(
@@ -404,9 +403,9 @@ fn may_approve(handoff: &Handoff, agent: &AgentId) -> bool {
 
 fn approve(
     table: &Table,
+    view: &impl View,
     id: HandoffId,
-    digest: Option<String>,
-    reason: Option<String>,
+    (given, reason): (Option<String>, Option<String>),
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
     text_fits("reason", reason.as_ref(), limits::NOTE_BYTES_MAX)?;
@@ -418,16 +417,35 @@ fn approve(
     if !may_approve(handoff, &by) {
         return Err(Rejection::NotAllowed { handoff: id, caller: by, what: "approve" });
     }
-    if let Some(by) = approval.approved_by.clone().filter(|_| handoff.is_approved(stamp.now)) {
+    let changed = changed_content(view, handoff, &view.entries(&handoff.keys));
+    let is_settled = handoff.is_approved(stamp.now) && changed.is_none();
+    if let Some(by) = approval.approved_by.clone().filter(|_| is_settled) {
         return Err(Rejection::AlreadyApproved { handoff: id, by });
     }
-    if let Some(given) = digest.filter(|given| *given != handoff.digest) {
-        let digest = handoff.digest.clone();
+    let (digest, content) = match changed {
+        Some((digest, content)) => (digest, Some(content)),
+        None => (handoff.digest.clone(), None),
+    };
+    if let Some(given) = given.filter(|given| *given != digest) {
         return Err(Rejection::DigestMismatch { handoff: id, digest, given });
     }
     let until = approval.expires_ms.map(|expires_ms| stamp.now.after(expires_ms));
-    let digest = handoff.digest.clone();
-    Ok(decided(id.clone(), Event::Approved { handoff: id, by, digest, until, reason }))
+    Ok(decided(id.clone(), Event::Approved { handoff: id, by, digest, until, reason, content }))
+}
+
+/// The digests of what is proposed now, if it is not what was offered or last approved.
+fn changed_content(
+    view: &impl View,
+    handoff: &Handoff,
+    entries: &[Option<Entry>],
+) -> Option<(String, String)> {
+    let record = handoff.task.as_ref().and_then(|task| view.task(task));
+    let content = offer_checks::content_of(handoff, entries, record);
+    if content == handoff.content {
+        return None;
+    }
+    let digest = super::fingerprint(&Handoff { content: content.clone(), ..handoff.clone() });
+    Some((digest, content))
 }
 
 /// Ends the hand-offs of a task after a change of the task.

@@ -13,7 +13,8 @@
 //! Until it is accepted the giver holds the task, and its lease does not expire while the offer is
 //! open, so nothing is lost when the giver, the receiver or the server fails. Acceptance moves the
 //! lease, the token and the giver's own keys in one commit; from then on the giver's token is
-//! stale. If an offer ends in any other way, the giver gets its lease back with its full length.
+//! stale. If an offer ends in any other way, the giver gets its lease back with its full length. If
+//! the session of the giver has ended by then, its token is void already, and the task is released.
 //!
 //! A coordinated hand-off ([`Command::Execute`]) does all of that without acceptance: it checks,
 //! moves the keys and assigns the task to an agent that has to claim it. If a check fails, a failed

@@ -178,12 +178,12 @@ fn held<'a>(
     let lease = record.lease.as_deref();
     let (task, giver) = (task.clone(), stamp.agent.clone());
     match lease {
-        Some(lease) if lease.token == given && lease.holder != giver => {
+        Some(lease) if lease.permits(given) && lease.holder != giver => {
             Err(Rejection::NotHolder { task, giver, lease: Some(lease.clone()) })
         }
         #[cfg(feature = "planted")]
         Some(_) if crate::planted::is("handoff.any_token_will_do") => Ok(Some(record)),
-        Some(lease) if lease.token == given => match &lease.handoff {
+        Some(lease) if lease.permits(given) => match &lease.handoff {
             Some(open) => Err(Rejection::AlreadyOffered { task, open: open.clone() }),
             None => Ok(Some(record)),
         },

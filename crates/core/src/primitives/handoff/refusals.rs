@@ -194,7 +194,7 @@ crate::refusals! {
             code: "handoff.already_approved",
             kind: Conflict,
             hint: "nothing is left to approve",
-            cause: "Another agent was faster; the facts say which.",
+            cause: "Another agent was faster, and nothing has changed since; the facts say which.",
         }
         /// The current proposal is not the one that was approved.
         #[error("the current proposal of hand-off `{handoff}` is not the one that was approved")]
@@ -211,8 +211,8 @@ crate::refusals! {
             hint: "look at the current proposal, then decide again",
             cause: "The given digest does not match the proposal; or a selected key or the task \
                 has changed since the approval.",
-            remedy: "Look at the current proposal. Reject it and let the giver offer it again, so \
-                that it can be approved as it is now.",
+            remedy: "Look at the current proposal, then approve it again with the digest in the \
+                response, or reject it.",
         }
         /// A selected key cannot be handed over as it is.
         #[error("state conflict at `{key}`: {reason}")]

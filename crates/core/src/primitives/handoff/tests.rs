@@ -279,7 +279,9 @@ scenarios! {
         (0, "ada", r#"task.claim task="t""#,        "task.claimed t by ada token=4"),
         (1, "ada", r#"handoff.offer bob task="t" token=4"#,
             "handoff.offered h-0000000005 of t to `bob`; task.offered t by h-0000000005"),
-        (2_000, "time", "time",                     "agent.lost ada"),
+        (2_000, "time", "time",
+            "agent.lost ada; task.abandoned t by h-0000000005"),
+        (2_000, "ada", "task.complete t token=4",   "refused task.stale_token"),
         (2_001, "bob", "handoff.accept h-0000000005",
             "handoff.accepted h-0000000005 by bob; \
              task.handed_over t to bob by h-0000000005 token=7; agent.seen bob"),

@@ -211,6 +211,10 @@ pub enum Event {
         /// The reason, if given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+        /// The content digest of what was approved, if it has changed since it was offered or last
+        /// approved.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        content: Option<String>,
     },
     /// It was delivered to a receiver.
     Delivered {

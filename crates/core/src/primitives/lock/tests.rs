@@ -31,8 +31,10 @@ scenarios! {
              lock.released a token=1; lock.acquired a by ada token=3"),
         (0, "ada", "lock.acquire c",                   "lock.acquired c by ada token=4"),
         (0, "ada", "agent.register ada",
-            "agent.joined ada token=5 ttl=60000; lock.dropped a token=3; lock.dropped b token=2; \
-             lock.dropped c token=4; namespace.created agent:ada"),
+            "agent.joined ada token=5 ttl=60000; namespace.created agent:ada"),
+        (0, "ada", "agent.leave ada",
+            "agent.left ada; lock.dropped a token=3; lock.dropped b token=2; \
+             lock.dropped c token=4"),
         (0, "ada", "all: lock.acquire a & try lock.acquire a & agent.heartbeat bob",
             "refused transaction.command_refused 2 agent.not_found"),
         (0, "ada", "lock.acquire a",                   "lock.acquired a by ada token=6"),

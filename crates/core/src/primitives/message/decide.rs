@@ -110,7 +110,7 @@ pub fn decide(
         Command::Send(send) => mail::send(table, send, stamp),
         Command::Request(request) => requests::request(table, view, request, stamp),
         Command::Reply(respond) => requests::reply(table, respond, stamp),
-        Command::Receive(receive) => mail::receive(table, &receive, stamp),
+        Command::Receive(receive) => mail::receive(table, view, &receive, stamp),
         Command::Ack(ack) => mail::ack(table, ack, stamp),
         Command::Requeue { message } => mail::requeue(table, message, stamp),
         Command::Register { handler } => register(table, view, handler, stamp),
@@ -237,6 +237,7 @@ pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
         | Event::Rerouted { .. }
         | Event::Rejoined { .. }
         | Event::Queued { .. }
+        | Event::Polled { .. }
         | Event::HandlerAdded { .. }
         | Event::HandlerRemoved { .. }
         | Event::HandlersGone { .. } => Ok(Reply::Received { messages: Vec::new() }),

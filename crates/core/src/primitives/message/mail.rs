@@ -4,7 +4,7 @@ use super::{Message, Status};
 use crate::artifact::is_any_in;
 use crate::limits;
 use crate::message::{
-    Ack, Decided, Event, Receive, Rejection, Reply, ReplyPlan, Send, Sent, Table,
+    Ack, Decided, Event, Receive, Rejection, Reply, ReplyPlan, Send, Sent, Table, View, requests,
 };
 use crate::names::{AgentId, MessageId};
 use crate::numbers::WaitId;
@@ -73,6 +73,7 @@ pub(crate) fn send(table: &Table, command: Send, stamp: &Stamp) -> Result<Decide
 /// Delivers the oldest mail to the caller, or queues the call.
 pub(crate) fn receive(
     table: &Table,
+    view: &impl View,
     command: &Receive,
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
@@ -99,6 +100,11 @@ pub(crate) fn receive(
         return queue(table, receiver, wait_ms, redeliver_ms, stamp);
     }
     let ids = events.iter().filter_map(Event::message).map(|(_, id)| id.clone()).collect();
+    // That it asks is written once: from then on it can be asked, although it does not wait.
+    let is_new = events.is_empty() && view.session_since(receiver).is_some();
+    let polled = is_new && !requests::listens(table, view, receiver);
+    let polled = polled.then(|| Event::Polled { receiver: receiver.clone() });
+    let events = events.into_iter().chain(polled).collect();
     Ok(Decided { events, plan: ReplyPlan::Received(ids) })
 }
 

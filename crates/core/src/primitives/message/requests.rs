@@ -134,9 +134,9 @@ fn route(
     }
 }
 
-/// Whether an agent will receive a request: it waits for mail, has received in this session, or is
-/// registered for a handler.
-fn listens(table: &Table, view: &impl View, agent: &AgentId) -> bool {
+/// Whether an agent will see a request: it waits for mail, or has asked for it in this session, or
+/// answers for some handler.
+pub(crate) fn listens(table: &Table, view: &impl View, agent: &AgentId) -> bool {
     if table.receivers().of(agent).next().is_some() {
         return true;
     }

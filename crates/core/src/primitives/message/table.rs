@@ -159,7 +159,9 @@ impl primitive::Table for Table {
 impl Table {
     fn evolve_desks(&mut self, event: &Event, moment: &Moment<'_>, undo: &mut Undo) {
         match event {
-            Event::Queued { receiver, .. } | Event::Delivered { to: receiver, .. } => {
+            Event::Queued { receiver, .. }
+            | Event::Delivered { to: receiver, .. }
+            | Event::Polled { receiver } => {
                 let before = self.registry.listener(receiver).unwrap_or_default();
                 let after = Listener { heard_at: moment.time, ..before };
                 let before = self.registry.replace_listener(receiver, Some(after));
@@ -238,6 +240,7 @@ impl Table {
                 undo.requester = Some((*wait, self.requesters.replace(*wait, None)));
             }
             Event::Delivered { wait: None, .. }
+            | Event::Polled { .. }
             | Event::Replied { wait: None, .. }
             | Event::TimedOut { wait: None, .. }
             | Event::Lost { wait: None, .. }
@@ -378,6 +381,7 @@ fn changed(before: &Message, event: &Event, moment: &Moment<'_>) -> Message {
         Event::Sent(_)
         | Event::Queued { .. }
         | Event::GaveUp { .. }
+        | Event::Polled { .. }
         | Event::HandlerAdded { .. }
         | Event::HandlerRemoved { .. }
         | Event::HandlersGone { .. } => panic!("a message is sent once"),

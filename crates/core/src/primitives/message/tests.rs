@@ -180,6 +180,18 @@ scenarios! {
         (17, "ada", "message.request bob 7 timeout_ms=0", "refused message.out_of_range"),
     ]
 
+    an_agent_that_polls_can_be_asked => [
+        (0, "bob", "agent.register bob",
+            "agent.joined bob token=1 ttl=60000; namespace.created agent:bob"),
+        (0, "ada", "message.request bob 7",     "refused message.no_handler"),
+        (1, "bob", "inbox.receive",             "message.polled bob"),
+        (1, "bob", "inbox.receive",             "r2: []"),
+        (2, "ada", "message.request bob 7 timeout_ms=10",
+            "message.sent m-0000000003 to bob 7 for agent `bob` until 12 call=3; call 3 waits"),
+        (3, "eve", "inbox.receive",             "r3: []"),
+        (3, "ada", "message.request eve 7",     "refused message.no_handler"),
+    ]
+
     a_handler_that_fails_says_so => [
         (0, "bob", "handler.register sum",      "refused message.no_session"),
         (0, "bob", "agent.register bob",

@@ -184,6 +184,12 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         wait: Option<WaitId>,
     },
+    /// An agent looked into its empty inbox, for the first time in its session. From now on it can
+    /// be asked.
+    Polled {
+        /// The owner of the inbox.
+        receiver: AgentId,
+    },
     /// It was not acknowledged in time, and waits in its inbox again.
     Returned {
         /// The message.
@@ -410,6 +416,7 @@ impl Event {
             | Self::Rejoined { message, to, .. } => Some((to, message)),
             Self::Queued { .. }
             | Self::GaveUp { .. }
+            | Self::Polled { .. }
             | Self::HandlerAdded { .. }
             | Self::HandlerRemoved { .. }
             | Self::HandlersGone { .. } => None,
@@ -434,6 +441,7 @@ impl primitive::Event for Event {
             Self::Rejoined { .. } => "message.rejoined",
             Self::Queued { .. } => "message.queued",
             Self::GaveUp { .. } => "message.gave_up",
+            Self::Polled { .. } => "message.polled",
             Self::HandlerAdded { .. } => "message.handler_added",
             Self::HandlerRemoved { .. } => "message.handler_removed",
             Self::HandlersGone { .. } => "message.handlers_gone",
@@ -449,9 +457,9 @@ impl primitive::Event for Event {
                 ["handlers/", handler.as_str(), "", ""]
             }
             Self::HandlersGone { holder } => ["agents/", holder.as_str(), "/handlers", ""],
-            Self::Queued { receiver, .. } | Self::GaveUp { receiver, .. } => {
-                ["inbox/", receiver.as_str(), "", ""]
-            }
+            Self::Queued { receiver, .. }
+            | Self::GaveUp { receiver, .. }
+            | Self::Polled { receiver } => ["inbox/", receiver.as_str(), "", ""],
             Self::Sent(_)
             | Self::Delivered { .. }
             | Self::Returned { .. }
@@ -496,6 +504,7 @@ impl primitive::Event for Event {
             | Self::TimedOut { .. }
             | Self::Lost { .. }
             | Self::Queued { .. }
+            | Self::Polled { .. }
             | Self::HandlersGone { .. } => 0,
         }
     }

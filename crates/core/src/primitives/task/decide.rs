@@ -229,7 +229,7 @@ pub(super) fn known<'a>(table: &'a Table, task: &TaskId) -> Result<&'a Record, R
 fn held<'a>(table: &'a Table, task: &TaskId, given: Token) -> Result<&'a Record, Rejection> {
     let record = known(table, task)?;
     let (lease, status) = (record.lease.as_deref(), record.status);
-    if lease.is_some_and(|lease| lease.token == given) {
+    if lease.is_some_and(|lease| lease.permits(given)) {
         return Ok(record);
     }
     #[cfg(feature = "planted")]
@@ -498,9 +498,13 @@ fn left(waiting: &Waiting, left: Left) -> Event {
 }
 
 fn let_go(table: &Table, agent: &AgentId) -> Decided {
-    // A task that is offered to another agent is not lost with its giver: the hand-off continues.
-    let held = table.held_by(agent).filter(|record| !record.is_offered());
-    let held = held.map(|record| lost(record, Cause::AgentGone, "agent_gone"));
+    let held = table.held_by(agent).map(|record| {
+        // What is offered to another is not lost with its giver: the hand-off goes on without it.
+        match record.lease.as_ref().and_then(|lease| lease.handoff.clone()) {
+            Some(handoff) => Event::Abandoned { task: record.id.clone(), handoff },
+            None => lost(record, Cause::AgentGone, "agent_gone"),
+        }
+    });
     let waits = table.claims().of_agent(agent);
     done(held.chain(waits.map(|waiting| left(waiting, Left::SessionEnded))).collect())
 }

@@ -22,6 +22,7 @@ pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
         | Event::Released { .. }
         | Event::Ready { .. }
         | Event::Offered { .. }
+        | Event::Abandoned { .. }
         | Event::TakenBack { .. }
         | Event::HandedOver { .. }
         | Event::HandedOff { .. }

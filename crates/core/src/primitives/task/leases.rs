@@ -6,7 +6,7 @@ use super::Lease;
 use crate::names::{AgentId, TaskId};
 use crate::numbers::Token;
 
-/// All current leases.
+/// Every lease whose holder has not gone.
 #[derive(Default)]
 pub struct Leases {
     by_agent: BTreeMap<AgentId, BTreeSet<TaskId>>,
@@ -16,12 +16,18 @@ pub struct Leases {
 impl Leases {
     /// A lease of a task begins.
     pub fn insert(&mut self, lease: &Lease, task: &TaskId) {
+        if lease.abandoned {
+            return;
+        }
         self.by_agent.entry(lease.holder.clone()).or_default().insert(task.clone());
         self.tokens.insert(lease.token);
     }
 
     /// Removes a lease.
     pub fn remove(&mut self, lease: &Lease, task: &TaskId) {
+        if lease.abandoned {
+            return;
+        }
         let held = self.by_agent.get_mut(&lease.holder).expect("only what has begun ends");
         held.remove(task);
         if held.is_empty() {

@@ -11,6 +11,9 @@ use crate::space::stamp::Stamp;
 use crate::task::{Cause, Event, Outcome, Table};
 use crate::time::Timestamp;
 
+/// Why a task is released whose holder offered it and is gone.
+const ABANDONED: &str = "the session of the agent that offered it has ended";
+
 /// How a hand-off moves a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -23,7 +26,8 @@ pub enum Reassignment {
         /// The hand-off.
         handoff: HandoffId,
     },
-    /// The offer ended without acceptance: the holder keeps it.
+    /// The offer ended without acceptance: the holder keeps it, or if it is gone any agent may
+    /// claim it.
     TakeBack {
         /// The task.
         task: TaskId,
@@ -75,8 +79,10 @@ pub fn pass(table: &Table, reassignment: Reassignment, stamp: &Stamp) -> Vec<Eve
             is_held.then_some(Event::Offered { task, handoff })
         }
         Reassignment::TakeBack { task, handoff } => {
-            let is_offered = offered(&task, &handoff).is_some();
-            is_offered.then_some(Event::TakenBack { task, handoff })
+            offered(&task, &handoff).map(|lease| match lease.abandoned {
+                true => Event::Released { task, reason: Some(ABANDONED.to_owned()) },
+                false => Event::TakenBack { task, handoff },
+            })
         }
         Reassignment::HandOver { task, handoff, to, lease_ms } => {
             let given_ms = offered(&task, &handoff).map(|lease| lease.lease_ms);

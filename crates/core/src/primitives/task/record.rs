@@ -272,6 +272,7 @@ impl Record {
             Event::Offered { handoff, .. } => {
                 record.lease_mut().handoff = Some(handoff.clone());
             }
+            Event::Abandoned { .. } => record.lease_mut().abandoned = true,
             Event::TakenBack { .. } => {
                 record.lease_mut().handoff = None;
                 record.renew(None, moment);
@@ -369,8 +370,8 @@ impl Record {
     fn give(&mut self, holder: &AgentId, token: Token, lease_ms: u64, moment: &Moment<'_>) {
         self.last_token = token;
         let (claimed_at, expires_at) = (moment.time, moment.time.after(lease_ms));
-        let (holder, handoff) = (holder.clone(), None);
-        let lease = Lease { holder, token, claimed_at, expires_at, lease_ms, handoff };
+        let (holder, handoff, abandoned) = (holder.clone(), None, false);
+        let lease = Lease { holder, token, claimed_at, expires_at, lease_ms, handoff, abandoned };
         self.lease = Some(Box::new(lease));
     }
 

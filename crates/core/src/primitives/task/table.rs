@@ -217,6 +217,7 @@ impl Table {
             | Event::Released { .. }
             | Event::Ready { .. }
             | Event::Offered { .. }
+            | Event::Abandoned { .. }
             | Event::TakenBack { .. }
             | Event::HandedOver { .. }
             | Event::HandedOff { .. }

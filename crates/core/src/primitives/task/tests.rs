@@ -562,8 +562,14 @@ fn every_word_is_reached() {
     let source = include_str!("vocabulary.rs");
     let elsewhere = ["task.too_many", "task.subtree_too_large", "task.too_many_dependents"];
     check_codes(Rejection::REFUSALS, SCENARIOS, &elsewhere);
-    // Refused for hand-offs only.
-    let elsewhere = ["task.offered", "task.taken_back", "task.handed_over", "task.handed_off"];
+    // By hand-offs.
+    let elsewhere = [
+        "task.offered",
+        "task.abandoned",
+        "task.taken_back",
+        "task.handed_over",
+        "task.handed_off",
+    ];
     check_coverage(source, "kind", SCENARIOS, World::kinds, &elsewhere);
 }
 

@@ -133,6 +133,17 @@ pub struct Lease {
     /// if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handoff: Option<HandoffId>,
+    /// Whether the session of the holder has ended: the token is void, and the task can only be
+    /// taken over by the hand-off. Absent if `false`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub abandoned: bool,
+}
+
+impl Lease {
+    /// Whether a token permits to act on the task.
+    pub fn permits(&self, token: Token) -> bool {
+        self.token == token && !self.abandoned
+    }
 }
 
 /// The progress of a task.

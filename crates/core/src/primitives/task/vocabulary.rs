@@ -272,6 +272,14 @@ pub enum Event {
         /// The hand-off.
         handoff: HandoffId,
     },
+    /// The session of its holder ended while it was offered: the token is void, and the offer
+    /// stays open.
+    Abandoned {
+        /// The task.
+        task: TaskId,
+        /// The hand-off.
+        handoff: HandoffId,
+    },
     /// The offer ended without acceptance: the holder keeps it, with a renewed lease.
     TakenBack {
         /// The task.
@@ -387,6 +395,7 @@ impl Event {
             | Self::Released { task, .. }
             | Self::Ready { task }
             | Self::Offered { task, .. }
+            | Self::Abandoned { task, .. }
             | Self::TakenBack { task, .. }
             | Self::HandedOver { task, .. }
             | Self::HandedOff { task, .. }
@@ -413,6 +422,7 @@ impl primitive::Event for Event {
             Self::Released { .. } => "task.released",
             Self::Ready { .. } => "task.ready",
             Self::Offered { .. } => "task.offered",
+            Self::Abandoned { .. } => "task.abandoned",
             Self::TakenBack { .. } => "task.taken_back",
             Self::HandedOver { .. } => "task.handed_over",
             Self::HandedOff { .. } => "task.handed_off",

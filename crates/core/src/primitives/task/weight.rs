@@ -19,7 +19,9 @@ pub fn load(event: &Event) -> usize {
             let back = returns.to.as_ref().map_or(0, |agent| agent.as_str().len());
             64 + handoff.as_str().len() + to.as_str().len() + back
         }
-        Event::Offered { handoff, .. } | Event::TakenBack { handoff, .. } => handoff.as_str().len(),
+        Event::Offered { handoff, .. }
+        | Event::Abandoned { handoff, .. }
+        | Event::TakenBack { handoff, .. } => handoff.as_str().len(),
         Event::Queued { types, capabilities, task, .. } => {
             let types = types.iter().flatten().map(|name| name.as_str().len() + 5);
             let task = task.as_ref().map_or(0, |task| task.as_str().len());

@@ -45,6 +45,7 @@ pub(super) fn rendered_message(event: &message::Event) -> String {
             format!("{line} {handler} by {holder}")
         }
         Event::HandlersGone { holder } => format!("{line} of {holder}"),
+        Event::Polled { receiver } => format!("{line} {receiver}"),
         Event::Returned { .. }
         | Event::Acked { .. }
         | Event::Died { .. }

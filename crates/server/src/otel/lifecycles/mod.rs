@@ -85,6 +85,7 @@ fn of_task(event: &task_words::Event) -> Option<LifecycleId> {
         | Fact::Progressed { .. }
         | Fact::Ready { .. }
         | Fact::Offered { .. }
+        | Fact::Abandoned { .. }
         | Fact::TakenBack { .. } => None,
         event => event.task().cloned().map(LifecycleId::Task),
     }

@@ -150,6 +150,7 @@ impl Task {
             | Event::Progressed { .. }
             | Event::Ready { .. }
             | Event::Offered { .. }
+            | Event::Abandoned { .. }
             | Event::TakenBack { .. }
             | Event::Retried { .. } => {}
         }

@@ -11,7 +11,7 @@ impl Table {
         let records = || self.by_id.values();
         let count = |wanted: fn(&Record) -> bool| records().filter(|record| wanted(record)).count();
         assert_eq!(self.queues.len(), count(|record| record.ready), "what is ready is in line");
-        let held = count(|record| record.status == Status::InProgress);
+        let held = count(|record| record.lease.as_ref().is_some_and(|lease| !lease.abandoned));
         assert_eq!(self.leases.counts(), [held; 2], "one lease for each");
         let apart = count(|record| record.status != Status::Pending);
         assert_eq!(self.by_status.len(), apart, "what is not pending is listed apart");
