@@ -57,7 +57,7 @@ impl HandlerArguments {
         start: impl FnOnce(Start) -> F,
     ) -> Result<T, Failure> {
         let mut signals = StopSignals::listen()?;
-        let workspace = signals.race(async { Ok(context.workplace().await?) }).await?;
+        let workspace = signals.race(Box::pin(context.workplace())).await?;
         let program = Arc::new(HandlerProgram::new(self.program, context, output)?);
         let (stopping, stop) = oneshot::channel::<()>();
         // A dropped sender also means stop.

@@ -5,10 +5,9 @@ use std::time::Duration;
 use baton_client::{Item, Options, Watch, Workspace, connect_with};
 use baton_core::state::{Command, History, Set};
 use baton_core::{Json, Key, NamespaceName};
-use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::process::{Running, Server, send};
+use crate::process::{Running, Server};
 
 const WRITES: u64 = 240;
 const KILLS: u64 = 4;
@@ -113,25 +112,4 @@ async fn a_watch_survives_kill_9_without_gap_or_duplicate() {
     assert_eq!(history.len() as u64, WRITES + WRITES / 3 + 1);
     assert_eq!(seeing.await.unwrap(), history, "the library's watch");
     assert_eq!(reading.await.unwrap(), history, "the program's watch");
-}
-
-/// Longer than what is held lasts, so that all of it would be over.
-const PAUSE: Duration = Duration::from_millis(4_500);
-
-#[test]
-fn a_server_that_was_stopped_takes_nothing_from_those_it_could_not_hear() {
-    let server = Server::start();
-    let added = server.run("task add write").json();
-    let task = added["id"].as_str().unwrap();
-    let claimed = server.run("--agent ada task claim --lease 3s").json();
-    let held = server.run("--agent ada lock acquire door --ttl 3s").json();
-    send(&server.child, Signal::STOP);
-    std::thread::sleep(PAUSE);
-    send(&server.child, Signal::CONT);
-    let token = &held["token"];
-    let renewed = server.run(&format!("--agent ada lock renew door --token {token}"));
-    assert_eq!(renewed.code, 0, "{renewed:?}");
-    let token = &claimed["lease"]["token"];
-    let beat = server.run(&format!("--agent ada task heartbeat {task} --token {token}"));
-    assert_eq!(beat.code, 0, "{beat:?} of {claimed}");
 }

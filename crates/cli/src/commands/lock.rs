@@ -171,7 +171,7 @@ impl Run {
             let locks = context.workplace().await?.locks();
             Ok((self.wanted.acquire(&locks).await?, locks))
         };
-        let (hold, locks) = signals.race(begin).await?;
+        let (hold, locks) = signals.race(Box::pin(begin)).await?;
         let Hold { name, token, ttl_ms, .. } = hold;
         let held = Lease {
             what: format!("lock `{name}`"),

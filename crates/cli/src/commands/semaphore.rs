@@ -171,7 +171,7 @@ impl Run {
             let semaphores = context.workplace().await?.semaphores();
             Ok((self.wanted.acquire(&semaphores).await?, semaphores))
         };
-        let (permit, semaphores) = signals.race(begin).await?;
+        let (permit, semaphores) = signals.race(Box::pin(begin)).await?;
         let Permit { name, token, ttl_ms, .. } = permit;
         let held = Lease {
             what: format!("the permit of `{name}`"),

@@ -397,7 +397,7 @@ impl Ledger {
                 self.offered(batch, id, &mut work, handoff, event)?;
             }
             Event::Abandoned { handoff, .. } => {
-                self.abandoned(batch, &mut work, handoff, coverage)?;
+                self.giver_gone(batch, &mut work, handoff, coverage)?;
             }
             Event::HandedOver { .. } => self.handed_over(batch, id, &mut work, event)?,
             Event::HandedOff { .. } => self.handed_off(batch, id, &mut work, event, coverage)?,

@@ -71,7 +71,7 @@ impl Ledger {
     }
 
     /// The session of the holder ended while the task was offered.
-    pub(crate) fn abandoned(
+    pub(crate) fn giver_gone(
         &mut self,
         batch: &Batch,
         work: &mut TaskModel,

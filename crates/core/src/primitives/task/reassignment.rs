@@ -78,12 +78,13 @@ pub fn pass(table: &Table, reassignment: Reassignment, stamp: &Stamp) -> Vec<Eve
             let is_held = table.get(&task).is_some_and(|record| record.lease.is_some());
             is_held.then_some(Event::Offered { task, handoff })
         }
-        Reassignment::TakeBack { task, handoff } => {
-            offered(&task, &handoff).map(|lease| match lease.abandoned {
-                true => Event::Released { task, reason: Some(ABANDONED.to_owned()) },
-                false => Event::TakenBack { task, handoff },
-            })
-        }
+        Reassignment::TakeBack { task, handoff } => offered(&task, &handoff).map(|lease| {
+            if lease.abandoned {
+                Event::Released { task, reason: Some(ABANDONED.to_owned()) }
+            } else {
+                Event::TakenBack { task, handoff }
+            }
+        }),
         Reassignment::HandOver { task, handoff, to, lease_ms } => {
             let given_ms = offered(&task, &handoff).map(|lease| lease.lease_ms);
             given_ms.map(|given_ms| {
