@@ -378,6 +378,19 @@ async def test_writes_at_the_same_time_are_all_kept(shared_server: Server, works
     assert found.pending_writes == [("t", "x", 0)] * 8
 
 
+async def test_a_thread_can_be_deleted_by_two_at_the_same_time(
+    shared_server: Server, workspace: str
+) -> None:
+    async with baton.connect_async(shared_server.url, workspace=workspace) as b:
+        config, savers = thread(), [BatonSaver(b), BatonSaver(b)]
+        for _ in range(5):
+            given = checkpoint(text="x" * 20_000)
+            config = await savers[0].aput(config, given, {}, given["channel_versions"])
+            await savers[0].aput_writes(config, [("text", 1)], "task")
+        await asyncio.gather(*(saver.adelete_thread("t") for saver in savers))
+        assert (await b.state.namespace("langgraph").list()).entries == []
+
+
 @pytest.fixture
 def requests(b: baton.Baton, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The operations that were requested."""
