@@ -5,6 +5,8 @@
 //! 2. The text of an answer is JSON in which angle brackets and invisible characters are escaped:
 //!    what agents wrote can neither end a mark-up element around the answer nor hide in it.
 
+use std::fmt::Write;
+
 use baton_core::wire::Problem;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
@@ -124,7 +126,7 @@ pub(crate) fn text(answer: &Value) -> String {
         if matches!(sign, '<' | '>' | '&') || is_invisible(sign) {
             let mut units = [0; 2];
             for unit in sign.encode_utf16(&mut units) {
-                text.push_str(&format!("\\u{unit:04x}"));
+                let _ = write!(text, "\\u{unit:04x}");
             }
         } else {
             text.push(sign);

@@ -20,7 +20,7 @@ use crate::tools::Approval;
 /// The name of the question in an answer.
 const QUESTION: &str = "approval";
 /// How long a person may think while a call waits.
-const PATIENCE: Duration = Duration::from_secs(600);
+const PATIENCE: Duration = Duration::from_mins(10);
 
 /// What came of asking.
 pub(crate) enum Asked {

@@ -217,5 +217,5 @@ pub(crate) fn found(record: &Value) -> Value {
 
 /// Anything that has no view of its own: all of it may have been written by agents.
 pub(crate) fn unknown(record: Value) -> Value {
-    json!({ UNTRUSTED: record })
+    Value::Object(Object::from_iter([(UNTRUSTED.to_owned(), record)]))
 }

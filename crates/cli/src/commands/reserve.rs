@@ -37,6 +37,7 @@ exec baton reserve --check --staged
 /// Reserve files for an agent, so that others do not edit them
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct Reserve {
     /// Path patterns
     #[arg(value_name = "PATTERN")]
