@@ -396,8 +396,8 @@ impl Ledger {
             Event::Offered { handoff, .. } | Event::TakenBack { handoff, .. } => {
                 self.offered(batch, id, &mut work, handoff, event)?;
             }
-            Event::Abandoned { handoff, .. } => {
-                self.giver_gone(batch, &mut work, handoff, coverage)?;
+            Event::Abandoned { handoff: by, .. } => {
+                self.abandoned(batch, &mut work, by, coverage)?
             }
             Event::HandedOver { .. } => self.handed_over(batch, id, &mut work, event)?,
             Event::HandedOff { .. } => self.handed_off(batch, id, &mut work, event, coverage)?,
