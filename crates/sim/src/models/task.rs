@@ -397,7 +397,7 @@ impl Ledger {
                 self.offered(batch, id, &mut work, handoff, event)?;
             }
             Event::Abandoned { handoff: by, .. } => {
-                self.abandoned(batch, &mut work, by, coverage)?
+                self.giver_gone(batch, &mut work, by, coverage)?;
             }
             Event::HandedOver { .. } => self.handed_over(batch, id, &mut work, event)?,
             Event::HandedOff { .. } => self.handed_off(batch, id, &mut work, event, coverage)?,

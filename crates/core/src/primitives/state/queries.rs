@@ -120,7 +120,7 @@ impl Snapshot {
     }
 
     /// The entry that the previous page ended with.
-    pub fn after(&self) -> Result<Option<Place>, Rejection> {
+    pub fn after(&self) -> Result<Option<(NamespaceName, Key)>, Rejection> {
         Ok(self.place()?.map(|(_, place)| place))
     }
 
