@@ -23,8 +23,8 @@ pub const BATCH_BYTES_MAX: usize = 8 << 20;
 pub const POLICY_ROUNDS_MAX: usize = 16;
 /// Most namespaces in a workspace. Each costs a record that is never evicted by itself.
 pub const NAMESPACES_MAX: usize = 100_000;
-/// Deleted keys of a workspace whose last version is kept by key: a few megabytes. Above it new keys
-/// start at a higher version.
+/// Deleted keys of a workspace whose last version is kept by key: a few megabytes. When there are
+/// more, new keys start at a higher version.
 pub const RETIRED_VERSIONS_MAX: usize = if cfg!(test) { 20 } else { 10_000 };
 /// Most rules for key patterns in one namespace; they are tried in order on every write.
 pub const KEY_RULES_MAX: usize = 64;

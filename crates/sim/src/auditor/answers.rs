@@ -363,9 +363,6 @@ impl Ledger {
             }
             Rejection::InTransaction { index, cause, .. } => {
                 coverage.met("answer: transaction undone");
-                if let Rejection::CameToNothing { .. } = &**cause {
-                    coverage.met("answer: transaction came to nothing");
-                }
                 // Later commands were decided against what earlier ones had made of it.
                 if *index == 0 { self.refused(asked, cause, coverage) } else { Ok(()) }
             }

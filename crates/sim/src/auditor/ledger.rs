@@ -456,9 +456,8 @@ impl Ledger {
         match event {
             StateEvent::Set { value, version, expires_at, bound_to, source, .. } => {
                 let last = self.versions.entry((namespace.clone(), key.clone())).or_default();
-                let expected = *last + 1;
-                demand!(version.0 == expected, "`{key}` got version {version}, not {expected}");
-                *last = expected;
+                *last += 1;
+                demand!(version.0 == *last, "`{key}` got version {version}, not {last}");
                 demand!(
                     source.is_some()
                         || before.is_some()
@@ -550,14 +549,9 @@ impl Ledger {
         let after = match (event, before) {
             (AgentEvent::Joined { ttl_ms, token, capabilities, replaces, .. }, before) => {
                 self.tokens.give(batch, *token, agent)?;
-                let replaced = before.as_ref().filter(|before| before.active);
-                demand!(
-                    replaces.map(|token| token.0) == replaced.map(|before| before.token),
-                    "`{agent}` replaces {replaces:?}, but its session was {before:?}"
-                );
-                if replaced.is_some() {
-                    ended.insert(agent.clone());
-                }
+                let replaced = before.as_ref().filter(|_| active).map(|before| before.token);
+                demand!(replaces.map(|it| it.0) == replaced, "`{agent}` replaces {replaces:?}");
+                ended.extend(replaced.map(|_| agent.clone()));
                 if let Some(before) = before {
                     self.tokens.end(batch, before.token);
                 }
@@ -603,11 +597,7 @@ impl Ledger {
     fn check_lost(&self, batch: &Batch, agent: &AgentId, session: &Session) -> Audit {
         let heard = self.heard.get(agent).copied().unwrap_or_default();
         let silence = batch.time.since(session.seen.max(heard)).min(self.served_for());
-        demand!(
-            silence >= session.ttl_ms,
-            "`{agent}` was lost after {silence} ms, its time to live is {} ms",
-            session.ttl_ms
-        );
+        demand!(silence >= session.ttl_ms, "`{agent}` was lost after {silence} ms: {session:?}");
         Ok(())
     }
 

@@ -392,9 +392,7 @@ impl Ledger {
             Event::Offered { handoff, .. } | Event::TakenBack { handoff, .. } => {
                 self.offered(batch, id, &mut work, handoff, event)?;
             }
-            Event::Abandoned { handoff, .. } => {
-                self.abandoned(batch, &mut work, handoff, coverage)?;
-            }
+            Event::Abandoned { .. } => self.abandoned(batch, &mut work, event, coverage)?,
             Event::HandedOver { .. } => self.handed_over(batch, id, &mut work, event)?,
             Event::HandedOff { .. } => self.handed_off(batch, id, &mut work, event, coverage)?,
             Event::Created(_) | Event::Queued { .. } | Event::GaveUp { .. } => {}

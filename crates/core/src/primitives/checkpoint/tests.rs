@@ -522,7 +522,8 @@ proptest! {
         let task = TaskId::parse("t").unwrap();
         let refused = Prune { task, keep: None, older_than_ms: None, all: false };
         commands.push(Command::Prune(refused).into());
-        let mutation = Mutation::Transaction { require: Vec::new(), commands, optional: Vec::new() };
+        let (require, optional) = (Vec::new(), Vec::new());
+        let mutation = Mutation::Transaction { require, commands, optional };
         let request = Request { mutation, idempotency_key: None };
         prop_assert!(saving.space.commit(request, &ada, Timestamp(0)).is_err());
         prop_assert_eq!(saving.space.head(), head);

@@ -502,10 +502,8 @@ fn changed(before: &Handoff, event: &Event, moment: &Moment<'_>) -> Handoff {
     let mut handoff = Handoff { updated_at: at, ..before.clone() };
     match event {
         Event::Approved { by, digest, until, reason, content, .. } => {
-            if let Some(content) = content {
-                handoff.digest.clone_from(digest);
-                handoff.content.clone_from(content);
-            }
+            handoff.digest.clone_from(digest);
+            handoff.content = content.clone().unwrap_or(handoff.content);
             let approval = handoff.approval.as_mut().expect("only what needs it is approved");
             approval.approved_by = Some(by.clone());
             approval.expires_at = *until;

@@ -21,8 +21,8 @@
 //! A request is a message with a deadline, for an agent that listens now: one that waits for
 //! messages, has received or polled in its present session, or has registered the handler in it.
 //! Among several agents the one whose last request is longest ago gets it. It is delivered once; if
-//! the session of its handler ends, another agent gets it or the sender is answered with an error. A
-//! reply acknowledges it. A sender that lost its connection repeats the request with its
+//! the session of its handler ends, another agent gets it or the sender is answered with an error.
+//! A reply acknowledges it. A sender that lost its connection repeats the request with its
 //! idempotency key, and gets its place or the reply.
 //!
 //! | part | is |

@@ -106,6 +106,9 @@ pub fn snapshot_cursor(entry: &Entry, revision: Revision) -> String {
     format!("{revision}/{}/{}", entry.namespace(), entry.key())
 }
 
+/// The revision that a page shows, and the entry that it ended with.
+type PageEnd = (Revision, (NamespaceName, Key));
+
 impl Snapshot {
     /// The revision that it names, by itself or by its cursor; none if it is about the present.
     pub fn revision(&self) -> Result<Option<Revision>, Rejection> {
@@ -122,7 +125,7 @@ impl Snapshot {
     }
 
     /// Reads back what [`snapshot_cursor`] wrote. A namespace has no `/` in its name.
-    fn place(&self) -> Result<Option<(Revision, (NamespaceName, Key))>, Rejection> {
+    fn place(&self) -> Result<Option<PageEnd>, Rejection> {
         let Some(cursor) = &self.cursor else { return Ok(None) };
         let mut parts = cursor.splitn(3, '/');
         let revision = parts.next().and_then(|it| it.parse().ok()).map(Revision);

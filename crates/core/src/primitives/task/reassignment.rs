@@ -79,9 +79,12 @@ pub fn pass(table: &Table, reassignment: Reassignment, stamp: &Stamp) -> Vec<Eve
             is_held.then_some(Event::Offered { task, handoff })
         }
         Reassignment::TakeBack { task, handoff } => {
-            offered(&task, &handoff).map(|lease| match lease.abandoned {
-                true => Event::Released { task, reason: Some(ABANDONED.to_owned()) },
-                false => Event::TakenBack { task, handoff },
+            let is_abandoned = offered(&task, &handoff).map(|lease| lease.abandoned);
+            is_abandoned.map(|is_abandoned| {
+                if is_abandoned {
+                    return Event::Released { task, reason: Some(ABANDONED.to_owned()) };
+                }
+                Event::TakenBack { task, handoff }
             })
         }
         Reassignment::HandOver { task, handoff, to, lease_ms } => {

@@ -103,9 +103,11 @@ impl<L: Log> Past<'_, L> {
             return Ok(Some(place));
         };
         let found = self.last_touch(namespace, key, place.revision)?;
-        Ok(found.map(|revision| match revision == place.revision {
-            true => place,
-            false => Place { revision, steps: 0, after: None },
+        Ok(found.map(|revision| {
+            if revision == place.revision {
+                return place;
+            }
+            Place { revision, steps: 0, after: None }
         }))
     }
 
