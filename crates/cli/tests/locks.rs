@@ -166,10 +166,10 @@ fn a_command_that_is_asked_to_end_does_not_wait_for_a_server_that_is_away() {
     server.kill();
     for mut running in [holding, serving, working] {
         send(&running.child, Signal::TERM);
-        running.ended();
+        running.child.wait().unwrap();
     }
     // One that has never reached it.
     let mut waiting = Running::of(under_lock(&server, &["--wait", "1h"], "echo never"));
     send(&waiting.child, Signal::TERM);
-    waiting.ended();
+    waiting.child.wait().unwrap();
 }

@@ -75,10 +75,9 @@ impl Ledger {
         &mut self,
         batch: &Batch,
         work: &mut TaskModel,
-        event: &Event,
+        id: &HandoffId,
         coverage: &mut Coverage,
     ) -> Audit {
-        let Event::Abandoned { handoff: id, .. } = event else { return Ok(()) };
         let Some(lease) = &mut work.lease else {
             return Err(Breach("it has no holder".to_owned()));
         };

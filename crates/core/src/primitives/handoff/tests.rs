@@ -285,15 +285,15 @@ scenarios! {
         (2_001, "bob", "handoff.accept h-0000000005",
             "handoff.accepted h-0000000005 by bob; \
              task.handed_over t to bob by h-0000000005 token=7; agent.seen bob"),
-        (7_500, "time", "time",
+        (9_500, "time", "time",
             "agent.lost bob; \
              task.failed t {\"holder\":\"bob\",\"reason\":\"agent_gone\",\"token\":7} again; \
              handoff.failed h-0000000005 {\"reason\":\"the agent was gone\"} | task.ready t"),
-        (7_501, "eve", "agent.register eve",
+        (9_501, "eve", "agent.register eve",
             "agent.joined eve token=10 ttl=60000; namespace.created agent:eve"),
-        (7_501, "ann", "handoff.offer eve",         "handoff.offered h-0000000011 to `eve`"),
-        (7_501, "eve", "handoff.accept h-0000000011", "handoff.accepted h-0000000011 by eve"),
-        (7_502, "eve", "agent.leave eve token=10",
+        (9_501, "ann", "handoff.offer eve",         "handoff.offered h-0000000011 to `eve`"),
+        (9_501, "eve", "handoff.accept h-0000000011", "handoff.accepted h-0000000011 by eve"),
+        (9_502, "eve", "agent.leave eve token=10",
             r#"agent.left eve; handoff.failed h-0000000011 {"reason":"agent_gone"}"#),
     ]
 
