@@ -108,6 +108,8 @@ baton_core::refusals! {
             code: "cli.no_field",
             kind: Invalid,
             hint: "name one of the fields; those of an object within are written as `lease.token`",
+            cause: "The name is misspelt, or the field is absent from this output.",
+            remedy: "Print the whole output with `-o json`, and name one of its fields.",
         }
         /// `baton state get --string` found a value that is not a string.
         #[error("the value of `{key}` is not a string")]

@@ -173,10 +173,11 @@ impl Query {
             &self,
             Self::State(state::Query::Snapshot(it)) if it.at.is_none() && it.cursor.is_some()
         );
-        match at {
-            At::Time(_) if is_pinned => return Some(self),
-            _ if self.is_about_the_past() && !is_pinned => return None,
-            _ => {}
+        if is_pinned && matches!(at, At::Time(_)) {
+            return Some(self);
+        }
+        if self.is_about_the_past() && !is_pinned {
+            return None;
         }
         if let (Self::State(query), At::Revision(revision)) = (&mut self, at) {
             // These have an index, which makes them faster.

@@ -396,9 +396,7 @@ impl Ledger {
             Event::Offered { handoff, .. } | Event::TakenBack { handoff, .. } => {
                 self.offered(batch, id, &mut work, handoff, event)?;
             }
-            Event::Abandoned { handoff: by, .. } => {
-                self.giver_gone(batch, &mut work, by, coverage)?;
-            }
+            Event::Abandoned { .. } => self.giver_gone(batch, &mut work, event, coverage)?,
             Event::HandedOver { .. } => self.handed_over(batch, id, &mut work, event)?,
             Event::HandedOff { .. } => self.handed_off(batch, id, &mut work, event, coverage)?,
             Event::Created(_) | Event::Queued { .. } | Event::GaveUp { .. } => {}

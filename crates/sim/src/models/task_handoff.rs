@@ -75,9 +75,10 @@ impl Ledger {
         &mut self,
         batch: &Batch,
         work: &mut TaskModel,
-        id: &HandoffId,
+        event: &Event,
         coverage: &mut Coverage,
     ) -> Audit {
+        let Event::Abandoned { handoff: id, .. } = event else { return Ok(()) };
         let Some(lease) = &mut work.lease else {
             return Err(Breach("it has no holder".to_owned()));
         };
