@@ -19,13 +19,14 @@
  * @property {string[]} capabilities - What the agent can do.
  * @property {Timestamp | null} [ended_at] - When that session ended. Absent while it is active.
  * @property {AgentId} id - The id of the agent.
- * @property {Timestamp} last_seen_at - The last recorded heartbeat. Heartbeats are recorded when a quarter of `ttl_ms` has
- *   passed.
+ * @property {Timestamp} last_seen_at - The last recorded sign of life: a heartbeat or another command of the agent. It is
+ *   recorded when a quarter of `ttl_ms` has passed since the last one. Calls that change
+ *   nothing renew the session without a record.
  * @property {Json} [metadata] - Metadata given at registration. Absent if none was given.
  * @property {Timestamp} registered_at - When that session started.
  * @property {AgentStatus} status - The status.
  * @property {Token} token - The token of the current session, or of the last one.
- * @property {number} ttl_ms - Time to live of the session in milliseconds, renewed by heartbeats.
+ * @property {number} ttl_ms - Time to live of the session in milliseconds. Every accepted call of the agent renews it.
  */
 
 /**
@@ -1919,8 +1920,8 @@
  *   have all of them.
  * @property {Json} [metadata] - Any JSON that describes the agent. Default: none.
  * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
- * @property {number | null} [ttl_ms] - Time to live of the session in milliseconds. The agent is lost if it sends no heartbeat
- *   for this long.
+ * @property {number | null} [ttl_ms] - Time to live of the session in milliseconds. The agent is lost if it makes no call for
+ *   this long.
  */
 
 /**
@@ -3541,7 +3542,7 @@
 
 /**
  * `agent.joined`
- * @typedef {EventEnvelope & { type: "agent.joined", capabilities: string[], metadata?: Json, token: Token, ttl_ms: number }} AgentJoinedEvent
+ * @typedef {EventEnvelope & { type: "agent.joined", capabilities: string[], metadata?: Json, replaces?: number, token: Token, ttl_ms: number }} AgentJoinedEvent
  */
 
 /**
@@ -3641,7 +3642,7 @@
 
 /**
  * `handoff.approved`
- * @typedef {EventEnvelope & { type: "handoff.approved", by: string, digest: string, handoff: HandoffId, reason?: string, until: string }} HandoffApprovedEvent
+ * @typedef {EventEnvelope & { type: "handoff.approved", by: string, content?: string, digest: string, handoff: HandoffId, reason?: string, until: string }} HandoffApprovedEvent
  */
 
 /**
@@ -3807,6 +3808,11 @@
 /**
  * `message.lost`
  * @typedef {EventEnvelope & { type: "message.lost", message: MessageId, to: AgentId, wait: number }} MessageLostEvent
+ */
+
+/**
+ * `message.polled`
+ * @typedef {EventEnvelope & { type: "message.polled", receiver: string }} MessagePolledEvent
  */
 
 /**
@@ -4130,6 +4136,11 @@
  */
 
 /**
+ * `task.abandoned`
+ * @typedef {EventEnvelope & { type: "task.abandoned", handoff: string, task: TaskId }} TaskAbandonedEvent
+ */
+
+/**
  * `task.cancelled`
  * @typedef {EventEnvelope & { type: "task.cancelled", because?: string, reason?: string, task: TaskId }} TaskCancelledEvent
  */
@@ -4241,7 +4252,7 @@
 
 /**
  * Any event of Baton itself, by `type`.
- * @typedef {AgentForgottenEvent | AgentJoinedEvent | AgentLeftEvent | AgentLostEvent | AgentSeenEvent | ArtifactDeletedEvent | ArtifactExpiredEvent | ArtifactPutEvent | BarrierArrivedEvent | BarrierForgottenEvent | BarrierOpenedEvent | BarrierPassedEvent | BarrierResetEvent | BarrierWithdrawnEvent | CheckpointForkedEvent | CheckpointLabelledEvent | CheckpointPrunedEvent | CheckpointRestoredEvent | CheckpointRetainedEvent | CheckpointSavedEvent | HandoffAcceptedEvent | HandoffApprovedEvent | HandoffCancelledEvent | HandoffCompletedEvent | HandoffDeliveredEvent | HandoffExecutedEvent | HandoffExpiredEvent | HandoffFailedEvent | HandoffGaveUpEvent | HandoffOfferedEvent | HandoffQueuedEvent | HandoffRefusedEvent | HandoffRejectedEvent | HandoffUndeliveredEvent | JoinAnsweredEvent | JoinCreatedEvent | JoinGaveUpEvent | JoinQueuedEvent | JoinSettledEvent | LockAcquiredEvent | LockDroppedEvent | LockExpiredEvent | LockGaveUpEvent | LockQueuedEvent | LockReleasedEvent | LockRenewedEvent | MessageAckedEvent | MessageDeliveredEvent | MessageDiedEvent | MessageExpiredEvent | MessageGaveUpEvent | MessageHandlerAddedEvent | MessageHandlerRemovedEvent | MessageHandlersGoneEvent | MessageLostEvent | MessageQueuedEvent | MessageRejoinedEvent | MessageRepliedEvent | MessageRequeuedEvent | MessageReroutedEvent | MessageReturnedEvent | MessageSentEvent | MessageTimedOutEvent | NamespaceConfiguredEvent | NamespaceCreatedEvent | NamespaceDeletedEvent | PipelineAbortedEvent | PipelineCompletedEvent | PipelineCreatedEvent | PipelineDeletedEvent | PipelineFailedEvent | PipelineStageCompletedEvent | PipelineStageFailedEvent | PipelineStageReadyEvent | PipelineStageRetriedEvent | PipelineStageSkippedEvent | PipelineStageStartedEvent | ReactionAddedEvent | ReactionCallBegunEvent | ReactionCallDeadEvent | ReactionCallDoneEvent | ReactionCallFailedEvent | ReactionCalledEvent | ReactionDisabledEvent | ReactionEnabledEvent | ReactionFailedEvent | ReactionRanEvent | ReactionRemovedEvent | ReactionSealedEvent | ReactionStoppedEvent | RuleAddedEvent | RuleRemovedEvent | SecretDeletedEvent | SecretExpiredEvent | SecretPutEvent | SecretRevealedEvent | SemaphoreAcquiredEvent | SemaphoreCreatedEvent | SemaphoreDroppedEvent | SemaphoreExpiredEvent | SemaphoreForgottenEvent | SemaphoreGaveUpEvent | SemaphoreQueuedEvent | SemaphoreReleasedEvent | SemaphoreRenewedEvent | StateDeletedEvent | StateExpiredEvent | StateLetGoEvent | StatePatchedEvent | StateSetEvent | StateTransferredEvent | StateTransferredAwayEvent | StreamClosedEvent | StreamCreatedEvent | StreamDeletedEvent | StreamGaveUpEvent | StreamQueuedEvent | StreamSentEvent | StreamToldEvent | TaskCancelledEvent | TaskClaimedEvent | TaskCompletedEvent | TaskCreatedEvent | TaskFailedEvent | TaskGaveUpEvent | TaskHandedOffEvent | TaskHandedOverEvent | TaskOfferedEvent | TaskProgressedEvent | TaskQueuedEvent | TaskReadyEvent | TaskReleasedEvent | TaskRenewedEvent | TaskRetriedEvent | TaskReviewedEvent | TaskTakenBackEvent | TaskUpdatedEvent | TopicPostedEvent | WorkspaceConfiguredEvent | WorkspaceFoundedEvent} BatonEvent
+ * @typedef {AgentForgottenEvent | AgentJoinedEvent | AgentLeftEvent | AgentLostEvent | AgentSeenEvent | ArtifactDeletedEvent | ArtifactExpiredEvent | ArtifactPutEvent | BarrierArrivedEvent | BarrierForgottenEvent | BarrierOpenedEvent | BarrierPassedEvent | BarrierResetEvent | BarrierWithdrawnEvent | CheckpointForkedEvent | CheckpointLabelledEvent | CheckpointPrunedEvent | CheckpointRestoredEvent | CheckpointRetainedEvent | CheckpointSavedEvent | HandoffAcceptedEvent | HandoffApprovedEvent | HandoffCancelledEvent | HandoffCompletedEvent | HandoffDeliveredEvent | HandoffExecutedEvent | HandoffExpiredEvent | HandoffFailedEvent | HandoffGaveUpEvent | HandoffOfferedEvent | HandoffQueuedEvent | HandoffRefusedEvent | HandoffRejectedEvent | HandoffUndeliveredEvent | JoinAnsweredEvent | JoinCreatedEvent | JoinGaveUpEvent | JoinQueuedEvent | JoinSettledEvent | LockAcquiredEvent | LockDroppedEvent | LockExpiredEvent | LockGaveUpEvent | LockQueuedEvent | LockReleasedEvent | LockRenewedEvent | MessageAckedEvent | MessageDeliveredEvent | MessageDiedEvent | MessageExpiredEvent | MessageGaveUpEvent | MessageHandlerAddedEvent | MessageHandlerRemovedEvent | MessageHandlersGoneEvent | MessageLostEvent | MessagePolledEvent | MessageQueuedEvent | MessageRejoinedEvent | MessageRepliedEvent | MessageRequeuedEvent | MessageReroutedEvent | MessageReturnedEvent | MessageSentEvent | MessageTimedOutEvent | NamespaceConfiguredEvent | NamespaceCreatedEvent | NamespaceDeletedEvent | PipelineAbortedEvent | PipelineCompletedEvent | PipelineCreatedEvent | PipelineDeletedEvent | PipelineFailedEvent | PipelineStageCompletedEvent | PipelineStageFailedEvent | PipelineStageReadyEvent | PipelineStageRetriedEvent | PipelineStageSkippedEvent | PipelineStageStartedEvent | ReactionAddedEvent | ReactionCallBegunEvent | ReactionCallDeadEvent | ReactionCallDoneEvent | ReactionCallFailedEvent | ReactionCalledEvent | ReactionDisabledEvent | ReactionEnabledEvent | ReactionFailedEvent | ReactionRanEvent | ReactionRemovedEvent | ReactionSealedEvent | ReactionStoppedEvent | RuleAddedEvent | RuleRemovedEvent | SecretDeletedEvent | SecretExpiredEvent | SecretPutEvent | SecretRevealedEvent | SemaphoreAcquiredEvent | SemaphoreCreatedEvent | SemaphoreDroppedEvent | SemaphoreExpiredEvent | SemaphoreForgottenEvent | SemaphoreGaveUpEvent | SemaphoreQueuedEvent | SemaphoreReleasedEvent | SemaphoreRenewedEvent | StateDeletedEvent | StateExpiredEvent | StateLetGoEvent | StatePatchedEvent | StateSetEvent | StateTransferredEvent | StateTransferredAwayEvent | StreamClosedEvent | StreamCreatedEvent | StreamDeletedEvent | StreamGaveUpEvent | StreamQueuedEvent | StreamSentEvent | StreamToldEvent | TaskAbandonedEvent | TaskCancelledEvent | TaskClaimedEvent | TaskCompletedEvent | TaskCreatedEvent | TaskFailedEvent | TaskGaveUpEvent | TaskHandedOffEvent | TaskHandedOverEvent | TaskOfferedEvent | TaskProgressedEvent | TaskQueuedEvent | TaskReadyEvent | TaskReleasedEvent | TaskRenewedEvent | TaskRetriedEvent | TaskReviewedEvent | TaskTakenBackEvent | TaskUpdatedEvent | TopicPostedEvent | WorkspaceConfiguredEvent | WorkspaceFoundedEvent} BatonEvent
  */
 
 /**

@@ -38,8 +38,8 @@ class AgentsCalls(Calls):
             capabilities: What the agent can do. Tasks and hand-offs that require capabilities
                 go to agents that have all of them.
             metadata: Any JSON that describes the agent. Default: none.
-            ttl_ms: Time to live of the session in milliseconds. The agent is lost if it sends
-                no heartbeat for this long.
+            ttl_ms: Time to live of the session in milliseconds. The agent is lost if it makes
+                no call for this long.
             token: Refuses the change once the lease, hold or session of this token is over.
             idempotency_key: Repeating the call under this key has no second effect.
             timeout: Seconds after which the call fails, besides the time that it asks to wait.

@@ -34,8 +34,8 @@ class AgentsCalls(TransactionCalls):
             capabilities: What the agent can do. Tasks and hand-offs that require capabilities
                 go to agents that have all of them.
             metadata: Any JSON that describes the agent. Default: none.
-            ttl_ms: Time to live of the session in milliseconds. The agent is lost if it sends
-                no heartbeat for this long.
+            ttl_ms: Time to live of the session in milliseconds. The agent is lost if it makes
+                no call for this long.
         """
         sent: dict[str, Any] = {"agent": agent}
         if capabilities is not None:

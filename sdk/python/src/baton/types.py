@@ -162,6 +162,7 @@ EventType = Literal[
     "message.handler_removed",
     "message.handlers_gone",
     "message.lost",
+    "message.polled",
     "message.queued",
     "message.rejoined",
     "message.replied",
@@ -228,6 +229,7 @@ EventType = Literal[
     "stream.queued",
     "stream.sent",
     "stream.told",
+    "task.abandoned",
     "task.cancelled",
     "task.claimed",
     "task.completed",
@@ -286,8 +288,9 @@ class Agent(Record):
 
     @property
     def last_seen_at(self) -> datetime:
-        """The last recorded heartbeat. Heartbeats are recorded when a quarter of `ttl_ms` has
-        passed.
+        """The last recorded sign of life: a heartbeat or another command of the agent. It is
+        recorded when a quarter of `ttl_ms` has passed since the last one. Calls that change
+        nothing renew the session without a record.
         """
         return moment(self.raw["last_seen_at"])
 
@@ -313,7 +316,8 @@ class Agent(Record):
 
     @property
     def ttl_ms(self) -> int:
-        """Time to live of the session in milliseconds, renewed by heartbeats."""
+        """Time to live of the session in milliseconds. Every accepted call of the agent renews it.
+        """
         return self.raw["ttl_ms"]
 
 
