@@ -142,7 +142,9 @@ impl World {
                 Admission::Retry(..) => return Err(broken("a loaded workspace is not in memory")),
             },
         };
-        let (asked_at, asked_head) = (self.clock.now(), self.auditor.ledger(&workspace).head());
+        // A workspace whose log is ahead of the clock has its own time.
+        let asked_at = shard.machine().local_time(&workspace, self.clock.now());
+        let asked_head = self.auditor.ledger(&workspace).head();
         self.agents[number].waiting += 1;
         let agent = number;
         self.pending.push(PendingRequest {

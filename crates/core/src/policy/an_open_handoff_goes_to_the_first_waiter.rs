@@ -1,5 +1,6 @@
 //! A hand-off is delivered to the first waiting call that matches, in the same commit.
 
+use crate::agent;
 use crate::command::Command;
 use crate::handoff::{self, Event};
 use crate::names::HandoffId;
@@ -18,6 +19,22 @@ pub(super) fn an_open_handoff_goes_to_the_first_waiter(
         return Vec::new();
     };
     vec![handoff::Command::Deliver { handoff: handoff.clone() }.into()]
+}
+
+/// The first session of an agent does not end its waiting calls, and may bring the capabilities that
+/// a hand-off needs.
+pub(super) fn a_handoff_goes_to_an_agent_that_joined(
+    space: &Space,
+    event: &agent::Event,
+) -> Vec<Command> {
+    let agent::Event::Joined { agent, capabilities, .. } = event else { return Vec::new() };
+    if space.handoff.waits_of(agent).next().is_none() {
+        return Vec::new();
+    }
+    let next = space.handoff.next_for(agent, capabilities, space.time());
+    let deliver =
+        |handoff: &handoff::Handoff| handoff::Command::Deliver { handoff: handoff.id.clone() };
+    next.map(deliver).map(Command::from).into_iter().collect()
 }
 
 /// Whether it may affect a waiting call.

@@ -48,7 +48,8 @@ use an_agent_has_a_namespace::an_agent_has_a_namespace;
 use an_ended_session_lets_go::an_ended_session_lets_go;
 pub(crate) use an_ended_session_lets_go::letting_go;
 use an_open_handoff_goes_to_the_first_waiter::{
-    an_open_handoff_goes_to_the_first_waiter, may_be_delivered,
+    a_handoff_goes_to_an_agent_that_joined, an_open_handoff_goes_to_the_first_waiter,
+    may_be_delivered,
 };
 
 use crate::command::Command;
@@ -63,6 +64,7 @@ pub fn follow(space: &Space, event: &Event) -> Vec<Command> {
             let mut commands = an_ended_session_lets_go(event);
             commands.extend(an_agent_has_a_namespace(event));
             commands.extend(a_forgotten_agent_leaves_no_empty_namespace(space, event));
+            commands.extend(a_handoff_goes_to_an_agent_that_joined(space, event));
             commands
         }
         Event::Message(event) => a_message_goes_to_the_first_waiter(space, event),

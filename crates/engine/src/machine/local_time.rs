@@ -41,6 +41,12 @@ impl Machine {
         }
     }
 
+    /// The time of a workspace at this moment of the clock.
+    pub fn local_time(&self, workspace: &WorkspaceName, now: Timestamp) -> Timestamp {
+        let resident = self.residents.get(workspace);
+        resident.map_or(now.after(self.ahead_of(workspace)), |resident| resident.local(now))
+    }
+
     /// How far a workspace that is not in memory is ahead of the clock, as far as that is known.
     pub(super) fn ahead_of(&self, workspace: &WorkspaceName) -> u64 {
         self.ahead.get(workspace).copied().unwrap_or_default()

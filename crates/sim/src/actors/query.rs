@@ -33,8 +33,7 @@ pub fn question(inputs: &mut Inputs<'_>, heard_of: u64) -> Query {
         4 => {
             let namespace = inputs.rng.once_in(2).then(|| inputs.some_namespace());
             let limit = inputs.rng.once_in(2).then_some(3);
-            let cursor = inputs.rng.once_in(4).then(|| "notes/k2".to_owned());
-            StateQuery::Snapshot(Snapshot { namespace, at, limit, cursor }).into()
+            StateQuery::Snapshot(Snapshot { namespace, at, limit, cursor: None }).into()
         }
         5 | 6 => StateQuery::History(history(inputs, heard_of)).into(),
         7 => {

@@ -304,13 +304,14 @@ impl Ledger {
             }
             Rejection::NotHolder { task, giver, lease } => {
                 let there = lease_of(task)?;
-                let holds = there.as_ref().is_some_and(|there| there.holder == *giver);
+                let holds =
+                    there.as_ref().is_some_and(|there| there.holder == *giver && !there.abandoned);
                 demand!(!holds && there == *lease, "the lease of `{task}` is {there:?}");
             }
             Rejection::StaleToken { task, given, lease } => {
                 coverage.met("handoff: offered with a stale token");
                 let there = lease_of(task)?;
-                let live = there.as_ref().is_some_and(|there| there.token == *given);
+                let live = there.as_ref().is_some_and(|there| there.permits(*given));
                 demand!(!live && there == *lease, "the lease of `{task}` is {there:?}");
             }
             Rejection::AlreadyOffered { task, open } => {

@@ -232,7 +232,7 @@ impl Ledger {
                 let Some(work) = self.tasks.at(task, at) else {
                     return Err(Breach(format!("`{task}` is not there")));
                 };
-                let live = work.lease.as_ref().is_some_and(|lease| lease.token == *given);
+                let live = work.lease.as_ref().is_some_and(|lease| lease.permits(*given));
                 demand!(!live, "token {given} of `{task}` was refused, but it was live");
                 let same = work.status == *status && work.lease == *lease;
                 demand!(
