@@ -370,8 +370,8 @@ impl Ledger {
     fn may_save(&self, task: &TaskId, token: Option<Token>, at: u64) -> bool {
         match self.tasks.at(task, at) {
             Some(work) => {
-                let lease = work.lease.as_ref().map(|lease| lease.token);
-                lease.is_some() && lease == token
+                let lease = work.lease.as_ref();
+                token.is_some_and(|token| lease.is_some_and(|lease| lease.permits(token)))
             }
             None => token.is_none_or(|token| self.tokens.is_live(token, at)),
         }

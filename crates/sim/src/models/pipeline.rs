@@ -296,6 +296,12 @@ impl Pipelines {
         model.is_some_and(|model| model.tasks.contains(task))
     }
 
+    /// A retried task belongs to no stage: that of a stage is retried with its stage, and a deleted
+    /// pipeline has none.
+    pub fn disown(&mut self, task: &TaskId) {
+        self.owners.remove(task);
+    }
+
     /// Whether a task was created for a stage that no longer needs it.
     pub fn is_unwanted(&self, task: &TaskId) -> bool {
         let Some((pipeline, index)) = self.owners.get(task) else { return false };

@@ -328,6 +328,9 @@ impl Ledger {
             }
             event => self.change_task(batch, event, ended, coverage),
         };
+        if let Event::Retried { task, .. } = event {
+            self.pipelines.disown(task);
+        }
         let finished = event.task().and_then(|task| Some((task, self.tasks.status(task)?)));
         if let Some((task, status)) = finished.filter(|(_, status)| is_over(*status)) {
             self.joins.record(task, status, &self.tasks, batch.revision.0);
