@@ -21,8 +21,8 @@ pub(super) fn an_open_handoff_goes_to_the_first_waiter(
     vec![handoff::Command::Deliver { handoff: handoff.clone() }.into()]
 }
 
-/// The first session of an agent does not end its waiting calls, and may bring the capabilities that
-/// a hand-off needs.
+/// The first session of an agent does not end its waiting calls, and may bring the capabilities
+/// that a hand-off needs.
 pub(super) fn a_handoff_goes_to_an_agent_that_joined(
     space: &Space,
     event: &agent::Event,
