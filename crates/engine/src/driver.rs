@@ -303,6 +303,14 @@ impl Driver {
 
     fn enqueue(&self, job: LoadJob, oneshot: Option<Completion>) {
         let mut state = self.loads.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.stop {
+            // The threads that load are gone, or about to go: nothing takes it from the queue.
+            drop(state);
+            if let Some(oneshot) = oneshot {
+                oneshot.complete(Err(Error::Closed));
+            }
+            return;
+        }
         state.queue.push_back((job, oneshot));
         drop(state);
         self.loads.changed.notify_one();
