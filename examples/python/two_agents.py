@@ -66,7 +66,7 @@ def main() -> None:
             ]
             for agent in agents:
                 agent.start()
-            # 6. Whoever wants the article creates the task and waits for its result.
+            # 6. The requester creates the task and waits for its result.
             eve = b.as_agent("eve")
             article = eve.run_task("article", {"topic": "tides"}, wait=60)
             print(f"eve   gets {article['text']!r}")

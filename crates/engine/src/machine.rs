@@ -261,7 +261,7 @@ impl Machine {
     }
 
     /// Commits since the last call that had many events, for example because of reactions, and how
-    /// many: whoever divides the thread among workspaces charges them.
+    /// many: the scheduler charges them to their workspaces.
     pub fn take_heavy(&mut self) -> Vec<(WorkspaceName, usize)> {
         std::mem::take(&mut self.heavy)
     }

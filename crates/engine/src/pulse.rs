@@ -1,12 +1,12 @@
-//! Notices that the engine stood still: the process was stopped, the computer too busy, or one call
+//! Detects a pause of the engine: the process was stopped, the computer was overloaded, or one call
 //! took very long.
 //!
 //! ```text
-//!   a thread beats twice a second ──▶ a beat is late: nobody was heard in the meantime
+//!   a thread beats twice a second ──▶ a beat is late: no request was received in the meantime
 //! ```
 //!
-//! A lease may end only after its holder had the chance to renew it, so whoever ends leases asks
-//! here first.
+//! A lease may expire only after its holder had the chance to renew it, so the driver checks for a
+//! pause before it expires leases.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

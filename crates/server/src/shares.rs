@@ -1,4 +1,4 @@
-//! Something scarce that tokens and workspaces share.
+//! A limited resource that tokens and workspaces share.
 //!
 //! ```text
 //!   taken by all ──────┐
@@ -7,9 +7,9 @@
 //!                      └── free: nobody may have more than this
 //! ```
 //!
-//! Whoever takes more must not have more than what is free before. One alone gets half of
-//! everything, the next one half of the rest, and so on: however much the first ones take, there is
-//! something left for another.
+//! No sharer may take more than what was free before. The first sharer gets at most half of the
+//! resource, the next one half of the rest, and so on, so that something is always left for
+//! another.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -226,7 +226,7 @@ impl<L: Log> Shard<L> {
         Ok(created)
     }
 
-    /// Refuses a name that is taken, before a large file is read in vain.
+    /// Refuses a name that is taken, before a large file is read for nothing.
     fn refuse_taken(&self, to: &WorkspaceName) -> Result<(), Error> {
         let is_known =
             |(name, revision): (WorkspaceName, Revision)| name == *to && revision > Revision(0);

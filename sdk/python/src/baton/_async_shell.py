@@ -291,7 +291,7 @@ class AsyncShell:
         self._protocol.close()
         self._flush()
         until = time.monotonic() + _GOODBYE
-        # Whoever closes waits a little for what others have begun.
+        # Closing waits a little for calls that are in flight.
         while (  # noqa: ASYNC110
             self._connection and not self._protocol.is_idle and time.monotonic() < until
         ):

@@ -9,7 +9,7 @@
    connection of a process that ends, however it ends, so nobody has to say goodbye.
 2. Callers show an access token. It is in `embedded.json`, which only the user can read, and is made
    with a key that is new with every start.
-3. If the server is killed, whoever connects next starts another one, under the lock.
+3. If the server is killed, the next process that connects starts another one, under the lock.
 4. The folder itself is locked by the server, so there is never a second one.
 """
 
@@ -220,7 +220,7 @@ def _refusal(lines: list[str]) -> str:
 
 
 def _make_token(address: Address, key: bytes) -> str:
-    """Makes an access token for whoever can read the file."""
+    """Makes an access token for processes that can read the file."""
     http = Http(Target(address, _signed(key)), "default", _ISSUER, START_TIMEOUT)
     body = json.dumps({"name": "embedded", "grant": {"role": "admin"}}).encode()
     made = http.json("POST", "/v1/access/tokens", body=body)

@@ -275,7 +275,7 @@ class BatonSessionService(BaseSessionService):
         if current is not None and current[1] == event.author and is_last:
             self._open.pop(scopes, None)
             result = {"handed_over_to": target} if transfer else _text(event)
-            # Somebody may have cancelled it.
+            # Another agent may have cancelled it.
             with contextlib.suppress(Conflict, NotFound):
                 await self._handovers.end(*current, result, _delta(event))
         if transfer is not None and target:
