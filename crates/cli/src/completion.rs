@@ -55,6 +55,7 @@ const fn kind(
 const AGENTS: Kind = kind("agent.list", "agents", "id", "status");
 const ARTIFACTS: Kind = kind("artifact.list", "artifacts", "artifact", "name");
 const CHECKPOINTS: Kind = kind("checkpoint.list", "checkpoints", "id", "task");
+const CONTRACTS: Kind = kind("contract.list", "declarations", "name", "owner");
 const HANDOFFS: Kind = kind("handoff.list", "handoffs", "id", "status");
 const KEYS: Kind = kind("state.list", "entries", "key", "updated_by");
 const LOCKS: Kind = kind("lock.list", "locks", "name", "status");
@@ -81,6 +82,7 @@ fn kind_of(noun: &str, argument: &Arg) -> Option<Kind> {
         ("lock", "name", _) => Some(LOCKS),
         ("semaphore", "name", _) => Some(SEMAPHORES),
         ("rule", "name", _) => Some(RULES),
+        ("contract", "name", _) => Some(CONTRACTS),
         ("reaction", "name", _) => Some(REACTIONS),
         (_, _, "TASK") => Some(TASKS),
         (_, _, "HANDOFF") => Some(HANDOFFS),
@@ -205,6 +207,7 @@ mod tests {
             ("artifact get artifact", ARTIFACTS),
             ("checkpoint restore checkpoint", CHECKPOINTS),
             ("context task", TASKS),
+            ("contract rm name", CONTRACTS),
             ("handoff accept handoff", HANDOFFS),
             ("handoff offer to", AGENTS),
             ("handoff offer task", TASKS),

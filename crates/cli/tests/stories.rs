@@ -255,6 +255,31 @@ fn rules() {
 }
 
 #[test]
+fn contracts() {
+    story(
+        "contract",
+        &[
+            "contract declare plans shared/plan --type object --fields steps,/owner/name --refuse",
+            "state set plan '{\"steps\": 3, \"owner\": {\"name\": \"ada\"}}' --agent ada",
+            "state set plan '{\"step_count\": 3, \"owner\": {\"name\": \"ada\"}}' --agent ada",
+            "state delete plan --agent ada",
+            "contract declare parts 'shared/part:*' --schema '{\"required\": [\"n\"]}' --optional",
+            "contract declare both --keys - < [{\"key\":\"shared/a\"},{\"key\":\"shared/b\"}]",
+            "contract ls",
+            "state set part:1 '{}' --agent ada",
+            "contract check",
+            "contract show 'shared/plan'",
+            "contract rm parts --agent ada",
+            "contract rm parts --agent ada --force",
+            "contract rm parts",
+            "contract declare bad shared/plan --type text",
+            "contract declare bad plan",
+            "contract declare bad",
+        ],
+    );
+}
+
+#[test]
 fn reactions() {
     story(
         "reaction",

@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use baton_core::context::{self, Context};
-use baton_core::contracts::{self, Contract};
+use baton_core::contract::{self, Declaration};
+use baton_core::contracts::{Contract, Problem};
 use baton_core::history::Explanation;
 use baton_core::rule::Judgement;
 use baton_core::search::Results;
 use baton_core::workspace::{Differences, Forked, Listed};
 use baton_core::{
-    AgentId, ArtifactId, CheckpointId, Entry, HandoffId, Key, LockName, MessageId, NamespaceName,
-    PipelineName, ReactionName, Reply, RuleName, SecretId, SemaphoreName, StreamName, TaskId,
-    TopicName, WorkspaceName, agent, artifact, barrier, checkpoint, handoff, join, lock, message,
-    namespace, pipeline, reaction, rule, secret, semaphore, state, stream, task, topic, user_event,
-    workspace,
+    AgentId, ArtifactId, CheckpointId, ContractName, Entry, HandoffId, Key, LockName, MessageId,
+    NamespaceName, PipelineName, ReactionName, Reply, RuleName, SecretId, SemaphoreName,
+    StreamName, TaskId, TopicName, WorkspaceName, agent, artifact, barrier, checkpoint, handoff,
+    join, lock, message, namespace, pipeline, reaction, rule, secret, semaphore, state, stream,
+    task, topic, user_event, workspace,
 };
 
 use crate::{Accepted, Done, Held};
@@ -86,8 +87,11 @@ replies! {
         Reaction(reaction::Reply::Reactions { reactions, cursor }) => (reactions, cursor);
 
     (Vec<Contract>, Option<String>):
-        Contract(contracts::Reply::Contracts { contracts, cursor }) => (contracts, cursor);
-    Vec<contracts::Problem>: Contract(contracts::Reply::Problems { problems }) => problems;
+        Contract(contract::Reply::Contracts { contracts, cursor }) => (contracts, cursor);
+    Declaration: Contract(contract::Reply::Declaration(declaration)) => declaration;
+    (Vec<Declaration>, Option<ContractName>):
+        Contract(contract::Reply::Declarations { declarations, cursor }) => (declarations, cursor);
+    Vec<Problem>: Contract(contract::Reply::Problems { problems }) => problems;
 
     Context: Context(context::Reply::Context(context)) => context;
 

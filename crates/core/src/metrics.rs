@@ -90,6 +90,7 @@ impl Space {
             ("artifacts", self.artifact.len()),
             ("secrets", self.secret.len()),
             ("rules", self.rule.len()),
+            ("contracts", self.contract.len()),
         ] {
             record(&THINGS, kind, count as u64);
         }

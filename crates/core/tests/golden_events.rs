@@ -28,6 +28,7 @@ use baton_core::checkpoint::{Piece, Recipe};
 use baton_core::expression::Expression;
 use baton_core::handoff::{Handoff, Offer, Receipt as Got};
 use baton_core::history::{Manner, Origin};
+use baton_core::json::Shape;
 use baton_core::messagepack;
 use baton_core::namespace::rules::{KeyRules, Rules};
 use baton_core::schema::Schema;
@@ -37,11 +38,11 @@ use baton_core::state::{self, Operation, Removal, Source};
 use baton_core::task::Outcome;
 use baton_core::waiting::wait::{Keyed, Left};
 use baton_core::{
-    AgentId, ArtifactId, Batch, CheckpointId, CheckpointLabel, Event, GroupName, HandoffId,
-    IdempotencyKey, JoinId, Json, Key, NamespaceName, Notice, PipelineName, Revision, RuleName,
-    StageName, TaskId, TaskType, Timestamp, Token, Version, WaitId, WorkspaceName, agent, artifact,
-    barrier, checkpoint, handoff, join, lock, namespace, pipeline, reaction, rule, secret,
-    semaphore, task, topic, user_event, workspace,
+    AgentId, ArtifactId, Batch, CheckpointId, CheckpointLabel, ContractName, Event, GroupName,
+    HandoffId, IdempotencyKey, JoinId, Json, Key, NamespaceName, Notice, PipelineName, Revision,
+    RuleName, StageName, TaskId, TaskType, Timestamp, Token, Version, WaitId, WorkspaceName, agent,
+    artifact, barrier, checkpoint, contract, handoff, join, lock, namespace, pipeline, reaction,
+    rule, secret, semaphore, task, topic, user_event, workspace,
 };
 use serde::{Deserialize, Serialize};
 
@@ -94,6 +95,9 @@ fn variant(event: &Event) -> &'static str {
         Event::Stream(event) => talk::stream_variant(event),
         Event::Rule(rule::Event::Added { .. }) => "rule added",
         Event::Rule(rule::Event::Removed { .. }) => "rule removed",
+        Event::Contract(contract::Event::Declared { .. }) => "contract declared",
+        Event::Contract(contract::Event::Deleted { .. }) => "contract deleted",
+        Event::Contract(contract::Event::Broken { .. }) => "contract broken",
         Event::UserEvent(user_event::Event::Emitted { .. }) => "emitted",
         Event::Reaction(event) => reaction_variant(event),
         Event::Workspace(workspace::Event::Configured { .. }) => "workspace configured",
@@ -402,6 +406,7 @@ fn examples() -> Vec<(&'static str, Event)> {
     .chain(holds::semaphores())
     .chain(holds::barriers())
     .chain(joins())
+    .chain(contracts())
     .chain(checkpoints())
     .chain(contents::artifacts())
     .chain(contents::secrets())
@@ -409,6 +414,50 @@ fn examples() -> Vec<(&'static str, Event)> {
     .chain(tasks::tasks())
     .chain(pipelines())
     .collect()
+}
+
+fn contracts() -> Vec<(&'static str, Event)> {
+    let name = || ContractName::parse("plans").unwrap();
+    let plain = contract::Terms {
+        key: "shared/plan".parse().unwrap(),
+        kind: None,
+        fields: Vec::new(),
+        schema: None,
+        optional: false,
+    };
+    let full = contract::Terms {
+        key: "shared/part:*".parse().unwrap(),
+        kind: Some(Shape::Object),
+        fields: vec!["steps".into(), "/owner/name".into()],
+        schema: Some(Schema::compile(&json(r#"{"required":["steps"]}"#)).unwrap()),
+        optional: true,
+    };
+    let declared = |keys, on_break, replaced| contract::Event::Declared {
+        name: name(),
+        keys,
+        on_break,
+        replaced,
+    };
+    let broken = |field: Option<&str>, others| contract::Event::Broken {
+        name: name(),
+        owner: AgentId::parse("bob").unwrap(),
+        breach: contract::Breach {
+            key: "shared/plan".into(),
+            field: field.map(Into::into),
+            expected: "a field".into(),
+            found: "none".into(),
+        },
+        others,
+    };
+    let (warn, refuse) = (contract::OnBreak::Warn, contract::OnBreak::Refuse);
+    let events = vec![
+        ("contract.declared", declared(vec![plain.clone()], warn, false)),
+        ("contract.declared with everything", declared(vec![plain, full], refuse, true)),
+        ("contract.broken", broken(None, 0)),
+        ("contract.broken with everything", broken(Some("steps"), 2)),
+        ("contract.deleted", contract::Event::Deleted { name: name() }),
+    ];
+    events.into_iter().map(|(name, event)| (name, Event::Contract(event))).collect()
 }
 
 fn handoff_rules() -> Vec<(&'static str, Event)> {

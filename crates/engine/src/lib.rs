@@ -75,12 +75,13 @@ pub use admission::{Admission, HeldAnswer, RetryAfter};
 pub use baton_client::{
     Accepted, Acquiring, AcquiringPermit, AddingReaction, AddingRule, Agents, Arriving, Artifacts,
     AskingHistory, Barriers, BuildingContext, Caller, Carrier, Check, Checkpoints, Claiming,
-    Completing, Contracts, CreateNamespace, CreatePipeline, CreateStream, Creating, Done, Error,
-    Events, Failing, Handled, HandlerFailed, Handling, HandoffRules, Handoffs, Happened, Held,
-    Hiding, Item, Joining, Joins, Locks, Messages, Namespaces, Offering, Patching, Pipelines,
-    PutOptions, Putting, Reactions, Reading, ReadingFrames, Receiving, Registration, Requesting,
-    Retrying, Reviewing, Saving, SecretOptions, Secrets, Semaphores, Sending, Session, Setting,
-    State, StoredArtifact, Streams, Tasks, Topics, Transaction, Watch, Watching, Workspace, since,
+    Completing, Contracts, CreateNamespace, CreatePipeline, CreateStream, Creating,
+    DeclaringContract, Done, Error, Events, Failing, Handled, HandlerFailed, Handling,
+    HandoffRules, Handoffs, Happened, Held, Hiding, Item, Joining, Joins, Locks, Messages,
+    Namespaces, Offering, Patching, Pipelines, PutOptions, Putting, Reactions, Reading,
+    ReadingFrames, Receiving, Registration, Requesting, Retrying, Reviewing, Saving, SecretOptions,
+    Secrets, Semaphores, Sending, Session, Setting, State, StoredArtifact, Streams, Tasks, Topics,
+    Transaction, Watch, Watching, Workspace, since,
 };
 pub use baton_core as core;
 pub use baton_log as log;

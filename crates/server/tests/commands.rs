@@ -127,6 +127,12 @@ fn of_agents_and_state() -> Steps {
         (with("rule.add", json!({"name": "far", "check": {"hops_max": 3}})), "/check/hops_max"),
         (with("rule.list", json!({})), "/rules/0/name"),
         (with("rule.remove", json!({"name": "far"})), "/name"),
+        (
+            with("contract.declare", json!({"name": "plans", "keys": [{"key": "shared/plan"}]})),
+            "/owner",
+        ),
+        (with("contract.list", json!({})), "/declarations/0/name"),
+        (with("contract.delete", json!({"name": "plans"})), "/name"),
         (with("contract.show", json!({})), "/contracts"),
         (with("contract.check", json!({"namespace": "shared"})), "/problems"),
         (

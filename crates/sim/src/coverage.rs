@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::waiting::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 158] = [
+pub const SOMETIMES: [&str; 162] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -54,6 +54,10 @@ pub const SOMETIMES: [&str; 158] = [
     "checkpoint: pruned by count",
     "checkpoint: restored",
     "checkpoint: saved",
+    "contract: broken",
+    "contract: deleted",
+    "contract: not the owner",
+    "contract: refused",
     "fault: disk full",
     "fault: failed sync or write",
     "fault: power cut between steps",

@@ -12,7 +12,7 @@ use baton::sorted_table::SortedTableError;
 use baton_core::refusals::Refusal;
 use baton_core::wire::Fault;
 use baton_core::{
-    Kind, Rejection, access, agent, artifact, barrier, checkpoint, context, contracts, handoff,
+    Kind, Rejection, access, agent, artifact, barrier, checkpoint, context, contract, handoff,
     join, lock, message, namespace, pipeline, reaction, rule, secret, semaphore, state, stream,
     task, topic, user_event, workspace,
 };
@@ -87,7 +87,7 @@ const DECLARED: &[&[Refusal]] = &[
     user_event::Rejection::REFUSALS,
     reaction::Rejection::REFUSALS,
     context::Rejection::REFUSALS,
-    contracts::Rejection::REFUSALS,
+    contract::Rejection::REFUSALS,
     lock::Rejection::REFUSALS,
     semaphore::Rejection::REFUSALS,
     barrier::Rejection::REFUSALS,

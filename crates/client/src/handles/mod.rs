@@ -35,6 +35,7 @@ pub use artifacts::{Putting, Reading};
 pub use barriers::Arriving;
 pub use checkpoints::Saving;
 pub use context::BuildingContext;
+pub use contracts::DeclaringContract;
 pub use events::{AskingHistory, Handled, HandlerFailed, Handling, Happened};
 pub use handoffs::{Accepted, Check, Offering};
 pub use history::since;

@@ -6,13 +6,13 @@ use crate::names::NamespaceName;
 use crate::pattern::Pattern;
 use crate::transaction::Precondition;
 use crate::wire::Call;
-use crate::{contracts, handoff, namespace, state, workspace};
+use crate::{contract, handoff, namespace, state, workspace};
 
 /// The prefix of subjects of shared state.
 const STATE: &str = "state/";
 /// The prefixes of subjects whose events reveal shared state: events of namespaces contain rules,
-/// and receipts contain replies.
-const TELLING: [&str; 3] = [STATE, "namespaces/", "receipts/"];
+/// those of contracts name keys and fields, and receipts contain replies.
+const TELLING: [&str; 4] = [STATE, "contracts/", "namespaces/", "receipts/"];
 
 /// The namespaces of shared state that a call touches.
 #[derive(Debug, PartialEq)]
@@ -94,6 +94,7 @@ fn of_command(command: &Command) -> Scope {
         Command::State(command) => of_state(command),
         Command::Namespace(command) => Scope::one(command.name()),
         Command::Handoff(command) => of_handoff(command),
+        Command::Contract(command) => of_contract(command),
         // It executes commands later, without the limits of this grant.
         Command::Reaction(_) => Scope::All,
         // No other primitive reads or writes shared state for its caller.
@@ -111,6 +112,17 @@ fn of_state(command: &state::Command) -> Scope {
         }
         state::Command::Expire | state::Command::LetGo { .. } => Scope::All,
     }
+}
+
+/// A contract reveals whether keys satisfy it.
+fn of_contract(command: &contract::Command) -> Scope {
+    let contract::Command::Declare(declare) = command else { return Scope::NOTHING };
+    let literal = |terms: &contract::Terms| {
+        let named = terms.key.literal_prefix().split_once('/').map(|(name, _)| name);
+        let namespace = named.and_then(|name| NamespaceName::parse(name).ok());
+        Scope::one_or_all(namespace.as_ref())
+    };
+    declare.keys.iter().map(literal).fold(Scope::NOTHING, Scope::and)
 }
 
 fn of_handoff(command: &handoff::Command) -> Scope {
@@ -151,8 +163,8 @@ fn of_query(query: &Query) -> Scope {
             namespace::Query::Get { name } => Scope::one(name),
         },
         Query::Contract(query) => match query {
-            contracts::Query::Show { .. } => Scope::All,
-            contracts::Query::Check { namespace, .. } => Scope::one_or_all(namespace.as_ref()),
+            contract::Query::List { .. } | contract::Query::Show { .. } => Scope::All,
+            contract::Query::Check { namespace, .. } => Scope::one_or_all(namespace.as_ref()),
         },
         // Both may show any event or entry.
         Query::UserEvent(_) | Query::Context(_) => Scope::All,

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::usage::{KeyUsage, UsageByName, entry, gather, split_name};
-use super::{By, Problem, Rejection, Reply, Trouble};
+use super::{By, Problem, Trouble};
+use crate::contract::{Candidate, Rejection, Reply};
 use crate::json::Shape;
 use crate::limits;
 use crate::names::{Key, NamespaceName};
@@ -23,7 +24,10 @@ pub fn check(
             return Err(Rejection::SchemaWithoutNamespace {});
         }
         let all = gather(space, |_| true)?;
-        return Ok(Reply::Problems { problems: broken(space, &all)? });
+        let mut problems = broken(space, &all)?;
+        problems.extend(unsatisfied(space, &all)?);
+        problems.sort_by(|left, right| left.key.cmp(&right.key));
+        return Ok(Reply::Problems { problems });
     };
     if space.namespace.get(namespace).is_none() {
         return Err(Rejection::UnknownNamespace { namespace: namespace.clone() });
@@ -31,10 +35,11 @@ pub fn check(
     let prefix = format!("{namespace}/");
     let all = gather(space, |name| name.starts_with(&prefix))?;
     let mut problems = broken(space, &all)?;
+    problems.extend(unsatisfied(space, &all)?);
     if let Some(schema) = schema {
         problems.extend(under(space, namespace, schema, &all)?);
-        problems.sort_by(|left, right| left.key.cmp(&right.key));
     }
+    problems.sort_by(|left, right| left.key.cmp(&right.key));
     Ok(Reply::Problems { problems })
 }
 
@@ -63,16 +68,61 @@ fn broken(space: &Space, all: &UsageByName) -> Result<Vec<Problem>, Rejection> {
                     continue;
                 };
                 let who = &reader.who;
-                let version = reader.version.unwrap_or_default();
-                (
-                    Trouble::Retyped,
-                    format!("`{key}` is of kind {kind} now, `{who}` got {before} at {version}"),
-                )
+                let then = match reader.version {
+                    Some(version) => format!("`{who}` got {before} at {version}"),
+                    None => format!("`{who}` expects {before}"),
+                };
+                (Trouble::Retyped, format!("`{key}` is of kind {kind} now, {then}"))
             }
         };
         problems.push(Problem { key: key.clone(), problem, detail, depended_on_by });
     }
     Ok(problems)
+}
+
+/// Values that lack a field of a declared contract, or do not satisfy its schema. Other types are
+/// reported before.
+fn unsatisfied(space: &Space, all: &UsageByName) -> Result<Vec<Problem>, Rejection> {
+    let mut problems = Vec::new();
+    let effort = Effort::default();
+    let mut bytes = 0;
+    for (key, known) in all {
+        if known.readers.iter().all(|reader| reader.by != By::Contract) {
+            continue;
+        }
+        let Some(entry) = entry(space, key) else { continue };
+        bytes += entry.value().len();
+        check_bytes(bytes)?;
+        let value = entry.json();
+        let mut candidate = Candidate::new(&value);
+        for (contract, terms) in space.contract.concerning(key) {
+            let is_retyped = terms.kind.is_some_and(|kind| kind != Shape::of(entry.value()));
+            let breach = terms.breach(key, &mut candidate, None, &effort);
+            check_effort(&effort)?;
+            let Some(breach) = breach.filter(|_| !is_retyped) else { continue };
+            let (key, detail) = (key.clone(), breach.sentence(&contract.name, &contract.owner));
+            let depended_on_by = vec![contract.owner.to_string()];
+            problems.push(Problem { key, problem: Trouble::Broken, detail, depended_on_by });
+        }
+    }
+    Ok(problems)
+}
+
+fn check_bytes(bytes: usize) -> Result<(), Rejection> {
+    let max = limits::CONTRACT_BYTES_MAX;
+    if bytes > max {
+        return Err(Rejection::TooMuch { what: "bytes of values", max });
+    }
+    Ok(())
+}
+
+/// All values share it: a question must not stop everybody else for long.
+fn check_effort(effort: &Effort) -> Result<(), Rejection> {
+    if effort.is_spent() {
+        let max = schema::MEETINGS_MAX;
+        return Err(Rejection::TooMuch { what: "steps of the schema", max });
+    }
+    Ok(())
 }
 
 /// The newest key in the same namespace that may replace a missing one: of the same type, by a
@@ -113,20 +163,13 @@ fn under(
 ) -> Result<Vec<Problem>, Rejection> {
     check_size(space, namespace)?;
     let mut problems = Vec::new();
-    // All entries share it: a question must not stop everybody else for long.
     let effort = Effort::default();
     let mut bytes = 0;
     for entry in space.state.everything(Some(namespace), None) {
         bytes += entry.value().len();
-        let max = limits::CONTRACT_BYTES_MAX;
-        if bytes > max {
-            return Err(Rejection::TooMuch { what: "bytes of values in one namespace", max });
-        }
+        check_bytes(bytes)?;
         let checked = schema.check_within(&entry.json(), &effort);
-        if effort.is_spent() {
-            let max = schema::MEETINGS_MAX;
-            return Err(Rejection::TooMuch { what: "steps of the schema", max });
-        }
+        check_effort(&effort)?;
         let Err(violation) = checked else { continue };
         let key = format!("{namespace}/{}", entry.key());
         let depended_on_by = all.get(&key).map(dependants).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Derived contracts. `spec/scenarios/contracts.txt` has a complete example.
 
-use super::Rejection;
+use crate::contract::Rejection;
 use crate::limits;
 use crate::testing::{check, check_codes, scenarios};
 
@@ -40,8 +40,9 @@ scenarios! {
 
 #[test]
 fn every_refusal_is_reached() {
-    let elsewhere = ["contract.too_much"];
-    check_codes(Rejection::REFUSALS, SCENARIOS, &elsewhere);
+    let declaring = ["bad_field", "broken", "not_found", "not_owner", "too_many", "too_much"];
+    let elsewhere = declaring.map(|code| format!("contract.{code}"));
+    check_codes(Rejection::REFUSALS, SCENARIOS, &elsewhere.each_ref().map(String::as_str));
 }
 
 #[test]

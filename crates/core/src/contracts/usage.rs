@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{By, Contract, Present, Reader, Rejection, Reply};
+use super::{By, Contract, Present, Reader};
+use crate::contract::{Rejection, Reply};
 use crate::handoff::{Handoff, List};
 use crate::json::Shape;
 use crate::limits;
@@ -76,6 +77,7 @@ pub(super) fn gather(
             all.entry(key.clone()).or_default().readers.push(reader);
         }
     }
+    declared(space, &is_wanted, &mut budget, &mut all)?;
     for record in space.pipeline.after(None) {
         for stage in &record.plan.stages {
             budget.at(1 + stage.reads.len() + stage.writes.len())?;
@@ -90,6 +92,28 @@ pub(super) fn gather(
         }
     }
     Ok(all)
+}
+
+/// Adds the keys of declared contracts.
+fn declared(
+    space: &Space,
+    is_wanted: &impl Fn(&str) -> bool,
+    budget: &mut LookupBudget,
+    all: &mut UsageByName,
+) -> Result<(), Rejection> {
+    for contract in space.contract.after(None) {
+        for terms in &contract.keys {
+            budget.at(1)?;
+            let keys = meant(space, std::slice::from_ref(&terms.key), is_wanted, budget)?;
+            let is_due = |key: &String| !terms.optional || entry(space, key).is_some();
+            for key in keys.into_iter().filter(is_due) {
+                let (who, by) = (contract.owner.to_string(), By::Contract);
+                let reader = Reader { who, by, version: None, kind: terms.kind };
+                all.entry(key).or_default().readers.push(reader);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Adds the keys that the receiver of a hand-off got, and those that its giver has written.

@@ -8,7 +8,7 @@ use crate::names::{AgentId, IdempotencyKey, Traceparent};
 use crate::numbers::Token;
 use crate::transaction::Precondition;
 use crate::wire::{Operation, Wanted};
-use crate::{context, contracts, primitive, state};
+use crate::{context, primitive, state};
 
 macro_rules! sums {
     ($($(#[$doc:meta])* $module:ident: $variant:ident = $wire:literal $(, $facts:ident)?;)*) => {
@@ -33,8 +33,6 @@ macro_rules! sums {
                 #[serde(rename = $wire)]
                 $variant(crate::$module::Query),
             )*
-            /// Who depends on which keys.
-            Contract(contracts::Query),
             /// About context.
             Context(context::Query),
             /// Any query about the present, asked about the past. It has no name: on the wire it is
@@ -74,7 +72,6 @@ macro_rules! sums {
                     $(Self::$variant(query) => {
                         crate::$module::operations::operation(Wanted::Query(query))
                     })*
-                    Self::Contract(query) => contracts::operations::operation(Wanted::Query(query)),
                     Self::Context(query) => context::operations::operation(Wanted::Query(query)),
                     Self::At(_, query) => query.operation(),
                 }
@@ -196,11 +193,5 @@ impl Query {
 impl From<context::Query> for Query {
     fn from(query: context::Query) -> Self {
         Self::Context(query)
-    }
-}
-
-impl From<contracts::Query> for Query {
-    fn from(query: contracts::Query) -> Self {
-        Self::Contract(query)
     }
 }

@@ -33,6 +33,8 @@ macro_rules! primitives {
             agent: Agent = "agent", agents;
             /// Messages.
             message: Message = "message", messages;
+            /// Contracts.
+            contract: Contract = "contract", contracts;
             /// Topics.
             topic: Topic = "topic", topics;
             /// Streams.

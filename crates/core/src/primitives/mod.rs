@@ -27,6 +27,7 @@ pub mod agent;
 pub mod artifact;
 pub mod barrier;
 pub mod checkpoint;
+pub mod contract;
 pub mod handoff;
 pub mod join;
 pub mod lock;

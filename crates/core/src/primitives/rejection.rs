@@ -12,7 +12,7 @@ use crate::numbers::{Revision, Token};
 use crate::reply::Reply;
 use crate::state::Entry;
 use crate::transaction::Precondition;
-use crate::{context, contracts, handoff, message, task};
+use crate::{context, handoff, message, task};
 
 // `transparent` is passed in because thiserror uses a variable of that name, and macro hygiene
 // would make it another one.
@@ -28,8 +28,6 @@ macro_rules! rejection {
                     $(#[$doc])*
                     $variant(crate::$module::Rejection),
                 )*
-                /// Who depends on which keys.
-                Contract(contracts::Rejection),
                 /// What an agent should know.
                 Context(context::Rejection),
             }

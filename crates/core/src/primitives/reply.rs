@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::list::primitives;
 use crate::numbers::Revision;
-use crate::{checkpoint, context, contracts, handoff, join, lock, message, semaphore, task};
+use crate::{checkpoint, context, handoff, join, lock, message, semaphore, task};
 
 macro_rules! reply {
     ($($(#[$doc:meta])* $module:ident: $variant:ident = $wire:literal $(, $facts:ident)?;)*) => {
@@ -20,8 +20,6 @@ macro_rules! reply {
                 #[serde(rename = $wire)]
                 $variant(crate::$module::Reply),
             )*
-            /// Who depends on which keys.
-            Contract(contracts::Reply),
             /// About context.
             Context(context::Reply),
             /// One reply per command of a transaction, in order.

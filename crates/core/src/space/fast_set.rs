@@ -8,7 +8,7 @@
 //!
 //! The request is borrowed from the buffer in which it was received: no command, event or undo is
 //! built. The fast path applies if the request is a plain last-write-wins set, and nothing else in
-//! the space can affect it: no rule of its namespace, no reaction, no artifact, no entry that
+//! the space can affect it: no rule of its namespace, no contract, no reaction, no artifact, no entry that
 //! expires or is bound to a session, no storage quota, no heartbeat that is due.
 //!
 //! Invariants:
@@ -81,6 +81,7 @@ impl Space {
             return None;
         }
         let is_quiet = self.quota.is_none() && self.reaction.is_idle() && self.artifact.is_idle();
+        let is_quiet = is_quiet && self.contract.is_empty();
         let is_quiet = is_quiet && self.agent.heartbeat_due(agent, now.max(self.time)).is_none();
         let fits = set.value.len() <= limits::VALUE_BYTES_MAX;
         if !is_quiet

@@ -19,6 +19,7 @@ pub mod receipt;
 pub mod stamp;
 
 mod artifact_refs;
+mod contracts;
 mod effect;
 mod fast_set;
 mod fork_seed;
@@ -439,7 +440,10 @@ impl Space {
     ) -> Result<ReplyPlan, Rejection> {
         let first = commit.events.len();
         stamp.next_token = Token(stamp.revision.0).max(self.token.next());
-        let plan = self.decide(command, stamp, commit)?;
+        let mut plan = self.decide(command, stamp, commit)?;
+        if !self.contract.is_empty() {
+            self.compare_with_contracts(first, stamp, &mut plan, commit)?;
+        }
         commit.weigh(first)?;
         let moment = Moment { revision: stamp.revision, time: stamp.now, agent: &stamp.agent };
         let fresh = &commit.events[first..];

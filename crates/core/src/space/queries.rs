@@ -1,7 +1,6 @@
 //! Queries of a space, and preconditions.
 
 use super::Space;
-use crate::contracts;
 use crate::rejection::Rejection;
 use crate::transaction::Precondition;
 
@@ -59,20 +58,6 @@ impl Space {
             holder,
             revision: self.revision,
         })
-    }
-
-    pub(super) fn contracts(
-        &self,
-        query: &contracts::Query,
-    ) -> Result<contracts::Reply, contracts::Rejection> {
-        match query {
-            contracts::Query::Show { pattern, limit, cursor } => {
-                contracts::show(self, pattern.as_ref(), *limit, cursor.as_deref())
-            }
-            contracts::Query::Check { namespace, schema } => {
-                contracts::check(self, namespace.as_ref(), schema.as_ref())
-            }
-        }
     }
 
     /// How many entries, namespaces and agents there are.

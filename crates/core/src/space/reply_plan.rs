@@ -4,14 +4,15 @@ use super::Space;
 use super::tables::TasksView;
 use crate::event::Event;
 use crate::names::{
-    AgentId, BarrierName, LockName, NamespaceName, ReactionName, RuleName, SemaphoreName,
+    AgentId, BarrierName, ContractName, LockName, NamespaceName, ReactionName, RuleName,
+    SemaphoreName,
 };
 use crate::numbers::Token;
 use crate::reply::Reply;
 use crate::state::Warning;
 use crate::{
-    agent, artifact, barrier, checkpoint, handoff, join, lock, message, namespace, pipeline,
-    reaction, rule, secret, semaphore, state, stream, task, topic, workspace,
+    agent, artifact, barrier, checkpoint, contract, handoff, join, lock, message, namespace,
+    pipeline, reaction, rule, secret, semaphore, state, stream, task, topic, workspace,
 };
 
 /// Which reply to build once the events of a command have been applied.
@@ -27,6 +28,7 @@ pub(crate) enum ReplyPlan {
     Published(topic::Published),
     Stream(stream::ReplyPlan),
     Rule(RuleName),
+    Contract(ContractName),
     Reaction(ReactionName),
     Hold(LockName),
     Lock(LockName),
@@ -189,6 +191,10 @@ impl Space {
             ReplyPlan::Rule(name) => {
                 let rule = self.rule.get(&name).expect("it was just added");
                 Reply::Rule(rule::Reply::Rule(rule.clone()))
+            }
+            ReplyPlan::Contract(name) => {
+                let contract = self.contract.get(&name).expect("it was just declared");
+                Reply::Contract(contract::Reply::Declaration(contract.clone()))
             }
             ReplyPlan::Reaction(name) => self.reaction_reply(&name),
             ReplyPlan::Hold(name) => Reply::Lock(lock::Reply::Hold(self.lock.hold(&name).cloned())),

@@ -89,9 +89,6 @@ macro_rules! tables {
                     $(Query::$variant(query) => {
                         reply_of(<crate::$module::Table as Rules>::query(self, query)?)
                     })*
-                    Query::Contract(query) => {
-                        self.contracts(query).map(Reply::Contract).map_err(Into::into)
-                    }
                     Query::Context(context::Query::Build(asked)) => {
                         let built = context::build(self, asked).map(context::Reply::Context);
                         built.map(Reply::Context).map_err(Into::into)

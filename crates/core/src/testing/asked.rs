@@ -74,6 +74,7 @@ fn tree(asked: &str) -> Value {
         ("state", "list") => &["namespace"],
         ("namespace", "create" | "configure" | "delete" | "get" | "ensure")
         | ("rule", "add" | "remove")
+        | ("contract", "declare" | "delete")
         | ("reaction", "add" | "remove" | "enable" | "disable" | "get")
         | ("lock" | "semaphore", "acquire" | "renew" | "release" | "get")
         | ("barrier", "arrive" | "reset" | "get") => &["name"],

@@ -17,8 +17,8 @@ use crate::reply::{Answer, Reply};
 use crate::state::Entry;
 use crate::task::{self, Outcome};
 use crate::{
-    agent, artifact, barrier, checkpoint, handoff, join, lock, message, namespace, pipeline,
-    reaction, rule, secret, semaphore, state, stream, workspace,
+    agent, artifact, barrier, checkpoint, contract, handoff, join, lock, message, namespace,
+    pipeline, reaction, rule, secret, semaphore, state, stream, workspace,
 };
 
 /// The reply to a request that changed nothing, perhaps because it was repeated.
@@ -85,6 +85,10 @@ pub(super) fn rendered(event: &Event) -> String {
             format!("{kind} {name} {} {}{replaced}", severity.word(), serde_json::json!(check))
         }
         Event::Rule(event) => format!("{kind} {}", event.name()),
+        Event::Contract(contract::Event::Broken { name, owner, breach, .. }) => {
+            format!("{kind} {name} of {owner}: {} {:?}", breach.key, breach.field)
+        }
+        Event::Contract(event) => format!("{kind} {}", event.name()),
         Event::UserEvent(event) => reactions::rendered_user_event(event),
         Event::Reaction(event) => reactions::rendered(event),
         Event::Workspace(workspace::Event::Configured { retention }) => {

@@ -19,7 +19,7 @@ mod tests;
 
 use crate::access::Permission;
 use crate::{
-    agent, artifact, barrier, checkpoint, context, contracts, handoff, join, lock, message,
+    agent, artifact, barrier, checkpoint, context, contract, handoff, join, lock, message,
     namespace, pipeline, reaction, rule, secret, semaphore, state, stream, task, topic, user_event,
     workspace,
 };
@@ -289,7 +289,7 @@ const TABLES: [&[Operation]; 22] = [
     rule::operations::OPERATIONS,
     user_event::operations::OPERATIONS,
     reaction::operations::OPERATIONS,
-    contracts::operations::OPERATIONS,
+    contract::operations::OPERATIONS,
     context::operations::OPERATIONS,
     lock::operations::OPERATIONS,
     semaphore::operations::OPERATIONS,

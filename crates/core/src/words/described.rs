@@ -14,9 +14,10 @@ use crate::handoff::{Receiver, Selected};
 use crate::history::At;
 use crate::names::{
     AgentId, ArtifactId, BarrierName, BlobPlace, CheckpointId, CheckpointLabel, ContentName,
-    EventType, GroupName, HandlerName, HandoffId, IdempotencyKey, JoinId, Key, KeyName, LockName,
-    MediaType, MessageId, NamespaceName, PipelineName, ReactionName, RuleName, SecretId,
-    SemaphoreName, StageName, StreamName, TaskId, TaskType, TopicName, Traceparent, WorkspaceName,
+    ContractName, EventType, GroupName, HandlerName, HandoffId, IdempotencyKey, JoinId, Key,
+    KeyName, LockName, MediaType, MessageId, NamespaceName, PipelineName, ReactionName, RuleName,
+    SecretId, SemaphoreName, StageName, StreamName, TaskId, TaskType, TopicName, Traceparent,
+    WorkspaceName,
 };
 use crate::numbers::{Generation, Revision, Token, Version, WaitId};
 use crate::point::Point;
@@ -90,6 +91,8 @@ described! {
     StreamName, "StreamName" => text("Name of a stream.", limits::HOLD_NAME_BYTES_MAX);
     RuleName, "RuleName" =>
         plain("Name of a rule for hand-offs.", limits::RULE_NAME_BYTES_MAX, "._:@\\-");
+    ContractName, "ContractName" =>
+        plain("Name of a contract.", limits::RULE_NAME_BYTES_MAX, "._:@\\-");
     EventType, "EventType" => json_schema!({
         "description": "Type of a user event: words with dots between them.",
         "type": "string",

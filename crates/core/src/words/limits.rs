@@ -180,6 +180,16 @@ pub const WEBHOOK_BODY_BYTES_MAX: usize = 256 << 10;
 pub const WEBHOOK_CALLS_MAX: usize = 1_000;
 /// Maximum total size of them in bytes.
 pub const WEBHOOK_CALLS_BYTES_MAX: usize = 16 << 20;
+/// Maximum number of declared contracts in a workspace: all of them may concern one write.
+pub const CONTRACTS_MAX: usize = 256;
+/// Maximum number of patterns with wildcards in them: all are matched on every write.
+pub const CONTRACT_PATTERNS_MAX: usize = 256;
+/// Maximum number of keys and patterns in one contract.
+pub const CONTRACT_KEYS_MAX: usize = 64;
+/// Maximum number of fields that a contract requires of one key.
+pub const CONTRACT_FIELDS_MAX: usize = 64;
+/// Largest contract in bytes, with its schemas: all contracts stay in memory.
+pub const CONTRACT_DECLARATION_BYTES_MAX: usize = 64 << 10;
 /// Maximum number of hand-offs, stages and keys that one query about contracts examines, which
 /// blocks all other requests.
 pub const CONTRACT_FACTS_MAX: usize = 200_000;

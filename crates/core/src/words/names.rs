@@ -263,6 +263,12 @@ name!(
     |what, text| check_plain(what, text, limits::RULE_NAME_BYTES_MAX, "._:@-")
 );
 name!(
+    /// Name of a contract.
+    ContractName,
+    "contract",
+    |what, text| check_plain(what, text, limits::RULE_NAME_BYTES_MAX, "._:@-")
+);
+name!(
     /// Type of a user event: words with dots between them.
     EventType,
     "event type",

@@ -15,6 +15,7 @@ use baton_core::{
 
 use crate::actors::artifact::store;
 use crate::actors::barrier::act_at_barrier;
+use crate::actors::contract::contract;
 use crate::actors::inputs::Inputs;
 use crate::actors::lock::LockActor;
 use crate::actors::message::MessageActor;
@@ -122,6 +123,7 @@ impl Agent {
             Kind::Crashing => self.crashing(inputs)?,
             Kind::Duplicating => return Some(self.duplicating(inputs)),
             Kind::Zombie => self.zombie(inputs),
+            Kind::Mover if inputs.rng.once_in(12) => contract(inputs),
             Kind::Mover => Self::mover(inputs),
             Kind::Transactor => return Some(Action::Submit(self.transactor(inputs))),
             Kind::Locker
@@ -134,7 +136,8 @@ impl Agent {
             }
             Kind::Reader => return Some(Action::Ask(question(inputs, self.revision))),
             Kind::Historian if inputs.rng.once_in(3) => store(inputs),
-            Kind::Historian if inputs.rng.once_in(2) => rule(inputs),
+            Kind::Historian if inputs.rng.once_in(3) => rule(inputs),
+            Kind::Historian if inputs.rng.once_in(3) => contract(inputs),
             Kind::Historian if inputs.rng.once_in(2) => self.reaction_actor.act(inputs),
             Kind::Historian => {
                 let choice = inputs.rng.below(4);

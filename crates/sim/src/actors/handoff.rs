@@ -12,7 +12,7 @@ use baton_core::handoff::{
 use baton_core::handoff::{Command as HandoffCommand, Query as HandoffQuery, Rejection, Reply};
 use baton_core::{
     AgentId, Command, HandoffId, Json, Key, KeyName, Mutation, NamespaceName, Query, Request,
-    TaskId, Token, Version, agent, contracts,
+    TaskId, Token, Version, agent, contract,
 };
 
 use crate::actors::agent::Action;
@@ -383,10 +383,10 @@ impl HandoffActor {
 /// Contracts and their problems.
 fn depending(inputs: &mut Inputs<'_>) -> Query {
     if inputs.rng.once_in(3) {
-        return contracts::Query::Check { namespace: None, schema: None }.into();
+        return contract::Query::Check { namespace: None, schema: None }.into();
     }
     let limit = *inputs.rng.pick(&[None, Some(1), Some(1_000)]);
-    contracts::Query::Show { pattern: None, limit, cursor: None }.into()
+    contract::Query::Show { pattern: None, limit, cursor: None }.into()
 }
 
 fn all_agents() -> Query {

@@ -13,6 +13,7 @@ pub mod agent;
 pub mod artifact;
 pub mod barrier;
 pub mod checkpoint;
+pub mod contract;
 pub mod fork;
 pub mod handoff;
 pub mod inputs;

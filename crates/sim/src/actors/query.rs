@@ -4,6 +4,7 @@ use baton_core::state::{Diff, Get, History, List, Query as StateQuery, Snapshot}
 use baton_core::{Pattern, Query, Revision, agent, namespace, workspace};
 
 use crate::actors::artifact;
+use crate::actors::contract;
 use crate::actors::fork::fork;
 use crate::actors::inputs::Inputs;
 use crate::actors::rule;
@@ -42,7 +43,8 @@ pub fn question(inputs: &mut Inputs<'_>, heard_of: u64) -> Query {
             let to = inputs.rng.once_in(2).then_some(to);
             StateQuery::Diff(Diff { namespace, from, to }).into()
         }
-        8 => match inputs.rng.below(5) {
+        8 => match inputs.rng.below(6) {
+            5 => contract::question(inputs),
             4 => artifact::question(inputs),
             0 => workspace::Query::Get.into(),
             1 => rule::question(inputs),

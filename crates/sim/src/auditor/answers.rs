@@ -223,6 +223,9 @@ impl Ledger {
             (Command::Rule(command), Reply::Rule(reply)) => {
                 self.rule_reply(command, reply, revision)
             }
+            (Command::Contract(command), Reply::Contract(reply)) => {
+                self.contract_reply(command, reply, revision)
+            }
             (Command::Reaction(command), Reply::Reaction(reply)) => {
                 self.reaction_reply(command, reply, revision)
             }
@@ -318,6 +321,9 @@ impl Ledger {
             Rejection::Topic(rejection) => self.refused_topic(rejection, at),
             Rejection::Stream(rejection) => self.refused_stream(asked, rejection),
             Rejection::Rule(rejection) => self.refused_rule(&asked.request.mutation, rejection, at),
+            Rejection::Contract(rejection) => {
+                self.refused_contract(asked.agent, rejection, at, coverage)
+            }
             Rejection::Reaction(rejection) => self.refused_reaction(rejection, at),
             Rejection::Lock(rejection) => self.refused_lock(rejection, at, coverage),
             Rejection::Semaphore(rejection) => self.refused_semaphore(rejection, at, coverage),

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use baton_core::agent::Event as AgentEvent;
 use baton_core::artifact::Event as ArtifactEvent;
 use baton_core::checkpoint::{Event as CheckpointEvent, Why};
+use baton_core::contract::Event as ContractEvent;
 use baton_core::secret::Event as SecretEvent;
 use baton_core::state::{Event as StateEvent, Removal};
 use baton_core::task::Event as TaskEvent;
@@ -50,6 +51,7 @@ pub fn is_by_engine(event: &Event) -> bool {
         Event::Receipt(receipt) => receipt.agent.is_some(),
         Event::Pipeline(event) => pipeline::is_by_engine(event),
         Event::Reaction(event) => reaction::is_by_engine(event),
+        Event::Contract(event) => matches!(event, ContractEvent::Broken { .. }),
         Event::Namespace(_)
         | Event::Topic(_)
         | Event::Rule(_)

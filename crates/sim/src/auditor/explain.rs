@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use baton_core::agent::{Command as AgentCommand, Event as AgentEvent};
+use baton_core::contract::Event as Contracted;
 use baton_core::namespace::{Command as NamespaceCommand, Event as NamespaceEvent};
 use baton_core::state::merge::{Merge, Patch};
 use baton_core::state::{
@@ -44,17 +45,26 @@ pub(crate) struct BatchReader<'a> {
 impl<'a> BatchReader<'a> {
     /// The next event, if there is one.
     pub(crate) fn peek(&self) -> Option<&'a Event> {
-        self.batch.events.get(self.next)
+        self.batch.events.get(self.due())
     }
 
     /// Marks the next event as explained.
     pub(crate) fn skip(&mut self) {
-        self.next += 1;
+        self.next = self.due() + 1;
+    }
+
+    /// The next event that a request explains. Broken contracts are checked by the ledger.
+    fn due(&self) -> usize {
+        let is_broken =
+            |event: &&Event| matches!(event, Event::Contract(Contracted::Broken { .. }));
+        let rest = self.batch.events.get(self.next..).unwrap_or_default();
+        self.next + rest.iter().take_while(is_broken).count()
     }
 
     pub(crate) fn take(&mut self) -> Audit<&'a Event> {
-        let event = self.batch.events.get(self.next);
-        self.next += 1;
+        let due = self.due();
+        let event = self.batch.events.get(due);
+        self.next = due + 1;
         event.ok_or_else(|| Breach("an event is missing".to_owned()))
     }
 
@@ -88,7 +98,7 @@ impl<'a> BatchReader<'a> {
             }
         }
         let end = reactions_begin(self.batch);
-        demand!(self.next == end, "there is more in it");
+        demand!(self.due() == end, "there is more in it");
         Ok(())
     }
 
@@ -116,6 +126,7 @@ impl<'a> BatchReader<'a> {
             Command::Topic(command) => self.topic(command),
             Command::Stream(command) => self.stream(command),
             Command::Rule(command) => self.rule(command),
+            Command::Contract(command) => self.contract(command),
             Command::UserEvent(command) => self.bus(command),
             Command::Reaction(command) => self.reaction(command),
             Command::Lock(command) => self.lock(command),

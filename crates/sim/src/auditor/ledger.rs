@@ -32,6 +32,7 @@ use crate::coverage::Coverage;
 use crate::models::artifact::Artifacts;
 use crate::models::barrier::Barriers;
 use crate::models::checkpoint::Checkpoints;
+use crate::models::declared::ContractModels;
 use crate::models::handoff::Handoffs;
 use crate::models::join::Joins;
 use crate::models::lock_pool::{Pool, PoolName};
@@ -115,6 +116,7 @@ pub struct Ledger {
     /// By the revision of the effect: a key may be used again after it was forgotten.
     pub(crate) keyed: BTreeMap<(u64, AgentId, IdempotencyKey), KeyedRequest>,
     pub(crate) rules_by_name: RuleModels,
+    pub(crate) contracts: ContractModels,
     pub(crate) artifacts: Artifacts,
     pub(crate) reactions: Reactions,
     pub(crate) pools: BTreeMap<PoolName, Timeline<Pool>>,
@@ -167,6 +169,7 @@ impl Ledger {
             receipts: BTreeMap::new(),
             keyed: BTreeMap::new(),
             rules_by_name: RuleModels::default(),
+            contracts: ContractModels::default(),
             artifacts: Artifacts::default(),
             reactions: Reactions::default(),
             pools: BTreeMap::new(),
@@ -347,6 +350,9 @@ impl Ledger {
         demand!(batch.time >= self.time(), "`{name}` revision {revision}: time went back");
         demand!(!batch.events.is_empty(), "`{name}` revision {revision} is empty");
         let by_engine = batch.agent == AgentId::engine();
+        self.check_contracts(&batch).map_err(|breach| {
+            super::Breach(format!("`{name}` revision {revision}: {}", breach.0))
+        })?;
         let mut ended = BTreeSet::new();
         let whole = &batch;
         for (event, agent) in batch.events.iter().zip(reaction::acting(whole)) {
@@ -417,6 +423,7 @@ impl Ledger {
             Event::Topic(event) => self.add_topic(batch, event, coverage),
             Event::Stream(event) => self.add_stream(batch, event, ended, coverage),
             Event::Rule(event) => self.add_rule(batch, event, coverage),
+            Event::Contract(event) => self.add_contract(batch, event, coverage),
             Event::UserEvent(_) => Ok(()),
             Event::Secret(event) => self.add_secret(batch, event, coverage),
             Event::Reaction(event) => self.add_reaction(batch, event, coverage),

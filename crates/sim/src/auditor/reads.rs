@@ -70,7 +70,9 @@ impl Ledger {
                 self.pipelines_shown(query, reply, at)
             }
             (Query::Handoff(query), Reply::Handoff(reply)) => self.handoffs_shown(query, reply, at),
-            (Query::Contract(_), Reply::Contract(reply)) => self.contracts_shown(reply, at),
+            (Query::Contract(query), Reply::Contract(reply)) => {
+                self.contracts_shown(query, reply, at)
+            }
             (Query::Task(query), Reply::Task(reply)) => self.tasks_shown(query, reply, at),
             (Query::Barrier(query), Reply::Barrier(reply)) => self.barriers_shown(query, reply, at),
             (

@@ -9,16 +9,25 @@
 use std::collections::BTreeSet;
 
 use baton_core::NamespaceName;
-use baton_core::contracts::{By, Contract, Problem, Reply, Trouble};
+use baton_core::contract::{Query, Reply};
+use baton_core::contracts::{By, Contract, Problem, Trouble};
 
 use crate::auditor::ledger::Ledger;
-use crate::auditor::{Audit, demand};
+use crate::auditor::{Audit, Breach, demand};
+use crate::models::declared::page;
 
 impl Ledger {
     /// Checks returned contracts.
-    pub(crate) fn contracts_shown(&self, reply: &Reply, at: u64) -> Audit {
+    pub(crate) fn contracts_shown(&self, query: &Query, reply: &Reply, at: u64) -> Audit {
         let (contracts, is_all) = match reply {
             Reply::Contracts { contracts, cursor } => (contracts, cursor.is_none()),
+            Reply::Declarations { declarations, cursor } => {
+                let Some(page) = page(query) else {
+                    return Err(Breach("keys were requested, not what is declared".to_owned()));
+                };
+                return self.contracts_listed(page, declarations, cursor.as_ref(), at);
+            }
+            Reply::Declaration(_) => return Err(Breach("a query changed nothing".to_owned())),
             Reply::Problems { problems } => {
                 return problems.iter().try_for_each(|problem| self.is_trouble(problem, at));
             }
@@ -70,7 +79,7 @@ impl Ledger {
         let is_there = self.named(&problem.key, at).is_some();
         let fits = match problem.problem {
             Trouble::Vanished | Trouble::Renamed => !is_there,
-            Trouble::Retyped => is_there,
+            Trouble::Retyped | Trouble::Broken => is_there,
             Trouble::Schema => false,
         };
         demand!(fits, "{problem:?} was returned, but whether the key exists: {is_there}");

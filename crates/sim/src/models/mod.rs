@@ -17,6 +17,7 @@
 //! | `message`, `stream` | messages in order, until acknowledged; frames without gaps |
 //! | `secret` | values are in no file but their own |
 //! | `reaction` | each runs on its trigger, and has the effects of its script |
+//! | `declared` | no batch breaks a declared contract in silence, or one that refuses |
 //! | `fork` | a forked workspace is independent of its origin |
 //! | `watch` | a watcher gets matching events, in order, without gap or duplicate |
 //! | `search`, `contract` | results match the ledger |
@@ -26,6 +27,7 @@ pub mod artifact;
 pub mod barrier;
 pub mod checkpoint;
 pub mod contract;
+pub mod declared;
 pub mod fork;
 pub mod handoff;
 pub mod handoff_answers;

@@ -18,6 +18,8 @@ const BETWEEN: &[&str] = &[
     "state.set shared/b 7 if_absent",
     "state.set notes/a 7",
     "state.expire",
+    r#"contract.declare c keys=[{"key":"shared/a","type":"number"}] on_break="refuse""#,
+    "contract.delete c force=true",
     "namespace.create notes",
     r#"namespace.configure notes rules={"append_only":true}"#,
     "namespace.configure notes rules={}",

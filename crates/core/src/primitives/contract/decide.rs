@@ -1,0 +1,157 @@
+//! The rules of contracts, one function per command.
+
+use super::refusals::Rejection;
+use super::table::Table;
+use super::terms::Terms;
+use super::vocabulary::{Command, Declaration, Declare, Event, Query, Reply};
+use crate::names::{AgentId, ContractName, Key, NamespaceName};
+use crate::primitive::Rules;
+use crate::refusal::{BadField, TooMany};
+use crate::space::stamp::Stamp;
+use crate::space::{Happening, ReplyPlan, Space};
+use crate::{contracts, limits};
+
+/// The events of a command. The reply is the resulting contract, unless it was deleted.
+pub struct Decided {
+    /// The events.
+    pub events: Vec<Event>,
+    /// The reply; if none, the contract after the events.
+    pub reply: Option<Reply>,
+}
+
+impl Rules for Table {
+    type Command = Command;
+    type Query = Query;
+    type Reply = Reply;
+    type Rejection = Rejection;
+
+    fn decide(
+        space: &Space,
+        command: Command,
+        stamp: &Stamp,
+        happening: &mut Happening<'_>,
+    ) -> Result<ReplyPlan, Rejection> {
+        let name = command.name().clone();
+        let decided = decide(&space.contract, command, &stamp.agent)?;
+        happening.extend(decided.events);
+        let gone = decided.reply.map(|reply| ReplyPlan::Reply(reply.into()));
+        Ok(gone.unwrap_or(ReplyPlan::Contract(name)))
+    }
+
+    fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
+        Some(match query {
+            Query::List { limit, cursor } => list(&space.contract, *limit, cursor.as_ref()),
+            Query::Show { pattern, limit, cursor } => {
+                contracts::show(space, pattern.as_ref(), *limit, cursor.as_deref())
+            }
+            Query::Check { namespace, schema } => {
+                contracts::check(space, namespace.as_ref(), schema.as_ref())
+            }
+        })
+    }
+}
+
+/// Decides a command of an agent against the current table.
+pub fn decide(table: &Table, command: Command, agent: &AgentId) -> Result<Decided, Rejection> {
+    match command {
+        Command::Declare(declare) => self::declare(table, *declare, agent),
+        Command::Delete { name, force } => delete(table, name, force, agent),
+    }
+}
+
+fn declare(table: &Table, declare: Declare, agent: &AgentId) -> Result<Decided, Rejection> {
+    let Declare { name, keys, on_break } = declare;
+    let before = table.get(&name);
+    if let Some(before) = before {
+        check_owner(before, agent)?;
+    }
+    if before.is_none() && table.len() >= limits::CONTRACTS_MAX {
+        return Err(TooMany { what: "contracts", max: limits::CONTRACTS_MAX }.into());
+    }
+    check_keys(&keys)?;
+    let wild = |terms: &&Terms| terms.key.is_exact().is_none();
+    let dropped = before.map_or(0, |before| before.keys.iter().filter(wild).count());
+    let patterns = table.patterns() - dropped + keys.iter().filter(wild).count();
+    if patterns > limits::CONTRACT_PATTERNS_MAX {
+        let max = limits::CONTRACT_PATTERNS_MAX;
+        return Err(TooMany { what: "patterns of contracts", max }.into());
+    }
+    let event = Event::Declared { name, keys, on_break, replaced: before.is_some() };
+    Ok(Decided { events: vec![event], reply: None })
+}
+
+fn delete(
+    table: &Table,
+    name: ContractName,
+    force: bool,
+    agent: &AgentId,
+) -> Result<Decided, Rejection> {
+    let Some(contract) = table.get(&name) else { return Err(Rejection::NotFound { name }) };
+    if !force {
+        check_owner(contract, agent)?;
+    }
+    let reply = Some(Reply::Declaration(contract.clone()));
+    Ok(Decided { events: vec![Event::Deleted { name }], reply })
+}
+
+fn check_owner(contract: &Declaration, agent: &AgentId) -> Result<(), Rejection> {
+    if contract.owner == *agent {
+        return Ok(());
+    }
+    let (contract, owner) = (contract.name.clone(), contract.owner.clone());
+    Err(Rejection::NotOwner { contract, owner })
+}
+
+fn check_keys(keys: &[Terms]) -> Result<(), BadField> {
+    let bad = |reason: String| Err(BadField { field: "keys".into(), reason });
+    if !(1..=limits::CONTRACT_KEYS_MAX).contains(&keys.len()) {
+        let max = limits::CONTRACT_KEYS_MAX;
+        return bad(format!("there must be between 1 and {max} keys, not {}", keys.len()));
+    }
+    let bytes: usize = keys.iter().map(Terms::weight).sum();
+    if bytes > limits::CONTRACT_DECLARATION_BYTES_MAX {
+        let max = limits::CONTRACT_DECLARATION_BYTES_MAX;
+        return bad(format!("they have {bytes} bytes; the limit is {max}"));
+    }
+    for terms in keys {
+        let key = terms.key.as_str();
+        let is_named = terms.key.is_exact().is_none_or(|name| {
+            let parts = name.split_once('/');
+            parts.is_some_and(|(namespace, key)| {
+                NamespaceName::parse(namespace).is_ok() && Key::parse(key).is_ok()
+            })
+        });
+        if !is_named {
+            return bad(format!("`{key}` is not `namespace/key`"));
+        }
+        if terms.fields.len() > limits::CONTRACT_FIELDS_MAX {
+            let max = limits::CONTRACT_FIELDS_MAX;
+            return bad(format!("`{key}` has more than {max} fields"));
+        }
+        if let Some(field) = terms.fields.iter().find(|field| !is_field(field)) {
+            return bad(format!("`{field}` is neither a name nor a JSON Pointer"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a text is the name of a field or a JSON Pointer to one, of a bearable length.
+fn is_field(text: &str) -> bool {
+    (1..=limits::KEY_BYTES_MAX).contains(&text.len()) && text != "/"
+}
+
+fn list(
+    table: &Table,
+    limit: Option<usize>,
+    cursor: Option<&ContractName>,
+) -> Result<Reply, Rejection> {
+    let limit = limit.unwrap_or(limits::PAGE_DEFAULT);
+    if !(1..=limits::PAGE_MAX).contains(&limit) {
+        return Err(Rejection::LimitOutOfRange { given: limit, max: limits::PAGE_MAX });
+    }
+    let mut declarations: Vec<_> = table.after(cursor).take(limit + 1).cloned().collect();
+    let more = declarations.len() > limit;
+    declarations.truncate(limit);
+    let cursor = declarations.last().filter(|_| more).map(|last| last.name.clone());
+    Ok(Reply::Declarations { declarations, cursor })
+}
