@@ -12,7 +12,7 @@ const SEEDS_MAX: u64 = 300;
 const SEEDS_CLEAN: u64 = 100;
 
 /// Every planted bug, and what goes wrong with it.
-const PLANTED: [(&str, &str); 91] = [
+const PLANTED: [(&str, &str); 92] = [
     ("state.version_stands_still", "a write does not raise the version"),
     ("state.ignore_expected_version", "a stale write wins"),
     ("plainly.ignores_version", "a stale write wins on the fast path"),
@@ -23,6 +23,7 @@ const PLANTED: [(&str, &str); 91] = [
     ("policy.lost_agent_keeps", "entries outlive the session they are bound to"),
     ("agent.only_heartbeats_count", "an agent that works is lost, since it sends no heartbeat"),
     ("agent.lost_early", "an agent is lost after half its time to live"),
+    ("space.anyone_uses_a_token", "an agent acts under the token of another"),
     ("space.stale_fence_holds", "a write under a stale token is accepted"),
     ("space.awaited_receipt_not_kept", "a repeated call gets a second hold"),
     ("head.forgets_token", "a token is issued twice after a restart"),

@@ -24,6 +24,7 @@ mod fast_set;
 mod fork_seed;
 mod handoffs;
 mod head;
+mod holders;
 mod messaging;
 mod pipelines;
 mod queries;
@@ -357,8 +358,13 @@ impl Space {
         commit: &mut CommitBuilder,
     ) -> Result<Decision, Rejection> {
         let (require, commands, optional) = match mutation {
-            Mutation::Command(command) => return self.run(command, stamp, commit),
+            Mutation::Command(command) => {
+                self.check_own_token(&command, stamp)?;
+                return self.run(command, stamp, commit);
+            }
             Mutation::Fenced { token, command } => {
+                self.check_holder(token, &stamp.agent)?;
+                self.check_own_token(&command, stamp)?;
                 let is_live = self.is_live(token);
                 #[cfg(feature = "planted")]
                 let is_live = is_live || crate::planted::is("space.stale_fence_holds");
@@ -380,7 +386,7 @@ impl Space {
             return Err(Rejection::TooLarge { what, given, max });
         }
         for (index, precondition) in require.into_iter().enumerate() {
-            self.check_precondition(index, precondition)?;
+            self.check_precondition(index, precondition, &stamp.agent)?;
         }
         let replies = commands.into_iter().enumerate().map(|(index, command)| {
             let refused = |cause: Rejection| {
@@ -388,6 +394,7 @@ impl Space {
                 Rejection::InTransaction { index, cause_code, cause: Box::new(cause) }
             };
             let effect = (!optional.contains(&index)).then(|| Effect::of(&command));
+            self.check_own_token(&command, stamp).map_err(refused)?;
             match self.run(command, stamp, commit).map_err(refused)? {
                 Decision::Replied(reply) => {
                     match effect.and_then(|effect| effect.missing(&reply)) {

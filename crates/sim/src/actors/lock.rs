@@ -20,12 +20,17 @@ pub struct LockActor {
     held: Vec<Hold>,
     /// What it no longer holds, or never held.
     stale: Vec<Hold>,
+    /// What it has seen another agent hold.
+    seen: Vec<Hold>,
 }
 
 impl LockActor {
     /// The next command.
     pub fn act(&mut self, inputs: &mut Inputs<'_>) -> Action {
-        let (held, stale) = (some(inputs, &self.held), some(inputs, &self.stale));
+        let held = some(inputs, &self.held);
+        // Another agent's token is tried in the same ways as a stale one.
+        let not_own = if inputs.rng.once_in(2) { &self.stale } else { &self.seen };
+        let stale = some(inputs, not_own);
         let command: Command = match (inputs.rng.below(16), held, stale) {
             (0..=2, Some((name, token)), _) => {
                 self.forget(&name, token);
@@ -85,6 +90,10 @@ impl LockActor {
                     self.held.push(hold);
                 }
             }
+            Reply::Lock(lock::Reply::Lock(lock)) => self.see(id, lock),
+            Reply::Lock(lock::Reply::Locks { locks, .. }) => {
+                locks.iter().for_each(|lock| self.see(id, lock));
+            }
             Reply::Transaction(replies) => {
                 for reply in replies {
                     self.learn_reply(id, reply);
@@ -92,6 +101,12 @@ impl LockActor {
             }
             _ => {}
         }
+    }
+
+    fn see(&mut self, id: &AgentId, lock: &lock::Lock) {
+        let other = lock.hold.as_ref().filter(|hold| hold.holder != *id);
+        self.seen.extend(other.map(|hold| (hold.name.clone(), hold.token)));
+        self.seen.drain(..self.seen.len().saturating_sub(STALE_MAX));
     }
 
     fn forget(&mut self, name: &LockName, token: Token) {

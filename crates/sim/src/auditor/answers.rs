@@ -78,7 +78,7 @@ impl Ledger {
             self.replayed(asked, &key, revision, answer)?;
             return Ok(false);
         }
-        self.check_fence(&request.mutation, decided_at)?;
+        self.check_fence(agent, &request.mutation, decided_at)?;
         if answer.revision.0 == decided_at {
             let replies = match &answer.reply {
                 Reply::Transaction(replies) => replies.as_slice(),
@@ -334,6 +334,14 @@ impl Ledger {
                 coverage.met("answer: stale fence refused");
                 let live = self.tokens.is_live(*given, at);
                 demand!(!live, "token {given} was refused, but it was live");
+                Ok(())
+            }
+            Rejection::NotHolder { given, holder, caller } => {
+                coverage.met("answer: another agent's token refused");
+                let known = self.tokens.holder(*given, at);
+                demand!(caller == asked.agent, "the refusal names `{caller}` as the caller");
+                demand!(holder != caller, "`{caller}` was refused its own token {given}");
+                demand!(known == Some(holder), "token {given} belongs to {known:?}");
                 Ok(())
             }
             Rejection::KeyReused { key } => {

@@ -110,9 +110,9 @@ impl primitive::Table for Table {
             .collect();
     }
 
-    fn holds(&self, token: Token) -> bool {
+    fn holder_of(&self, token: Token) -> Option<&AgentId> {
         let mut from = self.sessions.range((token, AgentId::least())..);
-        from.next().is_some_and(|(found, _)| *found == token)
+        from.next().filter(|(found, _)| *found == token).map(|(_, agent)| agent)
     }
 }
 
