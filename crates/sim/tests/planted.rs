@@ -12,7 +12,7 @@ const SEEDS_MAX: u64 = 300;
 const SEEDS_CLEAN: u64 = 100;
 
 /// Every planted bug, and what goes wrong with it.
-const PLANTED: [(&str, &str); 92] = [
+const PLANTED: [(&str, &str); 94] = [
     ("state.version_stands_still", "a write does not raise the version"),
     ("state.ignore_expected_version", "a stale write wins"),
     ("plainly.ignores_version", "a stale write wins on the fast path"),
@@ -21,6 +21,8 @@ const PLANTED: [(&str, &str); 92] = [
     ("space.receipt_not_kept", "a repeated request takes effect again"),
     ("space.replay_skips", "some batches are not replayed"),
     ("policy.lost_agent_keeps", "entries outlive the session they are bound to"),
+    ("policy.child_keeps", "an agent that ends with its supervisor keeps its leases and locks"),
+    ("agent.children_live_on", "an agent outlives its supervisor"),
     ("agent.only_heartbeats_count", "an agent that works is lost, since it sends no heartbeat"),
     ("agent.lost_early", "an agent is lost after half its time to live"),
     ("space.anyone_uses_a_token", "an agent acts under the token of another"),

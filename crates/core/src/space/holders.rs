@@ -5,6 +5,7 @@
 //! Reactions are exempt: operators set them up, and they act on the events of others.
 
 use super::Space;
+use crate::agent;
 use crate::command::Command;
 use crate::names::AgentId;
 use crate::numbers::Token;
@@ -17,6 +18,11 @@ impl Space {
         #[cfg(feature = "planted")]
         if crate::planted::is("space.anyone_uses_a_token") {
             return Ok(());
+        }
+        if let Some(orphan) = self.holder_of(given).and_then(|it| self.agent.orphaned(it)) {
+            // Its session ends with the next commit of the engine, and its tokens are void now.
+            let (agent, status) = (orphan.clone(), agent::Status::Lost);
+            return Err(agent::Rejection::Ended { agent, status }.into());
         }
         match self.holder_of(given) {
             Some(holder) if holder != caller => {

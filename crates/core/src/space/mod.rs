@@ -148,6 +148,26 @@ impl Space {
         agent: &AgentId,
         now: Timestamp,
     ) -> Result<Committed, Rejection> {
+        let is_about_agents = matches!(request.mutation, Mutation::Command(Command::Agent(_)));
+        if !is_about_agents || !self.agent.has_supervised() {
+            return self.commit_with(request, agent, now, true);
+        }
+        match self.commit_with(request.clone(), agent, now, true) {
+            // All that is below does not fit into one commit.
+            Err(Rejection::TooLarge { .. } | Rejection::PolicyRounds { .. }) => {
+                self.commit_with(request, agent, now, false)
+            }
+            done => done,
+        }
+    }
+
+    fn commit_with(
+        &mut self,
+        request: Request,
+        agent: &AgentId,
+        now: Timestamp,
+        ends_below: bool,
+    ) -> Result<Committed, Rejection> {
         let Request { mut mutation, idempotency_key } = request;
         let keyed = idempotency_key.map(|key| (key, digest(&mut mutation)));
         if let Some((key, digest)) = &keyed
@@ -161,6 +181,7 @@ impl Space {
             agent: agent.clone(),
             revision: self.revision.next(),
             key: keyed.as_ref().map(|(key, _)| key.clone()),
+            ends_below,
             next_token: Token::default(),
         };
         let stored = self.stored_before(&mutation);

@@ -448,10 +448,7 @@ impl Ledger {
                 demand!(token == Some(current.0), "the token of `{agent}` is not {current}");
                 demand!(given < current, "token {given} is newer than {current}");
             }
-            other => {
-                let code = other.code();
-                return Err(Breach(format!("no request can cause `{code}`")));
-            }
+            other => self.refused_parent(other, at)?,
         }
         Ok(())
     }

@@ -82,6 +82,8 @@ pub struct Session {
     pub seen: Timestamp,
     /// The capabilities.
     pub capabilities: BTreeSet<String>,
+    /// The supervisor of its present or last session.
+    pub parent: Option<AgentId>,
 }
 
 /// A stored answer.
@@ -372,6 +374,7 @@ impl Ledger {
             demand!(is_kept, "`{name}` revision {revision}: `{key}` has no receipt");
         }
         self.check_reactions(&batch).map_err(named)?;
+        self.check_supervised().map_err(named)?;
         self.check_pools(revision, &ended).map_err(named)?;
         self.check_barriers(revision, &ended).map_err(named)?;
         self.check_handoffs(&batch, &ended).map_err(named)?;
@@ -547,7 +550,7 @@ impl Ledger {
         let before = self.agents.get(agent).and_then(Timeline::now).cloned();
         let active = before.as_ref().is_some_and(|before| before.active);
         let after = match (event, before) {
-            (AgentEvent::Joined { ttl_ms, token, capabilities, replaces, .. }, before) => {
+            (AgentEvent::Joined { ttl_ms, token, capabilities, replaces, parent, .. }, before) => {
                 self.tokens.give(batch, *token, agent)?;
                 let replaced = before.as_ref().filter(|_| active).map(|before| before.token);
                 demand!(replaces.map(|it| it.0) == replaced, "`{agent}` replaces {replaces:?}");
@@ -561,6 +564,7 @@ impl Ledger {
                     ttl_ms: *ttl_ms,
                     seen: batch.time,
                     capabilities: capabilities.clone(),
+                    parent: parent.clone(),
                 }
             }
             (AgentEvent::Seen { .. }, Some(before)) => {
@@ -573,9 +577,12 @@ impl Ledger {
                 ended.insert(agent.clone());
                 Session { active: false, ..before }
             }
-            (AgentEvent::Lost { .. }, Some(before)) => {
+            (AgentEvent::Lost { because, .. }, Some(before)) => {
                 demand!(active, "`{agent}` was lost without a session");
-                self.check_lost(batch, agent, &before)?;
+                match because {
+                    Some(above) => self.check_lost_below(agent, above, ended, coverage)?,
+                    None => self.check_lost(batch, agent, &before)?,
+                }
                 self.tokens.end(batch, before.token);
                 let bound = |fact: &Arc<EntryModel>| fact.bound_to.as_ref() == Some(agent);
                 let mut held = self.entries.values().filter_map(|there| there.now()?.as_ref());

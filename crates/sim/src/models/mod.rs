@@ -44,6 +44,7 @@ pub mod search;
 pub mod secret;
 pub mod semaphore;
 pub mod stream;
+pub mod supervision;
 pub mod task;
 pub mod task_answers;
 pub mod task_handoff;

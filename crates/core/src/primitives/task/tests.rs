@@ -560,7 +560,8 @@ scenarios! {
 #[test]
 fn every_word_is_reached() {
     let source = include_str!("vocabulary.rs");
-    let elsewhere = ["task.too_many", "task.subtree_too_large", "task.too_many_dependents"];
+    let elsewhere =
+        ["task.too_many", "task.subtree_too_large", "task.too_many_dependents", "task.too_deep"];
     check_codes(Rejection::REFUSALS, SCENARIOS, &elsewhere);
     // By hand-offs.
     let elsewhere = [
