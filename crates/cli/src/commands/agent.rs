@@ -108,7 +108,10 @@ impl Agent {
             Verb::Ls(ListAgents { capability, status }) => {
                 let agents = context.workspace().await?.agents();
                 let found = agents.list(capability.as_deref(), status).await?;
-                output.many(&found, &["id", "status", "token", "last_seen_at", "parent", "capabilities"])
+                output.many(
+                    &found,
+                    &["id", "status", "token", "last_seen_at", "parent", "capabilities"],
+                )
             }
         }
     }

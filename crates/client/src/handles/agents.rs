@@ -14,8 +14,7 @@ impl Agents {
     pub fn register(&self) -> Registration {
         let agent = self.workspace.agent().clone();
         let capabilities = BTreeSet::new();
-        let register =
-            Register { agent, capabilities, metadata: None, ttl_ms: None, parent: None };
+        let register = Register { agent, capabilities, metadata: None, ttl_ms: None, parent: None };
         Registration::new(&self.workspace, Ok(register))
     }
 

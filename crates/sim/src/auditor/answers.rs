@@ -338,11 +338,7 @@ impl Ledger {
             }
             Rejection::NotHolder { given, holder, caller } => {
                 coverage.met("answer: another agent's token refused");
-                let known = self.tokens.holder(*given, at);
-                demand!(caller == asked.agent, "the refusal names `{caller}` as the caller");
-                demand!(holder != caller, "`{caller}` was refused its own token {given}");
-                demand!(known == Some(holder), "token {given} belongs to {known:?}");
-                Ok(())
+                self.refused_token(asked, *given, (holder, caller))
             }
             Rejection::KeyReused { key } => {
                 coverage.met("answer: idempotency key reused");

@@ -7,8 +7,8 @@
 use baton_core::lock::{self, Command as LockCommand, Event as LockEvent, Reply as LockReply};
 use baton_core::waiting::wait::{Left, Step};
 use baton_core::{
-    AgentId, Answer, Command, Event, LockName, Mutation, Precondition, Rejection, Reply, WaitId,
-    barrier, handoff, join, limits, message, semaphore, stream, task,
+    AgentId, Answer, Command, Event, LockName, Mutation, Precondition, Rejection, Reply, Token,
+    WaitId, barrier, handoff, join, limits, message, semaphore, stream, task,
 };
 
 use crate::auditor::answers::DecidedRequest;
@@ -182,6 +182,20 @@ impl Ledger {
             let is_own = holder.is_none_or(|holder| holder == agent);
             demand!(is_own, "`{agent}` acted under token {token} of {holder:?}");
         }
+        Ok(())
+    }
+
+    /// Checks that a token was refused because another agent holds it.
+    pub(crate) fn refused_token(
+        &self,
+        asked: &DecidedRequest<'_>,
+        given: Token,
+        (holder, caller): (&AgentId, &AgentId),
+    ) -> Audit {
+        let known = self.tokens.holder(given, asked.decided_at);
+        demand!(caller == asked.agent, "the refusal names `{caller}` as the caller");
+        demand!(holder != caller, "`{caller}` was refused its own token {given}");
+        demand!(known == Some(holder), "token {given} belongs to {known:?}");
         Ok(())
     }
 

@@ -2,17 +2,35 @@
 
 use std::collections::BTreeSet;
 
-use baton_core::agent::Rejection;
-use baton_core::{AgentId, limits};
+use baton_core::agent::{Event, Rejection};
+use baton_core::{AgentId, Batch, limits};
 
-use crate::auditor::ledger::Ledger;
+use crate::auditor::ledger::{Ledger, Session};
 use crate::auditor::timeline::Timeline;
 use crate::auditor::{Audit, demand};
 use crate::coverage::Coverage;
 
 impl Ledger {
-    /// An agent was lost because of another one.
-    pub(crate) fn check_lost_below(
+    /// An agent was lost: because of its silence, or because of another agent.
+    pub(crate) fn check_lost(
+        &self,
+        batch: &Batch,
+        session: &Session,
+        event: &Event,
+        ended: &BTreeSet<AgentId>,
+        coverage: &mut Coverage,
+    ) -> Audit {
+        let agent = event.agent();
+        if let Event::Lost { because: Some(above), .. } = event {
+            return self.check_lost_below(agent, above, ended, coverage);
+        }
+        let heard = self.heard.get(agent).copied().unwrap_or_default();
+        let silence = batch.time.since(session.seen.max(heard)).min(self.served_for());
+        demand!(silence >= session.ttl_ms, "`{agent}` was lost after {silence} ms: {session:?}");
+        Ok(())
+    }
+
+    fn check_lost_below(
         &self,
         agent: &AgentId,
         above: &AgentId,

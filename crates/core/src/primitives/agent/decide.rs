@@ -97,7 +97,8 @@ fn register(table: &Table, command: Register, stamp: &Stamp) -> Result<Decided, 
     let active = table.get(&agent).filter(|record| record.status == Status::Active);
     let (id, token, replaces) = (agent.clone(), stamp.token(), active.map(|record| record.token));
     let ended_below = supervision::ended_below(table, &agent, stamp);
-    let joined = Event::Joined { agent: id, capabilities, metadata, ttl_ms, token, replaces, parent };
+    let joined =
+        Event::Joined { agent: id, capabilities, metadata, ttl_ms, token, replaces, parent };
     events.push(joined);
     events.extend(ended_below);
     Ok(Decided { events, agent: Some(agent) })

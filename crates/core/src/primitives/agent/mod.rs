@@ -17,9 +17,9 @@
 //! time to live has passed since the last recorded one, so that frequent calls cost nothing. In
 //! return, a lost agent is noticed up to a quarter later than its time to live, and never earlier.
 //!
-//! An agent may have a parent: its supervisor. When the session of the supervisor ends, in whichever
-//! way, the sessions of all agents below it end in the same commit, as lost. They may register
-//! again.
+//! An agent may have a parent: its supervisor. When the session of the supervisor ends, in
+//! whichever way, the sessions of all agents below it end in the same commit, as lost. They may
+//! register again.
 //!
 //! Invariants, checked by `Table::check`:
 //!

@@ -122,7 +122,11 @@ impl Table {
 }
 
 /// Refuses a parent that cannot supervise an agent.
-pub(super) fn check_parent(table: &Table, agent: &AgentId, parent: &AgentId) -> Result<(), Rejection> {
+pub(super) fn check_parent(
+    table: &Table,
+    agent: &AgentId,
+    parent: &AgentId,
+) -> Result<(), Rejection> {
     if table.chain(parent).any(|above| above == agent) {
         return Err(Rejection::Cycle { agent: agent.clone(), parent: parent.clone() });
     }

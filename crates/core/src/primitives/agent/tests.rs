@@ -109,7 +109,9 @@ scenarios! {
             "lock.queued door by ada call=5 until 10; call 5 waits"),
         // The lock is not granted to an agent whose session ends in the same commit.
         (2, "boss", "agent.leave boss",
-            "agent.left boss; agent.lost ada below boss; agent.lost bob below boss;              lock.gave_up door by ada call=5 session_ended; lock.dropped door token=4;              call 5: refused lock.session_ended"),
+            "agent.left boss; agent.lost ada below boss; agent.lost bob below boss; \
+             lock.gave_up door by ada call=5 session_ended; lock.dropped door token=4; \
+             call 5: refused lock.session_ended"),
         (3, "cho", r#"agent.register cho parent="ada""#, "refused agent.no_parent"),
     ]
 
