@@ -189,7 +189,6 @@ fn locks() {
             "task add",
             "task work",
             "lock run",
-            "lock release deploy --token 1",
             "lock release deploy --token 1 --agent ada",
             "lock release deploy --token 1",
             "lock ls",
@@ -218,7 +217,8 @@ fn tasks() {
             "task heartbeat first --token 3 --agent ada",
             "task progress first --token 3 0.5 --note halfway --agent ada",
             "task done first --token 9",
-            "task done first --token 3 --agent ada '{\"verdict\": \"good\"}' --artifacts '[\"a\"]'",
+            "task done first --token 3 --agent ada '{\"verdict\": \"good\"}' \
+             --artifacts '[\"a.txt\"]'",
             "task claim --capability rust",
             "task fail second --token 8 'it rains' --for-good",
             "task review second retry",

@@ -508,12 +508,13 @@ impl Machine {
     }
 
     /// Drops a workspace from memory if all of it is durable and it has no watchers, waiters or
-    /// readers. Its deadline is kept.
+    /// readers, and no agent would be lost early for it. Its deadline is kept.
     pub fn evict(&mut self, workspace: &WorkspaceName) -> bool {
         let durable = self.durable;
         let Some(resident) = self.residents.get(workspace) else { return false };
         let is_read = Arc::strong_count(&resident.reading) > 1;
-        if resident.newest.group > durable || resident.is_awaited() || is_read {
+        let is_needed = is_read || resident.space.agent.has_unrecorded_signs();
+        if resident.newest.group > durable || resident.is_awaited() || is_needed {
             return false;
         }
         let resident = self.residents.remove(workspace).expect("it was just there");

@@ -110,7 +110,7 @@ impl Agent {
                 let found = agents.list(capability.as_deref(), status).await?;
                 output.many(
                     &found,
-                    &["id", "status", "token", "last_seen_at", "parent", "capabilities"],
+                    &["id", "status", "token", "last_seen_at", "capabilities"],
                 )
             }
         }

@@ -29,8 +29,8 @@ impl LockActor {
     pub fn act(&mut self, inputs: &mut Inputs<'_>) -> Action {
         let held = some(inputs, &self.held);
         // Another agent's token is tried in the same ways as a stale one.
-        let not_own = if inputs.rng.once_in(2) { &self.stale } else { &self.seen };
-        let stale = some(inputs, not_own);
+        let seen = self.seen.pop().filter(|_| inputs.rng.once_in(2));
+        let stale = seen.or_else(|| some(inputs, &self.stale));
         let command: Command = match (inputs.rng.below(16), held, stale) {
             (0..=2, Some((name, token)), _) => {
                 self.forget(&name, token);
@@ -75,8 +75,10 @@ impl LockActor {
     pub fn learn(&mut self, id: &AgentId, answer: &Result<Answer, Rejection>) {
         match answer {
             Ok(answer) => self.learn_reply(id, &answer.reply),
-            Err(Rejection::Lock(lock::Rejection::StaleToken { name, given, .. })) => {
+            Err(Rejection::Lock(lock::Rejection::StaleToken { name, given, hold })) => {
                 self.forget(name, *given);
+                let other = hold.as_ref().filter(|hold| hold.holder != *id);
+                self.seen.extend(other.map(|hold| (hold.name.clone(), hold.token)));
             }
             Err(_) => {}
         }

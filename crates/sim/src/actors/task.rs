@@ -48,8 +48,8 @@ impl TaskActor {
     pub fn act(&mut self, inputs: &mut Inputs<'_>) -> Action {
         let lease = some(inputs, &self.leases);
         // Another agent's token is tried in the same ways as a stale one.
-        let not_own = if inputs.rng.once_in(4) { &self.seen } else { &self.stale };
-        let stale = some(inputs, not_own);
+        let seen = self.seen.pop().filter(|_| inputs.rng.once_in(2));
+        let stale = seen.or_else(|| some(inputs, &self.stale));
         let known = some(inputs, &self.known);
         if inputs.rng.once_in(6) {
             return self.handoff_actor.act(inputs, lease, stale);

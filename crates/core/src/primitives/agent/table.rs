@@ -221,6 +221,14 @@ impl Table {
         true
     }
 
+    /// Whether an agent was heard since its last recorded sign of life: only memory knows.
+    pub fn has_unrecorded_signs(&self) -> bool {
+        let is_later = |(id, heard): (&AgentId, &Timestamp)| {
+            self.get(id).is_some_and(|agent| agent.last_seen_at < *heard)
+        };
+        self.heard.iter().any(is_later)
+    }
+
     fn last_sign(&self, agent: &Agent) -> Timestamp {
         let heard = self.heard.get(&agent.id).copied().unwrap_or_default();
         agent.last_seen_at.max(self.awake_since).max(heard)
