@@ -336,10 +336,7 @@ impl Ledger {
                 demand!(!live, "token {given} was refused, but it was live");
                 Ok(())
             }
-            Rejection::NotHolder { given, holder, caller } => {
-                coverage.met("answer: another agent's token refused");
-                self.refused_token(asked, *given, (holder, caller))
-            }
+            Rejection::NotHolder { .. } => self.refused_token(asked, rejection, coverage),
             Rejection::KeyReused { key } => {
                 coverage.met("answer: idempotency key reused");
                 if self.waits.under(asked.agent, key, at).is_some() {

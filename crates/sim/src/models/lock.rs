@@ -7,8 +7,8 @@
 use baton_core::lock::{self, Command as LockCommand, Event as LockEvent, Reply as LockReply};
 use baton_core::waiting::wait::{Left, Step};
 use baton_core::{
-    AgentId, Answer, Command, Event, LockName, Mutation, Precondition, Rejection, Reply, Token,
-    WaitId, barrier, handoff, join, limits, message, semaphore, stream, task,
+    AgentId, Answer, Command, Event, LockName, Mutation, Precondition, Rejection, Reply, WaitId,
+    barrier, handoff, join, limits, message, semaphore, stream, task,
 };
 
 use crate::auditor::answers::DecidedRequest;
@@ -189,10 +189,12 @@ impl Ledger {
     pub(crate) fn refused_token(
         &self,
         asked: &DecidedRequest<'_>,
-        given: Token,
-        (holder, caller): (&AgentId, &AgentId),
+        rejection: &Rejection,
+        coverage: &mut Coverage,
     ) -> Audit {
-        let known = self.tokens.holder(given, asked.decided_at);
+        let Rejection::NotHolder { given, holder, caller } = rejection else { return Ok(()) };
+        coverage.met("answer: another agent's token refused");
+        let known = self.tokens.holder(*given, asked.decided_at);
         demand!(caller == asked.agent, "the refusal names `{caller}` as the caller");
         demand!(holder != caller, "`{caller}` was refused its own token {given}");
         demand!(known == Some(holder), "token {given} belongs to {known:?}");

@@ -221,12 +221,10 @@ impl Table {
         true
     }
 
-    /// Whether an agent was heard since its last recorded sign of life: only memory knows.
-    pub fn has_unrecorded_signs(&self) -> bool {
-        let is_later = |(id, heard): (&AgentId, &Timestamp)| {
-            self.get(id).is_some_and(|agent| agent.last_seen_at < *heard)
-        };
-        self.heard.iter().any(is_later)
+    /// The agents that were heard since their last recorded sign of life: only memory knows.
+    pub fn unrecorded_signs(&self) -> impl Iterator<Item = (&AgentId, Timestamp)> {
+        let heard = self.heard.iter().map(|(agent, heard)| (agent, *heard));
+        heard.filter(|(id, heard)| self.get(id).is_some_and(|it| it.last_seen_at < *heard))
     }
 
     fn last_sign(&self, agent: &Agent) -> Timestamp {

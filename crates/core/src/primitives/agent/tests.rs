@@ -110,7 +110,7 @@ scenarios! {
         // The lock is not granted to an agent whose session ends in the same commit.
         (2, "boss", "agent.leave boss",
             "agent.left boss; agent.lost ada below boss; agent.lost bob below boss; \
-             lock.gave_up door by ada call=5 session_ended; lock.dropped door token=4; \
+             lock.gave_up door by ada call=5 SessionEnded; lock.dropped door token=4; \
              call 5: refused lock.session_ended"),
         (3, "cho", r#"agent.register cho parent="ada""#, "refused agent.no_parent"),
     ]
@@ -331,7 +331,7 @@ fn agents_below_end_in_several_commits_if_one_cannot_hold_all_they_let_go() {
         (1, "bob", "agent.register bob parent=\"a7\"", "refused agent.no_parent"),
     ]);
     let mut all = ["1 agent.lost; 1000 state.let_go"; 11];
-    all[8] = "1 agent.lost; 1000 state.let_go; 1 lock.dropped";
+    all[8] = "1 agent.lost; 1 lock.dropped; 1000 state.let_go";
     assert_eq!(world.run(1, "baton", "time"), all.join(" | "));
     world.check(&[(2, "bob", r#"agent.list status="active""#, "[]")]);
 }
