@@ -94,7 +94,9 @@ impl LockActor {
             }
             Reply::Lock(lock::Reply::Lock(lock)) => self.see(id, lock),
             Reply::Lock(lock::Reply::Locks { locks, .. }) => {
-                locks.iter().for_each(|lock| self.see(id, lock));
+                for lock in locks {
+                    self.see(id, lock);
+                }
             }
             Reply::Transaction(replies) => {
                 for reply in replies {
