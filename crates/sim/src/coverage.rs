@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::waiting::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 160] = [
+pub const SOMETIMES: [&str; 161] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -98,6 +98,7 @@ pub const SOMETIMES: [&str; 160] = [
     "join: expired",
     "join: failed",
     "join: opened",
+    "wait: status reached",
     "keep: archived",
     "keep: evicted",
     "keep: folded",
