@@ -1,6 +1,7 @@
 //! Queries of a space, and preconditions.
 
 use super::Space;
+use crate::names::AgentId;
 use crate::rejection::Rejection;
 use crate::transaction::Precondition;
 
@@ -9,6 +10,7 @@ impl Space {
         &self,
         index: usize,
         precondition: Precondition,
+        caller: &AgentId,
     ) -> Result<(), Rejection> {
         let (mut entry, mut holder) = (None, None);
         let (mut task_status, mut handoff_status) = (None, None);
@@ -43,7 +45,10 @@ impl Space {
                 handoff_status = self.handoff.get(handoff).map(|found| found.status);
                 handoff_status == Some(*status)
             }
-            Precondition::Token(token) => self.is_live(*token),
+            Precondition::Token(token) => {
+                self.check_holder(*token, caller)?;
+                self.is_live(*token)
+            }
             Precondition::Revision(revision) => *revision == self.revision,
         };
         if holds {

@@ -13,6 +13,7 @@ use baton_core::state::merge::{Merge, Patch};
 use baton_core::state::{
     Command as StateCommand, Event as StateEvent, Operation, PatchEntry, Removal, Set, Transfer,
 };
+use baton_core::wait::Event as WaitEvent;
 use baton_core::workspace::{Command as WorkspaceCommand, Event as WorkspaceEvent};
 use baton_core::{
     AgentId, Batch, Command, Event, Json, NamespaceName, Request, Rules, Timestamp, Version,
@@ -53,12 +54,18 @@ impl<'a> BatchReader<'a> {
         self.next = self.due() + 1;
     }
 
-    /// The next event that a request explains. Broken contracts are checked by the ledger.
+    /// The next event that a request explains. Answers to calls that waited for a status, and
+    /// broken contracts, can be anywhere; the ledger checks them.
     fn due(&self) -> usize {
-        let is_broken =
-            |event: &&Event| matches!(event, Event::Contract(Contracted::Broken { .. }));
+        let is_elsewhere = |event: &&Event| {
+            matches!(
+                event,
+                Event::Wait(WaitEvent::Answered { .. })
+                    | Event::Contract(Contracted::Broken { .. })
+            )
+        };
         let rest = self.batch.events.get(self.next..).unwrap_or_default();
-        self.next + rest.iter().take_while(is_broken).count()
+        self.next + rest.iter().take_while(is_elsewhere).count()
     }
 
     pub(crate) fn take(&mut self) -> Audit<&'a Event> {
@@ -133,6 +140,7 @@ impl<'a> BatchReader<'a> {
             Command::Semaphore(command) => self.semaphore(command),
             Command::Task(command) => self.task(command),
             Command::Join(command) => self.join(command),
+            Command::Wait(command) => self.status_wait(command),
             Command::Checkpoint(command) => self.checkpoint(command),
             Command::Artifact(command) => self.artifact(command),
             Command::Handoff(command) => self.handoff(command),
@@ -327,16 +335,22 @@ impl<'a> BatchReader<'a> {
             }
             _ => return Err(Breach("another change of an agent happened".to_owned())),
         };
+        while let Some(Event::Agent(AgentEvent::Lost { because: Some(above), .. })) =
+            self.batch.events.get(self.next)
+            && ends
+            && above == id
+        {
+            self.next += 1;
+        }
         if ends {
-            self.follow_end();
+            self.follow_ends();
         }
         if let AgentEvent::Joined { .. } = event {
             let own = NamespaceName::of_agent(id);
-            if let Some(Event::Namespace(NamespaceEvent::Created { name, .. })) =
-                self.batch.events.get(self.next)
+            if let Some(Event::Namespace(NamespaceEvent::Created { name, .. })) = self.peek()
                 && *name == own
             {
-                self.next += 1;
+                self.skip();
             }
             let there = self.ledger.rules(&own, self.batch.revision.0).is_some();
             demand!(there, "`{id}` has no namespace of its own");
@@ -345,11 +359,20 @@ impl<'a> BatchReader<'a> {
         self.follow_stages()
     }
 
+    /// What several sessions let go, one after the other.
+    fn follow_ends(&mut self) {
+        let mut before = usize::MAX;
+        while self.next != before {
+            before = self.next;
+            self.follow_end();
+        }
+    }
+
     fn follow_end(&mut self) {
         while let Some(Event::State(StateEvent::Deleted { removal: Removal::LetGo, .. })) =
-            self.batch.events.get(self.next)
+            self.peek()
         {
-            self.next += 1;
+            self.skip();
         }
         self.follow_let_go();
     }
