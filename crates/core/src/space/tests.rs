@@ -758,7 +758,8 @@ fn the_end_of_a_session_that_holds_all_it_may_fits_into_one_commit() {
     let count = |kind: &str| batch.events.iter().filter(|event| event.kind() == kind).count();
     let kinds = ["state.let_go", "lock.acquired", "semaphore.acquired", "barrier.withdrawn"];
     assert_eq!(kinds.map(count), [1_000, 500, 500, 500]);
-    assert_eq!(["task.failed", "join.settled", "join.answered"].map(count), [1_000, 16, 1_600]);
+    let answered = 16 * limits::JOIN_WAITS_MAX;
+    assert_eq!(["task.failed", "join.settled", "join.answered"].map(count), [1_000, 16, answered]);
     assert_eq!(count("receipt.kept"), 1_000);
     space.check();
 }

@@ -353,7 +353,7 @@ impl Ledger {
         demand!(!batch.events.is_empty(), "`{name}` revision {revision} is empty");
         let by_engine = batch.agent == AgentId::engine();
         self.check_contracts(&batch).map_err(|breach| {
-            super::Breach(format!("`{name}` revision {revision}: {}", breach.0))
+            Breach(format!("`{name}` revision {revision}: {}", breach.0))
         })?;
         let mut ended = BTreeSet::new();
         let whole = &batch;
