@@ -1,4 +1,4 @@
-//! The Agent2Agent protocol, version 1.0: the tasks of a workspace for agents of other systems.
+//! The A2A protocol, version 1.0: the tasks of a workspace for agents of other systems.
 //!
 //! ```text
 //!   JSON-RPC ──▶ Method, params ──┐                 ┌─▶ task.create, task.cancel, message.send …

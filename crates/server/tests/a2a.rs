@@ -1,4 +1,4 @@
-//! The Agent2Agent protocol: tasks of a fleet for agents of other systems.
+//! The A2A protocol: tasks of a fleet for agents of other systems.
 
 use baton_a2a::TRANSFER_CONTEXT;
 use baton_core::access::Role;

@@ -1,4 +1,4 @@
-//! The Agent2Agent protocol at `/a2a/fleet` and `/a2a/agents/{agent}`.
+//! The A2A protocol at `/a2a/fleet` and `/a2a/agents/{agent}`.
 //!
 //! ```text
 //!   request ──▶ guard, token ──▶ body, version ──▶ baton_a2a ──▶ Workspace

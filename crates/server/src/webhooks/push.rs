@@ -1,8 +1,8 @@
-//! Push notifications of the Agent2Agent protocol.
+//! Push notifications of the A2A protocol.
 
 use baton::Baton;
 use baton_a2a::{PUSH_PREFIX, push_of};
-use baton_core::reaction::WebhookCall;
+use baton_core::reaction::{Secret, WebhookCall};
 use baton_core::{AgentId, WorkspaceName};
 
 use super::call::Content;
@@ -20,7 +20,7 @@ pub(super) async fn content(
     let there = baton.workspace(workspace.as_str()).ok()?;
     let there = there.as_agent(AgentId::engine().as_str()).ok()?;
     let task = there.tasks().get(task).await.ok()?;
-    let secret = webhook_call.secret.as_ref().map(|secret| secret.reveal());
+    let secret = webhook_call.secret.as_ref().map(Secret::reveal);
     let push = push_of(&task, &event, secret)?;
     Some(Content {
         body: push.body.to_string().into(),
