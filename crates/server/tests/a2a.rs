@@ -300,7 +300,7 @@ async fn a_task_that_failed_too_often_waits_for_a_verdict() {
     assert_eq!(read["result"]["status"]["state"], "TASK_STATE_INPUT_REQUIRED", "{read}");
     let mut verdict = message("m-1", "it is not needed");
     verdict["taskId"] = "t".into();
-    verdict["parts"][1] = json!({"data": {"verdict": "fail"}});
+    verdict["parts"] = json!([{"text": "it is not needed"}, {"data": {"verdict": "fail"}}]);
     let decided = rpc(&mut http, "SendMessage", &json!({"message": verdict})).await;
     assert_eq!(decided["result"]["task"]["status"]["state"], "TASK_STATE_FAILED", "{decided}");
     harness.end().await;
