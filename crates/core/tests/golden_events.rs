@@ -19,6 +19,8 @@
 mod talk;
 #[path = "golden_events/tasks.rs"]
 mod tasks;
+#[path = "golden_events/waits.rs"]
+mod waits;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -118,6 +120,7 @@ fn variant(event: &Event) -> &'static str {
         Event::Join(join::Event::Queued { .. }) => "join queued",
         Event::Join(join::Event::Answered { .. }) => "join answered",
         Event::Join(join::Event::GaveUp { .. }) => "join gave up",
+        Event::Wait(event) => waits::wait_variant(event),
         Event::Pipeline(pipeline::Event::Created(_)) => "pipeline created",
         Event::Pipeline(pipeline::Event::StageReady { .. }) => "stage ready",
         Event::Pipeline(pipeline::Event::StageStarted { .. }) => "stage started",
@@ -327,13 +330,20 @@ fn joined() -> agent::Event {
         ttl_ms: 60_000,
         token: Token(7),
         replaces: None,
+        parent: None,
     }
 }
 
 fn joined_with_nothing(replaces: Option<Token>) -> agent::Event {
     let (capabilities, metadata) = (BTreeSet::new(), None);
-    let (agent, token) = (ada(), Token(8));
-    agent::Event::Joined { agent, capabilities, metadata, ttl_ms: 100, token, replaces }
+    let (agent, token, ttl_ms, parent) = (ada(), Token(8), 100, None);
+    agent::Event::Joined { agent, capabilities, metadata, ttl_ms, token, replaces, parent }
+}
+
+fn joined_below(parent: &str) -> agent::Event {
+    let (capabilities, metadata, parent) = (BTreeSet::new(), None, AgentId::parse(parent).ok());
+    let (agent, token, ttl_ms, replaces) = (ada(), Token(8), 100, None);
+    agent::Event::Joined { agent, capabilities, metadata, ttl_ms, token, replaces, parent }
 }
 
 fn receipt() -> Receipt {
@@ -369,9 +379,14 @@ fn examples() -> Vec<(&'static str, Event)> {
         ("agent.joined", Event::Agent(joined())),
         ("agent.joined with nothing", Event::Agent(joined_with_nothing(None))),
         ("agent.joined with a predecessor", Event::Agent(joined_with_nothing(Some(Token(7))))),
+        ("agent.joined with a parent", Event::Agent(joined_below("boss"))),
+        (
+            "agent.lost with its parent",
+            Event::Agent(agent::Event::Lost { agent: ada(), because: AgentId::parse("boss").ok() }),
+        ),
         ("agent.seen", Event::Agent(agent::Event::Seen { agent: ada() })),
         ("agent.left", Event::Agent(agent::Event::Left { agent: ada() })),
-        ("agent.lost", Event::Agent(agent::Event::Lost { agent: ada() })),
+        ("agent.lost", Event::Agent(agent::Event::Lost { agent: ada(), because: None })),
         ("agent.forgotten", Event::Agent(agent::Event::Forgotten { agent: ada() })),
         ("workspace.configured", Event::Workspace(workspace::Event::Configured { retention })),
         ("workspace.founded", Event::Workspace(workspace::Event::Founded { origin: origin() })),
@@ -407,6 +422,7 @@ fn examples() -> Vec<(&'static str, Event)> {
     .chain(contents::secrets())
     .chain(handoffs())
     .chain(tasks::tasks())
+    .chain(waits::waits())
     .chain(pipelines())
     .collect()
 }
@@ -810,6 +826,7 @@ fn every_variant_has_an_example() {
     let sources = [
         (include_str!("golden_events.rs"), "fn variant(", "fn json("),
         (include_str!("golden_events/talk.rs"), "fn message_variant(", "fn id("),
+        (include_str!("golden_events/waits.rs"), "fn wait_variant(", "fn waits("),
     ];
     let parts = sources.iter().flat_map(|(source, from, to)| {
         let start = source.find(from).expect("it stands above");

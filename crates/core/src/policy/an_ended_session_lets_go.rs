@@ -3,17 +3,21 @@
 use crate::agent::Event;
 use crate::command::Command;
 use crate::names::AgentId;
-use crate::{barrier, handoff, join, lock, message, semaphore, state, stream, task};
+use crate::{barrier, handoff, join, lock, message, semaphore, state, stream, task, wait};
 
 pub(super) fn an_ended_session_lets_go(event: &Event) -> Vec<Command> {
     match event {
         #[cfg(feature = "planted")]
         Event::Lost { .. } if crate::planted::is("policy.lost_agent_keeps") => Vec::new(),
+        #[cfg(feature = "planted")]
+        Event::Lost { because: Some(_), .. } if crate::planted::is("policy.child_keeps") => {
+            Vec::new()
+        }
         // A new session ends the one before: what that held is not inherited. Without one before,
         // the agent keeps what it acquired without a session.
         Event::Joined { agent, replaces: Some(_), .. }
         | Event::Left { agent }
-        | Event::Lost { agent } => letting_go(agent),
+        | Event::Lost { agent, .. } => letting_go(agent),
         Event::Joined { replaces: None, .. } | Event::Seen { .. } | Event::Forgotten { .. } => {
             Vec::new()
         }
@@ -34,5 +38,6 @@ pub(crate) fn letting_go(agent: &AgentId) -> Vec<Command> {
         task::Command::LetGo { agent: agent() }.into(),
         join::Command::LetGo { agent: agent() }.into(),
         handoff::Command::LetGo { agent: agent() }.into(),
+        wait::Command::LetGo { agent: agent() }.into(),
     ]
 }

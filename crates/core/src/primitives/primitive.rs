@@ -28,6 +28,11 @@ pub trait Command {
         None
     }
 
+    /// The token of the caller's lease, hold or permit, if it names one.
+    fn token(&self) -> Option<Token> {
+        None
+    }
+
     /// Its trace context, if it can carry one.
     fn traceparent(&mut self) -> Option<&mut Option<Traceparent>> {
         None
@@ -63,6 +68,11 @@ pub trait Event {
     /// Whether watches receive it.
     fn is_public(&self) -> bool {
         true
+    }
+
+    /// Whether it is only about a waiting call: watches receive it if they ask for that.
+    fn is_about_waiting(&self) -> bool {
+        false
     }
 
     /// Whether only watches receive it, so that it is in no log.
@@ -153,9 +163,9 @@ pub trait Table: Default {
         false
     }
 
-    /// Whether something is held with this token.
-    fn holds(&self, _token: Token) -> bool {
-        false
+    /// The agent that holds something with this token.
+    fn holder_of(&self, _token: Token) -> Option<&AgentId> {
+        None
     }
 }
 

@@ -32,6 +32,9 @@ pub const KEY_RULES_MAX: usize = 64;
 /// Maximum number of agents in a workspace, far fewer than namespaces since each has one. Those
 /// that ended first are forgotten first.
 pub const AGENTS_MAX: usize = 10_000;
+/// Maximum number of levels of agents that supervise each other: agents that start each other
+/// without end reach it soon.
+pub const AGENT_DEPTH_MAX: usize = 8;
 /// Maximum number of capabilities of one agent.
 pub const CAPABILITIES_MAX: usize = 64;
 /// Longest capability name in bytes.
@@ -225,6 +228,11 @@ pub const ARRIVALS_MAX: usize = 100_000;
 /// one, and are answered in the one batch that opens it, with an event and perhaps a receipt for
 /// each.
 pub const BARRIER_WAITS_MAX: usize = 4_000;
+/// Maximum number of calls that wait for a status of one task or hand-off, and of one agent.
+pub const STATUS_WAITS_MAX: usize = 64;
+/// Maximum number of calls that are answered by the commit that reaches their status; more follow
+/// in later commits.
+pub const STATUS_WAITS_ANSWERED_MAX: usize = 64;
 /// Maximum number of calls of one kind that wait in a workspace at a time.
 pub const WAITS_MAX: usize = 10_000;
 /// Longest wait: an hour. To wait longer, a client repeats the call, so that no call waits forever.
@@ -241,14 +249,17 @@ pub const EXPIRIES_PER_BATCH_MAX: usize = 1_000;
 /// Maximum number of agents that are lost in one batch; the rest follow in the next. Each may
 /// release as much as it is allowed to hold, and all of that must fit: a lock or a permit is
 /// granted to the next waiter, whose answer may have to be stored; an arrival is withdrawn; joins
-/// of its tasks settle; the hand-offs of its tasks fail; and hand-offs and requests that it has not
-/// answered go to other agents, whose calls may be waiting for them.
+/// of its tasks settle; waits for their status end, in several rounds; the hand-offs of its tasks
+/// fail; and hand-offs and requests that it has not answered go to other agents, whose calls may be
+/// waiting for them.
 pub const LOST_PER_BATCH_MAX: usize = BATCH_EVENTS_MAX
     / (EPHEMERAL_PER_AGENT_MAX
         + 7 * HOLDS_PER_AGENT_MAX
         + LEASES_PER_AGENT_MAX
         + JOIN_WAITS_MAX
         + JOINS_SETTLED_AT_ONCE_MAX * (1 + JOIN_WAITS_MAX)
+        + STATUS_WAITS_MAX
+        + 4 * STATUS_WAITS_ANSWERED_MAX
         + FOLLOWING_EVENTS_BESIDE_MAX
         + LEASES_PER_AGENT_MAX
         + 4 * HANDOFFS_PER_AGENT_MAX
@@ -299,6 +310,9 @@ pub const TASKS_FINISHED_MAX: usize = 100_000;
 pub const TASK_DEPENDENCIES_MAX: usize = 1_000;
 /// Maximum number of tasks that may depend on one: its end affects all of them in one commit.
 pub const TASK_DEPENDENTS_MAX: usize = 10_000;
+/// Maximum number of levels of tasks and subtasks: agents that split their work without end reach
+/// it soon.
+pub const TASK_DEPTH_MAX: usize = 16;
 /// Maximum number of tasks that one call cancels together, so that all of them fit into one commit.
 pub const TASK_SUBTREE_MAX: usize = BATCH_EVENTS_MAX / 2;
 /// Maximum number of tasks that one agent may hold or wait for: the end of its session frees all of
@@ -356,7 +370,7 @@ pub const JOINS_PER_TASK_MAX: usize = 16;
 pub const JOINS_SETTLED_AT_ONCE_MAX: usize = 16;
 /// Maximum number of calls that wait for one join, since all are answered in one commit; and of one
 /// agent.
-pub const JOIN_WAITS_MAX: usize = 100;
+pub const JOIN_WAITS_MAX: usize = 80;
 /// Maximum size in bytes of results that are copied into one join: it must fit into an answer.
 pub const JOIN_BYTES_MAX: usize = 4 << 20;
 /// Maximum size in bytes of results that are copied into all joins of a workspace.

@@ -25,7 +25,7 @@ use baton_core::{
     Timestamp, WorkspaceName, namespace,
 };
 
-use super::{Audit, demand};
+use super::{Audit, Breach, demand};
 use crate::auditor::engine_events;
 use crate::auditor::timeline::Timeline;
 use crate::coverage::Coverage;
@@ -82,6 +82,8 @@ pub struct Session {
     pub seen: Timestamp,
     /// The capabilities.
     pub capabilities: BTreeSet<String>,
+    /// The supervisor of its present or last session.
+    pub parent: Option<AgentId>,
 }
 
 /// A stored answer.
@@ -135,7 +137,7 @@ pub struct Ledger {
     pub(crate) tokens: Tokens,
     pub(crate) retention: Timeline<Retention>,
     /// Heartbeats that were answered, by agent: the newest.
-    heard: BTreeMap<AgentId, Timestamp>,
+    pub(crate) heard: BTreeMap<AgentId, Timestamp>,
     /// Since when there has been a server, and the current time, both by its clock, which may be
     /// behind the log.
     server_since: Timestamp,
@@ -359,24 +361,23 @@ impl Ledger {
                 "`{name}` revision {revision}: the engine has done {event:?} on its own"
             );
             let checked = self.add_event(batch, event, &mut ended, coverage);
-            checked.map_err(|breach| {
-                super::Breach(format!("`{name}` revision {revision}: {}", breach.0))
-            })?;
+            checked
+                .map_err(|breach| Breach(format!("`{name}` revision {revision}: {}", breach.0)))?;
         }
-        let named = |breach: super::Breach| {
-            super::Breach(format!("`{name}` revision {revision}: {}", breach.0))
-        };
+        let named = |breach: Breach| Breach(format!("`{name}` revision {revision}: {}", breach.0));
         for (agent, key) in self.waits.complete(&batch).map_err(named)? {
             let kept = self.receipts.get(&(agent, key.clone())).and_then(Timeline::now);
             let is_kept = kept.is_some_and(|kept| kept.revision == revision);
             demand!(is_kept, "`{name}` revision {revision}: `{key}` has no receipt");
         }
         self.check_reactions(&batch).map_err(named)?;
+        self.check_supervised().map_err(named)?;
         self.check_pools(revision, &ended).map_err(named)?;
         self.check_barriers(revision, &ended).map_err(named)?;
         self.check_handoffs(&batch, &ended).map_err(named)?;
         self.check_tasks(revision, &ended).map_err(named)?;
         self.check_joins(revision, &ended).map_err(named)?;
+        self.check_status_waits(revision, &ended).map_err(named)?;
         self.check_pipelines(&batch).map_err(named)?;
         self.check_messages(&batch, &ended).map_err(named)?;
         self.check_streams().map_err(named)?;
@@ -411,7 +412,7 @@ impl Ledger {
                 Ok(())
             }
             Event::Workspace(WorkspaceEvent::Founded { .. }) => {
-                Err(super::Breach("what a workspace began with is in no log".to_owned()))
+                Err(Breach("what a workspace began with is in no log".to_owned()))
             }
             Event::Message(event) => self.add_message(batch, event, ended, coverage),
             Event::Topic(event) => self.add_topic(batch, event, coverage),
@@ -424,6 +425,7 @@ impl Ledger {
             Event::Semaphore(event) => self.add_semaphore(batch, event, ended, coverage),
             Event::Task(event) => self.add_task(batch, event, ended, coverage),
             Event::Join(event) => self.add_join(batch, event, ended, coverage),
+            Event::Wait(event) => self.add_wait(batch, event, ended, coverage),
             Event::Checkpoint(event) => self.add_checkpoint(batch, event, coverage),
             Event::Artifact(event) => self.add_artifact(batch, event, coverage),
             Event::Pipeline(event) => self.add_pipeline(batch, event, coverage),
@@ -480,7 +482,7 @@ impl Ledger {
             }
             StateEvent::Deleted { version, removal, .. } => {
                 let Some(before) = before else {
-                    return Err(super::Breach(format!("`{key}` was removed but is not there")));
+                    return Err(Breach(format!("`{key}` was removed but is not there")));
                 };
                 demand!(version.0 == before.version, "`{key}` was removed at another version");
                 timeline.set(batch.revision.0, None);
@@ -547,7 +549,7 @@ impl Ledger {
         let before = self.agents.get(agent).and_then(Timeline::now).cloned();
         let active = before.as_ref().is_some_and(|before| before.active);
         let after = match (event, before) {
-            (AgentEvent::Joined { ttl_ms, token, capabilities, replaces, .. }, before) => {
+            (AgentEvent::Joined { ttl_ms, token, capabilities, replaces, parent, .. }, before) => {
                 self.tokens.give(batch, *token, agent)?;
                 let replaced = before.as_ref().filter(|_| active).map(|before| before.token);
                 demand!(replaces.map(|it| it.0) == replaced, "`{agent}` replaces {replaces:?}");
@@ -561,6 +563,7 @@ impl Ledger {
                     ttl_ms: *ttl_ms,
                     seen: batch.time,
                     capabilities: capabilities.clone(),
+                    parent: parent.clone(),
                 }
             }
             (AgentEvent::Seen { .. }, Some(before)) => {
@@ -575,7 +578,7 @@ impl Ledger {
             }
             (AgentEvent::Lost { .. }, Some(before)) => {
                 demand!(active, "`{agent}` was lost without a session");
-                self.check_lost(batch, agent, &before)?;
+                self.check_lost(batch, &before, event, ended, coverage)?;
                 self.tokens.end(batch, before.token);
                 let bound = |fact: &Arc<EntryModel>| fact.bound_to.as_ref() == Some(agent);
                 let mut held = self.entries.values().filter_map(|there| there.now()?.as_ref());
@@ -586,18 +589,11 @@ impl Ledger {
                 Session { active: false, ..before }
             }
             (AgentEvent::Forgotten { .. }, _) => {
-                return Err(super::Breach(format!("`{agent}` was forgotten, there was room")));
+                return Err(Breach(format!("`{agent}` was forgotten, there was room")));
             }
-            (_, None) => return Err(super::Breach(format!("`{agent}` never joined"))),
+            (_, None) => return Err(Breach(format!("`{agent}` never joined"))),
         };
         self.agents.entry(agent.clone()).or_default().set(batch.revision.0, after);
-        Ok(())
-    }
-
-    fn check_lost(&self, batch: &Batch, agent: &AgentId, session: &Session) -> Audit {
-        let heard = self.heard.get(agent).copied().unwrap_or_default();
-        let silence = batch.time.since(session.seen.max(heard)).min(self.served_for());
-        demand!(silence >= session.ttl_ms, "`{agent}` was lost after {silence} ms: {session:?}");
         Ok(())
     }
 

@@ -7,8 +7,8 @@
 use baton_core::lock::{self, Command as LockCommand, Event as LockEvent, Reply as LockReply};
 use baton_core::waiting::wait::{Left, Step};
 use baton_core::{
-    Answer, Command, Event, LockName, Mutation, Rejection, Reply, WaitId, barrier, handoff, join,
-    limits, message, semaphore, stream, task,
+    AgentId, Answer, Command, Event, LockName, Mutation, Precondition, Rejection, Reply, WaitId,
+    barrier, handoff, join, limits, message, semaphore, stream, task, wait,
 };
 
 use crate::auditor::answers::DecidedRequest;
@@ -46,7 +46,7 @@ impl Ledger {
             demand!(first == wait, "call {wait} waits under the key of call {first}");
             return Ok(false);
         }
-        self.check_fence(&request.mutation, decided_at)?;
+        self.check_fence(agent, &request.mutation, decided_at)?;
         let revision = decided_at + 1;
         demand!(wait == revision, "the call of `{agent}` got number {wait} at {revision}");
         let Some(batch) = self.batch(revision).cloned() else {
@@ -74,9 +74,8 @@ impl Ledger {
         let words = |breach: Breach| {
             Breach(format!("call {wait} ended at {revision}, {how:?}: {}", breach.0))
         };
-        if let Ok(answer) = answer {
-            let shown = answer.revision.0;
-            demand!(shown == revision, "call {wait} ended at {revision}, answered at {shown}");
+        if let Ok(Answer { revision: shown, .. }) = answer {
+            demand!(shown.0 == revision, "call {wait} ended at {revision}, answered at {shown}");
         }
         let [command] = commands(&request.mutation) else {
             return Err(Breach("a transaction has waited".to_owned()));
@@ -96,6 +95,9 @@ impl Ledger {
             }
             (_, Command::Join(join::Command::Wait { join, .. }), answer) => {
                 self.join_ended(asked, join, (revision, how), answer).map_err(words)?;
+            }
+            (_, Command::Wait(command), answer) => {
+                self.status_wait_ended(asked, (wait, command), how, answer).map_err(words)?;
             }
             (_, Command::Handoff(handoff::Command::Receive { .. }), answer) => {
                 self.receive_ended(asked, (revision, how), answer).map_err(words)?;
@@ -161,12 +163,43 @@ impl Ledger {
         }
     }
 
-    /// Checks that a write with a token was allowed.
-    pub(crate) fn check_fence(&self, mutation: &Mutation, at: u64) -> Audit {
-        if let Mutation::Fenced { token, .. } = mutation {
-            let live = self.tokens.is_live(*token, at);
+    /// Checks that a write with a token was allowed, and that the tokens in it are the caller's.
+    pub(crate) fn check_fence(&self, agent: &AgentId, mutation: &Mutation, at: u64) -> Audit {
+        let fence = if let Mutation::Fenced { token, .. } = mutation { Some(*token) } else { None };
+        if let Some(token) = fence {
+            let live = self.tokens.is_live(token, at);
             demand!(live, "something was done under token {token}, which was stale at {at}");
         }
+        let required = match mutation {
+            Mutation::Transaction { require, .. } => require.as_slice(),
+            Mutation::Command(_) | Mutation::Fenced { .. } => &[],
+        };
+        let required = required.iter().filter_map(|precondition| match precondition {
+            Precondition::Token(token) => Some(*token),
+            _ => None,
+        });
+        let named = commands(mutation).iter().filter_map(Command::token);
+        for token in fence.into_iter().chain(required).chain(named) {
+            let holder = self.tokens.holder(token, at);
+            let is_own = holder.is_none_or(|holder| holder == agent);
+            demand!(is_own, "`{agent}` acted under token {token} of {holder:?}");
+        }
+        Ok(())
+    }
+
+    /// Checks that a token was refused because another agent holds it.
+    pub(crate) fn refused_token(
+        &self,
+        asked: &DecidedRequest<'_>,
+        rejection: &Rejection,
+        coverage: &mut Coverage,
+    ) -> Audit {
+        let Rejection::NotHolder { given, holder, caller } = rejection else { return Ok(()) };
+        coverage.met("answer: another agent's token refused");
+        let known = self.tokens.holder(*given, asked.decided_at);
+        demand!(caller == asked.agent, "the refusal names `{caller}` as the caller");
+        demand!(holder != caller, "`{caller}` was refused its own token {given}");
+        demand!(known == Some(holder), "token {given} belongs to {known:?}");
         Ok(())
     }
 
@@ -425,6 +458,7 @@ impl BatchReader<'_> {
                     left: Some(Left::SessionEnded),
                     ..
                 }) | Event::Join(join::Event::GaveUp { left: Left::SessionEnded, .. })
+                    | Event::Wait(wait::Event::GaveUp { left: Left::SessionEnded, .. })
                     | Event::Handoff(
                         handoff::Event::GaveUp { left: Left::SessionEnded, .. }
                             | handoff::Event::Undelivered { .. }

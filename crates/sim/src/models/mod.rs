@@ -7,6 +7,7 @@
 //! | `lock`, `semaphore` | answers about them are correct, and batches are what was requested |
 //! | `barrier` | each generation opens once, with the required number of arrivals |
 //! | `task`, `task_handoff`, `task_retry` | one lease at a time, one end, no starvation |
+//! | `status_wait` | calls are answered when their status is reached |
 //! | `join` | each settles once, with the outcome of its tasks |
 //! | `pipeline` | stages start in order, once, and follow their tasks |
 //! | `handoff`, `handoff_invariants` | work is handed over once, with all that belongs to it |
@@ -15,6 +16,7 @@
 //! | `artifact` | referenced artifacts stay, others expire in time |
 //! | `checkpoint` | states are restored as saved, and only lease holders save |
 //! | `message`, `stream` | messages in order, until acknowledged; frames without gaps |
+//! | `supervision` | sessions end with the session of their supervisor |
 //! | `secret` | values are in no file but their own |
 //! | `reaction` | each runs on its trigger, and has the effects of its script |
 //! | `fork` | a forked workspace is independent of its origin |
@@ -43,7 +45,9 @@ pub mod rule;
 pub mod search;
 pub mod secret;
 pub mod semaphore;
+pub mod status_wait;
 pub mod stream;
+pub mod supervision;
 pub mod task;
 pub mod task_answers;
 pub mod task_handoff;

@@ -25,6 +25,7 @@ class AgentsCalls(TransactionCalls):
         *,
         capabilities: Sequence[str] | None = None,
         metadata: Any = OMIT,
+        parent: str | None = None,
         ttl_ms: int | None = None,
     ) -> Pending[t.Agent]:
         """Register an agent and start its session (`agent.register`).
@@ -34,6 +35,8 @@ class AgentsCalls(TransactionCalls):
             capabilities: What the agent can do. Tasks and hand-offs that require capabilities
                 go to agents that have all of them.
             metadata: Any JSON that describes the agent. Default: none.
+            parent: The agent that supervises this one, which must have a session. When that
+                session ends, this one ends in the same commit. Default: none.
             ttl_ms: Time to live of the session in milliseconds. The agent is lost if it makes
                 no call for this long.
         """
@@ -42,6 +45,8 @@ class AgentsCalls(TransactionCalls):
             sent["capabilities"] = capabilities
         if metadata is not OMIT:
             sent["metadata"] = metadata
+        if parent is not None:
+            sent["parent"] = parent
         if ttl_ms is not None:
             sent["ttl_ms"] = ttl_ms
         return self._queue(OPERATIONS["agent.register"], sent, lambda raw: t.Agent(raw))
@@ -701,6 +706,28 @@ class HandoffsCalls(TransactionCalls):
         if reason is not None:
             sent["reason"] = reason
         return self._queue(OPERATIONS["handoff.approve"], sent, lambda raw: t.Handoff(raw))
+
+    def wait(
+        self,
+        handoff: str,
+        *,
+        statuses: Sequence[t.HandoffStatus] | None = None,
+        wait_ms: int | None = None,
+    ) -> Pending[t.Handoff | None]:
+        """Wait until a hand-off has ended or has one of the given statuses (`handoff.wait`).
+
+        Args:
+            handoff: The hand-off.
+            statuses: Return as soon as the hand-off has one of these statuses. If omitted, when
+                it has ended. A hand-off that has ended always ends the wait.
+            wait_ms: How long to wait, in milliseconds. If omitted, the call does not wait.
+        """
+        sent: dict[str, Any] = {"handoff": handoff}
+        if statuses is not None:
+            sent["statuses"] = statuses
+        if wait_ms is not None:
+            sent["wait_ms"] = wait_ms
+        return self._queue(OPERATIONS["handoff.wait"], sent, lambda raw: t.optional(t.Handoff, raw))
 
 
 class InboxCalls(TransactionCalls):
@@ -1961,6 +1988,28 @@ class TasksCalls(TransactionCalls):
         if reason is not None:
             sent["reason"] = reason
         return self._queue(OPERATIONS["task.retry"], sent, lambda raw: t.Task(raw))
+
+    def wait(
+        self,
+        task: str,
+        *,
+        statuses: Sequence[t.TaskStatus] | None = None,
+        wait_ms: int | None = None,
+    ) -> Pending[t.Task | None]:
+        """Wait until a task has finished or has one of the given statuses (`task.wait`).
+
+        Args:
+            task: The task.
+            statuses: Return as soon as the task has one of these statuses. If omitted, when it
+                has finished. A finished task always ends the wait.
+            wait_ms: How long to wait, in milliseconds. If omitted, the call does not wait.
+        """
+        sent: dict[str, Any] = {"task": task}
+        if statuses is not None:
+            sent["statuses"] = statuses
+        if wait_ms is not None:
+            sent["wait_ms"] = wait_ms
+        return self._queue(OPERATIONS["task.wait"], sent, lambda raw: t.optional(t.Task, raw))
 
 
 class TopicsCalls(TransactionCalls):

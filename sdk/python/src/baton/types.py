@@ -249,6 +249,9 @@ EventType = Literal[
     "task.taken_back",
     "task.updated",
     "topic.posted",
+    "wait.answered",
+    "wait.gave_up",
+    "wait.queued",
     "workspace.configured",
     "workspace.founded",
 ]
@@ -298,6 +301,11 @@ class Agent(Record):
     def metadata(self) -> Any:
         """Metadata given at registration. Absent if none was given."""
         return self.raw.get("metadata")
+
+    @property
+    def parent(self) -> str | None:
+        """The agent that supervises that session. Absent if there is none."""
+        return self.raw.get("parent")
 
     @property
     def registered_at(self) -> datetime:

@@ -223,12 +223,15 @@ async fn done(workspace: &Workspace, action: &Action) -> Result<String, Error> {
             workspace.handoffs().cancel(handoff, why).await?;
             format!("{handoff} withdrawn")
         }
-        Action::ReleaseTask { task, token } => {
+        // Only the holder can use the token.
+        Action::ReleaseTask { task, holder, token } => {
+            let tasks = workspace.as_agent(holder)?.tasks();
             tasks.release(task, Token(*token), why).await?;
             format!("{task} released")
         }
-        Action::ReleaseLock { lock, token } => {
-            workspace.locks().release(lock, Token(*token)).await?;
+        Action::ReleaseLock { lock, holder, token } => {
+            let locks = workspace.as_agent(holder)?.locks();
+            locks.release(lock, Token(*token)).await?;
             format!("lock {lock} released")
         }
     })
