@@ -33,10 +33,14 @@
 //! Deliberately absent: HTTP/2. A server that does not require tokens listens on loopback only,
 //! with or without TLS.
 
+#[cfg(feature = "a2a")]
+mod a2a;
 pub mod access;
 mod deadline_stream;
 mod fairness;
 mod guard;
+#[cfg(any(feature = "a2a", feature = "mcp"))]
+mod guarded_carrier;
 mod http;
 mod in_flight;
 mod listener;

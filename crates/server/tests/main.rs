@@ -10,6 +10,7 @@
 //! | `waits`         | do waiting calls block no others, and end with their callers?           |
 //! | `bad_requests`  | is every malformed request answered, without effect on others?          |
 //! | `bad_frames`    | and every malformed frame?                                              |
+//! | `a2a`           | are tasks what the A2A protocol says? (a feature)               |
 //! | `access`        | does every caller get what its token allows, and nothing else?          |
 //! | `secure`        | does all of it work with TLS, and nothing without?                      |
 //! | `attack`        | can any of it be bypassed?                                              |
@@ -29,6 +30,8 @@
 //!
 //! The clients are written by hand on plain sockets, since a well-behaved client cannot misbehave.
 
+#[cfg(feature = "a2a")]
+mod a2a;
 mod access;
 mod attack;
 mod bad_frames;

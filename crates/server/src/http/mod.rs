@@ -48,7 +48,7 @@ use crate::shared::Shared;
 use crate::ws;
 use unread_body::UnreadBody;
 
-#[cfg(feature = "mcp")]
+#[cfg(any(feature = "a2a", feature = "mcp"))]
 pub(crate) use request_context::{header_text, receive};
 
 /// Every route.
@@ -56,6 +56,8 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
     let routes = Router::new();
     #[cfg(feature = "ui")]
     let routes = routes.merge(dashboard::routes());
+    #[cfg(feature = "a2a")]
+    let routes = routes.merge(crate::a2a::routes());
     #[cfg(feature = "mcp")]
     let routes = routes.merge(crate::mcp::routes(&shared));
     routes
@@ -150,7 +152,7 @@ fn admit(
     if !matches!(path, "/healthz" | "/readyz") {
         shared.hosts.check(request.headers())?;
     }
-    if is_public(path) {
+    if is_public(shared, path) {
         return Ok(Authority::default());
     }
     let authority = shared.access.authenticate(request, Some(slot.from))?;
@@ -159,8 +161,14 @@ fn admit(
 }
 
 /// Whether a path needs no token: health checks have none, nor has a browser that loads the page in
-/// which the token is entered.
-fn is_public(path: &str) -> bool {
+/// which the token is entered, nor an agent that looks for the card of this server.
+fn is_public(shared: &Shared, path: &str) -> bool {
+    #[cfg(feature = "a2a")]
+    if crate::a2a::is_public(shared, path) {
+        return true;
+    }
+    #[cfg(not(feature = "a2a"))]
+    let _ = shared;
     #[cfg(feature = "ui")]
     if dashboard::is_public(path) {
         return true;

@@ -11,8 +11,6 @@
 //! 2. The header `Baton-Agent` names the agent; otherwise the token does, then the client.
 //! 3. A stream ends with the token that opened it, and when the server stops.
 
-mod carrier;
-
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -29,8 +27,8 @@ use baton_mcp::{Asked, Door, HttpService, SESSIONS_MAX, Toolset};
 use futures_util::StreamExt;
 use http_body_util::BodyExt;
 
-use self::carrier::GuardedCarrier;
 use crate::access::Authority;
+use crate::guarded_carrier::GuardedCarrier;
 use crate::http::{header_text, receive};
 use crate::listener::ConnectionSlot;
 use crate::problem::Refused;

@@ -27,16 +27,41 @@ fn call_error(detail: impl Into<String>, again: bool) -> CallError {
     CallError { detail: detail.into(), again }
 }
 
+/// What is posted.
+pub(super) struct Content {
+    pub(super) body: Bytes,
+    pub(super) media_type: &'static str,
+    /// Header fields besides the usual ones.
+    pub(super) headers: Vec<(&'static str, String)>,
+    /// Whether the reaction has served its purpose when this has arrived.
+    pub(super) is_last: bool,
+}
+
+impl Content {
+    /// The event itself, with a signature if there is a secret.
+    pub(super) fn event(webhook_call: &WebhookCall) -> Self {
+        let body = Bytes::copy_from_slice(webhook_call.body.as_bytes());
+        let timestamp = (webhook_call.at.0 / 1_000).to_string();
+        let signed = webhook_call
+            .secret
+            .as_ref()
+            .map(|secret| ("baton-signature", signature(secret.reveal(), &timestamp, &body)));
+        let headers = signed.into_iter().collect();
+        Self { body, media_type: "application/json", headers, is_last: false }
+    }
+}
+
 /// Makes one call, within its time limit, including handshakes.
 pub(super) async fn call(
     workspace: &WorkspaceName,
     webhook_call: WebhookCall,
+    content: Content,
     webhooks: &Webhooks,
 ) -> Outcome {
     let timeout_ms = webhook_call.webhook.timeout_ms;
     let made = tokio::time::timeout(
         Duration::from_millis(timeout_ms),
-        make(workspace, &webhook_call, webhooks),
+        make(workspace, &webhook_call, content, webhooks),
     );
     let failed = match made.await {
         Ok(Ok(status)) => return Outcome::Done { status: status.as_u16() },
@@ -49,6 +74,7 @@ pub(super) async fn call(
 async fn make(
     workspace: &WorkspaceName,
     webhook_call: &WebhookCall,
+    content: Content,
     webhooks: &Webhooks,
 ) -> Result<StatusCode, CallError> {
     let unusable = || call_error("the url cannot be used", false);
@@ -57,7 +83,7 @@ async fn make(
     let handshake = http1::handshake(TokioIo::new(stream)).await;
     let broken = |error: hyper::Error| call_error(format!("the connection broke: {error}"), true);
     let (mut sender, connection) = handshake.map_err(broken)?;
-    let request = request(workspace, webhook_call, &address).ok_or_else(unusable)?;
+    let request = request(workspace, webhook_call, content, &address).ok_or_else(unusable)?;
     // The connection is polled together with the request, and dropped with it.
     let driven = async {
         // However it ends, the request is notified.
@@ -118,13 +144,13 @@ async fn allowed(address: &Address<'_>, webhooks: &Webhooks) -> Result<Vec<Socke
 fn request(
     workspace: &WorkspaceName,
     webhook_call: &WebhookCall,
+    content: Content,
     address: &Address<'_>,
 ) -> Option<Request<Full<Bytes>>> {
-    let body = Bytes::copy_from_slice(webhook_call.body.as_bytes());
     let timestamp = (webhook_call.at.0 / 1_000).to_string();
     let mut request = Request::post(&address.path)
         .header(header::HOST, address.authority)
-        .header(header::CONTENT_TYPE, "application/json")
+        .header(header::CONTENT_TYPE, content.media_type)
         .header(header::USER_AGENT, concat!("baton/", env!("CARGO_PKG_VERSION")))
         .header(header::CONNECTION, "close")
         .header("baton-workspace", workspace.as_str())
@@ -132,9 +158,8 @@ fn request(
         .header("baton-call", webhook_call.number.to_string())
         .header("baton-attempt", webhook_call.attempt.to_string())
         .header("baton-timestamp", &timestamp);
-    if let Some(secret) = &webhook_call.secret {
-        let signature = signature(secret.reveal(), &timestamp, &body);
-        request = request.header("baton-signature", signature);
+    for (name, value) in content.headers {
+        request = request.header(name, value);
     }
-    request.body(Full::new(body)).ok()
+    request.body(Full::new(content.body)).ok()
 }

@@ -21,6 +21,8 @@
 
 mod address;
 mod call;
+#[cfg(feature = "a2a")]
+mod push;
 mod signature;
 
 use std::collections::BTreeSet;
@@ -28,12 +30,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use baton::Baton;
-use baton_core::reaction::{Command, Reply as ReactionReply, WebhookCall};
+use baton_core::reaction::{Command, Outcome, Reply as ReactionReply, WebhookCall};
 use baton_core::{AgentId, Reply, WorkspaceName};
 use baton_tls::{TlsError, Trust};
 use tokio::task::JoinSet;
 
-use call::call;
+use call::{Content, call};
 
 /// How often due calls are looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -94,12 +96,42 @@ pub(crate) async fn run(baton: Baton, webhooks: Webhooks) {
 async fn serve(baton: Baton, workspace: WorkspaceName, webhooks: Webhooks) -> WorkspaceName {
     for webhook_call in taken(&baton, &workspace).await {
         let (call_number, attempt) = (webhook_call.number, webhook_call.attempt);
-        let outcome = call(&workspace, webhook_call, &webhooks).await;
+        let reaction = webhook_call.reaction.clone();
+        let content = content(&baton, &workspace, &webhook_call).await;
+        let is_last = content.as_ref().is_some_and(|content| content.is_last);
+        let outcome = match content {
+            Some(content) => call(&workspace, webhook_call, content, &webhooks).await,
+            // There is nothing to say about it.
+            None => Outcome::Done { status: 204 },
+        };
+        let is_done = matches!(outcome, Outcome::Done { .. });
         let settle = Command::Settle { call: call_number, attempt, outcome };
         // If this cannot be written, the attempt counts as failed when its time is over.
         let _ = execute(&baton, &workspace, settle).await;
+        if is_done && is_last {
+            let _ = execute(&baton, &workspace, Command::Remove { name: reaction }).await;
+        }
     }
     workspace
+}
+
+/// What a call posts: the event, or what another protocol makes of it. None if that is nothing.
+#[cfg_attr(
+    not(feature = "a2a"),
+    expect(clippy::unused_async, reason = "only other protocols ask the engine")
+)]
+async fn content(
+    baton: &Baton,
+    workspace: &WorkspaceName,
+    webhook_call: &WebhookCall,
+) -> Option<Content> {
+    #[cfg(feature = "a2a")]
+    if webhook_call.reaction.as_str().starts_with(baton_a2a::PUSH_PREFIX) {
+        return push::content(baton, workspace, webhook_call).await;
+    }
+    #[cfg(not(feature = "a2a"))]
+    let _ = (baton, workspace);
+    Some(Content::event(webhook_call))
 }
 
 async fn taken(baton: &Baton, workspace: &WorkspaceName) -> Vec<WebhookCall> {

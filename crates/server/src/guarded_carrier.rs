@@ -27,7 +27,7 @@ use crate::shared::{Shared, WatchSlot};
 type ClientError = baton_client::Error;
 
 /// The engine, as the owner of a token may use it.
-pub(super) struct GuardedCarrier {
+pub(crate) struct GuardedCarrier {
     shared: Arc<Shared>,
     authority: Authority,
     connection: u64,
@@ -45,13 +45,13 @@ fn refused(problem: Problem) -> ClientError {
     ClientError::Refused(Box::new(problem))
 }
 
-/// What a model has no use for is not offered.
+/// What the protocols that use it have no words for is not offered.
 fn absent<'a, T: Send + 'a>() -> Pending<'a, T> {
     Box::pin(std::future::ready(Err(refused(Refusal::NotFound {}.into()))))
 }
 
 impl GuardedCarrier {
-    pub(super) fn new(
+    pub(crate) fn new(
         shared: Arc<Shared>,
         authority: Authority,
         connection: u64,
