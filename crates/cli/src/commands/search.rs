@@ -53,7 +53,7 @@ impl Search {
                 break;
             }
         }
-        output.many(&found, &["kind", "subject", "revision", "updated_at", "fields"])?;
+        output.many("matches", &found, &["kind", "subject", "revision", "updated_at", "fields"])?;
         if let Some(cursor) = cursor {
             output.note(&format!("there may be more results; continue with --cursor '{cursor}'"));
         }
