@@ -156,20 +156,23 @@ fn those_who_wait_for_each_other_are_marked() {
 
 #[test]
 fn a_command_that_is_asked_to_end_does_not_wait_for_a_server_that_is_away() {
-    let mut server = Server::start();
-    let script = "trap 'exit 3' TERM; echo begun; while :; do sleep 0.01; done";
-    let mut holding = Running::of(under_lock(&server, &["--ttl", "10m"], script));
-    assert_eq!(holding.line(), "begun\n");
-    let serve = ["message", "serve", "--handler", "add", "--", "cat"];
-    let serving = Running::of(server.command(serve));
-    let working = Running::of(server.command(["task", "work", "--", "cat"]));
-    server.kill();
-    for mut running in [holding, serving, working] {
-        send(&running.child, Signal::TERM);
-        running.child.wait().unwrap();
+    // Gone, and there but silent: connections are still accepted by the system.
+    for signal in [Signal::KILL, Signal::STOP] {
+        let server = Server::start();
+        let script = "trap 'exit 3' TERM; echo begun; while :; do sleep 0.01; done";
+        let mut holding = Running::of(under_lock(&server, &["--ttl", "10m"], script));
+        assert_eq!(holding.line(), "begun\n");
+        let serve = ["message", "serve", "--handler", "add", "--", "cat"];
+        let serving = Running::of(server.command(serve));
+        let working = Running::of(server.command(["task", "work", "--", "cat"]));
+        send(&server.child, signal);
+        for mut running in [holding, serving, working] {
+            send(&running.child, Signal::TERM);
+            running.child.wait().unwrap();
+        }
+        // One that has never reached it.
+        let mut waiting = Running::of(under_lock(&server, &["--wait", "1h"], "echo never"));
+        send(&waiting.child, Signal::TERM);
+        waiting.child.wait().unwrap();
     }
-    // One that has never reached it.
-    let mut waiting = Running::of(under_lock(&server, &["--wait", "1h"], "echo never"));
-    send(&waiting.child, Signal::TERM);
-    waiting.child.wait().unwrap();
 }

@@ -13,7 +13,7 @@ import pytest
 from conftest import Server
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
-DOCUMENTS = ["README.md", "docs/python.md", "sdk/python/README.md"]
+DOCUMENTS = ["README.md", "docs/guide.md", "docs/python.md", "sdk/python/README.md"]
 EXAMPLES = sorted((ROOT / "examples" / "python").glob("*.py"))
 
 

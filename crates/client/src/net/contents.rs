@@ -113,7 +113,8 @@ async fn write_body(mut body: ResponseBody, mut to: impl Write) -> Result<(), Er
 async fn json<T: DeserializeOwned>(response: Response<ResponseBody>) -> Result<T, Error> {
     let body = http_body_util::Limited::new(response.into_body(), ANSWER_BYTES_MAX);
     let body = body.collect().await.map_err(broken)?;
-    serde_json::from_slice(&body.to_bytes()).map_err(odd)
+    let body = body.to_bytes();
+    serde_json::from_str(std::str::from_utf8(&body).map_err(odd)?).map_err(odd)
 }
 
 fn query(fields: &[(&str, Option<String>)]) -> String {

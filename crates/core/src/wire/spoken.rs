@@ -72,5 +72,8 @@ pub fn reply(name: &str, result: &[u8]) -> Result<Reply, serde_json::Error> {
 }
 
 fn tagged<T: DeserializeOwned>(parts: &[&[u8]]) -> Result<T, serde_json::Error> {
-    serde_json::from_slice(&parts.concat())
+    let text = parts.concat();
+    let text = std::str::from_utf8(&text).map_err(serde::de::Error::custom)?;
+    // From text, as events are read: reading bytes is another copy of the code for every type.
+    serde_json::from_str(text)
 }

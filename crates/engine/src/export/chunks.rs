@@ -173,5 +173,6 @@ impl<R: Read> ChunkReader<R> {
 
 /// The JSON of a chunk.
 pub(crate) fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ChunkError> {
-    serde_json::from_slice(bytes).map_err(|error| damaged(error.to_string()))
+    let text = std::str::from_utf8(bytes).map_err(|error| damaged(error.to_string()))?;
+    serde_json::from_str(text).map_err(|error| damaged(error.to_string()))
 }
