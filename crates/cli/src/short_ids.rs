@@ -3,8 +3,8 @@
 //! ```text
 //!   baton task get t-7 ──▶ parsed as t-0000000007 ──▶ is there also a task that is named `t-7`?
 //!                                                       no ──▶ run
-//!                                                      yes ──▶ it alone: parse again, without
-//!                                                              both: refuse, and name them
+//!                                                      yes, or neither ──▶ parse it as it is
+//!                                                      both ──▶ refuse, and name them
 //! ```
 //!
 //! 1. Every argument that names a task, a hand-off, a checkpoint, a message or a join accepts them.
@@ -71,7 +71,7 @@ fn parsed(argument: Arg, named: Named, own: Arc<Names>, given: Arc<Mutex<Names>>
     }))
 }
 
-/// Those short ids that are ids themselves. Refused if one could mean two objects.
+/// Those short ids that are to be taken as they are. Refused if one could mean two objects.
 pub(crate) async fn ambiguous(context: &Context, given: Names) -> Result<Names, Failure> {
     let asked = |named| matches!(named, Named::Task | Named::Join);
     let given: Names = given.into_iter().filter(|(named, _)| asked(*named)).collect();
@@ -84,8 +84,9 @@ pub(crate) async fn ambiguous(context: &Context, given: Names) -> Result<Names, 
         let id = long(&name);
         match (exists(&workspace, named, &name).await?, exists(&workspace, named, &id).await?) {
             (true, true) => return Err(Fault::Ambiguous { name, id }.into()),
-            (true, false) => drop(own.insert((named, name))),
-            (false, _) => {}
+            // A name that means neither stays as it is: a thread of checkpoints can have any name.
+            (true, false) | (false, false) => drop(own.insert((named, name))),
+            (false, true) => {}
         }
     }
     Ok(own)
