@@ -3,14 +3,18 @@
 /// Longer texts are no misspelled words, and would take long to compare.
 const BYTES_MAX: usize = 100;
 
+/// More wrong letters than this make another word.
+const DISTANCE_MAX: usize = 2;
+
 /// The known word that is closest to the given one; none if no word is close.
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if given.len() > BYTES_MAX {
         return None;
     }
     let near = known.into_iter().map(|known| (distance(given, known), known)).min();
-    let close = near.filter(|(distance, known)| *distance <= (known.len() / 3).max(2));
-    close.filter(|(distance, known)| *distance < known.len()).map(|(_, known)| known)
+    let is_close =
+        |distance: usize, known: &str| distance <= DISTANCE_MAX && distance < known.len();
+    near.filter(|(distance, known)| is_close(*distance, known)).map(|(_, known)| known)
 }
 
 /// The Levenshtein distance.
@@ -37,6 +41,9 @@ mod tests {
         assert_eq!(nearest("task.creat", known), Some("task.create"));
         assert_eq!(nearest("tasks.list", known), Some("task.list"));
         assert_eq!(nearest("lock.acquire", known), None);
+        assert_eq!(nearest("state.fly", known), None);
         assert_eq!(nearest("x", known), None);
+        let of = |pairs: [(&str, &str); 3]| pairs.map(|(one, other)| distance(one, other));
+        assert_eq!(of([("", "abc"), ("abc", "abc"), ("kitten", "sitting")]), [3, 0, 3]);
     }
 }

@@ -35,6 +35,12 @@
  */
 
 /**
+ * @typedef {object} AgentPrecondition
+ * @property {boolean} active - Whether it must have a session.
+ * @property {AgentId} agent - The agent.
+ */
+
+/**
  * The status of an agent.
  * @typedef {"active" | "left" | "lost"} AgentStatus
  */
@@ -54,6 +60,11 @@
  * @property {AgentId[]} [by] - The agents that may approve. If omitted, any agent except the giver and the receiver.
  * @property {Timestamp | null} [expires_at] - When the approval expires. Absent if it is not approved or does not expire.
  * @property {number | null} [expires_ms] - How long an approval is valid, in milliseconds. Absent if as long as the offer.
+ */
+
+/**
+ * Whether a hand-off needs an approval, or the terms of that approval.
+ * @typedef {boolean | ApprovalWanted} ApprovalTerms
  */
 
 /**
@@ -354,6 +365,15 @@
  */
 
 /**
+ * @typedef {object} EntryPrecondition
+ * @property {boolean | null} [exists] - Whether the entry must exist. If omitted, not checked.
+ * @property {Key} key - The key.
+ * @property {NamespaceName} namespace - The namespace.
+ * @property {Json} [value] - The entry must have this value. If omitted, not checked.
+ * @property {Version | null} [version] - The entry must have this version; 0 means that it must not exist. If omitted, not checked.
+ */
+
+/**
  * The order of events.
  * @typedef {"newest" | "oldest"} EventOrder
  */
@@ -521,6 +541,12 @@
  */
 
 /**
+ * @typedef {object} HandoffPrecondition
+ * @property {HandoffId} handoff - The hand-off.
+ * @property {HandoffStatus} status - The status that it must have.
+ */
+
+/**
  * Statistics about the hand-offs of a workspace.
  * @typedef {object} HandoffStatistics
  * @property {Durations} acceptance - Durations from offer to acceptance.
@@ -590,7 +616,7 @@
 
 /**
  * The status of a join.
- * @typedef {"waiting" | "open" | "failed" | "expired"} JoinStatus
+ * @typedef {"waiting" | "satisfied" | "failed" | "expired"} JoinStatus
  */
 
 /**
@@ -680,6 +706,13 @@
  */
 
 /**
+ * @typedef {object} LockPrecondition
+ * @property {boolean | null} [held] - Whether an agent must hold it. If omitted, not checked.
+ * @property {AgentId | null} [holder] - The agent that must hold it. If omitted, not checked.
+ * @property {LockName} name - The name of the lock.
+ */
+
+/**
  * Whether a lock is held.
  * @typedef {"held" | "free"} LockStatus
  */
@@ -745,6 +778,12 @@
 /**
  * Name of a namespace of shared state.
  * @typedef {string} NamespaceName
+ */
+
+/**
+ * @typedef {object} NamespacePrecondition
+ * @property {boolean} exists - Whether it must exist.
+ * @property {NamespaceName} name - The name of the namespace.
  */
 
 /**
@@ -882,7 +921,7 @@
 
 /**
  * A precondition of a transaction.
- * @typedef {{ entry: { exists?: boolean | null, key: Key, namespace: NamespaceName, value?: Json, version?: Version | null } } | { namespace: { exists: boolean, name: NamespaceName } } | { agent: { active: boolean, agent: AgentId } } | { task: { holder?: AgentId | null, status?: TaskStatus | null, task: TaskId } } | { lock: { held?: boolean | null, holder?: AgentId | null, name: LockName } } | { handoff: { handoff: HandoffId, status: HandoffStatus } } | { token: Token } | { revision: Revision }} Precondition
+ * @typedef {{ entry: EntryPrecondition } | { namespace: NamespacePrecondition } | { agent: AgentPrecondition } | { task: TaskPrecondition } | { lock: LockPrecondition } | { handoff: HandoffPrecondition } | { token: Token } | { revision: Revision }} Precondition
  */
 
 /**
@@ -1300,6 +1339,13 @@
 /**
  * Id of a task.
  * @typedef {string} TaskId
+ */
+
+/**
+ * @typedef {object} TaskPrecondition
+ * @property {AgentId | null} [holder] - The agent that must hold its lease. If omitted, not checked.
+ * @property {TaskStatus | null} [status] - The status that it must have. If omitted, not checked.
+ * @property {TaskId} task - The task.
  */
 
 /**
@@ -3190,7 +3236,7 @@
 /**
  * Optional fields of `handoff.offer`.
  * @typedef {object} HandoffOfferOptions
- * @property {ApprovalWanted | null} [approval] - Require an approval: `true`, or an object that names the approvers and how long an
+ * @property {ApprovalTerms | null} [approval] - Require an approval: `true`, or an object that names the approvers and how long an
  *   approval is valid.
  * @property {Json} [artifacts] - References to what the work has produced: a list, usually of artifact ids. Default: none.
  * @property {number | null} [deadline_ms] - How long the receiver has to accept, in milliseconds.
@@ -3218,7 +3264,7 @@
 /**
  * Optional fields of `handoff.execute`.
  * @typedef {object} HandoffExecuteOptions
- * @property {ApprovalWanted | null} [approval] - Require an approval: `true`, or an object that names the approvers and how long an
+ * @property {ApprovalTerms | null} [approval] - Require an approval: `true`, or an object that names the approvers and how long an
  *   approval is valid.
  * @property {Json} [artifacts] - References to what the work has produced: a list, usually of artifact ids. Default: none.
  * @property {number | null} [deadline_ms] - How long the receiver has to accept, in milliseconds.
@@ -3246,7 +3292,7 @@
 /**
  * Optional fields of `handoff.validate`.
  * @typedef {object} HandoffValidateOptions
- * @property {ApprovalWanted | null} [approval] - Require an approval: `true`, or an object that names the approvers and how long an
+ * @property {ApprovalTerms | null} [approval] - Require an approval: `true`, or an object that names the approvers and how long an
  *   approval is valid.
  * @property {Json} [artifacts] - References to what the work has produced: a list, usually of artifact ids. Default: none.
  * @property {number | null} [deadline_ms] - How long the receiver has to accept, in milliseconds.
