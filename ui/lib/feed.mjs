@@ -57,7 +57,7 @@ export class Feed {
       this.rates.clear();
       for (const { time } of this.events) this.#count(Date.parse(time));
       this.#become("live");
-      for await (const event of this.#workspace.watch("**", { from: revision + 1, signal })) {
+      for await (const event of this.#workspace.watch("**", { from: revision + 1, waits: true, signal })) {
         this.#take(event);
       }
     } catch (error) {

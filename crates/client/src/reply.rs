@@ -13,7 +13,7 @@ use baton_core::{
     PipelineName, ReactionName, Reply, RuleName, SecretId, SemaphoreName, StreamName, TaskId,
     TopicName, WorkspaceName, agent, artifact, barrier, checkpoint, handoff, join, lock, message,
     namespace, pipeline, reaction, rule, secret, semaphore, state, stream, task, topic, user_event,
-    workspace,
+    wait, workspace,
 };
 
 use crate::{Accepted, Done, Held};
@@ -25,12 +25,12 @@ pub(crate) trait FromReply: Sized {
 }
 
 macro_rules! replies {
-    ($($type:ty: $primitive:ident($pattern:pat) => $value:expr;)*) => {
+    ($($type:ty: $($primitive:ident($pattern:pat))|+ => $value:expr;)*) => {
         $(
             impl FromReply for $type {
                 fn from_reply(reply: Reply) -> Result<Self, Box<Reply>> {
                     match reply {
-                        Reply::$primitive($pattern) => Ok($value),
+                        $(Reply::$primitive($pattern))|+ => Ok($value),
                         reply => Err(Box::new(reply)),
                     }
                 }
@@ -108,7 +108,8 @@ replies! {
     barrier::Barrier: Barrier(barrier::Reply::Barrier(barrier)) => barrier;
 
     task::Task: Task(task::Reply::Task(task)) => *task;
-    Option<task::Task>: Task(task::Reply::Claimed(task)) => task.map(|task| *task);
+    Option<task::Task>: Task(task::Reply::Claimed(task)) | Wait(wait::Reply::Task(task)) =>
+        task.map(|task| *task);
     Done: Task(task::Reply::Completed { task, next }) =>
         Done { task: *task, next: next.map(|next| *next) };
     (Vec<task::Task>, Option<TaskId>):
@@ -148,7 +149,8 @@ replies! {
 
     handoff::Handoff: Handoff(handoff::Reply::Handoff(handoff)) => Arc::unwrap_or_clone(handoff);
     Option<handoff::Handoff>:
-        Handoff(handoff::Reply::Received(found)) => found.map(Arc::unwrap_or_clone);
+        Handoff(handoff::Reply::Received(found)) | Wait(wait::Reply::Handoff(found)) =>
+            found.map(Arc::unwrap_or_clone);
     Accepted: Handoff(handoff::Reply::Accepted { handoff, task, values }) => {
         let handoff = Arc::unwrap_or_clone(handoff);
         Accepted { handoff, task: task.map(|task| *task), values }

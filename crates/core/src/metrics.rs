@@ -163,6 +163,7 @@ impl Space {
             ("join", self.join.waits().len()),
             ("handoff", self.handoff.waits().len()),
             ("message", self.message.wait_ids().count()),
+            ("status", self.wait.waits().len()),
         ] {
             record(&WAITING, kind, count as u64);
         }

@@ -19,6 +19,8 @@
 mod talk;
 #[path = "golden_events/tasks.rs"]
 mod tasks;
+#[path = "golden_events/waits.rs"]
+mod waits;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -118,6 +120,7 @@ fn variant(event: &Event) -> &'static str {
         Event::Join(join::Event::Queued { .. }) => "join queued",
         Event::Join(join::Event::Answered { .. }) => "join answered",
         Event::Join(join::Event::GaveUp { .. }) => "join gave up",
+        Event::Wait(event) => waits::wait_variant(event),
         Event::Pipeline(pipeline::Event::Created(_)) => "pipeline created",
         Event::Pipeline(pipeline::Event::StageReady { .. }) => "stage ready",
         Event::Pipeline(pipeline::Event::StageStarted { .. }) => "stage started",
@@ -407,6 +410,7 @@ fn examples() -> Vec<(&'static str, Event)> {
     .chain(contents::secrets())
     .chain(handoffs())
     .chain(tasks::tasks())
+    .chain(waits::waits())
     .chain(pipelines())
     .collect()
 }
@@ -810,6 +814,7 @@ fn every_variant_has_an_example() {
     let sources = [
         (include_str!("golden_events.rs"), "fn variant(", "fn json("),
         (include_str!("golden_events/talk.rs"), "fn message_variant(", "fn id("),
+        (include_str!("golden_events/waits.rs"), "fn wait_variant(", "fn waits("),
     ];
     let parts = sources.iter().flat_map(|(source, from, to)| {
         let start = source.find(from).expect("it stands above");

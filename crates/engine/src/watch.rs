@@ -41,11 +41,15 @@ pub struct Filter {
     pub pattern: Pattern,
     /// Which types of event; all if empty.
     pub kinds: Vec<Pattern>,
+    /// Whether events that are only about waiting calls are wanted without being named.
+    pub waits: bool,
 }
 
 impl Filter {
     fn wants(&self, notice: &Notice) -> bool {
+        let is_named = |kind: &Pattern| kind.as_str() == notice.kind();
         (self.kinds.is_empty() || self.kinds.iter().any(|kind| kind.matches(notice.kind())))
+            && (self.waits || !notice.event().is_about_waiting() || self.kinds.iter().any(is_named))
             && notice.event().concerns(&self.pattern, notice.subject())
     }
 }

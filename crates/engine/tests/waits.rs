@@ -102,6 +102,30 @@ async fn whoever_gets_a_lock_learns_of_it_before_whoever_let_go() {
     assert!(call.is_finished(), "it was kept waiting by somebody who is in no hurry");
 }
 
+#[tokio::test]
+async fn watches_receive_events_about_waiting_calls_only_if_they_ask() {
+    let (baton, _log, _clock) = in_memory();
+    let ada = workspace(&baton);
+    let held = take(&ada, 0).await.unwrap().expect("it is free");
+    let mut plain = ada.watch("locks/*").await.unwrap();
+    let mut by_pattern = ada.watch("locks/*").kind("lock.*").await.unwrap();
+    let mut by_name = ada.watch("locks/*").kind("lock.queued").await.unwrap();
+    let mut all = ada.watch("locks/*").with_waits().await.unwrap();
+    let call = begin(&baton, "bob", 60_000).await;
+    release(&ada, held.token).await.unwrap();
+    call.await.unwrap().unwrap().expect("it was released");
+    for (watch, expected) in [
+        (&mut plain, &["lock.released", "lock.acquired"][..]),
+        (&mut by_pattern, &["lock.released", "lock.acquired"]),
+        (&mut by_name, &["lock.queued"]),
+        (&mut all, &["lock.queued", "lock.released", "lock.acquired"]),
+    ] {
+        for kind in expected {
+            assert_eq!(next_event(watch).await.1, *kind);
+        }
+    }
+}
+
 /// No other caller is notified by it, so it is not written at once.
 #[tokio::test]
 async fn a_call_that_waits_is_written_down_though_nothing_comes_after_it() {

@@ -132,7 +132,11 @@ impl Mcp {
         let workspace = self.workspace(context).map_err(|problem| error_of(&problem))?;
         let place = Place::parse(uri).ok_or_else(|| not_found(uri))?;
         let pattern = place.pattern(workspace.agent().as_str()).ok_or_else(|| not_found(uri))?;
-        workspace.watch(&pattern).await.map_err(|error| error_of(&Problem::from(&error)))
+        workspace
+            .watch(&pattern)
+            .with_waits()
+            .await
+            .map_err(|error| error_of(&Problem::from(&error)))
     }
 }
 

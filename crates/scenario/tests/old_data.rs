@@ -91,7 +91,8 @@ async fn events(baton: &Baton, caller: &Caller, up_to: u64) -> Vec<Value> {
     if up_to == 0 {
         return events;
     }
-    let wanted = Wanted { pattern, types: Vec::new(), from: Some(Revision(1)), snapshot: false };
+    let (types, from) = (Vec::new(), Some(Revision(1)));
+    let wanted = Wanted { pattern, types, from, snapshot: false, waits: true };
     let mut watch = baton.watch(caller, wanted).await.expect("it can be watched");
     while watch.resume_from() <= Revision(up_to) {
         match watch.next().await {

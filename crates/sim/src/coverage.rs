@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::waiting::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 158] = [
+pub const SOMETIMES: [&str; 159] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -96,6 +96,7 @@ pub const SOMETIMES: [&str; 158] = [
     "join: expired",
     "join: failed",
     "join: opened",
+    "wait: status reached",
     "keep: archived",
     "keep: evicted",
     "keep: folded",

@@ -14,7 +14,7 @@ use baton_core::wire::Fault;
 use baton_core::{
     Kind, Rejection, access, agent, artifact, barrier, checkpoint, context, contracts, handoff,
     join, lock, message, namespace, pipeline, reaction, rule, secret, semaphore, state, stream,
-    task, topic, user_event, workspace,
+    task, topic, user_event, wait, workspace,
 };
 use baton_log::{AppendError, BlobError, OpenError, ReadError, TruncateError};
 
@@ -46,6 +46,7 @@ const PREFIXES: &[&str] = &[
     "task",
     "handoff",
     "join",
+    "wait",
     "pipeline",
     "checkpoint",
     "artifact",
@@ -94,6 +95,7 @@ const DECLARED: &[&[Refusal]] = &[
     task::Rejection::REFUSALS,
     handoff::Rejection::REFUSALS,
     join::Rejection::REFUSALS,
+    wait::Rejection::REFUSALS,
     pipeline::Rejection::REFUSALS,
     checkpoint::Rejection::REFUSALS,
     artifact::Rejection::REFUSALS,

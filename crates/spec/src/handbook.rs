@@ -80,7 +80,12 @@ pub fn page(events: &Value) -> String {
     let mut page = INTRODUCTION.to_owned();
     let mut primitives: BTreeMap<&str, Vec<&Operation>> = BTreeMap::new();
     for operation in OPERATIONS {
-        primitives.entry(operation.parts().0).or_default().push(operation);
+        // A wait for a status is described with what has the status.
+        let primitive = match operation.parts() {
+            ("wait", name) => name.split('.').next().unwrap_or(name),
+            (primitive, _) => primitive,
+        };
+        primitives.entry(primitive).or_default().push(operation);
     }
     let links: Vec<String> = primitives.keys().map(|name| format!("[{name}](#{name})")).collect();
     writeln!(

@@ -215,6 +215,7 @@ export class HttpTransport {
     }
     const query = new URLSearchParams({ pattern: fields.pattern });
     if (fields.types?.length) query.set("types", fields.types.join(","));
+    if (fields.waits) query.set("waits", "true");
     if ("snapshot" in fields) query.set("snapshot", "true");
     else query.set("from", String(fields.from));
     const headers = { "baton-agent": agent };

@@ -28,6 +28,7 @@ import { onAbort } from "./timing.js";
  * @property {string} agent
  * @property {string} pattern - Which subjects, such as `state/shared/**`.
  * @property {readonly string[]} [types] - Only events of these types.
+ * @property {boolean} [waits] - Also the events that are only about waiting calls.
  * @property {number} [from] - From this revision on; from now on if not given.
  * @property {boolean} [snapshot] - Begin with the entries that match.
  */
@@ -118,8 +119,8 @@ export class Watch {
 
   /** The fields of the next subscription. */
   get fields() {
-    const { pattern, types } = this.request;
-    return { pattern, types, ...this.#position.request };
+    const { pattern, types, waits } = this.request;
+    return { pattern, types, waits, ...this.#position.request };
   }
 
   [Symbol.asyncIterator]() {

@@ -120,13 +120,14 @@ export class Workspace extends groups.WorkspaceOperations {
    * @template {string} [const N=T.BatonEvent["type"]]
    * @template {boolean} [S=false]
    * @param {string} [pattern] - Such as `state/shared/**`; everything if not given.
-   * @param {{ types?: readonly N[], from?: number, snapshot?: S, signal?: AbortSignal }} [options]
+   * @param {{ types?: readonly N[], from?: number, snapshot?: S, waits?: boolean,
+   *   signal?: AbortSignal }} [options] - With `waits`, also the events about waiting calls.
    * @returns {Watch<T.EventOf<N> | (S extends true ? Snapshot : never)>}
    */
-  watch(pattern = "**", { types, from, snapshot, signal } = {}) {
+  watch(pattern = "**", { types, from, snapshot, waits, signal } = {}) {
     const { workspace, agent } = this.caller.context;
     return this.caller.transport.watch(
-      { workspace, agent, pattern, types, from, snapshot },
+      { workspace, agent, pattern, types, from, snapshot, waits },
       signal,
     );
   }

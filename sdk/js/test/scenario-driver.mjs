@@ -62,7 +62,7 @@ class Player {
         const events = [];
         for await (const event of this.client
             .workspace(workspace)
-            .watch("**", { from: after + 1 })) {
+            .watch("**", { from: after + 1, waits: true })) {
             events.push(event);
             // Over HTTP the end of a commit is not a field of the event.
             const isLast = event.last ?? (await this.#isLast(workspace, event));

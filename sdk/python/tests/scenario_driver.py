@@ -203,7 +203,7 @@ class SyncPlayer:
 
     def events(self, workspace: str, after: int, up_to: int) -> list[Any]:
         events: list[Any] = []
-        with self._baton.in_workspace(workspace).watch("**", start=after + 1) as watch:
+        with self._baton.in_workspace(workspace).watch("**", start=after + 1, waits=True) as watch:
             for event in watch:
                 touch(event)
                 events.append(event.raw)
@@ -297,7 +297,7 @@ class AsyncPlayer:
         async def read() -> list[Any]:
             events: list[Any] = []
             handle = self._baton.in_workspace(workspace)
-            async with await handle.watch("**", start=after + 1) as watch:
+            async with await handle.watch("**", start=after + 1, waits=True) as watch:
                 async for event in watch:
                     touch(event)
                     events.append(event.raw)

@@ -26,10 +26,15 @@ Examples:
   baton handoff approve h-9          or: baton handoff reject h-9 --reason 'not like this'
   baton handoff execute bob --task t-7 --token 12 --key agent:ada/plan
   baton handoff story t-7            show the hand-offs of a task
+  baton handoff wait h-9 --status accepted --wait 1h
   baton handoff stats
 
 When a hand-off is accepted, the task moves to the receiver under a new token, and the token of the
-giver becomes stale.";
+giver becomes stale. `wait` exits with 0 if the hand-off is completed or has the given status, with
+4 if it has ended in another way, and with 10 if the wait times out.";
+
+/// How long one long poll waits; `wait` repeats it until its own timeout.
+const WAIT_MS: u64 = 60_000;
 
 /// Rows shown in a table by default.
 const SHOWN: usize = 100;
@@ -95,6 +100,7 @@ enum Verb {
         #[arg(long, value_name = "JSON")]
         result: Option<Source>,
     },
+    Wait(Wait),
     /// Show a hand-off
     Get {
         /// Hand-off ID
@@ -114,6 +120,19 @@ enum Verb {
     },
     /// Show counts by outcome, and durations
     Stats,
+}
+
+/// Wait until a hand-off has ended or has a status
+#[derive(Args)]
+struct Wait {
+    /// Hand-off ID
+    handoff: String,
+    /// Return as soon as the hand-off has this status; repeatable [default: when it has ended]
+    #[arg(long, value_name = "STATUS", value_parser = word::<Status>)]
+    status: Vec<Status>,
+    /// How long to wait, such as 30s [default: forever]
+    #[arg(long = "wait", value_name = "DURATION", value_parser = milliseconds)]
+    timeout: Option<u64>,
 }
 
 #[derive(Args)]
@@ -197,6 +216,29 @@ struct Ls {
     limit: Option<u64>,
 }
 
+impl Wait {
+    async fn run(self, handoffs: &Handoffs, output: &mut Output) -> Result<(), Failure> {
+        let mut left_ms = self.timeout.unwrap_or(u64::MAX);
+        let handoff = loop {
+            let part_ms = left_ms.min(WAIT_MS);
+            left_ms -= part_ms;
+            match handoffs.wait(&self.handoff, &self.status, part_ms).await? {
+                Some(handoff) => break handoff,
+                None if left_ms == 0 => {
+                    let what = format!("hand-off `{}` has not reached the status", self.handoff);
+                    return Err(Fault::NothingInTime { what }.into());
+                }
+                None => {}
+            }
+        };
+        report(output, &handoff)?;
+        if handoff.status == Status::Completed || self.status.contains(&handoff.status) {
+            return Ok(());
+        }
+        Err(Failure::Ended { exit: 4 })
+    }
+}
+
 impl Handoff {
     pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         let handoffs = context.workspace().await?.handoffs();
@@ -241,6 +283,7 @@ impl Handoff {
                 let complete = Complete { handoff, result, changes: BTreeMap::new() };
                 report(output, &handoffs.complete_as(complete).await?)
             }
+            Verb::Wait(wait) => wait.run(&handoffs, output).await,
             Verb::Get { handoff } => output.one(&handoffs.get(&handoff).await?),
             Verb::Ls(ls) => ls.run(&handoffs, output).await,
             Verb::Story { task } => {

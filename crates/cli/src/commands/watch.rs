@@ -49,6 +49,9 @@ pub(crate) struct Watch {
     /// Start with a snapshot of the matching entries
     #[arg(long)]
     snapshot: bool,
+    /// Also show events that are only about waiting calls, such as lock.queued
+    #[arg(long)]
+    waits: bool,
 }
 
 impl Watch {
@@ -62,6 +65,9 @@ impl Watch {
         }
         if self.snapshot {
             watching = watching.with_snapshot();
+        }
+        if self.waits {
+            watching = watching.with_waits();
         }
         follow(watching.await?, output).await
     }

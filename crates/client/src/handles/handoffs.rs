@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use baton_core::handoff::{
     Accept, ApprovalWanted, Command, Complete, Handoff, List, Offer, OnLoop, Query, Receiver,
-    Rejection, Selected, Statistics, TransferContext,
+    Rejection, Selected, Statistics, Status, TransferContext,
 };
 use baton_core::rule::Judgement;
 use baton_core::task::Task;
-use baton_core::{AgentId, HandoffId, Json, TaskId, Token, Traceparent, refusal};
+use baton_core::{AgentId, HandoffId, Json, TaskId, Token, Traceparent, refusal, wait};
 use serde::Serialize;
 
 use crate::request::{Prepared, request};
@@ -91,6 +91,19 @@ impl Handoffs {
     pub async fn approve(&self, handoff: &str, digest: Option<&str>) -> Result<Handoff, Error> {
         let (handoff, digest) = (HandoffId::parse(handoff)?, digest.map(str::to_owned));
         self.workspace.run(Command::Approve { handoff, digest, reason: None }).await
+    }
+
+    /// Waits until a hand-off has ended or has one of these statuses; none if the time is over
+    /// first.
+    pub async fn wait(
+        &self,
+        handoff: &str,
+        statuses: &[Status],
+        wait_ms: u64,
+    ) -> Result<Option<Handoff>, Error> {
+        let handoff = HandoffId::parse(handoff)?;
+        let (statuses, wait_ms) = (Some(statuses.iter().copied().collect()), Some(wait_ms));
+        self.workspace.run(wait::Command::Handoff { handoff, statuses, wait_ms }).await
     }
 
     /// Reads a hand-off.

@@ -2,9 +2,9 @@
 
 use baton_core::task::{
     Backoff, Claim, Command, Complete, Create, Fail, Heartbeat, List, Next, OnExhausted, Query,
-    Release, Report, Retry, Review, Statistics, Task, Transition, Update, Verdict, Why,
+    Release, Report, Retry, Review, Statistics, Status, Task, Transition, Update, Verdict, Why,
 };
-use baton_core::{AgentId, GroupName, Json, Rejection, TaskId, TaskType, Token, Traceparent};
+use baton_core::{AgentId, GroupName, Json, Rejection, TaskId, TaskType, Token, Traceparent, wait};
 use serde::Serialize;
 
 use crate::request::request;
@@ -124,6 +124,18 @@ impl Tasks {
         let task = TaskId::parse(task).map_err(Into::into);
         let retry = task.map(|task| Retry { task, reason: None, deadline_ms: None });
         Retrying::new(&self.workspace, retry)
+    }
+
+    /// Waits until a task has finished or has one of these statuses; none if the time is over
+    /// first.
+    pub async fn wait(
+        &self,
+        task: &str,
+        statuses: &[Status],
+        wait_ms: u64,
+    ) -> Result<Option<Task>, Error> {
+        let (task, statuses) = (TaskId::parse(task)?, Some(statuses.iter().copied().collect()));
+        self.workspace.run(wait::Command::Task { task, statuses, wait_ms: Some(wait_ms) }).await
     }
 
     /// Reads a task.

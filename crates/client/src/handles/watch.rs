@@ -79,6 +79,7 @@ impl Watching {
             types: Vec::new(),
             from: None,
             snapshot: false,
+            waits: false,
         });
         Self::new(workspace, request)
     }
@@ -94,4 +95,6 @@ request! {
     from(revision: impl Into<Revision>) |watch| watch.from = Some(revision.into());
     /// Starts with the entries that match, at an exact revision; the events after it follow.
     with_snapshot() |watch| watch.snapshot = true;
+    /// Also the events that are only about waiting calls, such as `lock.queued`.
+    with_waits() |watch| watch.waits = true;
 }

@@ -3,7 +3,7 @@
 use crate::agent::Event;
 use crate::command::Command;
 use crate::names::AgentId;
-use crate::{barrier, handoff, join, lock, message, semaphore, state, stream, task};
+use crate::{barrier, handoff, join, lock, message, semaphore, state, stream, task, wait};
 
 pub(super) fn an_ended_session_lets_go(event: &Event) -> Vec<Command> {
     match event {
@@ -34,5 +34,6 @@ pub(crate) fn letting_go(agent: &AgentId) -> Vec<Command> {
         task::Command::LetGo { agent: agent() }.into(),
         join::Command::LetGo { agent: agent() }.into(),
         handoff::Command::LetGo { agent: agent() }.into(),
+        wait::Command::LetGo { agent: agent() }.into(),
     ]
 }

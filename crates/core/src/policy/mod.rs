@@ -14,6 +14,7 @@ mod a_handoff_follows_its_task;
 mod a_handoff_moves_its_task;
 mod a_join_settles_when_its_tasks_have_finished;
 mod a_message_goes_to_the_first_waiter;
+mod a_reached_status_ends_its_waits;
 mod a_reaction_follows_its_event;
 mod a_ready_stage_becomes_a_task;
 mod a_ready_task_goes_to_the_first_waiter;
@@ -37,6 +38,7 @@ use a_join_settles_when_its_tasks_have_finished::{
     a_join_settles_when_its_tasks_have_finished, may_settle,
 };
 use a_message_goes_to_the_first_waiter::{a_message_goes_to_the_first_waiter, may_be_received};
+use a_reached_status_ends_its_waits::{a_reached_status_ends_its_waits, may_end_waits};
 pub(crate) use a_reaction_follows_its_event::a_reaction_follows_its_event;
 use a_ready_stage_becomes_a_task::a_ready_stage_becomes_a_task;
 pub(crate) use a_ready_stage_becomes_a_task::work_of;
@@ -56,6 +58,7 @@ use crate::command::Command;
 use crate::event::Event;
 use crate::join;
 use crate::space::Space;
+use crate::wait::Target;
 
 /// The commands that follow from an event.
 pub fn follow(space: &Space, event: &Event) -> Vec<Command> {
@@ -72,7 +75,9 @@ pub fn follow(space: &Space, event: &Event) -> Vec<Command> {
         Event::Lock(event) => a_free_lock_goes_to_the_first_in_line(space, event),
         Event::Semaphore(event) => a_free_permit_goes_to_the_first_in_line(space, event),
         Event::Task(event) => {
-            let mut commands = a_ready_task_goes_to_the_first_waiter(space, event);
+            // First, so that a call sees the status that the event leads to.
+            let mut commands = a_reached_status_ends_its_waits(space);
+            commands.extend(a_ready_task_goes_to_the_first_waiter(space, event));
             commands.extend(a_join_settles_when_its_tasks_have_finished(space));
             commands.extend(a_finished_task_ends_its_stage(space, event));
             commands.extend(a_handoff_follows_its_task(space, event));
@@ -84,7 +89,8 @@ pub fn follow(space: &Space, event: &Event) -> Vec<Command> {
             commands
         }
         Event::Handoff(event) => {
-            let mut commands = a_handoff_moves_its_task(space, event);
+            let mut commands = a_reached_status_ends_its_waits(space);
+            commands.extend(a_handoff_moves_its_task(space, event));
             commands.extend(an_open_handoff_goes_to_the_first_waiter(space, event));
             commands
         }
@@ -111,9 +117,14 @@ pub fn may_follow(space: &Space, event: &Event) -> bool {
                 || may_settle(space, event)
                 || is_of_a_stage(space, event)
                 || may_be_followed(space, event)
+                || may_end_waits(space, || event.task().cloned().map(Target::Task))
         }
         Event::Pipeline(event) => may_concern_tasks(event),
-        Event::Handoff(event) => may_move_a_task(event) || may_be_delivered(space, event),
+        Event::Handoff(event) => {
+            may_move_a_task(event)
+                || may_be_delivered(space, event)
+                || may_end_waits(space, || event.handoff().cloned().map(Target::Handoff))
+        }
         Event::Join(event) => matches!(event, join::Event::Created { .. }),
         _ => false,
     }

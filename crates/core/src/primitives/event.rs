@@ -118,6 +118,11 @@ impl Event {
         self.properties().is_public()
     }
 
+    /// Whether it is only about a waiting call: watches receive it if they ask for that.
+    pub fn is_about_waiting(&self) -> bool {
+        self.properties().is_about_waiting()
+    }
+
     /// The keyed waiting call, if this is about it.
     pub(crate) fn begun(&self, wait: WaitId) -> Option<&Keyed> {
         if let Self::Awaited(keyed) = self {

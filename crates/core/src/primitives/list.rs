@@ -63,6 +63,8 @@ macro_rules! primitives {
             secret: Secret = "secret", secrets;
             /// Hand-offs.
             handoff: Handoff = "handoff", handoffs;
+            /// Waits for a status.
+            wait: Wait = "wait", status_waits;
             /// The workspace itself.
             workspace: Workspace = "workspace";
         }

@@ -42,4 +42,5 @@ pub mod stream;
 pub mod task;
 pub mod topic;
 pub mod user_event;
+pub mod wait;
 pub mod workspace;

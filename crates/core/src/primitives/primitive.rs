@@ -65,6 +65,11 @@ pub trait Event {
         true
     }
 
+    /// Whether it is only about a waiting call: watches receive it if they ask for that.
+    fn is_about_waiting(&self) -> bool {
+        false
+    }
+
     /// Whether only watches receive it, so that it is in no log.
     fn is_live(&self) -> bool {
         false

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::list::primitives;
 use crate::numbers::Revision;
-use crate::{checkpoint, context, contracts, handoff, join, lock, message, semaphore, task};
+use crate::{checkpoint, context, contracts, handoff, join, lock, message, semaphore, task, wait};
 
 macro_rules! reply {
     ($($(#[$doc:meta])* $module:ident: $variant:ident = $wire:literal $(, $facts:ident)?;)*) => {
@@ -56,7 +56,8 @@ impl Reply {
             | Self::Semaphore(semaphore::Reply::Permit(None))
             | Self::Task(task::Reply::Claimed(None))
             | Self::Handoff(handoff::Reply::Received(None))
-            | Self::Join(join::Reply::Settled(None)) => true,
+            | Self::Join(join::Reply::Settled(None))
+            | Self::Wait(wait::Reply::Task(None) | wait::Reply::Handoff(None)) => true,
             Self::Message(message::Reply::Received { messages }) => messages.is_empty(),
             _ => false,
         }

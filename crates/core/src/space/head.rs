@@ -12,6 +12,7 @@ use crate::space::receipt::{Kept, Receipts};
 use crate::state::{Ending, RetiredVersions};
 use crate::storage::Entries;
 use crate::time::Timestamp;
+use crate::wait::{Present, Target};
 use crate::waiting::wait::{Keyed, KeyedWaits};
 use crate::{primitives, state, user_event, workspace};
 
@@ -112,6 +113,7 @@ impl Space {
         self.check_stages();
         self.check_mentions();
         self.check_offers();
+        self.check_awaited();
         for (namespace, _) in self.state.namespaces() {
             assert!(self.namespace.get(namespace).is_some(), "entries live in a namespace");
         }
@@ -119,6 +121,17 @@ impl Space {
             let bound_to = ending.bound_to.as_ref();
             let alive = bound_to.is_none_or(|agent| self.agent.is_active(agent));
             assert!(alive, "what is bound to a session ends with it");
+        }
+    }
+
+    /// Asserts that exactly the calls whose status is reached are due.
+    fn check_awaited(&self) {
+        for waiter in self.wait.waits() {
+            let present = match waiter.goal.target() {
+                Target::Task(id) => Present::Task(self.task.get(&id).map(|it| it.status)),
+                Target::Handoff(id) => Present::Handoff(self.handoff.get(&id).map(|it| it.status)),
+            };
+            assert_eq!(waiter.goal.is_reached(present), waiter.is_due, "{:?}", waiter.goal);
         }
     }
 

@@ -29,7 +29,7 @@ use crate::command::{Command, Mutation};
 use crate::rejection::Rejection;
 use crate::{
     agent, artifact, barrier, checkpoint, handoff, join, lock, message, pipeline, reaction, secret,
-    semaphore, state, stream, task,
+    semaphore, state, stream, task, wait,
 };
 
 #[cfg(test)]
@@ -126,5 +126,6 @@ fn is_internal(command: &Command) -> bool {
             | Command::Artifact(artifact::Command::Expire)
             | Command::Secret(secret::Command::Expire)
             | Command::Handoff(handoff::Command::Expire | handoff::Command::GiveUp { .. })
+            | Command::Wait(wait::Command::Expire | wait::Command::GiveUp { .. })
     )
 }

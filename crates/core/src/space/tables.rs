@@ -19,6 +19,7 @@ use crate::reply::Reply;
 use crate::space::batch::Moment;
 use crate::space::stamp::Stamp;
 use crate::state::View;
+use crate::wait::{Present, Target};
 use crate::{agent, checkpoint, context, join, namespace, pipeline, primitives, task};
 
 macro_rules! tables {
@@ -272,6 +273,19 @@ impl Space {
                 self.undo_log.extend(undo.map(Undo::Join));
                 let undo = self.update_pipelines(event);
                 self.undo_log.extend(undo.map(Undo::Pipeline));
+                if let Some(task) = event.task().filter(|_| !self.wait.is_idle()) {
+                    let status = self.task.get(task).map(|record| record.status);
+                    let undo = self.wait.note(&Target::Task(task.clone()), Present::Task(status));
+                    self.undo_log.extend(undo.map(Undo::Wait));
+                }
+            }
+            Event::Handoff(event) => {
+                if let Some(id) = event.handoff().filter(|_| !self.wait.is_idle()) {
+                    let status = self.handoff.get(id).map(|it| it.status);
+                    let undo =
+                        self.wait.note(&Target::Handoff(id.clone()), Present::Handoff(status));
+                    self.undo_log.extend(undo.map(Undo::Wait));
+                }
             }
             Event::Join(join::Event::Created { join, tasks, .. }) => {
                 self.join.add_members(join, tasks, &TasksView(&self.task));

@@ -8,7 +8,7 @@ use crate::primitives;
 use crate::time::Timestamp;
 use crate::{
     agent, artifact, barrier, checkpoint, handoff, join, lock, message, pipeline, reaction, secret,
-    semaphore, state, stream, task,
+    semaphore, state, stream, task, wait,
 };
 
 macro_rules! timers {
@@ -36,7 +36,7 @@ primitives!(timers);
 impl Space {
     /// The commands that are due.
     pub fn due(&self, now: Timestamp) -> Vec<Command> {
-        let causes: [(Option<Timestamp>, Command); 15] = [
+        let causes: [(Option<Timestamp>, Command); 16] = [
             (self.state.next_deadline(), state::Command::Expire.into()),
             (self.agent.next_deadline(), agent::Command::Expire.into()),
             (self.message.next_deadline(), message::Command::Expire.into()),
@@ -52,6 +52,7 @@ impl Space {
             (self.artifact.next_deadline(), artifact::Command::Expire.into()),
             (self.secret.next_deadline(), secret::Command::Expire.into()),
             (self.handoff.next_deadline(), handoff::Command::Expire.into()),
+            (self.wait.next_deadline(), wait::Command::Expire.into()),
         ];
         let due = causes.into_iter().filter(|(moment, _)| moment.is_some_and(|it| it <= now));
         due.map(|(_, command)| command).collect()
@@ -82,6 +83,9 @@ impl Space {
         }
         if self.join.is_waiting(wait) {
             return Some(join::Command::GiveUp { wait }.into());
+        }
+        if self.wait.is_waiting(wait) {
+            return Some(wait::Command::GiveUp { wait }.into());
         }
         if self.handoff.is_waiting(wait) {
             return Some(handoff::Command::GiveUp { wait }.into());

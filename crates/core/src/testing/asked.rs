@@ -110,6 +110,8 @@ fn tree(asked: &str) -> Value {
     );
     if unit {
         json!({ noun: verb })
+    } else if matches!((noun, verb), ("task" | "handoff", "wait")) {
+        json!({ "wait": { format!("{noun}.{verb}"): fields } })
     } else if matches!(noun, "inbox" | "handler") {
         json!({ "message": { format!("{noun}.{verb}"): fields } })
     } else {

@@ -4,6 +4,7 @@ mod checkpoints;
 mod joins;
 mod messaging;
 mod reactions;
+mod waits;
 
 use std::fmt::Write;
 
@@ -18,7 +19,7 @@ use crate::state::Entry;
 use crate::task::{self, Outcome};
 use crate::{
     agent, artifact, barrier, checkpoint, handoff, join, lock, message, namespace, pipeline,
-    reaction, rule, secret, semaphore, state, stream, workspace,
+    reaction, rule, secret, semaphore, state, stream, wait, workspace,
 };
 
 /// The reply to a request that changed nothing, perhaps because it was repeated.
@@ -38,7 +39,8 @@ pub(super) fn rendered_again(answer: &Answer) -> String {
         | Reply::Artifact(artifact::Reply::Done)
         | Reply::Secret(secret::Reply::Done)
         | Reply::Pipeline(pipeline::Reply::Done)
-        | Reply::Handoff(handoff::Reply::Done) => "nothing".into(),
+        | Reply::Handoff(handoff::Reply::Done)
+        | Reply::Wait(wait::Reply::Done) => "nothing".into(),
         reply => format!("r{}: {}", answer.revision, shown(reply)),
     }
 }
@@ -99,6 +101,7 @@ pub(super) fn rendered(event: &Event) -> String {
         Event::Barrier(event) => rendered_barrier(event),
         Event::Task(event) => rendered_task(event),
         Event::Join(event) => joins::rendered(event),
+        Event::Wait(event) => waits::rendered(event),
         Event::Pipeline(event) => rendered_pipeline(event),
         Event::Checkpoint(event) => checkpoints::rendered(event),
         Event::Artifact(event) => contents::rendered_artifact(event),
@@ -402,6 +405,7 @@ pub(super) fn shown(reply: &Reply) -> String {
         Reply::Semaphore(reply) => shown_semaphore(reply),
         Reply::Barrier(reply) => shown_barrier(reply),
         Reply::Join(reply) => joins::shown(reply),
+        Reply::Wait(reply) => waits::shown(reply),
         Reply::Checkpoint(reply) => checkpoints::shown(reply),
         Reply::Artifact(reply) => contents::shown_artifact(reply),
         Reply::Secret(reply) => contents::shown_secret(reply),

@@ -61,4 +61,8 @@ pub struct Watch {
     /// it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub snapshot: bool,
+    /// Also deliver events that are only about waiting calls, such as `lock.queued`. Without it,
+    /// only those whose type is in `types` by its full name.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub waits: bool,
 }

@@ -21,7 +21,7 @@ use crate::access::Permission;
 use crate::{
     agent, artifact, barrier, checkpoint, context, contracts, handoff, join, lock, message,
     namespace, pipeline, reaction, rule, secret, semaphore, state, stream, task, topic, user_event,
-    workspace,
+    wait, workspace,
 };
 
 /// Whether an operation changes something.
@@ -222,6 +222,7 @@ impl Operation {
         let (noun, verb) =
             self.name.split_once('.').expect("every operation has a dot in its name");
         match noun {
+            "task" | "handoff" if verb == "wait" => ("wait", self.name),
             "inbox" | "handler" => ("message", self.name),
             noun => (noun, verb),
         }
@@ -279,7 +280,7 @@ macro_rules! operations {
 pub(crate) use operations;
 
 /// The operations of each primitive, in the order of the documentation.
-const TABLES: [&[Operation]; 22] = [
+const TABLES: [&[Operation]; 23] = [
     state::operations::OPERATIONS,
     namespace::operations::OPERATIONS,
     agent::operations::OPERATIONS,
@@ -301,6 +302,7 @@ const TABLES: [&[Operation]; 22] = [
     artifact::operations::OPERATIONS,
     secret::operations::OPERATIONS,
     handoff::operations::OPERATIONS,
+    wait::operations::OPERATIONS,
     workspace::operations::OPERATIONS,
 ];
 

@@ -225,6 +225,11 @@ pub const ARRIVALS_MAX: usize = 100_000;
 /// one, and are answered in the one batch that opens it, with an event and perhaps a receipt for
 /// each.
 pub const BARRIER_WAITS_MAX: usize = 4_000;
+/// Maximum number of calls that wait for a status of one task or hand-off, and of one agent.
+pub const STATUS_WAITS_MAX: usize = 64;
+/// Maximum number of calls that are answered by the commit that reaches their status; more follow
+/// in later commits.
+pub const STATUS_WAITS_ANSWERED_MAX: usize = 64;
 /// Maximum number of calls of one kind that wait in a workspace at a time.
 pub const WAITS_MAX: usize = 10_000;
 /// Longest wait: an hour. To wait longer, a client repeats the call, so that no call waits forever.
@@ -241,14 +246,17 @@ pub const EXPIRIES_PER_BATCH_MAX: usize = 1_000;
 /// Maximum number of agents that are lost in one batch; the rest follow in the next. Each may
 /// release as much as it is allowed to hold, and all of that must fit: a lock or a permit is
 /// granted to the next waiter, whose answer may have to be stored; an arrival is withdrawn; joins
-/// of its tasks settle; the hand-offs of its tasks fail; and hand-offs and requests that it has not
-/// answered go to other agents, whose calls may be waiting for them.
+/// of its tasks settle; waits for their status end, in several rounds; the hand-offs of its tasks
+/// fail; and hand-offs and requests that it has not answered go to other agents, whose calls may be
+/// waiting for them.
 pub const LOST_PER_BATCH_MAX: usize = BATCH_EVENTS_MAX
     / (EPHEMERAL_PER_AGENT_MAX
         + 7 * HOLDS_PER_AGENT_MAX
         + LEASES_PER_AGENT_MAX
         + JOIN_WAITS_MAX
         + JOINS_SETTLED_AT_ONCE_MAX * (1 + JOIN_WAITS_MAX)
+        + STATUS_WAITS_MAX
+        + 4 * STATUS_WAITS_ANSWERED_MAX
         + FOLLOWING_EVENTS_BESIDE_MAX
         + LEASES_PER_AGENT_MAX
         + 4 * HANDOFFS_PER_AGENT_MAX
@@ -356,7 +364,7 @@ pub const JOINS_PER_TASK_MAX: usize = 16;
 pub const JOINS_SETTLED_AT_ONCE_MAX: usize = 16;
 /// Maximum number of calls that wait for one join, since all are answered in one commit; and of one
 /// agent.
-pub const JOIN_WAITS_MAX: usize = 100;
+pub const JOIN_WAITS_MAX: usize = 80;
 /// Maximum size in bytes of results that are copied into one join: it must fit into an answer.
 pub const JOIN_BYTES_MAX: usize = 4 << 20;
 /// Maximum size in bytes of results that are copied into all joins of a workspace.

@@ -39,7 +39,8 @@ impl EngineWatch {
         workspace: &WorkspaceName,
         request: wire::Watch,
     ) -> Result<Self, Error> {
-        let filter = Filter { pattern: request.pattern, kinds: request.types };
+        let filter =
+            Filter { pattern: request.pattern, kinds: request.types, waits: request.waits };
         let driver = &*baton.driver;
         let held = loop {
             if let Some(stopped) = driver.shard.watermark().stopped() {

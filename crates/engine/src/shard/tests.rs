@@ -324,7 +324,8 @@ fn a_wait_is_urgent_if_somebody_is_told_of_it() {
     };
     assert_eq!(take("ada"), None, "it is free");
     assert_eq!(take("bob"), Some(false), "nobody hears of it");
-    let filter = Filter { pattern: Pattern::parse("locks/*").unwrap(), kinds: Vec::new() };
+    let pattern = Pattern::parse("locks/*").unwrap();
+    let filter = Filter { pattern, kinds: Vec::new(), waits: true };
     let _watch = shard.watch(&name(), &filter);
     assert_eq!(take("eve"), Some(true), "somebody watches");
 }

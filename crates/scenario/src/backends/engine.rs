@@ -182,7 +182,7 @@ impl Backend for EngineBackend {
         }
         let pattern = Pattern::parse("**").expect("it is valid");
         let from = Some(Revision(after + 1));
-        let wanted = Wanted { pattern, types: Vec::new(), from, snapshot: false };
+        let wanted = Wanted { pattern, types: Vec::new(), from, snapshot: false, waits: true };
         self.runtime.block_on(async {
             let caller = caller(&AgentId::engine());
             let mut watch = self.baton().watch(&caller, wanted).await.expect("it can be watched");

@@ -48,7 +48,7 @@ pub(super) async fn advance_clock(
         state::Set { ttl_ms: Some(longer_ms), ..state::Set::new(namespace, key, Json::null()) };
     let pattern = Pattern::parse("**").expect("it is valid");
     let types = vec![Pattern::parse("state.expired").expect("it is valid")];
-    let wanted = Wanted { pattern, types, from: None, snapshot: false };
+    let wanted = Wanted { pattern, types, from: None, snapshot: false, waits: false };
     let mut watch = baton.watch(&clock_caller, wanted).await.expect("it can be watched");
     let mutation = baton_core::Mutation::Command(Command::Set(marker).into());
     baton.mutate(&clock_caller, mutation).await.expect("the marker can be set");

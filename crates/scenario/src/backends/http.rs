@@ -115,7 +115,7 @@ impl Backend for HttpBackend {
             return events;
         }
         let mut connection = Connection::open(self.server.address);
-        let line = format!("GET /v1/{WORKSPACE}/watch");
+        let line = format!("GET /v1/{WORKSPACE}/watch?waits=true");
         let seen = after.to_string();
         let head = connection.ask(&line, &[("last-event-id", &seen)], b"");
         assert_eq!(head.status, 200);

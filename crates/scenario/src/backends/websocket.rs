@@ -202,7 +202,7 @@ impl Backend for WebSocketBackend {
             return events;
         }
         let watch = json!({"workspace": WORKSPACE, "command": "watch", "pattern": "**",
-            "from": after + 1});
+            "from": after + 1, "waits": true});
         let begun = self.ask(fields(watch));
         let watch = begun["result"]["watch"].as_u64().expect("the watch begins");
         loop {

@@ -78,6 +78,12 @@ fn about_approval(inputs: &mut Inputs<'_>, heard: &KnownHandoff) -> Option<Reque
 }
 
 impl HandoffActor {
+    /// A hand-off that it knows, ended or not.
+    pub fn any(&self, inputs: &mut Inputs<'_>) -> Option<HandoffId> {
+        let known = some(inputs, &self.known).or_else(|| some(inputs, &self.over));
+        known.map(|known| known.id)
+    }
+
     /// Its next command, with a task that it holds and one that it does not.
     pub fn act(
         &mut self,

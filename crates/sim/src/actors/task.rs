@@ -12,7 +12,7 @@ use baton_core::task::{
 };
 use baton_core::{
     AgentId, Answer, Command, GroupName, JoinId, Json, Query, Rejection, Reply, Request, TaskId,
-    TaskType, Token, agent, handoff, join,
+    TaskType, Token, agent, handoff, join, wait,
 };
 
 use crate::actors::agent::Action;
@@ -81,6 +81,7 @@ impl TaskActor {
                 TaskRequest(TaskCommand::Review(review)).into()
             }
             (23 | 24, _, _, known) => return Action::Ask(question(inputs, known)),
+            (25 | 26, ..) if inputs.rng.once_in(3) => return self.wait(inputs),
             (25 | 26, ..) => return self.join(inputs),
             (27..=30, ..) => return self.pipeline_actor.act(inputs),
             (31, _, _, Some(task)) => {
@@ -139,6 +140,26 @@ impl TaskActor {
         }
         create.parent = some(inputs, &self.known).filter(|_| inputs.rng.once_in(5));
         TaskRequest(TaskCommand::Create(Box::new(create)))
+    }
+
+    /// A wait for the status of a task or a hand-off.
+    fn wait(&mut self, inputs: &mut Inputs<'_>) -> Action {
+        let wait_ms = *inputs.rng.pick(&[None, Some(400), Some(30_000), Some(600_000)]);
+        let handoff = self.handoff_actor.any(inputs).filter(|_| inputs.rng.once_in(2));
+        let command = match (handoff, some(inputs, &self.known)) {
+            (Some(handoff), _) => {
+                let statuses = [handoff::Status::Accepted, handoff::Status::Delivered];
+                let statuses = inputs.rng.once_in(2).then(|| [*inputs.rng.pick(&statuses)].into());
+                wait::Command::Handoff { handoff, statuses, wait_ms }
+            }
+            (None, Some(task)) => {
+                let statuses = [task::Status::InProgress, task::Status::WaitingReview];
+                let statuses = inputs.rng.once_in(2).then(|| [*inputs.rng.pick(&statuses)].into());
+                wait::Command::Task { task, statuses, wait_ms }
+            }
+            (None, None) => return self.join(inputs),
+        };
+        Action::Submit(Command::from(command).into())
     }
 
     /// A command about joins.

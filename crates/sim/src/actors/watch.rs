@@ -65,10 +65,10 @@ impl Watcher {
         // Live messages are received where agents send messages, by a watcher of everything.
         let is_listener = plan.agents.contains(&Kind::Talker) && rng.once_in(2);
         let pattern = if is_listener { "**" } else { *rng.pick(&PATTERNS) }.to_owned();
-        let home = plan.workspaces[0].clone();
+        let (home, waits) = (plan.workspaces[0].clone(), rng.once_in(2));
         Self {
             workspace: if is_listener { home } else { plan.somewhere(rng) },
-            model: WatchModel { pattern, kinds, next: (1, 0) },
+            model: WatchModel { pattern, kinds, waits, next: (1, 0) },
             state: State::Resting,
             from: None,
             takes: *rng.pick(&[1, 5, 1_000]),
@@ -87,7 +87,7 @@ impl Watcher {
         let pattern = Pattern::parse(&self.model.pattern).expect("a good pattern");
         let kinds = self.model.kinds.iter();
         let kinds = kinds.map(|kind| Pattern::parse(kind).expect("a good pattern"));
-        Filter { pattern, kinds: kinds.collect() }
+        Filter { pattern, kinds: kinds.collect(), waits: self.model.waits }
     }
 }
 

@@ -15,6 +15,7 @@ use crate::auditor::explain::explain;
 use crate::auditor::ledger::{EntryModel, Ledger};
 use crate::coverage::Coverage;
 use crate::models::lock::commands;
+use crate::models::status_wait::refused_status_wait;
 
 /// A request that was answered.
 pub struct DecidedRequest<'a> {
@@ -159,6 +160,7 @@ impl Ledger {
             Command::Task(command) => self.task_no_effect(asking, command, reply, at),
             Command::Barrier(command) => self.barrier_no_effect(command, reply, at),
             Command::Join(command) => self.join_no_effect(command, reply, at),
+            Command::Wait(command) => self.wait_no_effect(command, reply, at),
             Command::Checkpoint(command) => self.checkpoint_no_effect(command, reply, at),
             Command::Handoff(command) => self.handoff_no_effect(asked, command, reply),
             Command::Message(command) => self.message_no_effect(asked, command, reply),
@@ -324,6 +326,7 @@ impl Ledger {
             Rejection::Task(rejection) => self.refused_task(rejection, at, coverage),
             Rejection::Barrier(rejection) => self.refused_barrier(rejection, at),
             Rejection::Join(rejection) => self.refused_join(rejection, at),
+            Rejection::Wait(rejection) => refused_status_wait(rejection),
             Rejection::Checkpoint(rejection) => self.refused_checkpoint(rejection, at, coverage),
             Rejection::Artifact(rejection) => self.refused_artifact(rejection, at),
             Rejection::Secret(rejection) => self.refused_secret(rejection, at),

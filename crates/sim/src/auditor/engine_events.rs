@@ -36,6 +36,7 @@ pub fn is_by_engine(event: &Event) -> bool {
         | Event::Barrier(_)
         | Event::Task(_)
         | Event::Join(_)
+        | Event::Wait(_)
         | Event::Handoff(_) => {
             let (_, what) = event.kind().split_once('.').unwrap_or_default();
             matches!(event.wait(), Some(Step::Granted(_)))

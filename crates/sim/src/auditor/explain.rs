@@ -12,6 +12,7 @@ use baton_core::state::merge::{Merge, Patch};
 use baton_core::state::{
     Command as StateCommand, Event as StateEvent, Operation, PatchEntry, Removal, Set, Transfer,
 };
+use baton_core::wait::Event as WaitEvent;
 use baton_core::workspace::{Command as WorkspaceCommand, Event as WorkspaceEvent};
 use baton_core::{
     AgentId, Batch, Command, Event, Json, NamespaceName, Request, Rules, Timestamp, Version,
@@ -44,17 +45,26 @@ pub(crate) struct BatchReader<'a> {
 impl<'a> BatchReader<'a> {
     /// The next event, if there is one.
     pub(crate) fn peek(&self) -> Option<&'a Event> {
-        self.batch.events.get(self.next)
+        self.batch.events.get(self.due())
+    }
+
+    /// The next event that is not the answer to a call that waited for a status: those can be
+    /// anywhere, and are a law of the ledger.
+    fn due(&self) -> usize {
+        let rest = &self.batch.events[self.next..];
+        let is_answer = |event: &&Event| matches!(event, Event::Wait(WaitEvent::Answered { .. }));
+        self.next + rest.iter().take_while(is_answer).count()
     }
 
     /// Marks the next event as explained.
     pub(crate) fn skip(&mut self) {
-        self.next += 1;
+        self.next = self.due() + 1;
     }
 
     pub(crate) fn take(&mut self) -> Audit<&'a Event> {
-        let event = self.batch.events.get(self.next);
-        self.next += 1;
+        let due = self.due();
+        let event = self.batch.events.get(due);
+        self.next = due + 1;
         event.ok_or_else(|| Breach("an event is missing".to_owned()))
     }
 
@@ -88,7 +98,7 @@ impl<'a> BatchReader<'a> {
             }
         }
         let end = reactions_begin(self.batch);
-        demand!(self.next == end, "there is more in it");
+        demand!(self.due() == end, "there is more in it");
         Ok(())
     }
 
@@ -122,6 +132,7 @@ impl<'a> BatchReader<'a> {
             Command::Semaphore(command) => self.semaphore(command),
             Command::Task(command) => self.task(command),
             Command::Join(command) => self.join(command),
+            Command::Wait(command) => self.status_wait(command),
             Command::Checkpoint(command) => self.checkpoint(command),
             Command::Artifact(command) => self.artifact(command),
             Command::Handoff(command) => self.handoff(command),
@@ -321,11 +332,10 @@ impl<'a> BatchReader<'a> {
         }
         if let AgentEvent::Joined { .. } = event {
             let own = NamespaceName::of_agent(id);
-            if let Some(Event::Namespace(NamespaceEvent::Created { name, .. })) =
-                self.batch.events.get(self.next)
+            if let Some(Event::Namespace(NamespaceEvent::Created { name, .. })) = self.peek()
                 && *name == own
             {
-                self.next += 1;
+                self.skip();
             }
             let there = self.ledger.rules(&own, self.batch.revision.0).is_some();
             demand!(there, "`{id}` has no namespace of its own");
@@ -336,9 +346,9 @@ impl<'a> BatchReader<'a> {
 
     fn follow_end(&mut self) {
         while let Some(Event::State(StateEvent::Deleted { removal: Removal::LetGo, .. })) =
-            self.batch.events.get(self.next)
+            self.peek()
         {
-            self.next += 1;
+            self.skip();
         }
         self.follow_let_go();
     }

@@ -25,7 +25,7 @@ use baton_core::{
     Timestamp, WorkspaceName, namespace,
 };
 
-use super::{Audit, demand};
+use super::{Audit, Breach, demand};
 use crate::auditor::engine_events;
 use crate::auditor::timeline::Timeline;
 use crate::coverage::Coverage;
@@ -359,13 +359,10 @@ impl Ledger {
                 "`{name}` revision {revision}: the engine has done {event:?} on its own"
             );
             let checked = self.add_event(batch, event, &mut ended, coverage);
-            checked.map_err(|breach| {
-                super::Breach(format!("`{name}` revision {revision}: {}", breach.0))
-            })?;
+            checked
+                .map_err(|breach| Breach(format!("`{name}` revision {revision}: {}", breach.0)))?;
         }
-        let named = |breach: super::Breach| {
-            super::Breach(format!("`{name}` revision {revision}: {}", breach.0))
-        };
+        let named = |breach: Breach| Breach(format!("`{name}` revision {revision}: {}", breach.0));
         for (agent, key) in self.waits.complete(&batch).map_err(named)? {
             let kept = self.receipts.get(&(agent, key.clone())).and_then(Timeline::now);
             let is_kept = kept.is_some_and(|kept| kept.revision == revision);
@@ -377,6 +374,7 @@ impl Ledger {
         self.check_handoffs(&batch, &ended).map_err(named)?;
         self.check_tasks(revision, &ended).map_err(named)?;
         self.check_joins(revision, &ended).map_err(named)?;
+        self.check_status_waits(revision, &ended).map_err(named)?;
         self.check_pipelines(&batch).map_err(named)?;
         self.check_messages(&batch, &ended).map_err(named)?;
         self.check_streams().map_err(named)?;
@@ -411,7 +409,7 @@ impl Ledger {
                 Ok(())
             }
             Event::Workspace(WorkspaceEvent::Founded { .. }) => {
-                Err(super::Breach("what a workspace began with is in no log".to_owned()))
+                Err(Breach("what a workspace began with is in no log".to_owned()))
             }
             Event::Message(event) => self.add_message(batch, event, ended, coverage),
             Event::Topic(event) => self.add_topic(batch, event, coverage),
@@ -424,6 +422,7 @@ impl Ledger {
             Event::Semaphore(event) => self.add_semaphore(batch, event, ended, coverage),
             Event::Task(event) => self.add_task(batch, event, ended, coverage),
             Event::Join(event) => self.add_join(batch, event, ended, coverage),
+            Event::Wait(event) => self.add_wait(batch, event, ended, coverage),
             Event::Checkpoint(event) => self.add_checkpoint(batch, event, coverage),
             Event::Artifact(event) => self.add_artifact(batch, event, coverage),
             Event::Pipeline(event) => self.add_pipeline(batch, event, coverage),
@@ -480,7 +479,7 @@ impl Ledger {
             }
             StateEvent::Deleted { version, removal, .. } => {
                 let Some(before) = before else {
-                    return Err(super::Breach(format!("`{key}` was removed but is not there")));
+                    return Err(Breach(format!("`{key}` was removed but is not there")));
                 };
                 demand!(version.0 == before.version, "`{key}` was removed at another version");
                 timeline.set(batch.revision.0, None);
@@ -586,9 +585,9 @@ impl Ledger {
                 Session { active: false, ..before }
             }
             (AgentEvent::Forgotten { .. }, _) => {
-                return Err(super::Breach(format!("`{agent}` was forgotten, there was room")));
+                return Err(Breach(format!("`{agent}` was forgotten, there was room")));
             }
-            (_, None) => return Err(super::Breach(format!("`{agent}` never joined"))),
+            (_, None) => return Err(Breach(format!("`{agent}` never joined"))),
         };
         self.agents.entry(agent.clone()).or_default().set(batch.revision.0, after);
         Ok(())

@@ -8,7 +8,7 @@ use baton_core::lock::{self, Command as LockCommand, Event as LockEvent, Reply a
 use baton_core::waiting::wait::{Left, Step};
 use baton_core::{
     Answer, Command, Event, LockName, Mutation, Rejection, Reply, WaitId, barrier, handoff, join,
-    limits, message, semaphore, stream, task,
+    limits, message, semaphore, stream, task, wait,
 };
 
 use crate::auditor::answers::DecidedRequest;
@@ -74,9 +74,8 @@ impl Ledger {
         let words = |breach: Breach| {
             Breach(format!("call {wait} ended at {revision}, {how:?}: {}", breach.0))
         };
-        if let Ok(answer) = answer {
-            let shown = answer.revision.0;
-            demand!(shown == revision, "call {wait} ended at {revision}, answered at {shown}");
+        if let Ok(Answer { revision: shown, .. }) = answer {
+            demand!(shown.0 == revision, "call {wait} ended at {revision}, answered at {shown}");
         }
         let [command] = commands(&request.mutation) else {
             return Err(Breach("a transaction has waited".to_owned()));
@@ -96,6 +95,9 @@ impl Ledger {
             }
             (_, Command::Join(join::Command::Wait { join, .. }), answer) => {
                 self.join_ended(asked, join, (revision, how), answer).map_err(words)?;
+            }
+            (_, Command::Wait(command), answer) => {
+                self.status_wait_ended(asked, (wait, command), how, answer).map_err(words)?;
             }
             (_, Command::Handoff(handoff::Command::Receive { .. }), answer) => {
                 self.receive_ended(asked, (revision, how), answer).map_err(words)?;
@@ -425,6 +427,7 @@ impl BatchReader<'_> {
                     left: Some(Left::SessionEnded),
                     ..
                 }) | Event::Join(join::Event::GaveUp { left: Left::SessionEnded, .. })
+                    | Event::Wait(wait::Event::GaveUp { left: Left::SessionEnded, .. })
                     | Event::Handoff(
                         handoff::Event::GaveUp { left: Left::SessionEnded, .. }
                             | handoff::Event::Undelivered { .. }

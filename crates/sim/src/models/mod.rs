@@ -7,6 +7,7 @@
 //! | `lock`, `semaphore` | answers about them are correct, and batches are what was requested |
 //! | `barrier` | each generation opens once, with the required number of arrivals |
 //! | `task`, `task_handoff`, `task_retry` | one lease at a time, one end, no starvation |
+//! | `status_wait` | calls are answered when their status is reached |
 //! | `join` | each settles once, with the outcome of its tasks |
 //! | `pipeline` | stages start in order, once, and follow their tasks |
 //! | `handoff`, `handoff_invariants` | work is handed over once, with all that belongs to it |
@@ -43,6 +44,7 @@ pub mod rule;
 pub mod search;
 pub mod secret;
 pub mod semaphore;
+pub mod status_wait;
 pub mod stream;
 pub mod task;
 pub mod task_answers;

@@ -17,6 +17,7 @@ use baton_core::{AgentId, Batch, IdempotencyKey, Timestamp, Token, WaitId, waiti
 
 use crate::auditor::timeline::Timeline;
 use crate::auditor::{Audit, demand};
+use crate::models::status_wait::StatusWaits;
 
 /// A waiting call.
 #[derive(Clone, Debug)]
@@ -51,6 +52,8 @@ pub struct Waits {
     forsaken: BTreeSet<u64>,
     /// The waiting calls by idempotency key.
     keyed: BTreeMap<(AgentId, IdempotencyKey), Timeline<Option<u64>>>,
+    /// Those for the status of a task or a hand-off.
+    pub(crate) statuses: StatusWaits,
     /// Keys whose receipt must be in the current batch.
     receipts_due: Vec<(AgentId, IdempotencyKey)>,
 }

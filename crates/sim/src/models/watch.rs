@@ -14,6 +14,8 @@ pub struct WatchModel {
     pub pattern: String,
     /// The watched event types; all if empty.
     pub kinds: Vec<String>,
+    /// Whether it wants the events that are only about waiting calls.
+    pub waits: bool,
     /// The next event that it has not received: revision and index.
     pub next: (u64, usize),
 }
@@ -71,6 +73,9 @@ impl WatchModel {
         if matches!(event, Event::Receipt(_) | Event::Awaited(_)) {
             return false;
         }
+        if self.kinds.is_empty() && !self.waits && is_about_waiting(event.kind()) {
+            return false;
+        }
         if !self.kinds.is_empty() && !self.kinds.iter().any(|kind| kind == event.kind()) {
             return false;
         }
@@ -83,6 +88,16 @@ impl WatchModel {
             }
             _ => false,
         }
+    }
+}
+
+/// Whether an event of this type is only about a waiting call.
+fn is_about_waiting(kind: &str) -> bool {
+    let (primitive, what) = kind.split_once('.').unwrap_or_default();
+    match what {
+        "queued" | "gave_up" | "told" | "polled" | "rejoined" => true,
+        "answered" => matches!(primitive, "join" | "wait"),
+        _ => false,
     }
 }
 

@@ -20,7 +20,7 @@ const PARTS: [&str; 7] = [
 ];
 
 /// Which primitive imports which, and why.
-const IMPORTS: [(&str, &str); 10] = [
+const IMPORTS: [(&str, &str); 12] = [
     // A checkpoint belongs to the task whose token saves it.
     ("checkpoint", "task"),
     // A hand-off moves a task and keys, after rules were evaluated.
@@ -38,6 +38,9 @@ const IMPORTS: [(&str, &str); 10] = [
     ("pipeline", "task"),
     // A result may have warnings about the keys that it wrote.
     ("task", "state"),
+    // A call waits for the status of a task or a hand-off.
+    ("wait", "handoff"),
+    ("wait", "task"),
 ];
 
 fn folders(files: &[File]) -> BTreeMap<&str, Vec<(&str, &File)>> {

@@ -1086,6 +1086,16 @@ export class TaskOperations {
   historyAll(task, options) {
     return pagesOf(this.caller, "task.history", "events", { task }, options);
   }
+
+  /**
+   * Wait until a task has finished or has one of the given statuses.
+   * @param {T.TaskId} task - The task.
+   * @param {T.TaskWaitOptions & CallOptions} [options]
+   * @returns {Promise<T.WaitTask>}
+   */
+  wait(task, options) {
+    return this.caller.call("task.wait", { task }, options);
+  }
 }
 
 /** The operations `barrier.*`. */
@@ -1661,6 +1671,16 @@ export class HandoffOperations {
    */
   stats(options) {
     return this.caller.call("handoff.stats", {}, options);
+  }
+
+  /**
+   * Wait until a hand-off has ended or has one of the given statuses.
+   * @param {T.HandoffId} handoff - The hand-off.
+   * @param {T.HandoffWaitOptions & CallOptions} [options]
+   * @returns {Promise<T.WaitHandoff>}
+   */
+  wait(handoff, options) {
+    return this.caller.call("handoff.wait", { handoff }, options);
   }
 }
 

@@ -148,6 +148,8 @@ export const OPERATIONS = {
   "handoff.history": { changes: false, agent: "acts", takesAt: true },
   "handoff.export": { changes: false, agent: "acts", takesAt: true },
   "handoff.stats": { changes: false, agent: "acts", takesAt: true },
+  "task.wait": { changes: true, agent: "acts", token: "fence", waits: "wait_ms" },
+  "handoff.wait": { changes: true, agent: "acts", token: "fence", waits: "wait_ms" },
   "workspace.configure": { changes: true, agent: "acts", token: "fence" },
   "workspace.get": { changes: false, agent: "acts", takesAt: true },
   "workspace.list": { changes: false, agent: "acts" },

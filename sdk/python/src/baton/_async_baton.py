@@ -166,6 +166,7 @@ class AsyncBaton(Handle):
         types: Sequence[types.EventType | str] | None = None,
         start: int | None = None,
         snapshot: bool = False,
+        waits: bool = False,
     ) -> AsyncWatch:
         """The events whose subject matches a pattern such as `state/shared/**`.
 
@@ -174,10 +175,13 @@ class AsyncBaton(Handle):
             types: Only events of these types; patterns such as `task.*` are allowed.
             start: The revision to begin with, in the past or the future; from now on if not given.
             snapshot: Also returns the entries that match now, as `watch.entries`.
+            waits: Also returns the events that are only about waiting calls, such as `lock.queued`.
         """
         request: dict[str, Any] = {"pattern": pattern}
         if types is not None:
             request["types"] = list(types)
+        if waits:
+            request["waits"] = True
         shell = self._owner.shell
         handle = await shell.watch(request, self._view.caller, start, snapshot)
         return await AsyncWatch(handle).begin(snapshot)

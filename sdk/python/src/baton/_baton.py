@@ -162,6 +162,7 @@ class Baton(Handle):
         types: Sequence[types.EventType | str] | None = None,
         start: int | None = None,
         snapshot: bool = False,
+        waits: bool = False,
     ) -> Watch:
         """The events whose subject matches a pattern such as `state/shared/**`.
 
@@ -170,10 +171,13 @@ class Baton(Handle):
             types: Only events of these types; patterns such as `task.*` are allowed.
             start: The revision to begin with, in the past or the future; from now on if not given.
             snapshot: Also returns the entries that match now, as `watch.entries`.
+            waits: Also returns the events that are only about waiting calls, such as `lock.queued`.
         """
         request: dict[str, Any] = {"pattern": pattern}
         if types is not None:
             request["types"] = list(types)
+        if waits:
+            request["waits"] = True
         shell = self._owner.shell
         return Watch(shell.watch(request, self._view.caller, start, snapshot), snapshot)
 

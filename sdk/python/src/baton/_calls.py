@@ -1489,6 +1489,41 @@ class HandoffsCalls(Calls):
         raw = self._call(OPERATIONS["handoff.stats"], sent, at=at, timeout=timeout)
         return t.HandoffStatistics(raw)
 
+    def wait(
+        self,
+        handoff: str,
+        *,
+        statuses: Sequence[t.HandoffStatus] | None = None,
+        wait_ms: int | None = None,
+        token: int | None = None,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> t.Handoff | None:
+        """Wait until a hand-off has ended or has one of the given statuses (`handoff.wait`).
+
+        Args:
+            handoff: The hand-off.
+            statuses: Return as soon as the hand-off has one of these statuses. If omitted, when
+                it has ended. A hand-off that has ended always ends the wait.
+            wait_ms: How long to wait, in milliseconds. If omitted, the call does not wait.
+            token: Refuses the change once the lease, hold or session of this token is over.
+            idempotency_key: Repeating the call under this key has no second effect.
+            timeout: Seconds after which the call fails, besides the time that it asks to wait.
+        """
+        sent: dict[str, Any] = {"handoff": handoff}
+        if statuses is not None:
+            sent["statuses"] = statuses
+        if wait_ms is not None:
+            sent["wait_ms"] = wait_ms
+        raw = self._call(
+            OPERATIONS["handoff.wait"],
+            sent,
+            token=token,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+        )
+        return t.optional(t.Handoff, raw)
+
 
 class InboxCalls(Calls):
     """The operations `inbox.*`. Fields that end in `_ms` are milliseconds."""
@@ -4111,6 +4146,41 @@ class TasksCalls(Calls):
             sent["limit"] = limit
         raw = self._call(OPERATIONS["task.history"], sent, timeout=timeout)
         return t.TaskHistoryResult(raw)
+
+    def wait(
+        self,
+        task: str,
+        *,
+        statuses: Sequence[t.TaskStatus] | None = None,
+        wait_ms: int | None = None,
+        token: int | None = None,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> t.Task | None:
+        """Wait until a task has finished or has one of the given statuses (`task.wait`).
+
+        Args:
+            task: The task.
+            statuses: Return as soon as the task has one of these statuses. If omitted, when it
+                has finished. A finished task always ends the wait.
+            wait_ms: How long to wait, in milliseconds. If omitted, the call does not wait.
+            token: Refuses the change once the lease, hold or session of this token is over.
+            idempotency_key: Repeating the call under this key has no second effect.
+            timeout: Seconds after which the call fails, besides the time that it asks to wait.
+        """
+        sent: dict[str, Any] = {"task": task}
+        if statuses is not None:
+            sent["statuses"] = statuses
+        if wait_ms is not None:
+            sent["wait_ms"] = wait_ms
+        raw = self._call(
+            OPERATIONS["task.wait"],
+            sent,
+            token=token,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+        )
+        return t.optional(t.Task, raw)
 
 
 class TopicsCalls(Calls):

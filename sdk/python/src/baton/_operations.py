@@ -505,6 +505,14 @@ OPERATIONS: dict[str, Operation] = {
         "handoff.stats",
         asks=True,
     ),
+    "task.wait": Operation(
+        "task.wait",
+        waits="wait_ms",
+    ),
+    "handoff.wait": Operation(
+        "handoff.wait",
+        waits="wait_ms",
+    ),
     "workspace.configure": Operation(
         "workspace.configure",
     ),

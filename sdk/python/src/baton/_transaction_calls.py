@@ -702,6 +702,28 @@ class HandoffsCalls(TransactionCalls):
             sent["reason"] = reason
         return self._queue(OPERATIONS["handoff.approve"], sent, lambda raw: t.Handoff(raw))
 
+    def wait(
+        self,
+        handoff: str,
+        *,
+        statuses: Sequence[t.HandoffStatus] | None = None,
+        wait_ms: int | None = None,
+    ) -> Pending[t.Handoff | None]:
+        """Wait until a hand-off has ended or has one of the given statuses (`handoff.wait`).
+
+        Args:
+            handoff: The hand-off.
+            statuses: Return as soon as the hand-off has one of these statuses. If omitted, when
+                it has ended. A hand-off that has ended always ends the wait.
+            wait_ms: How long to wait, in milliseconds. If omitted, the call does not wait.
+        """
+        sent: dict[str, Any] = {"handoff": handoff}
+        if statuses is not None:
+            sent["statuses"] = statuses
+        if wait_ms is not None:
+            sent["wait_ms"] = wait_ms
+        return self._queue(OPERATIONS["handoff.wait"], sent, lambda raw: t.optional(t.Handoff, raw))
+
 
 class InboxCalls(TransactionCalls):
     """The operations `inbox.*`. Fields that end in `_ms` are milliseconds."""
@@ -1961,6 +1983,28 @@ class TasksCalls(TransactionCalls):
         if reason is not None:
             sent["reason"] = reason
         return self._queue(OPERATIONS["task.retry"], sent, lambda raw: t.Task(raw))
+
+    def wait(
+        self,
+        task: str,
+        *,
+        statuses: Sequence[t.TaskStatus] | None = None,
+        wait_ms: int | None = None,
+    ) -> Pending[t.Task | None]:
+        """Wait until a task has finished or has one of the given statuses (`task.wait`).
+
+        Args:
+            task: The task.
+            statuses: Return as soon as the task has one of these statuses. If omitted, when it
+                has finished. A finished task always ends the wait.
+            wait_ms: How long to wait, in milliseconds. If omitted, the call does not wait.
+        """
+        sent: dict[str, Any] = {"task": task}
+        if statuses is not None:
+            sent["statuses"] = statuses
+        if wait_ms is not None:
+            sent["wait_ms"] = wait_ms
+        return self._queue(OPERATIONS["task.wait"], sent, lambda raw: t.optional(t.Task, raw))
 
 
 class TopicsCalls(TransactionCalls):

@@ -249,6 +249,9 @@ EventType = Literal[
     "task.taken_back",
     "task.updated",
     "topic.posted",
+    "wait.answered",
+    "wait.gave_up",
+    "wait.queued",
     "workspace.configured",
     "workspace.founded",
 ]

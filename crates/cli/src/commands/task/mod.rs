@@ -2,6 +2,7 @@
 
 mod add;
 mod list;
+mod wait;
 mod work;
 
 use baton_client::Tasks;
@@ -19,6 +20,7 @@ Examples:
   baton task add review '{\"change\": 7}' --priority 5   create a task
   baton task ls --status pending                       list pending tasks
   baton task why t-7                                   show why a task is not running
+  baton task wait t-7 --wait 1h && ./publish.sh        wait until it has finished
   baton task work --type review -- ./review.sh         run a program for each task
 
 By hand, or in a script:
@@ -31,7 +33,10 @@ A task that the server named `t-0000000007` can be written as `t-7`.
 `work` passes the task to the program as JSON on stdin, and stores its output as the result: as JSON
 if it is valid JSON, otherwise as text. An exit code other than 0 fails the attempt, with the last
 lines of stderr as the error. The lease is renewed while the program runs; if the lease is lost, the
-program is killed.";
+program is killed.
+
+`wait` exits with 0 if the task is completed or has the given status, with 4 if it has finished in
+another way, and with 10 if the wait times out.";
 
 /// Create, claim and complete tasks
 #[derive(Args)]
@@ -54,6 +59,7 @@ enum Verb {
     Cancel(Cancel),
     Review(Review),
     Retry(Retry),
+    Wait(wait::Wait),
     Ls(list::Ls),
     /// Show a task
     Get(list::Which),
@@ -236,6 +242,7 @@ impl Task {
             }
             Verb::Review(review) => review.run(&tasks, output).await,
             Verb::Retry(retry) => retry.run(&tasks, output).await,
+            Verb::Wait(wait) => wait.run(&tasks, output).await,
             Verb::Ls(ls) => ls.run(&tasks, output).await,
             Verb::Get(which) => output.one(&tasks.get(&which.task).await?),
             Verb::Why(which) => {

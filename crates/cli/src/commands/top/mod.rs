@@ -254,7 +254,7 @@ impl Screen {
         let (workspace, sender) = (self.workspace.clone(), self.sender.clone());
         self.watching = Some(self.background.spawn(async move {
             loop {
-                if let Ok(mut watch) = workspace.watch("**").await {
+                if let Ok(mut watch) = workspace.watch("**").with_waits().await {
                     while let Some(Ok(item)) = watch.next().await {
                         let Item::Event(notice) = item else { continue };
                         let input = if source::is_notable(&notice) {

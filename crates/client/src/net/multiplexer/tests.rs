@@ -33,7 +33,7 @@ fn caller() -> Caller {
 
 fn everything() -> wire::Watch {
     let pattern = Pattern::parse("**").unwrap();
-    wire::Watch { pattern, types: Vec::new(), from: None, snapshot: false }
+    wire::Watch { pattern, types: Vec::new(), from: None, snapshot: false, waits: false }
 }
 
 fn outgoing(multiplexer: &Multiplexer) -> Vec<String> {

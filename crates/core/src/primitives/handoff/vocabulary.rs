@@ -414,6 +414,10 @@ impl primitive::Event for Event {
         }
     }
 
+    fn is_about_waiting(&self) -> bool {
+        matches!(self, Self::Queued { .. } | Self::GaveUp { .. })
+    }
+
     fn wait(&self) -> Option<Step> {
         match self {
             Self::Delivered { wait, .. } => wait.map(Step::Granted),

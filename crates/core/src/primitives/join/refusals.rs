@@ -77,7 +77,7 @@ crate::refusals! {
             code: "join.too_many",
             kind: Exhausted,
             hint: "wait until some have settled, or use another workspace",
-            cause: "A task or a group is in 16 unsettled joins, 100 calls wait for one join or \
+            cause: "A task or a group is in 16 unsettled joins, 80 calls wait for one join or \
                 belong to one agent, or the workspace has 10,000 unsettled joins with 2,000,000 \
                 tasks, or 10,000 waiting calls.",
             remedy: "Share a join instead of creating another over the same tasks, or wait until \

@@ -302,6 +302,10 @@ impl primitive::Event for Event {
         }
     }
 
+    fn is_about_waiting(&self) -> bool {
+        matches!(self, Self::Queued { .. } | Self::GaveUp { .. })
+    }
+
     fn wait(&self) -> Option<Step> {
         match self {
             Self::Acquired { wait, .. } => wait.map(Step::Granted),

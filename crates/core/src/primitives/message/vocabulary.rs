@@ -509,6 +509,13 @@ impl primitive::Event for Event {
         }
     }
 
+    fn is_about_waiting(&self) -> bool {
+        matches!(
+            self,
+            Self::Queued { .. } | Self::GaveUp { .. } | Self::Polled { .. } | Self::Rejoined { .. }
+        )
+    }
+
     fn wait(&self) -> Option<Step> {
         match self {
             Self::Sent(sent) => sent.request.as_ref().map(|asked| Step::Begins(asked.wait)),

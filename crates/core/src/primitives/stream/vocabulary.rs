@@ -406,6 +406,10 @@ impl primitive::Event for Event {
         }
     }
 
+    fn is_about_waiting(&self) -> bool {
+        matches!(self, Self::Queued { .. } | Self::Told { .. } | Self::GaveUp { .. })
+    }
+
     fn wait(&self) -> Option<Step> {
         match self {
             Self::Queued { wait, .. } => Some(Step::Begins(*wait)),

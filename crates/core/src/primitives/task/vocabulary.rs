@@ -451,6 +451,10 @@ impl primitive::Event for Event {
         load(self)
     }
 
+    fn is_about_waiting(&self) -> bool {
+        matches!(self, Self::Queued { .. } | Self::GaveUp { .. })
+    }
+
     fn wait(&self) -> Option<Step> {
         match self {
             Self::Claimed { wait, .. } => wait.map(Step::Granted),

@@ -8,7 +8,7 @@ use crate::names::EventType;
 use crate::primitive;
 
 /// First words that a type cannot have: those that Baton uses or reserves.
-pub const RESERVED: [&str; 38] = [
+pub const RESERVED: [&str; 39] = [
     "agent",
     "artifact",
     "barrier",
@@ -45,6 +45,7 @@ pub const RESERVED: [&str; 38] = [
     "task",
     "topic",
     "transaction",
+    "wait",
     "watch",
     "workspace",
 ];
