@@ -70,9 +70,10 @@ const releaseTask = ({ id, lease }) => ({
   label: "Release",
   effect: `${lease.holder} loses its lease of ${id}, and another agent can claim it.`,
   isDangerous: true,
-  cli: cli(`task release ${id} --token ${lease.token}`),
+  // Only the holder can use the token.
+  cli: cli(`--agent ${lease.holder} task release ${id} --token ${lease.token}`),
   fields: [REASON],
-  run: (values) => here().tasks.release(id, lease.token, values),
+  run: (values) => here().as(lease.holder).tasks.release(id, lease.token, values),
 });
 
 /** @param {any} task @returns {Action} */
@@ -80,7 +81,7 @@ const reassign = ({ id, lease }) => ({
   label: "Reassign",
   effect: `${id} is offered to another agent. ${lease.holder} keeps it until that agent accepts.`,
   fields: [{ name: "to", label: "Agent" }, REASON],
-  cli: cli(`handoff offer AGENT --task ${id} --token ${lease.token}`),
+  cli: cli(`--agent ${lease.holder} handoff offer AGENT --task ${id} --token ${lease.token}`),
   run: ({ to, reason }) =>
     here().as(lease.holder).handoffs.offer(to, { task: id, token: lease.token, reason }),
 });
@@ -126,8 +127,8 @@ export const lockAction = ({ name, hold, waiters }) =>
     label: "Release",
     effect: `${hold.holder} loses the lock ${name}. ${waiters.length > 0 ? `${waiters[0].agent} gets it.` : "It is free."} Writes of ${hold.holder} under its token are rejected from then on.`,
     isDangerous: true,
-    cli: cli(`lock release ${name} --token ${hold.token}`),
-    run: () => here().locks.release(name, hold.token),
+    cli: cli(`--agent ${hold.holder} lock release ${name} --token ${hold.token}`),
+    run: () => here().as(hold.holder).locks.release(name, hold.token),
   };
 
 /** @param {string} name @param {any} permit @returns {Action} */
@@ -135,8 +136,8 @@ export const permitAction = (name, { holder, token }) => ({
   label: "Release",
   effect: `${holder} loses its permit of ${name}.`,
   isDangerous: true,
-  cli: cli(`semaphore release ${name} --token ${token}`),
-  run: () => here().semaphores.release(name, token),
+  cli: cli(`--agent ${holder} semaphore release ${name} --token ${token}`),
+  run: () => here().as(holder).semaphores.release(name, token),
 });
 
 /** @param {any} agent @returns {Action[]} */

@@ -53,7 +53,10 @@ const about = (event) =>
 const SENTENCES = {
   "agent.joined": () => "joined",
   "agent.left": () => "left",
-  "agent.lost": () => "was lost: no heartbeat arrived in time",
+  "agent.lost": (it) =>
+    it.because
+      ? `was lost: the session of ${it.because}, its supervisor, ended`
+      : "was lost: no heartbeat arrived in time",
   "agent.seen": () => "sent a heartbeat",
   "task.created": (it) => `created ${it.task}${it.description ? `: ${it.description}` : ""}`,
   "task.claimed": (it) => `claimed ${it.task}`,

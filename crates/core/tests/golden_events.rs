@@ -330,13 +330,20 @@ fn joined() -> agent::Event {
         ttl_ms: 60_000,
         token: Token(7),
         replaces: None,
+        parent: None,
     }
 }
 
 fn joined_with_nothing(replaces: Option<Token>) -> agent::Event {
     let (capabilities, metadata) = (BTreeSet::new(), None);
-    let (agent, token) = (ada(), Token(8));
-    agent::Event::Joined { agent, capabilities, metadata, ttl_ms: 100, token, replaces }
+    let (agent, token, ttl_ms, parent) = (ada(), Token(8), 100, None);
+    agent::Event::Joined { agent, capabilities, metadata, ttl_ms, token, replaces, parent }
+}
+
+fn joined_below(parent: &str) -> agent::Event {
+    let (capabilities, metadata, parent) = (BTreeSet::new(), None, AgentId::parse(parent).ok());
+    let (agent, token, ttl_ms, replaces) = (ada(), Token(8), 100, None);
+    agent::Event::Joined { agent, capabilities, metadata, ttl_ms, token, replaces, parent }
 }
 
 fn receipt() -> Receipt {
@@ -372,9 +379,14 @@ fn examples() -> Vec<(&'static str, Event)> {
         ("agent.joined", Event::Agent(joined())),
         ("agent.joined with nothing", Event::Agent(joined_with_nothing(None))),
         ("agent.joined with a predecessor", Event::Agent(joined_with_nothing(Some(Token(7))))),
+        ("agent.joined with a parent", Event::Agent(joined_below("boss"))),
+        (
+            "agent.lost with its parent",
+            Event::Agent(agent::Event::Lost { agent: ada(), because: AgentId::parse("boss").ok() }),
+        ),
         ("agent.seen", Event::Agent(agent::Event::Seen { agent: ada() })),
         ("agent.left", Event::Agent(agent::Event::Left { agent: ada() })),
-        ("agent.lost", Event::Agent(agent::Event::Lost { agent: ada() })),
+        ("agent.lost", Event::Agent(agent::Event::Lost { agent: ada(), because: None })),
         ("agent.forgotten", Event::Agent(agent::Event::Forgotten { agent: ada() })),
         ("workspace.configured", Event::Workspace(workspace::Event::Configured { retention })),
         ("workspace.founded", Event::Workspace(workspace::Event::Founded { origin: origin() })),

@@ -146,6 +146,8 @@ pub struct Machine {
     asleep: HashMap<WorkspaceName, Timestamp>,
     /// How far the times of workspaces are ahead of the clock, for those that are.
     ahead: HashMap<WorkspaceName, u64>,
+    /// When agents of workspaces that have left memory were heard, as far as no log knows.
+    signs_of_life: HashMap<WorkspaceName, Vec<(AgentId, Timestamp)>>,
     /// Workspaces that were looked for and are not there.
     absent: Absent,
     open: Group,
@@ -175,6 +177,7 @@ impl Machine {
             deadlines: BTreeSet::new(),
             asleep: HashMap::new(),
             ahead: HashMap::new(),
+            signs_of_life: HashMap::new(),
             absent: Absent::default(),
             open: Group { number: 1, ..Group::default() },
             in_flight: None,
@@ -508,7 +511,7 @@ impl Machine {
     }
 
     /// Drops a workspace from memory if all of it is durable and it has no watchers, waiters or
-    /// readers. Its deadline is kept.
+    /// readers. Its deadline is kept, and so are signs of life that are not recorded.
     pub fn evict(&mut self, workspace: &WorkspaceName) -> bool {
         let durable = self.durable;
         let Some(resident) = self.residents.get(workspace) else { return false };
@@ -518,6 +521,11 @@ impl Machine {
         }
         let resident = self.residents.remove(workspace).expect("it was just there");
         self.asleep.extend(resident.alarm().map(|moment| (workspace.clone(), moment)));
+        let signs = resident.space.agent.unrecorded_signs();
+        let signs: Vec<_> = signs.map(|(agent, moment)| (agent.clone(), moment)).collect();
+        if !signs.is_empty() {
+            self.signs_of_life.insert(workspace.clone(), signs);
+        }
         if !resident.history.tail.is_empty() {
             self.tails.insert(workspace.clone(), resident.history.tail);
         }

@@ -308,6 +308,7 @@ async fn input_at_the_limit_is_taken() {
         capabilities: (0..64).map(|number| format!("can-{number}")).collect(),
         metadata: Some(json_of(&json!("m".repeat((64 << 10) - 2)))),
         ttl_ms: Some(100),
+        parent: None,
     };
     ada.execute(agent::Command::Register(register)).await.unwrap();
     let create =

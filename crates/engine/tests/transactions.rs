@@ -48,6 +48,7 @@ async fn commands_see_each_other_and_become_one_revision() {
         capabilities: std::collections::BTreeSet::new(),
         metadata: None,
         ttl_ms: None,
+        parent: None,
     };
     let (revision, replies) = ada
         .transaction()

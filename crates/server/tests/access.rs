@@ -399,3 +399,37 @@ async fn a_token_lasts_as_long_as_it_was_made_for() {
     .await;
     harness.end().await;
 }
+
+/// Knowing a fencing token is not enough: a call is made by the agent of the access token.
+#[tokio::test]
+async fn an_agents_token_does_not_open_what_another_holds() {
+    let of = |name: &str| {
+        let agent = Some(AgentId::parse(name).expect("it is a name"));
+        Grant { agent, ..grant(Role::Worker) }
+    };
+    let (harness, bearers) = guarded(vec![of("bob"), of("eve"), grant(Role::Operator)]).await;
+    let [bob, eve, operator] = &bearers[..] else { panic!("there are three") };
+    let mut http = harness.http().await;
+    let acquire = json!({"command": "lock.acquire", "name": "door"});
+    let (_, hold) = ask(&mut http, bob, "/v1/w/commands", &acquire).await;
+    let token = hold["result"]["token"].clone();
+    let release = json!({"command": "lock.release", "name": "door", "token": token});
+    let (status, refused) = ask(&mut http, eve, "/v1/w/commands", &release).await;
+    assert_eq!((status, &refused["code"]), (403, &json!("request.not_holder")), "{refused}");
+
+    let token = token.to_string();
+    let fenced = [("authorization", eve.as_str()), ("baton-token", &token)];
+    for path in ["/v1/w/state/shared/plan", "/v1/w/artifacts?name=plan.txt"] {
+        let response = http.request("PUT", path, &fenced, "1").await;
+        assert_eq!(response.problem(), (403, "request.not_holder".to_owned()), "{path}");
+    }
+
+    // An operator whose token is for any agent acts in the name of the holder.
+    let mut release = release;
+    release["agent"] = "bob".into();
+    let (status, denied) = ask(&mut http, eve, "/v1/w/commands", &release).await;
+    assert_eq!((status, &denied["code"]), (403, &json!("access.agent")), "{denied}");
+    let (status, released) = ask(&mut http, operator, "/v1/w/commands", &release).await;
+    assert_eq!((status, &released["result"]["status"]), (200, &json!("free")), "{released}");
+    harness.end().await;
+}

@@ -18,7 +18,8 @@ fn acquire(agent: &str, wait_ms: u64) -> Value {
 }
 
 fn release(hold: &Value) -> Value {
-    json!({"command": "lock.release", "name": "door", "token": hold["token"]})
+    let (agent, token) = (&hold["holder"], &hold["token"]);
+    json!({"agent": agent, "command": "lock.release", "name": "door", "token": token})
 }
 
 /// Sends a request in the workspace `w` and does not wait for the answer.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::waiting::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 159] = [
+pub const SOMETIMES: [&str; 161] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -26,6 +26,7 @@ pub const SOMETIMES: [&str; 159] = [
     "answer: stale permit refused",
     "answer: stale save refused",
     "answer: stale fence refused",
+    "answer: another agent's token refused",
     "answer: written under a live token",
     "artifact: again",
     "artifact: deleted",
@@ -37,6 +38,7 @@ pub const SOMETIMES: [&str; 159] = [
     "barrier: opened",
     "barrier: reset",
     "batch: agent lost with ephemeral entries",
+    "batch: agent lost with its supervisor",
     "batch: entry expired",
     "batch: handed over to the first in line",
     "batch: hold dropped with its session",

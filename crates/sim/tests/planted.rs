@@ -12,7 +12,7 @@ const SEEDS_MAX: u64 = 300;
 const SEEDS_CLEAN: u64 = 100;
 
 /// Every planted bug, and what goes wrong with it.
-const PLANTED: [(&str, &str); 93] = [
+const PLANTED: [(&str, &str); 96] = [
     ("state.version_stands_still", "a write does not raise the version"),
     ("state.ignore_expected_version", "a stale write wins"),
     ("plainly.ignores_version", "a stale write wins on the fast path"),
@@ -21,8 +21,11 @@ const PLANTED: [(&str, &str); 93] = [
     ("space.receipt_not_kept", "a repeated request takes effect again"),
     ("space.replay_skips", "some batches are not replayed"),
     ("policy.lost_agent_keeps", "entries outlive the session they are bound to"),
+    ("policy.child_keeps", "an agent that ends with its supervisor keeps its leases and locks"),
+    ("agent.children_live_on", "an agent outlives its supervisor"),
     ("agent.only_heartbeats_count", "an agent that works is lost, since it sends no heartbeat"),
     ("agent.lost_early", "an agent is lost after half its time to live"),
+    ("space.anyone_uses_a_token", "an agent acts under the token of another"),
     ("space.stale_fence_holds", "a write under a stale token is accepted"),
     ("space.awaited_receipt_not_kept", "a repeated call gets a second hold"),
     ("head.forgets_token", "a token is issued twice after a restart"),

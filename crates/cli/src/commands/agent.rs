@@ -1,7 +1,7 @@
 //! `baton agent`: agents and their sessions.
 
 use baton_core::agent::{Command, Register, Reply as AgentReply, Status};
-use baton_core::{Answer, Reply, Token, agent};
+use baton_core::{AgentId, Answer, Reply, Token, agent};
 use clap::{Args, Subcommand};
 
 use crate::context::Context;
@@ -12,6 +12,7 @@ use crate::output::Output;
 const AFTER_HELP: &str = "\
 Examples:
   baton agent register ada --capability rust --ttl 60s
+  baton agent register aide --parent ada
   baton agent heartbeat ada --token 1
   baton agent ls --status active
   baton agent leave ada
@@ -58,6 +59,9 @@ struct RegisterAgent {
     /// Time to live of the session without a heartbeat, such as 30s [default: 60s]
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     ttl: Option<u64>,
+    /// Agent that supervises this one: when its session ends, this one ends too
+    #[arg(long, value_name = "AGENT")]
+    parent: Option<String>,
 }
 
 #[derive(Args)]
@@ -123,6 +127,7 @@ impl RegisterAgent {
             capabilities: self.capability.into_iter().collect(),
             metadata,
             ttl_ms: self.ttl,
+            parent: self.parent.as_deref().map(AgentId::parse).transpose()?,
         };
         let answer = workspace.execute(Command::Register(register)).await?;
         report(output, &answer, "registered")

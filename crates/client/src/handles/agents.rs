@@ -14,7 +14,7 @@ impl Agents {
     pub fn register(&self) -> Registration {
         let agent = self.workspace.agent().clone();
         let capabilities = BTreeSet::new();
-        let register = Register { agent, capabilities, metadata: None, ttl_ms: None };
+        let register = Register { agent, capabilities, metadata: None, ttl_ms: None, parent: None };
         Registration::new(&self.workspace, Ok(register))
     }
 
@@ -62,6 +62,8 @@ request! {
     capability(name: &str) |register| register.capabilities.insert(name.to_owned());
     /// Attaches metadata.
     metadata(metadata: impl Serialize) |register| register.metadata = Some(Json::of(&metadata)?);
+    /// Sets the agent that supervises this one: when its session ends, this one ends too.
+    parent(agent: &str) |register| register.parent = Some(AgentId::parse(agent)?);
     /// Sets how long the session lasts after each heartbeat.
     ttl_ms(milliseconds: u64) |register| register.ttl_ms = Some(milliseconds);
 }

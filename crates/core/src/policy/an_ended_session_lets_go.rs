@@ -9,11 +9,15 @@ pub(super) fn an_ended_session_lets_go(event: &Event) -> Vec<Command> {
     match event {
         #[cfg(feature = "planted")]
         Event::Lost { .. } if crate::planted::is("policy.lost_agent_keeps") => Vec::new(),
+        #[cfg(feature = "planted")]
+        Event::Lost { because: Some(_), .. } if crate::planted::is("policy.child_keeps") => {
+            Vec::new()
+        }
         // A new session ends the one before: what that held is not inherited. Without one before,
         // the agent keeps what it acquired without a session.
         Event::Joined { agent, replaces: Some(_), .. }
         | Event::Left { agent }
-        | Event::Lost { agent } => letting_go(agent),
+        | Event::Lost { agent, .. } => letting_go(agent),
         Event::Joined { replaces: None, .. } | Event::Seen { .. } | Event::Forgotten { .. } => {
             Vec::new()
         }

@@ -150,6 +150,11 @@ impl Command {
         self.properties().has_optional_token().unwrap_or_else(named)
     }
 
+    /// The token of the caller's lease, hold or permit, if it names one.
+    pub fn token(&self) -> Option<Token> {
+        self.properties().token()
+    }
+
     /// The agent that it names as its actor or beneficiary.
     pub(crate) fn named_agent(&self) -> Option<&AgentId> {
         self.properties().named_agent()

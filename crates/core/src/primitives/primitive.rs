@@ -28,6 +28,11 @@ pub trait Command {
         None
     }
 
+    /// The token of the caller's lease, hold or permit, if it names one.
+    fn token(&self) -> Option<Token> {
+        None
+    }
+
     /// Its trace context, if it can carry one.
     fn traceparent(&mut self) -> Option<&mut Option<Traceparent>> {
         None
@@ -158,9 +163,9 @@ pub trait Table: Default {
         false
     }
 
-    /// Whether something is held with this token.
-    fn holds(&self, _token: Token) -> bool {
-        false
+    /// The agent that holds something with this token.
+    fn holder_of(&self, _token: Token) -> Option<&AgentId> {
+        None
     }
 }
 

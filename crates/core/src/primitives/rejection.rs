@@ -104,6 +104,24 @@ primitives! { rejection {
             remedy: "Stop the work that was started under it: another agent may already be doing \
                 it.",
         }
+        /// The token belongs to another agent.
+        #[error("token {given} belongs to `{holder}`, not to `{caller}`")]
+        NotHolder {
+            /// The given value.
+            given: Token,
+            /// The agent whose lease, hold, permit or session it is.
+            holder: AgentId,
+            /// The agent that called.
+            caller: AgentId,
+        } => {
+            code: "request.not_holder",
+            kind: Denied,
+            hint: "act only under your own tokens: claim the task or acquire the lock yourself",
+            cause: "The call names the token of a lease, a hold, a permit or a session of another \
+                agent. Knowing a token is not enough: only its holder can use it.",
+            remedy: "Claim the task, or acquire the lock or the permit, as the agent that acts. An \
+                operator who ends another agent's hold calls in the name of that agent.",
+        }
         /// A command of a transaction had no effect.
         #[error("`{command}` came to nothing")]
         CameToNothing {

@@ -24,6 +24,7 @@ mod fast_set;
 mod fork_seed;
 mod handoffs;
 mod head;
+mod holders;
 mod messaging;
 mod pipelines;
 mod queries;
@@ -147,6 +148,26 @@ impl Space {
         agent: &AgentId,
         now: Timestamp,
     ) -> Result<Committed, Rejection> {
+        let is_about_agents = matches!(request.mutation, Mutation::Command(Command::Agent(_)));
+        if !is_about_agents || !self.agent.has_supervised() {
+            return self.commit_with(request, agent, now, true);
+        }
+        match self.commit_with(request.clone(), agent, now, true) {
+            // All that is below does not fit into one commit.
+            Err(Rejection::TooLarge { .. } | Rejection::PolicyRounds { .. }) => {
+                self.commit_with(request, agent, now, false)
+            }
+            done => done,
+        }
+    }
+
+    fn commit_with(
+        &mut self,
+        request: Request,
+        agent: &AgentId,
+        now: Timestamp,
+        ends_below: bool,
+    ) -> Result<Committed, Rejection> {
         let Request { mut mutation, idempotency_key } = request;
         let keyed = idempotency_key.map(|key| (key, digest(&mut mutation)));
         if let Some((key, digest)) = &keyed
@@ -160,6 +181,7 @@ impl Space {
             agent: agent.clone(),
             revision: self.revision.next(),
             key: keyed.as_ref().map(|(key, _)| key.clone()),
+            ends_below,
             next_token: Token::default(),
         };
         let stored = self.stored_before(&mutation);
@@ -357,8 +379,13 @@ impl Space {
         commit: &mut CommitBuilder,
     ) -> Result<Decision, Rejection> {
         let (require, commands, optional) = match mutation {
-            Mutation::Command(command) => return self.run(command, stamp, commit),
+            Mutation::Command(command) => {
+                self.check_own_token(&command, stamp)?;
+                return self.run(command, stamp, commit);
+            }
             Mutation::Fenced { token, command } => {
+                self.check_holder(token, &stamp.agent)?;
+                self.check_own_token(&command, stamp)?;
                 let is_live = self.is_live(token);
                 #[cfg(feature = "planted")]
                 let is_live = is_live || crate::planted::is("space.stale_fence_holds");
@@ -380,7 +407,7 @@ impl Space {
             return Err(Rejection::TooLarge { what, given, max });
         }
         for (index, precondition) in require.into_iter().enumerate() {
-            self.check_precondition(index, precondition)?;
+            self.check_precondition(index, precondition, &stamp.agent)?;
         }
         let replies = commands.into_iter().enumerate().map(|(index, command)| {
             let refused = |cause: Rejection| {
@@ -388,6 +415,7 @@ impl Space {
                 Rejection::InTransaction { index, cause_code, cause: Box::new(cause) }
             };
             let effect = (!optional.contains(&index)).then(|| Effect::of(&command));
+            self.check_own_token(&command, stamp).map_err(refused)?;
             match self.run(command, stamp, commit).map_err(refused)? {
                 Decision::Replied(reply) => {
                     match effect.and_then(|effect| effect.missing(&reply)) {

@@ -2,6 +2,7 @@
 
 use super::Space;
 use crate::contracts;
+use crate::names::AgentId;
 use crate::rejection::Rejection;
 use crate::transaction::Precondition;
 
@@ -10,6 +11,7 @@ impl Space {
         &self,
         index: usize,
         precondition: Precondition,
+        caller: &AgentId,
     ) -> Result<(), Rejection> {
         let (mut entry, mut holder) = (None, None);
         let (mut task_status, mut handoff_status) = (None, None);
@@ -44,7 +46,10 @@ impl Space {
                 handoff_status = self.handoff.get(handoff).map(|found| found.status);
                 handoff_status == Some(*status)
             }
-            Precondition::Token(token) => self.is_live(*token),
+            Precondition::Token(token) => {
+                self.check_holder(*token, caller)?;
+                self.is_live(*token)
+            }
             Precondition::Revision(revision) => *revision == self.revision,
         };
         if holds {

@@ -15,6 +15,9 @@ pub struct Stamp {
     pub revision: Revision,
     /// The idempotency key.
     pub key: Option<IdempotencyKey>,
+    /// Whether the end of a session ends the sessions below it in the same commit. If not, they
+    /// follow.
+    pub ends_below: bool,
     /// Larger than any token granted before in this workspace.
     pub next_token: Token,
 }

@@ -113,9 +113,10 @@ macro_rules! tables {
                 $(self.$module.check();)*
             }
 
-            /// Whether this token still permits writes.
-            pub fn is_live(&self, token: Token) -> bool {
-                $(self.$module.holds(token))||*
+            /// The agent whose lease, hold, permit or session has this token; none if it has
+            /// ended.
+            pub fn holder_of(&self, token: Token) -> Option<&AgentId> {
+                None$(.or_else(|| self.$module.holder_of(token)))*
             }
         }
     };
@@ -224,6 +225,11 @@ impl checkpoint::View for Space {
 }
 
 impl Space {
+    /// Whether this token still permits writes.
+    pub fn is_live(&self, token: Token) -> bool {
+        self.holder_of(token).is_some()
+    }
+
     /// Undoes everything since the last commit.
     pub(super) fn roll_back(&mut self, last_token: Token) {
         #[cfg(feature = "planted")]

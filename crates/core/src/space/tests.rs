@@ -42,6 +42,7 @@ scenarios! {
         (0, "bob", "all: state.set shared/a 1 & lock.acquire door wait_ms=5",
             "refused transaction.command_refused 1 transaction.cannot_wait"),
         (0, "ada", "under 2 state.set shared/a 1", "refused request.stale_token"),
+        (0, "bob", "under 1 state.set shared/a 1", "refused request.not_holder"),
         (0, "ada", "under 1 state.set shared/a 1", "state.set shared/a v1 = 1"),
     ]
 

@@ -78,6 +78,9 @@ pub(super) fn rendered(event: &Event) -> String {
         Event::Agent(agent::Event::Joined { agent, ttl_ms, token, .. }) => {
             format!("{kind} {agent} token={token} ttl={ttl_ms}")
         }
+        Event::Agent(agent::Event::Lost { agent, because: Some(above) }) => {
+            format!("{kind} {agent} below {above}")
+        }
         Event::Agent(event) => format!("{kind} {}", event.agent()),
         Event::Message(event) => messaging::rendered_message(event),
         Event::Topic(event) => messaging::rendered_topic(event),

@@ -479,7 +479,8 @@ fn a_notice_survives_the_way() {
 
 #[test]
 fn the_event_of_an_agent_says_in_its_subject_whom_it_is_about() {
-    let lost = Event::Agent(agent::Event::Lost { agent: AgentId::parse("ada").unwrap() });
+    let lost =
+        Event::Agent(agent::Event::Lost { agent: AgentId::parse("ada").unwrap(), because: None });
     let agent = AgentId::engine();
     let batch = Batch { revision: Revision(3), time: Timestamp(0), agent, events: vec![lost] };
     let notice = Notice::new(Arc::new(batch), 0);

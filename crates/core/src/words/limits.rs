@@ -32,6 +32,9 @@ pub const KEY_RULES_MAX: usize = 64;
 /// Maximum number of agents in a workspace, far fewer than namespaces since each has one. Those
 /// that ended first are forgotten first.
 pub const AGENTS_MAX: usize = 10_000;
+/// Maximum number of levels of agents that supervise each other: agents that start each other
+/// without end reach it soon.
+pub const AGENT_DEPTH_MAX: usize = 8;
 /// Maximum number of capabilities of one agent.
 pub const CAPABILITIES_MAX: usize = 64;
 /// Longest capability name in bytes.
@@ -307,6 +310,9 @@ pub const TASKS_FINISHED_MAX: usize = 100_000;
 pub const TASK_DEPENDENCIES_MAX: usize = 1_000;
 /// Maximum number of tasks that may depend on one: its end affects all of them in one commit.
 pub const TASK_DEPENDENTS_MAX: usize = 10_000;
+/// Maximum number of levels of tasks and subtasks: agents that split their work without end reach
+/// it soon.
+pub const TASK_DEPTH_MAX: usize = 16;
 /// Maximum number of tasks that one call cancels together, so that all of them fit into one commit.
 pub const TASK_SUBTREE_MAX: usize = BATCH_EVENTS_MAX / 2;
 /// Maximum number of tasks that one agent may hold or wait for: the end of its session frees all of

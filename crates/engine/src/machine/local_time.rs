@@ -69,6 +69,9 @@ impl Machine {
             // A workspace that was not in memory has missed no heartbeat: one would have loaded it.
             space.served_since(self.served_since.after(ahead_ms));
         }
+        for (agent, moment) in self.signs_of_life.remove(workspace).unwrap_or_default() {
+            space.agent.hear(&agent, moment);
+        }
         ahead_ms
     }
 

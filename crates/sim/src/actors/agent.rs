@@ -459,12 +459,18 @@ fn json(text: &str) -> Json {
 }
 
 /// A new session.
-pub fn registration(agent: &AgentId, ttl_ms: u64, capabilities: BTreeSet<String>) -> Command {
+pub fn registration(
+    agent: &AgentId,
+    ttl_ms: u64,
+    capabilities: BTreeSet<String>,
+    parent: Option<AgentId>,
+) -> Command {
     agent::Command::Register(agent::Register {
         agent: agent.clone(),
         capabilities,
         metadata: None,
         ttl_ms: Some(ttl_ms),
+        parent,
     })
     .into()
 }

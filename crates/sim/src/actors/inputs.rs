@@ -148,6 +148,8 @@ impl Inputs<'_> {
     pub fn register(&mut self) -> Command {
         let ttl_ms = *self.rng.pick(&[100, 2_000, 30_000, 600_000]);
         let capabilities = some_capabilities(self);
-        registration(self.agent, ttl_ms, capabilities)
+        let somebody = format!("a{}", self.rng.below(4));
+        let parent = AgentId::parse(&somebody).ok().filter(|_| self.rng.once_in(3));
+        registration(self.agent, ttl_ms, capabilities, parent)
     }
 }

@@ -20,12 +20,17 @@ pub struct LockActor {
     held: Vec<Hold>,
     /// What it no longer holds, or never held.
     stale: Vec<Hold>,
+    /// What it has seen another agent hold.
+    seen: Vec<Hold>,
 }
 
 impl LockActor {
     /// The next command.
     pub fn act(&mut self, inputs: &mut Inputs<'_>) -> Action {
-        let (held, stale) = (some(inputs, &self.held), some(inputs, &self.stale));
+        let held = some(inputs, &self.held);
+        // Another agent's token is tried in the same ways as a stale one.
+        let seen = self.seen.pop().filter(|_| inputs.rng.once_in(2));
+        let stale = seen.or_else(|| some(inputs, &self.stale));
         let command: Command = match (inputs.rng.below(16), held, stale) {
             (0..=2, Some((name, token)), _) => {
                 self.forget(&name, token);
@@ -70,8 +75,10 @@ impl LockActor {
     pub fn learn(&mut self, id: &AgentId, answer: &Result<Answer, Rejection>) {
         match answer {
             Ok(answer) => self.learn_reply(id, &answer.reply),
-            Err(Rejection::Lock(lock::Rejection::StaleToken { name, given, .. })) => {
+            Err(Rejection::Lock(lock::Rejection::StaleToken { name, given, hold })) => {
                 self.forget(name, *given);
+                let other = hold.as_ref().filter(|hold| hold.holder != *id);
+                self.seen.extend(other.map(|hold| (hold.name.clone(), hold.token)));
             }
             Err(_) => {}
         }
@@ -85,6 +92,12 @@ impl LockActor {
                     self.held.push(hold);
                 }
             }
+            Reply::Lock(lock::Reply::Lock(lock)) => self.see(id, lock),
+            Reply::Lock(lock::Reply::Locks { locks, .. }) => {
+                for lock in locks {
+                    self.see(id, lock);
+                }
+            }
             Reply::Transaction(replies) => {
                 for reply in replies {
                     self.learn_reply(id, reply);
@@ -92,6 +105,12 @@ impl LockActor {
             }
             _ => {}
         }
+    }
+
+    fn see(&mut self, id: &AgentId, lock: &lock::Lock) {
+        let other = lock.hold.as_ref().filter(|hold| hold.holder != *id);
+        self.seen.extend(other.map(|hold| (hold.name.clone(), hold.token)));
+        self.seen.drain(..self.seen.len().saturating_sub(STALE_MAX));
     }
 
     fn forget(&mut self, name: &LockName, token: Token) {

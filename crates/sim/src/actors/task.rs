@@ -35,6 +35,8 @@ pub struct TaskActor {
     known: Vec<TaskId>,
     leases: Vec<Lease>,
     stale: Vec<Lease>,
+    /// What it has seen another agent hold.
+    seen: Vec<Lease>,
     joins: Vec<JoinId>,
     checkpoint_actor: CheckpointActor,
     pipeline_actor: PipelineActor,
@@ -45,7 +47,9 @@ impl TaskActor {
     /// The next command.
     pub fn act(&mut self, inputs: &mut Inputs<'_>) -> Action {
         let lease = some(inputs, &self.leases);
-        let stale = some(inputs, &self.stale);
+        // Another agent's token is tried in the same ways as a stale one.
+        let seen = self.seen.pop().filter(|_| inputs.rng.once_in(2));
+        let stale = seen.or_else(|| some(inputs, &self.stale));
         let known = some(inputs, &self.known);
         if inputs.rng.once_in(6) {
             return self.handoff_actor.act(inputs, lease, stale);
@@ -245,13 +249,14 @@ impl TaskActor {
         if self.known.len() > KNOWN_MAX {
             self.known.remove(0);
         }
-        if let Some(lease) = &task.lease
-            && lease.holder == *id
-        {
-            let lease = (task.id.clone(), lease.token);
-            if !self.leases.contains(&lease) && !self.stale.contains(&lease) {
-                self.leases.push(lease);
-            }
+        let Some(lease) = &task.lease else { return };
+        let is_own = lease.holder == *id;
+        let lease = (task.id.clone(), lease.token);
+        if !is_own {
+            self.seen.push(lease);
+            self.seen.drain(..self.seen.len().saturating_sub(STALE_MAX));
+        } else if !self.leases.contains(&lease) && !self.stale.contains(&lease) {
+            self.leases.push(lease);
         }
     }
 

@@ -79,7 +79,7 @@ impl Ledger {
             self.replayed(asked, &key, revision, answer)?;
             return Ok(false);
         }
-        self.check_fence(&request.mutation, decided_at)?;
+        self.check_fence(agent, &request.mutation, decided_at)?;
         if answer.revision.0 == decided_at {
             let replies = match &answer.reply {
                 Reply::Transaction(replies) => replies.as_slice(),
@@ -339,6 +339,7 @@ impl Ledger {
                 demand!(!live, "token {given} was refused, but it was live");
                 Ok(())
             }
+            Rejection::NotHolder { .. } => self.refused_token(asked, rejection, coverage),
             Rejection::KeyReused { key } => {
                 coverage.met("answer: idempotency key reused");
                 if self.waits.under(asked.agent, key, at).is_some() {
@@ -443,10 +444,7 @@ impl Ledger {
                 demand!(token == Some(current.0), "the token of `{agent}` is not {current}");
                 demand!(given < current, "token {given} is newer than {current}");
             }
-            other => {
-                let code = other.code();
-                return Err(Breach(format!("no request can cause `{code}`")));
-            }
+            other => self.refused_parent(other, at)?,
         }
         Ok(())
     }

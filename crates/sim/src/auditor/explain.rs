@@ -327,8 +327,15 @@ impl<'a> BatchReader<'a> {
             }
             _ => return Err(Breach("another change of an agent happened".to_owned())),
         };
+        while let Some(Event::Agent(AgentEvent::Lost { because: Some(above), .. })) =
+            self.batch.events.get(self.next)
+            && ends
+            && above == id
+        {
+            self.next += 1;
+        }
         if ends {
-            self.follow_end();
+            self.follow_ends();
         }
         if let AgentEvent::Joined { .. } = event {
             let own = NamespaceName::of_agent(id);
@@ -342,6 +349,15 @@ impl<'a> BatchReader<'a> {
         }
         self.follow_grants();
         self.follow_stages()
+    }
+
+    /// What several sessions let go, one after the other.
+    fn follow_ends(&mut self) {
+        let mut before = usize::MAX;
+        while self.next != before {
+            before = self.next;
+            self.follow_end();
+        }
     }
 
     fn follow_end(&mut self) {

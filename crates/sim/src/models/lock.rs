@@ -7,8 +7,8 @@
 use baton_core::lock::{self, Command as LockCommand, Event as LockEvent, Reply as LockReply};
 use baton_core::waiting::wait::{Left, Step};
 use baton_core::{
-    Answer, Command, Event, LockName, Mutation, Rejection, Reply, WaitId, barrier, handoff, join,
-    limits, message, semaphore, stream, task, wait,
+    AgentId, Answer, Command, Event, LockName, Mutation, Precondition, Rejection, Reply, WaitId,
+    barrier, handoff, join, limits, message, semaphore, stream, task, wait,
 };
 
 use crate::auditor::answers::DecidedRequest;
@@ -46,7 +46,7 @@ impl Ledger {
             demand!(first == wait, "call {wait} waits under the key of call {first}");
             return Ok(false);
         }
-        self.check_fence(&request.mutation, decided_at)?;
+        self.check_fence(agent, &request.mutation, decided_at)?;
         let revision = decided_at + 1;
         demand!(wait == revision, "the call of `{agent}` got number {wait} at {revision}");
         let Some(batch) = self.batch(revision).cloned() else {
@@ -163,12 +163,43 @@ impl Ledger {
         }
     }
 
-    /// Checks that a write with a token was allowed.
-    pub(crate) fn check_fence(&self, mutation: &Mutation, at: u64) -> Audit {
-        if let Mutation::Fenced { token, .. } = mutation {
-            let live = self.tokens.is_live(*token, at);
+    /// Checks that a write with a token was allowed, and that the tokens in it are the caller's.
+    pub(crate) fn check_fence(&self, agent: &AgentId, mutation: &Mutation, at: u64) -> Audit {
+        let fence = if let Mutation::Fenced { token, .. } = mutation { Some(*token) } else { None };
+        if let Some(token) = fence {
+            let live = self.tokens.is_live(token, at);
             demand!(live, "something was done under token {token}, which was stale at {at}");
         }
+        let required = match mutation {
+            Mutation::Transaction { require, .. } => require.as_slice(),
+            Mutation::Command(_) | Mutation::Fenced { .. } => &[],
+        };
+        let required = required.iter().filter_map(|precondition| match precondition {
+            Precondition::Token(token) => Some(*token),
+            _ => None,
+        });
+        let named = commands(mutation).iter().filter_map(Command::token);
+        for token in fence.into_iter().chain(required).chain(named) {
+            let holder = self.tokens.holder(token, at);
+            let is_own = holder.is_none_or(|holder| holder == agent);
+            demand!(is_own, "`{agent}` acted under token {token} of {holder:?}");
+        }
+        Ok(())
+    }
+
+    /// Checks that a token was refused because another agent holds it.
+    pub(crate) fn refused_token(
+        &self,
+        asked: &DecidedRequest<'_>,
+        rejection: &Rejection,
+        coverage: &mut Coverage,
+    ) -> Audit {
+        let Rejection::NotHolder { given, holder, caller } = rejection else { return Ok(()) };
+        coverage.met("answer: another agent's token refused");
+        let known = self.tokens.holder(*given, asked.decided_at);
+        demand!(caller == asked.agent, "the refusal names `{caller}` as the caller");
+        demand!(holder != caller, "`{caller}` was refused its own token {given}");
+        demand!(known == Some(holder), "token {given} belongs to {known:?}");
         Ok(())
     }
 

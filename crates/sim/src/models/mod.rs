@@ -16,6 +16,7 @@
 //! | `artifact` | referenced artifacts stay, others expire in time |
 //! | `checkpoint` | states are restored as saved, and only lease holders save |
 //! | `message`, `stream` | messages in order, until acknowledged; frames without gaps |
+//! | `supervision` | sessions end with the session of their supervisor |
 //! | `secret` | values are in no file but their own |
 //! | `reaction` | each runs on its trigger, and has the effects of its script |
 //! | `fork` | a forked workspace is independent of its origin |
@@ -46,6 +47,7 @@ pub mod secret;
 pub mod semaphore;
 pub mod status_wait;
 pub mod stream;
+pub mod supervision;
 pub mod task;
 pub mod task_answers;
 pub mod task_handoff;

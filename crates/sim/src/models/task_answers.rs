@@ -213,6 +213,11 @@ impl Ledger {
                 demand!(status_of(task) == Some(*status), "`{task}` is {:?}", status_of(task));
                 demand!(is_over(*status), "{status:?} is not the end");
             }
+            Rejection::TooDeep { parent, max } => {
+                let above = |task: &TaskId| self.tasks.at(task, at)?.parent.clone();
+                let levels = std::iter::successors(Some(parent.clone()), above).take(*max).count();
+                demand!(levels == *max, "`{parent}` is at level {levels}");
+            }
             Rejection::DeadDependency { dependency, status } => {
                 let there = status_of(dependency);
                 demand!(there == Some(*status), "`{dependency}` is {there:?}");

@@ -246,11 +246,18 @@ impl Waits {
     }
 }
 
-/// All granted tokens: since which revision each is live, and since which it is not.
+/// All granted tokens.
 #[derive(Default)]
 pub struct Tokens {
     newest: u64,
-    lives: BTreeMap<u64, (u64, Option<u64>)>,
+    lives: BTreeMap<u64, TokenLife>,
+}
+
+/// To which agent a token was granted, since which revision it is live, and since which it is not.
+struct TokenLife {
+    holder: AgentId,
+    since: u64,
+    end: Option<u64>,
 }
 
 impl Tokens {
@@ -262,21 +269,27 @@ impl Tokens {
             self.newest
         );
         self.newest = token.0;
-        self.lives.insert(token.0, (batch.revision.0, None));
+        let life = TokenLife { holder: agent.clone(), since: batch.revision.0, end: None };
+        self.lives.insert(token.0, life);
         Ok(())
     }
 
     /// A token is stale from now on.
     pub fn end(&mut self, batch: &Batch, token: u64) {
-        if let Some((_, end)) = self.lives.get_mut(&token) {
-            end.get_or_insert(batch.revision.0);
+        if let Some(life) = self.lives.get_mut(&token) {
+            life.end.get_or_insert(batch.revision.0);
         }
     }
 
     /// Whether a token is live after a revision.
     pub fn is_live(&self, token: Token, at: u64) -> bool {
-        self.lives
-            .get(&token.0)
-            .is_some_and(|(since, end)| *since <= at && end.is_none_or(|end| at < end))
+        self.holder(token, at).is_some()
+    }
+
+    /// The agent that a token belongs to, if it is live after a revision.
+    pub fn holder(&self, token: Token, at: u64) -> Option<&AgentId> {
+        let life = self.lives.get(&token.0)?;
+        let is_live = life.since <= at && life.end.is_none_or(|end| at < end);
+        is_live.then_some(&life.holder)
     }
 }

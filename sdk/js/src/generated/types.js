@@ -23,6 +23,7 @@
  *   recorded when a quarter of `ttl_ms` has passed since the last one. Calls that change
  *   nothing renew the session without a record.
  * @property {Json} [metadata] - Metadata given at registration. Absent if none was given.
+ * @property {AgentId | null} [parent] - The agent that supervises that session. Absent if there is none.
  * @property {Timestamp} registered_at - When that session started.
  * @property {AgentStatus} status - The status.
  * @property {Token} token - The token of the current session, or of the last one.
@@ -1975,6 +1976,8 @@
  * @property {string[]} [capabilities] - What the agent can do. Tasks and hand-offs that require capabilities go to agents that
  *   have all of them.
  * @property {Json} [metadata] - Any JSON that describes the agent. Default: none.
+ * @property {AgentId | null} [parent] - The agent that supervises this one, which must have a session. When that session ends,
+ *   this one ends in the same commit. Default: none.
  * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  * @property {number | null} [ttl_ms] - Time to live of the session in milliseconds. The agent is lost if it makes no call for
  *   this long.
@@ -3626,7 +3629,7 @@
 
 /**
  * `agent.joined`
- * @typedef {EventEnvelope & { type: "agent.joined", capabilities: string[], metadata?: Json, replaces?: number, token: Token, ttl_ms: number }} AgentJoinedEvent
+ * @typedef {EventEnvelope & { type: "agent.joined", capabilities: string[], metadata?: Json, parent?: AgentId, replaces?: number, token: Token, ttl_ms: number }} AgentJoinedEvent
  */
 
 /**
@@ -3636,7 +3639,7 @@
 
 /**
  * `agent.lost`
- * @typedef {EventEnvelope & { type: "agent.lost" }} AgentLostEvent
+ * @typedef {EventEnvelope & { type: "agent.lost", because?: string }} AgentLostEvent
  */
 
 /**

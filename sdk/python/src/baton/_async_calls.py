@@ -26,6 +26,7 @@ class AgentsCalls(AsyncCalls):
         agent: str | None = None,
         capabilities: Sequence[str] | None = None,
         metadata: Any = OMIT,
+        parent: str | None = None,
         ttl_ms: int | None = None,
         token: int | None = None,
         idempotency_key: str | None = None,
@@ -38,6 +39,8 @@ class AgentsCalls(AsyncCalls):
             capabilities: What the agent can do. Tasks and hand-offs that require capabilities
                 go to agents that have all of them.
             metadata: Any JSON that describes the agent. Default: none.
+            parent: The agent that supervises this one, which must have a session. When that
+                session ends, this one ends in the same commit. Default: none.
             ttl_ms: Time to live of the session in milliseconds. The agent is lost if it makes
                 no call for this long.
             token: Refuses the change once the lease, hold or session of this token is over.
@@ -50,6 +53,8 @@ class AgentsCalls(AsyncCalls):
             sent["capabilities"] = capabilities
         if metadata is not OMIT:
             sent["metadata"] = metadata
+        if parent is not None:
+            sent["parent"] = parent
         if ttl_ms is not None:
             sent["ttl_ms"] = ttl_ms
         raw = await self._call(

@@ -25,6 +25,7 @@ class AgentsCalls(TransactionCalls):
         *,
         capabilities: Sequence[str] | None = None,
         metadata: Any = OMIT,
+        parent: str | None = None,
         ttl_ms: int | None = None,
     ) -> Pending[t.Agent]:
         """Register an agent and start its session (`agent.register`).
@@ -34,6 +35,8 @@ class AgentsCalls(TransactionCalls):
             capabilities: What the agent can do. Tasks and hand-offs that require capabilities
                 go to agents that have all of them.
             metadata: Any JSON that describes the agent. Default: none.
+            parent: The agent that supervises this one, which must have a session. When that
+                session ends, this one ends in the same commit. Default: none.
             ttl_ms: Time to live of the session in milliseconds. The agent is lost if it makes
                 no call for this long.
         """
@@ -42,6 +45,8 @@ class AgentsCalls(TransactionCalls):
             sent["capabilities"] = capabilities
         if metadata is not OMIT:
             sent["metadata"] = metadata
+        if parent is not None:
+            sent["parent"] = parent
         if ttl_ms is not None:
             sent["ttl_ms"] = ttl_ms
         return self._queue(OPERATIONS["agent.register"], sent, lambda raw: t.Agent(raw))

@@ -303,6 +303,11 @@ class Agent(Record):
         return self.raw.get("metadata")
 
     @property
+    def parent(self) -> str | None:
+        """The agent that supervises that session. Absent if there is none."""
+        return self.raw.get("parent")
+
+    @property
     def registered_at(self) -> datetime:
         """When that session started."""
         return moment(self.raw["registered_at"])

@@ -115,7 +115,7 @@ impl Narrator {
                 let what = if was_lost { "returns as" } else { "joins as" };
                 Some(Line::new('●', Colour::Green, agent, format!("{what} {role}")))
             }
-            agent::Event::Lost { agent } => {
+            agent::Event::Lost { agent, .. } => {
                 self.lost.push(agent.to_string());
                 let what = "is lost: no heartbeat, its tasks and locks are released";
                 Some(Line::new('†', Colour::Red, agent, what))

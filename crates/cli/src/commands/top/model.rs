@@ -126,8 +126,8 @@ pub(super) enum Action {
     Retry { task: String, is_finished: bool },
     CancelTask { task: String },
     CancelHandoff { handoff: String },
-    ReleaseTask { task: String, token: u64 },
-    ReleaseLock { lock: String, token: u64 },
+    ReleaseTask { task: String, holder: String, token: u64 },
+    ReleaseLock { lock: String, holder: String, token: u64 },
 }
 
 impl Action {
@@ -408,13 +408,14 @@ impl Model {
         match self.panel {
             Panel::Tasks => {
                 let row = self.task().ok_or(NOT)?;
-                let token = row.token.ok_or(NOT)?;
-                Ok(Action::ReleaseTask { task: row.id.clone(), token })
+                let (token, holder) = row.token.zip(row.holder.clone()).ok_or(NOT)?;
+                Ok(Action::ReleaseTask { task: row.id.clone(), holder, token })
             }
             Panel::Locks => {
                 let name = self.selected_id().ok_or(NOT)?;
                 let row = self.snapshot.locks.iter().find(|row| row.name == name).ok_or(NOT)?;
-                Ok(Action::ReleaseLock { lock: name, token: row.token })
+                let (holder, token) = (row.holder.clone(), row.token);
+                Ok(Action::ReleaseLock { lock: name, holder, token })
             }
             Panel::Agents | Panel::Handoffs | Panel::Events => Err(NOT),
         }

@@ -225,12 +225,15 @@ async fn done(workspace: &Workspace, action: &Action) -> Result<String, Error> {
             workspace.handoffs().cancel(handoff, why).await?;
             format!("{} withdrawn", short(handoff))
         }
-        Action::ReleaseTask { task, token } => {
+        // Only the holder can use the token.
+        Action::ReleaseTask { task, holder, token } => {
+            let tasks = workspace.as_agent(holder)?.tasks();
             tasks.release(task, Token(*token), why).await?;
             format!("{} released", short(task))
         }
-        Action::ReleaseLock { lock, token } => {
-            let released = workspace.locks().release(lock, Token(*token)).await?;
+        Action::ReleaseLock { lock, holder, token } => {
+            let locks = workspace.as_agent(holder)?.locks();
+            let released = locks.release(lock, Token(*token)).await?;
             match released.hold {
                 Some(hold) => format!("lock {lock} released, and acquired by {}", hold.holder),
                 None => format!("lock {lock} released"),

@@ -171,8 +171,8 @@ fn irreversible_actions_need_confirmation() {
     assert_eq!(press(&mut model, &[Key::Letter('n')]), None);
     assert_eq!(model.mode, Mode::Browsing);
     let released = press(&mut model, &[Key::Letter('u'), Key::Letter('y')]);
-    let task = "tides-1.facts".to_owned();
-    assert_eq!(released, Some(Effect::Do(Action::ReleaseTask { task, token: 42 })));
+    let (task, holder) = ("tides-1.facts".to_owned(), "mia".to_owned());
+    assert_eq!(released, Some(Effect::Do(Action::ReleaseTask { task, holder, token: 42 })));
 }
 
 #[test]
@@ -181,8 +181,8 @@ fn a_lock_is_released_with_the_token_that_was_shown() {
     press(&mut model, &[Key::BackTab, Key::BackTab]);
     assert_eq!(model.panel, Panel::Locks);
     let released = press(&mut model, &[Key::Letter('u'), Key::Letter('y')]);
-    let lock = "library".to_owned();
-    assert_eq!(released, Some(Effect::Do(Action::ReleaseLock { lock, token: 7 })));
+    let (lock, holder) = ("library".to_owned(), "mia".to_owned());
+    assert_eq!(released, Some(Effect::Do(Action::ReleaseLock { lock, holder, token: 7 })));
     assert_eq!(press(&mut model, &[Key::Letter('c')]), None, "a lock is not cancelled");
     assert!(model.message.is_some());
 }

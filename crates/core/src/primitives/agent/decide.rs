@@ -1,6 +1,9 @@
 //! The rules of agents, one function per command.
 
+use std::collections::BTreeSet;
+
 use super::refusals::Rejection;
+use super::supervision;
 use super::table::Table;
 use super::vocabulary::{Agent, Command, Event, Query, Register, Reply, Status};
 use crate::limits;
@@ -47,13 +50,13 @@ pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided,
     match command {
         Command::Register(command) => register(table, command, stamp),
         Command::Heartbeat { agent, token } => heartbeat(table, agent, token, stamp),
-        Command::Leave { agent, token } => leave(table, agent, token),
+        Command::Leave { agent, token } => leave(table, agent, token, stamp),
         Command::Expire => Ok(expire(table, stamp)),
     }
 }
 
 fn register(table: &Table, command: Register, stamp: &Stamp) -> Result<Decided, Rejection> {
-    let Register { agent, capabilities, metadata, ttl_ms } = command;
+    let Register { agent, capabilities, metadata, ttl_ms, parent } = command;
     let (min, max) = (limits::AGENT_TTL_MS_MIN, limits::AGENT_TTL_MS_MAX);
     let ttl_ms = ttl_ms.unwrap_or(limits::AGENT_TTL_MS_DEFAULT);
     if !(min..=max).contains(&ttl_ms) {
@@ -81,6 +84,9 @@ fn register(table: &Table, command: Register, stamp: &Stamp) -> Result<Decided, 
         let bytes_max = limits::METADATA_BYTES_MAX;
         return Err(Rejection::MetadataTooLarge { bytes, bytes_max });
     }
+    if let Some(parent) = &parent {
+        supervision::check_parent(table, &agent, parent)?;
+    }
     let mut events = Vec::new();
     if table.get(&agent).is_none() && table.len() >= limits::AGENTS_MAX {
         match table.longest_ended() {
@@ -90,7 +96,11 @@ fn register(table: &Table, command: Register, stamp: &Stamp) -> Result<Decided, 
     }
     let active = table.get(&agent).filter(|record| record.status == Status::Active);
     let (id, token, replaces) = (agent.clone(), stamp.token(), active.map(|record| record.token));
-    events.push(Event::Joined { agent: id, capabilities, metadata, ttl_ms, token, replaces });
+    let ended_below = supervision::ended_below(table, &agent, stamp);
+    let joined =
+        Event::Joined { agent: id, capabilities, metadata, ttl_ms, token, replaces, parent };
+    events.push(joined);
+    events.extend(ended_below);
     Ok(Decided { events, agent: Some(agent) })
 }
 
@@ -110,14 +120,29 @@ fn heartbeat(
     Ok(Decided { events, agent: Some(agent) })
 }
 
-fn leave(table: &Table, agent: AgentId, token: Option<Token>) -> Result<Decided, Rejection> {
+fn leave(
+    table: &Table,
+    agent: AgentId,
+    token: Option<Token>,
+    stamp: &Stamp,
+) -> Result<Decided, Rejection> {
     session(table, &agent, token)?;
-    Ok(Decided { events: vec![Event::Left { agent: agent.clone() }], agent: Some(agent) })
+    let mut events = vec![Event::Left { agent: agent.clone() }];
+    events.extend(supervision::ended_below(table, &agent, stamp));
+    Ok(Decided { events, agent: Some(agent) })
 }
 
 fn expire(table: &Table, stamp: &Stamp) -> Decided {
-    let silent = table.silent(stamp.now).take(limits::LOST_PER_BATCH_MAX);
-    let events = silent.map(|agent| Event::Lost { agent: agent.clone() }).collect();
+    let orphans = table.orphans().map(|agent| (agent, table.parent(agent).cloned()));
+    let silent = table.silent(stamp.now).map(|agent| (agent, None));
+    let mut ended = BTreeSet::new();
+    let mut events = Vec::new();
+    for (agent, because) in orphans.chain(silent).take(limits::LOST_PER_BATCH_MAX) {
+        let lost = Event::Lost { agent: agent.clone(), because };
+        let below = supervision::ended_below(table, agent, stamp);
+        let both = std::iter::once(lost).chain(below);
+        events.extend(both.filter(|event| ended.insert(event.agent().clone())));
+    }
     Decided { events, agent: None }
 }
 

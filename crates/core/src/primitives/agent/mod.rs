@@ -17,10 +17,15 @@
 //! time to live has passed since the last recorded one, so that frequent calls cost nothing. In
 //! return, a lost agent is noticed up to a quarter later than its time to live, and never earlier.
 //!
+//! An agent may have a parent: its supervisor. When the session of the supervisor ends, in
+//! whichever way, the sessions of all agents below it end in the same commit, as lost. They may
+//! register again.
+//!
 //! Invariants, checked by `Table::check`:
 //!
 //! 1. Tokens only grow, across all sessions of an agent.
 //! 2. Exactly the active agents have a deadline.
+//! 3. An active agent whose supervisor's session has ended is due to be lost.
 //!
 //! Deliberately absent: what an agent holds. The end of a session is an event; the policies make
 //! the other primitives release what it held.
@@ -28,6 +33,7 @@
 mod decide;
 pub(crate) mod operations;
 mod refusals;
+mod supervision;
 mod table;
 #[cfg(test)]
 mod tests;

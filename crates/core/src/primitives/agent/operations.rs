@@ -6,7 +6,8 @@ use crate::wire::operations;
 operations! {
     Command::Register = "agent.register" -> "agent", Post "/agents" Body, Work, names_agent,
         side_effects(
-            "Ends the previous session of the agent, if there is one, as `agent.leave` does. \
+            "Ends the previous session of the agent, if there is one, as `agent.leave` does, and \
+             with it the sessions of the agents that it supervises. \
              Creates the namespace `agent:NAME` if it does not exist."
         ):
         "Register an agent and start its session",
@@ -24,7 +25,7 @@ operations! {
             "Releases the locks, permits, barrier arrivals and handlers of the agent, deletes its \
              ephemeral entries and ends its waiting calls. Its tasks become available again, \
              which counts as a failed attempt; requests that it has not answered go to another \
-             handler."
+             handler. The sessions of all agents below it end in the same commit."
         ):
         "End a session", {"agent": "ada"};
     Query::Get = "agent.get" -> "agent", Get "/agents/{agent}" Query, Read, names_agent:

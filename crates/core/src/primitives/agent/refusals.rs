@@ -101,6 +101,46 @@ crate::refusals! {
             cause: "It exceeds 64 KiB.",
             remedy: "Keep large data in the agent's own namespace, `agent:<id>`.",
         }
+        /// The parent has no session.
+        #[error("agent `{parent}` has no session, so it cannot supervise another agent")]
+        NoParent {
+            /// The parent.
+            parent: AgentId,
+        } => {
+            code: "agent.no_parent",
+            kind: Conflict,
+            hint: "register the parent first, or register without a parent",
+            cause: "`parent` names an agent that never registered, or whose session has ended.",
+            remedy: "Register the parent first. An agent without a parent lives on its own.",
+        }
+        /// The agent would be above itself.
+        #[error("agent `{parent}` is below `{agent}`, and cannot supervise it")]
+        Cycle {
+            /// The agent.
+            agent: AgentId,
+            /// The parent.
+            parent: AgentId,
+        } => {
+            code: "agent.cycle",
+            kind: Conflict,
+            hint: "name a parent that is not below the agent",
+            cause: "`parent` is the agent itself, or an agent below it.",
+            remedy: "Name another parent, or none.",
+        }
+        /// The agents are nested too deeply.
+        #[error("agent `{parent}` already has as many agents above it as it can: {max} levels")]
+        TooDeep {
+            /// The parent.
+            parent: AgentId,
+            /// The maximum number of levels.
+            max: usize,
+        } => {
+            code: "agent.too_deep",
+            kind: Exhausted,
+            hint: "name a parent further up",
+            cause: "Agents that start agents that start agents have reached the limit of levels.",
+            remedy: "Name a parent further up. If agents start each other without end, stop them.",
+        }
         /// The workspace has too many active agents.
         #[error(transparent)]
         TooMany(#[from] TooMany) => {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
+use super::supervision::Supervision;
 use super::vocabulary::{Agent, Event, Status};
 use crate::limits;
 use crate::names::AgentId;
@@ -25,6 +26,7 @@ pub struct Table {
     heard: BTreeMap<AgentId, Timestamp>,
     // Ended agents by the end of their session: the first to be forgotten comes first.
     ended: BTreeSet<(Timestamp, AgentId)>,
+    pub(super) supervision: Supervision,
 }
 
 /// How to undo one change: the previous record of the agent.
@@ -42,7 +44,7 @@ impl primitive::Table for Table {
         let id = event.agent();
         let before = self.by_id.get(id).cloned();
         let after = match event {
-            Event::Joined { agent, capabilities, metadata, ttl_ms, token, .. } => {
+            Event::Joined { agent, capabilities, metadata, ttl_ms, token, parent, .. } => {
                 assert!(
                     before.as_ref().is_none_or(|before| before.token < *token),
                     "tokens only grow"
@@ -57,6 +59,7 @@ impl primitive::Table for Table {
                     registered_at: moment.time,
                     last_seen_at: moment.time,
                     ended_at: None,
+                    parent: parent.clone(),
                 })
             }
             Event::Seen { .. } => {
@@ -94,10 +97,12 @@ impl primitive::Table for Table {
         for (_, id) in &self.deadlines {
             assert!(self.is_active(id), "whoever has a deadline is active");
         }
+        self.check_supervision();
     }
 
     fn next_deadline(&self) -> Option<Timestamp> {
-        self.deadlines.first().map(|(moment, _)| *moment)
+        let overdue = self.orphans().next().map(|_| Timestamp::default());
+        overdue.or_else(|| self.deadlines.first().map(|(moment, _)| *moment))
     }
 
     fn wake(&mut self, moment: Timestamp) {
@@ -110,15 +115,25 @@ impl primitive::Table for Table {
             .collect();
     }
 
-    fn holds(&self, token: Token) -> bool {
+    fn holder_of(&self, token: Token) -> Option<&AgentId> {
         let mut from = self.sessions.range((token, AgentId::least())..);
-        from.next().is_some_and(|(found, _)| *found == token)
+        from.next().filter(|(found, _)| *found == token).map(|(_, agent)| agent)
     }
 }
 
 impl Table {
     fn replace(&mut self, id: &AgentId, after: Option<Agent>) {
+        let session = |agent: &Agent| (agent.token, agent.status);
+        let is_same = self.by_id.get(id).map(session) == after.as_ref().map(session);
+        self.replace_record(id, after);
+        if !is_same {
+            self.mark_orphans(id);
+        }
+    }
+
+    fn replace_record(&mut self, id: &AgentId, after: Option<Agent>) {
         if let Some(before) = self.by_id.get(id) {
+            self.supervision.remove(before);
             if let Some(moment) = before.ended_at {
                 self.ended.remove(&(moment, id.clone()));
             } else {
@@ -139,6 +154,7 @@ impl Table {
         } else {
             self.deadlines.insert((self.deadline(&after), id.clone()));
             self.sessions.insert((after.token, id.clone()));
+            self.supervision.insert(&after);
         }
         self.by_id.insert(id.clone(), after);
     }
@@ -203,6 +219,12 @@ impl Table {
         self.heard.insert(id.clone(), now);
         self.deadlines.insert((self.deadline(&self.by_id[id]), id.clone()));
         true
+    }
+
+    /// The agents that were heard since their last recorded sign of life: only memory knows.
+    pub fn unrecorded_signs(&self) -> impl Iterator<Item = (&AgentId, Timestamp)> {
+        let heard = self.heard.iter().map(|(agent, heard)| (agent, *heard));
+        heard.filter(|(id, heard)| self.get(id).is_some_and(|it| it.last_seen_at < *heard))
     }
 
     fn last_sign(&self, agent: &Agent) -> Timestamp {

@@ -94,6 +94,27 @@ scenarios! {
         (0, "ada", "agent.get ada",                          "ada active token=1 seen=0"),
     ]
 
+    a_session_ends_with_that_of_its_supervisor => [
+        (0, "boss", "agent.register boss",
+            "agent.joined boss token=1 ttl=60000; namespace.created agent:boss"),
+        (0, "ada", r#"agent.register ada parent="boss""#,
+            "agent.joined ada token=2 ttl=60000; namespace.created agent:ada"),
+        (0, "bob", r#"agent.register bob parent="ada""#,
+            "agent.joined bob token=3 ttl=60000; namespace.created agent:bob"),
+        (0, "bob", r#"agent.register boss parent="bob""#, "refused agent.cycle"),
+        (0, "cho", r#"agent.register cho parent="cho""#,  "refused agent.cycle"),
+        (0, "cho", r#"agent.register cho parent="zoe""#,  "refused agent.no_parent"),
+        (1, "bob", "lock.acquire door",                "lock.acquired door by bob token=4"),
+        (1, "ada", "lock.acquire door wait_ms=9",
+            "lock.queued door by ada call=5 until 10; call 5 waits"),
+        // The lock is not granted to an agent whose session ends in the same commit.
+        (2, "boss", "agent.leave boss",
+            "agent.left boss; agent.lost ada below boss; agent.lost bob below boss; \
+             lock.gave_up door by ada call=5 SessionEnded; lock.dropped door token=4; \
+             call 5: refused lock.session_ended"),
+        (3, "cho", r#"agent.register cho parent="ada""#, "refused agent.no_parent"),
+    ]
+
     agents_are_found_by_what_they_can_do => [
         (0, "ada", r#"agent.register ada capabilities=["write"]"#,
             "agent.joined ada token=1 ttl=60000; namespace.created agent:ada"),
@@ -121,7 +142,7 @@ scenarios! {
 
 #[test]
 fn every_refusal_is_reached() {
-    let elsewhere = ["agent.too_many"];
+    let elsewhere = ["agent.too_many", "agent.too_deep"];
     check_codes(Rejection::REFUSALS, SCENARIOS, &elsewhere);
 }
 
@@ -176,6 +197,7 @@ fn full(status: Status) -> World {
             last_seen_at: Timestamp(0),
             // The agent that ended first is not the first by name.
             ended_at: (status != Status::Active).then(|| Timestamp(u64::from(number != 7))),
+            parent: None,
         })
         .collect();
     World::new(Space::restore(head, Vec::new()))
@@ -283,4 +305,33 @@ fn the_log_of_an_agent_that_dies_reads_as_a_story() {
         state.transferred agent:bob/draft v1 = 3 from agent:ada v1 r3 by ada
         state.transferred_away agent:ada/draft v1
     ");
+}
+
+/// The tokens of all agents below are void with the first commit.
+#[test]
+fn agents_below_end_in_several_commits_if_one_cannot_hold_all_they_let_go() {
+    let mut world = check(&[(
+        0,
+        "boss",
+        "agent.register boss ttl_ms=86400000",
+        "agent.joined boss token=1 ttl=86400000; namespace.created agent:boss",
+    )]);
+    for number in 0..11 {
+        let agent = format!("a{number}");
+        let register = format!("agent.register {agent} parent=\"boss\" ttl_ms=86400000");
+        assert!(world.run(0, &agent, &register).starts_with("agent.joined"));
+        let asked = format!("many 1000 state.set shared/{number}:{{}} 1 ephemeral");
+        assert_eq!(world.run(0, &agent, &asked), "1000 state.set");
+    }
+    world.check(&[
+        (0, "a7", "lock.acquire door", "lock.acquired door by a7 token=24"),
+        (1, "boss", "agent.leave boss", "agent.left boss"),
+        (1, "a7", "lock.release door token=24", "refused agent.ended"),
+        (1, "a7", "under 24 state.set shared/plan 1", "refused agent.ended"),
+        (1, "bob", "agent.register bob parent=\"a7\"", "refused agent.no_parent"),
+    ]);
+    let mut all = ["1 agent.lost; 1000 state.let_go"; 11];
+    all[8] = "1 agent.lost; 1 lock.dropped; 1000 state.let_go";
+    assert_eq!(world.run(1, "baton", "time"), all.join(" | "));
+    world.check(&[(2, "bob", r#"agent.list status="active""#, "[]")]);
 }

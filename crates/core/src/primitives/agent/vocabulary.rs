@@ -61,6 +61,10 @@ pub struct Register {
     ))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
+    /// The agent that supervises this one, which must have a session. When that session ends, this
+    /// one ends in the same commit. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<AgentId>,
 }
 
 /// Queries about agents.
@@ -103,7 +107,8 @@ pub enum Status {
     Active,
     /// The agent ended its session.
     Left,
-    /// The session ended because no heartbeat arrived within its time to live.
+    /// The session ended because no heartbeat arrived within its time to live, or because the
+    /// session of its supervisor ended.
     Lost,
 }
 
@@ -137,6 +142,9 @@ pub struct Agent {
     /// When that session ended. Absent while it is active.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
+    /// The agent that supervises that session. Absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<AgentId>,
 }
 
 /// Replies about agents.
@@ -184,6 +192,9 @@ pub enum Event {
         /// held is let go.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         replaces: Option<Token>,
+        /// The agent that supervises the session, if any.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent: Option<AgentId>,
     },
     /// A recorded heartbeat.
     Seen {
@@ -195,10 +206,14 @@ pub enum Event {
         /// The agent.
         agent: AgentId,
     },
-    /// A session ended because no heartbeat arrived in time.
+    /// A session ended because no heartbeat arrived in time, or because the session of an agent
+    /// above it ended.
     Lost {
         /// The agent.
         agent: AgentId,
+        /// The agent above whose session ended. Absent if it was the silence of the agent itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        because: Option<AgentId>,
     },
     /// The record of an ended agent was removed to make room for a new one.
     Forgotten {
@@ -224,7 +239,7 @@ impl Event {
             Self::Joined { agent, .. }
             | Self::Seen { agent }
             | Self::Left { agent }
-            | Self::Lost { agent }
+            | Self::Lost { agent, .. }
             | Self::Forgotten { agent } => agent,
         }
     }

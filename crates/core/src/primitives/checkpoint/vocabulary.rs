@@ -305,6 +305,15 @@ impl primitive::Command for Command {
             _ => None,
         }
     }
+
+    fn token(&self) -> Option<Token> {
+        match self {
+            Self::Save(Save { token, .. })
+            | Self::Restore { token, .. }
+            | Self::Fork { token, .. } => *token,
+            Self::Label { .. } | Self::Prune(_) | Self::Retain(_) | Self::Expire => None,
+        }
+    }
 }
 
 impl Event {

@@ -130,8 +130,8 @@ impl primitive::Table for Table {
         self.wait_queues.get(wait).is_some()
     }
 
-    fn holds(&self, token: Token) -> bool {
-        self.by_token.contains_key(&token)
+    fn holder_of(&self, token: Token) -> Option<&AgentId> {
+        self.by_token.get(&token).and_then(|name| self.holds.get(name)).map(|hold| &hold.holder)
     }
 }
 

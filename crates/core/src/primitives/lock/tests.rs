@@ -17,7 +17,8 @@ scenarios! {
             "lock.released door token=1; lock.acquired door by bob token=4 call=2; \
              call 2: door by bob token=4 until 300005"),
         (6, "ada", "lock.release door token=1",        "refused lock.stale_token"),
-        (6, "eve", "lock.release door token=4",
+        (6, "eve", "lock.release door token=4",        "refused request.not_holder"),
+        (6, "bob", "lock.release door token=4",
             "lock.released door token=4; lock.acquired door by eve token=5 call=3; \
              call 3: door by eve token=5 until 506"),
         (7, "eve", "lock.release door token=5",        "lock.released door token=5"),

@@ -256,6 +256,17 @@ impl primitive::Command for Command {
     fn wait_ms(&self) -> Option<u64> {
         if let Self::Acquire(acquire) = self { acquire.wait_ms } else { None }
     }
+
+    fn token(&self) -> Option<Token> {
+        match self {
+            Self::Renew { token, .. } | Self::Release { token, .. } => Some(*token),
+            Self::Acquire(_)
+            | Self::HandOver { .. }
+            | Self::LetGo { .. }
+            | Self::GiveUp { .. }
+            | Self::Expire => None,
+        }
+    }
 }
 
 impl Event {

@@ -170,8 +170,8 @@ impl primitive::Table for Table {
         self.wait_queues.get(wait).is_some()
     }
 
-    fn holds(&self, token: Token) -> bool {
-        self.permits.contains_key(&token)
+    fn holder_of(&self, token: Token) -> Option<&AgentId> {
+        self.permits.get(&token).map(|permit| &permit.holder)
     }
 }
 

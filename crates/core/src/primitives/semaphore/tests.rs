@@ -31,7 +31,8 @@ scenarios! {
             "semaphore.released gpu token=1; semaphore.acquired gpu by fay token=6 call=4; \
              call 4: gpu by fay token=6 until 504"),
         (5, "fay", "semaphore.release gpu token=6",       "semaphore.released gpu token=6"),
-        (5, "fay", "semaphore.release cpu token=5",       "refused semaphore.stale_token"),
+        (5, "fay", "semaphore.release gpu token=5",       "refused request.not_holder"),
+        (5, "eve", "semaphore.release cpu token=5",       "refused semaphore.stale_token"),
         (5, "fay", "semaphore.get gpu",                   "gpu 1/2 held=[eve=5] line=[]"),
     ]
 

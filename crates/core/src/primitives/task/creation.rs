@@ -85,8 +85,15 @@ fn check_parent(table: &Table, parent: &TaskId) -> Result<(), Rejection> {
         Some(status) if status.is_finished() => {
             Err(Rejection::ParentFinished { parent: parent.clone(), status })
         }
-        Some(_) => Ok(()),
+        Some(_) => check_depth(table, parent),
     }
+}
+
+fn check_depth(table: &Table, parent: &TaskId) -> Result<(), Rejection> {
+    let max = limits::TASK_DEPTH_MAX;
+    let above = |task: &&TaskId| table.get(task).and_then(|record| record.parent());
+    let levels = std::iter::successors(Some(parent), above).take(max).count();
+    if levels < max { Ok(()) } else { Err(Rejection::TooDeep { parent: parent.clone(), max }) }
 }
 
 fn check_dependency(table: &Table, dependency: &TaskId) -> Result<(), Rejection> {

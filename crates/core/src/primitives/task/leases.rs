@@ -10,7 +10,7 @@ use crate::numbers::Token;
 #[derive(Default)]
 pub struct Leases {
     by_agent: BTreeMap<AgentId, BTreeSet<TaskId>>,
-    tokens: BTreeSet<Token>,
+    tokens: BTreeMap<Token, AgentId>,
 }
 
 impl Leases {
@@ -20,7 +20,7 @@ impl Leases {
             return;
         }
         self.by_agent.entry(lease.holder.clone()).or_default().insert(task.clone());
-        self.tokens.insert(lease.token);
+        self.tokens.insert(lease.token, lease.holder.clone());
     }
 
     /// Removes a lease.
@@ -51,9 +51,9 @@ impl Leases {
         self.by_agent.values().flatten()
     }
 
-    /// Whether a lease has this token.
-    pub fn has(&self, token: Token) -> bool {
-        self.tokens.contains(&token)
+    /// The agent whose lease has this token.
+    pub fn holder_of(&self, token: Token) -> Option<&AgentId> {
+        self.tokens.get(&token)
     }
 
     /// The number of leases, which both indexes agree on.

@@ -168,6 +168,21 @@ crate::refusals! {
             hint: "name an unfinished parent, or none",
             cause: "`parent` names a task that was completed, failed or cancelled.",
         }
+        /// The tasks are nested too deeply.
+        #[error("the task cannot be a subtask of `{parent}`, which is already at level {max}")]
+        TooDeep {
+            /// The parent.
+            parent: TaskId,
+            /// The maximum number of levels.
+            max: usize,
+        } => {
+            code: "task.too_deep",
+            kind: Exhausted,
+            hint: "do the work in the parent task, or name a parent further up",
+            cause: "Tasks that are split into subtasks, and those again, have reached 16 levels.",
+            remedy: "Do the work in the parent task, or name a parent further up. If agents split \
+                their work without end, cancel the topmost task.",
+        }
         /// No active agent is capable of the task.
         #[error("no active agent is capable: {reason}")]
         NoCapableAgent {

@@ -187,8 +187,8 @@ impl primitive::Table for Table {
         self.claims.get(wait).is_some()
     }
 
-    fn holds(&self, token: Token) -> bool {
-        self.leases.has(token)
+    fn holder_of(&self, token: Token) -> Option<&AgentId> {
+        self.leases.holder_of(token)
     }
 }
 

@@ -253,7 +253,7 @@ scenarios! {
         (249,  "ada", "task.heartbeat a token=2",
             "r3: a in_progress by ada token=2 until 1000 attempts=1 retries=0"),
         (250,  "ada", "task.heartbeat a token=2",    "task.renewed a lease=1000"),
-        (260,  "eve", "task.progress a token=2 fraction=1", "task.progressed a 1"),
+        (260,  "ada", "task.progress a token=2 fraction=1", "task.progressed a 1"),
         (1259, "ada", "time",                        "nothing"),
         (1260, "ada", "time",
             "task.failed a {\"holder\":\"ada\",\"reason\":\"lease_expired\",\"token\":2} again \
@@ -469,8 +469,8 @@ scenarios! {
         (0, "ada", "task.release a token=3",         "refused task.stale_token"),
         (0, "ada", "task.complete a token=3",        "refused task.stale_token"),
         (0, "ada", "task.fail a token=3 error=1",    "refused task.stale_token"),
-        // Only the token counts, not the name.
-        (0, "eve", "task.heartbeat a token=2 lease_ms=1000", "task.renewed a lease=1000"),
+        (0, "eve", "task.heartbeat a token=2",       "refused request.not_holder"),
+        (0, "ada", "task.heartbeat a token=2 lease_ms=1000", "task.renewed a lease=1000"),
         (0, "ada", "under 2 state.set shared/a 1",   "state.set shared/a v1 = 1"),
         (0, "ada", "all: if token 2 & state.set shared/a 2 & task.complete a token=2",
             "state.set shared/a v2 = 2; task.completed a"),
@@ -488,7 +488,7 @@ scenarios! {
         (0, "bob", "task.claim wait_ms=5",           "task.claimed a by bob token=2"),
         (0, "bob", "task.claim wait_ms=5",
             "task.queued bob call=3 until 5; call 3 waits"),
-        (0, "ann", "all: task.create w & task.release a token=2 & task.cancel zz",
+        (0, "bob", "all: task.create w & task.release a token=2 & task.cancel zz",
             "refused transaction.command_refused 2 task.not_found"),
         (0, "ann", "many 3 task.create x",
             "task.created t-0000000004 x ready; task.claimed t-0000000004 by bob token=4 call=3; \
@@ -560,7 +560,8 @@ scenarios! {
 #[test]
 fn every_word_is_reached() {
     let source = include_str!("vocabulary.rs");
-    let elsewhere = ["task.too_many", "task.subtree_too_large", "task.too_many_dependents"];
+    let elsewhere =
+        ["task.too_many", "task.subtree_too_large", "task.too_many_dependents", "task.too_deep"];
     check_codes(Rejection::REFUSALS, SCENARIOS, &elsewhere);
     // By hand-offs.
     let elsewhere = [

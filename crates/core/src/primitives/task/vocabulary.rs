@@ -378,6 +378,28 @@ impl primitive::Command for Command {
         if let Self::Claim(claim) = self { claim.wait_ms } else { None }
     }
 
+    fn token(&self) -> Option<Token> {
+        match self {
+            Self::Heartbeat(Heartbeat { token, .. })
+            | Self::Progress(Report { token, .. })
+            | Self::Update(Update { token, .. })
+            | Self::Release(Release { token, .. })
+            | Self::Fail(Fail { token, .. }) => Some(*token),
+            Self::Complete(complete) => Some(complete.token),
+            Self::Create(_)
+            | Self::Claim(_)
+            | Self::Cancel { .. }
+            | Self::Review(_)
+            | Self::Retry(_)
+            | Self::Assign { .. }
+            | Self::CancelAll { .. }
+            | Self::Pass(_)
+            | Self::LetGo { .. }
+            | Self::GiveUp { .. }
+            | Self::Expire => None,
+        }
+    }
+
     fn traceparent(&mut self) -> Option<&mut Option<Traceparent>> {
         if let Self::Create(create) = self { Some(&mut create.traceparent) } else { None }
     }

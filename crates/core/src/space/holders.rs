@@ -1,0 +1,44 @@
+//! A token belongs to its holder: the one rule about who can use it.
+//!
+//! Tokens are unique in a workspace, so the rule needs no knowledge of what a token was granted
+//! for. Whether it has ended is checked by the rules of each primitive, which can say more.
+//! Reactions are exempt: operators set them up, and they act on the events of others.
+
+use super::Space;
+use crate::agent;
+use crate::command::Command;
+use crate::names::AgentId;
+use crate::numbers::Token;
+use crate::rejection::Rejection;
+use crate::space::stamp::Stamp;
+
+impl Space {
+    /// Refuses a token that is live and belongs to another agent.
+    pub(super) fn check_holder(&self, given: Token, caller: &AgentId) -> Result<(), Rejection> {
+        #[cfg(feature = "planted")]
+        if crate::planted::is("space.anyone_uses_a_token") {
+            return Ok(());
+        }
+        if let Some(orphan) = self.holder_of(given).and_then(|it| self.agent.orphaned(it)) {
+            // Its session ends with the next commit of the engine, and its tokens are void now.
+            let (agent, status) = (orphan.clone(), agent::Status::Lost);
+            return Err(agent::Rejection::Ended { agent, status }.into());
+        }
+        match self.holder_of(given) {
+            Some(holder) if holder != caller => {
+                let (holder, caller) = (holder.clone(), caller.clone());
+                Err(Rejection::NotHolder { given, holder, caller })
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Refuses a command with the token of another agent.
+    pub(super) fn check_own_token(
+        &self,
+        command: &Command,
+        stamp: &Stamp,
+    ) -> Result<(), Rejection> {
+        command.token().map_or(Ok(()), |token| self.check_holder(token, &stamp.agent))
+    }
+}
