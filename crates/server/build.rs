@@ -1,6 +1,6 @@
-//! Embeds files: the `OpenAPI` document, and the dashboard with the JavaScript SDK.
+//! Embeds files: the `OpenAPI` document, the errors, and the dashboard with the JavaScript SDK.
 //!
-//! Both are deflated. The document is minified first: it is 1.1 MB as the repository keeps it for
+//! All are deflated. The document is minified first: it is 1.1 MB as the repository keeps it for
 //! review, and 60 kB so.
 
 use std::fmt::Write;
@@ -11,6 +11,8 @@ use miniz_oxide::deflate::{compress_to_vec, compress_to_vec_zlib};
 
 /// The committed document, which the tests of `baton-spec` write.
 const DOCUMENT: &str = "../../spec/openapi.json";
+/// The list of errors, likewise, to which the `type` of a problem leads.
+const ERRORS: &str = "../../docs/errors.md";
 /// The files of the dashboard.
 const UI: &str = "../../ui";
 /// The JavaScript SDK, which the dashboard imports.
@@ -39,6 +41,10 @@ fn main() {
     let folder = Path::new(&folder);
     let embedded = folder.join("openapi.json.deflate");
     fs::write(embedded, compress_to_vec(&minified(&document), LEVEL)).expect("it can be written");
+    println!("cargo::rerun-if-changed={ERRORS}");
+    let errors = fs::read(ERRORS).expect("docs/errors.md is in the repository");
+    let embedded = folder.join("errors.md.deflate");
+    fs::write(embedded, compress_to_vec(&errors, LEVEL)).expect("it can be written");
     if env::var_os("CARGO_FEATURE_UI").is_some() {
         embed_dashboard(folder);
     }

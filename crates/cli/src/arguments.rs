@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser};
@@ -10,6 +11,7 @@ use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser};
 use crate::commands::{Command, GROUPS};
 use crate::failure::{Failure, Fault};
 use crate::output::{self, Mode, Output};
+use crate::short_ids::{self, Names};
 use crate::topics;
 
 const AFTER_HELP: &str = "\
@@ -103,10 +105,13 @@ pub(crate) struct Globals {
     pub(crate) quiet: bool,
 }
 
-/// The parsed arguments, and the full name of the command, such as `state set`.
+/// The parsed arguments.
 pub(crate) struct Parsed {
     pub(crate) arguments: Arguments,
+    /// The full name of the command, such as `state set`.
     pub(crate) name: String,
+    /// The short ids among the arguments.
+    pub(crate) short_ids: Names,
 }
 
 /// The command line, with its commands grouped in the help.
@@ -156,14 +161,19 @@ fn with_aliases(command: clap::Command) -> clap::Command {
     })
 }
 
-/// Parses the command line. Errors are reported here, in the usual error format.
-pub(crate) fn parse() -> Result<Parsed, ExitCode> {
+/// Parses the command line; the short ids in `own` are ids. Errors are reported here, in the usual
+/// error format.
+pub(crate) fn parse(own: Names) -> Result<Parsed, ExitCode> {
     if let Some(topic) = topics::asked_for(std::env::args()) {
         return Err(shown(topic.text));
     }
-    let parsed = command().try_get_matches().and_then(|matches| {
+    let given = Arc::new(Mutex::new(Names::new()));
+    let command = short_ids::accepted(command(), "", &Arc::new(own), &given);
+    let parsed = command.try_get_matches().and_then(|matches| {
         let name = name_of(&matches);
-        Ok(Parsed { arguments: Arguments::from_arg_matches(&matches)?, name })
+        let arguments = Arguments::from_arg_matches(&matches)?;
+        let short_ids = given.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Ok(Parsed { arguments, name, short_ids })
     });
     parsed.map_err(|error| refuse(&error))
 }

@@ -97,6 +97,37 @@ fn kind_of(noun: &str, argument: &Arg) -> Option<Kind> {
     }
 }
 
+/// An object whose id has a short form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Named {
+    Task,
+    Handoff,
+    Checkpoint,
+    Message,
+    Join,
+    /// Any of them, after its kind: `tasks/t-7`.
+    Subject,
+}
+
+impl Named {
+    /// The kind of object that an argument names by its id.
+    pub(crate) fn of(noun: &str, argument: &Arg) -> Option<Self> {
+        if argument.get_id() == "join" {
+            return Some(Self::Join);
+        }
+        if noun == "why" && argument.get_id() == "subject" {
+            return Some(Self::Subject);
+        }
+        match kind_of(noun, argument)? {
+            TASKS => Some(Self::Task),
+            HANDOFFS => Some(Self::Handoff),
+            CHECKPOINTS => Some(Self::Checkpoint),
+            MESSAGES => Some(Self::Message),
+            _ => None,
+        }
+    }
+}
+
 /// Answers a completion request from a shell and exits; otherwise does nothing.
 pub(crate) fn run_if_requested() {
     CompleteEnv::with_factory(|| live(Arguments::command(), "")).bin("baton").complete();
@@ -234,6 +265,24 @@ mod tests {
         }
         let strange = found.iter().find(|(path, _)| path.ends_with("idempotency_key"));
         assert_eq!(strange, None, "an idempotency key is not an entry");
+    }
+
+    /// The parser of short ids makes text of them.
+    fn ids_are_texts(command: &Command, noun: &str) {
+        for argument in command.get_arguments() {
+            if Named::of(noun, argument).is_some() {
+                let text = std::any::TypeId::of::<String>();
+                assert!(argument.get_value_parser().type_id() == text, "{noun}: {argument:?}");
+            }
+        }
+        for inner in command.get_subcommands() {
+            ids_are_texts(inner, if noun.is_empty() { inner.get_name() } else { noun });
+        }
+    }
+
+    #[test]
+    fn every_argument_that_is_an_id_is_text() {
+        ids_are_texts(&Arguments::command(), "");
     }
 
     #[test]

@@ -102,6 +102,17 @@ baton_core::refusals! {
             cause: "`baton log repair` was called without `--yes`.",
             remedy: "Keep a copy of the folder, then repeat with `--yes`.",
         }
+        /// A short id is also the id of another object.
+        #[error("`{name}` could mean `{name}` or `{id}`")]
+        Ambiguous { name: String, id: String } => {
+            code: "cli.ambiguous",
+            kind: Invalid,
+            hint: "write all ten digits of the id that the server made",
+            cause: "A task or a join was created with an id that looks like the short form of an \
+                id that the server made, and both exist.",
+            remedy: "Write the whole id. The object whose own id has the short form can be used \
+                over HTTP or from a client library.",
+        }
         /// `--field` names a field that the output does not have.
         #[error("there is no field `{path}`; the fields are {names}")]
         NoField { path: String, names: String } => {

@@ -29,9 +29,11 @@ mod input;
 mod output;
 mod progress;
 mod settings;
+mod short_ids;
 mod supervised;
 mod topics;
 mod trace;
+mod unknown_workspace;
 
 use std::process::ExitCode;
 
@@ -40,13 +42,14 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Mode, Output};
 use crate::settings::Settings;
+use crate::short_ids::Names;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     completion::run_if_requested();
-    let Parsed { arguments, name } = match arguments::parse() {
+    let Parsed { arguments, name, short_ids } = match arguments::parse(Names::new()) {
         Ok(parsed) => parsed,
         Err(code) => return code,
     };
@@ -63,24 +66,37 @@ fn main() -> ExitCode {
         Err(failure) => return failure.report(&name, arguments.globals.mode()),
     };
     let mode = settings.mode;
-    match run(arguments, settings) {
-        Ok(()) => ExitCode::SUCCESS,
+    match run(arguments, short_ids, settings) {
+        Ok(code) => code,
         Err(failure) => failure.report(&name, mode),
     }
 }
 
 /// One thread is enough: a command waits for one server, which is single-threaded too.
-fn run(arguments: Arguments, settings: Settings) -> Result<(), Failure> {
+fn run(
+    mut arguments: Arguments,
+    short_ids: Names,
+    settings: Settings,
+) -> Result<ExitCode, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut output = Output::to_stdout(settings.mode, settings.quiet);
     output.only(arguments.globals.field.clone());
     let context = Context::new(settings, arguments.globals.clone());
     let handles_signals = arguments.command.handles_signals();
     runtime.block_on(async {
-        tokio::select! {
+        let own = short_ids::ambiguous(&context, short_ids).await?;
+        if !own.is_empty() {
+            match arguments::parse(own) {
+                Ok(parsed) => arguments = parsed.arguments,
+                Err(code) => return Ok(code),
+            }
+        }
+        let result = tokio::select! {
             result = arguments.command.run(&context, &mut output) => result,
             failure = interrupted(handles_signals) => Err(failure),
-        }
+        };
+        unknown_workspace::explained(result, &context, &output).await?;
+        Ok(ExitCode::SUCCESS)
     })
 }
 

@@ -110,3 +110,38 @@ fn a_watch_ends_quietly_when_nobody_reads_or_somebody_interrupts() {
     assert_eq!(server.run("state set plan 2").code, 0);
     assert_eq!(unread.ended(), (0, String::new()));
 }
+
+#[test]
+fn short_ids_are_accepted_and_never_guessed() {
+    let server = Server::start();
+    assert_eq!(server.run("task add review --field id").stdout, "t-0000000001\n");
+    assert_eq!(server.run("task get t-1").json()["id"], "t-0000000001");
+    assert_eq!(server.run("why tasks/t-1").json()["subject"], "tasks/t-0000000001");
+    assert!(server.run("task ls -o table").stdout.contains("\nt-1  "));
+    // An id of one's own of that form is an id.
+    assert_eq!(server.run("task add review --id t-9").code, 0);
+    assert_eq!(server.run("task get t-9").json()["id"], "t-9");
+    assert_eq!(server.run("task add review --id t-1").code, 0);
+    let ran = server.run("task get t-1");
+    assert_eq!((ran.code, ran.error()["code"].as_str()), (2, Some("cli.ambiguous")));
+    assert_eq!(server.run("task get t-0000000001").json()["id"], "t-0000000001");
+    let ran = server.run("task get t-77");
+    assert_eq!((ran.code, ran.error()["code"].as_str()), (3, Some("task.not_found")));
+    assert_eq!(server.run("handoff get h-77").error()["handoff"], "h-0000000077");
+}
+
+#[test]
+fn an_empty_list_and_an_unused_workspace_are_named() {
+    let server = Server::start();
+    assert_eq!(server.run("--workspace research state set plan 1").code, 0);
+    let ran = server.run("task ls -o table");
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", "No tasks.\n"));
+    let ran = server.run("--workspace reserch state ls -o table");
+    let said = "No entries.\nworkspace `reserch` has never been used; did you mean `research`?\n";
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", said));
+    let ran = server.run("--workspace reserch state get plan");
+    let detail = ran.error()["detail"].as_str().unwrap().to_owned();
+    assert!(detail.ends_with("never been used; did you mean `research`?"), "{detail}");
+    assert_eq!(server.run("--workspace research state ls x -o table").stderr, "No entries.\n");
+    assert_eq!(server.run("--workspace reserch state ls").stdout, "[]\n");
+}

@@ -22,7 +22,7 @@ fn told(server: &Server, form: &str, lines: &[&str]) -> String {
             writeln!(told, "= {}", ran.code).unwrap();
         }
     }
-    timeless(&told)
+    if form == "table" { ageless(&timeless(&told)) } else { timeless(&told) }
 }
 
 fn words(line: &str) -> Vec<String> {
@@ -52,6 +52,46 @@ fn timeless(text: &str) -> String {
         }
     }
     String::from_utf8(bytes).unwrap()
+}
+
+/// Replaces every age, such as `3 s ago`, by a word, and the space between columns, which depends on
+/// the longest age, by two spaces.
+fn ageless(text: &str) -> String {
+    let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    let bare = |word: &'_ str| word.trim_matches(['(', ')', ',']).to_owned();
+    let is_unit = |word: &str| ["s", "min", "h", "d"].contains(&&*bare(word));
+    let mut out = String::new();
+    for line in text.lines() {
+        let cells: Vec<&str> =
+            line.split("  ").map(str::trim).filter(|it| !it.is_empty()).collect();
+        let line = cells.join("  ");
+        let words: Vec<&str> = line.split(' ').collect();
+        let mut rest = words.as_slice();
+        while let [word, after @ ..] = rest {
+            let (length, end) = match after {
+                [count, unit, ..] if bare(word) == "in" && is_number(count) && is_unit(unit) => {
+                    (3, unit)
+                }
+                [unit, ago, ..]
+                    if is_number(&bare(word)) && is_unit(unit) && bare(ago) == "ago" =>
+                {
+                    (3, ago)
+                }
+                _ if bare(word) == "now" => (1, word),
+                _ => (0, word),
+            };
+            if length == 0 {
+                out.push_str(word);
+            } else {
+                out.push_str(if word.starts_with('(') { "(AGE" } else { "AGE" });
+                out.push_str(if end.ends_with(')') { ")" } else { "" });
+                out.push_str(if end.ends_with(',') { "," } else { "" });
+            }
+            rest = &rest[length.max(1)..];
+            out.push_str(if rest.is_empty() { "\n" } else { " " });
+        }
+    }
+    out
 }
 
 /// The same commands in both formats, each on its own server.

@@ -45,27 +45,25 @@ const fn family(name: &'static str, label: Option<&'static str>, help: &'static 
     Family { name, label, help }
 }
 
-static ENTRIES: Family = family("baton_state_entries", None, "Keys of shared state.");
+static ENTRIES: Family = family("baton_state_entries", None, "Entries of shared state.");
 static STATE_BYTES: Family = family("baton_state_bytes", None, "Bytes of shared state in memory.");
 static NAMESPACES: Family = family("baton_namespaces", None, "Namespaces.");
 static AGENTS: Family =
-    family("baton_agents", Some("status"), "Agents by how their session stands.");
-static TASKS: Family = family("baton_tasks", Some("status"), "Tasks by how they stand.");
-static CLAIMS: Family = family("baton_task_claims_waiting", None, "Claims that wait for a task.");
-static HANDOFFS: Family = family("baton_handoffs", Some("status"), "Hand-offs by how they stand.");
-static MESSAGES: Family = family("baton_messages", Some("status"), "Messages by how they stand.");
+    family("baton_agents", Some("status"), "Agents by status of their session.");
+static TASKS: Family = family("baton_tasks", Some("status"), "Tasks by status.");
+static CLAIMS: Family = family("baton_task_claims_waiting", None, "Waiting claims.");
+static HANDOFFS: Family = family("baton_handoffs", Some("status"), "Hand-offs by status.");
+static MESSAGES: Family = family("baton_messages", Some("status"), "Messages by status.");
 static HELD: Family = family("baton_held", Some("kind"), "Locks and permits that are held.");
-static WAITING: Family = family("baton_waiting", Some("kind"), "Calls that wait, by what for.");
-static THINGS: Family = family("baton_things", Some("kind"), "How many there are of other things.");
+static WAITING: Family = family("baton_waiting", Some("kind"), "Waiting calls by primitive.");
+static THINGS: Family = family("baton_things", Some("kind"), "Other objects by kind.");
 static ARTIFACT_BYTES: Family = family("baton_artifact_bytes", None, "Bytes of artifacts.");
 static REACTIONS: Family =
-    family("baton_reactions", Some("state"), "Reactions that run or do not.");
-static REACTION_RUNS: Family = family(
-    "baton_reaction_runs",
-    Some("outcome"),
-    "How often present reactions have run, and failed.",
-);
-static CALLS: Family = family("baton_webhook_calls_waiting", None, "Calls that webhooks wait for.");
+    family("baton_reactions", Some("state"), "Reactions, enabled or disabled.");
+static REACTION_RUNS: Family =
+    family("baton_reaction_runs", Some("outcome"), "Runs of the existing reactions by outcome.");
+static CALLS: Family =
+    family("baton_webhook_calls_waiting", None, "Webhook calls that are not answered yet.");
 
 impl Space {
     /// All gauges.

@@ -621,7 +621,7 @@ fn joins() -> Vec<(&'static str, Event)> {
     let events = vec![
         ("join.created with tasks", of_tasks),
         ("join.created with a group", of_group),
-        ("join.settled", settled(join::Status::Open, None)),
+        ("join.settled", settled(join::Status::Satisfied, None)),
         ("join.settled with a failure", settled(join::Status::Failed, Some(lost))),
         ("join.settled with its deadline passed", settled(join::Status::Expired, None)),
         ("join.queued", join::Event::Queued { join: join(), waiter: ada(), wait, until }),

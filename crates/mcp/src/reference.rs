@@ -11,13 +11,12 @@
 //! task can be created with any id, a short name of a task that could mean two is refused.
 
 use baton_client::Workspace;
+use baton_core::names;
+pub(crate) use baton_core::names::{long, short};
 use baton_core::wire::Problem;
 use serde_json::{Value, json};
 
 use crate::operation::{bad, given, perform};
-
-/// The number of digits of an id that the server made.
-const DIGITS: usize = 10;
 
 /// What a reference names.
 #[derive(Debug, PartialEq, Eq)]
@@ -38,31 +37,6 @@ pub(crate) enum Moment {
     Now,
     At(u64),
     Between(u64, u64),
-}
-
-/// The short name of an id; other texts stay as they are.
-pub(crate) fn short(id: &str) -> String {
-    match id.split_once('-') {
-        Some((kind, digits)) if kind.len() == 1 && is_number(digits) && digits.len() == DIGITS => {
-            let rest = digits.trim_start_matches('0');
-            format!("{kind}-{}", if rest.is_empty() { "0" } else { rest })
-        }
-        Some(_) | None => id.to_owned(),
-    }
-}
-
-/// The id of a short name; other texts stay as they are.
-pub(crate) fn long(name: &str) -> String {
-    match name.split_once('-') {
-        Some((kind, digits)) if kind.len() == 1 && is_number(digits) && digits.len() < DIGITS => {
-            format!("{kind}-{digits:0>DIGITS$}")
-        }
-        Some(_) | None => name.to_owned(),
-    }
-}
-
-fn is_number(digits: &str) -> bool {
-    !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit())
 }
 
 /// The id of a task that is named by its id or its short name.
@@ -104,9 +78,7 @@ impl Reference {
             };
         }
         let id = long(text);
-        let is_made = |kind: &str| {
-            id.strip_prefix(kind).is_some_and(|digits| digits.len() == DIGITS && is_number(digits))
-        };
+        let is_made = |kind: &str| id.starts_with(kind) && names::is_made(&id);
         match () {
             () if is_made("h-") => Ok(Self::Handoff(id)),
             () if is_made("m-") => Ok(Self::Message(id)),
@@ -158,20 +130,6 @@ pub(crate) fn shortened(value: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ids_of_the_server_have_short_names() {
-        for (id, name) in
-            [("t-0000000007", "t-7"), ("m-0000000000", "m-0"), ("c-1234567890", "c-1234567890")]
-        {
-            assert_eq!(short(id), name);
-            assert_eq!(long(name), id);
-        }
-        for own in ["lint-1", "t-x", "t-00000000071", "t-", "7", "build"] {
-            assert_eq!(short(own), own);
-            assert_eq!(long(own), own);
-        }
-    }
 
     #[test]
     fn references_name_one_thing() {

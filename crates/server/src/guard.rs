@@ -4,7 +4,8 @@
 //! 1. `Host` must name the server: a page that made its own name resolve to loopback sends its own
 //!    name. Where tokens are demanded, such a page has none: then any name will do, unless names
 //!    were given.
-//! 2. `Origin`, which only browsers send, must name the server too, or be the `Host`.
+//! 2. `Origin`, which only browsers send, must be the `Host` with its port, or a name that was given
+//!    for the server: another program on the same machine serves pages of its own.
 
 use crate::refusal::Refusal;
 use crate::settings::Settings;
@@ -13,6 +14,8 @@ use axum::http::{HeaderMap, HeaderValue, header};
 /// The names of the server.
 pub(crate) struct Hosts {
     names: Vec<String>,
+    /// Those of them that were given, perhaps because a proxy is in front of the server.
+    given: Vec<String>,
     /// Whether any other name is accepted as well.
     takes_any: bool,
 }
@@ -24,14 +27,15 @@ impl Hosts {
             std::net::IpAddr::V4(address) => address.to_string(),
             std::net::IpAddr::V6(address) => format!("[{address}]"),
         };
-        let given = settings.hosts.iter().map(|host| host.to_ascii_lowercase());
+        let given: Vec<String> =
+            settings.hosts.iter().map(|host| host.to_ascii_lowercase()).collect();
         let takes_any = settings.demands_tokens() && settings.hosts.is_empty();
-        Self { names: loopback.into_iter().chain([address]).chain(given).collect(), takes_any }
+        let names = loopback.into_iter().chain([address]).chain(given.iter().cloned()).collect();
+        Self { names, given, takes_any }
     }
 
     fn knows(&self, host: &str) -> bool {
-        let name = without_port(host);
-        self.names.iter().any(|known| known.eq_ignore_ascii_case(name))
+        is_among(&self.names, host)
     }
 
     /// Whether a request with these headers is accepted.
@@ -47,13 +51,19 @@ impl Hosts {
         // `null` is sent by a page in a sandbox or a local file: it could be any page.
         let is_same = |origin: &str| {
             let name = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-            name.is_some_and(|name| self.knows(name) || name.eq_ignore_ascii_case(host))
+            name.is_some_and(|name| is_among(&self.given, name) || name.eq_ignore_ascii_case(host))
         };
         if !origins.all(is_same) {
             return Err(Refusal::DeniedOrigin {});
         }
         Ok(())
     }
+}
+
+/// Whether a host, without its port, is one of these names.
+fn is_among(names: &[String], host: &str) -> bool {
+    let name = without_port(host);
+    names.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
 fn shown(host: &str) -> String {
@@ -117,10 +127,12 @@ mod tests {
 
     #[test]
     fn a_page_from_elsewhere_is_refused() {
-        let from = |origin: &str| check(&[("host", "localhost"), ("origin", origin)]);
+        let from = |origin: &str| check(&[("host", "localhost:4747"), ("origin", origin)]);
         assert_eq!(from("http://localhost:4747"), Ok(()));
         assert_eq!(from("https://baton.example"), Ok(()));
-        for origin in ["null", "http://evil.example", "localhost", "file://", "http://[::1", ""] {
+        let others = ["http://localhost:3000", "http://127.0.0.1:4747", "http://localhost"];
+        let strange = ["null", "http://evil.example", "localhost", "file://", "http://[::1", ""];
+        for origin in others.into_iter().chain(strange) {
             assert_eq!(from(origin), Err("request.denied_origin".to_owned()), "{origin}");
         }
     }

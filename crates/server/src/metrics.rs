@@ -154,7 +154,12 @@ impl Metrics {
                 requests.push((labels, counter.count()));
             }
         }
-        page.family("baton_requests_total", "counter", "Requests by door and outcome.", &requests);
+        page.family(
+            "baton_requests_total",
+            "counter",
+            "Requests by interface and outcome.",
+            &requests,
+        );
         let refused = QUOTAS.iter().zip(&self.quotas).map(|(code, counter)| {
             (format!("{{quota=\"{}\"}}", code.trim_start_matches("quota.")), counter.count())
         });
@@ -162,30 +167,47 @@ impl Metrics {
         let help = "Requests refused because a quota is reached.";
         page.family("baton_quota_refused_total", "counter", help, &refused);
         let version = format!("{{version=\"{}\"}}", env!("CARGO_PKG_VERSION"));
-        page.family("baton_build", "gauge", "Which version this is.", &[(version, 1)]);
+        page.family(
+            "baton_build",
+            "gauge",
+            "The version of the server, as a label.",
+            &[(version, 1)],
+        );
         for (name, help, value) in [
-            ("baton_connections", "Connections that are open.", self.connections.count()),
-            ("baton_websockets", "WebSockets that are open.", self.websockets.count()),
-            ("baton_watches", "Watches that are open.", self.watches.count()),
+            ("baton_connections", "Open connections.", self.connections.count()),
+            ("baton_websockets", "Open WebSockets.", self.websockets.count()),
+            ("baton_watches", "Open watches.", self.watches.count()),
             ("baton_workspaces", "Workspaces in memory.", counted.workspaces),
             ("baton_log_bytes", "Bytes of the log.", counted.log_bytes),
-            ("baton_unpictured_bytes", "Bytes in no snapshot yet.", counted.unsnapshotted_bytes),
-            ("baton_read_only", "Whether the disk is nearly full.", counted.is_read_only.into()),
+            (
+                "baton_unpictured_bytes",
+                "Bytes of the log that no snapshot covers.",
+                counted.unsnapshotted_bytes,
+            ),
+            (
+                "baton_read_only",
+                "1 if the disk is nearly full and writes are refused.",
+                counted.is_read_only.into(),
+            ),
         ] {
             page.one(name, "gauge", help, value);
         }
         if let Some(free) = counted.free_bytes {
-            page.one("baton_disk_free_bytes", "gauge", "Bytes that are free on the disk.", free);
+            page.one("baton_disk_free_bytes", "gauge", "Free bytes on the disk.", free);
         }
         if let Some(age_ms) = counted.snapshot_age_ms {
-            let help = "Seconds since a snapshot was written.";
+            let help = "Seconds since the last snapshot.";
             page.one("baton_snapshot_age_seconds", "gauge", help, age_ms / 1_000);
         }
         for (name, help, value) in [
             ("baton_events_pushed_total", "Events pushed to watchers.", self.pushed.count()),
-            ("baton_connections_refused_total", "Connections too many.", self.refused.count()),
+            (
+                "baton_connections_refused_total",
+                "Connections refused because of a limit.",
+                self.refused.count(),
+            ),
             ("baton_offers_refused_total", "Offers refused by rules.", self.offers_refused.count()),
-            ("baton_snapshots_total", "Snapshots that were written.", counted.snapshots),
+            ("baton_snapshots_total", "Snapshots written.", counted.snapshots),
         ] {
             page.one(name, "counter", help, value);
         }
@@ -193,7 +215,7 @@ impl Metrics {
         page.exported(&self.otel);
         let who = |(who, count): &(&str, u64)| (format!("{{who=\"{who}\"}}"), *count);
         let denied: Vec<_> = denied.iter().map(who).collect();
-        let help = "Requests refused by whom they came from: with a token, or without a valid one.";
+        let help = "Denied requests, with and without a valid token.";
         page.family("baton_access_refused_total", "counter", help, &denied);
         page.syncs(counted);
         for lines in counted.lines.chunk_by(|one, next| one.family.name == next.family.name) {

@@ -19,6 +19,15 @@ pub fn text() -> &'static str {
     })
 }
 
+/// The list of errors in Markdown, deflated.
+static ERRORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/errors.md.deflate"));
+
+/// The page to which the `type` of a problem leads. Seldom asked for, so it is not kept.
+pub(crate) fn errors() -> String {
+    let bytes = decompress_to_vec(ERRORS).expect("the build script deflated it");
+    String::from_utf8(bytes).expect("Markdown is UTF-8")
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::Value;

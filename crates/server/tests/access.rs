@@ -168,6 +168,48 @@ async fn a_token_in_an_address_is_refused_even_if_it_is_good() {
     harness.end().await;
 }
 
+/// Larger than what the sockets of both sides buffer.
+const LARGE_BYTES: usize = 24 << 20;
+
+#[tokio::test]
+async fn a_download_breaks_off_when_its_token_is_revoked() {
+    let (harness, bearers) = guarded(vec![grant(Role::Admin), grant(Role::Worker)]).await;
+    let mut http = harness.http().await;
+    let admin = [("authorization", bearers[0].as_str())];
+    let worker = [("authorization", bearers[1].as_str())];
+    let content = "x".repeat(LARGE_BYTES);
+    let put = http.request("PUT", "/v1/w/artifacts", &worker, &content).await;
+    assert_eq!(put.status, 201);
+    let artifact = put.json()["artifact"].as_str().unwrap().to_owned();
+    let mut downloading = Http::narrow(harness.address).await;
+    downloading
+        .send(format!(
+            "GET /v1/w/artifacts/{artifact} HTTP/1.1\r\nhost: localhost\r\nauthorization: {}\r\n\r\n",
+            bearers[1]
+        ))
+        .await;
+    assert_eq!(downloading.head().await.0, 200);
+    let listed = http.request("GET", "/v1/access/tokens", &admin, "").await.json();
+    let tokens = listed["tokens"].as_array().unwrap();
+    let token = tokens.iter().find(|token| token["role"] == "worker").unwrap();
+    let path = format!("/v1/access/tokens/{}", token["id"].as_str().unwrap());
+    assert_eq!(http.request("DELETE", &path, &admin, "").await.status, 200);
+    assert!(downloading.ends().await.len() < LARGE_BYTES);
+    harness.end().await;
+}
+
+#[tokio::test]
+async fn metrics_need_a_token_without_limits() {
+    let limited = Grant { workspaces: patterns(&["w"]), ..grant(Role::Admin) };
+    let (harness, bearers) = guarded(vec![grant(Role::Reader), limited]).await;
+    let mut http = harness.http().await;
+    let mut status = async |bearer: &str| {
+        http.request("GET", "/metrics", &[("authorization", bearer)], "").await.status
+    };
+    assert_eq!((status(&bearers[0]).await, status(&bearers[1]).await), (200, 403));
+    harness.end().await;
+}
+
 #[tokio::test]
 async fn a_revoked_token_is_worth_nothing_and_its_connections_end() {
     let (harness, bearers) = guarded(vec![grant(Role::Admin), grant(Role::Worker)]).await;

@@ -228,3 +228,21 @@ async fn a_key_makes_a_repeated_frame_harmless() {
         assert_eq!(answer["result"]["updated_by"], "ada");
     }
 }
+
+#[tokio::test]
+async fn a_closed_socket_gets_nothing_that_it_waited_for() {
+    let harness = Harness::new().await;
+    let mut socket = Socket::connect(harness.address, None).await;
+    let claim = json!({"id": 1, "workspace": "w", "command": "task.claim", "wait_ms": 60_000});
+    socket.send(&claim).await;
+    socket.send_bytes(&frame(0x88, &1000_u16.to_be_bytes())).await;
+    // The server answers with a close frame, and then still reads for a while.
+    while socket.frame().await.is_some_and(|(first, _)| first != 0x88) {}
+    let mut http = harness.http().await;
+    let created = http.command(&json!({"command": "task.create", "type": "x", "id": "t"})).await;
+    assert_eq!(created.status, 200);
+    let task = http.command(&json!({"command": "task.get", "task": "t"})).await.json();
+    assert_eq!(task["result"]["status"], "pending", "{task}");
+    drop(socket);
+    harness.end().await;
+}

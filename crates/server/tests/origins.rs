@@ -4,11 +4,12 @@ use crate::callers::socket::{Socket, handshake};
 use crate::harness::{Harness, settings};
 
 /// A request for every route, well formed but for what a test adds.
-const ROUTES: [(&str, &str); 23] = [
+const ROUTES: [(&str, &str); 24] = [
     ("GET", "/"),
     ("GET", "/ui/lib/main.mjs"),
     ("GET", "/metrics"),
     ("GET", "/openapi.json"),
+    ("GET", "/docs/errors"),
     ("POST", "/v1/w/commands"),
     ("POST", "/v1/w/transactions"),
     ("GET", "/v1/w"),
@@ -88,11 +89,12 @@ async fn a_foreign_handshake_is_refused() {
         ("host", "evil.example", "request.denied_host"),
         ("origin", "https://evil.example", "request.denied_origin"),
         ("origin", "null", "request.denied_origin"),
+        ("origin", "http://127.0.0.1:3000", "request.denied_origin"),
     ] {
         let (response, _) = Socket::shake_hands(harness.address, &[(name, value)]).await;
         assert_eq!(response.problem(), (403, code.to_owned()), "{name}: {value}");
     }
-    let ours = [("origin", "http://127.0.0.1:3000"), ("host", "127.0.0.1:4747")];
+    let ours = [("origin", "http://127.0.0.1:4747"), ("host", "127.0.0.1:4747")];
     let (response, _) = Socket::shake_hands(harness.address, &ours).await;
     assert_eq!(response.status, 101);
     harness.becomes_idle().await;

@@ -16,7 +16,7 @@ pub(crate) fn add(paths: &mut Value) {
 }
 
 fn any_bytes() -> Value {
-    json!({"*/*": {"schema": {"type": "string", "format": "binary"}}})
+    json!({"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}})
 }
 
 fn agent() -> Value {

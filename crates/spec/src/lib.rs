@@ -66,6 +66,7 @@ pub fn document() -> Value {
     // These replace the sums of the core, which have the same names and no references.
     schemas.extend(commands(&vocabulary));
     schemas.extend(answers(&vocabulary));
+    name_preconditions(&mut schemas);
     let mut document = json!({
         "openapi": "3.1.0",
         "info": {
@@ -80,6 +81,25 @@ pub fn document() -> Value {
     });
     prune(&mut document);
     document
+}
+
+/// Makes components of the objects in a precondition: some generators cannot name an object that
+/// is defined where it is used, if it is used twice.
+fn name_preconditions(schemas: &mut Map<String, Value>) {
+    let mut named = Map::new();
+    let alternatives = schemas.get_mut("Precondition").and_then(|it| it["oneOf"].as_array_mut());
+    for alternative in alternatives.into_iter().flatten() {
+        let fields = alternative["properties"].as_object_mut();
+        for (field, schema) in fields.into_iter().flatten() {
+            if !schema["properties"].is_object() {
+                continue;
+            }
+            let (first, rest) = field.split_at(1);
+            let name = format!("{}{rest}Precondition", first.to_uppercase());
+            named.insert(name.clone(), std::mem::replace(schema, reference(&name)));
+        }
+    }
+    schemas.extend(named);
 }
 
 /// Every operation as an object: with its envelope as a request, and without it as a part of a
@@ -101,7 +121,7 @@ fn commands(vocabulary: &Vocabulary) -> Map<String, Value> {
     let mut named = transaction.clone();
     named["properties"]["command"] = json!({"const": "transaction"});
     named["required"] = json!(["command", "commands"]);
-    schemas.insert("Transaction".to_owned(), with_envelope(transaction, ""));
+    schemas.insert("TransactionRequest".to_owned(), with_envelope(transaction, ""));
     schemas.insert("transaction".to_owned(), with_envelope(named, "transaction"));
     posted.push("transaction".to_owned());
     schemas.insert("Command".to_owned(), one_of("An operation by name.", &posted, ""));

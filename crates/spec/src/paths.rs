@@ -65,7 +65,20 @@ pub(crate) fn path_of(operation: &Operation) -> String {
 }
 
 pub(crate) fn in_path(name: &str, schema: &Value) -> Value {
-    json!({"name": name, "in": "path", "required": true, "schema": schema})
+    json!({"name": name, "in": "path", "required": true, "schema": never_null(schema)})
+}
+
+/// The schema without the alternative `null`: a part of a path is always there.
+fn never_null(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    let null = json!({"type": "null"});
+    let Some(Value::Array(alternatives)) = schema.get("anyOf").cloned() else { return schema };
+    let rest: Vec<Value> = alternatives.into_iter().filter(|it| *it != null).collect();
+    if let (Some(fields), [Value::Object(only)]) = (schema.as_object_mut(), rest.as_slice()) {
+        fields.remove("anyOf");
+        fields.extend(only.clone());
+    }
+    schema
 }
 
 pub(crate) fn header(name: &str, description: &str, schema: &Value) -> Value {
@@ -231,7 +244,7 @@ fn conditions(operation: &Operation, fields: &Value) -> Vec<Value> {
     let mut conditions =
         vec![header("If-Match", "Write only if the entry has this version.", &version)];
     if !fields["properties"]["if_absent"].is_null() {
-        let star = json!({"const": "*"});
+        let star = json!({"type": "string", "enum": ["*"]});
         conditions.push(header("If-None-Match", "Write only if the entry does not exist.", &star));
     }
     conditions
@@ -326,7 +339,7 @@ fn transactions() -> Value {
         "tags": ["commands"],
         "parameters": [workspace()],
         "requestBody": {"required": true, "content": {"application/json": {
-            "schema": reference("Transaction"),
+            "schema": reference("TransactionRequest"),
             "examples": {"transaction": {"value": examples::transaction()}},
         }}},
         "responses": {"200": {
@@ -405,10 +418,16 @@ fn about(paths: &mut Value) {
             json!({"type": "string"}),
         ),
         ("/openapi.json", "Get this document", "application/json", json!({"type": "object"})),
+        (
+            "/docs/errors",
+            "Get the list of errors, to which the `type` of a problem leads",
+            "text/plain",
+            json!({"type": "string"}),
+        ),
     ];
     for (path, summary, kind, schema) in answers {
         let mut described = json!({
-            "operationId": path.trim_start_matches('/'),
+            "operationId": path.trim_start_matches('/').replace('/', "."),
             "summary": summary,
             "tags": ["server"],
             "responses": {"200": {

@@ -108,7 +108,11 @@ impl Agent {
             Verb::Ls(ListAgents { capability, status }) => {
                 let agents = context.workspace().await?.agents();
                 let found = agents.list(capability.as_deref(), status).await?;
-                output.many(&found, &["id", "status", "token", "last_seen_at", "capabilities"])
+                output.many(
+                    "agents",
+                    &found,
+                    &["id", "status", "token", "last_seen_at", "capabilities"],
+                )
             }
         }
     }

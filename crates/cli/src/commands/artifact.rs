@@ -108,7 +108,7 @@ impl Artifact {
             Verb::Ls(ls) => {
                 let found =
                     if ls.free { artifacts.free().await? } else { artifacts.list().await? };
-                output.many(&found, &COLUMNS)
+                output.many("artifacts", &found, &COLUMNS)
             }
             Verb::Rm(rm) => {
                 let gone = artifacts.delete(&rm.artifact).await?;

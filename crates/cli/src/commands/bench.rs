@@ -103,7 +103,7 @@ impl Bench {
         }
         let columns =
             ["load", "connections", "operations", "per_second", "p50_ms", "p99_ms", "max_ms"];
-        output.many(&measured, &columns)
+        output.many("measurements", &measured, &columns)
     }
 
     fn measured(&self, load: Load, elapsed: Duration, mut times: Vec<Duration>) -> Measured {

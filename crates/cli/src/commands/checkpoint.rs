@@ -210,7 +210,7 @@ impl Checkpoint {
             Verb::Retain(retain) => retain.run(&workspace.checkpoints(), output).await,
             Verb::Retention => {
                 let rules = workspace.checkpoints().retention().await?;
-                output.many(&rules, &["task", "keep", "max_age_ms"])
+                output.many("retention rules", &rules, &["task", "keep", "max_age_ms"])
             }
         }
     }
@@ -294,7 +294,7 @@ impl Ls {
             found.truncate(most);
             output.note("there are more checkpoints; use --limit to see them");
         }
-        output.many(&found, &COLUMNS)
+        output.many("checkpoints", &found, &COLUMNS)
     }
 }
 
@@ -315,6 +315,6 @@ impl SetRetention {
         let task = task.map_err(Rejection::from)?;
         let retain = Retain { task, keep: self.keep, max_age_ms: self.max_age };
         let rules = checkpoints.retain(retain).await?;
-        output.many(&rules, &["task", "keep", "max_age_ms"])
+        output.many("retention rules", &rules, &["task", "keep", "max_age_ms"])
     }
 }

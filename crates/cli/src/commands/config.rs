@@ -70,5 +70,5 @@ fn show(mut settings: Settings, output: &mut Output) -> Result<(), Failure> {
         Some(path) => output.note(&format!("{} is valid", path.display())),
         None => output.note("no configuration file (optional)"),
     }
-    output.many(settings.sources.chosen(), &COLUMNS)
+    output.many("settings", settings.sources.chosen(), &COLUMNS)
 }

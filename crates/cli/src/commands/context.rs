@@ -8,10 +8,10 @@ use crate::output::{Output, plain};
 
 const AFTER_HELP: &str = "\
 Examples:
-  baton context t-0000000007 --agent bob           text that is ready for a prompt
-  baton context t-0000000007 --tokens 2000         limit the size
-  baton context --agent bob                        context of the workspace, without a task
-  baton context t-0000000007 -o json               with its sections, and what was left out
+  baton context t-7 --agent bob           text that is ready for a prompt
+  baton context t-7 --tokens 2000         limit the size
+  baton context --agent bob               context of the workspace, without a task
+  baton context t-7 -o json               with its sections, and what was left out
 
 Tokens are estimated as bytes divided by four. Text written by agents is fenced as data. Sections
 that do not fit are listed on stderr.";

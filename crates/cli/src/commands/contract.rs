@@ -162,7 +162,11 @@ impl Contract {
             }
             Verb::Show { pattern } => {
                 let columns = ["key", "writers", "readers", "present"];
-                return output.many(&contracts.show(pattern.as_deref()).await?, &columns);
+                return output.many(
+                    "contracts",
+                    &contracts.show(pattern.as_deref()).await?,
+                    &columns,
+                );
             }
             Verb::Check { namespace, .. } => (namespace, schema),
         };
@@ -171,7 +175,7 @@ impl Contract {
             (Some(namespace), None) => contracts.check_namespace(&namespace).await?,
             (None, _) => contracts.check().await?,
         };
-        output.many(&problems, &["key", "problem", "detail", "depended_on_by"])?;
+        output.many("problems", &problems, &["key", "problem", "detail", "depended_on_by"])?;
         match problems.len() {
             0 => Ok(()),
             count => Err(Fault::Broken { count }.into()),

@@ -118,7 +118,7 @@ impl Doctor {
 }
 
 fn report(findings: &[Finding], output: &mut Output) -> Result<(), Failure> {
-    output.many_as(findings, |output| table(findings, output))?;
+    output.many_as("findings", findings, |output| table(findings, output))?;
     match findings.iter().filter(|finding| finding.state == State::Bad).count() {
         0 => Ok(()),
         count => Err(Fault::Unwell { count }.into()),

@@ -67,9 +67,9 @@ struct History {
     /// List the oldest first
     #[arg(long)]
     oldest_first: bool,
-    /// Maximum number of events
-    #[arg(long, default_value_t = 100)]
-    limit: u64,
+    /// Maximum number of events [default: 100 in a table, otherwise all]
+    #[arg(long, value_name = "COUNT")]
+    limit: Option<u64>,
 }
 
 impl Event {
@@ -93,7 +93,8 @@ impl History {
     async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         let events = context.workspace().await?.events();
         let mut cursor: Option<String> = None;
-        let mut left = self.limit;
+        let usual = output.enough(SHOWN);
+        let mut left = self.limit.unwrap_or_else(|| u64::try_from(usual).unwrap_or(u64::MAX));
         while left > 0 {
             let mut asking = events.history().limit(left.min(PAGE));
             if let Some(kind) = &self.kind {
@@ -124,12 +125,18 @@ impl History {
             }
             match page.cursor {
                 Some(next) => cursor = Some(next),
-                None => break,
+                None => return Ok(()),
             }
+        }
+        if self.limit.is_none() {
+            output.note(&format!("showing {usual} events; use --limit for more"));
         }
         Ok(())
     }
 }
+
+/// Events shown in a table by default.
+const SHOWN: usize = 100;
 
 /// Events per request.
 const PAGE: u64 = 1_000;

@@ -205,8 +205,8 @@ struct Ls {
     #[arg(long, value_name = "AGENT", value_parser = AgentId::parse)]
     from: Option<AgentId>,
     /// Only hand-offs of this task
-    #[arg(long, value_name = "TASK", value_parser = TaskId::parse)]
-    task: Option<TaskId>,
+    #[arg(long, value_name = "TASK")]
+    task: Option<String>,
     /// Only hand-offs with this status: offered, approved, delivered, accepted, rejected, expired,
     /// cancelled, completed or failed
     #[arg(long, value_parser = word::<Status>)]
@@ -450,11 +450,12 @@ impl Ls {
         let people = u64::try_from(enough).ok().filter(|_| enough < usize::MAX);
         let limit = self.limit.or(people);
         let Self { to, from, task, status, .. } = self;
+        let task = task.as_deref().map(TaskId::parse).transpose()?;
         let list = List { to, from, task, status, limit, cursor: None };
         let found = handoffs.list(list).await?;
         let rows: Vec<Row<'_>> = found.iter().map(Row::of).collect();
         let columns = ["id", "status", "from", "to", "task", "reason"];
-        output.many_as(&found, |output| output.table(&rows, &columns))?;
+        output.many_as("hand-offs", &found, |output| output.table(&rows, &columns))?;
         if self.limit.is_none() && found.len() == enough {
             output.note(&format!("showing the first {enough} hand-offs; use --limit for more"));
         }

@@ -118,7 +118,7 @@ impl ListMessages {
             let (page, cursor) = messages.page(query.clone()).await?;
             found.extend(page);
             if cursor.is_none() || self.limit.is_some_and(|limit| found.len() as u64 >= limit) {
-                return output.many(&found, &COLUMNS);
+                return output.many("messages", &found, &COLUMNS);
             }
             query.cursor = cursor;
         }
@@ -139,7 +139,7 @@ impl Receive {
         if received.is_empty() && self.wait.is_some() {
             return Err(Fault::NothingInTime { what: "no message arrived".to_owned() }.into());
         }
-        output.many(&received, &COLUMNS)?;
+        output.many("messages", &received, &COLUMNS)?;
         let mail = received.iter().filter(|message| message.request.is_none());
         let mail: Vec<MessageId> = mail.map(|message| message.id.clone()).collect();
         if self.ack && !mail.is_empty() {

@@ -121,7 +121,7 @@ impl Wait {
         };
         output.show(&join, |output| text(output, &join))?;
         match join.status {
-            Status::Open | Status::Waiting => Ok(()),
+            Status::Satisfied | Status::Waiting => Ok(()),
             Status::Failed | Status::Expired => Err(Failure::Ended { exit: 4 }),
         }
     }
@@ -131,7 +131,7 @@ fn text(output: &Output, join: &Record) -> String {
     let columns = ["task", "status", "result", "error"];
     let status = match join.status {
         Status::Waiting => "is waiting",
-        Status::Open => "is satisfied",
+        Status::Satisfied => "is satisfied",
         Status::Failed => "has failed",
         Status::Expired => "has expired",
     };

@@ -134,7 +134,7 @@ impl Lock {
             Verb::Ls => {
                 let found = context.workspace().await?.locks().list().await?;
                 let list = List { locks: found.locks, deadlocks: found.deadlocks };
-                output.show(&list, |output| list.text(output))
+                output.list(("locks", list.locks.len()), &list, |output| list.text(output))
             }
         }
     }
@@ -147,7 +147,8 @@ impl Lock {
 
 fn held(output: &mut Output, hold: &Hold) -> Result<(), Failure> {
     let Hold { name, token, expires_at, .. } = hold;
-    output.said(hold, &format!("lock {name} acquired until {expires_at} (token {token})"))
+    let until = output.relative(*expires_at);
+    output.said(hold, &format!("lock {name} acquired, expires {until} (token {token})"))
 }
 
 impl Wanted {

@@ -126,7 +126,7 @@ impl Message {
             }
             Verb::Handlers => {
                 let found = context.workspace().await?.messages().handlers(None).await?;
-                output.many(&found, &["handler", "agent", "since"])
+                output.many("handlers", &found, &["handler", "agent", "since"])
             }
         }
     }

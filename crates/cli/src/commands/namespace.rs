@@ -90,7 +90,7 @@ impl Namespace {
             Verb::Get { name } => output.one(&namespaces.get(&name).await?),
             Verb::Ls => {
                 let columns = ["name", "created_by", "created_at", "rules"];
-                output.many(&namespaces.list().await?, &columns)
+                output.many("namespaces", &namespaces.list().await?, &columns)
             }
         }
     }

@@ -360,7 +360,7 @@ impl Ls {
             self.limit.or_else(|| u64::try_from(enough).ok().filter(|_| enough < usize::MAX));
         let list = List { status: self.status, limit, cursor: None };
         let found = pipelines.list(list).await?;
-        output.many_as(&found, |output| {
+        output.many_as("pipelines", &found, |output| {
             let lines: Vec<SummaryRow<'_>> = found.iter().map(SummaryRow::of).collect();
             output.table(&lines, &["name", "status", "done", "current", "ready", "failed"])
         })?;

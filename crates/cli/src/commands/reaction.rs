@@ -103,7 +103,7 @@ impl Reaction {
             Verb::Add(_) => unreachable!("handled above"),
             Verb::Ls => {
                 let columns = ["name", "enabled", "on", "do", "webhook", "runs", "failures"];
-                output.many(&reactions.list().await?, &columns)
+                output.many("reactions", &reactions.list().await?, &columns)
             }
             Verb::Get { name } => output.one(&reactions.get(&name).await?),
             Verb::Enable { name } => said(output, &reactions.enable(&name).await?),

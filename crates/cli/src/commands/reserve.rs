@@ -132,7 +132,7 @@ impl Reserve {
 }
 
 fn listed(reservations: &[Reservation], output: &mut Output) -> Result<(), Failure> {
-    output.many(reservations, &["pattern", "holder", "expires_at", "token"])
+    output.many("reservations", reservations, &["pattern", "holder", "expires_at", "token"])
 }
 
 fn refused(taken: &[Reservation]) -> Failure {

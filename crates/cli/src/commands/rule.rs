@@ -110,7 +110,7 @@ impl Rule {
             }
             Verb::Ls => {
                 let columns = ["name", "severity", "on", "check", "message"];
-                output.many(&rules.list().await?, &columns)
+                output.many("rules", &rules.list().await?, &columns)
             }
         }
     }

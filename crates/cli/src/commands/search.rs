@@ -28,7 +28,7 @@ pub(crate) struct Search {
     /// Query: words, "phrases" and fields such as status:failed
     #[arg(allow_hyphen_values = true)]
     query: String,
-    /// Maximum number of results [default: 100]
+    /// Maximum number of results [default: 100 in a table, otherwise all]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
     /// Cursor of the previous page
@@ -40,7 +40,8 @@ impl Search {
     pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         let Self { query, limit, mut cursor } = self;
         let workspace = context.workspace().await?;
-        let limit = limit.unwrap_or(limits::PAGE_DEFAULT as u64);
+        let usual = output.enough(limits::PAGE_DEFAULT);
+        let limit = limit.unwrap_or_else(|| u64::try_from(usual).unwrap_or(u64::MAX));
         let mut found = Vec::new();
         // The server may end a page early after scanning many records.
         loop {
@@ -53,7 +54,7 @@ impl Search {
                 break;
             }
         }
-        output.many(&found, &["kind", "subject", "revision", "updated_at", "fields"])?;
+        output.many("matches", &found, &["kind", "subject", "revision", "updated_at", "fields"])?;
         if let Some(cursor) = cursor {
             output.note(&format!("there may be more results; continue with --cursor '{cursor}'"));
         }

@@ -85,7 +85,7 @@ impl Secret {
                 output.bytes(&value)
             }
             Verb::Show { secret } => output.one(&secrets.get(&secret).await?),
-            Verb::Ls => output.many(&secrets.list().await?, &COLUMNS),
+            Verb::Ls => output.many("secrets", &secrets.list().await?, &COLUMNS),
             Verb::Rm { secret } => {
                 let gone = secrets.delete(&secret).await?;
                 output.said(&gone, &format!("{} deleted", gone.secret))

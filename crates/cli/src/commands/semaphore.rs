@@ -126,7 +126,7 @@ impl Semaphore {
             }
             Verb::Ls => {
                 let found = semaphores().await?.list().await?;
-                output.many_as(&found, |output| {
+                output.many_as("semaphores", &found, |output| {
                     let rows: Vec<Row<'_>> = found.iter().map(Row::of).collect();
                     output.table(&rows, &COLUMNS)
                 })

@@ -350,7 +350,7 @@ impl Ls {
                 None => break,
             }
         }
-        output.many(&entries, &["key", "version", "updated_by", "updated_at", "value"])
+        output.many("entries", &entries, &["key", "version", "updated_by", "updated_at", "value"])
     }
 }
 
@@ -383,7 +383,11 @@ impl ShowHistory {
             }
         };
         changes.truncate(limit);
-        output.many(&changes, &["revision", "time", "agent", "operation", "key", "new_value"])?;
+        output.many(
+            "changes",
+            &changes,
+            &["revision", "time", "agent", "operation", "key", "new_value"],
+        )?;
         if !is_all {
             output.note(&format!(
                 "showing the newest {limit} changes; use --limit or --all for more"
@@ -407,7 +411,7 @@ impl ShowDiff {
             return Err(Failure::odd(&answer.reply));
         };
         let text = |output: &Output| changes.iter().map(|change| differs(output, change)).collect();
-        output.many_as(changes, text)
+        output.many_as("changes", changes, text)
     }
 }
 

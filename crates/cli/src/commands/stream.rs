@@ -130,7 +130,9 @@ impl Stream {
                     reading = reading.limit(limit);
                 }
                 let found = reading.await?;
-                output.show(&found, |output| output.table(&found.frames, &["offset", "data"]))
+                output.list(("frames", found.frames.len()), &found, |output| {
+                    output.table(&found.frames, &["offset", "data"])
+                })
             }
             Verb::Tail { stream, from } => tail(context, &stream, from, output).await,
             Verb::Close { stream, reason } => {
@@ -145,7 +147,11 @@ impl Stream {
             Verb::Get { stream } => {
                 output.one(&context.workspace().await?.streams().get(&stream).await?)
             }
-            Verb::Ls => output.many(&context.workspace().await?.streams().list().await?, &COLUMNS),
+            Verb::Ls => output.many(
+                "streams",
+                &context.workspace().await?.streams().list().await?,
+                &COLUMNS,
+            ),
         }
     }
 }

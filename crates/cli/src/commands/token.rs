@@ -148,13 +148,13 @@ impl Token {
             Verb::Refusals { limit } => {
                 let path = format!("access/refusals?limit={limit}");
                 let page: DenialPage = context.administer(Method::GET, &path, None).await?;
-                output.many(&page.refusals, &REFUSAL_COLUMNS)
+                output.many("refusals", &page.refusals, &REFUSAL_COLUMNS)
             }
             Verb::Create(create) => {
                 let made = store.create(create).await?;
                 output.said(&made, &made.token)
             }
-            Verb::Ls => output.many(&store.all().await?, &COLUMNS),
+            Verb::Ls => output.many("tokens", &store.all().await?, &COLUMNS),
             Verb::Revoke { id } => {
                 let record = store.revoke(&id).await?;
                 output.said(&record, &format!("token {} revoked", record.id))

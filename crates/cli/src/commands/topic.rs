@@ -83,7 +83,7 @@ impl Topic {
             }
             Verb::Ls { prefix } => {
                 let found = context.workspace().await?.topics().list(&prefix).await?;
-                output.many(&found, &["topic", "posts", "last_at", "last_by"])
+                output.many("topics", &found, &["topic", "posts", "last_at", "last_by"])
             }
         }
     }

@@ -11,7 +11,7 @@ const AFTER_HELP: &str = "\
 Examples:
   baton why plan                    explain a key in the namespace `shared`
   baton why state/notes/draft       explain a key in another namespace
-  baton why tasks/t-0000000007      explain a task
+  baton why tasks/t-7               explain a task
   baton why plan --at 1200          explain it as of a revision";
 
 /// Explain what led to the state of a key, task or hand-off

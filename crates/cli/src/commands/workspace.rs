@@ -100,7 +100,7 @@ impl Workspace {
                     all.extend(more);
                     cursor = next;
                 }
-                return output.many(&all, &["id", "revision"]);
+                return output.many("workspaces", &all, &["id", "revision"]);
             }
             Verb::Fork(Fork { to, at }) => {
                 let workspace = at.map_or(workspace.clone(), |at| workspace.at(at));
@@ -121,7 +121,7 @@ impl Workspace {
                     (diff.from, diff.to) = (page.from.into(), Some(page.to.into()));
                     diff.cursor = page.cursor;
                     if diff.cursor.is_none() {
-                        return output.many(&all, &["subject", "change"]);
+                        return output.many("changes", &all, &["subject", "change"]);
                     }
                 }
             }

@@ -10,15 +10,21 @@
 //! 1. stdout gets only data; [`note`](Output::note) and errors go to stderr.
 //! 2. Values are printed byte for byte as they were written, never re-encoded, except as YAML.
 //! 3. Colour is used on terminals only, and not if `NO_COLOR` is set.
-//! 4. Foreign text cannot control the terminal: control characters are escaped in tables.
+//! 4. Tables are for people: ids are short, times relative, and an empty list is a sentence on
+//!    stderr. The other formats have whole ids and exact times.
+//! 5. Foreign text cannot control the terminal: control characters are escaped in tables.
 
 mod fields;
+mod ids;
+mod relative;
 mod table;
 mod yaml;
 
 use std::fs::File;
 use std::io::{BufReader, IsTerminal, Stdout, Write};
 
+use baton::clock::{Clock, SystemClock};
+use baton_core::Timestamp;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
@@ -83,6 +89,10 @@ pub(crate) struct Output<W = Stdout> {
     is_coloured: bool,
     /// Only this field is printed.
     field: Option<String>,
+    /// The current time, from which ages are computed.
+    now: Timestamp,
+    /// Whether a list was printed that has no objects.
+    is_empty: bool,
 }
 
 impl Output {
@@ -94,7 +104,8 @@ impl Output {
         let size = rustix::termios::tcgetwinsize(&out).ok().filter(|_| is_terminal);
         let columns_max = size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
         let is_coloured = is_terminal && !no_colour;
-        Self { out, mode, quiet, columns_max, is_coloured, field: None }
+        let now = SystemClock::default().now();
+        Self { out, mode, quiet, columns_max, is_coloured, field: None, now, is_empty: false }
     }
 }
 
@@ -106,12 +117,12 @@ impl<W: Write> Output<W> {
 
     /// Prints one object with all its fields.
     pub(crate) fn one<T: Serialize>(&mut self, thing: &T) -> Result<(), Failure> {
-        self.show(thing, |output| table::record(&Fields::of(thing), output.columns_max))
+        self.show(thing, |output| table::record(&Fields::of(thing), output.now))
     }
 
     /// Prints one object; in a table format, this sentence instead.
     pub(crate) fn said<T: Serialize>(&mut self, thing: &T, sentence: &str) -> Result<(), Failure> {
-        self.show(thing, |_| format!("{}\n", plain(sentence)))
+        self.show(thing, |_| format!("{}\n", plain(&ids::shortened(sentence))))
     }
 
     /// Prints one object; in a table format, this text instead, which ends with a newline.
@@ -133,27 +144,43 @@ impl<W: Write> Output<W> {
         self.bytes(text.as_bytes())
     }
 
-    /// Prints several objects of one type; in a table format, these columns.
+    /// Prints several objects of one type; in a table format, these columns. `what` is their name
+    /// in the plural, for an empty list.
     pub(crate) fn many<T: Serialize>(
         &mut self,
+        what: &str,
         things: &[T],
         columns: &[&str],
     ) -> Result<(), Failure> {
-        self.many_as(things, |output| output.table(things, columns))
+        self.many_as(what, things, |output| output.table(things, columns))
+    }
+
+    /// Whether a list was printed that has no objects.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.is_empty
+    }
+
+    /// A time relative to now, such as `in 5 min`.
+    pub(crate) fn relative(&self, time: Timestamp) -> String {
+        relative::relative(time, self.now)
     }
 
     /// A table with these columns.
     pub(crate) fn table<T: Serialize>(&self, things: &[T], columns: &[&str]) -> String {
         let rows: Vec<Fields> = things.iter().map(Fields::of).collect();
-        table::table(&rows, columns, self.columns_max)
+        table::table(&rows, columns, self.columns_max, self.now)
     }
 
     /// Prints several objects; in a table format, this text instead.
     pub(crate) fn many_as<T: Serialize>(
         &mut self,
+        what: &str,
         things: &[T],
         text: impl FnOnce(&Self) -> String,
     ) -> Result<(), Failure> {
+        if self.is_without(what, things.len()) {
+            return Ok(());
+        }
         if self.field.is_some() {
             return things.iter().try_for_each(|thing| self.one(thing));
         }
@@ -168,6 +195,29 @@ impl<W: Write> Output<W> {
             }
             Mode::Json | Mode::Yaml => self.one(&things),
         }
+    }
+
+    /// Prints an object that has a list of this length; in a table format, this text instead.
+    pub(crate) fn list<T: Serialize>(
+        &mut self,
+        (what, count): (&str, usize),
+        thing: &T,
+        text: impl FnOnce(&Self) -> String,
+    ) -> Result<(), Failure> {
+        if self.is_without(what, count) {
+            return Ok(());
+        }
+        self.show(thing, text)
+    }
+
+    /// Whether a list is empty and there is nothing more to print: people get a sentence.
+    fn is_without(&mut self, what: &str, count: usize) -> bool {
+        self.is_empty = count == 0;
+        let is_said = self.is_empty && self.mode == Mode::Table && self.field.is_none();
+        if is_said {
+            self.note(&format!("No {what}."));
+        }
+        is_said
     }
 
     /// Prints the next object of a stream immediately.

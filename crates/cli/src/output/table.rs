@@ -1,29 +1,64 @@
 //! Tables. A cell is a field: strings without quotes, everything else as JSON.
 
+use baton_core::Timestamp;
+use baton_core::names::{is_made, short};
+
 use super::fields::Fields;
+use super::relative;
 
 /// The space between columns.
 const GAP: &str = "  ";
 
-/// One line per field.
-pub(super) fn record(fields: &Fields, columns_max: Option<usize>) -> String {
-    let names: Vec<&str> = fields.pairs().map(|(name, _)| name).collect();
-    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+/// One line per field. Lines are not cut: this is where the whole value is looked for.
+pub(super) fn record(fields: &Fields, now: Timestamp) -> String {
+    let pairs = flattened(fields);
+    let width = pairs.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let mut out = String::new();
-    for (name, value) in fields.pairs() {
-        push(&mut out, &format!("{name:width$}{GAP}{}", cell(value)), columns_max);
+    for (name, value) in &pairs {
+        let text = cell(value);
+        let age = time_in(name, value).map(|time| format!(" ({})", relative::relative(time, now)));
+        push(&mut out, &format!("{name:width$}{GAP}{text}{}", age.unwrap_or_default()), None);
     }
     out
 }
 
+/// Objects that Baton makes, one line for each of their fields, named as `--field` names them.
+fn flattened(fields: &Fields) -> Vec<(String, String)> {
+    let mut pairs = Vec::new();
+    for (name, value) in fields.pairs() {
+        let inner = match name {
+            "lease" | "hold" | "progress" | "retention" | "origin" => Fields::parse(value),
+            _ => Fields::default(),
+        };
+        let before = pairs.len();
+        pairs.extend(
+            inner.pairs().map(|(part, value)| (format!("{name}.{part}"), value.to_owned())),
+        );
+        if pairs.len() == before {
+            pairs.push((name.to_owned(), value.to_owned()));
+        }
+    }
+    pairs
+}
+
 /// A table with these columns. Empty columns except the first are omitted.
-pub(super) fn table(rows: &[Fields], columns: &[&str], columns_max: Option<usize>) -> String {
+pub(super) fn table(
+    rows: &[Fields],
+    columns: &[&str],
+    columns_max: Option<usize>,
+    now: Timestamp,
+) -> String {
     let filled = |name: &str| rows.iter().any(|row| !row.get(name).is_empty());
     let first = columns.first().copied().unwrap_or_default();
     let columns: Vec<&str> =
         columns.iter().copied().filter(|name| *name == first || filled(name)).collect();
     let heads = columns.iter().map(|name| name.to_uppercase().replace('_', " ")).collect();
-    let cells = rows.iter().map(|row| columns.iter().map(|name| cell(row.get(name))).collect());
+    let shown = |name: &str, value: &str| match time_in(name, value) {
+        Some(time) => relative::relative(time, now),
+        None => cell(value),
+    };
+    let cells =
+        rows.iter().map(|row| columns.iter().map(|name| shown(name, row.get(name))).collect());
     let lines: Vec<Vec<String>> = std::iter::once(heads).chain(cells).collect();
     let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max();
     let widths: Vec<usize> = (0..columns.len()).map(|column| width(column).unwrap_or(0)).collect();
@@ -34,6 +69,12 @@ pub(super) fn table(rows: &[Fields], columns: &[&str], columns_max: Option<usize
         push(&mut out, line.trim_end(), columns_max);
     }
     out
+}
+
+/// The time in a field whose name says that it has one.
+fn time_in(name: &str, value: &str) -> Option<Timestamp> {
+    let name = name.rsplit('.').next().unwrap_or(name);
+    serde_json::from_str(value).ok().filter(|_| relative::is_time(name))
 }
 
 fn push(out: &mut String, line: &str, columns_max: Option<usize>) {
@@ -54,19 +95,37 @@ pub(super) fn cut(line: &str, columns_max: usize) -> String {
 }
 
 fn cell(value: &str) -> String {
-    let text = serde_json::from_str::<String>(value).ok();
-    plain(&text.unwrap_or_else(|| value.to_owned()))
+    if let Ok(text) = serde_json::from_str::<String>(value) {
+        return plain(&short(&text));
+    }
+    match serde_json::from_str::<Vec<String>>(value) {
+        Ok(ids) if !ids.is_empty() && ids.iter().all(|id| is_made(id)) => {
+            ids.iter().map(|id| short(id)).collect::<Vec<_>>().join(", ")
+        }
+        Ok(_) | Err(_) => plain(value),
+    }
 }
 
-/// The text on one line, with control characters escaped.
+/// The text on one line, with control characters escaped, and those that reorder or hide text.
 pub(crate) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for sign in text.chars() {
         match sign {
             '\n' | '\r' | '\t' => out.push(' '),
-            sign if sign.is_control() => out.extend(sign.escape_default()),
+            sign if sign.is_control() || is_invisible(sign) => out.extend(sign.escape_default()),
             sign => out.push(sign),
         }
     }
     out
+}
+
+/// Characters that change the direction of text or have no width: with them a name could look like
+/// another one.
+fn is_invisible(sign: char) -> bool {
+    matches!(
+        sign,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}'
+    )
 }

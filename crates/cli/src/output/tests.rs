@@ -4,10 +4,20 @@ use serde_json::json;
 
 use super::*;
 
+const NOW: Timestamp = Timestamp(1_767_225_780_000);
+
 fn printed(mode: Mode, print: impl FnOnce(&mut Output<Vec<u8>>)) -> String {
     let (columns_max, is_coloured) = (None, false);
-    let mut output =
-        Output { out: Vec::new(), mode, quiet: true, columns_max, is_coloured, field: None };
+    let mut output = Output {
+        out: Vec::new(),
+        mode,
+        quiet: true,
+        columns_max,
+        is_coloured,
+        field: None,
+        now: NOW,
+        is_empty: false,
+    };
     print(&mut output);
     String::from_utf8(output.out).unwrap()
 }
@@ -31,7 +41,7 @@ fn one_field() {
     let shown = |path: &str| {
         printed(Mode::Json, |output| {
             output.only(Some(path.to_owned()));
-            output.many(&[&thing, &thing], &["id"]).unwrap();
+            output.many("things", &[&thing, &thing], &["id"]).unwrap();
         })
     };
     assert_eq!(shown("id"), "t-1\nt-1\n");
@@ -44,13 +54,40 @@ fn one_field() {
 #[test]
 fn many_things() {
     let things = [json!({"key": "a", "value": 1}), json!({"key": "long", "value": "text"})];
-    let shown =
-        |mode| printed(mode, |output| output.many(&things, &["key", "missing", "value"]).unwrap());
+    let shown = |mode| {
+        printed(mode, |output| {
+            output.many("things", &things, &["key", "missing", "value"]).unwrap();
+        })
+    };
     assert_eq!(shown(Mode::Table), "KEY   VALUE\na     1\nlong  text\n");
     assert_eq!(shown(Mode::Jsonl).lines().count(), 2);
     assert_eq!(shown(Mode::Yaml), "- key: a\n  value: 1\n- key: long\n  value: text\n");
-    assert_eq!(printed(Mode::Table, |output| output.many(&[(); 0], &["key"]).unwrap()), "KEY\n");
-    assert_eq!(printed(Mode::Yaml, |output| output.many(&[(); 0], &["key"]).unwrap()), "[]\n");
+    let empty = |mode| printed(mode, |output| output.many("keys", &[(); 0], &["key"]).unwrap());
+    assert_eq!((empty(Mode::Table).as_str(), empty(Mode::Yaml).as_str()), ("", "[]\n"));
+}
+
+#[test]
+fn tables_have_short_ids_and_relative_times() {
+    let task = json!({
+        "id": "t-0000000007", "created_at": "2026-01-01T00:00:00.000Z",
+        "depends_on": ["t-0000000003"], "value": "2026-01-01T00:00:00.000Z",
+        "lease": {"token": 7, "expires_at": "2026-01-01T00:05:00.000Z"},
+    });
+    let columns = ["id", "created_at", "depends_on"];
+    let shown = printed(Mode::Table, |output| output.many("tasks", &[&task], &columns).unwrap());
+    assert_eq!(shown, "ID   CREATED AT  DEPENDS ON\nt-7  3 min ago   t-3\n");
+    let shown = printed(Mode::Table, |output| output.one(&task).unwrap());
+    for line in [
+        "id                t-7",
+        "created_at        2026-01-01T00:00:00.000Z (3 min ago)",
+        "value             2026-01-01T00:00:00.000Z",
+        "lease.token       7",
+        "lease.expires_at  2026-01-01T00:05:00.000Z (in 2 min)",
+    ] {
+        assert!(shown.lines().any(|found| found == line), "{line}: {shown}");
+    }
+    let shown = printed(Mode::Jsonl, |output| output.one(&task).unwrap());
+    assert_eq!(shown.trim_end(), task.to_string());
 }
 
 #[test]
@@ -72,16 +109,27 @@ fn foreign_text_cannot_control_the_terminal() {
     let thing = json!({"key": "a\u{1b}[2J\u{9b}\nb"});
     let shown = printed(Mode::Table, |output| output.one(&thing).unwrap());
     assert_eq!(shown, "key  a\\u{1b}[2J\\u{9b} b\n");
+    let thing = json!({"key": "safe\u{202e}exe.\u{200b}"});
+    let shown = printed(Mode::Table, |output| output.one(&thing).unwrap());
+    assert_eq!(shown, "key  safe\\u{202e}exe.\\u{200b}\n");
 }
 
 #[test]
 fn a_terminal_gets_lines_that_fit_and_colours() {
     let (mode, columns_max, is_coloured) = (Mode::Table, Some(8), true);
-    let mut output =
-        Output { out: Vec::new(), mode, quiet: true, columns_max, is_coloured, field: None };
+    let mut output = Output {
+        out: Vec::new(),
+        mode,
+        quiet: true,
+        columns_max,
+        is_coloured,
+        field: None,
+        now: NOW,
+        is_empty: false,
+    };
     output.one(&json!({"key": "123456"})).unwrap();
     output.next(&json!({}), |_| "123456789".to_owned()).unwrap();
-    assert_eq!(String::from_utf8(output.out.clone()).unwrap(), "key  12…\n1234567…\n");
+    assert_eq!(String::from_utf8(output.out.clone()).unwrap(), "key  123456\n1234567…\n");
     assert_eq!(output.coloured(Colour::Red, "x"), "\u{1b}[31mx\u{1b}[0m");
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use baton_core::nearest::nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -157,25 +158,10 @@ impl Parser<'_> {
 
 /// The error for an unknown key, with the closest match.
 fn unknown(name: &str) -> String {
-    let nearest = keys::all().map(|key| (distance(name, key.name), key.name)).min();
-    match nearest.filter(|(distance, known)| *distance <= (known.len() / 3).max(2)) {
-        Some((_, known)) => format!("unknown key `{name}`; did you mean `{known}`?"),
+    match nearest(name, keys::all().map(|key| key.name)) {
+        Some(known) => format!("unknown key `{name}`; did you mean `{known}`?"),
         None => format!("unknown key `{name}`"),
     }
-}
-
-/// The Levenshtein distance.
-fn distance(one: &str, other: &str) -> usize {
-    let mut row: Vec<usize> = (0..=other.chars().count()).collect();
-    for (index, left) in one.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
-        for (place, right) in other.chars().enumerate() {
-            let changed = diagonal + usize::from(left != right);
-            diagonal = row[place + 1];
-            row[place + 1] = changed.min(diagonal + 1).min(row[place] + 1);
-        }
-    }
-    row.last().copied().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -248,13 +234,5 @@ mod tests {
             assert!(faults.iter().any(|fault| fault.starts_with(begin)), "{begin}: {faults:#?}");
         }
         assert_eq!(faults.len(), 7, "{faults:#?}");
-    }
-
-    #[test]
-    fn distances_count_letters() {
-        assert_eq!(
-            [distance("", "abc"), distance("abc", "abc"), distance("kitten", "sitting")],
-            [3, 0, 3]
-        );
     }
 }

@@ -11,11 +11,11 @@
 //!
 //! | file | part |
 //! |---|---|
-//! | `language`, `wanted` | the filter language, from text to conditions |
+//! | `language`, `filter`, `kind` | the filter language, from text to conditions |
 //! | `words` | words of texts and values |
-//! | `draft`, `amended` | what is indexed of a record, and how events change it |
+//! | `document`, `draft`, `amendment` | what is indexed of a record, and how events change it |
 //! | `terms`, `index` | the inverted index |
-//! | `finding` | executes queries, newest results first |
+//! | `lookup` | executes queries, newest results first |
 //!
 //! Every searchable record is a document with a number. Numbers grow with revisions: a record that
 //! changes gets a new number, and the old document is dead. So the list of documents of a word is

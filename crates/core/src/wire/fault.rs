@@ -5,7 +5,9 @@ use std::fmt::Display;
 use serde::Serialize;
 use thiserror::Error;
 
+use super::OPERATIONS;
 use crate::json::{JsonError, shortened};
+use crate::nearest::nearest;
 
 crate::refusals! {
     /// A request that cannot be parsed. Nothing was executed. Serializes as its facts.
@@ -36,7 +38,7 @@ crate::refusals! {
                 lists are accepted.",
         }
         /// The command does not exist.
-        #[error("there is no command `{command}`")]
+        #[error("there is no command `{command}`{}", meant(command))]
         UnknownCommand {
             /// What was requested.
             command: String,
@@ -135,6 +137,12 @@ crate::refusals! {
 fn listed(names: &[&str]) -> String {
     let quoted = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
     if quoted.is_empty() { "none".to_owned() } else { quoted.join(", ") }
+}
+
+/// The command that a misspelled one may mean.
+fn meant(command: &str) -> String {
+    let known = nearest(command, OPERATIONS.iter().map(|operation| operation.name));
+    known.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
 }
 
 fn about(field: &str) -> String {

@@ -9,6 +9,7 @@ pub mod json;
 pub mod kind;
 pub mod limits;
 pub mod names;
+pub mod nearest;
 pub mod numbers;
 pub mod pattern;
 pub mod point;

@@ -15,8 +15,10 @@ use crate::numbers::Revision;
 use crate::{limits, trace};
 
 mod key_name;
+mod short;
 
 pub use key_name::KeyName;
+pub use short::{is_made, long, short};
 
 /// Why a name is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]

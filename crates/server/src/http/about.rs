@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Response, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
+use baton_core::access::Permission;
 
 use super::request_context::json;
+use super::tokens;
 use crate::openapi;
 use crate::problem::Refused;
 use crate::refusal::Refusal;
@@ -24,6 +26,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
         .route("/openapi.json", get(async || json(openapi::text())))
+        .route("/docs/errors", get(async || openapi::errors()))
 }
 
 /// Whether requests are served: not after a disk failure, and not during shutdown. A server whose
@@ -42,7 +45,12 @@ async fn ready(State(shared): State<Arc<Shared>>) -> Result<Response<Body>, Refu
     Ok(json(readiness.to_string().into_bytes()))
 }
 
-async fn metrics(State(shared): State<Arc<Shared>>) -> Result<Response<Body>, Refused> {
+/// Metrics are about all workspaces, so a token that is limited to some does not suffice.
+async fn metrics(
+    State(shared): State<Arc<Shared>>,
+    request: Request,
+) -> Result<Response<Body>, Refused> {
+    tokens::admitted(&request, Permission::Read, "metrics")?;
     let text = shared.metrics.text(&shared.baton.metrics().await?, &shared.access.denials.totals());
     let mut response = text.into_response();
     let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");

@@ -33,10 +33,12 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::Request;
+use axum::http::{HeaderValue, Request, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use hyper::body::Incoming;
+use futures_util::{StreamExt, stream};
+
+use hyper::body::{Body as _, Incoming};
 use tower_service::Service;
 
 use crate::access::Authority;
@@ -117,9 +119,36 @@ async fn while_valid(
     let token = authority.clone();
     tokio::select! {
         biased;
-        response = admitted(shared, router, slot, authority, request) => response,
+        response = admitted(shared, router, slot, authority, request) => {
+            ending_with(token.clone(), response)
+        }
         () = token.ended() => Refused::from(Refusal::BadToken {}).into_response(),
     }
+}
+
+/// The response; a long body, such as a download, breaks off when the token ends. Watches end by
+/// themselves, after a whole event.
+fn ending_with(token: Authority, response: Response) -> Response {
+    let events = HeaderValue::from_static("text/event-stream");
+    let is_watch = response.headers().get(header::CONTENT_TYPE) == Some(&events);
+    if is_watch || response.body().size_hint().exact().is_some() {
+        return response;
+    }
+    response.map(|body| {
+        let ended = Box::pin(async move { token.ended().await });
+        let state = Some((body.into_data_stream(), ended));
+        Body::from_stream(stream::unfold(state, |state| async move {
+            let (mut pieces, mut ended) = state?;
+            tokio::select! {
+                biased;
+                () = &mut ended => {
+                    let reason = std::io::Error::other("the token is not valid any more");
+                    Some((Err(axum::Error::new(reason)), None))
+                }
+                piece = pieces.next() => piece.map(|piece| (piece, Some((pieces, ended)))),
+            }
+        }))
+    })
 }
 
 async fn admitted(

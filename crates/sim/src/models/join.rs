@@ -77,8 +77,8 @@ impl JoinModel {
         let completed = statuses.iter().filter(|it| ***it == TaskStatus::Completed).count() as u64;
         let count = members.len() as u64;
         match self.need {
-            Need::Every(_) => (count > 0 && over == count).then_some(Status::Open),
-            Need::Number(number) if completed >= number => Some(Status::Open),
+            Need::Every(_) => (count > 0 && over == count).then_some(Status::Satisfied),
+            Need::Number(number) if completed >= number => Some(Status::Satisfied),
             Need::Number(number) => {
                 let out_of_reach = count - (over - completed) < number && self.group.is_none();
                 out_of_reach.then_some(Status::Failed)
@@ -164,7 +164,7 @@ impl Ledger {
                 demand!(verdict == Some(*status) || expired, "{status:?} is not {verdict:?}");
                 there.settled = Some((*status, batch.revision.0));
                 coverage.met(match status {
-                    Status::Open => "join: opened",
+                    Status::Satisfied => "join: opened",
                     Status::Failed => "join: failed",
                     Status::Expired | Status::Waiting => "join: expired",
                 });

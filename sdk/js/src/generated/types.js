@@ -36,6 +36,12 @@
  */
 
 /**
+ * @typedef {object} AgentPrecondition
+ * @property {boolean} active - Whether it must have a session.
+ * @property {AgentId} agent - The agent.
+ */
+
+/**
  * The status of an agent.
  * @typedef {"active" | "left" | "lost"} AgentStatus
  */
@@ -55,6 +61,11 @@
  * @property {AgentId[]} [by] - The agents that may approve. If omitted, any agent except the giver and the receiver.
  * @property {Timestamp | null} [expires_at] - When the approval expires. Absent if it is not approved or does not expire.
  * @property {number | null} [expires_ms] - How long an approval is valid, in milliseconds. Absent if as long as the offer.
+ */
+
+/**
+ * Whether a hand-off needs an approval, or the terms of that approval.
+ * @typedef {boolean | ApprovalWanted} ApprovalTerms
  */
 
 /**
@@ -355,6 +366,15 @@
  */
 
 /**
+ * @typedef {object} EntryPrecondition
+ * @property {boolean | null} [exists] - Whether the entry must exist. If omitted, not checked.
+ * @property {Key} key - The key.
+ * @property {NamespaceName} namespace - The namespace.
+ * @property {Json} [value] - The entry must have this value. If omitted, not checked.
+ * @property {Version | null} [version] - The entry must have this version; 0 means that it must not exist. If omitted, not checked.
+ */
+
+/**
  * The order of events.
  * @typedef {"newest" | "oldest"} EventOrder
  */
@@ -522,6 +542,12 @@
  */
 
 /**
+ * @typedef {object} HandoffPrecondition
+ * @property {HandoffId} handoff - The hand-off.
+ * @property {HandoffStatus} status - The status that it must have.
+ */
+
+/**
  * Statistics about the hand-offs of a workspace.
  * @typedef {object} HandoffStatistics
  * @property {Durations} acceptance - Durations from offer to acceptance.
@@ -591,7 +617,7 @@
 
 /**
  * The status of a join.
- * @typedef {"waiting" | "open" | "failed" | "expired"} JoinStatus
+ * @typedef {"waiting" | "satisfied" | "failed" | "expired"} JoinStatus
  */
 
 /**
@@ -681,6 +707,13 @@
  */
 
 /**
+ * @typedef {object} LockPrecondition
+ * @property {boolean | null} [held] - Whether an agent must hold it. If omitted, not checked.
+ * @property {AgentId | null} [holder] - The agent that must hold it. If omitted, not checked.
+ * @property {LockName} name - The name of the lock.
+ */
+
+/**
  * Whether a lock is held.
  * @typedef {"held" | "free"} LockStatus
  */
@@ -746,6 +779,12 @@
 /**
  * Name of a namespace of shared state.
  * @typedef {string} NamespaceName
+ */
+
+/**
+ * @typedef {object} NamespacePrecondition
+ * @property {boolean} exists - Whether it must exist.
+ * @property {NamespaceName} name - The name of the namespace.
  */
 
 /**
@@ -883,7 +922,7 @@
 
 /**
  * A precondition of a transaction.
- * @typedef {{ entry: { exists?: boolean | null, key: Key, namespace: NamespaceName, value?: Json, version?: Version | null } } | { namespace: { exists: boolean, name: NamespaceName } } | { agent: { active: boolean, agent: AgentId } } | { task: { holder?: AgentId | null, status?: TaskStatus | null, task: TaskId } } | { lock: { held?: boolean | null, holder?: AgentId | null, name: LockName } } | { handoff: { handoff: HandoffId, status: HandoffStatus } } | { token: Token } | { revision: Revision }} Precondition
+ * @typedef {{ entry: EntryPrecondition } | { namespace: NamespacePrecondition } | { agent: AgentPrecondition } | { task: TaskPrecondition } | { lock: LockPrecondition } | { handoff: HandoffPrecondition } | { token: Token } | { revision: Revision }} Precondition
  */
 
 /**
@@ -1301,6 +1340,13 @@
 /**
  * Id of a task.
  * @typedef {string} TaskId
+ */
+
+/**
+ * @typedef {object} TaskPrecondition
+ * @property {AgentId | null} [holder] - The agent that must hold its lease. If omitted, not checked.
+ * @property {TaskStatus | null} [status] - The status that it must have. If omitted, not checked.
+ * @property {TaskId} task - The task.
  */
 
 /**
@@ -3203,7 +3249,7 @@
 /**
  * Optional fields of `handoff.offer`.
  * @typedef {object} HandoffOfferOptions
- * @property {ApprovalWanted | null} [approval] - Require an approval: `true`, or an object that names the approvers and how long an
+ * @property {ApprovalTerms | null} [approval] - Require an approval: `true`, or an object that names the approvers and how long an
  *   approval is valid.
  * @property {Json} [artifacts] - References to what the work has produced: a list, usually of artifact ids. Default: none.
  * @property {number | null} [deadline_ms] - How long the receiver has to accept, in milliseconds.
@@ -3231,7 +3277,7 @@
 /**
  * Optional fields of `handoff.execute`.
  * @typedef {object} HandoffExecuteOptions
- * @property {ApprovalWanted | null} [approval] - Require an approval: `true`, or an object that names the approvers and how long an
+ * @property {ApprovalTerms | null} [approval] - Require an approval: `true`, or an object that names the approvers and how long an
  *   approval is valid.
  * @property {Json} [artifacts] - References to what the work has produced: a list, usually of artifact ids. Default: none.
  * @property {number | null} [deadline_ms] - How long the receiver has to accept, in milliseconds.
@@ -3259,7 +3305,7 @@
 /**
  * Optional fields of `handoff.validate`.
  * @typedef {object} HandoffValidateOptions
- * @property {ApprovalWanted | null} [approval] - Require an approval: `true`, or an object that names the approvers and how long an
+ * @property {ApprovalTerms | null} [approval] - Require an approval: `true`, or an object that names the approvers and how long an
  *   approval is valid.
  * @property {Json} [artifacts] - References to what the work has produced: a list, usually of artifact ids. Default: none.
  * @property {number | null} [deadline_ms] - How long the receiver has to accept, in milliseconds.

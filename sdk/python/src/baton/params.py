@@ -24,6 +24,16 @@ class AddressHandler(TypedDict):
     """The name of the handler."""
 
 
+class AgentPrecondition(TypedDict):
+    """An argument `AgentPrecondition`."""
+
+    active: bool
+    """Whether it must have a session."""
+
+    agent: str
+    """The agent."""
+
+
 class ApprovalWanted(TypedDict, total=False):
     """Who must approve a hand-off, and how long an approval is valid."""
 
@@ -54,6 +64,38 @@ class Backoff(TypedDict, total=False):
     """The factor by which each delay grows; at least 1."""
 
 
+class _EntryPreconditionRequired(TypedDict):
+    key: str
+    """The key."""
+
+    namespace: str
+    """The namespace."""
+
+
+class EntryPrecondition(_EntryPreconditionRequired, total=False):
+    """An argument `EntryPrecondition`."""
+
+    exists: bool
+    """Whether the entry must exist. If omitted, not checked."""
+
+    value: Any
+    """The entry must have this value. If omitted, not checked."""
+
+    version: int
+    """The entry must have this version; 0 means that it must not exist. If omitted, not checked.
+    """
+
+
+class HandoffPrecondition(TypedDict):
+    """An argument `HandoffPrecondition`."""
+
+    handoff: str
+    """The hand-off."""
+
+    status: HandoffStatus
+    """The status that it must have."""
+
+
 class KeyRules(TypedDict):
     """Rules for the keys that match a pattern."""
 
@@ -62,6 +104,31 @@ class KeyRules(TypedDict):
 
     rules: Rules
     """The rules for these keys."""
+
+
+class _LockPreconditionRequired(TypedDict):
+    name: str
+    """The name of the lock."""
+
+
+class LockPrecondition(_LockPreconditionRequired, total=False):
+    """An argument `LockPrecondition`."""
+
+    held: bool
+    """Whether an agent must hold it. If omitted, not checked."""
+
+    holder: str
+    """The agent that must hold it. If omitted, not checked."""
+
+
+class NamespacePrecondition(TypedDict):
+    """An argument `NamespacePrecondition`."""
+
+    exists: bool
+    """Whether it must exist."""
+
+    name: str
+    """The name of the namespace."""
 
 
 class Next(TypedDict, total=False):
@@ -87,103 +154,36 @@ class OnExhaustedAgent(TypedDict):
 class PreconditionAgent(TypedDict):
     """About the session of an agent."""
 
-    agent: PreconditionAgentAgent
+    agent: AgentPrecondition
     """Not described."""
-
-
-class PreconditionAgentAgent(TypedDict):
-    """An argument `PreconditionAgentAgent`."""
-
-    active: bool
-    """Whether it must have a session."""
-
-    agent: str
-    """The agent."""
 
 
 class PreconditionEntry(TypedDict):
     """About an entry."""
 
-    entry: PreconditionEntryEntry
+    entry: EntryPrecondition
     """Not described."""
-
-
-class _PreconditionEntryEntryRequired(TypedDict):
-    key: str
-    """The key."""
-
-    namespace: str
-    """The namespace."""
-
-
-class PreconditionEntryEntry(_PreconditionEntryEntryRequired, total=False):
-    """An argument `PreconditionEntryEntry`."""
-
-    exists: bool
-    """Whether the entry must exist. If omitted, not checked."""
-
-    value: Any
-    """The entry must have this value. If omitted, not checked."""
-
-    version: int
-    """The entry must have this version; 0 means that it must not exist. If omitted, not checked.
-    """
 
 
 class PreconditionHandoff(TypedDict):
     """About a hand-off, which must exist."""
 
-    handoff: PreconditionHandoffHandoff
+    handoff: HandoffPrecondition
     """Not described."""
-
-
-class PreconditionHandoffHandoff(TypedDict):
-    """An argument `PreconditionHandoffHandoff`."""
-
-    handoff: str
-    """The hand-off."""
-
-    status: HandoffStatus
-    """The status that it must have."""
 
 
 class PreconditionLock(TypedDict):
     """About a lock."""
 
-    lock: PreconditionLockLock
+    lock: LockPrecondition
     """Not described."""
-
-
-class _PreconditionLockLockRequired(TypedDict):
-    name: str
-    """The name of the lock."""
-
-
-class PreconditionLockLock(_PreconditionLockLockRequired, total=False):
-    """An argument `PreconditionLockLock`."""
-
-    held: bool
-    """Whether an agent must hold it. If omitted, not checked."""
-
-    holder: str
-    """The agent that must hold it. If omitted, not checked."""
 
 
 class PreconditionNamespace(TypedDict):
     """About the existence of a namespace."""
 
-    namespace: PreconditionNamespaceNamespace
+    namespace: NamespacePrecondition
     """Not described."""
-
-
-class PreconditionNamespaceNamespace(TypedDict):
-    """An argument `PreconditionNamespaceNamespace`."""
-
-    exists: bool
-    """Whether it must exist."""
-
-    name: str
-    """The name of the namespace."""
 
 
 class PreconditionRevision(TypedDict):
@@ -196,23 +196,8 @@ class PreconditionRevision(TypedDict):
 class PreconditionTask(TypedDict):
     """About a task, which must exist."""
 
-    task: PreconditionTaskTask
+    task: TaskPrecondition
     """Not described."""
-
-
-class _PreconditionTaskTaskRequired(TypedDict):
-    task: str
-    """The task."""
-
-
-class PreconditionTaskTask(_PreconditionTaskTaskRequired, total=False):
-    """An argument `PreconditionTaskTask`."""
-
-    holder: str
-    """The agent that must hold its lease. If omitted, not checked."""
-
-    status: TaskStatus
-    """The status that it must have. If omitted, not checked."""
 
 
 class PreconditionToken(TypedDict):
@@ -354,6 +339,21 @@ class StageDesign(_StageDesignRequired, total=False):
     """Keys that it writes, for documentation and contracts."""
 
 
+class _TaskPreconditionRequired(TypedDict):
+    task: str
+    """The task."""
+
+
+class TaskPrecondition(_TaskPreconditionRequired, total=False):
+    """An argument `TaskPrecondition`."""
+
+    holder: str
+    """The agent that must hold its lease. If omitted, not checked."""
+
+    status: TaskStatus
+    """The status that it must have. If omitted, not checked."""
+
+
 class WantedCheck(TypedDict, total=False):
     """What a rule requires. Exactly one field must be given."""
 
@@ -428,26 +428,25 @@ __all__ = [
     "Address",
     "AddressCapability",
     "AddressHandler",
+    "AgentPrecondition",
     "ApprovalWanted",
     "Backoff",
+    "EntryPrecondition",
+    "HandoffPrecondition",
     "KeyRules",
+    "LockPrecondition",
+    "NamespacePrecondition",
     "Next",
     "OnExhausted",
     "OnExhaustedAgent",
     "Precondition",
     "PreconditionAgent",
-    "PreconditionAgentAgent",
     "PreconditionEntry",
-    "PreconditionEntryEntry",
     "PreconditionHandoff",
-    "PreconditionHandoffHandoff",
     "PreconditionLock",
-    "PreconditionLockLock",
     "PreconditionNamespace",
-    "PreconditionNamespaceNamespace",
     "PreconditionRevision",
     "PreconditionTask",
-    "PreconditionTaskTask",
     "PreconditionToken",
     "ReactionOn",
     "Receiver",
@@ -457,6 +456,7 @@ __all__ = [
     "Selected",
     "SelectedKey",
     "StageDesign",
+    "TaskPrecondition",
     "WantedCheck",
     "WantedWebhook",
 ]

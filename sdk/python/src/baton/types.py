@@ -40,7 +40,7 @@ HandoffStatus = Literal[
 ]
 """The status of a hand-off."""
 
-JoinStatus = Literal["waiting", "open", "failed", "expired"]
+JoinStatus = Literal["waiting", "satisfied", "failed", "expired"]
 """The status of a join."""
 
 LockStatus = Literal["held", "free"]

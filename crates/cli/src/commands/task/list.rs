@@ -100,7 +100,7 @@ impl Ls {
             cursor: None,
         };
         let found = tasks.list(list).await?;
-        output.many_as(&found, |output| {
+        output.many_as("tasks", &found, |output| {
             let rows: Vec<Row<'_>> = found.iter().map(Row::of).collect();
             output.table(&rows, &COLUMNS)
         })?;

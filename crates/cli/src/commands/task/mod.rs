@@ -28,6 +28,8 @@ By hand, or in a script:
   baton task done \"$BATON_TASK\" '{\"verdict\": \"good\"}'     complete it
   baton task fail \"$BATON_TASK\" 'the model is overloaded'    or fail this attempt
 
+A task that the server named `t-0000000007` can be written as `t-7`.
+
 `work` passes the task to the program as JSON on stdin, and stores its output as the result: as JSON
 if it is valid JSON, otherwise as text. An exit code other than 0 fails the attempt, with the last
 lines of stderr as the error. The lease is renewed while the program runs; if the lease is lost, the
@@ -249,7 +251,7 @@ impl Task {
             }
             Verb::History(which) => {
                 let events = tasks.history(&which.task).await?;
-                output.many(&events, &["revision", "time", "agent", "type", "fields"])
+                output.many("events", &events, &["revision", "time", "agent", "type", "fields"])
             }
             Verb::Stats(stats) => stats.run(&tasks, output).await,
         }
@@ -266,9 +268,12 @@ fn report(output: &mut Output, task: &Record) -> Result<(), Failure> {
     let Record { id, status, .. } = task;
     let more = match (&task.lease, task.not_before) {
         (Some(Lease { holder, token, expires_at, .. }), _) => {
-            format!("; {holder} holds it until {expires_at} (token {token})")
+            let until = output.relative(*expires_at);
+            format!("; {holder} holds it, the lease expires {until} (token {token})")
         }
-        (None, Some(moment)) if !status.is_finished() => format!(", not before {moment}"),
+        (None, Some(moment)) if !status.is_finished() => {
+            format!(", and may start {}", output.relative(moment))
+        }
         (None, _) => String::new(),
     };
     let warnings = task.warnings.iter().map(|warning| format!("; {}", warning.detail));

@@ -10,7 +10,8 @@
 //! 1. The terminal is restored: at the end, on an error, on a panic, on ctrl-c.
 //! 2. The server is asked at most five times a second, however much happens, and the screen is
 //!    drawn only when something has changed.
-//! 3. When the server is unreachable, the header shows it, and the view continues when it is back.
+//! 3. When the server is unreachable, the header shows it within a few seconds, also if nothing
+//!    happens in the workspace, and the view continues when it is back.
 //! 4. Text from the server reaches the terminal only with control characters escaped.
 //!
 //! Deliberately absent: mouse support, which would disable the selection of the terminal.
@@ -57,6 +58,9 @@ the next workspace, ? shows help, q quits. Actions that cannot be undone ask for
 const REFRESH: Duration = Duration::from_millis(200);
 /// Interval of clock ticks, which update the remaining lease times.
 const TICK: Duration = Duration::from_millis(250);
+/// Maximum interval between requests: how long a server can be gone before it is noticed, if
+/// nothing happens in the workspace.
+const CHECK: Duration = Duration::from_secs(2);
 /// How long to wait for the server before it counts as unreachable.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Capacity of the input queue. A full queue delays the watch, which catches up later.
@@ -173,7 +177,10 @@ impl Screen {
                     None => return Ok(()),
                 },
                 input = self.inputs.recv() => input,
-                _ = clock.tick() => Some(Input::Tick { now_ms: wall.now().0 }),
+                _ = clock.tick() => {
+                    self.is_stale |= Instant::now() >= self.next_ask + CHECK;
+                    Some(Input::Tick { now_ms: wall.now().0 })
+                }
                 () = sleep_until(self.next_ask), if is_due => None,
                 _ = terminated.recv() => return Ok(()),
             };

@@ -85,6 +85,7 @@ pub(super) struct LockRow {
     pub(super) name: String,
     pub(super) holder: String,
     pub(super) token: u64,
+    pub(super) until_ms: u64,
     pub(super) waiters: Vec<String>,
     /// Part of a deadlock.
     pub(super) is_deadlocked: bool,

@@ -7,6 +7,7 @@ use baton_client::{Error, Workspace};
 use baton_core::agent::{self, Agent, Status as AgentStatus};
 use baton_core::handoff::{Handoff, List as HandoffList, Receiver, Status as HandoffStatus};
 use baton_core::lock::{self, Lock};
+use baton_core::names::short;
 use baton_core::task::{List, Status, Task, Verdict};
 use baton_core::{Json, Notice, Query, Reply, Token};
 
@@ -104,6 +105,7 @@ fn lock_row(lock: &Lock, is_deadlocked: bool) -> Option<LockRow> {
         name: lock.name.to_string(),
         holder: hold.holder.to_string(),
         token: hold.token.0,
+        until_ms: hold.expires_at.0,
         waiters: lock.waiters.iter().map(|wait| wait.agent.to_string()).collect(),
         is_deadlocked,
     })
@@ -209,51 +211,35 @@ async fn done(workspace: &Workspace, action: &Action) -> Result<String, Error> {
     Ok(match action {
         Action::Retry { task, is_finished: false } => {
             tasks.review(task, Verdict::Retry).await?;
-            format!("{task} will be retried")
+            format!("{} will be retried", short(task))
         }
         Action::Retry { task, is_finished: true } => {
-            let again = again(workspace, &tasks.get(task).await?).await?;
-            format!("{task} retried as new task {}", again.id)
+            tasks.retry(task).reason("manually, with `baton top`").await?;
+            format!("{} will be retried", short(task))
         }
         Action::CancelTask { task } => {
             tasks.cancel(task, why).await?;
-            format!("{task} cancelled")
+            format!("{} cancelled", short(task))
         }
         Action::CancelHandoff { handoff } => {
             workspace.handoffs().cancel(handoff, why).await?;
-            format!("{handoff} withdrawn")
+            format!("{} withdrawn", short(handoff))
         }
         // Only the holder can use the token.
         Action::ReleaseTask { task, holder, token } => {
             let tasks = workspace.as_agent(holder)?.tasks();
             tasks.release(task, Token(*token), why).await?;
-            format!("{task} released")
+            format!("{} released", short(task))
         }
         Action::ReleaseLock { lock, holder, token } => {
             let locks = workspace.as_agent(holder)?.locks();
-            locks.release(lock, Token(*token)).await?;
-            format!("lock {lock} released")
+            let released = locks.release(lock, Token(*token)).await?;
+            match released.hold {
+                Some(hold) => format!("lock {lock} released, and acquired by {}", hold.holder),
+                None => format!("lock {lock} released"),
+            }
         }
     })
-}
-
-/// Creates a copy of a task: one that has failed cannot be changed.
-async fn again(workspace: &Workspace, task: &Task) -> Result<Task, Error> {
-    let mut creating = workspace.tasks().create(task.task_type.as_str()).priority(task.priority);
-    creating = creating.max_retries(task.max_retries).backoff(task.backoff);
-    if let Some(text) = &task.description {
-        creating = creating.description(text);
-    }
-    if let Some(definition) = &task.definition {
-        creating = creating.definition(definition);
-    }
-    if let Some(group) = &task.group {
-        creating = creating.group(group.as_str());
-    }
-    for capability in &task.capabilities {
-        creating = creating.capability(capability);
-    }
-    creating.await
 }
 
 /// Loads the details of an object.
@@ -316,7 +302,7 @@ async fn of_task(workspace: &Workspace, id: &str) -> Result<Details, Error> {
         let clock = text("time").get(11..19).unwrap_or(text("time"));
         lines.push(format!("{clock} {:<6} {}", text("agent"), text("type")));
     }
-    Ok((format!("task {id}"), lines))
+    Ok((format!("task {}", short(id)), lines))
 }
 
 async fn of_agent(workspace: &Workspace, id: &str) -> Result<Details, Error> {
@@ -351,7 +337,7 @@ async fn of_handoff(workspace: &Workspace, id: &str) -> Result<Details, Error> {
     .collect();
     let known = handoff.state.iter();
     lines.extend(known.map(|(name, value)| format!("{name:<13} {}", value.as_str())));
-    Ok((format!("hand-off {id}"), lines))
+    Ok((format!("hand-off {}", short(id)), lines))
 }
 
 async fn of_lock(workspace: &Workspace, name: &str) -> Result<Details, Error> {

@@ -76,6 +76,7 @@ fn snapshot() -> Snapshot {
             name: "library".to_owned(),
             holder: "mia".to_owned(),
             token: 7,
+            until_ms: 0,
             waiters: vec!["noa".to_owned(), "eve".to_owned()],
             is_deadlocked: false,
         }],

@@ -11,6 +11,7 @@
 //! The layout fits 80 by 24 characters and grows: the left column a little, the rest a lot. Colour
 //! carries no information that text or a symbol does not carry too.
 
+use baton_core::names::short;
 use baton_core::task::{Counts, Status};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -188,8 +189,9 @@ fn keys_line(model: &Model, theme: Theme, width: u16) -> Line<'static> {
     ];
     let mut spans = vec![Span::from(" ")];
     if !model.filter.is_empty() {
-        let filter = format!("/{} ", model.filter);
+        let filter = format!("filter: {}", model.filter);
         spans.push(Span::styled(filter, theme.colour(Color::Yellow).bold()));
+        spans.push(Span::styled(" │ ", theme.faint()));
     }
     for (key, meaning) in keys {
         spans.push(Span::styled(key, theme.accent().bold()));
@@ -256,7 +258,8 @@ fn agent_line(row: &AgentRow, model: &Model, theme: Theme) -> Line<'static> {
         (false, true) => ("✗", theme.bad()),
         (false, false) => ("○", theme.faint()),
     };
-    let held = model.held_by(&row.id).join(" ");
+    let held: Vec<String> = model.held_by(&row.id).into_iter().map(short).collect();
+    let held = held.join(" ");
     let state = match (row.is_alive, row.is_lost) {
         (false, true) => Span::styled("lost", theme.bad()),
         (false, false) => Span::styled("left", theme.faint()),
@@ -278,20 +281,23 @@ fn handoff_line(row: &HandoffRow, theme: Theme) -> Line<'static> {
         Span::from(row.from.clone()).bold(),
         Span::styled(" → ", theme.colour(Color::Magenta)),
         Span::from(format!("{} ", row.to)).bold(),
-        Span::styled(row.task.clone(), theme.faint()),
+        Span::styled(short(&row.task), theme.faint()),
         Span::styled(format!(" {}", row.status), theme.colour(Color::Magenta)),
     ])
 }
 
 fn draw_locks(frame: &mut Frame<'_>, area: Rect, model: &Model, theme: Theme) {
-    let rows: Vec<_> = model.shown_locks().map(|row| lock_line(row, theme)).collect();
+    let rows: Vec<_> = model.shown_locks().map(|row| lock_line(row, model, theme)).collect();
     let title = titled("Locks", rows.len(), theme);
     draw_rows(frame, area, (model, theme, Panel::Locks), title, rows, "no locks held");
 }
 
-fn lock_line(row: &LockRow, theme: Theme) -> Line<'static> {
-    let mut spans =
-        vec![Span::from(format!("{} ", row.name)), Span::from(row.holder.clone()).bold()];
+fn lock_line(row: &LockRow, model: &Model, theme: Theme) -> Line<'static> {
+    let mut spans = vec![
+        Span::from(format!("{} ", row.name)),
+        Span::from(row.holder.clone()).bold(),
+        Span::styled(time_left(row.until_ms, model), theme.faint()),
+    ];
     if !row.waiters.is_empty() {
         spans.push(Span::styled(" ◂ ", theme.colour(Color::Yellow)));
         spans.push(Span::styled(row.waiters.join(", "), theme.colour(Color::Yellow)));
@@ -381,7 +387,7 @@ fn task_line(row: &TaskRow, model: &Model, theme: Theme, width: u16) -> Line<'st
     };
     let mut spans = vec![
         Span::styled(format!("{mark} "), style),
-        Span::from(format!("{} ", cut(&row.id, id_width))),
+        Span::from(format!("{} ", cut(&short(&row.id), id_width))),
         Span::styled(format!("{} ", cut(word, 7)), style),
     ];
     if is_wide {
@@ -391,13 +397,7 @@ fn task_line(row: &TaskRow, model: &Model, theme: Theme, width: u16) -> Line<'st
     spans.push(Span::from(format!("{} ", cut(holder, 5))).bold());
     spans.extend(progress(row, theme, if is_wide { 10 } else { 6 }));
     if let Some(until_ms) = row.lease_until_ms {
-        let left_ms = until_ms.saturating_sub(model.now_ms);
-        let left = if left_ms < 100_000 {
-            format!(" {:>4.1}s", f64::from(u32::try_from(left_ms).unwrap_or(0)) / 1_000.0)
-        } else {
-            format!(" {:>4}m", left_ms / 60_000)
-        };
-        spans.push(Span::styled(left, theme.faint()));
+        spans.push(Span::styled(time_left(until_ms, model), theme.faint()));
     }
     if row.tries > 1 {
         let tries =
@@ -408,6 +408,16 @@ fn task_line(row: &TaskRow, model: &Model, theme: Theme, width: u16) -> Line<'st
         spans.push(Span::styled(format!("  {}", row.note), theme.faint()));
     }
     Line::from(spans)
+}
+
+/// The time until a lease or a lock expires.
+fn time_left(until_ms: u64, model: &Model) -> String {
+    let left_ms = until_ms.saturating_sub(model.now_ms);
+    if left_ms < 100_000 {
+        format!(" {:>4.1}s", f64::from(u32::try_from(left_ms).unwrap_or(0)) / 1_000.0)
+    } else {
+        format!(" {:>4}m", left_ms / 60_000)
+    }
 }
 
 /// A progress bar with a resolution of an eighth of a cell.
@@ -454,7 +464,7 @@ fn event_line(row: &EventRow, theme: Theme) -> Line<'static> {
         Span::styled(format!("{clock} "), theme.faint()),
         Span::from(format!("{} ", cut(&row.agent, 5))).bold(),
         Span::styled(format!("{} ", cut(&row.kind, 17)), theme.of_kind(&row.kind)),
-        Span::from(subject.to_owned()),
+        Span::from(short(subject)),
         Span::styled(format!("  {}", row.fields), theme.faint()),
     ])
 }

@@ -138,6 +138,9 @@ fn now_held(task: &TaskId, given: Option<Token>, lease: Option<&Lease>) -> Strin
         None => format!("the checkpoints of `{task}` need the token of its lease"),
     };
     match lease {
+        Some(Lease { holder, abandoned: true, .. }) => {
+            format!("{given}: the session of agent `{holder}`, which offers it, has ended")
+        }
         Some(Lease { holder, token, .. }) => {
             format!("{given}: agent `{holder}` works on it under token {token}")
         }

@@ -71,7 +71,10 @@ pub struct Offer {
     pub redeliver_ms: Option<u64>,
     /// Require an approval: `true`, or an object that names the approvers and how long an approval
     /// is valid.
-    #[cfg_attr(feature = "schema", schemars(extend("default" = false)))]
+    #[cfg_attr(feature = "schema", schemars(
+        with = "Option<super::record::ApprovalTerms>",
+        extend("default" = false),
+    ))]
     #[serde(default, deserialize_with = "wanted", skip_serializing_if = "Option::is_none")]
     pub approval: Option<ApprovalWanted>,
     /// What to do if the task is handed around in a loop.

@@ -92,6 +92,18 @@ pub struct ApprovalWanted {
     pub expires_ms: Option<u64>,
 }
 
+/// Whether a hand-off needs an approval, or the terms of that approval.
+#[cfg(feature = "schema")]
+#[derive(schemars::JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "it only describes what `wanted` reads")]
+pub(super) enum ApprovalTerms {
+    /// Whether any agent except the giver and the receiver must approve.
+    Wanted(bool),
+    /// Who must approve, and how long an approval is valid.
+    Terms(ApprovalWanted),
+}
+
 /// Reads `true`, `false` or the terms of an approval.
 pub(super) fn wanted<'de, D: Deserializer<'de>>(
     from: D,

@@ -101,7 +101,7 @@ impl Record {
         match self.need {
             Need::Every(_) => {
                 let is_open = self.unfinished == 0 && !self.members.is_empty();
-                is_open.then_some((Status::Open, None))
+                is_open.then_some((Status::Satisfied, None))
             }
             #[cfg(feature = "planted")]
             Need::Number(need)
@@ -109,9 +109,9 @@ impl Record {
                     && self.completed as u64 + 1 == need
                     && need > 1 =>
             {
-                Some((Status::Open, None))
+                Some((Status::Satisfied, None))
             }
-            Need::Number(need) if self.completed as u64 >= need => Some((Status::Open, None)),
+            Need::Number(need) if self.completed as u64 >= need => Some((Status::Satisfied, None)),
             Need::Number(need) => {
                 let possible = self.completed + self.unfinished;
                 let is_lost = self.group.is_none() && (possible as u64) < need;

@@ -23,11 +23,11 @@ scenarios! {
         (4, "ann", "join.get j-0000000002",
             r#"j-0000000002 Waiting [c pending, a completed={"n":1}, b failed="no"]"#),
         (5, "ann", "task.cancel c",
-            "task.cancelled c; join.settled j-0000000002 Open; \
+            "task.cancelled c; join.settled j-0000000002 Satisfied; \
              join.answered j-0000000002 by ann call=3; \
-             call 3: j-0000000002 Open [c cancelled, a completed={\"n\":1}, b failed=\"no\"]"),
+             call 3: j-0000000002 Satisfied [c cancelled, a completed={\"n\":1}, b failed=\"no\"]"),
         (6, "ann", "join.wait j-0000000002 wait_ms=100",
-            r#"r7: j-0000000002 Open [c cancelled, a completed={"n":1}, b failed="no"]"#),
+            r#"r7: j-0000000002 Satisfied [c cancelled, a completed={"n":1}, b failed="no"]"#),
         (102, "ann", "time",                       "nothing"),
     ]
 
@@ -40,10 +40,10 @@ scenarios! {
             "task.claimed a by ada token=3; task.completed a"),
         (0, "ann", "task.cancel b",                "task.cancelled b"),
         (0, "ada", r#"all: task.claim task="c" & task.complete c token=5 result=3"#,
-            "task.claimed c by ada token=5; task.completed c; join.settled two Open"),
+            "task.claimed c by ada token=5; task.completed c; join.settled two Satisfied"),
         // Tasks that have finished already count at once.
         (0, "ann", r#"join.create id="again" tasks=["a","b","c"] need=2"#,
-            "join.created again over [a, b, c] need=2; join.settled again Open"),
+            "join.created again over [a, b, c] need=2; join.settled again Satisfied"),
         (0, "ann", r#"join.create id="three" tasks=["a","b","c"] need=3"#,
             "join.created three over [a, b, c] need=3; \
              join.settled three Failed: 3 must be completed, only 2 can still be"),
@@ -86,11 +86,11 @@ scenarios! {
         // Both settle in the commit that finishes the last task.
         (5, "ada", r#"all: task.claim task="a" & task.complete a token=10 result=2"#,
             "task.claimed a by ada token=10; task.completed a; \
-             join.settled g Open; join.answered g by ann call=2; join.settled h Open; \
-             call 2: g Open [z cancelled, y completed=1, a completed=2]"),
+             join.settled g Satisfied; join.answered g by ann call=2; join.settled h Satisfied; \
+             call 2: g Satisfied [z cancelled, y completed=1, a completed=2]"),
         (6, "ann", r#"task.create w id="late" group="team""#, "task.created late w ready"),
         (6, "ann", "join.get h",
-            "h Open [z cancelled, y completed=1, a completed=2]"),
+            "h Satisfied [z cancelled, y completed=1, a completed=2]"),
     ]
 
     a_deadline_passes => [
@@ -135,9 +135,9 @@ scenarios! {
             "join.queued j-0000000002 by ann call=3 until 10; receipt.awaited w; call 3 waits"),
         (0, "ann", "#w join.wait j-0000000002 wait_ms=10", "call 3 waits on"),
         (0, "ann", "task.cancel a",
-            "task.cancelled a; join.settled j-0000000002 Open; \
-             join.answered j-0000000002 by ann call=3; call 3: j-0000000002 Open [a cancelled]"),
-        (0, "ann", "#w join.wait j-0000000002 wait_ms=10", "r4: j-0000000002 Open [a cancelled]"),
+            "task.cancelled a; join.settled j-0000000002 Satisfied; \
+             join.answered j-0000000002 by ann call=3; call 3: j-0000000002 Satisfied [a cancelled]"),
+        (0, "ann", "#w join.wait j-0000000002 wait_ms=10", "r4: j-0000000002 Satisfied [a cancelled]"),
     ]
 
     what_is_refused_together_leaves_no_trace => [
@@ -235,7 +235,7 @@ fn many_that_settle_at_once_follow_by_themselves() {
         (0, "ann", "task.cancel top", "41 task.cancelled"),
     ]);
     let rendered = world.run(0, "ann", "time");
-    assert_eq!(rendered, "1 join.answered; 40 join.settled; call 5: j7 Open [t7 cancelled]");
+    assert_eq!(rendered, "1 join.answered; 40 join.settled; call 5: j7 Satisfied [t7 cancelled]");
     world.check(&[(9, "ann", "time", "nothing")]);
 }
 
@@ -271,7 +271,7 @@ fn what_is_too_large_is_left_to_the_task() {
     let rendered = world.run(0, "ann", "join.get j");
     let large = "completed=900000 bytes";
     let expected = format!(
-        "j Open [t0 {large}, t1 {large}, t2 {large}, t3 {large}, t4 completed omitted, \
+        "j Satisfied [t0 {large}, t1 {large}, t2 {large}, t3 {large}, t4 completed omitted, \
          t5 completed=\"xxxxxxxx\"]"
     );
     assert_eq!(rendered, expected);
@@ -289,7 +289,7 @@ fn those_that_settled_first_are_forgotten_first() {
     }
     world.check(&[
         (99, "ann", "join.get 0.999", "refused join.not_found"),
-        (99, "ann", "join.get 1.0", "1.0 Open [a cancelled]"),
+        (99, "ann", "join.get 1.0", "1.0 Satisfied [a cancelled]"),
     ]);
 }
 

@@ -113,8 +113,9 @@ impl Default for Need {
 pub enum Status {
     /// Not enough tasks have finished yet.
     Waiting,
-    /// Enough tasks have finished.
-    Open,
+    /// Enough tasks have finished. Older logs say `open`.
+    #[serde(alias = "open")]
+    Satisfied,
     /// Enough tasks can never complete.
     Failed,
     /// The deadline passed first.

@@ -15,7 +15,7 @@ crate::refusals! {
         #[error("type `{kind}` begins with `{word}`, which is reserved for Baton")]
         ReservedType {
             /// The given value.
-            #[serde(rename = "type")]
+            #[serde(rename = "event_type")]
             kind: EventType,
             /// The word in the way.
             word: String,

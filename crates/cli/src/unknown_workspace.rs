@@ -1,0 +1,50 @@
+//! A misspelled workspace. Workspaces are created by their first write, so a name that was never
+//! written to is not an error for the server: a list is empty, and an entry is not found. Here the
+//! reason is added, with the closest name.
+
+use baton_client::Error;
+use baton_core::nearest::nearest;
+use baton_core::{Kind, Revision, limits};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// The result of a command, with the reason if the workspace was never written to.
+pub(crate) async fn explained(
+    result: Result<(), Failure>,
+    context: &Context,
+    output: &Output,
+) -> Result<(), Failure> {
+    match result {
+        Ok(()) if output.is_empty() => {
+            if let Some(reason) = unused(context).await {
+                output.note(&reason);
+            }
+            Ok(())
+        }
+        Err(Failure::Problem { mut problem, exit }) if problem.kind == Kind::NotFound => {
+            if let Some(reason) = unused(context).await {
+                problem.detail = format!("{}; {reason}", problem.detail);
+            }
+            Err(Failure::Problem { problem, exit })
+        }
+        result => result,
+    }
+}
+
+/// A sentence, if the selected workspace was never written to. None if that cannot be found out.
+async fn unused(context: &Context) -> Option<String> {
+    let name = context.workspace_said()?;
+    let workspace = context.workplace().await.ok()?;
+    let revision: Result<Revision, Error> = workspace.revision().await;
+    if revision.ok()? > Revision(0) {
+        return None;
+    }
+    let page = workspace.workspaces(Some(limits::PAGE_MAX as u64), None).await;
+    let known = page.map(|(listed, _)| listed).unwrap_or_default();
+    let names = known.iter().map(|listed| listed.id.as_str());
+    let meant = nearest(name, names.filter(|other| *other != name));
+    let meant = meant.map(|known| format!("; did you mean `{known}`?")).unwrap_or_default();
+    Some(format!("workspace `{name}` has never been used{meant}"))
+}
