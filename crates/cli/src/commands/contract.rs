@@ -150,7 +150,7 @@ impl Contract {
             }
             Verb::Ls => {
                 let columns = ["name", "owner", "on_break", "keys"];
-                return output.many(&contracts.list().await?, &columns);
+                return output.many("contracts", &contracts.list().await?, &columns);
             }
             Verb::Rm { name, force } => {
                 let deleted = if force {

@@ -352,9 +352,8 @@ impl Ledger {
         demand!(batch.time >= self.time(), "`{name}` revision {revision}: time went back");
         demand!(!batch.events.is_empty(), "`{name}` revision {revision} is empty");
         let by_engine = batch.agent == AgentId::engine();
-        self.check_contracts(&batch).map_err(|breach| {
-            Breach(format!("`{name}` revision {revision}: {}", breach.0))
-        })?;
+        self.check_contracts(&batch)
+            .map_err(|breach| Breach(format!("`{name}` revision {revision}: {}", breach.0)))?;
         let mut ended = BTreeSet::new();
         let whole = &batch;
         for (event, agent) in batch.events.iter().zip(reaction::acting(whole)) {

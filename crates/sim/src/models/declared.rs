@@ -161,7 +161,7 @@ impl Ledger {
                     if objects_only && excluded && terms.key.reaches(&prefix) {
                         let same =
                             |other: &Terms| other.key == terms.key && other.kind == terms.kind;
-                        self.note_rules(reading, terms, by_engine, same)?;
+                        Self::note_rules(reading, terms, by_engine, same)?;
                     }
                 }
                 Ok(())
@@ -188,7 +188,6 @@ impl Ledger {
 
     /// Notes terms that a schema excludes: the key is that of the terms themselves.
     fn note_rules(
-        &self,
         reading: &mut Reading,
         terms: &Terms,
         is_fate: bool,
