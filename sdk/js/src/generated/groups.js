@@ -714,6 +714,45 @@ export class ContractOperations {
   }
 
   /**
+   * Declare the keys that you depend on.
+   * @param {T.ContractName} name - The name of the contract.
+   * @param {T.ContractTerms[]} keys - The keys that you depend on, at least one.
+   * @param {T.ContractDeclareOptions & CallOptions} [options]
+   * @returns {Promise<T.DeclaredContract>}
+   */
+  declare(name, keys, options) {
+    return this.caller.call("contract.declare", { name, keys }, options);
+  }
+
+  /**
+   * Delete a declared contract.
+   * @param {T.ContractName} name - The name of the contract.
+   * @param {T.ContractDeleteOptions & CallOptions} [options]
+   * @returns {Promise<T.DeclaredContract>}
+   */
+  delete(name, options) {
+    return this.caller.call("contract.delete", { name }, options);
+  }
+
+  /**
+   * List declared contracts.
+   * @param {T.ContractListOptions & CallOptions} [options]
+   * @returns {Promise<T.ContractDeclarations>}
+   */
+  list(options) {
+    return this.caller.call("contract.list", {}, options);
+  }
+
+  /**
+   * List declared contracts: every item, page after page.
+   * @param {T.ContractListOptions & CallOptions} [options]
+   * @returns {AsyncGenerator<T.DeclaredContract, void, void>}
+   */
+  listAll(options) {
+    return pagesOf(this.caller, "contract.list", "declarations", {}, options);
+  }
+
+  /**
    * List which agents write and read which keys.
    * @param {T.ContractShowOptions & CallOptions} [options]
    * @returns {Promise<T.ContractContracts>}

@@ -148,7 +148,7 @@
 
 /**
  * How the dependency is known.
- * @typedef {"handoff" | "rule" | "stage"} By
+ * @typedef {"handoff" | "rule" | "stage" | "contract"} By
  */
 
 /**
@@ -285,12 +285,27 @@
  */
 
 /**
+ * Name of a contract.
+ * @typedef {string} ContractName
+ */
+
+/**
  * A broken dependency, or one that would be.
  * @typedef {object} ContractProblem
  * @property {string[]} depended_on_by - The dependents.
  * @property {string} detail - A description in words.
  * @property {string} key - `namespace/key`.
  * @property {Trouble} problem - What is wrong.
+ */
+
+/**
+ * What a receiver expects of one key, or of all keys that match a pattern.
+ * @typedef {object} ContractTerms
+ * @property {string[]} [fields] - Fields that the value contains: names, or JSON Pointers (RFC 6901) such as `/owner/name`.
+ * @property {Pattern} key - `namespace/key`, or a pattern of such names.
+ * @property {boolean} [optional] - Whether the entry may be deleted. If `false`, that breaks the contract.
+ * @property {JsonSchema | null} [schema] - A JSON Schema that the value satisfies. If omitted, any value does.
+ * @property {ValueKind | null} [type] - The JSON type of the value. If omitted, any.
  */
 
 /**
@@ -306,6 +321,17 @@
  * @property {number} pending - Pending: `ready`, `delayed` and `blocked` together.
  * @property {number} ready - Pending tasks that can be claimed now.
  * @property {number} waiting_review - Tasks that wait for review.
+ */
+
+/**
+ * A declared contract.
+ * @typedef {object} DeclaredContract
+ * @property {Timestamp} declared_at - When it was declared.
+ * @property {ContractTerms[]} keys - The keys, with what is expected of them.
+ * @property {ContractName} name - The name of the contract.
+ * @property {OnBreak} on_break - What happens to a command that would break it.
+ * @property {AgentId} owner - The agent that declared it and depends on the keys.
+ * @property {Revision} revision - The revision of the last change.
  */
 
 /**
@@ -639,7 +665,7 @@
  * A dependency on a key.
  * @typedef {object} KeyReader
  * @property {By} by - How the dependency is known.
- * @property {ValueKind | null} [kind] - The JSON type that was received. Absent if not known.
+ * @property {ValueKind | null} [kind] - The JSON type that was received or declared. Absent if not known.
  * @property {Version | null} [version] - The version that was received. Absent if not known.
  * @property {string} who - An agent or a pattern of agents, `rule:NAME`, or `stage:PIPELINE/STAGE`.
  */
@@ -798,6 +824,11 @@
  * @property {string[] | null} [capabilities] - The capabilities of the caller. If omitted, those of its session.
  * @property {number | null} [lease_ms] - The lease in milliseconds, unless it is renewed.
  * @property {TaskType[] | null} [types] - Only tasks of these types. If omitted, any type.
+ */
+
+/**
+ * What happens to a command that would break a contract.
+ * @typedef {"warn" | "refuse"} OnBreak
  */
 
 /**
@@ -1421,7 +1452,7 @@
 
 /**
  * What is wrong with a key.
- * @typedef {"vanished" | "retyped" | "renamed" | "schema"} Trouble
+ * @typedef {"vanished" | "retyped" | "renamed" | "schema" | "broken"} Trouble
  */
 
 /**
@@ -1546,10 +1577,17 @@
  */
 
 /**
- * A page of contracts, by key.
+ * A page of keys with their writers and readers, by key.
  * @typedef {object} ContractContracts
  * @property {Contract[]} contracts - The results on this page.
  * @property {string | null} [cursor] - The cursor of the next page. Absent on the last page.
+ */
+
+/**
+ * A page of declared contracts, by name.
+ * @typedef {object} ContractDeclarations
+ * @property {ContractName | null} [cursor] - The cursor of the next page. Absent on the last page.
+ * @property {DeclaredContract[]} declarations - The results on this page.
  */
 
 /**
@@ -2451,6 +2489,43 @@
 /**
  * `reaction.list` as a command.
  * @typedef {{ command: "reaction.list" } & ReactionListOptions} ReactionListCommand
+ */
+
+/**
+ * Optional fields of `contract.declare`.
+ * @typedef {object} ContractDeclareOptions
+ * @property {OnBreak} [on_break] - What happens to a command that would break it.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `contract.declare` as a command.
+ * @typedef {{ command: "contract.declare", name: ContractName, keys: ContractTerms[] } & ContractDeclareOptions} ContractDeclareCommand
+ */
+
+/**
+ * Optional fields of `contract.delete`.
+ * @typedef {object} ContractDeleteOptions
+ * @property {boolean} [force] - Delete it even if another agent owns it.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `contract.delete` as a command.
+ * @typedef {{ command: "contract.delete", name: ContractName } & ContractDeleteOptions} ContractDeleteCommand
+ */
+
+/**
+ * Optional fields of `contract.list`.
+ * @typedef {object} ContractListOptions
+ * @property {At} [at] - As it was at this revision or time.
+ * @property {ContractName | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null} [limit] - The maximum number of results.
+ */
+
+/**
+ * `contract.list` as a command.
+ * @typedef {{ command: "contract.list" } & ContractListOptions} ContractListCommand
  */
 
 /**
@@ -3582,12 +3657,12 @@
 
 /**
  * The result of every operation, by name.
- * @typedef {{ "state.set": Entry, "state.patch": Entry, "state.delete": Entry, "state.transfer": StateMoved, "state.get": Entry, "state.list": Page, "state.history": StateChanges, "state.snapshot": Page, "state.diff": StateChanges, "namespace.create": Namespace, "namespace.configure": Namespace, "namespace.delete": Namespace, "namespace.list": NamespaceNamespaces, "namespace.get": Namespace, "agent.register": Agent, "agent.heartbeat": Agent, "agent.leave": Agent, "agent.get": Agent, "agent.list": AgentAgents, "message.send": Message, "message.request": Answered, "message.reply": Message, "message.get": Message, "inbox.receive": MessageReceived, "inbox.ack": MessageAcked, "inbox.requeue": Message, "inbox.list": MessageMessages, "handler.register": Handler, "handler.remove": Handler, "handler.list": MessageHandlers, "topic.publish": Published, "topic.get": Topic, "topic.list": TopicTopics, "stream.create": Stream, "stream.send": Sent, "stream.receive": Frames, "stream.close": Stream, "stream.delete": Stream, "stream.get": Stream, "stream.list": StreamStreams, "rule.add": Rule, "rule.remove": Rule, "rule.list": RuleRules, "event.emit": EventEmitted, "event.history": EventPage, "reaction.add": Reaction, "reaction.remove": Reaction, "reaction.enable": Reaction, "reaction.disable": Reaction, "reaction.get": Reaction, "reaction.list": ReactionReactions, "contract.show": ContractContracts, "contract.check": ContractProblems, "context.build": Context, "lock.acquire": LockHold, "lock.renew": Hold, "lock.release": Lock, "lock.get": Lock, "lock.list": LockLocks, "semaphore.acquire": SemaphorePermit, "semaphore.renew": Permit, "semaphore.release": Semaphore, "semaphore.get": Semaphore, "semaphore.list": SemaphoreSemaphores, "task.create": Task, "task.claim": TaskClaimed, "task.heartbeat": Task, "task.progress": Task, "task.update": Task, "task.release": Task, "task.complete": TaskCompleted, "task.fail": Task, "task.cancel": Task, "task.review": Task, "task.retry": Task, "task.get": Task, "task.list": TaskTasks, "task.stats": Statistics, "task.why": Why, "task.history": TaskHistoryResult, "barrier.arrive": Arrival, "barrier.reset": Barrier, "barrier.get": Barrier, "join.create": Join, "join.wait": JoinSettled, "join.get": Join, "pipeline.create": Pipeline, "pipeline.start_stage": Stage, "pipeline.complete_stage": StageMoved, "pipeline.fail_stage": Stage, "pipeline.retry_stage": Stage, "pipeline.skip_stage": StageMoved, "pipeline.abort": Pipeline, "pipeline.delete": Pipeline, "pipeline.get": Pipeline, "pipeline.output": StageOutput, "pipeline.list": PipelinePipelines, "checkpoint.save": Checkpoint, "checkpoint.restore": Checkpoint, "checkpoint.fork": Checkpoint, "checkpoint.label": Checkpoint, "checkpoint.prune": CheckpointPruned, "checkpoint.retain": CheckpointRules, "checkpoint.latest": CheckpointLatestResult, "checkpoint.get": Checkpoint, "checkpoint.list": CheckpointCheckpoints, "checkpoint.retention": CheckpointRules, "artifact.delete": Artifact, "artifact.get": Artifact, "artifact.list": ArtifactArtifacts, "secret.delete": SecretRecord, "secret.get": SecretRecord, "secret.list": SecretSecrets, "handoff.offer": Handoff, "handoff.execute": Handoff, "handoff.validate": HandoffVerdict, "handoff.receive": HandoffReceived, "handoff.accept": HandoffAccepted, "handoff.reject": Handoff, "handoff.complete": Handoff, "handoff.cancel": Handoff, "handoff.approve": Handoff, "handoff.get": Handoff, "handoff.list": HandoffHandoffs, "handoff.history": HandoffHandoffs, "handoff.export": TransferContext, "handoff.stats": HandoffStatistics, "task.wait": WaitTask, "handoff.wait": WaitHandoff, "workspace.configure": WorkspaceWorkspace, "workspace.get": WorkspaceWorkspace, "workspace.list": WorkspaceWorkspaces, "workspace.fork": Forked, "workspace.diff": Differences, "workspace.search": Results, "workspace.why": Explanation }} Replies
+ * @typedef {{ "state.set": Entry, "state.patch": Entry, "state.delete": Entry, "state.transfer": StateMoved, "state.get": Entry, "state.list": Page, "state.history": StateChanges, "state.snapshot": Page, "state.diff": StateChanges, "namespace.create": Namespace, "namespace.configure": Namespace, "namespace.delete": Namespace, "namespace.list": NamespaceNamespaces, "namespace.get": Namespace, "agent.register": Agent, "agent.heartbeat": Agent, "agent.leave": Agent, "agent.get": Agent, "agent.list": AgentAgents, "message.send": Message, "message.request": Answered, "message.reply": Message, "message.get": Message, "inbox.receive": MessageReceived, "inbox.ack": MessageAcked, "inbox.requeue": Message, "inbox.list": MessageMessages, "handler.register": Handler, "handler.remove": Handler, "handler.list": MessageHandlers, "topic.publish": Published, "topic.get": Topic, "topic.list": TopicTopics, "stream.create": Stream, "stream.send": Sent, "stream.receive": Frames, "stream.close": Stream, "stream.delete": Stream, "stream.get": Stream, "stream.list": StreamStreams, "rule.add": Rule, "rule.remove": Rule, "rule.list": RuleRules, "event.emit": EventEmitted, "event.history": EventPage, "reaction.add": Reaction, "reaction.remove": Reaction, "reaction.enable": Reaction, "reaction.disable": Reaction, "reaction.get": Reaction, "reaction.list": ReactionReactions, "contract.declare": DeclaredContract, "contract.delete": DeclaredContract, "contract.list": ContractDeclarations, "contract.show": ContractContracts, "contract.check": ContractProblems, "context.build": Context, "lock.acquire": LockHold, "lock.renew": Hold, "lock.release": Lock, "lock.get": Lock, "lock.list": LockLocks, "semaphore.acquire": SemaphorePermit, "semaphore.renew": Permit, "semaphore.release": Semaphore, "semaphore.get": Semaphore, "semaphore.list": SemaphoreSemaphores, "task.create": Task, "task.claim": TaskClaimed, "task.heartbeat": Task, "task.progress": Task, "task.update": Task, "task.release": Task, "task.complete": TaskCompleted, "task.fail": Task, "task.cancel": Task, "task.review": Task, "task.retry": Task, "task.get": Task, "task.list": TaskTasks, "task.stats": Statistics, "task.why": Why, "task.history": TaskHistoryResult, "barrier.arrive": Arrival, "barrier.reset": Barrier, "barrier.get": Barrier, "join.create": Join, "join.wait": JoinSettled, "join.get": Join, "pipeline.create": Pipeline, "pipeline.start_stage": Stage, "pipeline.complete_stage": StageMoved, "pipeline.fail_stage": Stage, "pipeline.retry_stage": Stage, "pipeline.skip_stage": StageMoved, "pipeline.abort": Pipeline, "pipeline.delete": Pipeline, "pipeline.get": Pipeline, "pipeline.output": StageOutput, "pipeline.list": PipelinePipelines, "checkpoint.save": Checkpoint, "checkpoint.restore": Checkpoint, "checkpoint.fork": Checkpoint, "checkpoint.label": Checkpoint, "checkpoint.prune": CheckpointPruned, "checkpoint.retain": CheckpointRules, "checkpoint.latest": CheckpointLatestResult, "checkpoint.get": Checkpoint, "checkpoint.list": CheckpointCheckpoints, "checkpoint.retention": CheckpointRules, "artifact.delete": Artifact, "artifact.get": Artifact, "artifact.list": ArtifactArtifacts, "secret.delete": SecretRecord, "secret.get": SecretRecord, "secret.list": SecretSecrets, "handoff.offer": Handoff, "handoff.execute": Handoff, "handoff.validate": HandoffVerdict, "handoff.receive": HandoffReceived, "handoff.accept": HandoffAccepted, "handoff.reject": Handoff, "handoff.complete": Handoff, "handoff.cancel": Handoff, "handoff.approve": Handoff, "handoff.get": Handoff, "handoff.list": HandoffHandoffs, "handoff.history": HandoffHandoffs, "handoff.export": TransferContext, "handoff.stats": HandoffStatistics, "task.wait": WaitTask, "handoff.wait": WaitHandoff, "workspace.configure": WorkspaceWorkspace, "workspace.get": WorkspaceWorkspace, "workspace.list": WorkspaceWorkspaces, "workspace.fork": Forked, "workspace.diff": Differences, "workspace.search": Results, "workspace.why": Explanation }} Replies
  */
 
 /**
  * The command of every operation, by name.
- * @typedef {{ "state.set": StateSetCommand, "state.patch": StatePatchCommand, "state.delete": StateDeleteCommand, "state.transfer": StateTransferCommand, "state.get": StateGetCommand, "state.list": StateListCommand, "state.history": StateHistoryCommand, "state.snapshot": StateSnapshotCommand, "state.diff": StateDiffCommand, "namespace.create": NamespaceCreateCommand, "namespace.configure": NamespaceConfigureCommand, "namespace.delete": NamespaceDeleteCommand, "namespace.list": NamespaceListCommand, "namespace.get": NamespaceGetCommand, "agent.register": AgentRegisterCommand, "agent.heartbeat": AgentHeartbeatCommand, "agent.leave": AgentLeaveCommand, "agent.get": AgentGetCommand, "agent.list": AgentListCommand, "message.send": MessageSendCommand, "message.request": MessageRequestCommand, "message.reply": MessageReplyCommand, "message.get": MessageGetCommand, "inbox.receive": InboxReceiveCommand, "inbox.ack": InboxAckCommand, "inbox.requeue": InboxRequeueCommand, "inbox.list": InboxListCommand, "handler.register": HandlerRegisterCommand, "handler.remove": HandlerRemoveCommand, "handler.list": HandlerListCommand, "topic.publish": TopicPublishCommand, "topic.get": TopicGetCommand, "topic.list": TopicListCommand, "stream.create": StreamCreateCommand, "stream.send": StreamSendCommand, "stream.receive": StreamReceiveCommand, "stream.close": StreamCloseCommand, "stream.delete": StreamDeleteCommand, "stream.get": StreamGetCommand, "stream.list": StreamListCommand, "rule.add": RuleAddCommand, "rule.remove": RuleRemoveCommand, "rule.list": RuleListCommand, "event.emit": EventEmitCommand, "event.history": EventHistoryCommand, "reaction.add": ReactionAddCommand, "reaction.remove": ReactionRemoveCommand, "reaction.enable": ReactionEnableCommand, "reaction.disable": ReactionDisableCommand, "reaction.get": ReactionGetCommand, "reaction.list": ReactionListCommand, "contract.show": ContractShowCommand, "contract.check": ContractCheckCommand, "context.build": ContextBuildCommand, "lock.acquire": LockAcquireCommand, "lock.renew": LockRenewCommand, "lock.release": LockReleaseCommand, "lock.get": LockGetCommand, "lock.list": LockListCommand, "semaphore.acquire": SemaphoreAcquireCommand, "semaphore.renew": SemaphoreRenewCommand, "semaphore.release": SemaphoreReleaseCommand, "semaphore.get": SemaphoreGetCommand, "semaphore.list": SemaphoreListCommand, "task.create": TaskCreateCommand, "task.claim": TaskClaimCommand, "task.heartbeat": TaskHeartbeatCommand, "task.progress": TaskProgressCommand, "task.update": TaskUpdateCommand, "task.release": TaskReleaseCommand, "task.complete": TaskCompleteCommand, "task.fail": TaskFailCommand, "task.cancel": TaskCancelCommand, "task.review": TaskReviewCommand, "task.retry": TaskRetryCommand, "task.get": TaskGetCommand, "task.list": TaskListCommand, "task.stats": TaskStatsCommand, "task.why": TaskWhyCommand, "task.history": TaskHistoryCommand, "barrier.arrive": BarrierArriveCommand, "barrier.reset": BarrierResetCommand, "barrier.get": BarrierGetCommand, "join.create": JoinCreateCommand, "join.wait": JoinWaitCommand, "join.get": JoinGetCommand, "pipeline.create": PipelineCreateCommand, "pipeline.start_stage": PipelineStartStageCommand, "pipeline.complete_stage": PipelineCompleteStageCommand, "pipeline.fail_stage": PipelineFailStageCommand, "pipeline.retry_stage": PipelineRetryStageCommand, "pipeline.skip_stage": PipelineSkipStageCommand, "pipeline.abort": PipelineAbortCommand, "pipeline.delete": PipelineDeleteCommand, "pipeline.get": PipelineGetCommand, "pipeline.output": PipelineOutputCommand, "pipeline.list": PipelineListCommand, "checkpoint.save": CheckpointSaveCommand, "checkpoint.restore": CheckpointRestoreCommand, "checkpoint.fork": CheckpointForkCommand, "checkpoint.label": CheckpointLabelCommand, "checkpoint.prune": CheckpointPruneCommand, "checkpoint.retain": CheckpointRetainCommand, "checkpoint.latest": CheckpointLatestCommand, "checkpoint.get": CheckpointGetCommand, "checkpoint.list": CheckpointListCommand, "checkpoint.retention": CheckpointRetentionCommand, "artifact.delete": ArtifactDeleteCommand, "artifact.get": ArtifactGetCommand, "artifact.list": ArtifactListCommand, "secret.delete": SecretDeleteCommand, "secret.get": SecretGetCommand, "secret.list": SecretListCommand, "handoff.offer": HandoffOfferCommand, "handoff.execute": HandoffExecuteCommand, "handoff.validate": HandoffValidateCommand, "handoff.receive": HandoffReceiveCommand, "handoff.accept": HandoffAcceptCommand, "handoff.reject": HandoffRejectCommand, "handoff.complete": HandoffCompleteCommand, "handoff.cancel": HandoffCancelCommand, "handoff.approve": HandoffApproveCommand, "handoff.get": HandoffGetCommand, "handoff.list": HandoffListCommand, "handoff.history": HandoffHistoryCommand, "handoff.export": HandoffExportCommand, "handoff.stats": HandoffStatsCommand, "task.wait": TaskWaitCommand, "handoff.wait": HandoffWaitCommand, "workspace.configure": WorkspaceConfigureCommand, "workspace.get": WorkspaceGetCommand, "workspace.list": WorkspaceListCommand, "workspace.fork": WorkspaceForkCommand, "workspace.diff": WorkspaceDiffCommand, "workspace.search": WorkspaceSearchCommand, "workspace.why": WorkspaceWhyCommand }} Commands
+ * @typedef {{ "state.set": StateSetCommand, "state.patch": StatePatchCommand, "state.delete": StateDeleteCommand, "state.transfer": StateTransferCommand, "state.get": StateGetCommand, "state.list": StateListCommand, "state.history": StateHistoryCommand, "state.snapshot": StateSnapshotCommand, "state.diff": StateDiffCommand, "namespace.create": NamespaceCreateCommand, "namespace.configure": NamespaceConfigureCommand, "namespace.delete": NamespaceDeleteCommand, "namespace.list": NamespaceListCommand, "namespace.get": NamespaceGetCommand, "agent.register": AgentRegisterCommand, "agent.heartbeat": AgentHeartbeatCommand, "agent.leave": AgentLeaveCommand, "agent.get": AgentGetCommand, "agent.list": AgentListCommand, "message.send": MessageSendCommand, "message.request": MessageRequestCommand, "message.reply": MessageReplyCommand, "message.get": MessageGetCommand, "inbox.receive": InboxReceiveCommand, "inbox.ack": InboxAckCommand, "inbox.requeue": InboxRequeueCommand, "inbox.list": InboxListCommand, "handler.register": HandlerRegisterCommand, "handler.remove": HandlerRemoveCommand, "handler.list": HandlerListCommand, "topic.publish": TopicPublishCommand, "topic.get": TopicGetCommand, "topic.list": TopicListCommand, "stream.create": StreamCreateCommand, "stream.send": StreamSendCommand, "stream.receive": StreamReceiveCommand, "stream.close": StreamCloseCommand, "stream.delete": StreamDeleteCommand, "stream.get": StreamGetCommand, "stream.list": StreamListCommand, "rule.add": RuleAddCommand, "rule.remove": RuleRemoveCommand, "rule.list": RuleListCommand, "event.emit": EventEmitCommand, "event.history": EventHistoryCommand, "reaction.add": ReactionAddCommand, "reaction.remove": ReactionRemoveCommand, "reaction.enable": ReactionEnableCommand, "reaction.disable": ReactionDisableCommand, "reaction.get": ReactionGetCommand, "reaction.list": ReactionListCommand, "contract.declare": ContractDeclareCommand, "contract.delete": ContractDeleteCommand, "contract.list": ContractListCommand, "contract.show": ContractShowCommand, "contract.check": ContractCheckCommand, "context.build": ContextBuildCommand, "lock.acquire": LockAcquireCommand, "lock.renew": LockRenewCommand, "lock.release": LockReleaseCommand, "lock.get": LockGetCommand, "lock.list": LockListCommand, "semaphore.acquire": SemaphoreAcquireCommand, "semaphore.renew": SemaphoreRenewCommand, "semaphore.release": SemaphoreReleaseCommand, "semaphore.get": SemaphoreGetCommand, "semaphore.list": SemaphoreListCommand, "task.create": TaskCreateCommand, "task.claim": TaskClaimCommand, "task.heartbeat": TaskHeartbeatCommand, "task.progress": TaskProgressCommand, "task.update": TaskUpdateCommand, "task.release": TaskReleaseCommand, "task.complete": TaskCompleteCommand, "task.fail": TaskFailCommand, "task.cancel": TaskCancelCommand, "task.review": TaskReviewCommand, "task.retry": TaskRetryCommand, "task.get": TaskGetCommand, "task.list": TaskListCommand, "task.stats": TaskStatsCommand, "task.why": TaskWhyCommand, "task.history": TaskHistoryCommand, "barrier.arrive": BarrierArriveCommand, "barrier.reset": BarrierResetCommand, "barrier.get": BarrierGetCommand, "join.create": JoinCreateCommand, "join.wait": JoinWaitCommand, "join.get": JoinGetCommand, "pipeline.create": PipelineCreateCommand, "pipeline.start_stage": PipelineStartStageCommand, "pipeline.complete_stage": PipelineCompleteStageCommand, "pipeline.fail_stage": PipelineFailStageCommand, "pipeline.retry_stage": PipelineRetryStageCommand, "pipeline.skip_stage": PipelineSkipStageCommand, "pipeline.abort": PipelineAbortCommand, "pipeline.delete": PipelineDeleteCommand, "pipeline.get": PipelineGetCommand, "pipeline.output": PipelineOutputCommand, "pipeline.list": PipelineListCommand, "checkpoint.save": CheckpointSaveCommand, "checkpoint.restore": CheckpointRestoreCommand, "checkpoint.fork": CheckpointForkCommand, "checkpoint.label": CheckpointLabelCommand, "checkpoint.prune": CheckpointPruneCommand, "checkpoint.retain": CheckpointRetainCommand, "checkpoint.latest": CheckpointLatestCommand, "checkpoint.get": CheckpointGetCommand, "checkpoint.list": CheckpointListCommand, "checkpoint.retention": CheckpointRetentionCommand, "artifact.delete": ArtifactDeleteCommand, "artifact.get": ArtifactGetCommand, "artifact.list": ArtifactListCommand, "secret.delete": SecretDeleteCommand, "secret.get": SecretGetCommand, "secret.list": SecretListCommand, "handoff.offer": HandoffOfferCommand, "handoff.execute": HandoffExecuteCommand, "handoff.validate": HandoffValidateCommand, "handoff.receive": HandoffReceiveCommand, "handoff.accept": HandoffAcceptCommand, "handoff.reject": HandoffRejectCommand, "handoff.complete": HandoffCompleteCommand, "handoff.cancel": HandoffCancelCommand, "handoff.approve": HandoffApproveCommand, "handoff.get": HandoffGetCommand, "handoff.list": HandoffListCommand, "handoff.history": HandoffHistoryCommand, "handoff.export": HandoffExportCommand, "handoff.stats": HandoffStatsCommand, "task.wait": TaskWaitCommand, "handoff.wait": HandoffWaitCommand, "workspace.configure": WorkspaceConfigureCommand, "workspace.get": WorkspaceGetCommand, "workspace.list": WorkspaceListCommand, "workspace.fork": WorkspaceForkCommand, "workspace.diff": WorkspaceDiffCommand, "workspace.search": WorkspaceSearchCommand, "workspace.why": WorkspaceWhyCommand }} Commands
  */
 
 /**
@@ -3597,7 +3672,7 @@
 
 /**
  * The names of the operations that change something.
- * @typedef {"state.set" | "state.patch" | "state.delete" | "state.transfer" | "namespace.create" | "namespace.configure" | "namespace.delete" | "agent.register" | "agent.heartbeat" | "agent.leave" | "message.send" | "message.request" | "message.reply" | "inbox.receive" | "inbox.ack" | "inbox.requeue" | "handler.register" | "handler.remove" | "topic.publish" | "stream.create" | "stream.send" | "stream.receive" | "stream.close" | "stream.delete" | "rule.add" | "rule.remove" | "event.emit" | "reaction.add" | "reaction.remove" | "reaction.enable" | "reaction.disable" | "lock.acquire" | "lock.renew" | "lock.release" | "semaphore.acquire" | "semaphore.renew" | "semaphore.release" | "task.create" | "task.claim" | "task.heartbeat" | "task.progress" | "task.update" | "task.release" | "task.complete" | "task.fail" | "task.cancel" | "task.review" | "task.retry" | "barrier.arrive" | "barrier.reset" | "join.create" | "join.wait" | "pipeline.create" | "pipeline.start_stage" | "pipeline.complete_stage" | "pipeline.fail_stage" | "pipeline.retry_stage" | "pipeline.skip_stage" | "pipeline.abort" | "pipeline.delete" | "checkpoint.save" | "checkpoint.restore" | "checkpoint.fork" | "checkpoint.label" | "checkpoint.prune" | "checkpoint.retain" | "artifact.delete" | "secret.delete" | "handoff.offer" | "handoff.execute" | "handoff.validate" | "handoff.receive" | "handoff.accept" | "handoff.reject" | "handoff.complete" | "handoff.cancel" | "handoff.approve" | "task.wait" | "handoff.wait" | "workspace.configure"} ChangeName
+ * @typedef {"state.set" | "state.patch" | "state.delete" | "state.transfer" | "namespace.create" | "namespace.configure" | "namespace.delete" | "agent.register" | "agent.heartbeat" | "agent.leave" | "message.send" | "message.request" | "message.reply" | "inbox.receive" | "inbox.ack" | "inbox.requeue" | "handler.register" | "handler.remove" | "topic.publish" | "stream.create" | "stream.send" | "stream.receive" | "stream.close" | "stream.delete" | "rule.add" | "rule.remove" | "event.emit" | "reaction.add" | "reaction.remove" | "reaction.enable" | "reaction.disable" | "contract.declare" | "contract.delete" | "lock.acquire" | "lock.renew" | "lock.release" | "semaphore.acquire" | "semaphore.renew" | "semaphore.release" | "task.create" | "task.claim" | "task.heartbeat" | "task.progress" | "task.update" | "task.release" | "task.complete" | "task.fail" | "task.cancel" | "task.review" | "task.retry" | "barrier.arrive" | "barrier.reset" | "join.create" | "join.wait" | "pipeline.create" | "pipeline.start_stage" | "pipeline.complete_stage" | "pipeline.fail_stage" | "pipeline.retry_stage" | "pipeline.skip_stage" | "pipeline.abort" | "pipeline.delete" | "checkpoint.save" | "checkpoint.restore" | "checkpoint.fork" | "checkpoint.label" | "checkpoint.prune" | "checkpoint.retain" | "artifact.delete" | "secret.delete" | "handoff.offer" | "handoff.execute" | "handoff.validate" | "handoff.receive" | "handoff.accept" | "handoff.reject" | "handoff.complete" | "handoff.cancel" | "handoff.approve" | "task.wait" | "handoff.wait" | "workspace.configure"} ChangeName
  */
 
 /**
@@ -3720,6 +3795,21 @@
 /**
  * `checkpoint.saved`
  * @typedef {EventEnvelope & { type: "checkpoint.saved", artifacts?: string[], bytes: number, checkpoint: CheckpointId, checksum: Checksum, description?: string, label?: CheckpointLabel, metadata?: Json, parent?: CheckpointId, recipe: Record<string, Json>[], task: TaskId }} CheckpointSavedEvent
+ */
+
+/**
+ * `contract.broken`
+ * @typedef {EventEnvelope & { type: "contract.broken", breach: Record<string, Json>, name: ContractName, others?: number, owner: string }} ContractBrokenEvent
+ */
+
+/**
+ * `contract.declared`
+ * @typedef {EventEnvelope & { type: "contract.declared", keys: ContractTerms[], name: ContractName, on_break?: OnBreak, replaced?: boolean }} ContractDeclaredEvent
+ */
+
+/**
+ * `contract.deleted`
+ * @typedef {EventEnvelope & { type: "contract.deleted", name: ContractName }} ContractDeletedEvent
  */
 
 /**
@@ -4354,7 +4444,7 @@
 
 /**
  * Any event of Baton itself, by `type`.
- * @typedef {AgentForgottenEvent | AgentJoinedEvent | AgentLeftEvent | AgentLostEvent | AgentSeenEvent | ArtifactDeletedEvent | ArtifactExpiredEvent | ArtifactPutEvent | BarrierArrivedEvent | BarrierForgottenEvent | BarrierOpenedEvent | BarrierPassedEvent | BarrierResetEvent | BarrierWithdrawnEvent | CheckpointForkedEvent | CheckpointLabelledEvent | CheckpointPrunedEvent | CheckpointRestoredEvent | CheckpointRetainedEvent | CheckpointSavedEvent | HandoffAcceptedEvent | HandoffApprovedEvent | HandoffCancelledEvent | HandoffCompletedEvent | HandoffDeliveredEvent | HandoffExecutedEvent | HandoffExpiredEvent | HandoffFailedEvent | HandoffGaveUpEvent | HandoffOfferedEvent | HandoffQueuedEvent | HandoffRefusedEvent | HandoffRejectedEvent | HandoffUndeliveredEvent | JoinAnsweredEvent | JoinCreatedEvent | JoinGaveUpEvent | JoinQueuedEvent | JoinSettledEvent | LockAcquiredEvent | LockDroppedEvent | LockExpiredEvent | LockGaveUpEvent | LockQueuedEvent | LockReleasedEvent | LockRenewedEvent | MessageAckedEvent | MessageDeliveredEvent | MessageDiedEvent | MessageExpiredEvent | MessageGaveUpEvent | MessageHandlerAddedEvent | MessageHandlerRemovedEvent | MessageHandlersGoneEvent | MessageLostEvent | MessagePolledEvent | MessageQueuedEvent | MessageRejoinedEvent | MessageRepliedEvent | MessageRequeuedEvent | MessageReroutedEvent | MessageReturnedEvent | MessageSentEvent | MessageTimedOutEvent | NamespaceConfiguredEvent | NamespaceCreatedEvent | NamespaceDeletedEvent | PipelineAbortedEvent | PipelineCompletedEvent | PipelineCreatedEvent | PipelineDeletedEvent | PipelineFailedEvent | PipelineStageCompletedEvent | PipelineStageFailedEvent | PipelineStageReadyEvent | PipelineStageRetriedEvent | PipelineStageSkippedEvent | PipelineStageStartedEvent | ReactionAddedEvent | ReactionCallBegunEvent | ReactionCallDeadEvent | ReactionCallDoneEvent | ReactionCallFailedEvent | ReactionCalledEvent | ReactionDisabledEvent | ReactionEnabledEvent | ReactionFailedEvent | ReactionRanEvent | ReactionRemovedEvent | ReactionSealedEvent | ReactionStoppedEvent | RuleAddedEvent | RuleRemovedEvent | SecretDeletedEvent | SecretExpiredEvent | SecretPutEvent | SecretRevealedEvent | SemaphoreAcquiredEvent | SemaphoreCreatedEvent | SemaphoreDroppedEvent | SemaphoreExpiredEvent | SemaphoreForgottenEvent | SemaphoreGaveUpEvent | SemaphoreQueuedEvent | SemaphoreReleasedEvent | SemaphoreRenewedEvent | StateDeletedEvent | StateExpiredEvent | StateLetGoEvent | StatePatchedEvent | StateSetEvent | StateTransferredEvent | StateTransferredAwayEvent | StreamClosedEvent | StreamCreatedEvent | StreamDeletedEvent | StreamGaveUpEvent | StreamQueuedEvent | StreamSentEvent | StreamToldEvent | TaskAbandonedEvent | TaskCancelledEvent | TaskClaimedEvent | TaskCompletedEvent | TaskCreatedEvent | TaskFailedEvent | TaskGaveUpEvent | TaskHandedOffEvent | TaskHandedOverEvent | TaskOfferedEvent | TaskProgressedEvent | TaskQueuedEvent | TaskReadyEvent | TaskReleasedEvent | TaskRenewedEvent | TaskRetriedEvent | TaskReviewedEvent | TaskTakenBackEvent | TaskUpdatedEvent | TopicPostedEvent | WaitAnsweredEvent | WaitGaveUpEvent | WaitQueuedEvent | WorkspaceConfiguredEvent | WorkspaceFoundedEvent} BatonEvent
+ * @typedef {AgentForgottenEvent | AgentJoinedEvent | AgentLeftEvent | AgentLostEvent | AgentSeenEvent | ArtifactDeletedEvent | ArtifactExpiredEvent | ArtifactPutEvent | BarrierArrivedEvent | BarrierForgottenEvent | BarrierOpenedEvent | BarrierPassedEvent | BarrierResetEvent | BarrierWithdrawnEvent | CheckpointForkedEvent | CheckpointLabelledEvent | CheckpointPrunedEvent | CheckpointRestoredEvent | CheckpointRetainedEvent | CheckpointSavedEvent | ContractBrokenEvent | ContractDeclaredEvent | ContractDeletedEvent | HandoffAcceptedEvent | HandoffApprovedEvent | HandoffCancelledEvent | HandoffCompletedEvent | HandoffDeliveredEvent | HandoffExecutedEvent | HandoffExpiredEvent | HandoffFailedEvent | HandoffGaveUpEvent | HandoffOfferedEvent | HandoffQueuedEvent | HandoffRefusedEvent | HandoffRejectedEvent | HandoffUndeliveredEvent | JoinAnsweredEvent | JoinCreatedEvent | JoinGaveUpEvent | JoinQueuedEvent | JoinSettledEvent | LockAcquiredEvent | LockDroppedEvent | LockExpiredEvent | LockGaveUpEvent | LockQueuedEvent | LockReleasedEvent | LockRenewedEvent | MessageAckedEvent | MessageDeliveredEvent | MessageDiedEvent | MessageExpiredEvent | MessageGaveUpEvent | MessageHandlerAddedEvent | MessageHandlerRemovedEvent | MessageHandlersGoneEvent | MessageLostEvent | MessagePolledEvent | MessageQueuedEvent | MessageRejoinedEvent | MessageRepliedEvent | MessageRequeuedEvent | MessageReroutedEvent | MessageReturnedEvent | MessageSentEvent | MessageTimedOutEvent | NamespaceConfiguredEvent | NamespaceCreatedEvent | NamespaceDeletedEvent | PipelineAbortedEvent | PipelineCompletedEvent | PipelineCreatedEvent | PipelineDeletedEvent | PipelineFailedEvent | PipelineStageCompletedEvent | PipelineStageFailedEvent | PipelineStageReadyEvent | PipelineStageRetriedEvent | PipelineStageSkippedEvent | PipelineStageStartedEvent | ReactionAddedEvent | ReactionCallBegunEvent | ReactionCallDeadEvent | ReactionCallDoneEvent | ReactionCallFailedEvent | ReactionCalledEvent | ReactionDisabledEvent | ReactionEnabledEvent | ReactionFailedEvent | ReactionRanEvent | ReactionRemovedEvent | ReactionSealedEvent | ReactionStoppedEvent | RuleAddedEvent | RuleRemovedEvent | SecretDeletedEvent | SecretExpiredEvent | SecretPutEvent | SecretRevealedEvent | SemaphoreAcquiredEvent | SemaphoreCreatedEvent | SemaphoreDroppedEvent | SemaphoreExpiredEvent | SemaphoreForgottenEvent | SemaphoreGaveUpEvent | SemaphoreQueuedEvent | SemaphoreReleasedEvent | SemaphoreRenewedEvent | StateDeletedEvent | StateExpiredEvent | StateLetGoEvent | StatePatchedEvent | StateSetEvent | StateTransferredEvent | StateTransferredAwayEvent | StreamClosedEvent | StreamCreatedEvent | StreamDeletedEvent | StreamGaveUpEvent | StreamQueuedEvent | StreamSentEvent | StreamToldEvent | TaskAbandonedEvent | TaskCancelledEvent | TaskClaimedEvent | TaskCompletedEvent | TaskCreatedEvent | TaskFailedEvent | TaskGaveUpEvent | TaskHandedOffEvent | TaskHandedOverEvent | TaskOfferedEvent | TaskProgressedEvent | TaskQueuedEvent | TaskReadyEvent | TaskReleasedEvent | TaskRenewedEvent | TaskRetriedEvent | TaskReviewedEvent | TaskTakenBackEvent | TaskUpdatedEvent | TopicPostedEvent | WaitAnsweredEvent | WaitGaveUpEvent | WaitQueuedEvent | WorkspaceConfiguredEvent | WorkspaceFoundedEvent} BatonEvent
  */
 
 /**

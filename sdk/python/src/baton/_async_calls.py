@@ -692,6 +692,92 @@ class ContractsCalls(AsyncCalls):
 
     __slots__ = ()
 
+    async def declare(
+        self,
+        name: str,
+        keys: Sequence[p.ContractTerms],
+        *,
+        on_break: t.OnBreak | None = None,
+        token: int | None = None,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> t.DeclaredContract:
+        """Declare the keys that you depend on (`contract.declare`).
+
+        Args:
+            name: The name of the contract.
+            keys: The keys that you depend on, at least one.
+            on_break: What happens to a command that would break it.
+            token: Refuses the change once the lease, hold or session of this token is over.
+            idempotency_key: Repeating the call under this key has no second effect.
+            timeout: Seconds after which the call fails, besides the time that it asks to wait.
+        """
+        sent: dict[str, Any] = {"name": name, "keys": keys}
+        if on_break is not None:
+            sent["on_break"] = on_break
+        raw = await self._call(
+            OPERATIONS["contract.declare"],
+            sent,
+            token=token,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+        )
+        return t.DeclaredContract(raw)
+
+    async def delete(
+        self,
+        name: str,
+        *,
+        force: bool | None = None,
+        token: int | None = None,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> t.DeclaredContract:
+        """Delete a declared contract (`contract.delete`).
+
+        Args:
+            name: The name of the contract.
+            force: Delete it even if another agent owns it.
+            token: Refuses the change once the lease, hold or session of this token is over.
+            idempotency_key: Repeating the call under this key has no second effect.
+            timeout: Seconds after which the call fails, besides the time that it asks to wait.
+        """
+        sent: dict[str, Any] = {"name": name}
+        if force is not None:
+            sent["force"] = force
+        raw = await self._call(
+            OPERATIONS["contract.delete"],
+            sent,
+            token=token,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+        )
+        return t.DeclaredContract(raw)
+
+    async def list(
+        self,
+        *,
+        cursor: str | None = None,
+        limit: int | None = None,
+        at: int | str | datetime | None = None,
+        timeout: float | None = None,
+    ) -> t.ContractDeclarations:
+        """List declared contracts (`contract.list`).
+
+        Args:
+            cursor: The `cursor` of the previous page. If omitted, the first page is returned.
+            limit: The maximum number of results.
+            at: The revision or time to ask about; the present if not given.
+            timeout: Seconds after which the call fails, besides the time that it asks to wait.
+        """
+        sent: dict[str, Any] = {}
+        if cursor is not None:
+            sent["cursor"] = cursor
+        if limit is not None:
+            sent["limit"] = limit
+        raw = await self._call(OPERATIONS["contract.list"], sent, at=at, timeout=timeout)
+        return t.ContractDeclarations(raw)
+
     async def show(
         self,
         *,

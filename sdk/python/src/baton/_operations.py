@@ -198,6 +198,16 @@ OPERATIONS: dict[str, Operation] = {
         "reaction.list",
         asks=True,
     ),
+    "contract.declare": Operation(
+        "contract.declare",
+    ),
+    "contract.delete": Operation(
+        "contract.delete",
+    ),
+    "contract.list": Operation(
+        "contract.list",
+        asks=True,
+    ),
     "contract.show": Operation(
         "contract.show",
         asks=True,

@@ -294,6 +294,48 @@ class CheckpointsCalls(TransactionCalls):
         return self._queue(OPERATIONS["checkpoint.retain"], sent, lambda raw: t.CheckpointRules(raw))
 
 
+class ContractsCalls(TransactionCalls):
+    """The operations `contract.*`. Fields that end in `_ms` are milliseconds."""
+
+    __slots__ = ()
+
+    def declare(
+        self,
+        name: str,
+        keys: Sequence[p.ContractTerms],
+        *,
+        on_break: t.OnBreak | None = None,
+    ) -> Pending[t.DeclaredContract]:
+        """Declare the keys that you depend on (`contract.declare`).
+
+        Args:
+            name: The name of the contract.
+            keys: The keys that you depend on, at least one.
+            on_break: What happens to a command that would break it.
+        """
+        sent: dict[str, Any] = {"name": name, "keys": keys}
+        if on_break is not None:
+            sent["on_break"] = on_break
+        return self._queue(OPERATIONS["contract.declare"], sent, lambda raw: t.DeclaredContract(raw))
+
+    def delete(
+        self,
+        name: str,
+        *,
+        force: bool | None = None,
+    ) -> Pending[t.DeclaredContract]:
+        """Delete a declared contract (`contract.delete`).
+
+        Args:
+            name: The name of the contract.
+            force: Delete it even if another agent owns it.
+        """
+        sent: dict[str, Any] = {"name": name}
+        if force is not None:
+            sent["force"] = force
+        return self._queue(OPERATIONS["contract.delete"], sent, lambda raw: t.DeclaredContract(raw))
+
+
 class EventsCalls(TransactionCalls):
     """The operations `event.*`. Fields that end in `_ms` are milliseconds."""
 
@@ -2072,6 +2114,7 @@ __all__ = [
     "ArtifactsCalls",
     "BarriersCalls",
     "CheckpointsCalls",
+    "ContractsCalls",
     "EventsCalls",
     "HandlersCalls",
     "HandoffsCalls",

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypedDict
 
-from .types import HandoffStatus, Merge, TaskStatus
+from .types import HandoffStatus, Merge, TaskStatus, ValueKind
 
 
 class AddressCapability(TypedDict):
@@ -62,6 +62,28 @@ class Backoff(TypedDict, total=False):
 
     multiplier: float
     """The factor by which each delay grows; at least 1."""
+
+
+class _ContractTermsRequired(TypedDict):
+    key: str
+    """`namespace/key`, or a pattern of such names."""
+
+
+class ContractTerms(_ContractTermsRequired, total=False):
+    """What a receiver expects of one key, or of all keys that match a pattern."""
+
+    fields: Sequence[str]
+    """Fields that the value contains: names, or JSON Pointers (RFC 6901) such as `/owner/name`.
+    """
+
+    optional: bool
+    """Whether the entry may be deleted. If `false`, that breaks the contract."""
+
+    schema: Any
+    """A JSON Schema that the value satisfies. If omitted, any value does."""
+
+    type: ValueKind
+    """The JSON type of the value. If omitted, any."""
 
 
 class _EntryPreconditionRequired(TypedDict):
@@ -431,6 +453,7 @@ __all__ = [
     "AgentPrecondition",
     "ApprovalWanted",
     "Backoff",
+    "ContractTerms",
     "EntryPrecondition",
     "HandoffPrecondition",
     "KeyRules",

@@ -12,7 +12,7 @@ from ._record import Record, moment, optional
 AgentStatus = Literal["active", "left", "lost"]
 """The status of an agent."""
 
-By = Literal["handoff", "rule", "stage"]
+By = Literal["handoff", "rule", "stage", "contract"]
 """How the dependency is known."""
 
 ChangeOfSubject = Literal["created", "changed", "ended", "passed"]
@@ -64,6 +64,9 @@ MessageStatus = Literal[
 ]
 """The status of a message."""
 
+OnBreak = Literal["warn", "refuse"]
+"""What happens to a command that would break a contract."""
+
 OnLoop = Literal["refuse", "review"]
 """What happens to a task that is handed around in a loop."""
 
@@ -96,7 +99,7 @@ TaskStatus = Literal[
 ]
 """The status of a task."""
 
-Trouble = Literal["vanished", "retyped", "renamed", "schema"]
+Trouble = Literal["vanished", "retyped", "renamed", "schema", "broken"]
 """What is wrong with a key."""
 
 ValueKind = Literal["object", "array", "string", "number", "boolean", "null"]
@@ -126,6 +129,9 @@ EventType = Literal[
     "checkpoint.restored",
     "checkpoint.retained",
     "checkpoint.saved",
+    "contract.broken",
+    "contract.declared",
+    "contract.deleted",
     "deploy.finished",
     "handoff.accepted",
     "handoff.approved",
@@ -981,7 +987,7 @@ class Contract(Record):
 
 
 class ContractContracts(Record):
-    """A page of contracts, by key."""
+    """A page of keys with their writers and readers, by key."""
 
     __slots__ = ()
     _required = frozenset({"contracts"})
@@ -995,6 +1001,23 @@ class ContractContracts(Record):
     def cursor(self) -> str | None:
         """The cursor of the next page. Absent on the last page."""
         return self.raw.get("cursor")
+
+
+class ContractDeclarations(Record):
+    """A page of declared contracts, by name."""
+
+    __slots__ = ()
+    _required = frozenset({"declarations"})
+
+    @property
+    def cursor(self) -> str | None:
+        """The cursor of the next page. Absent on the last page."""
+        return self.raw.get("cursor")
+
+    @property
+    def declarations(self) -> list[DeclaredContract]:
+        """The results on this page."""
+        return [DeclaredContract(each) for each in self.raw["declarations"]]
 
 
 class ContractProblem(Record):
@@ -1034,6 +1057,40 @@ class ContractProblems(Record):
     def problems(self) -> list[ContractProblem]:
         """The problems."""
         return [ContractProblem(each) for each in self.raw["problems"]]
+
+
+class ContractTerms(Record):
+    """What a receiver expects of one key, or of all keys that match a pattern."""
+
+    __slots__ = ()
+    _required = frozenset({"key"})
+
+    @property
+    def fields(self) -> list[str]:
+        """Fields that the value contains: names, or JSON Pointers (RFC 6901) such as
+        `/owner/name`.
+        """
+        return self.raw.get("fields", [])
+
+    @property
+    def key(self) -> str:
+        """`namespace/key`, or a pattern of such names."""
+        return self.raw["key"]
+
+    @property
+    def optional(self) -> bool:
+        """Whether the entry may be deleted. If `false`, that breaks the contract."""
+        return self.raw.get("optional", False)
+
+    @property
+    def schema(self) -> Any:
+        """A JSON Schema that the value satisfies. If omitted, any value does."""
+        return self.raw.get("schema")
+
+    @property
+    def type(self) -> ValueKind | None:
+        """The JSON type of the value. If omitted, any."""
+        return self.raw.get("type")
 
 
 class Counts(Record):
@@ -1103,6 +1160,43 @@ class Counts(Record):
     def waiting_review(self) -> int:
         """Tasks that wait for review."""
         return self.raw["waiting_review"]
+
+
+class DeclaredContract(Record):
+    """A declared contract."""
+
+    __slots__ = ()
+    _required = frozenset({"declared_at", "keys", "name", "on_break", "owner", "revision"})
+
+    @property
+    def declared_at(self) -> datetime:
+        """When it was declared."""
+        return moment(self.raw["declared_at"])
+
+    @property
+    def keys(self) -> list[ContractTerms]:
+        """The keys, with what is expected of them."""
+        return [ContractTerms(each) for each in self.raw["keys"]]
+
+    @property
+    def name(self) -> str:
+        """The name of the contract."""
+        return self.raw["name"]
+
+    @property
+    def on_break(self) -> OnBreak:
+        """What happens to a command that would break it."""
+        return self.raw["on_break"]
+
+    @property
+    def owner(self) -> str:
+        """The agent that declared it and depends on the keys."""
+        return self.raw["owner"]
+
+    @property
+    def revision(self) -> int:
+        """The revision of the last change."""
+        return self.raw["revision"]
 
 
 class Delivery(Record):
@@ -2051,7 +2145,7 @@ class KeyReader(Record):
 
     @property
     def kind(self) -> ValueKind | None:
-        """The JSON type that was received. Absent if not known."""
+        """The JSON type that was received or declared. Absent if not known."""
         return self.raw.get("kind")
 
     @property
@@ -4403,9 +4497,12 @@ __all__ = [
     "ContextWhy",
     "Contract",
     "ContractContracts",
+    "ContractDeclarations",
     "ContractProblem",
     "ContractProblems",
+    "ContractTerms",
     "Counts",
+    "DeclaredContract",
     "Delivery",
     "Difference",
     "Differences",
@@ -4454,6 +4551,7 @@ __all__ = [
     "MessageStatus",
     "Namespace",
     "NamespaceNamespaces",
+    "OnBreak",
     "OnLoop",
     "Origin",
     "Page",
