@@ -54,8 +54,8 @@ fn timeless(text: &str) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// Replaces every age, such as `3 s ago`, by a word, and the space between columns, which depends on
-/// the longest age, by two spaces.
+/// Replaces every age, such as `3 s ago`, by a word, and the space between columns, which depends
+/// on the longest age, by two spaces.
 fn ageless(text: &str) -> String {
     let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
     let bare = |word: &'_ str| word.trim_matches(['(', ')', ',']).to_owned();

@@ -97,9 +97,7 @@ fn variant(event: &Event) -> &'static str {
         Event::Stream(event) => talk::stream_variant(event),
         Event::Rule(rule::Event::Added { .. }) => "rule added",
         Event::Rule(rule::Event::Removed { .. }) => "rule removed",
-        Event::Contract(contract::Event::Declared { .. }) => "contract declared",
-        Event::Contract(contract::Event::Deleted { .. }) => "contract deleted",
-        Event::Contract(contract::Event::Broken { .. }) => "contract broken",
+        Event::Contract(event) => contract_variant(event),
         Event::UserEvent(user_event::Event::Emitted { .. }) => "emitted",
         Event::Reaction(event) => reaction_variant(event),
         Event::Workspace(workspace::Event::Configured { .. }) => "workspace configured",
@@ -142,6 +140,15 @@ fn variant(event: &Event) -> &'static str {
         Event::Handoff(event) => handoff_variant(event),
         Event::Receipt(_) => "receipt",
         Event::Awaited(_) => "awaited",
+    }
+}
+
+/// The same for events of contracts.
+fn contract_variant(event: &contract::Event) -> &'static str {
+    match event {
+        contract::Event::Declared { .. } => "contract declared",
+        contract::Event::Deleted { .. } => "contract deleted",
+        contract::Event::Broken { .. } => "contract broken",
     }
 }
 

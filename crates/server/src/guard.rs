@@ -4,8 +4,8 @@
 //! 1. `Host` must name the server: a page that made its own name resolve to loopback sends its own
 //!    name. Where tokens are demanded, such a page has none: then any name will do, unless names
 //!    were given.
-//! 2. `Origin`, which only browsers send, must be the `Host` with its port, or a name that was given
-//!    for the server: another program on the same machine serves pages of its own.
+//! 2. `Origin`, which only browsers send, must be the `Host` with its port, or a name that was
+//!    given for the server: another program on the same machine serves pages of its own.
 
 use crate::refusal::Refusal;
 use crate::settings::Settings;

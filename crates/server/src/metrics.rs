@@ -173,32 +173,7 @@ impl Metrics {
             "The version of the server, as a label.",
             &[(version, 1)],
         );
-        for (name, help, value) in [
-            ("baton_connections", "Open connections.", self.connections.count()),
-            ("baton_websockets", "Open WebSockets.", self.websockets.count()),
-            ("baton_watches", "Open watches.", self.watches.count()),
-            ("baton_workspaces", "Workspaces in memory.", counted.workspaces),
-            ("baton_log_bytes", "Bytes of the log.", counted.log_bytes),
-            (
-                "baton_unpictured_bytes",
-                "Bytes of the log that no snapshot covers.",
-                counted.unsnapshotted_bytes,
-            ),
-            (
-                "baton_read_only",
-                "1 if the disk is nearly full and writes are refused.",
-                counted.is_read_only.into(),
-            ),
-        ] {
-            page.one(name, "gauge", help, value);
-        }
-        if let Some(free) = counted.free_bytes {
-            page.one("baton_disk_free_bytes", "gauge", "Free bytes on the disk.", free);
-        }
-        if let Some(age_ms) = counted.snapshot_age_ms {
-            let help = "Seconds since the last snapshot.";
-            page.one("baton_snapshot_age_seconds", "gauge", help, age_ms / 1_000);
-        }
+        self.gauges(counted, &mut page);
         for (name, help, value) in [
             ("baton_events_pushed_total", "Events pushed to watchers.", self.pushed.count()),
             (
@@ -227,6 +202,36 @@ impl Metrics {
             page.family(family.name, "gauge", family.help, &samples.collect::<Vec<_>>());
         }
         page.0
+    }
+
+    /// What is there at the moment.
+    fn gauges(&self, counted: &MetricsSnapshot, page: &mut Page) {
+        for (name, help, value) in [
+            ("baton_connections", "Open connections.", self.connections.count()),
+            ("baton_websockets", "Open WebSockets.", self.websockets.count()),
+            ("baton_watches", "Open watches.", self.watches.count()),
+            ("baton_workspaces", "Workspaces in memory.", counted.workspaces),
+            ("baton_log_bytes", "Bytes of the log.", counted.log_bytes),
+            (
+                "baton_unpictured_bytes",
+                "Bytes of the log that no snapshot covers.",
+                counted.unsnapshotted_bytes,
+            ),
+            (
+                "baton_read_only",
+                "1 if the disk is nearly full and writes are refused.",
+                counted.is_read_only.into(),
+            ),
+        ] {
+            page.one(name, "gauge", help, value);
+        }
+        if let Some(free) = counted.free_bytes {
+            page.one("baton_disk_free_bytes", "gauge", "Free bytes on the disk.", free);
+        }
+        if let Some(age_ms) = counted.snapshot_age_ms {
+            let help = "Seconds since the last snapshot.";
+            page.one("baton_snapshot_age_seconds", "gauge", help, age_ms / 1_000);
+        }
     }
 }
 

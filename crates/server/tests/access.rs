@@ -184,7 +184,8 @@ async fn a_download_breaks_off_when_its_token_is_revoked() {
     let mut downloading = Http::narrow(harness.address).await;
     downloading
         .send(format!(
-            "GET /v1/w/artifacts/{artifact} HTTP/1.1\r\nhost: localhost\r\nauthorization: {}\r\n\r\n",
+            "GET /v1/w/artifacts/{artifact} HTTP/1.1\r\nhost: localhost\r\n\
+             authorization: {}\r\n\r\n",
             bearers[1]
         ))
         .await;

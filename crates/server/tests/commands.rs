@@ -52,6 +52,7 @@ fn of_tasks() -> Steps {
         (with("task.update", json!({"task": "a", "token": 6, "fields": {"priority": 1}})), "/id"),
         (with("task.complete", json!({"task": "a", "token": 6, "result": 1})), "/task/result"),
         (with("task.get", json!({"task": "a"})), "/finished_at"),
+        (with("task.wait", json!({"task": "a"})), "/finished_at"),
         (
             with(
                 "task.create",
@@ -225,7 +226,7 @@ fn of_talk() -> Steps {
 }
 
 /// The revision after everything before the hand-offs.
-const LAST: u64 = 39;
+const LAST: u64 = 41;
 
 /// The ids of hand-offs contain the revision, so these come last.
 fn of_handoffs(last: u64) -> Steps {
@@ -257,6 +258,7 @@ fn of_handoffs(last: u64) -> Steps {
             "/steps/2/step",
         ),
         (with("handoff.get", this(1)), "/digest"),
+        (with("handoff.wait", this(1)), "/ended_at"),
         (with("handoff.export", this(1)), "/originating_agent"),
         (with("handoff.list", json!({"from": "gil"})), "/handoffs/0/id"),
         (with("handoff.history", json!({"task": "passed"})), "/handoffs/0/id"),

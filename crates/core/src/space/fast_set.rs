@@ -8,8 +8,8 @@
 //!
 //! The request is borrowed from the buffer in which it was received: no command, event or undo is
 //! built. The fast path applies if the request is a plain last-write-wins set, and nothing else in
-//! the space can affect it: no rule of its namespace, no contract, no reaction, no artifact, no entry that
-//! expires or is bound to a session, no storage quota, no heartbeat that is due.
+//! the space can affect it: no rule of its namespace, no contract, no reaction, no artifact, no
+//! entry that expires or is bound to a session, no storage quota, no heartbeat that is due.
 //!
 //! Invariants:
 //!

@@ -192,10 +192,7 @@ impl Space {
                 let rule = self.rule.get(&name).expect("it was just added");
                 Reply::Rule(rule::Reply::Rule(rule.clone()))
             }
-            ReplyPlan::Contract(name) => {
-                let contract = self.contract.get(&name).expect("it was just declared");
-                Reply::Contract(contract::Reply::Declaration(contract.clone()))
-            }
+            ReplyPlan::Contract(name) => self.contract_reply(&name),
             ReplyPlan::Reaction(name) => self.reaction_reply(&name),
             ReplyPlan::Hold(name) => Reply::Lock(lock::Reply::Hold(self.lock.hold(&name).cloned())),
             ReplyPlan::Lock(name) => Reply::Lock(lock::Reply::Lock(self.lock.lock(&name))),
@@ -230,6 +227,11 @@ impl Space {
             ReplyPlan::Workspace => workspace::about(&self.workspace, self.counts()).into(),
             ReplyPlan::Reply(reply) => reply,
         }
+    }
+
+    fn contract_reply(&self, name: &ContractName) -> Reply {
+        let contract = self.contract.get(name).expect("it was just declared");
+        Reply::Contract(contract::Reply::Declaration(contract.clone()))
     }
 
     fn reaction_reply(&self, name: &ReactionName) -> Reply {

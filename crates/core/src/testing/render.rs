@@ -90,10 +90,7 @@ pub(super) fn rendered(event: &Event) -> String {
             format!("{kind} {name} {} {}{replaced}", severity.word(), serde_json::json!(check))
         }
         Event::Rule(event) => format!("{kind} {}", event.name()),
-        Event::Contract(contract::Event::Broken { name, owner, breach, .. }) => {
-            format!("{kind} {name} of {owner}: {} {:?}", breach.key, breach.field)
-        }
-        Event::Contract(event) => format!("{kind} {}", event.name()),
+        Event::Contract(event) => rendered_contract(event),
         Event::UserEvent(event) => reactions::rendered_user_event(event),
         Event::Reaction(event) => reactions::rendered(event),
         Event::Workspace(workspace::Event::Configured { retention }) => {
@@ -116,6 +113,18 @@ pub(super) fn rendered(event: &Event) -> String {
         Event::Handoff(event) => rendered_handoff(event),
         Event::Receipt(receipt) => format!("{kind} {}", receipt.key),
         Event::Awaited(keyed) => format!("{kind} {}", keyed.key),
+    }
+}
+
+fn rendered_contract(event: &contract::Event) -> String {
+    let kind = event.kind();
+    match event {
+        contract::Event::Broken { name, owner, breach, .. } => {
+            format!("{kind} {name} of {owner}: {} {:?}", breach.key, breach.field)
+        }
+        contract::Event::Declared { .. } | contract::Event::Deleted { .. } => {
+            format!("{kind} {}", event.name())
+        }
     }
 }
 

@@ -259,15 +259,19 @@ impl Ledger {
                 self.task_reply(command, reply, revision)
             }
             (Command::Agent(_), Reply::Agent(agent::Reply::Agent(agent))) => {
-                let session = self.session(&agent.id, revision);
-                demand!(
-                    session.is_some_and(|session| session.token == agent.token.0),
-                    "the answer has another token than the log"
-                );
-                Ok(())
+                self.session_reply(agent, revision)
             }
             (command, reply) => Err(Breach(format!("{command:?} was answered with {reply:?}"))),
         }
+    }
+
+    fn session_reply(&self, agent: &agent::Agent, revision: u64) -> Audit {
+        let session = self.session(&agent.id, revision);
+        demand!(
+            session.is_some_and(|session| session.token == agent.token.0),
+            "the answer has another token than the log"
+        );
+        Ok(())
     }
 
     /// Checks that an entry is what it was after a revision.
@@ -348,17 +352,7 @@ impl Ledger {
             Rejection::NotHolder { .. } => self.refused_token(asked, rejection, coverage),
             Rejection::KeyReused { key } => {
                 coverage.met("answer: idempotency key reused");
-                if self.waits.under(asked.agent, key, at).is_some() {
-                    return Ok(());
-                }
-                let Some((kept, _)) = self.receipt(asked.agent, key, at) else {
-                    return Err(Breach(format!("`{key}` is called used, but nothing was done")));
-                };
-                let name = (kept.revision, asked.agent.clone(), key.clone());
-                let keyed = self.keyed.get(&name);
-                let first = keyed.and_then(|keyed| keyed.request.as_ref());
-                demand!(first != Some(asked.request), "a repeated request was refused");
-                Ok(())
+                self.refused_key(asked, key)
             }
             Rejection::CameToNothing { .. } => Ok(()),
             Rejection::PreconditionFailed { index, precondition, entry, revision, .. } => {
@@ -380,6 +374,22 @@ impl Ledger {
             }
             other => Err(Breach(format!("no request can cause `{}`", other.code()))),
         }
+    }
+
+    /// A key is refused only if another request was made under it.
+    fn refused_key(&self, asked: &DecidedRequest<'_>, key: &IdempotencyKey) -> Audit {
+        let at = asked.decided_at;
+        if self.waits.under(asked.agent, key, at).is_some() {
+            return Ok(());
+        }
+        let Some((kept, _)) = self.receipt(asked.agent, key, at) else {
+            return Err(Breach(format!("`{key}` is called used, but nothing was done")));
+        };
+        let name = (kept.revision, asked.agent.clone(), key.clone());
+        let keyed = self.keyed.get(&name);
+        let first = keyed.and_then(|keyed| keyed.request.as_ref());
+        demand!(first != Some(asked.request), "a repeated request was refused");
+        Ok(())
     }
 
     fn refused_state(

@@ -352,8 +352,8 @@ impl Ledger {
         demand!(batch.time >= self.time(), "`{name}` revision {revision}: time went back");
         demand!(!batch.events.is_empty(), "`{name}` revision {revision} is empty");
         let by_engine = batch.agent == AgentId::engine();
-        self.check_contracts(&batch)
-            .map_err(|breach| Breach(format!("`{name}` revision {revision}: {}", breach.0)))?;
+        let named = |breach: Breach| Breach(format!("`{name}` revision {revision}: {}", breach.0));
+        self.check_contracts(&batch).map_err(named)?;
         let mut ended = BTreeSet::new();
         let whole = &batch;
         for (event, agent) in batch.events.iter().zip(reaction::acting(whole)) {
@@ -365,11 +365,8 @@ impl Ledger {
                 !by_engine || is_reacted || engine_events::is_by_engine(event),
                 "`{name}` revision {revision}: the engine has done {event:?} on its own"
             );
-            let checked = self.add_event(batch, event, &mut ended, coverage);
-            checked
-                .map_err(|breach| Breach(format!("`{name}` revision {revision}: {}", breach.0)))?;
+            self.add_event(batch, event, &mut ended, coverage).map_err(named)?;
         }
-        let named = |breach: Breach| Breach(format!("`{name}` revision {revision}: {}", breach.0));
         for (agent, key) in self.waits.complete(&batch).map_err(named)? {
             let kept = self.receipts.get(&(agent, key.clone())).and_then(Timeline::now);
             let is_kept = kept.is_some_and(|kept| kept.revision == revision);

@@ -25,8 +25,8 @@
 //! Invariants, checked by `Table::check`:
 //!
 //! 1. There are at most [`CONTRACTS_MAX`](crate::limits::CONTRACTS_MAX) contracts and
-//!    [`CONTRACT_PATTERNS_MAX`](crate::limits::CONTRACT_PATTERNS_MAX) patterns in them: all patterns
-//!    are matched on every write.
+//!    [`CONTRACT_PATTERNS_MAX`](crate::limits::CONTRACT_PATTERNS_MAX) patterns in them: every
+//!    pattern is matched on every write.
 //! 2. The index contains exactly the terms of the contracts.
 //!
 //! Deliberately absent: an expiry, since a contract ends when its owner says so; and exceptions for

@@ -8,7 +8,8 @@ const PLAN: &str = r#"contract.declare plan keys=[{"key":"shared/plan","fields":
 
 scenarios! {
     a_write_that_breaks_a_contract_is_refused => [
-        (0, "bob", r#"contract.declare c keys=[{"key":"shared/a","type":"number"}] on_break="refuse""#,
+        (0, "bob",
+            r#"contract.declare c keys=[{"key":"shared/a","type":"number"}] on_break="refuse""#,
             "contract.declared c"),
         (0, "ada", "state.set shared/a 1",     "state.set shared/a v1 = 1"),
         (0, "ada", r#"state.set shared/a "1""#, "refused contract.broken"),
@@ -68,7 +69,8 @@ scenarios! {
         (0, "ada", r#"namespace.configure n rules={"schema":{"required":["a","c"],
             "properties":{"b":{"type":"number"}}}}"#, "namespace.configured n"),
         (0, "ada", r#"namespace.configure n rules={"schema":{"required":["a","c"],
-            "properties":{"b":{"type":"number"}}},"keys":[{"pattern":"k","rules":{"schema":false}}]}"#,
+            "properties":{"b":{"type":"number"}}},
+            "keys":[{"pattern":"k","rules":{"schema":false}}]}"#,
             "refused contract.broken"),
         (0, "ada", "namespace.configure n rules={\"ttl_ms\":5000}", "refused contract.broken"),
     ]

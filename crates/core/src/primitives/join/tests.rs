@@ -136,8 +136,10 @@ scenarios! {
         (0, "ann", "#w join.wait j-0000000002 wait_ms=10", "call 3 waits on"),
         (0, "ann", "task.cancel a",
             "task.cancelled a; join.settled j-0000000002 Satisfied; \
-             join.answered j-0000000002 by ann call=3; call 3: j-0000000002 Satisfied [a cancelled]"),
-        (0, "ann", "#w join.wait j-0000000002 wait_ms=10", "r4: j-0000000002 Satisfied [a cancelled]"),
+             join.answered j-0000000002 by ann call=3; \
+             call 3: j-0000000002 Satisfied [a cancelled]"),
+        (0, "ann", "#w join.wait j-0000000002 wait_ms=10",
+            "r4: j-0000000002 Satisfied [a cancelled]"),
     ]
 
     what_is_refused_together_leaves_no_trace => [
