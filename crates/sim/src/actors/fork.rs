@@ -207,10 +207,11 @@ impl World {
             Err(Rejection::State(state::Rejection::NotFound { .. })) => {
                 demand!(before.is_none(), "`{id}` has lost {key}, version {before:?}");
             }
-            // Rules of the origin apply here too.
+            // Rules and contracts of the origin apply here too.
             Err(rejection) => {
                 let code = rejection.code();
-                demand!(code.starts_with("state."), "the heir is refused: {rejection}");
+                let may = code.starts_with("state.") || code == "contract.broken";
+                demand!(may, "the heir is refused: {rejection}");
             }
         }
         self.fork_is_as_it_was(&id)

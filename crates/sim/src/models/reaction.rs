@@ -16,6 +16,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use baton_core::contract::Event as Contracted;
 use baton_core::primitive::Event as _;
 use baton_core::reaction::{Command, Event, Rejection, Reply};
 use baton_core::state::Event as StateEvent;
@@ -323,7 +324,7 @@ fn check_run(
             let may = match name.as_str() {
                 "ping" | "pong" => false,
                 "tell" => code == "reaction.too_many",
-                _ => code.starts_with("state."),
+                _ => code.starts_with("state.") || code == "contract.broken",
             };
             demand!(may, "`{name}` has failed with `{code}`");
             Ok(1)
@@ -334,9 +335,13 @@ fn check_run(
 
 /// Checks that the effects of a script are those that it defines.
 fn check_done(name: &str, batch: &Batch, cause: usize, done: &[AnyEvent]) -> Audit {
-    let [done] = done else {
-        return Err(Breach(format!("`{name}` did {done:?}")));
+    // What a write breaks is recorded after it; the ledger checks that.
+    let is_broken = |event: &AnyEvent| matches!(event, AnyEvent::Contract(Contracted::Broken { .. }));
+    let (done, others) = match done {
+        [done, others @ ..] => (done, others),
+        [] => return Err(Breach(format!("`{name}` did nothing"))),
     };
+    demand!(others.iter().all(is_broken), "`{name}` did {others:?} besides");
     let written = |key: &str| match done {
         AnyEvent::State(event @ StateEvent::Set { value, .. }) => {
             let (namespace, written) = event.entry_key();
