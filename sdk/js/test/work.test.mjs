@@ -223,7 +223,7 @@ test("a join settles when its tasks have finished", async () => {
     assert.equal(id, "j");
     const settled = ada.joins.settled(id);
     for (let index = 0; index < 2; index += 1) await (await ada.claim()).complete(index);
-    assert.equal((await settled).status, "open");
+    assert.equal((await settled).status, "satisfied");
 });
 
 test("a service answers requests and receives messages", async () => {

@@ -256,7 +256,7 @@ def test_a_lost_lease_ends_what_the_body_waits_for(b: baton.Baton) -> None:
     lock = b.lock("repo", ttl=1)
     lock.on_lost(told.append)
     with pytest.raises(baton.LeaseLost) as caught, lock:
-        b.as_agent("bob").locks.release("repo", lock.token)
+        b.as_agent("ada").locks.release("repo", lock.token)
         b.tasks.claim(wait_ms=60_000)
     assert time.monotonic() - begun < 10
     assert is_well_formed(caught.value)
@@ -269,7 +269,7 @@ def test_a_lost_lease_ends_what_the_body_waits_for(b: baton.Baton) -> None:
 
 def test_a_lost_lease_is_told_at_the_end_at_the_latest(b: baton.Baton) -> None:
     with pytest.raises(baton.LeaseLost), b.lock("repo", ttl=1) as lock:
-        b.as_agent("bob").locks.release("repo", lock.token)
+        b.as_agent("ada").locks.release("repo", lock.token)
         while not lock.lost:
             time.sleep(0.01)
 
@@ -292,7 +292,7 @@ async def test_a_lost_lease_cancels_the_body(shared_server: Server, workspace: s
         lock = b.lock("repo", ttl=1)
         with pytest.raises(baton.LeaseLost):
             async with lock:
-                await b.as_agent("bob").locks.release("repo", lock.token)
+                await b.as_agent("ada").locks.release("repo", lock.token)
                 await asyncio.sleep(60)
         assert time.monotonic() - begun < 10
         with pytest.raises(baton.Stale):

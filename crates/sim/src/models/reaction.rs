@@ -336,7 +336,8 @@ fn check_run(
 /// Checks that the effects of a script are those that it defines.
 fn check_done(name: &str, batch: &Batch, cause: usize, done: &[AnyEvent]) -> Audit {
     // What a write breaks is recorded after it; the ledger checks that.
-    let is_broken = |event: &AnyEvent| matches!(event, AnyEvent::Contract(Contracted::Broken { .. }));
+    let is_broken =
+        |event: &AnyEvent| matches!(event, AnyEvent::Contract(Contracted::Broken { .. }));
     let (done, others) = match done {
         [done, others @ ..] => (done, others),
         [] => return Err(Breach(format!("`{name}` did nothing"))),

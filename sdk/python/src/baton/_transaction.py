@@ -172,6 +172,10 @@ class Batch:
         return _calls().CheckpointsCalls(self)
 
     @cached_property
+    def contracts(self) -> calls.ContractsCalls:
+        return _calls().ContractsCalls(self)
+
+    @cached_property
     def events(self) -> calls.EventsCalls:
         return _calls().EventsCalls(self)
 
