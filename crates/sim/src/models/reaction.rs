@@ -338,9 +338,8 @@ fn check_done(name: &str, batch: &Batch, cause: usize, done: &[AnyEvent]) -> Aud
     // What a write breaks is recorded after it; the ledger checks that.
     let is_broken =
         |event: &AnyEvent| matches!(event, AnyEvent::Contract(Contracted::Broken { .. }));
-    let (done, others) = match done {
-        [done, others @ ..] => (done, others),
-        [] => return Err(Breach(format!("`{name}` did nothing"))),
+    let [done, others @ ..] = done else {
+        return Err(Breach(format!("`{name}` did nothing")));
     };
     demand!(others.iter().all(is_broken), "`{name}` did {others:?} besides");
     let written = |key: &str| match done {
