@@ -46,7 +46,10 @@ impl Space {
         let active = self.agent.after(None).filter(|agent| self.agent.is_active(&agent.id));
         let active: Vec<AgentId> = active.map(|agent| agent.id.clone()).collect();
         for agent in active {
-            self.act(agent::Command::Leave { agent, token: None }.into(), &engine, now)?;
+            // The end of a supervisor's session has ended those below it.
+            if self.agent.is_active(&agent) {
+                self.act(agent::Command::Leave { agent, token: None }.into(), &engine, now)?;
+            }
         }
         for holder in self.holders() {
             for command in policy::letting_go(&holder) {
