@@ -28,13 +28,14 @@ pub(super) fn a_handoff_goes_to_an_agent_that_joined(
     event: &agent::Event,
 ) -> Vec<Command> {
     let agent::Event::Joined { agent, capabilities, .. } = event else { return Vec::new() };
-    if space.handoff.waits_of(agent).next().is_none() {
+    let waits = space.handoff.waits_of(agent).count();
+    if waits == 0 {
         return Vec::new();
     }
-    let next = space.handoff.next_for(agent, capabilities, space.time());
+    let next = space.handoff.next_for(agent, capabilities, space.time(), waits);
     let deliver =
         |handoff: &handoff::Handoff| handoff::Command::Deliver { handoff: handoff.id.clone() };
-    next.map(deliver).map(Command::from).into_iter().collect()
+    next.into_iter().map(deliver).map(Command::from).collect()
 }
 
 /// Whether it may affect a waiting call.

@@ -239,7 +239,7 @@ fn receive(
     has_room([(what, busy, limits::HANDOFFS_PER_AGENT_MAX)])?;
     let known = view.agent(&receiver).filter(|known| known.is_active);
     let capabilities = known.into_iter().flat_map(|known| known.capabilities);
-    if let Some(handoff) = table.next_for(&receiver, capabilities, stamp.now) {
+    if let Some(handoff) = table.next_for(&receiver, capabilities, stamp.now, 1).pop() {
         let id = handoff.id.clone();
         let event = delivered(handoff, receiver, None, stamp.now);
         return Ok(Decided { plan: ReplyPlan::Received(Some(id.clone())), ..decided(id, event) });

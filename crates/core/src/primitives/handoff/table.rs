@@ -361,25 +361,27 @@ impl Table {
         moved.map(Arc::as_ref)
     }
 
-    /// The first hand-off that can be delivered to an agent with these capabilities.
+    /// The first hand-offs that can be delivered to an agent with these capabilities, at most
+    /// `count` of them, in order.
     pub fn next_for<'a>(
         &'a self,
         agent: &AgentId,
         capabilities: impl IntoIterator<Item = &'a String>,
         now: Timestamp,
-    ) -> Option<&'a Handoff> {
+        count: usize,
+    ) -> Vec<&'a Handoff> {
         let own = self.to_agent.range((agent.clone(), HandoffId::least())..);
         let own = own.take_while(|(there, _)| there == agent).map(|(_, id)| id);
         let is_ready = |id: &&HandoffId| self.by_id[*id].is_approved(now);
-        let own = own.filter(is_ready).take(1).next();
-        let able = capabilities.into_iter().filter_map(|name| {
+        let mut first: BTreeSet<&HandoffId> = own.filter(is_ready).take(count).collect();
+        for name in capabilities {
             let there = self.to_capability.range((name.clone(), HandoffId::least())..);
-            let mut there = there.take_while(|(wanted, _)| wanted == name).map(|(_, id)| id);
+            let there = there.take_while(|(wanted, _)| wanted == name).map(|(_, id)| id);
             // A task that the agent gave away is for others.
-            there.find(|id| is_ready(id) && self.by_id[*id].from != *agent)
-        });
-        let first = own.into_iter().chain(able).min()?;
-        Some(&self.by_id[first])
+            let able = there.filter(|id| is_ready(id) && self.by_id[*id].from != *agent);
+            first.extend(able.take(count));
+        }
+        first.into_iter().take(count).map(|id| self.by_id[id].as_ref()).collect()
     }
 
     /// The hand-offs that were delivered to an agent and not answered.
