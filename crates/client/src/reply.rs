@@ -114,6 +114,7 @@ replies! {
     task::Task: Task(task::Reply::Task(task)) => *task;
     Option<task::Task>: Task(task::Reply::Claimed(task)) | Wait(wait::Reply::Task(task)) =>
         task.map(|task| *task);
+    Option<wait::Work>: Wait(wait::Reply::Next(work)) => work;
     Done: Task(task::Reply::Completed { task, next }) =>
         Done { task: *task, next: next.map(|next| *next) };
     (Vec<task::Task>, Option<TaskId>):

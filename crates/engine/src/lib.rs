@@ -80,8 +80,8 @@ pub use baton_client::{
     HandoffRules, Handoffs, Happened, Held, Hiding, Item, Joining, Joins, Locks, Messages,
     Namespaces, Offering, Patching, Pipelines, PutOptions, Putting, Reactions, Reading,
     ReadingFrames, Receiving, Registration, Requesting, Retrying, Reviewing, Saving, SecretOptions,
-    Secrets, Semaphores, Sending, Session, Setting, State, StoredArtifact, Streams, Tasks, Topics,
-    Transaction, Watch, Watching, Workspace, since,
+    Secrets, Semaphores, Sending, Session, Setting, State, StoredArtifact, Streams, TakingNext,
+    Tasks, Topics, Transaction, Watch, Watching, Workspace, since,
 };
 pub use baton_core as core;
 pub use baton_log as log;

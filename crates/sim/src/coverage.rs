@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::waiting::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 165] = [
+pub const SOMETIMES: [&str; 169] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -103,6 +103,9 @@ pub const SOMETIMES: [&str; 165] = [
     "join: failed",
     "join: opened",
     "wait: status reached",
+    "next: a hand-off came first",
+    "next: a message came first",
+    "next: a task came first",
     "keep: archived",
     "keep: evicted",
     "keep: folded",
@@ -169,6 +172,7 @@ pub const SOMETIMES: [&str; 165] = [
     "wait: caller disconnected",
     "wait: repeated under its key",
     "wait: session ended",
+    "wait: answered by another queue",
     "wait: timed out",
     "wait: given up by a fresh server",
     "watch: lagged",
@@ -193,6 +197,7 @@ impl Coverage {
             Left::Timeout => "wait: timed out",
             Left::Gone => "wait: caller gone",
             Left::SessionEnded => "wait: session ended",
+            Left::Elsewhere => "wait: answered by another queue",
         });
     }
 

@@ -12,7 +12,7 @@ const SEEDS_MAX: u64 = 300;
 const SEEDS_CLEAN: u64 = 100;
 
 /// Every planted bug, and what goes wrong with it.
-const PLANTED: [(&str, &str); 99] = [
+const PLANTED: [(&str, &str); 100] = [
     ("state.version_stands_still", "a write does not raise the version"),
     ("state.ignore_expected_version", "a stale write wins"),
     ("plainly.ignores_version", "a stale write wins on the fast path"),
@@ -49,6 +49,7 @@ const PLANTED: [(&str, &str); 99] = [
     ("barrier.the_dead_count", "an arrival of an ended session counts"),
     ("join.one_fewer_will_do", "a join opens before as many as needed are completed"),
     ("policy.ripe_join_waits", "a join does not settle with its last task"),
+    ("policy.answered_call_stays", "a call gets a message and a task"),
     ("wait.only_completed_ends", "a call waits for a task that has failed"),
     ("policy.reached_status_waits", "a call is not answered when its status is reached"),
     ("artifact.held_expires", "an artifact expires although an entry references it"),

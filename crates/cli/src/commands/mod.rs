@@ -23,6 +23,7 @@ mod man;
 mod mcp;
 mod message;
 mod namespace;
+mod next;
 mod openapi;
 mod pipeline;
 mod prime;
@@ -55,7 +56,7 @@ use crate::output::Output;
 /// The groups of commands in `baton help`.
 pub(crate) const GROUPS: [(&str, &[&str]); 9] = [
     ("Work", &["task", "handoff", "pipeline", "join", "checkpoint", "artifact", "rule"]),
-    ("Coordination", &["agent", "lock", "reserve", "semaphore", "barrier"]),
+    ("Coordination", &["agent", "next", "lock", "reserve", "semaphore", "barrier"]),
     ("State", &["state", "namespace", "workspace", "tx"]),
     ("Events and history", &["watch", "event", "reaction", "search", "why", "context", "contract"]),
     ("Messages", &["message", "inbox", "topic", "stream"]),
@@ -76,6 +77,7 @@ pub(crate) enum Command {
     Artifact(artifact::Artifact),
     Rule(rule::Rule),
     Agent(agent::Agent),
+    Next(next::Next),
     Lock(lock::Lock),
     Reserve(reserve::Reserve),
     Semaphore(semaphore::Semaphore),
@@ -128,6 +130,7 @@ impl Command {
             Self::Artifact(artifact) => artifact.run(context, output).await,
             Self::Rule(rule) => rule.run(context, output).await,
             Self::Agent(agent) => agent.run(context, output).await,
+            Self::Next(next) => next.run(context, output).await,
             Self::Lock(lock) => lock.run(context, output).await,
             Self::Reserve(reserve) => reserve.run(context, output).await,
             Self::Semaphore(semaphore) => semaphore.run(context, output).await,

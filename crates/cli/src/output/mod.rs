@@ -120,6 +120,17 @@ impl<W: Write> Output<W> {
         self.show(thing, |output| table::record(&Fields::of(thing), output.now))
     }
 
+    /// Prints one object of several kinds; in a table format, its kind and the record inside.
+    pub(crate) fn one_of<T: Serialize, R: Serialize>(
+        &mut self,
+        thing: &T,
+        kind: &str,
+        record: &R,
+    ) -> Result<(), Failure> {
+        let text = |output: &Self| table::record(&Fields::of(record), output.now);
+        self.show(thing, |output| format!("{kind}\n{}", text(output)))
+    }
+
     /// Prints one object; in a table format, this sentence instead.
     pub(crate) fn said<T: Serialize>(&mut self, thing: &T, sentence: &str) -> Result<(), Failure> {
         self.show(thing, |_| format!("{}\n", plain(&ids::shortened(sentence))))

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use baton_core::agent::{Agent, Command, Query, Register, Status};
-use baton_core::{AgentId, Json, Token};
+use baton_core::wait::{Next, Work};
+use baton_core::{AgentId, Json, TaskType, Token, wait};
 use serde::Serialize;
 
 use crate::request::request;
@@ -28,6 +29,12 @@ impl Agents {
     pub async fn leave(&self, token: Token) -> Result<Agent, Error> {
         let agent = self.workspace.agent().clone();
         self.workspace.run(Command::Leave { agent, token: Some(token) }).await
+    }
+
+    /// Receives the next hand-off, message or task for the acting agent. Without
+    /// [`wait_ms`](TakingNext::wait_ms), the call does not wait.
+    pub fn next(&self) -> TakingNext {
+        TakingNext::new(&self.workspace, Ok(Next::default()))
     }
 
     /// Reads an agent.
@@ -66,4 +73,21 @@ request! {
     parent(agent: &str) |register| register.parent = Some(AgentId::parse(agent)?);
     /// Sets how long the session lasts after each heartbeat.
     ttl_ms(milliseconds: u64) |register| register.ttl_ms = Some(milliseconds);
+}
+
+request! {
+    /// Receives work when it is awaited; none if there was none in time.
+    TakingNext(Next) -> Option<Work>: |workspace, next| workspace.run(wait::Command::Next(next));
+    /// Only tasks of this type, or of several.
+    of_type(task_type: &str) |next|
+        next.types.get_or_insert_default().insert(TaskType::parse(task_type)?);
+    /// Claims tasks with this capability, instead of those of the session.
+    capability(name: &str) |next|
+        next.capabilities.get_or_insert_default().insert(name.to_owned());
+    /// Sets the lease of a task.
+    lease_ms(milliseconds: u64) |next| next.lease_ms = Some(milliseconds);
+    /// Sets how long after its delivery a message is delivered again, unless it is acknowledged.
+    redeliver_ms(milliseconds: u64) |next| next.redeliver_ms = Some(milliseconds);
+    /// Sets how long to wait.
+    wait_ms(milliseconds: u64) |next| next.wait_ms = Some(milliseconds);
 }

@@ -30,7 +30,7 @@ mod topics;
 mod transaction;
 mod watch;
 
-pub use agents::Registration;
+pub use agents::{Registration, TakingNext};
 pub use artifacts::{Putting, Reading};
 pub use barriers::Arriving;
 pub use checkpoints::Saving;

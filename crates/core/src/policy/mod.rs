@@ -20,6 +20,7 @@ mod a_ready_stage_becomes_a_task;
 mod a_ready_task_goes_to_the_first_waiter;
 mod a_stage_that_is_over_needs_no_task;
 mod an_agent_has_a_namespace;
+mod an_answered_call_leaves_its_other_queues;
 mod an_ended_session_lets_go;
 mod an_open_handoff_goes_to_the_first_waiter;
 
@@ -47,6 +48,9 @@ use a_ready_task_goes_to_the_first_waiter::{
 };
 use a_stage_that_is_over_needs_no_task::{a_stage_that_is_over_needs_no_task, may_concern_tasks};
 use an_agent_has_a_namespace::an_agent_has_a_namespace;
+pub(crate) use an_answered_call_leaves_its_other_queues::{
+    an_answered_call_leaves_its_other_queues, is_in_several_queues,
+};
 use an_ended_session_lets_go::an_ended_session_lets_go;
 pub(crate) use an_ended_session_lets_go::letting_go;
 use an_open_handoff_goes_to_the_first_waiter::{

@@ -55,7 +55,9 @@ impl Reply {
             | Self::Task(task::Reply::Claimed(None))
             | Self::Handoff(handoff::Reply::Received(None))
             | Self::Join(join::Reply::Settled(None))
-            | Self::Wait(wait::Reply::Task(None) | wait::Reply::Handoff(None)) => true,
+            | Self::Wait(
+                wait::Reply::Task(None) | wait::Reply::Handoff(None) | wait::Reply::Next(None),
+            ) => true,
             Self::Message(message::Reply::Received { messages }) => messages.is_empty(),
             _ => false,
         }

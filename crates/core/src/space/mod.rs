@@ -10,6 +10,7 @@ use crate::space::batch::{Batch, Moment};
 use crate::space::receipt::{Receipt, Receipts, digest};
 use crate::space::stamp::Stamp;
 use crate::time::Timestamp;
+use crate::wait::as_next;
 use crate::waiting::wait::{Keyed, KeyedWaits, Step};
 use crate::{limits, message, policy, primitives};
 
@@ -477,15 +478,38 @@ impl Space {
         let fresh = &commit.events[first..];
         // The commands that follow are decided after this, and may be refused.
         commit.needs_undo |= fresh.iter().any(|event| policy::may_follow(self, event));
+        commit.needs_undo |= fresh.iter().any(|event| self.ends_in_several_queues(event));
         commit.is_final |= !commit.needs_undo;
+        let mut answered = Vec::new();
         for event in fresh {
+            let was_in_several = self.ends_in_several_queues(event);
             self.evolve(event, &moment, commit.needs_undo);
             if let Some(wait) = event.wait().and_then(Step::ended) {
                 let is_granted = event.wait() == Some(Step::Granted(wait));
-                commit.ended.push(Ended { wait, is_granted, reply: self.ending(event) });
+                let mut reply = self.ending(event);
+                if was_in_several {
+                    reply = reply.map(as_next);
+                    answered.push(wait);
+                }
+                commit.ended.push(Ended { wait, is_granted, reply });
+            }
+        }
+        for wait in answered {
+            let left = policy::an_answered_call_leaves_its_other_queues(self, wait);
+            let first = commit.events.len();
+            commit.events.extend(left);
+            commit.weigh(first)?;
+            for event in &commit.events[first..] {
+                self.evolve(event, &moment, commit.needs_undo);
             }
         }
         Ok(plan)
+    }
+
+    /// Whether it ends a call that waits in several queues.
+    fn ends_in_several_queues(&self, event: &Event) -> bool {
+        let ended = event.wait().and_then(Step::ended);
+        ended.is_some_and(|wait| policy::is_in_several_queues(self, wait))
     }
 }
 

@@ -10,6 +10,7 @@ use crate::names::{
 use crate::numbers::Token;
 use crate::reply::Reply;
 use crate::state::Warning;
+use crate::wait::as_next;
 use crate::{
     agent, artifact, barrier, checkpoint, contract, handoff, join, lock, message, namespace,
     pipeline, reaction, rule, secret, semaphore, state, stream, task, topic, workspace,
@@ -44,6 +45,8 @@ pub(crate) enum ReplyPlan {
     Handoff(handoff::ReplyPlan),
     Workspace,
     Reply(Reply),
+    /// The reply about what was received, as the reply to `agent.next`.
+    Next(Box<ReplyPlan>),
     /// None yet: the call waits.
     Waits,
 }
@@ -226,6 +229,7 @@ impl Space {
             ReplyPlan::Waits => unreachable!("a call that waits is answered later"),
             ReplyPlan::Workspace => workspace::about(&self.workspace, self.counts()).into(),
             ReplyPlan::Reply(reply) => reply,
+            ReplyPlan::Next(plan) => as_next(self.reply(*plan, events)),
         }
     }
 

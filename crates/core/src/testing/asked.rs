@@ -111,7 +111,7 @@ fn tree(asked: &str) -> Value {
     );
     if unit {
         json!({ noun: verb })
-    } else if matches!((noun, verb), ("task" | "handoff", "wait")) {
+    } else if matches!((noun, verb), ("task" | "handoff", "wait") | ("agent", "next")) {
         json!({ "wait": { format!("{noun}.{verb}"): fields } })
     } else if matches!(noun, "inbox" | "handler") {
         json!({ "message": { format!("{noun}.{verb}"): fields } })

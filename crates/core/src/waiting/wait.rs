@@ -70,6 +70,8 @@ pub enum Left {
     Gone,
     /// The session of the caller had ended.
     SessionEnded,
+    /// The call waited in several queues, and was answered by another one.
+    Elsewhere,
 }
 
 /// The idempotency key under which a call waits: a repeated call takes its place.

@@ -222,6 +222,7 @@ impl Operation {
         let (noun, verb) =
             self.name.split_once('.').expect("every operation has a dot in its name");
         match noun {
+            "agent" if verb == "next" => ("wait", self.name),
             "task" | "handoff" if verb == "wait" => ("wait", self.name),
             "inbox" | "handler" => ("message", self.name),
             noun => (noun, verb),

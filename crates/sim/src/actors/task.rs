@@ -149,6 +149,11 @@ impl TaskActor {
     /// A wait for the status of a task or a hand-off.
     fn wait(&mut self, inputs: &mut Inputs<'_>) -> Action {
         let wait_ms = *inputs.rng.pick(&[None, Some(400), Some(30_000), Some(600_000)]);
+        if inputs.rng.once_in(2) {
+            let lease_ms = *inputs.rng.pick(&[None, Some(5_000)]);
+            let next = wait::Next { lease_ms, wait_ms, ..wait::Next::default() };
+            return Action::Submit(Command::from(wait::Command::Next(next)).into());
+        }
         let handoff = self.handoff_actor.any(inputs).filter(|_| inputs.rng.once_in(2));
         let command = match (handoff, some(inputs, &self.known)) {
             (Some(handoff), _) => {
@@ -201,6 +206,17 @@ impl TaskActor {
         }
         let reply = match answer {
             Ok(Answer { reply: Reply::Task(reply), .. }) => reply,
+            Ok(Answer { reply: Reply::Wait(wait::Reply::Next(Some(work))), .. }) => {
+                match work {
+                    wait::Work::Task(task) => self.see(id, task),
+                    wait::Work::Handoff(found) => {
+                        let received = handoff::Reply::Received(Some(found.clone()));
+                        self.handoff_actor.learn(id, &received);
+                    }
+                    wait::Work::Message(_) => {}
+                }
+                return;
+            }
             Ok(Answer { reply: Reply::Join(join::Reply::Join(join)), .. }) => {
                 self.joins.push(join.id.clone());
                 if self.joins.len() > STALE_MAX {

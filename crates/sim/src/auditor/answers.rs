@@ -7,7 +7,7 @@
 use baton_core::state::Rejection as StateRejection;
 use baton_core::{
     AgentId, Answer, Command, Entry, IdempotencyKey, Mutation, Precondition, Rejection, Reply,
-    Request, Timestamp, agent, namespace, state, topic,
+    Request, Timestamp, agent, namespace, state, topic, wait,
 };
 
 use super::{Audit, Breach, demand};
@@ -160,7 +160,7 @@ impl Ledger {
             Command::Task(command) => self.task_no_effect(asking, command, reply, at),
             Command::Barrier(command) => self.barrier_no_effect(command, reply, at),
             Command::Join(command) => self.join_no_effect(command, reply, at),
-            Command::Wait(command) => self.wait_no_effect(command, reply, at),
+            Command::Wait(command) => self.wait_no_effect(asked, command, reply),
             Command::Checkpoint(command) => self.checkpoint_no_effect(command, reply, at),
             Command::Handoff(command) => self.handoff_no_effect(asked, command, reply),
             Command::Message(command) => self.message_no_effect(asked, command, reply),
@@ -236,6 +236,9 @@ impl Ledger {
             }
             (Command::Semaphore(command), Reply::Semaphore(reply)) => {
                 self.semaphore_reply(command, reply, revision)
+            }
+            (Command::Wait(wait::Command::Next(next)), Reply::Wait(reply)) => {
+                self.next_reply(next, reply, revision)
             }
             (Command::Join(command), Reply::Join(reply)) => {
                 self.join_reply(command, reply, revision)

@@ -14,9 +14,11 @@ use baton_core::state::{
     Command as StateCommand, Event as StateEvent, Operation, PatchEntry, Removal, Set, Transfer,
 };
 use baton_core::wait::Event as WaitEvent;
+use baton_core::waiting::wait::Left;
 use baton_core::workspace::{Command as WorkspaceCommand, Event as WorkspaceEvent};
 use baton_core::{
     AgentId, Batch, Command, Event, Json, NamespaceName, Request, Rules, Timestamp, Version,
+    handoff, message, task,
 };
 
 use super::{Audit, Breach, demand};
@@ -54,13 +56,17 @@ impl<'a> BatchReader<'a> {
         self.next = self.due() + 1;
     }
 
-    /// The next event that a request explains. Answers to calls that waited for a status, and
-    /// broken contracts, can be anywhere; the ledger checks them.
+    /// The next event that a request explains. Answers to calls that waited for a status, ends of
+    /// calls in the queues that did not answer them, and broken contracts, can be anywhere; the
+    /// ledger checks them.
     fn due(&self) -> usize {
         let is_elsewhere = |event: &&Event| {
             matches!(
                 event,
                 Event::Wait(WaitEvent::Answered { .. })
+                    | Event::Task(task::Event::GaveUp { left: Left::Elsewhere, .. })
+                    | Event::Message(message::Event::GaveUp { left: Left::Elsewhere, .. })
+                    | Event::Handoff(handoff::Event::GaveUp { left: Left::Elsewhere, .. })
                     | Event::Contract(Contracted::Broken { .. })
             )
         };

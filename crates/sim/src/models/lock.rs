@@ -96,6 +96,9 @@ impl Ledger {
             (_, Command::Join(join::Command::Wait { join, .. }), answer) => {
                 self.join_ended(asked, join, (revision, how), answer).map_err(words)?;
             }
+            (_, Command::Wait(wait::Command::Next(next)), answer) => {
+                self.next_ended(asked, next, (revision, how), answer, coverage).map_err(words)?;
+            }
             (_, Command::Wait(command), answer) => {
                 self.status_wait_ended(asked, (wait, command), how, answer).map_err(words)?;
             }

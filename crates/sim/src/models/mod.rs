@@ -8,6 +8,7 @@
 //! | `barrier` | each generation opens once, with the required number of arrivals |
 //! | `task`, `task_handoff`, `task_retry` | one lease at a time, one end, no starvation |
 //! | `status_wait` | calls are answered when their status is reached |
+//! | `next` | a call that waits for work of any kind gets one thing, from one queue |
 //! | `join` | each settles once, with the outcome of its tasks |
 //! | `pipeline` | stages start in order, once, and follow their tasks |
 //! | `handoff`, `handoff_invariants` | work is handed over once, with all that belongs to it |
@@ -40,6 +41,7 @@ pub mod lock;
 pub mod lock_pool;
 pub mod message;
 pub mod message_answers;
+pub mod next;
 pub mod pipeline;
 pub mod pipeline_answers;
 pub mod reaction;

@@ -62,7 +62,8 @@ fn wanted(command: &WaitCommand, now: Timestamp) -> Option<(Goal, Option<Timesta
             let statuses = statuses.clone().unwrap_or_default();
             Some((Goal::Handoff { id: handoff.clone(), statuses }, until(wait_ms)))
         }
-        WaitCommand::Answer
+        WaitCommand::Next(_)
+        | WaitCommand::Answer
         | WaitCommand::LetGo { .. }
         | WaitCommand::GiveUp { .. }
         | WaitCommand::Expire => None,
@@ -124,7 +125,16 @@ impl Ledger {
     }
 
     /// Checks an accepted wait without effect.
-    pub(crate) fn wait_no_effect(&self, command: &WaitCommand, reply: &Reply, at: u64) -> Audit {
+    pub(crate) fn wait_no_effect(
+        &self,
+        asked: &DecidedRequest<'_>,
+        command: &WaitCommand,
+        reply: &Reply,
+    ) -> Audit {
+        if let (WaitCommand::Next(next), Reply::Wait(WaitReply::Next(None))) = (command, reply) {
+            return self.next_no_effect(asked, next);
+        }
+        let at = asked.decided_at;
         let Some((goal, until)) = wanted(command, Timestamp(0)) else {
             return Err(Breach("a client cannot request this".to_owned()));
         };
@@ -201,6 +211,9 @@ fn shown(goal: &Goal, reply: &WaitReply) -> Audit<Option<Status>> {
 impl BatchReader<'_> {
     /// The effect of a wait: it is queued.
     pub(crate) fn status_wait(&mut self, command: &WaitCommand) -> Audit {
+        if let WaitCommand::Next(next) = command {
+            return self.next_work(next);
+        }
         let Some(expected) = wanted(command, self.batch.time) else {
             return Err(Breach("a client cannot request this".to_owned()));
         };

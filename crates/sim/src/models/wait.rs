@@ -70,10 +70,15 @@ impl Waits {
         demand!(wait.0 == batch.revision.0, "the call of `{agent}` got number {wait}");
         demand!(batch.agent == *agent, "`{agent}` waits by the hand of `{}`", batch.agent);
         demand!(until > batch.time, "`{agent}` waits until {until}, which is over");
+        // A call that waits for work of any kind is in several queues under one number.
+        if let Some(open) = self.open.get(&wait.0) {
+            let same = open.agent == *agent && open.until == until;
+            demand!(same, "two calls begin to wait at revision {wait}");
+            return Ok(());
+        }
         let gone_after = self.abandoned.remove(&wait.0);
         let open = OpenWait { agent: agent.clone(), until, gone_after, key: None };
-        let twice = self.open.insert(wait.0, open);
-        demand!(twice.is_none(), "two calls begin to wait at revision {wait}");
+        self.open.insert(wait.0, open);
         Ok(())
     }
 
@@ -151,6 +156,11 @@ impl Waits {
         left: wait::Left,
         ended: &BTreeSet<AgentId>,
     ) -> Audit {
+        if left == wait::Left::Elsewhere {
+            let ended = self.closed.get(&wait.0).map(|(revision, _)| *revision);
+            demand!(ended == Some(batch.revision.0), "call {wait} was not answered elsewhere");
+            return Ok(());
+        }
         let open = self.end(batch.revision.0, wait, agent, WaitEnd::Left(left))?;
         let by_engine = batch.agent == AgentId::engine();
         match left {
@@ -170,6 +180,7 @@ impl Waits {
                     "call {wait} of `{agent}` was given up without a reason"
                 );
             }
+            wait::Left::Elsewhere => {}
             wait::Left::SessionEnded => {
                 demand!(
                     ended.contains(agent),

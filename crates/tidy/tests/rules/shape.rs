@@ -20,7 +20,7 @@ const PARTS: [&str; 7] = [
 ];
 
 /// Which primitive imports which, and why.
-const IMPORTS: [(&str, &str); 12] = [
+const IMPORTS: [(&str, &str); 13] = [
     // A checkpoint belongs to the task whose token saves it.
     ("checkpoint", "task"),
     // A hand-off moves a task and keys, after rules were evaluated.
@@ -38,8 +38,9 @@ const IMPORTS: [(&str, &str); 12] = [
     ("pipeline", "task"),
     // A result may have warnings about the keys that it wrote.
     ("task", "state"),
-    // A call waits for the status of a task or a hand-off.
+    // A call waits for the status of a task or a hand-off, or for the next of these.
     ("wait", "handoff"),
+    ("wait", "message"),
     ("wait", "task"),
 ];
 

@@ -88,16 +88,16 @@ struct Claim {
 
 /// Which tasks to claim, and for how long.
 #[derive(Args)]
-struct Wanted {
+pub(crate) struct Wanted {
     /// Only tasks of this type; repeatable
     #[arg(long = "type", id = "types", value_name = "TYPE")]
-    types: Vec<String>,
+    pub(crate) types: Vec<String>,
     /// Capability to claim with, instead of those the agent registered with; repeatable
     #[arg(long, value_name = "NAME")]
-    capability: Vec<String>,
+    pub(crate) capability: Vec<String>,
     /// Duration of the lease unless it is renewed [default: 5m]
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
-    lease: Option<u64>,
+    pub(crate) lease: Option<u64>,
 }
 
 /// A claimed task and the token of its lease.

@@ -572,7 +572,7 @@ pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
         Event::GaveUp { left: Left::SessionEnded, receiver, .. } => {
             Err(Rejection::SessionEnded { agent: receiver.clone() })
         }
-        Event::GaveUp { left: Left::Timeout | Left::Gone, .. }
+        Event::GaveUp { left: Left::Timeout | Left::Gone | Left::Elsewhere, .. }
         | Event::Offered(_)
         | Event::Executed(_)
         | Event::Refused(_)

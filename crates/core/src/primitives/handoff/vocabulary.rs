@@ -422,6 +422,7 @@ impl primitive::Event for Event {
         match self {
             Self::Delivered { wait, .. } => wait.map(Step::Granted),
             Self::Queued { wait, .. } => Some(Step::Begins(*wait)),
+            Self::GaveUp { left: Left::Elsewhere, .. } => None,
             Self::GaveUp { wait, .. } => Some(Step::Left(*wait)),
             _ => None,
         }

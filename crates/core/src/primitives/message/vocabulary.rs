@@ -522,6 +522,7 @@ impl primitive::Event for Event {
             Self::Queued { wait, .. } | Self::Rejoined { wait, .. } => Some(Step::Begins(*wait)),
             Self::Delivered { wait, .. } | Self::Replied { wait, .. } => wait.map(Step::Granted),
             Self::TimedOut { wait, .. } | Self::Lost { wait, .. } => wait.map(Step::Left),
+            Self::GaveUp { left: Left::Elsewhere, .. } => None,
             Self::GaveUp { wait, .. } => Some(Step::Left(*wait)),
             _ => None,
         }

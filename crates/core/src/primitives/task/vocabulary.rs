@@ -480,6 +480,7 @@ impl primitive::Event for Event {
     fn wait(&self) -> Option<Step> {
         match self {
             Self::Claimed { wait, .. } => wait.map(Step::Granted),
+            Self::GaveUp { left: Left::Elsewhere, .. } => None,
             Self::GaveUp { wait, .. } => Some(Step::Left(*wait)),
             Self::Queued { wait, .. } => Some(Step::Begins(*wait)),
             _ => None,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::next::next;
 use super::table::{Table, Waiter};
 use super::vocabulary::{Command, Event, Query, Reply};
 use super::{Goal, Present, Rejection};
@@ -39,6 +40,7 @@ impl Rules for Table {
                 let goal = Goal::Handoff { id: handoff, statuses: statuses.unwrap_or_default() };
                 return wait(space, goal, wait_ms, stamp, happening);
             }
+            Command::Next(asked) => return next(space, &asked, stamp, happening),
             Command::Answer => {
                 table.due().take(limits::STATUS_WAITS_ANSWERED_MAX).map(answered).collect()
             }
@@ -97,7 +99,7 @@ fn wait(
     Ok(ReplyPlan::Waits)
 }
 
-fn refused(refusal: impl Into<Rejection>) -> Refusal {
+pub(super) fn refused(refusal: impl Into<Rejection>) -> Refusal {
     refusal.into().into()
 }
 

@@ -24,6 +24,7 @@
 
 mod decide;
 mod goal;
+mod next;
 pub(crate) mod operations;
 mod refusals;
 mod table;
@@ -32,6 +33,8 @@ mod tests;
 mod vocabulary;
 
 pub use goal::{Goal, Present, Target};
+pub(crate) use next::as_next;
+pub use next::{Next, Work};
 pub use refusals::Rejection;
 pub use table::{Facts, Table, Undo, Waiter};
 pub use vocabulary::{Command, Event, Query, Reply};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::Goal;
+use super::{Goal, Next, Work};
 use crate::handoff::{self, Handoff};
 use crate::names::{AgentId, HandoffId, TaskId};
 use crate::numbers::WaitId;
@@ -45,6 +45,9 @@ pub enum Command {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         wait_ms: Option<u64>,
     },
+    /// `agent.next`: the next hand-off, message or task for the caller.
+    #[serde(rename = "agent.next")]
+    Next(Next),
     /// Sent by a policy when a status that calls wait for is reached.
     Answer,
     /// Sent by a policy when the session of an agent has ended.
@@ -76,6 +79,8 @@ pub enum Reply {
     Task(Option<Box<Task>>),
     /// The hand-off with its new status. `null` if it was not reached in time.
     Handoff(Option<Arc<Handoff>>),
+    /// The next work. `null` if there was none in time.
+    Next(Option<Work>),
     /// Nothing was done.
     Done,
 }
@@ -121,6 +126,7 @@ impl primitive::Command for Command {
     fn wait_ms(&self) -> Option<u64> {
         match self {
             Self::Task { wait_ms, .. } | Self::Handoff { wait_ms, .. } => *wait_ms,
+            Self::Next(next) => next.wait_ms,
             Self::Answer | Self::LetGo { .. } | Self::GiveUp { .. } | Self::Expire => None,
         }
     }

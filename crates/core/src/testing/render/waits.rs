@@ -4,7 +4,7 @@ use super::super::handoffs::shown_handoff;
 use super::shown_one_task;
 use crate::handoff;
 use crate::primitive::Event as _;
-use crate::wait::{Event, Goal, Reply};
+use crate::wait::{Event, Goal, Reply, Work};
 
 pub(super) fn rendered(event: &Event) -> String {
     let line = event.kind();
@@ -35,6 +35,12 @@ pub(super) fn shown(reply: &Reply) -> String {
     match reply {
         Reply::Task(task) => task.as_deref().map_or("null".into(), shown_one_task),
         Reply::Handoff(found) => shown_handoff(&handoff::Reply::Received(found.clone())),
+        Reply::Next(None) => "null".into(),
+        Reply::Next(Some(Work::Handoff(found))) => {
+            format!("handoff {}", shown_handoff(&handoff::Reply::Received(Some(found.clone()))))
+        }
+        Reply::Next(Some(Work::Message(message))) => format!("message {}", message.id),
+        Reply::Next(Some(Work::Task(task))) => format!("task {}", shown_one_task(task)),
         Reply::Done => "nothing".into(),
     }
 }

@@ -1,0 +1,141 @@
+//! The next work of an agent: a hand-off, a message or a task.
+//!
+//! A call that waits for it is in three wait queues under one number. The first of them that
+//! answers it ends it, and [`policy`](crate::policy) removes it from the others in the same step.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::decide::refused;
+use super::vocabulary::Reply;
+use crate::handoff::{self, Handoff};
+use crate::limits;
+use crate::message::{self, Message};
+use crate::names::TaskType;
+use crate::refusal::{OutOfRange, within};
+use crate::rejection::Rejection as Refusal;
+use crate::reply::Reply as AnyReply;
+use crate::space::stamp::Stamp;
+use crate::space::{Happening, ReplyPlan, Space, SpaceView, TablesView};
+use crate::task::{self, Task};
+
+/// Receives the next work for the caller. If there is work of several kinds, a hand-off comes
+/// before a message, and a message before a task.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "AgentNext"))]
+#[serde(deny_unknown_fields)]
+pub struct Next {
+    /// Only tasks of these types. If omitted, any type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub types: Option<BTreeSet<TaskType>>,
+    /// The capabilities of the caller for tasks. If omitted, those of its session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capabilities: Option<BTreeSet<String>>,
+    /// The lease of a task in milliseconds, unless it is renewed.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::LEASE_MS_DEFAULT),
+        range(min = limits::LEASE_MS_MIN, max = limits::LEASE_MS_MAX),
+    ))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease_ms: Option<u64>,
+    /// How long after a delivery without an acknowledgement a message is delivered again, in
+    /// milliseconds.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::REDELIVER_MS_DEFAULT),
+        range(min = limits::REDELIVER_MS_MIN, max = limits::REDELIVER_MS_MAX),
+    ))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redeliver_ms: Option<u64>,
+    /// How long to wait for work, in milliseconds. If omitted, the call does not wait.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_ms: Option<u64>,
+}
+
+/// The next work of an agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Work {
+    /// A hand-off, as `handoff.receive` returns it.
+    Handoff(Arc<Handoff>),
+    /// A message, as `inbox.receive` returns it.
+    Message(Box<Message>),
+    /// A task with the caller's lease, as `task.claim` returns it.
+    Task(Box<Task>),
+}
+
+impl Next {
+    fn claim(&self, wait_ms: Option<u64>) -> task::Command {
+        task::Command::Claim(task::Claim {
+            types: self.types.clone(),
+            capabilities: self.capabilities.clone(),
+            task: None,
+            lease_ms: self.lease_ms,
+            wait_ms,
+        })
+    }
+
+    fn receive(&self, wait_ms: Option<u64>) -> message::Command {
+        let (agent, limit, redeliver_ms) = (None, Some(1), self.redeliver_ms);
+        message::Command::Receive(message::Receive { agent, wait_ms, limit, redeliver_ms })
+    }
+}
+
+/// Takes what is there, or queues the call for all three.
+pub(super) fn next(
+    space: &Space,
+    asked: &Next,
+    stamp: &Stamp,
+    happening: &mut Happening<'_>,
+) -> Result<ReplyPlan, Refusal> {
+    let range = (0, limits::WAIT_MS_MAX);
+    let wait_ms =
+        within("wait_ms", asked.wait_ms, 0, range).map_err(|it: OutOfRange| refused(it))?;
+    let (handoffs, others) = (SpaceView(space), TablesView::of(space));
+    let received = |wait_ms| {
+        let command = handoff::Command::Receive { wait_ms };
+        handoff::decide(&space.handoff, &handoffs, command, stamp)
+    };
+    let mail = |wait_ms| message::decide(&space.message, &others, asked.receive(wait_ms), stamp);
+    let claimed = |wait_ms| task::decide(&space.task, &others, asked.claim(wait_ms), stamp);
+
+    let found = received(None)?;
+    if matches!(found.plan, handoff::ReplyPlan::Received(Some(_))) {
+        happening.extend(found.events);
+        return Ok(ReplyPlan::Next(Box::new(found.plan.into())));
+    }
+    let letters = mail(None)?;
+    if matches!(&letters.plan, message::ReplyPlan::Received(ids) if !ids.is_empty()) {
+        happening.extend(letters.events);
+        return Ok(ReplyPlan::Next(Box::new(letters.plan.into())));
+    }
+    let found = claimed(None)?;
+    if matches!(found.plan, task::ReplyPlan::Claimed(Some(_))) {
+        happening.extend(found.events);
+        return Ok(ReplyPlan::Next(Box::new(found.plan.into())));
+    }
+    if wait_ms == 0 {
+        // The caller can be asked from now on, as after `inbox.receive`.
+        happening.extend(letters.events);
+        return Ok(ReplyPlan::Reply(Reply::Next(None).into()));
+    }
+    happening.extend(received(Some(wait_ms))?.events);
+    happening.extend(mail(Some(wait_ms))?.events);
+    happening.extend(claimed(Some(wait_ms))?.events);
+    Ok(ReplyPlan::Waits)
+}
+
+/// The reply about a hand-off, a message or a task, as the reply to `agent.next`.
+pub(crate) fn as_next(reply: AnyReply) -> AnyReply {
+    let work = match reply {
+        AnyReply::Handoff(handoff::Reply::Received(found)) => found.map(Work::Handoff),
+        AnyReply::Message(message::Reply::Received { messages }) => {
+            messages.into_iter().next().map(|message| Work::Message(Box::new(message)))
+        }
+        AnyReply::Task(task::Reply::Claimed(task)) => task.map(Work::Task),
+        reply => return reply,
+    };
+    Reply::Next(work).into()
+}
