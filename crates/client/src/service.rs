@@ -24,6 +24,7 @@ use std::time::Duration;
 
 use baton_core::message::Message;
 use serde::Serialize;
+use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
@@ -32,7 +33,7 @@ use crate::slots::{Counts, Jobs, PAUSE, Setback, WAIT_MS, handle, is_final, run_
 use crate::{Error, Workspace};
 
 /// After how long a message that is not acknowledged is delivered again: model calls take minutes.
-const REDELIVER_MS: u64 = 600_000;
+pub(crate) const REDELIVER_MS: u64 = 600_000;
 
 /// The settings of a service.
 #[derive(Clone, Debug)]
@@ -188,19 +189,28 @@ where
         counts: &mut Counts,
     ) -> Option<Message> {
         let result = handle((self.handler)(message.clone())).await;
-        let (messages, id) = (self.workspace.messages(), message.id.as_str());
         let is_done = result.is_ok();
-        let answered = match (message.request.is_some(), result) {
-            (true, Ok(result)) => messages.reply(id, result).await.map(drop),
-            (true, Err(setback)) => messages.fail(id, setback.into_error()).await.map(drop),
-            (false, Ok(_)) => messages.ack(id).await,
-            (false, Err(_)) => Ok(()),
-        };
-        match (answered, is_done) {
+        match (answer(&self.workspace, &message, result).await, is_done) {
             (Ok(()), true) => counts.done += 1,
             (Ok(()), false) => counts.failed += 1,
             (Err(_), _) => counts.lost += 1,
         }
         None
+    }
+}
+
+/// Answers a request with the result of its handler. A message that is not a request is
+/// acknowledged if its handler succeeded.
+pub(crate) async fn answer(
+    workspace: &Workspace,
+    message: &Message,
+    result: Result<Value, Setback>,
+) -> Result<(), Error> {
+    let (messages, id) = (workspace.messages(), message.id.as_str());
+    match (message.request.is_some(), result) {
+        (true, Ok(result)) => messages.reply(id, result).await.map(drop),
+        (true, Err(setback)) => messages.fail(id, setback.into_error()).await.map(drop),
+        (false, Ok(_)) => messages.ack(id).await,
+        (false, Err(_)) => Ok(()),
     }
 }

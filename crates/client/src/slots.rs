@@ -70,6 +70,8 @@ pub(crate) struct Counts {
     pub(crate) failed: u64,
     pub(crate) handed_over: u64,
     pub(crate) lost: u64,
+    pub(crate) handoffs: u64,
+    pub(crate) messages: u64,
 }
 
 /// Where jobs come from, and what is done with them.
@@ -116,6 +118,8 @@ pub(crate) async fn run_slots(
                     counts.failed += part.failed;
                     counts.handed_over += part.handed_over;
                     counts.lost += part.lost;
+                    counts.handoffs += part.handoffs;
+                    counts.messages += part.messages;
                     if ended.is_err() {
                         stop_sender.send_replace(true);
                         outcome = outcome.and(ended);

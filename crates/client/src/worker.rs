@@ -16,6 +16,8 @@
 //!    the server cannot be reached for that long.
 //! 3. After the stop signal nothing new is claimed, and the tasks that were started are finished.
 //! 4. If the server cannot be reached, the worker tries again.
+//! 5. A worker with handlers for hand-offs or messages waits for these and for tasks in one call.
+//!    It does not claim the next task when it completes one: a hand-off or a message may be first.
 //!
 //! A worker works with every carrier, including the embedded engine. Handlers run as tokio tasks
 //! next to the heartbeats: on a runtime with one thread, a handler that does not `await` stops
@@ -24,12 +26,16 @@
 //! Deliberately absent: a session. An agent that wants to be visible registers itself; the
 //! heartbeats of its tasks then renew its session too.
 
+use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use baton_core::handoff::Handoff;
+use baton_core::message::Message;
 use baton_core::task::{Next, Task};
+use baton_core::wait::{Work, WorkKind};
 use baton_core::{Kind, Rejection, TaskType, Token};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -37,6 +43,7 @@ use tokio::sync::watch;
 
 use crate::handles::Offering;
 use crate::renewal::keep;
+use crate::service::{REDELIVER_MS, answer};
 use crate::slots::{Counts, Jobs, Setback, WAIT_MS, handle, run_slots};
 use crate::{Error, Workspace};
 
@@ -46,6 +53,34 @@ pub struct Worker {
     workspace: Workspace,
     next: Result<Next, Rejection>,
     concurrency: usize,
+    others: Others,
+}
+
+/// A handler of hand-offs or messages, of any type.
+type Handler<T> = Arc<
+    dyn Fn(Workspace, T) -> Pin<Box<dyn Future<Output = Result<Value, Setback>> + Send>>
+        + Send
+        + Sync,
+>;
+
+/// The handlers of what is not a task.
+#[derive(Clone, Default)]
+struct Others {
+    handoff: Option<Handler<Arc<Handoff>>>,
+    message: Option<Handler<Message>>,
+}
+
+impl fmt::Debug for Others {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (handoff, message) = (self.handoff.is_some(), self.message.is_some());
+        f.debug_struct("Others").field("handoff", &handoff).field("message", &message).finish()
+    }
+}
+
+impl Others {
+    fn is_empty(&self) -> bool {
+        self.handoff.is_none() && self.message.is_none()
+    }
 }
 
 /// What a worker did.
@@ -59,6 +94,10 @@ pub struct Worked {
     pub handed_over: u64,
     /// Tasks whose lease was lost, or whose result could not be reported.
     pub lost: u64,
+    /// Hand-offs whose handler succeeded.
+    pub handoffs: u64,
+    /// Messages that were acknowledged, and requests that were answered.
+    pub messages: u64,
 }
 
 /// A task that a worker has claimed.
@@ -129,7 +168,7 @@ impl Workplace for Workspace {
 impl Worker {
     /// A worker for every task that the acting agent may claim, one at a time.
     pub fn new(workspace: Workspace) -> Self {
-        Self { workspace, next: Ok(Next::default()), concurrency: 1 }
+        Self { workspace, next: Ok(Next::default()), concurrency: 1, others: Others::default() }
     }
 
     fn with(mut self, change: impl FnOnce(&mut Next) -> Result<(), Rejection>) -> Self {
@@ -174,6 +213,37 @@ impl Worker {
         Self { concurrency: count.max(1), ..self }
     }
 
+    /// Also handles hand-offs that are offered to the agent. The handler accepts or rejects them;
+    /// one that it does not answer is delivered again.
+    #[must_use]
+    pub fn on_handoff<F>(
+        mut self,
+        handler: impl Fn(Workspace, Arc<Handoff>) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<(), Setback>> + Send + 'static,
+    {
+        self.others.handoff =
+            Some(Arc::new(move |workspace, handoff| Box::pin(handle(handler(workspace, handoff)))));
+        self
+    }
+
+    /// Also handles messages to the agent. A message is acknowledged if its handler succeeds, and
+    /// delivered again if not; a request is answered with the result of the handler or its error.
+    #[must_use]
+    pub fn on_message<F, R>(
+        mut self,
+        handler: impl Fn(Workspace, Message) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<R, Setback>> + Send + 'static,
+        R: Serialize + Send + 'static,
+    {
+        self.others.message =
+            Some(Arc::new(move |workspace, message| Box::pin(handle(handler(workspace, message)))));
+        self
+    }
+
     /// Works until `stop`, and then until the tasks that were started are finished. Dropping this
     /// drops the handlers; their tasks become available again when the leases are over.
     ///
@@ -187,12 +257,12 @@ impl Worker {
         F: Future<Output = Result<R, Setback>> + Send + 'static,
         R: Serialize + Send + 'static,
     {
-        let tasks =
-            Claims { workspace: self.workspace, next: self.next?, handler: Arc::new(handler) };
+        let Self { workspace, next, concurrency, others } = self;
+        let tasks = Claims { workspace, next: next?, handler: Arc::new(handler), others };
         let mut counts = Counts::default();
-        run_slots(&tasks, self.concurrency, stop, &mut counts).await?;
-        let Counts { done, failed, handed_over, lost } = counts;
-        Ok(Worked { completed: done, failed, handed_over, lost })
+        run_slots(&tasks, concurrency, stop, &mut counts).await?;
+        let Counts { done, failed, handed_over, lost, handoffs, messages } = counts;
+        Ok(Worked { completed: done, failed, handed_over, lost, handoffs, messages })
     }
 }
 
@@ -201,12 +271,14 @@ struct Claims<H> {
     workspace: Workspace,
     next: Next,
     handler: Arc<H>,
+    others: Others,
 }
 
 impl<H> Clone for Claims<H> {
     fn clone(&self) -> Self {
         let (workspace, next) = (self.workspace.clone(), self.next.clone());
-        Self { workspace, next, handler: Arc::clone(&self.handler) }
+        let (handler, others) = (Arc::clone(&self.handler), self.others.clone());
+        Self { workspace, next, handler, others }
     }
 }
 
@@ -216,9 +288,12 @@ where
     F: Future<Output = Result<R, Setback>> + Send + 'static,
     R: Serialize + Send + 'static,
 {
-    type Job = Task;
+    type Job = Work;
 
-    async fn next(&self) -> Result<Option<Task>, Error> {
+    async fn next(&self) -> Result<Option<Work>, Error> {
+        if !self.others.is_empty() {
+            return self.next_of_any_kind().await;
+        }
         let mut claiming = self.workspace.tasks().claim().wait_ms(WAIT_MS);
         for task_type in self.next.types.iter().flatten() {
             claiming = claiming.of_type(task_type.as_str());
@@ -229,10 +304,49 @@ where
         if let Some(lease_ms) = self.next.lease_ms {
             claiming = claiming.lease_ms(lease_ms);
         }
-        claiming.await
+        Ok(claiming.await?.map(|task| Work::Task(Box::new(task))))
     }
 
     async fn run(
+        &self,
+        work: Work,
+        stop: &watch::Receiver<bool>,
+        counts: &mut Counts,
+    ) -> Option<Work> {
+        match work {
+            Work::Task(task) => {
+                let next = self.work(*task, stop, counts).await;
+                return next.map(|task| Work::Task(Box::new(task)));
+            }
+            Work::Handoff(handoff) => {
+                let handler = self.others.handoff.as_ref()?;
+                match handler(self.workspace.clone(), handoff).await {
+                    Ok(_) => counts.handoffs += 1,
+                    Err(_) => counts.failed += 1,
+                }
+            }
+            Work::Message(message) => {
+                let handler = self.others.message.as_ref()?;
+                let result = handler(self.workspace.clone(), (*message).clone()).await;
+                let is_done = result.is_ok();
+                match answer(&self.workspace, &message, result).await {
+                    Err(_) => counts.lost += 1,
+                    Ok(()) if is_done => counts.messages += 1,
+                    Ok(()) => counts.failed += 1,
+                }
+            }
+        }
+        None
+    }
+}
+
+impl<H, F, R> Claims<H>
+where
+    H: Fn(Job) -> F + Send + Sync + 'static,
+    F: Future<Output = Result<R, Setback>> + Send + 'static,
+    R: Serialize + Send + 'static,
+{
+    async fn work(
         &self,
         task: Task,
         stop: &watch::Receiver<bool>,
@@ -270,6 +384,26 @@ where
 }
 
 impl<H> Claims<H> {
+    async fn next_of_any_kind(&self) -> Result<Option<Work>, Error> {
+        let mut next = self.workspace.agents().next().wait_ms(WAIT_MS).of_kind(WorkKind::Task);
+        if self.others.handoff.is_some() {
+            next = next.of_kind(WorkKind::Handoff);
+        }
+        if self.others.message.is_some() {
+            next = next.of_kind(WorkKind::Message).redeliver_ms(REDELIVER_MS);
+        }
+        for task_type in self.next.types.iter().flatten() {
+            next = next.of_type(task_type.as_str());
+        }
+        for name in self.next.capabilities.iter().flatten() {
+            next = next.capability(name);
+        }
+        if let Some(lease_ms) = self.next.lease_ms {
+            next = next.lease_ms(lease_ms);
+        }
+        next.await
+    }
+
     /// Reports the result of a task. Returns the next task, if there is one already.
     async fn report(
         &self,
@@ -282,7 +416,7 @@ impl<H> Claims<H> {
         let setback = match result {
             Ok(result) => {
                 let mut completing = tasks.complete(job.id(), job.token).result(result);
-                if !*stop.borrow() {
+                if !*stop.borrow() && self.others.is_empty() {
                     completing = completing.then_claim(self.next.clone());
                 }
                 match completing.await {

@@ -217,3 +217,52 @@ async fn a_worker_that_makes_no_sense_says_so() {
     let error = patiently(worker.run(handler, std::future::pending())).await.unwrap_err();
     assert_eq!(error.code(), "task.out_of_range");
 }
+
+#[tokio::test]
+async fn handoffs_messages_and_tasks_come_with_one_call() {
+    let lab = embedded();
+    let bob = lab.as_agent("bob").unwrap();
+    lab.tasks().create("count").await.unwrap();
+    lab.messages().send("bob", "hello").await.unwrap();
+    lab.handoffs().offer("bob").reason("yours").await.unwrap();
+    let (seen, mut order) = mpsc::unbounded_channel();
+    let (took, read, counted) = (seen.clone(), seen.clone(), seen);
+    let worker = bob
+        .worker(&["count"])
+        .on_handoff(move |workspace, handoff| {
+            let took = took.clone();
+            async move {
+                workspace.handoffs().accept(handoff.id.as_str()).await?;
+                Ok(took.send("handoff")?)
+            }
+        })
+        .on_message(move |_, message| {
+            let read = read.clone();
+            async move {
+                read.send("message")?;
+                Ok(message.body)
+            }
+        });
+    let (stop, stopped) = oneshot::channel::<()>();
+    let running = worker.run(
+        move |_: Job| {
+            let counted = counted.clone();
+            async move { Ok(counted.send("task")?) }
+        },
+        async move { drop(stopped.await) },
+    );
+    let ordered = async {
+        let mut kinds = Vec::new();
+        while kinds.len() < 3 {
+            kinds.extend(order.recv().await);
+        }
+        let answer = lab.messages().request("bob", 1).await.unwrap();
+        stop.send(()).unwrap();
+        (kinds, answer)
+    };
+    let (worked, (kinds, answer)) = patiently(async { tokio::join!(running, ordered) }).await;
+    assert_eq!(kinds, ["handoff", "message", "task"]);
+    assert_eq!(answer.body.to::<u64>().unwrap(), 1);
+    let expected = Worked { completed: 1, handoffs: 1, messages: 2, ..Worked::default() };
+    assert_eq!(worked.unwrap(), expected);
+}

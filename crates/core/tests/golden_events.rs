@@ -599,6 +599,10 @@ fn handoffs() -> Vec<(&'static str, Event)> {
             "handoff.gave_up",
             handoff::Event::GaveUp { wait, receiver: ada(), left: Left::SessionEnded },
         ),
+        (
+            "handoff.gave_up with an answer from another queue",
+            handoff::Event::GaveUp { wait, receiver: ada(), left: Left::Elsewhere },
+        ),
     ];
     events.into_iter().map(|(name, event)| (name, Event::Handoff(event))).collect()
 }

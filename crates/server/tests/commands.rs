@@ -67,7 +67,7 @@ fn of_tasks() -> Steps {
         (with("task.retry", json!({"task": "b", "reason": "again"})), "/reason"),
         (with("task.cancel", json!({"task": "b"})), "/finished_at"),
         (with("task.create", json!({"type": "review", "task": "c"})), "/id"),
-        (with("task.claim", json!({})), "/lease/token"),
+        (with("agent.next", json!({})), "/task/lease/token"),
         (with("task.release", json!({"task": "c", "token": 17, "reason": "tired"})), "/reason"),
         (with("task.cancel", json!({"task": "c"})), "/finished_at"),
         (with("task.list", json!({"type": "review"})), "/tasks/2/id"),

@@ -13,6 +13,7 @@
 import { BatonError, isFinal } from "./errors.js";
 import { Renewal } from "./renewal.js";
 import { onAbort, pause } from "./timing.js";
+import { answer, REDELIVER_MS } from "./answers.js";
 import { failureOf } from "./worker.js";
 
 /** @import { Workspace } from "./workspace.js" */
@@ -20,8 +21,6 @@ import { failureOf } from "./worker.js";
 
 /** How long one call waits for messages. */
 const WAIT_MS = 30_000;
-/** When a message that is not acknowledged is delivered again: calls of models take minutes. */
-const REDELIVER_MS = 600_000;
 /** The pause after something that failed. */
 const PAUSE_MS = 1_000;
 
@@ -173,8 +172,7 @@ export class Service {
       return;
     }
     try {
-      if (message.request) await this.#workspace.messages.reply(message.id, outcome);
-      else if ("body" in outcome) await this.#workspace.inbox.ack({ message: message.id });
+      await answer(this.#workspace, message, outcome);
       if ("body" in outcome) this.#served.answered += 1;
       else this.#served.failed += 1;
     } catch (error) {

@@ -11,7 +11,10 @@
 //    lost or the server cannot be reached for that long.
 // 2. When it is stopped, nothing new is claimed, and what was begun is finished.
 // 3. That the server cannot be reached is no reason to end: the worker tries again.
+// 4. A worker with handlers for hand-offs or messages waits for these and for tasks in one call. It
+//    does not claim the next task when it completes one: a hand-off or a message may be first.
 
+import { answer, REDELIVER_MS } from "./answers.js";
 import { BatonError, isFinal } from "./errors.js";
 import { Job } from "./job.js";
 import { onAbort, pause } from "./timing.js";
@@ -19,6 +22,7 @@ import { onAbort, pause } from "./timing.js";
 /** @import { StandardSchema } from "./standard-schema.js" */
 /** @import { ClaimedTask } from "./job.js" */
 /** @import { Workspace } from "./workspace.js" */
+/** @import * as T from "./generated/types.js" */
 
 /** How long one claim waits: shorter than most proxies take to drop a silent connection. */
 const WAIT_MS = 30_000;
@@ -41,12 +45,18 @@ const PAUSE_MS = 1_000;
  * @property {number} failed - Attempts that failed and were reported.
  * @property {number} released - Tasks that were released or handed over by their handler.
  * @property {number} lost - Tasks whose lease was lost, or whose outcome could not be reported.
+ * @property {number} handoffs - Hand-offs whose handler returned.
+ * @property {number} messages - Messages that were acknowledged, and requests that were answered.
  */
 
 /**
  * @template D
  * @typedef {(definition: D, job: Job<D>) => unknown} TaskHandler
  */
+
+/** @typedef {(handoff: T.Handoff, workspace: Workspace) => unknown} HandoffHandler */
+/** @typedef {(body: any, message: T.Message) => unknown} MailHandler */
+/** @typedef {{ task: ClaimedTask } | { handoff: T.Handoff } | { message: T.Message }} Work */
 
 /** Thrown by a handler: the attempt failed, and the task is tried again after its backoff. */
 export class RetryLater extends Error {
@@ -88,9 +98,13 @@ export class Worker {
   #options;
   /** @type {Map<string, { handler: TaskHandler<any>, schema: StandardSchema<any> | undefined }>} */
   #handlers = new Map();
+  /** @type {HandoffHandler | undefined} */
+  #onHandoff;
+  /** @type {MailHandler | undefined} */
+  #onMessage;
   #stop = new AbortController();
   /** @type {Worked} */
-  #worked = { completed: 0, failed: 0, released: 0, lost: 0 };
+  #worked = { completed: 0, failed: 0, released: 0, lost: 0, handoffs: 0, messages: 0 };
 
   /** @param {Workspace} workspace @param {WorkerOptions} options */
   constructor(workspace, options) {
@@ -131,6 +145,26 @@ export class Worker {
     return this;
   }
 
+  /**
+   * Handles hand-offs that are offered to this agent. The handler accepts or rejects them; one that
+   * it does not answer is delivered again.
+   * @param {HandoffHandler} handler
+   */
+  onHandoff(handler) {
+    this.#onHandoff = handler;
+    return this;
+  }
+
+  /**
+   * Handles messages to this agent. A message is acknowledged when the handler returns, and
+   * delivered again if it throws; a request is answered with what the handler returns or throws.
+   * @param {MailHandler} handler
+   */
+  onMessage(handler) {
+    this.#onMessage = handler;
+    return this;
+  }
+
   /** Claims nothing more. {@link Worker.run} ends when what was begun is finished. */
   stop() {
     this.#stop.abort();
@@ -163,23 +197,28 @@ export class Worker {
     return { types, lease_ms, capabilities };
   }
 
+  /** Whether it handles nothing but tasks. */
+  get #isForTasks() {
+    return !this.#onHandoff && !this.#onMessage;
+  }
+
   async #slot() {
-    /** @type {ClaimedTask | undefined} */
-    let task;
+    /** @type {Work | undefined} */
+    let work;
     for (;;) {
-      task ??= await this.#claim();
-      if (!task) return;
-      task = await this.#work(new Job(this.#workspace, task));
+      work ??= await this.#take();
+      if (!work) return;
+      work = await this.#do(work);
     }
   }
 
-  /** The next task; none when it is stopped. @returns {Promise<ClaimedTask | undefined>} */
-  async #claim() {
+  /** The next work; none when it is stopped. @returns {Promise<Work | undefined>} */
+  async #take() {
     const { signal } = this.#stop;
     while (!signal.aborted) {
       try {
-        const task = await this.#workspace.tasks.claim({ ...this.#next, wait_ms: WAIT_MS, signal });
-        if (task?.lease) return /** @type {ClaimedTask} */ (task);
+        const work = await this.#receive({ wait_ms: WAIT_MS, signal });
+        if (work) return work;
       } catch (error) {
         if (signal.aborted) return undefined;
         if (isFinal(error)) {
@@ -190,6 +229,75 @@ export class Worker {
       }
     }
     return undefined;
+  }
+
+  /**
+   * @param {{ wait_ms: number, signal: AbortSignal }} waiting
+   * @returns {Promise<Work | undefined>}
+   */
+  async #receive(waiting) {
+    const { agents, handoffs, inbox, tasks } = this.#workspace;
+    const withTasks = this.#isForTasks || this.#handlers.size > 0;
+    if (withTasks && this.#isForTasks) {
+      const task = await tasks.claim({ ...this.#next, ...waiting });
+      return task?.lease && { task: /** @type {ClaimedTask} */ (task) };
+    }
+    if (!withTasks && !this.#onMessage) {
+      const handoff = await handoffs.receive(waiting);
+      return handoff ? { handoff } : undefined;
+    }
+    const redeliver_ms = this.#onMessage && REDELIVER_MS;
+    if (!withTasks && !this.#onHandoff) {
+      const { messages } = await inbox.receive({ limit: 1, redeliver_ms, ...waiting });
+      return messages[0] && { message: messages[0] };
+    }
+    /** @type {T.WorkKind[]} */
+    const kinds = [];
+    if (this.#onHandoff) kinds.push("handoff");
+    if (this.#onMessage) kinds.push("message");
+    if (withTasks) kinds.push("task");
+    const next = await agents.next({ ...this.#next, kinds, redeliver_ms, ...waiting });
+    return /** @type {Work | undefined} */ (next ?? undefined);
+  }
+
+  /** @param {Work} work @returns {Promise<Work | undefined>} The next task, if it was claimed. */
+  async #do(work) {
+    if ("task" in work) {
+      const task = await this.#work(new Job(this.#workspace, work.task));
+      return task && { task };
+    }
+    if ("handoff" in work) await this.#offered(work.handoff);
+    else await this.#answer(work.message);
+    return undefined;
+  }
+
+  /** @param {T.Handoff} handoff */
+  async #offered(handoff) {
+    try {
+      await this.#onHandoff?.(handoff, this.#workspace);
+      this.#worked.handoffs += 1;
+    } catch {
+      this.#worked.failed += 1;
+    }
+  }
+
+  /** @param {T.Message} message */
+  async #answer(message) {
+    /** @type {{ body: unknown } | { error: unknown }} */
+    let outcome;
+    try {
+      outcome = { body: (await this.#onMessage?.(message.body, message)) ?? null };
+    } catch (error) {
+      outcome = { error: failureOf(error).error };
+    }
+    try {
+      await answer(this.#workspace, message, outcome);
+      if ("body" in outcome) this.#worked.messages += 1;
+      else this.#worked.failed += 1;
+    } catch (error) {
+      if (!(error instanceof BatonError)) throw error;
+      this.#worked.lost += 1;
+    }
   }
 
   /**
@@ -239,7 +347,8 @@ export class Worker {
   async #report(job, outcome) {
     try {
       if ("result" in outcome) {
-        const then_claim = this.#stop.signal.aborted ? undefined : this.#next;
+        const canClaim = this.#isForTasks && !this.#stop.signal.aborted;
+        const then_claim = canClaim ? this.#next : undefined;
         const { next } = await job.complete(outcome.result, { then_claim });
         this.#worked.completed += 1;
         return next?.lease ? /** @type {ClaimedTask} */ (next) : undefined;

@@ -78,6 +78,44 @@ test("a waiting hold can be aborted", async () => {
     await lock.release();
 });
 
+const NOTHING = { completed: 0, failed: 0, released: 0, lost: 0, handoffs: 0, messages: 0 };
+
+test("a worker takes hand-offs, messages and tasks with one call", async () => {
+    const ada = workspace();
+    const bob = ada.as("bob");
+    const seen = [];
+    const enough = () => seen.length === 3 && worker.stop();
+    const worker = bob
+        .worker()
+        .task("count", (_, job) => {
+            seen.push(job.id);
+            enough();
+        })
+        .onHandoff(async (handoff, { handoffs }) => {
+            seen.push(handoff.reason);
+            await handoffs.accept(handoff.id);
+            enough();
+        })
+        .onMessage((body) => {
+            seen.push(body);
+            enough();
+        });
+    await ada.tasks.create("count", { id: "one" });
+    await ada.messages.send("bob", "hello");
+    const { id } = await ada.handoffs.offer("bob", { reason: "yours" });
+    const worked = await worker.run();
+    assert.deepEqual(seen, ["yours", "hello", "one"]);
+    assert.deepEqual(worked, { ...NOTHING, completed: 1, handoffs: 1, messages: 1 });
+    assert.equal((await ada.handoffs.get(id)).status, "accepted");
+    const service = bob.worker().onMessage((body) => {
+        service.stop();
+        return body + 1;
+    });
+    const running = service.run();
+    assert.equal(await ada.messages.request("bob", 1), 2);
+    assert.deepEqual(await running, { ...NOTHING, messages: 1 });
+});
+
 test("a worker completes, fails, retries, gives up, releases and hands over", async () => {
     const ada = workspace();
     const backoff = { initial_ms: 10, multiplier: 1, max_ms: 10, jitter: 0 };
@@ -126,7 +164,7 @@ test("a worker completes, fails, retries, gives up, releases and hands over", as
     }
     assert.equal(await ada.tasks.result("handed"), "done by cem");
     controller.abort();
-    assert.deepEqual(await running, { completed: 2, failed: 3, released: 1, lost: 0 });
+    assert.deepEqual(await running, { ...NOTHING, completed: 2, failed: 3, released: 1, lost: 0 });
     assert.ok(notes.length === 2 && !notes.includes("none"));
 });
 
@@ -170,7 +208,7 @@ test("a worker finishes what it began when it is stopped", async () => {
     await started;
     worker.stop();
     finish();
-    assert.deepEqual(await running, { completed: 1, failed: 0, released: 0, lost: 0 });
+    assert.deepEqual(await running, { ...NOTHING, completed: 1, failed: 0, released: 0, lost: 0 });
     assert.equal(await ada.tasks.result("t"), "done");
     assert.equal((await ada.tasks.get("u")).status, "pending");
 });
@@ -186,7 +224,7 @@ test("a handler whose lease is lost is told, and reports nothing", async () => {
         await assert.rejects(job.workspace.state.set("late", 1), { kind: "stale" });
         return "too late";
     });
-    assert.deepEqual(await worker.run(), { completed: 0, failed: 0, released: 0, lost: 1 });
+    assert.deepEqual(await worker.run(), { ...NOTHING, completed: 0, failed: 0, released: 0, lost: 1 });
     assert.ok(reason instanceof LeaseLostError);
     assert.equal((await ada.tasks.get("t")).status, "cancelled");
 });

@@ -6,6 +6,7 @@ import io
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -133,6 +134,45 @@ def test_a_worker_works_until_it_is_stopped(b: baton.Baton) -> None:
     assert time.monotonic() - begun < 5, "a claim that waits is given up"
     assert worker.worked.completed == 7
     assert b.tasks.get("broken").attempts == 1
+
+
+def test_a_worker_takes_handoffs_messages_and_tasks(b: baton.Baton) -> None:
+    bob = b.as_agent("bob")
+    worker = bob.worker()
+    seen: list[Any] = []
+
+    @worker.task("count")
+    def count(job: baton.Job) -> int:
+        seen.append(job.id)
+        return 1
+
+    @worker.handoff
+    def take(offer: baton.Offer) -> None:
+        with offer.work() as job:
+            seen.append(offer.handoff.reason)
+            job.result = "taken over"
+
+    @worker.message
+    def read(mail: baton.Mail) -> str:
+        seen.append(mail.body)
+        return "read"
+
+    b.tasks.create("count", id="one")
+    b.send("bob", "hello")
+    b.tasks.create("review", id="two")
+    with b.claim("review") as job:
+        job.handoff("bob", reason="yours")
+    assert worker.run(until=lambda it: it.completed + it.handoffs + it.messages == 3)
+    assert seen == ["yours", "hello", "one"]
+    assert b.tasks.get("two").result == "taken over"
+    assert bob.inbox.list().messages == []
+    again = bob.worker()
+    again.message(read)
+    running = threading.Thread(target=lambda: again.run(until=lambda it: it.messages == 1))
+    running.start()
+    assert b.request("bob", "are you there?", timeout=20) == "read"
+    running.join(20)
+    assert not running.is_alive()
 
 
 def test_a_task_is_handed_over_from_inside_a_handler(b: baton.Baton) -> None:

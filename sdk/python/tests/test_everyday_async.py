@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -82,6 +83,34 @@ async def test_a_worker_with_a_hand_off(a: baton.AsyncBaton) -> None:
     worker.stop()
     worked = await asyncio.wait_for(running, 20)
     assert (worked.completed, worked.handed_over, worked.failed) == (5, 1, 1)
+
+
+async def test_a_worker_takes_handoffs_messages_and_tasks(a: baton.AsyncBaton) -> None:
+    bob = a.as_agent("bob")
+    worker = bob.worker()
+    seen: list[Any] = []
+
+    @worker.task("count")
+    async def count(job: baton.AsyncJob) -> int:
+        seen.append(job.id)
+        return 1
+
+    @worker.handoff
+    async def take(offer: baton.AsyncOffer) -> None:
+        seen.append(offer.handoff.reason)
+        await offer.reject("busy")
+
+    @worker.message
+    async def read(mail: baton.AsyncMail) -> None:
+        seen.append(mail.body)
+
+    await a.tasks.create("count", id="one")
+    await a.send("bob", "hello")
+    offered = await a.handoffs.offer("bob", reason="yours")
+    done = worker.run(until=lambda it: it.completed + it.handoffs + it.messages == 3)
+    await asyncio.wait_for(done, 30)
+    assert seen == ["yours", "hello", "one"]
+    assert (await a.handoffs.get(offered.id)).status == "rejected"
 
 
 async def test_a_handler_that_loses_its_lease_is_cancelled(a: baton.AsyncBaton) -> None:

@@ -14,10 +14,10 @@ Examples:
   baton next --wait 1m                           a hand-off, a message or a task, what comes first
   baton next --wait 1m --type review -o json
 
-In JSON the result has one member: `handoff`, `message` or `task`. If there is work of several kinds,
-a hand-off comes before a message, and a message before a task. A task is claimed; accept or reject
-a hand-off, and acknowledge a message with `baton inbox ack`. If there is no work in time, the exit
-code is 10.";
+In JSON the result has one member: `handoff`, `message` or `task`. If there is work of several
+kinds, a hand-off comes before a message, and a message before a task. A task is claimed; accept or
+reject a hand-off, and acknowledge a message with `baton inbox ack`. If there is no work in time,
+the exit code is 10.";
 
 /// Receive the next hand-off, message or task
 #[derive(Args)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use baton_core::agent::{Agent, Command, Query, Register, Status};
-use baton_core::wait::{Next, Work};
+use baton_core::wait::{Next, Work, WorkKind};
 use baton_core::{AgentId, Json, TaskType, Token, wait};
 use serde::Serialize;
 
@@ -78,6 +78,8 @@ request! {
 request! {
     /// Receives work when it is awaited; none if there was none in time.
     TakingNext(Next) -> Option<Work>: |workspace, next| workspace.run(wait::Command::Next(next));
+    /// Only work of this kind, or of several.
+    of_kind(kind: WorkKind) |next| next.kinds.get_or_insert_default().insert(kind);
     /// Only tasks of this type, or of several.
     of_type(task_type: &str) |next|
         next.types.get_or_insert_default().insert(TaskType::parse(task_type)?);

@@ -191,10 +191,7 @@ impl Space {
                 let reply = plan.reply(&self.stream);
                 Reply::Stream(reply.expect("a call that waits has no such plan"))
             }
-            ReplyPlan::Rule(name) => {
-                let rule = self.rule.get(&name).expect("it was just added");
-                Reply::Rule(rule::Reply::Rule(rule.clone()))
-            }
+            ReplyPlan::Rule(name) => self.rule_reply(&name),
             ReplyPlan::Contract(name) => self.contract_reply(&name),
             ReplyPlan::Reaction(name) => self.reaction_reply(&name),
             ReplyPlan::Hold(name) => Reply::Lock(lock::Reply::Hold(self.lock.hold(&name).cloned())),
@@ -231,6 +228,11 @@ impl Space {
             ReplyPlan::Reply(reply) => reply,
             ReplyPlan::Next(plan) => as_next(self.reply(*plan, events)),
         }
+    }
+
+    fn rule_reply(&self, name: &RuleName) -> Reply {
+        let rule = self.rule.get(name).expect("it was just added");
+        Reply::Rule(rule::Reply::Rule(rule.clone()))
     }
 
     fn contract_reply(&self, name: &ContractName) -> Reply {

@@ -151,7 +151,9 @@ impl TaskActor {
         let wait_ms = *inputs.rng.pick(&[None, Some(400), Some(30_000), Some(600_000)]);
         if inputs.rng.once_in(2) {
             let lease_ms = *inputs.rng.pick(&[None, Some(5_000)]);
-            let next = wait::Next { lease_ms, wait_ms, ..wait::Next::default() };
+            let (handoff, task) = (wait::WorkKind::Handoff, wait::WorkKind::Task);
+            let kinds = inputs.rng.once_in(4).then(|| [handoff, task].into());
+            let next = wait::Next { kinds, lease_ms, wait_ms, ..wait::Next::default() };
             return Action::Submit(Command::from(wait::Command::Next(next)).into());
         }
         let handoff = self.handoff_actor.any(inputs).filter(|_| inputs.rng.once_in(2));

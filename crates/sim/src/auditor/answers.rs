@@ -198,15 +198,8 @@ impl Ledger {
 
     fn check_reply_to(&self, command: &Command, reply: &Reply, revision: u64) -> Audit {
         match (command, reply) {
-            (
-                Command::State(state::Command::Delete(delete)),
-                Reply::State(state::Reply::Entry(entry)),
-            ) => {
-                let fact = self.entry(&delete.namespace, &delete.key, revision - 1);
-                same_entry(fact.map(AsRef::as_ref), Some(entry))
-            }
-            (Command::State(_), Reply::State(state::Reply::Entry(entry))) => {
-                self.same_as_at(entry, revision)
+            (Command::State(command), Reply::State(state::Reply::Entry(entry))) => {
+                self.entry_reply(command, entry, revision)
             }
             (Command::State(state::Command::Transfer(_)), Reply::State(_))
             | (Command::Namespace(_), Reply::Namespace(_))
@@ -266,6 +259,14 @@ impl Ledger {
             }
             (command, reply) => Err(Breach(format!("{command:?} was answered with {reply:?}"))),
         }
+    }
+
+    fn entry_reply(&self, command: &state::Command, entry: &Entry, revision: u64) -> Audit {
+        let state::Command::Delete(delete) = command else {
+            return self.same_as_at(entry, revision);
+        };
+        let fact = self.entry(&delete.namespace, &delete.key, revision - 1);
+        same_entry(fact.map(AsRef::as_ref), Some(entry))
     }
 
     fn session_reply(&self, agent: &agent::Agent, revision: u64) -> Audit {

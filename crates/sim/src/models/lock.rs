@@ -28,6 +28,16 @@ pub(crate) fn commands(mutation: &Mutation) -> &[Command] {
     }
 }
 
+/// How a waiting call was answered, for the coverage.
+fn answered(how: WaitEnd) -> &'static str {
+    match how {
+        WaitEnd::Granted => "answer: granted after a wait",
+        WaitEnd::Left(Left::Timeout) => "answer: wait timed out",
+        WaitEnd::Left(_) => "answer: session ended while it waited",
+        WaitEnd::Reset => "answer: reset while it waited",
+    }
+}
+
 impl Ledger {
     /// Checks a call that waits durably. True if it had its own effect.
     pub fn queued(
@@ -118,12 +128,7 @@ impl Ledger {
                 return Err(Breach(format!("{command:?} waited, and got {answer:?}")));
             }
         }
-        match how {
-            WaitEnd::Granted => coverage.met("answer: granted after a wait"),
-            WaitEnd::Left(Left::Timeout) => coverage.met("answer: wait timed out"),
-            WaitEnd::Left(_) => coverage.met("answer: session ended while it waited"),
-            WaitEnd::Reset => coverage.met("answer: reset while it waited"),
-        }
+        coverage.met(answered(how));
         if let (Some(key), Ok(answer), WaitEnd::Granted) = (&request.idempotency_key, answer, how) {
             let name = (revision, agent.clone(), key.clone());
             let keyed = self.keyed.entry(name).or_default();

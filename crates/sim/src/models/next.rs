@@ -6,7 +6,7 @@
 //!    leaves the others in the same batch.
 //! 2. What is there at once comes in order: a hand-off, a message, a task.
 
-use baton_core::wait::{Next, Reply as WaitReply, Work};
+use baton_core::wait::{Next, Reply as WaitReply, Work, WorkKind};
 use baton_core::waiting::wait::Left;
 use baton_core::{
     Answer, Event as AnyEvent, Rejection as AnyRejection, Reply, handoff, message, task,
@@ -18,6 +18,10 @@ use crate::auditor::ledger::Ledger;
 use crate::auditor::{Audit, Breach, demand};
 use crate::coverage::Coverage;
 use crate::models::wait::WaitEnd;
+
+fn wants(next: &Next, kind: WorkKind) -> bool {
+    next.kinds.as_ref().is_none_or(|kinds| kinds.contains(&kind))
+}
 
 fn claim(next: &Next, wait_ms: Option<u64>) -> task::Command {
     let Next { types, capabilities, lease_ms, .. } = next.clone();
@@ -43,13 +47,20 @@ fn plain(work: &Work) -> Reply {
 impl Ledger {
     /// Checks an answer without effect: there was nothing of any kind.
     pub(crate) fn next_no_effect(&self, asked: &DecidedRequest<'_>, next: &Next) -> Audit {
-        let none = Reply::Handoff(handoff::Reply::Received(None));
         let wait_ms = next.wait_ms;
-        self.handoff_no_effect(asked, &handoff::Command::Receive { wait_ms }, &none)?;
-        let none = Reply::Message(message::Reply::Received { messages: Vec::new() });
-        self.message_no_effect(asked, &receive(next, wait_ms), &none)?;
-        let none = Reply::Task(task::Reply::Claimed(None));
-        self.task_no_effect(asked.agent, &claim(next, wait_ms), &none, asked.decided_at)
+        if wants(next, WorkKind::Handoff) {
+            let none = Reply::Handoff(handoff::Reply::Received(None));
+            self.handoff_no_effect(asked, &handoff::Command::Receive { wait_ms }, &none)?;
+        }
+        if wants(next, WorkKind::Message) {
+            let none = Reply::Message(message::Reply::Received { messages: Vec::new() });
+            self.message_no_effect(asked, &receive(next, wait_ms), &none)?;
+        }
+        if wants(next, WorkKind::Task) {
+            let none = Reply::Task(task::Reply::Claimed(None));
+            self.task_no_effect(asked.agent, &claim(next, wait_ms), &none, asked.decided_at)?;
+        }
+        Ok(())
     }
 
     /// Checks the answer to a call that got something at once.
@@ -116,25 +127,37 @@ impl BatchReader<'_> {
     pub(crate) fn next_work(&mut self, next: &Next) -> Audit {
         let (before, time) = (self.batch.revision.0 - 1, self.batch.time);
         let agent = self.batch.agent.clone();
-        match self.peek() {
-            Some(AnyEvent::Handoff(handoff::Event::Queued { .. })) => {
-                let wait_ms = next.wait_ms;
+        let is_queued = matches!(
+            self.peek(),
+            Some(
+                AnyEvent::Handoff(handoff::Event::Queued { .. })
+                    | AnyEvent::Message(message::Event::Queued { .. })
+            )
+        );
+        let wait_ms = next.wait_ms.filter(|_| is_queued);
+        if wants(next, WorkKind::Handoff) {
+            if is_queued || matches!(self.peek(), Some(AnyEvent::Handoff(_))) {
                 self.handoff(&handoff::Command::Receive { wait_ms })?;
+                if !is_queued {
+                    return Ok(());
+                }
+            }
+            let first = self.ledger.first_for(&agent, time, before);
+            demand!(first.is_none(), "the hand-off {first:?} comes first");
+        }
+        if wants(next, WorkKind::Message) {
+            if is_queued || matches!(self.peek(), Some(AnyEvent::Message(_))) {
                 self.message(&receive(next, wait_ms))?;
-                return self.task(&claim(next, wait_ms));
+                if !is_queued {
+                    return Ok(());
+                }
             }
-            Some(AnyEvent::Handoff(_)) => {
-                return self.handoff(&handoff::Command::Receive { wait_ms: None });
-            }
-            _ => {}
+            let first = self.ledger.messages.waiting(&agent, time, before).next();
+            demand!(first.is_none(), "the message {first:?} comes first");
         }
-        let first = self.ledger.first_for(&agent, time, before);
-        demand!(first.is_none(), "the hand-off {first:?} comes first");
-        if let Some(AnyEvent::Message(_)) = self.peek() {
-            return self.message(&receive(next, None));
+        if wants(next, WorkKind::Task) {
+            self.task(&claim(next, wait_ms))?;
         }
-        let first = self.ledger.messages.waiting(&agent, time, before).next();
-        demand!(first.is_none(), "the message {first:?} comes first");
-        self.task(&claim(next, None))
+        Ok(())
     }
 }

@@ -261,6 +261,15 @@ export class AgentOperations {
   listAll(options) {
     return pagesOf(this.caller, "agent.list", "agents", {}, options);
   }
+
+  /**
+   * Receive the next hand-off, message or task, whichever comes first.
+   * @param {T.AgentNextOptions & CallOptions} [options]
+   * @returns {Promise<T.WaitNext>}
+   */
+  next(options) {
+    return this.caller.call("agent.next", {}, options);
+  }
 }
 
 /** The operations `message.*`. */

@@ -152,6 +152,7 @@ export const OPERATIONS = {
   "handoff.export": { changes: false, agent: "acts", takesAt: true },
   "handoff.stats": { changes: false, agent: "acts", takesAt: true },
   "task.wait": { changes: true, agent: "acts", token: "fence", waits: "wait_ms" },
+  "agent.next": { changes: true, agent: "acts", token: "fence", waits: "wait_ms", givesBack: { command: "task.release", fields: { reason: { text: "the caller was gone when the task was claimed" }, task: { path: ["task","id"] }, token: { path: ["task","lease","token"] } } } },
   "handoff.wait": { changes: true, agent: "acts", token: "fence", waits: "wait_ms" },
   "workspace.configure": { changes: true, agent: "acts", token: "fence" },
   "workspace.get": { changes: false, agent: "acts", takesAt: true },

@@ -12,6 +12,7 @@ from ._async_calls import StreamsCalls as AsyncStreamsCalls
 from ._async_calls import TopicsCalls as AsyncTopicsCalls
 from ._calls import InboxCalls, StreamsCalls, TopicsCalls
 from ._flow import Call, waits
+from ._job import described
 from ._omit import OMIT
 from ._watch import AsyncWatch, Watch
 from .errors import Conflict, NotFound
@@ -19,6 +20,19 @@ from .errors import Conflict, NotFound
 if TYPE_CHECKING:
     from ._async_baton import AsyncBaton
     from ._baton import Baton
+
+
+REDELIVER_MS = 600_000
+"""After how long mail that is not acknowledged comes again: model calls take minutes."""
+
+
+def answering(message: types.Message, result: Any, error: BaseException | None) -> Call | None:
+    """The call that says what came of a message."""
+    if message.request is None:
+        return None if error else Call("inbox.ack", {"messages": [message.id]})
+    if error is not None:
+        return Call("message.reply", {"request": message.id, "error": described(error)})
+    return Call("message.reply", {"request": message.id, "body": result})
 
 
 class _Mail:

@@ -519,6 +519,18 @@ OPERATIONS: dict[str, Operation] = {
         "task.wait",
         waits="wait_ms",
     ),
+    "agent.next": Operation(
+        "agent.next",
+        waits="wait_ms",
+        gives_back=GivesBack(
+            "task.release",
+            {
+                "reason": "the caller was gone when the task was claimed",
+                "task": ("task", "id"),
+                "token": ("task", "lease", "token"),
+            },
+        ),
+    ),
     "handoff.wait": Operation(
         "handoff.wait",
         waits="wait_ms",

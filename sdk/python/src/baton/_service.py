@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from . import _flow as flow
 from . import types
-from ._flow import Call
-from ._job import described
 from ._lease import AsyncSession, Session, milliseconds
 from ._lease_scope import Loss, outside, under
+from ._mail import REDELIVER_MS, answering
 from ._threads import ThreadGroup
 from ._worker import HOPELESS, PAUSE
 from .errors import BatonError, LeaseLost
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
     from ._baton import Baton
 
 WAIT_MS = 30_000
-REDELIVER_MS = 600_000
-"""After how long mail that is not acknowledged comes again: model calls take minutes."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -57,15 +54,6 @@ def _name_of(message: types.Message) -> str | None:
         return None
     address = message.request.address
     return str(address.get("handler", "")) if isinstance(address, dict) else ""
-
-
-def _answering(message: types.Message, result: Any, error: BaseException | None) -> Call | None:
-    """The call that says what came of a message."""
-    if message.request is None:
-        return None if error else Call("inbox.ack", {"messages": [message.id]})
-    if error is not None:
-        return Call("message.reply", {"request": message.id, "error": described(error)})
-    return Call("message.reply", {"request": message.id, "body": result})
 
 
 class ServiceBase(Generic[F]):
@@ -205,7 +193,7 @@ class Service(ServiceBase[Callable[[types.Message], Any]]):
         except Exception as raised:
             error = raised
         was_reported = not session.lost
-        call = _answering(message, result, error)
+        call = answering(message, result, error)
         if call is not None and was_reported:
             try:
                 with outside():
@@ -277,7 +265,7 @@ class AsyncService(ServiceBase[Callable[[types.Message], Awaitable[Any]]]):
         except Exception as raised:
             error = raised
         was_reported = not session.lost
-        call = _answering(message, result, error)
+        call = answering(message, result, error)
         if call is not None and was_reported:
             try:
                 with outside():

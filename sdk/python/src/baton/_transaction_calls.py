@@ -85,6 +85,44 @@ class AgentsCalls(TransactionCalls):
             sent["token"] = token
         return self._queue(OPERATIONS["agent.leave"], sent, lambda raw: t.Agent(raw))
 
+    def next(
+        self,
+        *,
+        capabilities: Sequence[str] | None = None,
+        kinds: Sequence[t.WorkKind] | None = None,
+        lease_ms: int | None = None,
+        redeliver_ms: int | None = None,
+        types: Sequence[str] | None = None,
+        wait_ms: int | None = None,
+    ) -> Pending[dict[str, Any] | None]:
+        """Receive the next hand-off, message or task, whichever comes first (`agent.next`).
+
+        Args:
+            capabilities: The capabilities of the caller for tasks. If omitted, those of its
+                session.
+            kinds: The kinds of work to receive, at least two. If omitted, all.
+            lease_ms: The lease of a task in milliseconds, unless it is renewed.
+            redeliver_ms: How long after a delivery without an acknowledgement a message is
+                delivered again, in milliseconds.
+            types: Only tasks of these types. If omitted, any type.
+            wait_ms: How long to wait for work, in milliseconds. If omitted, the call does not
+                wait.
+        """
+        sent: dict[str, Any] = {}
+        if capabilities is not None:
+            sent["capabilities"] = capabilities
+        if kinds is not None:
+            sent["kinds"] = kinds
+        if lease_ms is not None:
+            sent["lease_ms"] = lease_ms
+        if redeliver_ms is not None:
+            sent["redeliver_ms"] = redeliver_ms
+        if types is not None:
+            sent["types"] = types
+        if wait_ms is not None:
+            sent["wait_ms"] = wait_ms
+        return self._queue(OPERATIONS["agent.next"], sent, lambda raw: raw)
+
 
 class ArtifactsCalls(TransactionCalls):
     """The operations `artifact.*`. Fields that end in `_ms` are milliseconds."""

@@ -1,4 +1,4 @@
-"""Workers: claim tasks, run a handler for each while its lease is renewed, report what came of it.
+"""Workers: claim tasks, run a handler for each while its lease is renewed, and report the result.
 
              ┌──────────────── next, claimed in the same commit ◀──────────┐
              ▼                                                             │
@@ -8,6 +8,8 @@
 
 1. When told to stop, nothing new is claimed, and what was begun is finished.
 2. That the server cannot be reached is no reason to end: the worker tries again.
+3. A worker with handlers for hand-offs or messages waits for these and for tasks in one call. It
+   does not claim the next task when it completes one, because a hand-off or a message may be first.
 """
 
 from __future__ import annotations
@@ -21,9 +23,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from . import _flow as flow
+from . import types
 from ._flow import Call
+from ._handoffs import AsyncOffer, Offer
 from ._job import AsyncJob, Job, claim_fields, settling
 from ._lease_scope import Loss, under
+from ._mail import REDELIVER_MS, AsyncMail, Mail, answering
 from ._omit import OMIT
 from ._threads import ThreadGroup
 from .errors import BatonError, Closed, Denied, Forked, Invalid, LeaseLost, NotJson, WrongLoop
@@ -41,6 +46,7 @@ HOPELESS = (Invalid, Denied, Closed, Forked, WrongLoop)
 """Errors after which trying again makes no sense."""
 
 F = TypeVar("F", bound=Callable[..., Any])
+H = TypeVar("H", bound=Callable[..., Any])
 
 
 @dataclass
@@ -54,6 +60,10 @@ class Worked:
     handed_over: int = 0
     lost: int = 0
     """Tasks whose lease was lost, or whose outcome could not be reported."""
+    handoffs: int = 0
+    """Hand-offs whose handler returned."""
+    messages: int = 0
+    """Messages that were acknowledged, and requests that were answered."""
 
     def count(self, what: str) -> None:
         setattr(self, what, getattr(self, what) + 1)
@@ -72,6 +82,8 @@ class WorkerBase(Generic[F]):
         self._capabilities = capabilities
         self._handlers: dict[str, Callable[..., Any]] = {}
         self._any: Callable[..., Any] | None = None
+        self._on_handoff: Callable[..., Any] | None = None
+        self._on_message: Callable[..., Any] | None = None
         self.worked = Worked()
         """What was done so far."""
 
@@ -95,17 +107,88 @@ class WorkerBase(Generic[F]):
 
         return register
 
+    def handoff(self, handler: H) -> H:
+        """Decorates the handler of hand-offs that are offered to this agent.
+
+        The handler gets an offer and answers it: `with offer.work() as job:`, `offer.accept()` or
+        `offer.reject()`. An offer that it does not answer is delivered again.
+        """
+        if self._on_handoff is not None:
+            raise ValueError("there is a handler for hand-offs already")
+        self._on_handoff = handler
+        return handler
+
+    def message(self, handler: H) -> H:
+        """Decorates the handler of messages to this agent.
+
+        A message is acknowledged when the handler returns, and delivered again if it raises. A
+        request is answered with what the handler returns or raises.
+        """
+        if self._on_message is not None:
+            raise ValueError("there is a handler for messages already")
+        self._on_message = handler
+        return handler
+
     def _handler(self, task_type: str) -> Callable[..., Any]:
         handler = self._handlers.get(task_type, self._any)
         if handler is None:
             raise KeyError(task_type)
         return handler
 
+    @property
+    def _has_task_handler(self) -> bool:
+        return bool(self._handlers) or self._any is not None
+
     def _claiming(self) -> dict[str, Any]:
-        if not self._handlers and self._any is None:
+        types_wanted = [] if self._any is not None else sorted(self._handlers)
+        return claim_fields(types_wanted, None, self._lease, self._capabilities)
+
+    def _following(self) -> dict[str, Any] | None:
+        """What to claim when a task is completed, if nothing else can be first."""
+        alone = self._on_handoff is None and self._on_message is None
+        return self._claiming() if alone else None
+
+    def _asking(self) -> Asking:
+        """The call that waits for the next work."""
+        handlers = {
+            "handoff": self._on_handoff is not None,
+            "message": self._on_message is not None,
+            "task": self._has_task_handler,
+        }
+        kinds = [kind for kind, is_handled in handlers.items() if is_handled]
+        if not kinds:
             raise ValueError("the worker has no handler: decorate one with `@worker.task(...)`")
-        types = [] if self._any is not None else sorted(self._handlers)
-        return claim_fields(types, None, self._lease, self._capabilities)
+        if kinds == ["task"]:
+            return Asking("task.claim", self._claiming(), "task")
+        if kinds == ["handoff"]:
+            return Asking("handoff.receive", {}, "handoff")
+        if kinds == ["message"]:
+            return Asking("inbox.receive", {"limit": 1, "redeliver_ms": REDELIVER_MS}, "messages")
+        fields: dict[str, Any] = {"kinds": kinds}
+        if self._has_task_handler:
+            fields = {**fields, **self._claiming()}
+        if self._on_message is not None:
+            fields["redeliver_ms"] = REDELIVER_MS
+        return Asking("agent.next", fields, None)
+
+
+@dataclass(frozen=True)
+class Asking:
+    """A call that waits for the next work."""
+
+    operation: str
+    fields: dict[str, Any]
+    kind: str | None
+    """The only kind that it receives; none if the answer says which."""
+
+    def work(self, raw: Any) -> dict[str, Any] | None:
+        """The answer as that of `agent.next`: one member, named by its kind."""
+        if self.kind == "messages":
+            messages = raw["messages"]
+            return {"message": messages[0]} if messages else None
+        if raw is None or self.kind is None:
+            return raw
+        return {self.kind: raw}
 
 
 SyncHandler = Callable[[Job], Any]
@@ -145,9 +228,9 @@ class Worker(WorkerBase[SyncHandler]):
 
         Raises an error only if claiming makes no sense, for example because it is not allowed.
         """
-        claiming = self._claiming()
+        asking = self._asking()
         name = "baton-worker"
-        slots = ThreadGroup(name, self._concurrency, lambda: self._slot(claiming, until))
+        slots = ThreadGroup(name, self._concurrency, lambda: self._slot(asking, until))
         interrupted: KeyboardInterrupt | None = None
         try:
             slots.start()
@@ -162,24 +245,25 @@ class Worker(WorkerBase[SyncHandler]):
             raise self._error
         return self.worked
 
-    def _slot(self, claiming: dict[str, Any], until: Callable[[Worked], bool] | None) -> None:
-        claimed: dict[str, Any] | None = None
+    def _slot(self, asking: Asking, until: Callable[[Worked], bool] | None) -> None:
+        work: dict[str, Any] | None = None
         try:
-            while claimed is not None or not self.is_stopping:
-                task = claimed if claimed is not None else self._claim(claiming)
-                if task is None:
+            while work is not None or not self.is_stopping:
+                work = work or self._next(asking)
+                if work is None:
                     continue
-                claimed = self._work(task, claiming)
+                work = self._do(work)
                 if until is not None and until(self.worked):
                     self.stop()
         except BaseException as error:
             self._error = self._error or error
             self.stop()
 
-    def _claim(self, claiming: dict[str, Any]) -> dict[str, Any] | None:
+    def _next(self, asking: Asking) -> dict[str, Any] | None:
         try:
             with under(self._stopped):
-                return self._baton.call("task.claim", **claiming, wait_ms=WAIT_MS)
+                raw = self._baton.call(asking.operation, **asking.fields, wait_ms=WAIT_MS)
+            return asking.work(raw)
         except HOPELESS:
             raise
         except BatonError:
@@ -187,7 +271,44 @@ class Worker(WorkerBase[SyncHandler]):
                 time.sleep(PAUSE)
             return None
 
-    def _work(self, task: dict[str, Any], claiming: dict[str, Any]) -> dict[str, Any] | None:
+    def _do(self, work: dict[str, Any]) -> dict[str, Any] | None:
+        """Does the work; the next task, if there is one at once."""
+        if "task" in work:
+            claimed = self._work(work["task"])
+            return None if claimed is None else {"task": claimed}
+        if "handoff" in work:
+            what = self._receive(Offer(self._baton, types.Handoff(work["handoff"])))
+        else:
+            what = self._answer(Mail(self._baton, types.Message(work["message"])))
+        with self._lock:
+            self.worked.count(what)
+        return None
+
+    def _receive(self, offer: Offer) -> str:
+        assert self._on_handoff is not None
+        try:
+            self._on_handoff(offer)
+        except Exception:
+            return "failed"
+        return "handoffs"
+
+    def _answer(self, mail: Mail) -> str:
+        assert self._on_message is not None
+        result: Any = None
+        error: Exception | None = None
+        try:
+            result = self._on_message(mail)
+        except Exception as raised:
+            error = raised
+        call = answering(mail.message, result, error)
+        try:
+            if call is not None:
+                self._baton.run(flow.ignoring(call))
+        except BatonError:
+            return "lost"
+        return "messages" if error is None else "failed"
+
+    def _work(self, task: dict[str, Any]) -> dict[str, Any] | None:
         """Works on a task; the next one, if there is one at once."""
         job = Job.adopt(self._baton, task)
         result: Any = OMIT
@@ -199,7 +320,7 @@ class Worker(WorkerBase[SyncHandler]):
             error = raised
         finally:
             job.stop_renewing()
-        following = None if self.is_stopping else claiming
+        following = None if self.is_stopping else self._following()
         call, what = settling(job.id, job.token, result, error, following)
         if job.is_settled:
             what = "handed_over" if job.has_handed_over else "completed"
@@ -252,8 +373,8 @@ class AsyncWorker(WorkerBase[AsyncHandler]):
     async def run(self, *, until: Callable[[Worked], bool] | None = None) -> Worked:
         """Works until `stop` is called, and then until what was begun is finished. Cancelling it
         lets go of everything at once: the tasks that were begun go back when their leases end."""
-        claiming = self._claiming()
-        slots = [asyncio.create_task(self._slot(claiming, until)) for _ in range(self._concurrency)]
+        asking = self._asking()
+        slots = [asyncio.create_task(self._slot(asking, until)) for _ in range(self._concurrency)]
         try:
             await asyncio.gather(*slots)
         finally:
@@ -262,24 +383,25 @@ class AsyncWorker(WorkerBase[AsyncHandler]):
             await asyncio.gather(*slots, return_exceptions=True)
         return self.worked
 
-    async def _slot(self, claiming: dict[str, Any], until: Callable[[Worked], bool] | None) -> None:
-        claimed: dict[str, Any] | None = None
+    async def _slot(self, asking: Asking, until: Callable[[Worked], bool] | None) -> None:
+        work: dict[str, Any] | None = None
         try:
-            while claimed is not None or not self.is_stopping:
-                task = claimed if claimed is not None else await self._claim(claiming)
-                if task is None:
+            while work is not None or not self.is_stopping:
+                work = work or await self._next(asking)
+                if work is None:
                     continue
-                claimed = await self._work(task, claiming)
+                work = await self._do(work)
                 if until is not None and until(self.worked):
                     self.stop()
         except BaseException:
             self.stop()
             raise
 
-    async def _claim(self, claiming: dict[str, Any]) -> dict[str, Any] | None:
+    async def _next(self, asking: Asking) -> dict[str, Any] | None:
         try:
             with under(self._stopped):
-                return await self._baton.call("task.claim", **claiming, wait_ms=WAIT_MS)
+                raw = await self._baton.call(asking.operation, **asking.fields, wait_ms=WAIT_MS)
+            return asking.work(raw)
         except HOPELESS:
             raise
         except BatonError:
@@ -287,7 +409,43 @@ class AsyncWorker(WorkerBase[AsyncHandler]):
                 await asyncio.sleep(PAUSE)
             return None
 
-    async def _work(self, task: dict[str, Any], claiming: dict[str, Any]) -> dict[str, Any] | None:
+    async def _do(self, work: dict[str, Any]) -> dict[str, Any] | None:
+        """Does the work; the next task, if there is one at once."""
+        if "task" in work:
+            claimed = await self._work(work["task"])
+            return None if claimed is None else {"task": claimed}
+        if "handoff" in work:
+            what = await self._receive(AsyncOffer(self._baton, types.Handoff(work["handoff"])))
+        else:
+            what = await self._answer(AsyncMail(self._baton, types.Message(work["message"])))
+        self.worked.count(what)
+        return None
+
+    async def _receive(self, offer: AsyncOffer) -> str:
+        assert self._on_handoff is not None
+        try:
+            await self._on_handoff(offer)
+        except Exception:
+            return "failed"
+        return "handoffs"
+
+    async def _answer(self, mail: AsyncMail) -> str:
+        assert self._on_message is not None
+        result: Any = None
+        error: Exception | None = None
+        try:
+            result = await self._on_message(mail)
+        except Exception as raised:
+            error = raised
+        call = answering(mail.message, result, error)
+        try:
+            if call is not None:
+                await self._baton.run(flow.ignoring(call))
+        except BatonError:
+            return "lost"
+        return "messages" if error is None else "failed"
+
+    async def _work(self, task: dict[str, Any]) -> dict[str, Any] | None:
         """Works on a task; the next one, if there is one at once."""
         job = AsyncJob.adopt(self._baton, task)
         result: Any = OMIT
@@ -311,7 +469,7 @@ class AsyncWorker(WorkerBase[AsyncHandler]):
         except Exception as raised:
             error = raised
         job.stop_renewing()
-        following = None if self.is_stopping else claiming
+        following = None if self.is_stopping else self._following()
         call, what = settling(job.id, job.token, result, error, following)
         if job.is_settled:
             what = "handed_over" if job.has_handed_over else "completed"

@@ -108,6 +108,9 @@ ValueKind = Literal["object", "array", "string", "number", "boolean", "null"]
 Verdict = Literal["retry", "complete", "fail"]
 """The verdict of a review."""
 
+WorkKind = Literal["handoff", "message", "task"]
+"""A kind of work."""
+
 EventType = Literal[
     "agent.forgotten",
     "agent.joined",
@@ -142,6 +145,7 @@ EventType = Literal[
     "handoff.expired",
     "handoff.failed",
     "handoff.gave_up",
+    "handoff.gave_up,",
     "handoff.offered",
     "handoff.queued",
     "handoff.refused",
@@ -4615,6 +4619,7 @@ __all__ = [
     "Warning",
     "Webhook",
     "Why",
+    "WorkKind",
     "WorkspaceWorkspace",
     "WorkspaceWorkspaces",
     "datetime",

@@ -46,7 +46,7 @@ impl Work {
             worker.run(handler, start.stop)
         };
         let worked = handler.run(context, output, "tasks", work).await?;
-        let Worked { completed, failed, handed_over, lost } = worked;
+        let Worked { completed, failed, handed_over, lost, .. } = worked;
         let sentence = format!(
             "tasks: {completed} completed, {failed} failed, {handed_over} handed over, {lost} lost"
         );

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use super::endings::ending;
 use super::refusals::Rejection;
-use super::table::{Table, Waiter, ending};
+use super::table::{Table, Waiter};
 use super::vocabulary::{Command, Event, Followed, Query, Reply};
 use crate::event::Event as AnyEvent;
 use crate::handoff::offer_checks::{self, Passed};

@@ -44,6 +44,7 @@
 mod counters;
 mod decide;
 mod digest;
+mod endings;
 mod facts;
 pub mod loop_guard;
 mod offer;
@@ -73,6 +74,6 @@ pub use record::{
 pub use refusals::Rejection;
 pub use selection::Selected;
 pub use statistics::{Pair, Statistics};
-pub use table::{Table, Undo, Waiter, ending};
+pub use table::{Table, Undo, Waiter};
 pub use transfer_context::TransferContext;
 pub use vocabulary::{Command, Event, Followed, Query, Reply};

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use super::refusals::Rejection;
-use super::vocabulary::{Event, Reply};
+use super::vocabulary::Event;
 use crate::handoff::{Added, Counters, Delivery, Facts, Handoff, List, Statistics, Status};
 use crate::limits;
 use crate::names::{AgentId, HandoffId, TaskId};
@@ -13,7 +12,7 @@ use crate::numbers::{Revision, WaitId};
 use crate::primitive::{self, Forgotten};
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
-use crate::waiting::wait::{Left, Wait};
+use crate::waiting::wait::Wait;
 use crate::waiting::wait_queue::{self, WaitQueues};
 
 /// A call that waits for a hand-off.
@@ -560,30 +559,4 @@ fn changed(before: &Handoff, event: &Event, moment: &Moment<'_>) -> Handoff {
         | Event::GaveUp { .. } => panic!("a hand-off begins once"),
     }
     handoff
-}
-
-/// The result of the waiting call, right after this event.
-pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
-    match event {
-        Event::Delivered { handoff, .. } => {
-            let handoff = table.get(handoff).expect("it was just delivered");
-            Ok(Reply::Received(Some(Arc::clone(handoff))))
-        }
-        Event::GaveUp { left: Left::SessionEnded, receiver, .. } => {
-            Err(Rejection::SessionEnded { agent: receiver.clone() })
-        }
-        Event::GaveUp { left: Left::Timeout | Left::Gone | Left::Elsewhere, .. }
-        | Event::Offered(_)
-        | Event::Executed(_)
-        | Event::Refused(_)
-        | Event::Approved { .. }
-        | Event::Undelivered { .. }
-        | Event::Accepted { .. }
-        | Event::Rejected { .. }
-        | Event::Expired { .. }
-        | Event::Cancelled { .. }
-        | Event::Completed { .. }
-        | Event::Failed { .. }
-        | Event::Queued { .. } => Ok(Reply::Received(None)),
-    }
 }

@@ -1,4 +1,6 @@
-//! Waits for a status: a call returns when a task or a hand-off has reached it.
+//! Waits for a status: a call returns when a task or a hand-off has reached it. And for the next
+//! work of an agent, of any kind ([`Next`]): such a call waits in the queues of hand-offs, messages
+//! and tasks, not here.
 //!
 //! ```text
 //!   call ──▶ queued ──┬── the status is reached, or any final one ──▶ answered
@@ -34,7 +36,7 @@ mod vocabulary;
 
 pub use goal::{Goal, Present, Target};
 pub(crate) use next::as_next;
-pub use next::{Next, Work};
+pub use next::{Next, Work, WorkKind};
 pub use refusals::Rejection;
 pub use table::{Facts, Table, Undo, Waiter};
 pub use vocabulary::{Command, Event, Query, Reply};

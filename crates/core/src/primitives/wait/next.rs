@@ -27,6 +27,9 @@ use crate::task::{self, Task};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "AgentNext"))]
 #[serde(deny_unknown_fields)]
 pub struct Next {
+    /// The kinds of work to receive, at least two. If omitted, all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kinds: Option<BTreeSet<WorkKind>>,
     /// Only tasks of these types. If omitted, any type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub types: Option<BTreeSet<TaskType>>,
@@ -53,6 +56,19 @@ pub struct Next {
     pub wait_ms: Option<u64>,
 }
 
+/// A kind of work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum WorkKind {
+    /// Hand-offs that are offered to the caller.
+    Handoff,
+    /// Messages to the caller.
+    Message,
+    /// Tasks that the caller may claim.
+    Task,
+}
+
 /// The next work of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -67,6 +83,16 @@ pub enum Work {
 }
 
 impl Next {
+    fn wants(&self, kind: WorkKind) -> bool {
+        self.kinds.as_ref().is_none_or(|kinds| kinds.contains(&kind))
+    }
+
+    /// A call that waits in one queue only cannot be told from one of the operation for that kind.
+    fn check_kinds(&self) -> Result<(), OutOfRange> {
+        let given = self.kinds.as_ref().map(|kinds| kinds.len() as u64);
+        within("kinds", given, 3, (2, 3)).map(drop)
+    }
+
     fn claim(&self, wait_ms: Option<u64>) -> task::Command {
         task::Command::Claim(task::Claim {
             types: self.types.clone(),
@@ -90,6 +116,7 @@ pub(super) fn next(
     stamp: &Stamp,
     happening: &mut Happening<'_>,
 ) -> Result<ReplyPlan, Refusal> {
+    asked.check_kinds().map_err(refused)?;
     let range = (0, limits::WAIT_MS_MAX);
     let wait_ms =
         within("wait_ms", asked.wait_ms, 0, range).map_err(|it: OutOfRange| refused(it))?;
@@ -101,29 +128,44 @@ pub(super) fn next(
     let mail = |wait_ms| message::decide(&space.message, &others, asked.receive(wait_ms), stamp);
     let claimed = |wait_ms| task::decide(&space.task, &others, asked.claim(wait_ms), stamp);
 
-    let found = received(None)?;
-    if matches!(found.plan, handoff::ReplyPlan::Received(Some(_))) {
-        happening.extend(found.events);
-        return Ok(ReplyPlan::Next(Box::new(found.plan.into())));
+    let is_for = |kind| asked.wants(kind);
+    if is_for(WorkKind::Handoff) {
+        let found = received(None)?;
+        if matches!(found.plan, handoff::ReplyPlan::Received(Some(_))) {
+            happening.extend(found.events);
+            return Ok(ReplyPlan::Next(Box::new(found.plan.into())));
+        }
     }
-    let letters = mail(None)?;
-    if matches!(&letters.plan, message::ReplyPlan::Received(ids) if !ids.is_empty()) {
-        happening.extend(letters.events);
-        return Ok(ReplyPlan::Next(Box::new(letters.plan.into())));
+    let mut noted = Vec::new();
+    if is_for(WorkKind::Message) {
+        let found = mail(None)?;
+        if matches!(&found.plan, message::ReplyPlan::Received(ids) if !ids.is_empty()) {
+            happening.extend(found.events);
+            return Ok(ReplyPlan::Next(Box::new(found.plan.into())));
+        }
+        noted = found.events;
     }
-    let found = claimed(None)?;
-    if matches!(found.plan, task::ReplyPlan::Claimed(Some(_))) {
-        happening.extend(found.events);
-        return Ok(ReplyPlan::Next(Box::new(found.plan.into())));
+    if is_for(WorkKind::Task) {
+        let found = claimed(None)?;
+        if matches!(found.plan, task::ReplyPlan::Claimed(Some(_))) {
+            happening.extend(found.events);
+            return Ok(ReplyPlan::Next(Box::new(found.plan.into())));
+        }
     }
     if wait_ms == 0 {
         // The caller can be asked from now on, as after `inbox.receive`.
-        happening.extend(letters.events);
+        happening.extend(noted);
         return Ok(ReplyPlan::Reply(Reply::Next(None).into()));
     }
-    happening.extend(received(Some(wait_ms))?.events);
-    happening.extend(mail(Some(wait_ms))?.events);
-    happening.extend(claimed(Some(wait_ms))?.events);
+    if is_for(WorkKind::Handoff) {
+        happening.extend(received(Some(wait_ms))?.events);
+    }
+    if is_for(WorkKind::Message) {
+        happening.extend(mail(Some(wait_ms))?.events);
+    }
+    if is_for(WorkKind::Task) {
+        happening.extend(claimed(Some(wait_ms))?.events);
+    }
     Ok(ReplyPlan::Waits)
 }
 
