@@ -199,6 +199,23 @@ def is_object(schema: Schema) -> bool:
     return is_schema(schema) and plain_type(schema) == "object" and "properties" in schema
 
 
+def tagged_record(schema: Schema) -> Schema | None:
+    """A union whose alternatives are objects with one member each, as an object with all of these
+    members, of which one is there."""
+    alternatives = variants(schema)
+    if not alternatives or len(alternatives) < 2 or not all(map(is_object, alternatives)):
+        return None
+    if any(len(it["properties"]) != 1 or not it.get("required") for it in alternatives):
+        return None
+    members: dict[str, Schema] = {}
+    for each in alternatives:
+        [(name, member)] = each["properties"].items()
+        told = {"description": each.get("description") or member.get("description")}
+        members[name] = {**member, **told} if is_schema(member) else member
+    about = {"description": schema.get("description"), "type": "object"}
+    return {**about, "properties": members, "required": []}
+
+
 SCALARS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
 
 
@@ -268,6 +285,7 @@ class Types:
         if literals(schema):
             self.enums[name] = schema
             return f"{prefix}{pascal(name)}", lambda raw: raw
+        schema = tagged_record(schema) or schema
         if is_object(schema):
             if name not in self.records:
                 self.records[name] = schema

@@ -222,6 +222,8 @@ async fn a_worker_that_makes_no_sense_says_so() {
 async fn handoffs_messages_and_tasks_come_with_one_call() {
     let lab = embedded();
     let bob = lab.as_agent("bob").unwrap();
+    // It can be asked once it has received in its session.
+    bob.agents().register().await.unwrap();
     lab.tasks().create("count").await.unwrap();
     lab.messages().send("bob", "hello").await.unwrap();
     lab.handoffs().offer("bob").reason("yours").await.unwrap();

@@ -240,7 +240,7 @@ export class Worker {
     const withTasks = this.#isForTasks || this.#handlers.size > 0;
     if (withTasks && this.#isForTasks) {
       const task = await tasks.claim({ ...this.#next, ...waiting });
-      return task?.lease && { task: /** @type {ClaimedTask} */ (task) };
+      return task?.lease ? { task: /** @type {ClaimedTask} */ (task) } : undefined;
     }
     if (!withTasks && !this.#onMessage) {
       const handoff = await handoffs.receive(waiting);

@@ -83,6 +83,7 @@ const NOTHING = { completed: 0, failed: 0, released: 0, lost: 0, handoffs: 0, me
 test("a worker takes hand-offs, messages and tasks with one call", async () => {
     const ada = workspace();
     const bob = ada.as("bob");
+    await bob.agents.register();
     const seen = [];
     const enough = () => seen.length === 3 && worker.stop();
     const worker = bob
@@ -112,7 +113,7 @@ test("a worker takes hand-offs, messages and tasks with one call", async () => {
         return body + 1;
     });
     const running = service.run();
-    assert.equal(await ada.messages.request("bob", 1), 2);
+    assert.equal((await ada.messages.request("bob", 1)).body, 2);
     assert.deepEqual(await running, { ...NOTHING, messages: 1 });
 });
 

@@ -138,6 +138,7 @@ def test_a_worker_works_until_it_is_stopped(b: baton.Baton) -> None:
 
 def test_a_worker_takes_handoffs_messages_and_tasks(b: baton.Baton) -> None:
     bob = b.as_agent("bob")
+    bob.agents.register()
     worker = bob.worker()
     seen: list[Any] = []
 
@@ -165,7 +166,7 @@ def test_a_worker_takes_handoffs_messages_and_tasks(b: baton.Baton) -> None:
     assert worker.run(until=lambda it: it.completed + it.handoffs + it.messages == 3)
     assert seen == ["yours", "hello", "one"]
     assert b.tasks.get("two").result == "taken over"
-    assert bob.inbox.list().messages == []
+    assert [mail.status for mail in bob.inbox.list().messages] == ["acked"]
     again = bob.worker()
     again.message(read)
     running = threading.Thread(target=lambda: again.run(until=lambda it: it.messages == 1))

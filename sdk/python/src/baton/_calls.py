@@ -185,7 +185,7 @@ class AgentsCalls(Calls):
         token: int | None = None,
         idempotency_key: str | None = None,
         timeout: float | None = None,
-    ) -> dict[str, Any] | None:
+    ) -> t.Work | None:
         """Receive the next hand-off, message or task, whichever comes first (`agent.next`).
 
         Args:
@@ -222,7 +222,7 @@ class AgentsCalls(Calls):
             idempotency_key=idempotency_key,
             timeout=timeout,
         )
-        return raw
+        return t.optional(t.Work, raw)
 
 
 class ArtifactsCalls(Calls):

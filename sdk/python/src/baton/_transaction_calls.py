@@ -94,7 +94,7 @@ class AgentsCalls(TransactionCalls):
         redeliver_ms: int | None = None,
         types: Sequence[str] | None = None,
         wait_ms: int | None = None,
-    ) -> Pending[dict[str, Any] | None]:
+    ) -> Pending[t.Work | None]:
         """Receive the next hand-off, message or task, whichever comes first (`agent.next`).
 
         Args:
@@ -121,7 +121,7 @@ class AgentsCalls(TransactionCalls):
             sent["types"] = types
         if wait_ms is not None:
             sent["wait_ms"] = wait_ms
-        return self._queue(OPERATIONS["agent.next"], sent, lambda raw: raw)
+        return self._queue(OPERATIONS["agent.next"], sent, lambda raw: t.optional(t.Work, raw))
 
 
 class ArtifactsCalls(TransactionCalls):

@@ -145,7 +145,6 @@ EventType = Literal[
     "handoff.expired",
     "handoff.failed",
     "handoff.gave_up",
-    "handoff.gave_up,",
     "handoff.offered",
     "handoff.queued",
     "handoff.refused",
@@ -718,6 +717,48 @@ class Change(Record):
     def time(self) -> datetime:
         """The time."""
         return moment(self.raw["time"])
+
+
+class Check(Record):
+    """What a rule requires, compiled. It is stored as its source."""
+
+    __slots__ = ()
+    _required = frozenset[str]()
+
+    @property
+    def required_keys(self) -> list[str]:
+        """Names that the state must have."""
+        return self.raw.get("required_keys", [])
+
+    @property
+    def schema(self) -> Any:
+        """A JSON Schema for the state as one object."""
+        return self.raw.get("schema")
+
+    @property
+    def expression(self) -> str | None:
+        """A CEL expression that must be true."""
+        return self.raw.get("expression")
+
+    @property
+    def capability(self) -> str | None:
+        """A capability that the receiver must have."""
+        return self.raw.get("capability")
+
+    @property
+    def receiver_alive(self) -> bool:
+        """`true`: the receiver must have a session."""
+        return self.raw.get("receiver_alive", False)
+
+    @property
+    def state_bytes_max(self) -> int | None:
+        """The maximum size of the state, names and values, in bytes."""
+        return self.raw.get("state_bytes_max")
+
+    @property
+    def hops_max(self) -> int | None:
+        """How often the work may change hands."""
+        return self.raw.get("hops_max")
 
 
 class Checkpoint(Record):
@@ -3210,9 +3251,9 @@ class Rule(Record):
         return self.raw["added_by"]
 
     @property
-    def check(self) -> dict[str, Any]:
+    def check(self) -> Check:
         """What it requires."""
-        return self.raw["check"]
+        return Check(self.raw["check"])
 
     @property
     def message(self) -> str | None:
@@ -4425,6 +4466,28 @@ class Why(Record):
         return self.raw["task"]
 
 
+class Work(Record):
+    """The next work of an agent."""
+
+    __slots__ = ()
+    _required = frozenset[str]()
+
+    @property
+    def handoff(self) -> Handoff | None:
+        """A hand-off, as `handoff.receive` returns it."""
+        return optional(Handoff, self.raw.get("handoff"))
+
+    @property
+    def message(self) -> Message | None:
+        """A message, as `inbox.receive` returns it."""
+        return optional(Message, self.raw.get("message"))
+
+    @property
+    def task(self) -> Task | None:
+        """A task with the caller's lease, as `task.claim` returns it."""
+        return optional(Task, self.raw.get("task"))
+
+
 class WorkspaceWorkspace(Record):
     """The configuration and size of a workspace."""
 
@@ -4490,6 +4553,7 @@ __all__ = [
     "Cause",
     "Change",
     "ChangeOfSubject",
+    "Check",
     "Checkpoint",
     "CheckpointCheckpoints",
     "CheckpointPruned",
@@ -4619,6 +4683,7 @@ __all__ = [
     "Warning",
     "Webhook",
     "Why",
+    "Work",
     "WorkKind",
     "WorkspaceWorkspace",
     "WorkspaceWorkspaces",
