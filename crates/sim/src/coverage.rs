@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::waiting::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 169] = [
+pub const SOMETIMES: [&str; 170] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -152,6 +152,7 @@ pub const SOMETIMES: [&str; 169] = [
     "stream: closed",
     "stream: oldest dropped",
     "stream: waiting call answered",
+    "task: released with a lost one above it",
     "task: abandoned while it was offered",
     "task: agent lost",
     "task: cancelled with another",

@@ -12,7 +12,7 @@ const SEEDS_MAX: u64 = 300;
 const SEEDS_CLEAN: u64 = 100;
 
 /// Every planted bug, and what goes wrong with it.
-const PLANTED: [(&str, &str); 100] = [
+const PLANTED: [(&str, &str); 101] = [
     ("state.version_stands_still", "a write does not raise the version"),
     ("state.ignore_expected_version", "a stale write wins"),
     ("plainly.ignores_version", "a stale write wins on the fast path"),
@@ -71,6 +71,7 @@ const PLANTED: [(&str, &str); 100] = [
     ("policy.stage_keeps_its_tasks", "tasks continue although their stage has failed"),
     ("machine.gone_still_wait", "something is granted to a caller that is gone"),
     ("machine.forsakes_nobody", "calls of a process that is gone still wait"),
+    ("task.work_below_goes_on", "a lease goes on below a task whose holder was lost"),
     ("task.any_token_will_do", "a stale holder completes another's task"),
     ("task.ends_early", "a lease ends after half its time"),
     ("task.lost_in_a_snapshot", "a task is lost after a restart"),

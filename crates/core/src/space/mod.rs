@@ -12,7 +12,7 @@ use crate::space::stamp::Stamp;
 use crate::time::Timestamp;
 use crate::wait::as_next;
 use crate::waiting::wait::{Keyed, KeyedWaits, Step};
-use crate::{limits, message, policy, primitives};
+use crate::{limits, message, policy, primitives, task};
 
 pub mod authors;
 pub mod batch;
@@ -150,8 +150,12 @@ impl Space {
         agent: &AgentId,
         now: Timestamp,
     ) -> Result<Committed, Rejection> {
-        let is_about_agents = matches!(request.mutation, Mutation::Command(Command::Agent(_)));
-        if !is_about_agents || !self.agent.has_supervised() {
+        let may_end_sessions = matches!(
+            request.mutation,
+            Mutation::Command(Command::Agent(_) | Command::Task(task::Command::Expire))
+        );
+        let has_below = self.agent.has_supervised() || self.task.links().has_children();
+        if !may_end_sessions || !has_below {
             return self.commit_with(request, agent, now, true);
         }
         match self.commit_with(request.clone(), agent, now, true) {

@@ -483,6 +483,8 @@ impl BatchReader<'_> {
                         task::Event::GaveUp { left: Left::SessionEnded, .. }
                             | task::Event::Failed { cause: task::Cause::AgentGone, .. }
                             | task::Event::Abandoned { .. }
+                            // Below a task that was lost.
+                            | task::Event::Released { .. }
                     )
             );
             if !let_go {

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use baton_core::primitive::Event as _;
 use baton_core::task::Returns;
-use baton_core::task::{Backoff, Created, Event, Lease, OnExhausted, Status, Verdict};
+use baton_core::task::{Backoff, Cause, Created, Event, Lease, OnExhausted, Status, Verdict};
 use baton_core::{AgentId, Batch, GroupName, HandoffId, Json, TaskId, TaskType, Timestamp};
 
 use crate::auditor::ledger::Ledger;
@@ -115,6 +115,8 @@ pub struct Tasks {
     claims: Timeline<Vec<ClaimWaiter>>,
     /// Whether the current batch has changed any.
     is_touched: bool,
+    /// The tasks whose lease was lost in the present batch.
+    lost: BTreeSet<TaskId>,
 }
 
 /// Whether it never changes again.
@@ -253,6 +255,13 @@ impl Tasks {
         chain.any(|work| work.status == Status::Cancelled)
     }
 
+    /// Whether the lease of a task above this one was lost in the present batch.
+    pub fn is_below_lost(&self, work: &TaskModel) -> bool {
+        let above = |id: &TaskId| self.all.get(id).and_then(Timeline::now)?.parent.clone();
+        let mut chain = std::iter::successors(work.parent.clone(), above);
+        chain.any(|task| self.lost.contains(&task))
+    }
+
     /// The longest waiting claim that matches the task.
     fn first_for(&self, id: &TaskId, work: &TaskModel) -> Option<&ClaimWaiter> {
         self.claims_at(u64::MAX).iter().find(|wanting| wanting.wants(id, work))
@@ -339,6 +348,19 @@ impl Ledger {
         added.map_err(|breach| Breach(format!("task `{id}`: {}: {}", event.kind(), breach.0)))
     }
 
+    fn released(&self, batch: &Batch, work: &mut TaskModel, coverage: &mut Coverage) -> Audit {
+        let is_below = self.tasks.is_below_lost(work);
+        let may_be = is_below || work.lease.as_ref().is_some_and(|it| it.abandoned);
+        let by_engine = batch.agent == AgentId::engine();
+        demand!(may_be || !by_engine, "it was released for no reason");
+        if is_below {
+            coverage.met("task: released with a lost one above it");
+        }
+        self.end_lease(batch, work)?;
+        (work.status, work.ready) = (Status::Pending, true);
+        Ok(())
+    }
+
     fn change_task(
         &mut self,
         batch: &Batch,
@@ -353,10 +375,7 @@ impl Ledger {
             Event::Renewed { .. } | Event::Progressed { .. } | Event::Updated { .. } => {
                 goes_on(batch, &mut work, event)?;
             }
-            Event::Released { .. } => {
-                self.end_lease(batch, &mut work)?;
-                (work.status, work.ready) = (Status::Pending, true);
-            }
+            Event::Released { .. } => self.released(batch, &mut work, coverage)?,
             Event::Ready { .. } => {
                 self.check_ready(batch, &work)?;
                 work.ready = true;
@@ -370,6 +389,9 @@ impl Ledger {
             Event::Failed { cause, outcome, .. } => {
                 work.check_outcome(batch, *cause, outcome)?;
                 self.failed(batch, &mut work, *cause, ended, coverage)?;
+                if matches!(cause, Cause::AgentGone | Cause::LeaseExpired) {
+                    self.tasks.lost.insert(id.clone());
+                }
                 work.apply_outcome(outcome, coverage);
             }
             Event::Retried { deadline, .. } => work.retried(batch, *deadline, coverage)?,
@@ -476,6 +498,12 @@ impl Ledger {
         if !std::mem::take(&mut self.tasks.is_touched) && ended.is_empty() {
             return Ok(());
         }
+        for (id, work) in self.tasks.all_at(u64::MAX).filter(|_| !self.tasks.lost.is_empty()) {
+            let lease = work.lease.as_ref().filter(|it| work.leased_at < revision && !it.abandoned);
+            let goes_on = lease.is_some() && self.tasks.is_below_lost(work);
+            demand!(!goes_on, "a task above `{id}` was lost, and {lease:?} goes on");
+        }
+        self.tasks.lost.clear();
         let claims = self.tasks.claims_at(u64::MAX);
         for (id, work) in self.tasks.all_at(u64::MAX).filter(|_| !claims.is_empty()) {
             let starves = claims.iter().find(|claim| work.ready && claim.wants(id, work));

@@ -18,7 +18,9 @@ use crate::primitive::Rules;
 use crate::refusal::{bad, has_room, json_fits, text_fits, within};
 use crate::space::stamp::Stamp;
 use crate::space::{Happening, ReplyPlan as SpacePlan, Space, TablesView};
-use crate::task::{Record, Waiting, checks, creation, explanation, lists, outcome, reassignment};
+use crate::task::{
+    Record, Waiting, checks, creation, explanation, lists, outcome, reassignment, subtree,
+};
 use crate::waiting::lease_time::is_worth_renewing;
 use crate::waiting::wait::Left;
 
@@ -131,7 +133,7 @@ pub fn decide(
         Command::Assign { task } => Ok(assign(table, &task, stamp)),
         Command::CancelAll { tasks, reason } => Ok(cancel_all(table, &tasks, &reason)),
         Command::Pass(reassignment) => Ok(done(reassignment::pass(table, reassignment, stamp))),
-        Command::LetGo { agent } => Ok(let_go(table, &agent)),
+        Command::LetGo { agent } => Ok(let_go(table, &agent, stamp)),
         Command::GiveUp { wait } => Ok(give_up(table, wait)),
         Command::Expire => Ok(expire(table, stamp)),
     }
@@ -497,7 +499,7 @@ fn left(waiting: &Waiting, left: Left) -> Event {
     Event::GaveUp { wait: waiting.wait.id, claimant: waiting.wait.agent.clone(), left }
 }
 
-fn let_go(table: &Table, agent: &AgentId) -> Decided {
+fn let_go(table: &Table, agent: &AgentId, stamp: &Stamp) -> Decided {
     let held = table.held_by(agent).map(|record| {
         // What is offered to another is not lost with its giver: the hand-off goes on without it.
         match record.lease.as_ref().and_then(|lease| lease.handoff.clone()) {
@@ -505,8 +507,10 @@ fn let_go(table: &Table, agent: &AgentId) -> Decided {
             None => lost(record, Cause::AgentGone, "agent_gone"),
         }
     });
+    let mut events = subtree::with_released(table, held.collect(), stamp);
     let waits = table.claims().of_agent(agent);
-    done(held.chain(waits.map(|waiting| left(waiting, Left::SessionEnded))).collect())
+    events.extend(waits.map(|waiting| left(waiting, Left::SessionEnded)));
+    done(events)
 }
 
 /// The failure of an abandoned attempt. It counts as a failure, because a task that kills its
@@ -545,7 +549,8 @@ fn expire(table: &Table, stamp: &Stamp) -> Decided {
             }
         }
     });
-    done(waits.chain(tasks).take(limits::EXPIRIES_PER_BATCH_MAX).collect())
+    let events = waits.chain(tasks).take(limits::EXPIRIES_PER_BATCH_MAX).collect();
+    done(subtree::with_released(table, events, stamp))
 }
 
 /// Answers a query about the present; none if it is about the past.

@@ -53,6 +53,11 @@ impl Links {
         }
     }
 
+    /// Whether any task has subtasks.
+    pub fn has_children(&self) -> bool {
+        !self.children.is_empty()
+    }
+
     /// The known subtasks of a task.
     pub fn children<'a>(&'a self, task: &'a TaskId) -> impl Iterator<Item = &'a TaskId> {
         follow(&self.children, task, None)

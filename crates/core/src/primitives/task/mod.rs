@@ -77,6 +77,7 @@ mod record;
 mod refusals;
 mod retry;
 mod statistics;
+mod subtree;
 mod table;
 #[cfg(test)]
 mod tests;
