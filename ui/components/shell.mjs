@@ -16,6 +16,7 @@ import { Slider } from "./slider.mjs";
 const LIVE = {
   connecting: ["wait", "Connecting"],
   live: ["good", "Live"],
+  busy: ["good", "Live, newest of many events every second"],
   lost: ["bad", "Disconnected"],
   limited: ["wait", "Asks every 2 s: the token may not watch everything"],
 };
