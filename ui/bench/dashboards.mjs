@@ -3,11 +3,13 @@
 //
 //   BATON_PROGRAM=target/dist/baton node ui/bench/dashboards.mjs [DASHBOARDS] [TURNS]
 //
-// The dashboards are the modules of the page that talk to the server, in one other process, without
-// drawing. `baton bench` writes.
+// The dashboards are the modules of the page that talk to the server, in one other process of low
+// priority, because they would be on other machines. `baton bench` writes.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { setPriority } from "node:os";
 import { fileURLToPath } from "node:url";
 import { connect } from "../../sdk/js/node.js";
 import { Feed } from "../lib/feed.mjs";
@@ -27,6 +29,10 @@ const QUESTIONS = [
   ["inbox.list", { status: "dead", limit: 200 }],
   ["lock.list", { limit: 200 }],
 ];
+/** How long is written at a time. */
+const SECONDS = 10;
+/** How long dashboards take to load, which is not measured. */
+const SETTLE_MS = 5_000;
 const [first = "", second] = process.argv.slice(2);
 
 /** One dashboard. @param {string} url */
@@ -63,53 +69,70 @@ async function open(url) {
 
 /** Opens dashboards until the standard input ends. @param {string} url @param {number} count */
 async function dashboards(url, count) {
-  const feeds = await Promise.all(Array.from({ length: count }, () => open(url)));
+  await Promise.all(Array.from({ length: count }, () => open(url)));
   console.log("open");
-  const states = () => {
-    const by = Object.groupBy?.(feeds, ({ state }) => state) ?? {};
-    return Object.entries(by).map(([state, of]) => `${of?.length} ${state}`).join(", ");
-  };
-  process.stdin.on("data", () => console.log(states()));
+  process.stdin.resume();
   process.stdin.on("end", () => process.exit(0));
 }
 
-/** The writes a second in four seconds. @param {TestServer} server @returns {Promise<number>} */
+/** The processor time of a process so far, in milliseconds. @param {number} pid */
+async function processor(pid) {
+  const fields = (await readFile(`/proc/${pid}/stat`, "utf8")).split(") ")[1]?.split(" ") ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+/**
+ * Writes a second, and the processor time of the server for each. `baton bench` writes for the first
+ * half of its time and reads for the second.
+ * @param {TestServer} server
+ */
 async function write(server) {
   const program = process.env.BATON_PROGRAM ?? "baton";
-  const child = spawn(program, ["bench", "--seconds", "8", "--concurrency", "64", "--json"], {
-    env: server.environment,
-    stdio: ["ignore", "pipe", "ignore"],
-  });
+  const options = ["bench", "--seconds", String(2 * SECONDS), "--concurrency", "64", "--json"];
+  const stdio = /** @type {const} */ (["ignore", "pipe", "ignore"]);
+  const child = spawn(program, options, { env: server.environment, stdio });
   let said = "";
   child.stdout.on("data", (chunk) => (said += chunk));
-  await once(child, "exit");
-  return JSON.parse(said).find((/** @type {any} */ { load }) => load === "set").per_second;
+  const ended = once(child, "exit");
+  const before = await processor(server.pid);
+  await new Promise((resolve) => setTimeout(resolve, SECONDS * 1_000));
+  const used = (await processor(server.pid)) - before;
+  await ended;
+  const found = JSON.parse(said).find((/** @type {any} */ { load }) => load === "set");
+  return { rate: found.per_second, cost: (1_000 * used) / found.operations };
 }
+
+/** @param {number[]} values */
+const median = (values) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
 
 /** @param {number} count @param {number} turns */
 async function measure(count, turns) {
   const server = await TestServer.start();
   const script = fileURLToPath(import.meta.url);
-  const rates = /** @type {number[][]} */ ([[], []]);
+  /** @type {{ rate: number, cost: number }[]} */
+  const ratios = [];
   await write(server);
   for (let turn = 0; turn < turns; turn += 1) {
-    rates[0]?.push(await write(server));
+    const alone = await write(server);
     const child = spawn("node", [script, server.api, String(count)], {
       stdio: ["pipe", "pipe", "inherit"],
     });
     await once(child.stdout, "data");
-    rates[1]?.push(await write(server));
-    child.stdin.write("?");
-    const [states] = await once(child.stdout, "data");
+    setPriority(child.pid ?? 0, 19);
+    await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+    const shared = await write(server);
     child.stdin.end();
     await once(child, "exit");
-    const [without = NaN, withThem = NaN] = rates.map((it) => it.at(-1) ?? NaN);
-    console.log(`${without.toFixed(0)} writes/s alone, ${withThem.toFixed(0)} with ${count} dashboards: ${(withThem / without).toFixed(2)} (${String(states).trim()})`);
+    ratios.push({ rate: shared.rate / alone.rate, cost: shared.cost / alone.cost });
+    console.log(`alone: ${line(alone)}; with ${count} dashboards: ${line(shared)}`);
   }
-  const ratios = (rates[1] ?? []).map((it, turn) => it / (rates[0]?.[turn] ?? NaN)).sort((a, b) => a - b);
-  console.log(`median ratio ${ratios[Math.floor(ratios.length / 2)]?.toFixed(2)}`);
+  const of = (/** @type {"rate" | "cost"} */ name) => median(ratios.map((it) => it[name])).toFixed(2);
+  console.log(`median ratio: rate ${of("rate")}, processor time ${of("cost")}`);
   await server.stop();
 }
+
+/** @param {{ rate: number, cost: number }} measured */
+const line = ({ rate, cost }) => `${rate} writes/s, ${cost.toFixed(1)} µs of the server each`;
 
 if (first.startsWith("http")) await dashboards(first, Number(second));
 else await measure(Number(first || 100), Number(second ?? 5));

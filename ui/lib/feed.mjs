@@ -15,13 +15,16 @@ const KEPT = 4_000;
 const FIRST = 2_000;
 /** How often the server is asked whether it is there. */
 const CHECK_MS = 2_000;
-/** More events a second than this are not all delivered: nobody can read them. */
-const WATCHED_MAX = 3_000;
+/**
+ * More events a second than this are not all delivered: nobody can read them, and a server that sends
+ * them to a hundred pages has less time for its agents.
+ */
+const WATCHED_MAX = 500;
 /** With fewer again, for so many polls, all are. */
-const CALM = 1_000;
+const CALM = 250;
 const CALM_POLLS = 3;
 const POLL_MS = 1_000;
-const POLLED = 200;
+const POLLED = 100;
 
 /**
  * @typedef {object} FeedSource
@@ -53,6 +56,7 @@ export class Feed {
   #on;
   /** Ends the present watch or polling. */
   #end = new AbortController();
+  #isBegun = false;
   #isStopped = false;
   #isResting = false;
   /** @type {ReturnType<typeof setInterval> | undefined} */
@@ -83,7 +87,6 @@ export class Feed {
     this.#end.abort();
     if (isResting) return;
     this.start();
-    this.#on.back();
   }
 
   /** @param {(signal: AbortSignal) => Promise<void>} run */
@@ -116,6 +119,9 @@ export class Feed {
     Object.assign(this, { revision, oldest, events });
     this.rates.clear();
     for (const { time } of events) this.#count(Date.parse(time), 1);
+    // What happened meanwhile is in the history, and nobody was called for it.
+    if (this.#isBegun) this.#on.back();
+    this.#isBegun = true;
     this.#become("live");
     await this.#watch(signal);
   }

@@ -31,6 +31,7 @@ const TOPICS = {
   message: ["inbox"],
   state: ["state"],
   namespace: ["namespaces"],
+  contract: ["contracts", "state", "namespaces"],
   checkpoint: ["checkpoints"],
   topic: ["topics"],
   stream: ["streams"],

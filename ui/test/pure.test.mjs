@@ -355,7 +355,7 @@ test("the feed watches, polls while too much happens, and rests while nobody loo
   revision += 2_000;
   for (let second = 0; second < 4; second += 1) await pass(1_000);
   assert.equal(feed.state, "live");
-  assert.deepEqual(did.splice(0), [...Array(4).fill("newest 200"), "watch 6003"]);
+  assert.deepEqual(did.splice(0), [...Array(4).fill("newest 100"), "watch 6003"]);
   feed.rest(true);
   await pass(60_000);
   assert.deepEqual(did.splice(0), []);

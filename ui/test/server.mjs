@@ -81,6 +81,10 @@ export class TestServer {
     }
   }
 
+  get pid() {
+    return this.#child?.pid ?? NaN;
+  }
+
   async kill() {
     const child = this.#child;
     if (!child || child.exitCode !== null) return;
