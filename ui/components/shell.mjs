@@ -156,7 +156,9 @@ export function Shell() {
     <${Rail} />
     <div class="frame">
       <${Bar} /><${Slider} />
-      <main id="main" tabindex="-1"><${View} key=${[workspace, view, ...path].join("/")} /></main>
+      <main id="main" tabindex="-1" data-place=${[view, ...path].join("/")}>
+        <${View} key=${[workspace, view, ...path].join("/")} />
+      </main>
     </div>
     <${Notices} />
     ${app.dialog && html`<${Dialog} />`} ${app.isPaletteOpen && html`<${Palette} />`}

@@ -51,7 +51,8 @@ after(async () => {
 /** @param {import("playwright-core").Page} page @param {string} place @param {string} text */
 async function open(page, place, text) {
   await page.goto(`${server.url}/#/demo/${place}`);
-  await page.locator("main").getByText(text).first().waitFor();
+  const shown = decodeURIComponent(place.split("?")[0] ?? "");
+  await page.locator(`main[data-place="${shown}"]`).getByText(text).first().waitFor();
 }
 
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -82,6 +83,8 @@ for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
       for (const [place, text] of Object.entries(SCREENS)) {
         await open(page, place, text);
         const name = place.replace(/\W+/g, "-");
+        // Pictures show what arrives a moment later, too.
+        if (folder) await page.waitForTimeout(1_500);
         if (folder)
           await page.screenshot({
             path: `${folder}/${name}-${width}-${colorScheme}.png`,

@@ -320,6 +320,8 @@ test("the feed watches, polls while too much happens, and rests while nobody loo
   const event = () => ({ revision: (revision += 1), subject: "tasks/t", time: "2026-01-01" });
   /** @type {(events: any[]) => void} */
   let deliver = () => {};
+  /** @type {(error: Error) => void} */
+  let refuse = () => {};
   const source = {
     async newest(/** @type {number} */ limit) {
       did.push(`newest ${limit}`);
@@ -330,6 +332,7 @@ test("the feed watches, polls while too much happens, and rests while nobody loo
       while (!signal.aborted) {
         yield await new Promise((resolve, reject) => {
           deliver = resolve;
+          refuse = reject;
           signal.addEventListener("abort", () => reject(signal.reason));
         });
       }
@@ -362,6 +365,12 @@ test("the feed watches, polls while too much happens, and rests while nobody loo
   feed.rest(false);
   await settled();
   assert.deepEqual(did.splice(0), ["newest 2000", "back", "watch 6003"]);
+  // A watch that failed begins again, and pages ask for what happened meanwhile.
+  refuse(Object.assign(new Error("gone"), { kind: "unavailable" }));
+  await settled();
+  assert.equal(feed.state, "lost");
+  await pass(2_000);
+  assert.deepEqual([...new Set(did)], ["newest 2000", "back", "watch 6003"]);
   feed.stop();
 });
 

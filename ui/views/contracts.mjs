@@ -54,8 +54,8 @@ export function Contracts() {
         (/** @type {any} */ it) => html`<li key=${it.name} data-row tabindex="-1">
           <div class="list-main">
             <strong>${it.name}</strong> of <${AgentLink} agent=${it.owner} />
-            <span class="faint">${it.on_break === "refuse" ? "refuses what breaks it" : "warns"}</span>
-            ${it.keys.map((/** @type {any} */ terms) => html`<div key=${terms.key}><${KeyLink} name=${terms.key} /> ${expected(terms)}</div>`)}
+            <span class="faint">${it.on_break === "refuse" ? "refuses a write that breaks it" : "warns of a write that breaks it"}</span>
+            ${it.keys.map((/** @type {any} */ terms) => html`<p key=${terms.key}><${KeyLink} name=${terms.key} /> ${expected(terms)}</p>`)}
           </div>
           <div class="tools">${contractActions(it).map((action) => html`<${ActionButton} key=${action.label} action=${action} />`)}</div>
         </li>`,

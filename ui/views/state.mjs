@@ -141,7 +141,7 @@ export function State() {
         <ul class="tree"><${Tree} branch=${treeOf(entries)} namespace=${namespace} chosen=${name} depth=${0} /></ul>
         ${data?.cursor && html`<p class="faint pad">Only the first ${LIMIT} keys.</p>`}
       <//>
-      <div>${name ? html`<${EntryDetails} key=${name} namespace=${namespace} name=${name} />` : html`<p class="faint">Choose a key to see its versions.</p><${Contracts} />`}</div>
+      <div>${name ? html`<${EntryDetails} key=${name} namespace=${namespace} name=${name} />` : html`<p class="faint pad">Choose a key to see its versions.</p><${Contracts} />`}</div>
     </div>
   <//>`;
 }
