@@ -54,7 +54,11 @@ fn main() {
 fn embed_dashboard(folder: &Path) {
     let mut table = String::from("[\n");
     for (number, (name, file)) in served_files().into_iter().enumerate() {
-        let bytes = fs::read(&file).expect("it was listed");
+        let mut bytes = fs::read(&file).expect("it was listed");
+        if is_own_module(&name) {
+            let text = String::from_utf8(bytes).expect("modules are UTF-8");
+            bytes = without_comments(&text).into_bytes();
+        }
         let deflated = compress_to_vec_zlib(&bytes, LEVEL);
         fs::write(folder.join(format!("ui-{number}")), deflated).expect("it can be written");
         let path = format!("concat!(env!(\"OUT_DIR\"), \"/ui-{number}\")");
@@ -90,6 +94,43 @@ fn list(path: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(path).expect("a folder can be listed") {
         list(&entry.expect("a folder can be listed").path(), found);
     }
+}
+
+/// Whether a file is a module of this repository: the vendored ones are served as they are.
+fn is_own_module(name: &str) -> bool {
+    let extension = Path::new(name).extension().and_then(|it| it.to_str());
+    matches!(extension, Some("js" | "mjs")) && !name.starts_with("vendor/")
+}
+
+/// A module without the lines that are comments only, a fifth of it: types and explanations, which
+/// a browser does not use. Empty lines remain in their places, so that the numbers of lines in stack
+/// traces are those of the repository.
+fn without_comments(module: &str) -> String {
+    let mut kept = String::with_capacity(module.len());
+    let mut in_block = false;
+    for line in module.lines() {
+        let text = line.trim_start();
+        in_block |= text.starts_with("/**");
+        let rest = match (in_block, line.split_once("*/")) {
+            (true, None) => "",
+            (true, Some((_, after))) => {
+                in_block = false;
+                // A type in front of an expression is left as it is.
+                if after.trim().is_empty() {
+                    ""
+                } else if text.starts_with("/**") {
+                    line
+                } else {
+                    after
+                }
+            }
+            (false, _) if text.starts_with("//") => "",
+            (false, _) => line,
+        };
+        kept.push_str(rest);
+        kept.push('\n');
+    }
+    kept
 }
 
 /// JSON without the white space between its tokens. By hand, so that the build script needs no JSON

@@ -1,8 +1,9 @@
-// Sequential requests a second: through the SDK, and with the same frames over the same socket
-// without it.
+// Sequential requests a second: through the SDK, with the same frames over the same socket without
+// it, and by a compiled client, which is that of `baton bench` with one connection.
 //
-//   BATON_URL=http://127.0.0.1:4747 node sdk/js/bench.mjs [REQUESTS]
+//   BATON_PROGRAM=baton BATON_URL=http://127.0.0.1:4747 node sdk/js/bench.mjs [REQUESTS]
 
+import { spawnSync } from "node:child_process";
 import { connect } from "./node.js";
 import { parseAddress } from "./src/address.js";
 import { settingsOf } from "./src/options.js";
@@ -59,3 +60,13 @@ console.log(`${through.toFixed(0)} requests/s through the SDK, ${without.toFixed
 console.log(`ratio ${(through / without).toFixed(2)}`);
 socket.close();
 await client.close();
+
+const program = process.env.BATON_PROGRAM;
+if (program) {
+    const options = ["bench", "--concurrency", "1", "--seconds", "6", "--json"];
+    const env = { ...process.env, BATON_URL: url };
+    const said = JSON.parse(spawnSync(program, options, { env, encoding: "utf8" }).stdout);
+    const compiled = said.find(({ load }) => load === "get").per_second;
+    console.log(`${compiled} requests/s by a compiled client`);
+    console.log(`ratio ${(through / compiled).toFixed(2)}`);
+}

@@ -1,6 +1,7 @@
 // Graphs as SVG: stages from left to right, and agents on a circle.
 
-import { circle, layers } from "../lib/layout.mjs";
+import { useLayers } from "../lib/graph-layout.mjs";
+import { circle } from "../lib/layout.mjs";
 import { classes, html } from "../lib/html.mjs";
 import { look } from "../lib/sentences.mjs";
 
@@ -11,7 +12,9 @@ const BOX = { width: 168, height: 52, right: 56, below: 22, margin: 12 };
  *   label: string, chosen?: string, onChoose?: (id: string) => void }} props
  */
 export function StageGraph({ vertices, label, chosen, onChoose }) {
-  const { placed, edges, layers: columns, rows } = layers(vertices);
+  const layout = useLayers(vertices);
+  if (!layout) return html`<p class="faint pad" role="status">Laying out ${vertices.length} stages…</p>`;
+  const { placed, edges, layers: columns, rows } = layout;
   const at = new Map(
     placed.map(({ id, layer, row }) => [
       id,

@@ -16,6 +16,7 @@ import { Slider } from "./slider.mjs";
 const LIVE = {
   connecting: ["wait", "Connecting"],
   live: ["good", "Live"],
+  busy: ["good", "Live, newest of many events every second"],
   lost: ["bad", "Disconnected"],
   limited: ["wait", "Asks every 2 s: the token may not watch everything"],
 };
@@ -155,7 +156,9 @@ export function Shell() {
     <${Rail} />
     <div class="frame">
       <${Bar} /><${Slider} />
-      <main id="main" tabindex="-1"><${View} key=${[workspace, view, ...path].join("/")} /></main>
+      <main id="main" tabindex="-1" data-place=${[view, ...path].join("/")}>
+        <${View} key=${[workspace, view, ...path].join("/")} />
+      </main>
     </div>
     <${Notices} />
     ${app.dialog && html`<${Dialog} />`} ${app.isPaletteOpen && html`<${Palette} />`}

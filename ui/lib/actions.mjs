@@ -290,3 +290,27 @@ export const createTaskAction = () => ({
     return `Created ${id}`;
   },
 });
+
+/** @returns {Action} */
+export const declareAction = () => ({
+  label: "New contract",
+  effect: "You depend on these keys: writes that break them are reported, or refused.",
+  cli: cli("contract declare NAME KEY"),
+  fields: [
+    { name: "name", label: "Name" },
+    { name: "keys", label: "Keys (JSON)", type: "json", value: '[{"key": "shared/plan", "type": "object"}]' },
+    { name: "on_break", label: "A write that breaks it", type: "select", options: ["warn", "refuse"] },
+  ],
+  run: ({ name, keys, on_break }) => here().contracts.declare(name, keys, { on_break }),
+});
+
+/** @param {any} contract @returns {Action[]} */
+export const contractActions = ({ name, owner }) => [
+  {
+    label: "Delete",
+    effect: `What ${owner} expects is no longer checked.`,
+    isDangerous: true,
+    cli: cli(`contract delete ${name} --force`),
+    run: () => here().contracts.delete(name, { force: true }),
+  },
+];

@@ -1,6 +1,8 @@
 // The state of the page: the session, the workspace that is shown, the address, and what is open.
 
 import { Feed } from "./feed.mjs";
+import { sourceOf } from "./feed-source.mjs";
+import { Lists } from "./lists.mjs";
 import { parseMoment } from "./moment.mjs";
 import { Queries } from "./queries.mjs";
 import { formatRoute, parseRoute } from "./route.mjs";
@@ -34,8 +36,10 @@ import { Store } from "./store.mjs";
 /** @typedef {{ id: number, text: string, hint?: string, isBad: boolean }} Notice */
 
 const NOTICE_MS = 6_000;
-/** The newest records of tasks are read one by one up to so many at a time. */
-const PATCHES_MAX = 100;
+/** How often lists of tasks read what has changed. */
+const TICK_MS = 250;
+/** A page that is hidden only for a moment, as while tabs are switched, is not interrupted. */
+const REST_MS = 2_000;
 
 class App {
   store = new Store((run) => requestAnimationFrame(run));
@@ -63,8 +67,9 @@ class App {
   isPaletteOpen = false;
   isHelpOpen = false;
   isPaused = false;
-  /** @type {Set<string>} */
-  #touchedTasks = new Set();
+  lists = new Lists();
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #rest;
 
   /** The revision that is shown; the present if none. */
   get at() {
@@ -77,8 +82,8 @@ class App {
 
   async start() {
     addEventListener("hashchange", () => this.#moved());
-    document.addEventListener("visibilitychange", () => this.#pauseQueries());
-    setInterval(() => void this.#patchTasks(), 250);
+    document.addEventListener("visibilitychange", () => this.#hidden());
+    setInterval(() => this.#isQuiet() || this.lists.tick(), TICK_MS);
     setInterval(() => this.#isQuiet() || this.changed(), 1_000);
     await this.signIn();
   }
@@ -142,34 +147,37 @@ class App {
     this.store.clear();
     this.workspace = this.client?.workspace(name, { agent: this.agent });
     if (!this.workspace) return;
-    this.feed = new Feed(this.workspace, {
+    this.feed = new Feed(sourceOf(this.workspace), {
       event: (event) => this.#happened(event),
-      changed: () => this.changed(),
-      back: () => this.queries.touchedAll(),
+      changed: () => {
+        this.queries.isSlow = this.feed?.state === "busy";
+        this.changed();
+      },
+      back: () => this.#missed(),
       denied: (error) => this.signOut(error),
     });
     this.feed.start();
+    if (document.hidden) this.#hidden();
   }
 
   /** @param {any} event */
   #happened(event) {
     this.queries.touched(event);
-    if (event.subject.startsWith("tasks/")) this.#touchedTasks.add(event.subject.slice(6));
-    this.changed();
+    this.lists.event(event);
+    this.store.changedSoon();
   }
 
-  /** Reads tasks that have changed and that a page shows, so that rows change in place. */
-  async #patchTasks() {
-    if (this.#isQuiet() || this.#touchedTasks.size === 0) return;
-    const ids = [...this.#touchedTasks].filter((id) => this.store.get("task", id));
-    this.#touchedTasks.clear();
-    const { workspace, store } = this;
-    if (!workspace) return;
-    const read = async (/** @type {string} */ id) => {
-      const task = await workspace.tasks.get(id).catch(() => undefined);
-      if (task && workspace === this.workspace) store.put("task", id, task);
-    };
-    await Promise.all(ids.slice(-PATCHES_MAX).map(read));
+  /** Events were missed. */
+  #missed() {
+    this.queries.touchedAll();
+    this.lists.missed();
+  }
+
+  #hidden() {
+    this.#pauseQueries();
+    clearTimeout(this.#rest);
+    if (!document.hidden) this.feed?.rest(false);
+    else this.#rest = setTimeout(() => this.feed?.rest(true), REST_MS);
   }
 
   /** Whether nothing is asked: nobody looks, or the page is paused. */
@@ -184,7 +192,7 @@ class App {
   togglePause() {
     this.isPaused = !this.isPaused;
     this.#pauseQueries();
-    if (!this.isPaused) this.queries.touchedAll();
+    if (!this.isPaused) this.#missed();
     this.changed();
   }
 

@@ -1,8 +1,13 @@
 // The live feed: events as they are committed, and whether the server is there.
+//
+//            ┌────── fewer events ──────┐
+//            ▼                          │
+//   start ─▶ watch ── too many events ─▶ poll the newest every second
+//            │  ▲                       │
+//            ▼  │ visible               │
+//           rest ◀──── hidden ──────────┘
 
-/** @import { Workspace } from "@baton/sdk" */
-
-/** @typedef {"connecting" | "live" | "lost" | "limited"} FeedState */
+/** @typedef {"connecting" | "live" | "busy" | "lost" | "limited"} FeedState */
 
 /** How many events are kept for the pages. */
 const KEPT = 4_000;
@@ -10,6 +15,33 @@ const KEPT = 4_000;
 const FIRST = 2_000;
 /** How often the server is asked whether it is there. */
 const CHECK_MS = 2_000;
+/**
+ * More events a second than this are not all delivered: nobody can read them, and a server that sends
+ * them to a hundred pages has less time for its agents.
+ */
+const WATCHED_MAX = 500;
+/** With fewer again, for so many polls, all are. */
+const CALM = 250;
+const CALM_POLLS = 3;
+const POLL_MS = 1_000;
+const POLLED = 100;
+
+/**
+ * @typedef {object} FeedSource
+ * @property {(limit: number, signal: AbortSignal) =>
+ *   Promise<{ revision: number, oldest: number, events: any[] }>} newest - The newest events, oldest
+ *   first.
+ * @property {(from: number, signal: AbortSignal) => AsyncIterable<any[]>} watch - Events as they happen.
+ * @property {(ms: number) => Promise<boolean>} isThere - Whether the server answers within a time.
+ */
+
+/**
+ * @typedef {object} Listener
+ * @property {(event: any) => void} event
+ * @property {() => void} changed - The state of the feed has changed.
+ * @property {() => void} back - Events were missed: everything may have changed.
+ * @property {(error: any) => void} denied
+ */
 
 export class Feed {
   /** The newest events, oldest first. @type {any[]} */
@@ -20,60 +52,110 @@ export class Feed {
   oldest = 0;
   /** Events that arrived in each second, newest last. @type {Map<number, number>} */
   rates = new Map();
-  #workspace;
+  #source;
   #on;
+  /** Ends the present watch or polling. */
   #end = new AbortController();
+  #isBegun = false;
+  #isStopped = false;
+  #isResting = false;
   /** @type {ReturnType<typeof setInterval> | undefined} */
   #checks;
 
-  /**
-   * @param {Workspace} workspace
-   * @param {{ event: (event: any) => void, changed: () => void, back: () => void,
-   *   denied: (error: any) => void }} on
-   */
-  constructor(workspace, on) {
-    this.#workspace = workspace;
+  /** @param {FeedSource} source @param {Listener} on */
+  constructor(source, on) {
+    this.#source = source;
     this.#on = on;
   }
 
   start() {
+    this.#begin(() => this.#follow());
     this.#checks = setInterval(() => void this.#check(), CHECK_MS);
-    void this.#follow();
   }
 
   stop() {
+    this.#isStopped = true;
     this.#end.abort();
     clearInterval(this.#checks);
   }
 
+  /** Asks and receives nothing while nobody looks. @param {boolean} isResting */
+  rest(isResting) {
+    if (this.#isStopped || this.#isResting === isResting) return;
+    this.#isResting = isResting;
+    clearInterval(this.#checks);
+    this.#end.abort();
+    if (isResting) return;
+    this.start();
+  }
+
+  /** @param {(signal: AbortSignal) => Promise<void>} run */
+  #begin(run) {
+    this.#end.abort();
+    this.#end = new AbortController();
+    const { signal } = this.#end;
+    run(signal).catch((error) => signal.aborted || this.#failed(error));
+  }
+
+  /** @param {any} error */
+  #failed(error) {
+    const { kind, code } = error;
+    if (kind !== "denied") {
+      // The watch fell behind, or the server ended it: begin again with what is newest.
+      this.#become("lost");
+      const { signal } = this.#end;
+      setTimeout(() => signal.aborted || this.#begin(() => this.#follow()), CHECK_MS);
+      return;
+    }
+    // A token for some namespaces may not watch everything. The pages ask from time to time.
+    if (String(code).startsWith("access.") && /token|jwt/.test(String(code)))
+      this.#on.denied(error);
+    else this.#become("limited");
+  }
+
   async #follow() {
     const { signal } = this.#end;
-    try {
-      const command = /** @type {const} */ ({ command: "event.history", limit: FIRST });
-      const { revision, result } = await this.#workspace.execute(command, { signal });
-      this.revision = revision;
-      this.oldest = result.oldest;
-      this.events = [...result.events].reverse();
-      this.rates.clear();
-      for (const { time } of this.events) this.#count(Date.parse(time));
-      this.#become("live");
-      for await (const event of this.#workspace.watch("**", { from: revision + 1, waits: true, signal })) {
-        this.#take(event);
-      }
-    } catch (error) {
-      if (signal.aborted) return;
-      const { kind, code } = /** @type {any} */ (error);
-      if (kind !== "denied") {
-        // The watch fell behind, or the server ended it: begin again with what is newest.
-        this.#become("lost");
-        setTimeout(() => void (signal.aborted || this.#follow()), CHECK_MS);
-        return;
-      }
-      // A token for some namespaces may not watch everything. The pages ask from time to time.
-      if (String(code).startsWith("access.") && /token|jwt/.test(String(code)))
-        this.#on.denied(error);
-      else this.#become("limited");
+    const { revision, oldest, events } = await this.#source.newest(FIRST, signal);
+    Object.assign(this, { revision, oldest, events });
+    this.rates.clear();
+    for (const { time } of events) this.#count(Date.parse(time), 1);
+    // What happened meanwhile is in the history, and nobody was called for it.
+    if (this.#isBegun) this.#on.back();
+    this.#isBegun = true;
+    this.#become("live");
+    await this.#watch(signal);
+  }
+
+  /** @param {AbortSignal} signal */
+  async #watch(signal) {
+    let [second, arrived] = [0, 0];
+    for await (const events of this.#source.watch(this.revision + 1, signal)) {
+      for (const event of events) this.#take(event);
+      this.#count(Date.now(), events.length);
+      const now = Math.floor(Date.now() / 1_000);
+      arrived = events.length + (now === second ? arrived : 0);
+      second = now;
+      if (arrived > WATCHED_MAX) return this.#begin((next) => this.#poll(next));
     }
+  }
+
+  /** @param {AbortSignal} signal */
+  async #poll(signal) {
+    this.#become("busy");
+    for (let calm = 0; calm < CALM_POLLS; ) {
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      if (signal.aborted) return;
+      const before = this.revision;
+      const { revision, oldest, events } = await this.#source.newest(POLLED, signal);
+      this.oldest = oldest;
+      for (const event of events) if (event.revision > before) this.#take(event);
+      this.revision = revision;
+      this.#count(Date.now(), revision - before);
+      if ((events[0]?.revision ?? 0) > before + 1) this.#on.back();
+      calm = revision - before < CALM ? calm + 1 : 0;
+    }
+    this.#become("live");
+    this.#begin((next) => this.#watch(next));
   }
 
   /** @param {any} event */
@@ -81,14 +163,13 @@ export class Feed {
     this.events.push(event);
     if (this.events.length > 2 * KEPT) this.events.splice(0, this.events.length - KEPT);
     this.revision = Math.max(this.revision, event.revision);
-    this.#count(Date.now());
     this.#on.event(event);
   }
 
-  /** @param {number} time */
-  #count(time) {
+  /** @param {number} time @param {number} events */
+  #count(time, events) {
     const second = Math.floor(time / 1_000);
-    this.rates.set(second, (this.rates.get(second) ?? 0) + 1);
+    this.rates.set(second, (this.rates.get(second) ?? 0) + events);
     if (this.rates.size > 600)
       this.rates.delete(/** @type {number} */ (this.rates.keys().next().value));
   }
@@ -103,10 +184,8 @@ export class Feed {
   }
 
   async #check() {
-    const isThere = await fetch("/healthz", { signal: AbortSignal.timeout(CHECK_MS) })
-      .then((response) => response.ok)
-      .catch(() => false);
-    if (this.#end.signal.aborted) return;
+    const isThere = await this.#source.isThere(CHECK_MS);
+    if (this.#isStopped || this.#isResting) return;
     if (!isThere) this.#become("lost");
     else if (this.state === "lost") this.#become("live");
     else if (this.state === "limited") this.#on.back();

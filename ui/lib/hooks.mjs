@@ -2,6 +2,9 @@
 
 import { app } from "./app.mjs";
 import { useEffect, useMemo, useReducer } from "./html.mjs";
+import { TaskRows } from "./task-rows.mjs";
+
+/** @import { Source } from "./task-rows.mjs" */
 
 /** Renders the component again when something has changed. */
 export function useChanges() {
@@ -34,4 +37,18 @@ export function useQuery(command, fields = {}, { now = false } = {}) {
     refresh: () => void app.queries.refresh(query),
     revision: query.revision,
   };
+}
+
+/**
+ * The rows of a list of tasks, kept current while the component is there.
+ * @param {string} key - Which list it is; another one is made if it changes.
+ * @param {() => Source | undefined} source
+ */
+export function useTaskRows(key, source) {
+  const rows = useMemo(() => {
+    const given = app.workspace && source();
+    return given && new TaskRows(app.store, given);
+  }, [key, app.workspace?.name]);
+  useEffect(() => (rows ? app.lists.follow(rows) : undefined), [rows]);
+  return rows;
 }

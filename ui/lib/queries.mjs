@@ -31,6 +31,7 @@ const TOPICS = {
   message: ["inbox"],
   state: ["state"],
   namespace: ["namespaces"],
+  contract: ["contracts", "state", "namespaces"],
   checkpoint: ["checkpoints"],
   topic: ["topics"],
   stream: ["streams"],
@@ -38,9 +39,11 @@ const TOPICS = {
 };
 /** The time between two answers to the same question, at least. */
 const PAUSE_MS = 500;
-/** Lists as long as this are asked for less often; the records in them are patched meanwhile. */
+/** Lists as long as this are asked for less often. */
 const LONG = 500;
 const LONG_PAUSE_MS = 5_000;
+/** The same when more happens than anybody can follow: every page would ask all the time. */
+const SLOW_PAUSE_MS = 2_000;
 /** Answers that nobody looks at are forgotten when there are more. */
 const IDLE_MAX = 60;
 
@@ -52,6 +55,8 @@ export class Queries {
   #store;
   #ask;
   #isPaused = false;
+  /** Whether questions are asked less often. */
+  isSlow = false;
 
   /**
    * @param {Store} store
@@ -131,7 +136,8 @@ export class Queries {
   #stale(query) {
     query.isStale = true;
     const isLong = (query.kept?.tasks?.length ?? 0) > LONG;
-    const pause = isLong ? LONG_PAUSE_MS : Math.max(PAUSE_MS, 4 * query.tookMs);
+    const least = this.isSlow ? SLOW_PAUSE_MS : PAUSE_MS;
+    const pause = isLong ? LONG_PAUSE_MS : Math.max(least, 4 * query.tookMs);
     this.#plan(query, Math.max(0, query.askedAt + pause - Date.now()));
   }
 
@@ -151,7 +157,7 @@ export class Queries {
     query.isLoading = true;
     query.isStale = false;
     query.askedAt = Date.now();
-    this.#store.changed();
+    this.#store.changedSoon();
     const { command, fields, at } = query;
     try {
       const { revision, result } = await this.#ask({ command, ...fields }, at);
@@ -163,7 +169,7 @@ export class Queries {
     }
     query.isLoading = false;
     query.tookMs = Date.now() - query.askedAt;
-    this.#store.changed();
+    this.#store.changedSoon();
     if (query.isStale) this.#stale(query);
   }
 

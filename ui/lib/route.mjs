@@ -58,6 +58,7 @@ const VIEW_OF = {
   semaphores: "locks",
   inbox: "messages",
   checkpoints: "checkpoints",
+  contracts: "state",
 };
 
 /**
@@ -74,6 +75,6 @@ export function placeOf(subject) {
   if (kind === "inbox") return { view, path: rest.slice(1) };
   if (kind === "locks" || kind === "semaphores") return { view, path: [] };
   if (kind === "pipelines") return { view, path: rest.slice(0, 1) };
-  if (kind === "checkpoints") return { view, path: [] };
+  if (kind === "checkpoints" || kind === "contracts") return { view, path: [] };
   return { view, path: [id] };
 }

@@ -81,6 +81,9 @@ const SENTENCES = {
   "state.set": (it) => `set ${it.namespace}/${it.key} (version ${it.version})`,
   "state.patched": (it) => `changed ${it.namespace}/${it.key} (version ${it.version})`,
   "state.deleted": (it) => `deleted ${it.namespace}/${it.key}`,
+  "contract.declared": (it) => `declared the contract ${it.name}`,
+  "contract.deleted": (it) => `deleted the contract ${it.name}`,
+  "contract.broken": (it) => `broke the contract ${it.name} of ${it.owner}`,
   "checkpoint.saved": (it) => `saved a checkpoint of ${it.task}`,
   "topic.posted": (it) => `published to ${it.topic}: ${preview(it.body, 80)}`,
   "semaphore.acquired": (it) => `acquired a permit of ${it.name}`,
@@ -106,7 +109,7 @@ export const isRoutine = (event) => ROUTINE.test(event.type);
 
 /** The tone of an event. @param {any} event @returns {Tone} */
 export function eventTone({ type }) {
-  if (/\.(failed|lost|expired|died|rejected|timed_out|stage_failed|aborted|refused)$/.test(type))
+  if (/\.(failed|lost|expired|died|rejected|timed_out|stage_failed|aborted|refused|broken)$/.test(type))
     return "bad";
   if (/\.(completed|replied|acked|stage_completed|opened)$/.test(type)) return "good";
   if (/\.(queued|offered|waiting_review|delivered)$/.test(type)) return "wait";

@@ -31,11 +31,15 @@ export const keepWorkspace = (name) => localStorage.setItem(WORKSPACE, name);
 /** @param {Grant} grant @param {Role} needed */
 export const mayAs = ({ role }, needed) => ROLES.indexOf(role) >= ROLES.indexOf(needed);
 
+/** How this tab connects. */
+export const settings = () => ({
+  ...{ token: token(), agent: agentName() },
+  ...{ silenceMaxMs: 12_000, backoffMaxMs: 2_000 },
+});
+
 /** Connects with the token of this tab, and finds out what it permits. */
 export async function open() {
-  const given = token();
-  const options = { token: given, agent: agentName(), silenceMaxMs: 12_000, backoffMaxMs: 2_000 };
-  const client = await connect(location.origin, options);
+  const client = await connect(location.origin, settings());
   /** @type {Grant} */
   const grant = await (await client.fetch("/v1/access/grant")).json();
   return { client, grant, agent: grant.agent ?? agentName() };

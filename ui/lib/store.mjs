@@ -1,5 +1,5 @@
 // One normalised store: a record of a kind is kept once, however many lists show it. Listeners are
-// told once per frame, however much has changed.
+// called once per frame, however much has changed, and less often for what nobody waits for.
 
 /** @typedef {Record<string, any>} Found */
 
@@ -24,12 +24,17 @@ const SINGLE = {
   "message.get": ["message", "id"],
 };
 
+/** The time between two calls of the listeners for events and answers. */
+const GAP_MS = 100;
+
 export class Store {
   /** @type {Map<string, Map<string, Found>>} */
   #tables = new Map();
   /** @type {Set<() => void>} */
   #listeners = new Set();
   #isDue = false;
+  #isPlanned = false;
+  #calledAt = -Infinity;
   #schedule;
 
   /** @param {(run: () => void) => void} schedule - Runs something at the next frame. */
@@ -94,7 +99,7 @@ export class Store {
     const known = table.get(id);
     if (known && (record.revision ?? Infinity) < (known.revision ?? 0)) return;
     table.set(id, record);
-    this.changed();
+    this.changedSoon();
   }
 
   /** @param {string} kind @param {string} id @param {string} [moment] */
@@ -114,13 +119,26 @@ export class Store {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Tells the listeners at the next frame. */
+  /** Calls the listeners at the next frame. */
   changed() {
     if (this.#isDue) return;
     this.#isDue = true;
     this.#schedule(() => {
       this.#isDue = false;
+      this.#calledAt = performance.now();
       for (const listener of [...this.#listeners]) listener();
     });
+  }
+
+  /** Calls the listeners at the next frame, but not much more often than a person can read. */
+  changedSoon() {
+    if (this.#isDue || this.#isPlanned) return;
+    const wait = this.#calledAt + GAP_MS - performance.now();
+    if (wait <= 0) return this.changed();
+    this.#isPlanned = true;
+    setTimeout(() => {
+      this.#isPlanned = false;
+      this.changed();
+    }, wait);
   }
 }

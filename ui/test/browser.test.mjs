@@ -51,7 +51,8 @@ after(async () => {
 /** @param {import("playwright-core").Page} page @param {string} place @param {string} text */
 async function open(page, place, text) {
   await page.goto(`${server.url}/#/demo/${place}`);
-  await page.locator("main").getByText(text).first().waitFor();
+  const shown = decodeURIComponent(place.split("?")[0] ?? "");
+  await page.locator(`main[data-place="${shown}"]`).getByText(text).first().waitFor();
 }
 
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -82,6 +83,8 @@ for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
       for (const [place, text] of Object.entries(SCREENS)) {
         await open(page, place, text);
         const name = place.replace(/\W+/g, "-");
+        // Pictures show what arrives a moment later, too.
+        if (folder) await page.waitForTimeout(1_500);
         if (folder)
           await page.screenshot({
             path: `${folder}/${name}-${width}-${colorScheme}.png`,
@@ -193,6 +196,69 @@ test("a row changes in place, and an entry is edited at its version and reverted
   await page.locator("dialog .confirm").click();
   await page.locator(".json-string").getByText("Tides").first().waitFor();
   assert.deepEqual(problems, []);
+  await context.close();
+});
+
+test("supervisors and contracts are shown, and a contract is declared, broken and deleted", async () => {
+  const { page, problems, context } = await newPage(browser);
+  await open(page, "agents", "Supervisor");
+  await page.locator("tr", { hasText: "apprentice" }).getByRole("link", { name: "joe" }).waitFor();
+  await open(page, "agents/joe", "Supervises");
+  await page.locator("dd").getByRole("link", { name: "apprentice" }).waitFor();
+  await open(page, "state/shared/plan%2Foutline", "Who depends on it");
+  await page.locator("dd").getByRole("link", { name: "zoe" }).waitFor();
+  await open(page, "state", "outline");
+  await page.getByRole("button", { name: "New contract" }).click();
+  await page.locator("dialog input[name=name]").fill("numbers");
+  await page.locator("dialog textarea").fill('[{"key": "shared/figures", "type": "number"}]');
+  await page.locator("dialog .confirm").click();
+  const contract = page.locator("li", { hasText: "numbers" });
+  await contract.getByText("is a number").waitFor();
+  const figures = { command: "state.set", agent: "lin", namespace: "shared", key: "figures" };
+  await server.command("demo", { ...figures, value: "seven" });
+  await page.locator("li.tone-bad", { hasText: "shared/figures" }).waitFor();
+  await contract.getByRole("button", { name: "Delete" }).click();
+  await page.locator("dialog .confirm").click();
+  await contract.waitFor({ state: "detached" });
+  await page.locator("li.tone-bad").waitFor({ state: "detached" });
+  assert.deepEqual(problems, []);
+  await context.close();
+});
+
+test("a large graph is laid out beside the page", async () => {
+  const { page, problems, context } = await newPage(browser);
+  const stages = Array.from({ length: 100 }, (_, index) => ({
+    name: `s${index}`,
+    after: [...new Set([index - 10, index - (index % 10) - 10])]
+      .filter((it) => it >= 0)
+      .map((it) => `s${it}`),
+  }));
+  await server.command("demo", { command: "pipeline.create", pipeline: "large", stages });
+  await open(page, "pipelines/large", "Stages");
+  await page.locator("svg .node").nth(99).waitFor();
+  assert.deepEqual(problems, []);
+  await context.close();
+});
+
+test("a hidden page receives nothing, and continues when it is shown", async () => {
+  const { page, context } = await newPage(browser);
+  await open(page, "state", "Keys");
+  const hide = (/** @type {boolean} */ isHidden) =>
+    page.evaluate((value) => {
+      Object.defineProperty(document, "hidden", { configurable: true, get: () => value });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }, isHidden);
+  await hide(true);
+  // The worker that receives events ends.
+  while (page.workers().length > 0) await page.waitForTimeout(50);
+  const write = (/** @type {string} */ key) =>
+    server.command("demo", { command: "state.set", namespace: "shared", key, value: 1 });
+  await write("while-hidden");
+  assert.equal(await page.locator("main").getByText("while-hidden").count(), 0);
+  await hide(false);
+  await page.locator("main").getByText("while-hidden").waitFor();
+  await write("while-shown");
+  await page.locator("main").getByText("while-shown").waitFor();
   await context.close();
 });
 

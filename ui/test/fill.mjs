@@ -17,6 +17,7 @@ export async function fill(server) {
       ttl_ms: 86_400_000,
     });
   }
+  await run({ command: "agent.register", agent: "apprentice", parent: "joe", ttl_ms: 86_400_000 });
   await pipelines(run);
   await run({
     command: "state.set",
@@ -31,6 +32,12 @@ export async function fill(server) {
     namespace: "shared",
     key: "plan/outline",
     value: { title: "Tides", step: 2, parts: ["a", "b", "c"] },
+  });
+  await run({
+    command: "contract.declare",
+    agent: "zoe",
+    name: "outline",
+    keys: [{ key: "shared/plan/outline", type: "object", fields: ["title", "parts"] }],
   });
   await run({ command: "message.send", agent: "lin", to: "zoe", body: MARKUP });
   await run({

@@ -21,7 +21,9 @@ import { Queries } from "../lib/queries.mjs";
 import { formatRoute, parseRoute, placeOf } from "../lib/route.mjs";
 import { Samples } from "../lib/samples.mjs";
 import { look, needsYou, sentence } from "../lib/sentences.mjs";
+import { Feed } from "../lib/feed.mjs";
 import { Store } from "../lib/store.mjs";
+import { TaskRows } from "../lib/task-rows.mjs";
 import { treeOf } from "../lib/tree.mjs";
 
 test("an address is read as it was written", () => {
@@ -231,6 +233,145 @@ test("a question is asked once for all, and again when an event touches it", asy
   queries.touched({ subject: "tasks/t" });
   assert.equal(past.isStale, false);
   queries.clear();
+});
+
+/** Tasks as a server has them. @param {number} count */
+function tasksOf(count) {
+  const revision = (/** @type {number} */ index) => index + 1;
+  const tasks = Array.from({ length: count }, (_, index) => ({
+    ...{ id: `t-${index}`, type: "bulk", status: "pending", revision: revision(index) },
+  }));
+  const byId = new Map(tasks.map((task) => [task.id, task]));
+  /** @type {string[]} */
+  const read = [];
+  const source = {
+    isAll: true,
+    now: () => 0,
+    matches: (/** @type {any} */ task) => task.status === "pending",
+    async read(/** @type {string} */ id) {
+      read.push(id);
+      return byId.get(id);
+    },
+    async *pages() {
+      for (let first = 0; first < tasks.length; first += 500) yield tasks.slice(first, first + 500);
+    },
+  };
+  return { tasks, byId, read, source };
+}
+
+test("a hundred thousand rows: the newest first, and only those in view are read again", async () => {
+  const { byId, read, source } = tasksOf(100_000);
+  const rows = new TaskRows(new Store(() => {}), source);
+  await rows.load();
+  rows.merge();
+  assert.equal(rows.ids.length, 100_000);
+  assert.deepEqual(rows.ids.slice(0, 2), ["t-99999", "t-99998"]);
+  assert.equal(rows.ids.at(-1), "t-0");
+  rows.show(0, 40);
+  const changed = { ...byId.get("t-99990"), status: "completed", revision: 200_000 };
+  byId.set("t-99990", /** @type {any} */ (changed));
+  rows.event({ subject: "tasks/t-99990", type: "task.completed", revision: 200_000 });
+  rows.event({ subject: "tasks/t-7", type: "task.completed", revision: 200_001 });
+  rows.event({ subject: "tasks/new", type: "task.created", revision: 200_002 });
+  await rows.tick();
+  assert.deepEqual(read, ["t-99990"]);
+  assert.equal(rows.tasks(10)[9].status, "completed");
+  assert.equal(rows.ids[0], "t-99999", "nothing moves while somebody looks");
+  assert.equal(rows.waiting, 1);
+  rows.settle(true);
+  assert.equal(rows.waiting, 1);
+  rows.merge();
+  assert.deepEqual(rows.ids.slice(0, 3), ["new", "t-7", "t-99990"]);
+  rows.show(0, 3);
+  await rows.tick();
+  assert.deepEqual(read.slice(1).sort(), ["new", "t-7"]);
+  rows.merge();
+  assert.equal(rows.ids[0], "t-7", "a task that does not exist is no row");
+});
+
+test("a filtered list reads what may belong to it, and is read again if events were missed", async () => {
+  const { tasks, byId, read, source } = tasksOf(3);
+  let now = 0;
+  const rows = new TaskRows(new Store(() => {}), { ...source, isAll: false, now: () => now });
+  await rows.load();
+  for (const [id, status] of [["mine", "pending"], ["other", "failed"]]) {
+    byId.set(/** @type {string} */ (id), /** @type {any} */ ({ id, status, revision: 9 }));
+    rows.event({ subject: `tasks/${id}`, type: "task.released", revision: 9 });
+  }
+  await rows.tick();
+  rows.merge();
+  assert.deepEqual(read, ["mine", "other"]);
+  assert.deepEqual(rows.ids, ["mine", "t-2", "t-1", "t-0"]);
+  tasks.splice(0, 1);
+  rows.missed();
+  await rows.tick();
+  assert.equal(rows.ids.length, 4, "not at once");
+  now = 10_000;
+  await rows.tick();
+  rows.merge();
+  assert.deepEqual(rows.ids, ["t-2", "t-1"]);
+});
+
+test("the feed watches, polls while too much happens, and rests while nobody looks", async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval", "setTimeout", "Date"] });
+  let revision = 0;
+  /** @type {string[]} */
+  const did = [];
+  const event = () => ({ revision: (revision += 1), subject: "tasks/t", time: "2026-01-01" });
+  /** @type {(events: any[]) => void} */
+  let deliver = () => {};
+  /** @type {(error: Error) => void} */
+  let refuse = () => {};
+  const source = {
+    async newest(/** @type {number} */ limit) {
+      did.push(`newest ${limit}`);
+      return { revision, oldest: 1, events: [] };
+    },
+    async *watch(/** @type {number} */ from, /** @type {AbortSignal} */ signal) {
+      did.push(`watch ${from}`);
+      while (!signal.aborted) {
+        yield await new Promise((resolve, reject) => {
+          deliver = resolve;
+          refuse = reject;
+          signal.addEventListener("abort", () => reject(signal.reason));
+        });
+      }
+    },
+    isThere: async () => true,
+  };
+  const on = { event() {}, changed() {}, back: () => did.push("back"), denied() {} };
+  const feed = new Feed(source, on);
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+  const pass = async (/** @type {number} */ ms) => {
+    t.mock.timers.tick(ms);
+    await settled();
+  };
+  feed.start();
+  await settled();
+  assert.deepEqual(did.splice(0), ["newest 2000", "watch 1"]);
+  deliver([event(), event()]);
+  await settled();
+  assert.equal(feed.events.length, 2);
+  deliver(Array.from({ length: 4_000 }, event));
+  await settled();
+  assert.equal(feed.state, "busy");
+  revision += 2_000;
+  for (let second = 0; second < 4; second += 1) await pass(1_000);
+  assert.equal(feed.state, "live");
+  assert.deepEqual(did.splice(0), [...Array(4).fill("newest 100"), "watch 6003"]);
+  feed.rest(true);
+  await pass(60_000);
+  assert.deepEqual(did.splice(0), []);
+  feed.rest(false);
+  await settled();
+  assert.deepEqual(did.splice(0), ["newest 2000", "back", "watch 6003"]);
+  // A watch that failed begins again, and pages ask for what happened meanwhile.
+  refuse(Object.assign(new Error("gone"), { kind: "unavailable" }));
+  await settled();
+  assert.equal(feed.state, "lost");
+  await pass(2_000);
+  assert.deepEqual([...new Set(did)], ["newest 2000", "back", "watch 6003"]);
+  feed.stop();
 });
 
 test("what needs a person is listed oldest first", () => {

@@ -19,7 +19,13 @@ const FLAGS = [
   "--disable-background-networking",
   "--disable-component-update",
   "--disable-sync",
+  // A page that the test answers, not the server, would count as one of another network.
+  ...(process.env.UI_FROM_DISK ? ["--disable-features=LocalNetworkAccessChecks"] : []),
 ];
+
+const ROOT = new URL("../../", import.meta.url);
+/** The policy of the server, except that it names the import map by its hash. */
+const POLICY = "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self'; connect-src 'self'; img-src 'self' data:";
 
 async function freePort() {
   const server = createServer().listen(0, "127.0.0.1");
@@ -42,11 +48,6 @@ export class TestServer {
   api = "";
   #folder = "";
   #port = 0;
-  /**
-   * Serves the files from disk, so that the program need not be built again.
-   * @type {import("node:child_process").ChildProcess | undefined}
-   */
-  #proxy;
   /** @type {string[]} */
   #arguments = [];
 
@@ -59,18 +60,7 @@ export class TestServer {
     server.api = `http://127.0.0.1:${server.#port}`;
     server.url = server.api;
     await server.run();
-    if (process.env.UI_FROM_DISK) await server.#serveFromDisk();
     return server;
-  }
-
-  async #serveFromDisk() {
-    const port = String(await freePort());
-    const script = fileURLToPath(new URL("../dev.mjs", import.meta.url));
-    this.#proxy = spawn("node", [script, port, this.api], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    await once(/** @type {any} */ (this.#proxy.stdout), "data");
-    this.url = `http://127.0.0.1:${port}`;
   }
 
   async run() {
@@ -91,6 +81,10 @@ export class TestServer {
     }
   }
 
+  get pid() {
+    return this.#child?.pid ?? NaN;
+  }
+
   async kill() {
     const child = this.#child;
     if (!child || child.exitCode !== null) return;
@@ -102,7 +96,6 @@ export class TestServer {
   async stop() {
     for (const child of this.#beside) child.kill("SIGKILL");
     await this.kill();
-    this.#proxy?.kill();
     await rm(this.#folder, { recursive: true, force: true });
   }
 
@@ -150,6 +143,19 @@ export class TestServer {
 export const launch = () => chromium.launch({ executablePath: BROWSER, args: FLAGS });
 
 /**
+ * Answers with the files on disk, so that the program need not be built again.
+ * @param {import("playwright-core").BrowserContext} context
+ */
+async function serveFromDisk(context) {
+  await context.route(/:\d+\/(ui\/.*)?$/, async (route) => {
+    const { pathname } = new URL(route.request().url());
+    const name = pathname === "/" ? "ui/index.html" : pathname.slice(1);
+    const path = fileURLToPath(new URL(name.replace(/^ui\/sdk\//, "sdk/js/"), ROOT));
+    await route.fulfill({ path, headers: { "content-security-policy": POLICY } });
+  });
+}
+
+/**
  * A page that remembers what it logged.
  * @param {import("playwright-core").Browser} browser
  * @param {import("playwright-core").BrowserContextOptions} [options]
@@ -159,6 +165,7 @@ export async function newPage(browser, options) {
     viewport: { width: 1280, height: 860 },
     ...options,
   });
+  if (process.env.UI_FROM_DISK) await serveFromDisk(context);
   const page = await context.newPage();
   /** @type {string[]} */
   const problems = [];

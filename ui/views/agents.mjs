@@ -36,6 +36,11 @@ function Activity({ agent }) {
   return html`<${Bars} counts=${counts} label=${`Events of ${agent} in the last five minutes`} />`;
 }
 
+const SUPERVISOR = {
+  name: "Supervisor",
+  cell: (/** @type {any} */ it) => html`<${AgentLink} agent=${it.parent} />`,
+};
+
 function AgentList() {
   const { data, error } = useQuery("agent.list", { limit: LIMIT });
   const running = useQuery("task.list", { status: "in_progress", limit: LIMIT });
@@ -55,6 +60,7 @@ function AgentList() {
       cell: (/** @type {any} */ it) => html`<${Status} status=${it.status} />`,
     },
     { name: "Can", cell: (/** @type {any} */ it) => it.capabilities.join(", ") },
+    ...(agents.some((/** @type {any} */ it) => it.parent) ? [SUPERVISOR] : []),
     {
       name: "Works on",
       class: "grow",
@@ -87,6 +93,10 @@ function AgentList() {
 /** @param {{ id: string }} props */
 function AgentPage({ id }) {
   const { data: agent, error } = useQuery("agent.get", { agent: id });
+  const agents = useQuery("agent.list", { limit: LIMIT });
+  const supervised = (agents.data?.agents ?? []).filter(
+    (/** @type {any} */ it) => it.parent === id && it.status === "active",
+  );
   const tasks = useQuery("task.list", { agent: id, limit: LIMIT });
   const events = useQuery("event.history", { source: id, limit: 200 });
   const inbox = useQuery("inbox.list", { agent: id, limit: 50 });
@@ -130,6 +140,15 @@ function AgentPage({ id }) {
           <${Facts}
             facts=${[
               ["Can", agent?.capabilities.join(", ")],
+              ["Supervisor", agent?.parent && html`<${AgentLink} agent=${agent.parent} />`],
+              [
+                "Supervises",
+                supervised.length > 0 &&
+                  supervised.map(
+                    (/** @type {any} */ it, /** @type {number} */ index) =>
+                      html`<span key=${it.id}>${index > 0 && ", "}<${AgentLink} agent=${it.id} /></span>`,
+                  ),
+              ],
               ["Since", agent && html`<${Time} time=${agent.registered_at} />`],
               ["Heartbeat", agent && html`<${Time} time=${agent.last_seen_at} />`],
               ["Time to live", agent && duration(agent.ttl_ms)],

@@ -160,7 +160,7 @@ export function Now() {
     <div class="counters">
       <${Counter} name="running" tone="run" view="tasks" query=${{ q: "status:in_progress" }} value=${tasks?.in_progress} />
       <${Counter} name="ready" tone="wait" view="tasks" query=${{ q: "status:pending" }} value=${tasks?.ready} />
-      <${Counter} name=${items.length === 1 ? "needs you" : "need you"} tone=${items.length > 0 ? "ask" : "idle"} view="now" value=${items.length} />
+      <${Counter} name=${items.length === 1 ? "needs you" : "need you"} tone=${items.length > 0 ? "ask" : "idle"} view="now" value=${isLoaded ? items.length : undefined} />
       <${Counter} name="agents active" tone="good" view="agents" value=${agents.data && alive} />
       <div class="counter wide"><span class="faint">events per second, last minute</span><${Rate} /></div>
     </div>

@@ -16,6 +16,7 @@ import { plural, preview, words } from "../lib/format.mjs";
 import { useChanges, useQuery } from "../lib/hooks.mjs";
 import { classes, html, useState } from "../lib/html.mjs";
 import { treeOf } from "../lib/tree.mjs";
+import { Contracts, Dependents } from "./contracts.mjs";
 
 /** @import { Branch } from "../lib/tree.mjs" */
 
@@ -81,6 +82,7 @@ function EntryDetails({ namespace, name }) {
         /><${Json} value=${entry.value} />`
       }
     <//>
+    <${Dependents} namespace=${namespace} name=${name} />
     <${Section} title="Versions">
       <ul class="list">
         ${changes.map(
@@ -139,7 +141,7 @@ export function State() {
         <ul class="tree"><${Tree} branch=${treeOf(entries)} namespace=${namespace} chosen=${name} depth=${0} /></ul>
         ${data?.cursor && html`<p class="faint pad">Only the first ${LIMIT} keys.</p>`}
       <//>
-      <div>${name ? html`<${EntryDetails} key=${name} namespace=${namespace} name=${name} />` : html`<${Empty} title="Choose a key" />`}</div>
+      <div>${name ? html`<${EntryDetails} key=${name} namespace=${namespace} name=${name} />` : html`<p class="faint pad">Choose a key to see its versions.</p><${Contracts} />`}</div>
     </div>
   <//>`;
 }

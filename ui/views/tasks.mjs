@@ -10,117 +10,125 @@ import {
   Tabs,
   Time,
 } from "../components/basics.mjs";
-import { Spans } from "../components/spans.mjs";
 import { Table } from "../components/table.mjs";
 import { createTaskAction, taskActions } from "../lib/actions.mjs";
 import { app } from "../lib/app.mjs";
 import { count, plural, words } from "../lib/format.mjs";
 import { fieldOf, listFields, matches, parseFilter, withField } from "../lib/filter.mjs";
-import { useChanges, useQuery } from "../lib/hooks.mjs";
+import { useChanges, useQuery, useTaskRows } from "../lib/hooks.mjs";
 import { html, useEffect, useState } from "../lib/html.mjs";
+import { FOUND_MAX, found, listed } from "../lib/task-lists.mjs";
+import { Board, STATUSES, Timeline } from "./task-board.mjs";
 import { TaskPage } from "./task.mjs";
 
-const STATUSES = [
-  "in_progress",
-  "pending",
-  "handed_off",
-  "waiting_review",
-  "completed",
-  "failed",
-  "cancelled",
-];
-/** The server answers with so many tasks at most. */
-const LIMIT = 10_000;
-/** So many results of the index are read one by one. */
-const FOUND_MAX = 200;
-/** Acting on more than so many at once asks again. */
-const LANES_MAX = 60;
+/** @import { Rows } from "../components/table.mjs" */
+/** @import { TaskRows } from "../lib/task-rows.mjs" */
 
-/** The tasks that match a filter: from the list, or from the index. @param {string} text */
+/** The past is listed up to so many tasks: as many as one answer has. */
+const LIMIT = 10_000;
+
+/** @typedef {{ tasks: Rows<any> | undefined, rows?: TaskRows, error: any, note: string }} Listed */
+
+/** The tasks that match a filter: from the list, or from the index. @param {string} text @returns {Listed} */
 function useTasks(text) {
   const { at } = app;
   const fields = listFields(text);
   // The index knows the present only. The past is listed whole, and filtered here.
-  const isListed = fields !== undefined || at !== undefined;
-  const listed = useQuery(isListed ? "task.list" : undefined, {
-    ...(fields ?? {}),
-    limit: LIMIT,
+  const past = useQuery(at === undefined ? undefined : "task.list", { ...fields, limit: LIMIT });
+  const rows = useTaskRows(`${at === undefined} ${text}`, () => {
+    if (at !== undefined) return undefined;
+    return fields ? listed(fields) : found(text);
   });
-  const search = { query: `kind:task ${text}`, limit: FOUND_MAX };
-  const found = useQuery(isListed ? undefined : "workspace.search", search);
-  const [read, setRead] = useState(/** @type {any[] | undefined} */ (undefined));
-  const ids = found.data?.found.map((/** @type {any} */ { subject }) =>
-    subject.slice("tasks/".length),
-  );
-  const key = ids?.join(" ");
-  useEffect(() => {
-    if (!ids) return setRead(undefined);
-    const { workspace } = app;
-    void Promise.all(
-      ids.map((/** @type {string} */ id) => workspace?.tasks.get(id).catch(() => undefined)),
-    ).then((tasks) => {
-      for (const task of tasks) if (task) app.store.put("task", task.id, task);
-      setRead(tasks.filter(Boolean).map(({ id }) => id));
-    });
-  }, [key, found.revision]);
-  const terms = parseFilter(text);
-  if (!isListed) {
-    const tasks = read?.map((id) => app.store.get("task", id)).filter(Boolean);
-    return { tasks, terms, error: found.error, isMore: Boolean(found.data?.cursor) };
+  if (rows) {
+    const { isLoading, isMore, error, ids } = rows;
+    const tasks = isLoading && ids.length === 0 ? undefined : lazily(rows);
+    const more = isMore || (!fields && ids.length >= FOUND_MAX) ? " and more: narrow the filter" : "";
+    const note = `${plural(ids.length, "task")}${isLoading && rows.waiting > 0 ? ", loading…" : more}`;
+    return { tasks, rows, error, note };
   }
-  const all = listed.data?.tasks;
-  const tasks = fields ? all : all?.filter((/** @type {any} */ task) => matches(task, terms));
-  return { tasks, terms, error: listed.error, isMore: Boolean(listed.data?.cursor) };
+  const terms = parseFilter(text);
+  const all = past.data?.tasks.filter((/** @type {any} */ task) => matches(task, terms));
+  const tasks = all?.sort((/** @type {any} */ a, /** @type {any} */ b) => b.revision - a.revision);
+  const more = past.data?.cursor ? " and more: narrow the filter" : "";
+  return { tasks, error: past.error, note: tasks && `${plural(tasks.length, "task")}${more}` };
 }
 
-/** Newest first. @param {any[]} tasks */
-const sorted = (tasks) => [...tasks].sort((a, b) => (a.updated_at < b.updated_at ? 1 : -1));
+/** Rows that are looked up when they are shown. @param {TaskRows} rows @returns {Rows<any>} */
+function lazily({ ids }) {
+  return {
+    length: ids.length,
+    at: (index) => app.store.get("task", ids[index] ?? "") ?? { id: ids[index] },
+  };
+}
 
+/** @type {import("../components/table.mjs").Column[]} */
 const COLUMNS = [
-  { name: "Task", cell: (/** @type {any} */ it) => html`<span class="id">${it.id}</span>` },
+  { name: "Task", width: 150, cell: (it) => html`<span class="id">${it.id}</span>` },
   {
     name: "Description",
     class: "grow",
-    cell: (/** @type {any} */ it) => html`<span class="clip">${it.description ?? ""}</span>`,
+    cell: (it) => html`<span class="clip">${it.description ?? ""}</span>`,
   },
-  { name: "Type", cell: (/** @type {any} */ it) => it.type },
-  { name: "Status", cell: (/** @type {any} */ it) => html`<${Status} status=${it.status} />` },
+  { name: "Type", width: 110, cell: (it) => it.type },
+  { name: "Status", width: 130, cell: (it) => it.status && html`<${Status} status=${it.status} />` },
   {
     name: "Agent",
-    cell: (/** @type {any} */ it) =>
-      html`<${AgentLink} agent=${it.lease?.holder ?? it.assigned_agent} />`,
+    width: 110,
+    cell: (it) => html`<${AgentLink} agent=${it.lease?.holder ?? it.assigned_agent} />`,
   },
   {
     name: "Progress",
-    cell: (/** @type {any} */ { progress }) =>
+    width: 130,
+    cell: ({ progress }) =>
       progress &&
       html`<${Progress} fraction=${progress.fraction} label=${`${Math.round(100 * progress.fraction)} % ${progress.note ?? ""}`} />`,
   },
-  { name: "Attempts", class: "number", cell: (/** @type {any} */ it) => it.attempts },
-  { name: "Changed", cell: (/** @type {any} */ it) => html`<${Time} time=${it.updated_at} />` },
+  { name: "Attempts", width: 84, class: "number", cell: (it) => it.attempts },
+  { name: "Changed", width: 120, cell: (it) => html`<${Time} time=${it.updated_at} />` },
 ];
 
-/** @param {{ tasks: any[], terms: any[] }} props */
-function TaskTable({ tasks, terms }) {
+/** Whether somebody looks at rows that must not move: scrolled to, pointed at, in focus. */
+function isLookedAt() {
+  const box = document.querySelector("#main .table-box");
+  const isScrolled = (box?.scrollTop ?? 0) > 0 || (document.scrollingElement?.scrollTop ?? 0) > 0;
+  return isScrolled || Boolean(box?.querySelector("tr:hover, tr:focus-within"));
+}
+
+/** @param {{ tasks: Rows<any>, rows?: TaskRows, text: string }} props */
+function TaskTable({ tasks, rows, text }) {
   const [selection, setSelection] = useState(/** @type {Set<string>} */ (new Set()));
-  const select = (/** @type {string} */ id, /** @type {boolean} */ isOn) => {
-    const next = new Set(selection);
-    if (isOn) next.add(id);
-    else next.delete(id);
-    setSelection(next);
-  };
-  const chosen = tasks.filter(({ id }) => selection.has(id));
+  const select = (/** @type {string} */ id, /** @type {boolean} */ isOn) =>
+    setSelection((old) => new Set(isOn ? [...old, id] : [...old].filter((it) => it !== id)));
+  const terms = parseFilter(text);
+  const chosen = [...selection].map((id) => app.store.get("task", id)).filter(Boolean);
+  useEffect(() => {
+    if (!app.isPaused) rows?.settle(selection.size > 0 || isLookedAt());
+  });
   return html`${chosen.length > 0 && html`<${Bulk} tasks=${chosen} done=${() => setSelection(new Set())} />`}
+    ${rows && html`<${NewRows} rows=${rows} />`}
     <${Table}
       label="Tasks"
       rows=${tasks}
       columns=${COLUMNS}
       id=${(/** @type {any} */ it) => it.id}
-      isDim=${(/** @type {any} */ it) => !matches(it, terms)}
+      isDim=${(/** @type {any} */ it) => it.type !== undefined && !matches(it, terms)}
       onOpen=${(/** @type {any} */ it) => app.go("tasks", [it.id])}
+      onView=${(/** @type {number} */ first, /** @type {number} */ last) => rows?.show(first, last)}
       selection=${selection}
       onSelect=${app.may("worker") && app.at === undefined ? select : undefined}
     />`;
+}
+
+/** Rows that wait until the reader wants them. @param {{ rows: TaskRows }} props */
+function NewRows({ rows }) {
+  if (rows.isLoading || (rows.waiting === 0 && !rows.isOutdated)) return null;
+  const show = () => {
+    rows.refresh();
+    document.querySelector("#main .table-box")?.scrollTo(0, 0);
+  };
+  return html`<button type="button" class="button new-rows" onClick=${show}>
+    ${rows.waiting > 0 ? `${count(rows.waiting)} new ↑` : "Read again ↑"}
+  </button>`;
 }
 
 /** Actions on several tasks. @param {{ tasks: any[], done: () => void }} props */
@@ -151,68 +159,6 @@ function Bulk({ tasks, done }) {
       )}
     <button type="button" class="button" onClick=${done}>Select none</button>
   </div>`;
-}
-
-/** @param {{ tasks: any[] }} props */
-function Board({ tasks }) {
-  return html`<div class="board" tabindex="0" role="region" aria-label="Board">
-    ${STATUSES.map((status) => {
-      const of = tasks.filter((task) => task.status === status);
-      if (of.length === 0 && ["handed_off", "waiting_review", "cancelled"].includes(status))
-        return null;
-      return html`<section key=${status} class="lane-column">
-        <h2><${Status} status=${status} /> <span class="faint">${count(of.length)}</span></h2>
-        ${of.slice(0, 50).map(
-          (
-            task,
-          ) => html`<a key=${task.id} data-row class="tile" href=${app.href("tasks", [task.id])}>
-            <span class="id">${task.id}</span>
-            <span class="clip">${task.description ?? task.type}</span>
-            <small class="faint">${task.lease?.holder ?? task.assigned_agent ?? task.type}</small>
-            ${task.progress && status === "in_progress" && html`<${Progress} fraction=${task.progress.fraction} label="Progress" />`}
-          </a>`,
-        )}
-        ${of.length > 50 && html`<p class="faint">${count(of.length - 50)} more in the table</p>`}
-      </section>`;
-    })}
-  </div>`;
-}
-
-/** @param {{ tasks: any[] }} props */
-function Timeline({ tasks }) {
-  const shown = tasks.slice(0, LANES_MAX);
-  const time = (/** @type {string | undefined} */ text) =>
-    text ? new Date(text).getTime() : undefined;
-  const now = Date.now();
-  const lanes = shown.map((task) => {
-    const created = time(task.created_at) ?? now;
-    const started = time(task.started_at);
-    const end = time(task.finished_at) ?? now;
-    const kind =
-      {
-        completed: "done",
-        failed: "failed",
-        cancelled: "cancelled",
-        waiting_review: "released",
-      }[/** @type {string} */ (task.status)] ?? "working";
-    const bars = [{ start: created, end: started ?? end, kind: "waiting", label: "waiting" }];
-    if (started)
-      bars.push({
-        start: started,
-        end,
-        kind,
-        label: task.lease?.holder ?? words(task.status),
-      });
-    return {
-      key: task.id,
-      name: html`<a class="id" data-row href=${app.href("tasks", [task.id])}>${task.id}</a>`,
-      bars,
-    };
-  });
-  const start = Math.min(now, ...lanes.map(({ bars }) => bars[0]?.start ?? now));
-  const end = Math.max(start + 1, ...lanes.map(({ bars }) => bars.at(-1)?.end ?? start));
-  return html`<${Spans} label="Tasks over time" lanes=${lanes} start=${start} end=${end} />
-    ${tasks.length > LANES_MAX && html`<p class="faint pad">The ${LANES_MAX} that changed last of ${count(tasks.length)}.</p>`}`;
 }
 
 /** @param {{ text: string }} props */
@@ -250,13 +196,19 @@ function FilterBar({ text }) {
     </div>`;
 }
 
+/** @param {{ show: string, tasks: Rows<any>, rows?: TaskRows, text: string }} props */
+function Shown({ show, tasks, rows, text }) {
+  if (show === "table") return html`<${TaskTable} tasks=${tasks} rows=${rows} text=${text} />`;
+  const known = rows ? rows.tasks() : /** @type {any[]} */ (tasks);
+  if (show === "board") return html`<${Board} tasks=${known} rows=${rows} />`;
+  return html`<${Timeline} tasks=${known} rows=${rows} />`;
+}
+
 function TaskList() {
   const text = app.route.query.q ?? "";
   const show = app.route.query.view ?? "table";
-  const { tasks, terms, error, isMore } = useTasks(text);
-  const rows = sorted(tasks ?? []);
-  const note =
-    tasks && `${plural(rows.length, "task")}${isMore ? " and more: narrow the filter" : ""}`;
+  const { tasks, rows, error, note } = useTasks(text);
+  const isEmpty = tasks?.length === 0 && !rows?.isLoading;
   const tabs = html`<${Tabs} label="View" name="view" value=${show} tabs=${[
     ["table", "Table"],
     ["board", "Board"],
@@ -265,15 +217,12 @@ function TaskList() {
   return html`<${Page} title="Tasks" note=${note} error=${error} tools=${html`${tabs}<${ActionButton} class="primary" action=${createTaskAction()} />`}>
     <${FilterBar} text=${text} />
     ${
-      tasks &&
-      rows.length === 0 &&
+      isEmpty &&
       html`<${Empty} title=${text ? "No task matches" : "No tasks yet"}>
       <p>Tasks are work that agents claim.</p><pre class="text">baton task create summarise</pre>
     <//>`
     }
-    ${rows.length > 0 && show === "table" && html`<${TaskTable} tasks=${rows} terms=${terms} />`}
-    ${rows.length > 0 && show === "board" && html`<${Board} tasks=${rows} />`}
-    ${rows.length > 0 && show === "timeline" && html`<${Timeline} tasks=${rows} />`}
+    ${tasks && !isEmpty && html`<${Shown} show=${show} tasks=${tasks} rows=${rows} text=${text} />`}
   <//>`;
 }
 

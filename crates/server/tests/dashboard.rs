@@ -36,6 +36,35 @@ async fn the_page_and_its_files_need_no_token() {
     assert_eq!(http.get("/v1/w/tasks").await.problem().1, "access.no_token");
 }
 
+/// What a browser loads, before compression.
+const SIZE_MAX: usize = 400 * 1024;
+
+#[tokio::test]
+async fn a_browser_loads_less_than_400_kb_and_no_comments() {
+    let harness = Harness::new().await;
+    let mut http = harness.http().await;
+    let page = http.get("/").await;
+    let links = page.header("link").expect("modules are preloaded").to_owned();
+    let modules = links.split(", ").map(|link| {
+        let path = link.strip_prefix('<').and_then(|rest| rest.split_once('>'));
+        path.expect("a link is in angle brackets").0.to_owned()
+    });
+    let styles = ["base", "parts", "views"].map(|name| format!("/ui/styles/{name}.css"));
+    let workers = ["feed", "layout"].map(|name| format!("/ui/lib/{name}-worker.mjs"));
+    let vendored = ["uplot.js", "uplot.css"].map(|name| format!("/ui/vendor/{name}"));
+    let mut size = page.body.len();
+    for path in modules.chain(styles).chain(workers).chain(vendored) {
+        let file = http.get(&path).await;
+        assert_eq!(file.status, 200, "{path}");
+        size += file.body.len();
+        let text = String::from_utf8(file.body).expect("it is text");
+        let is_own = !path.starts_with("/ui/vendor/") && !path.ends_with(".css");
+        let comment = text.lines().find(|line| line.trim_start().starts_with("//"));
+        assert!(!is_own || comment.is_none(), "{path}: {comment:?}");
+    }
+    assert!(size < SIZE_MAX, "{size} bytes");
+}
+
 #[tokio::test]
 async fn a_file_is_sent_once_and_deflated_for_those_who_can_read_it() {
     let harness = Harness::new().await;

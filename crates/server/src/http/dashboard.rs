@@ -90,12 +90,12 @@ fn policy() -> &'static HeaderValue {
 }
 
 /// The modules that the page imports, so that a browser asks for all of them at once instead of one
-/// level of imports after another.
+/// level of imports after another. Workers are none of them.
 fn preloads() -> &'static HeaderValue {
     static PRELOADS: OnceLock<HeaderValue> = OnceLock::new();
     PRELOADS.get_or_init(|| {
         let is_module = |name: &&&str| {
-            name.starts_with("sdk/") || name.rsplit_once('.').is_some_and(|(_, kind)| kind == "mjs")
+            name.starts_with("sdk/") || (name.ends_with(".mjs") && !name.ends_with("-worker.mjs"))
         };
         let link = |name: &&str| format!("</ui/{name}>; rel=modulepreload");
         let links: Vec<String> = assets().keys().filter(is_module).map(link).collect();
