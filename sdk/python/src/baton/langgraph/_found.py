@@ -122,14 +122,15 @@ class Scan:
             if self._is_over:
                 return None
             page = yield Call("checkpoint.history", dict(self._fields))
-            self._left = [it for it in page["checkpoints"] if it.get("content_type") == CONTENT_TYPE]
+            found = page["checkpoints"]
+            self._left = [it for it in found if it.get("content_type") == CONTENT_TYPE]
             cursor = page.get("cursor")
             self._fields["cursor"] = cursor
             self._is_over = cursor is None
-        found = self._left.pop(0)
-        header, data = unpacked(found["state"])
-        place = place_of(self._thread, found["key"])
-        return Found(place, self._serde, header, data, found.get("writes", []))
+        first = self._left.pop(0)
+        header, data = unpacked(first["state"])
+        place = place_of(self._thread, first["key"])
+        return Found(place, self._serde, header, data, first.get("writes", []))
 
     def all(self) -> Steps[list[Found]]:
         """All of them."""

@@ -2,8 +2,8 @@
 
     task NAMESPACE:THREAD, key CHECKPOINT_NS/CHECKPOINT    a checkpoint, with its writes
 
-    v/THREAD/CHECKPOINT_NS/CHANNEL/VERSION    the entry of a value that is too large for a checkpoint
-    v/THREAD/CHECKPOINT_NS//CHECKPOINT/NAME   the entry of a value that is too large for a write
+    v/THREAD/CHECKPOINT_NS/CHANNEL/VERSION    the entry of a value too large for a checkpoint
+    v/THREAD/CHECKPOINT_NS//CHECKPOINT/NAME   the entry of a value too large for a write
     s/LABEL/LABEL//KEY                        the entry of an item of the store
 
 Parts of keys are percent-encoded, so that a slash in a name does not end it. Keys of checkpoints
