@@ -76,6 +76,9 @@ async fn done_with(under: &Workspace, token: Token, part: u64) -> Ending {
     let save = checkpoint::Save {
         task: TaskId::parse("library")?,
         state: Json::of(&part)?,
+        content_type: None,
+        key: None,
+        parent_key: None,
         description: Some(format!("part {part} of {PARTS}")),
         parent: None,
         label: None,

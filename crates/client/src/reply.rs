@@ -10,14 +10,14 @@ use baton_core::rule::Judgement;
 use baton_core::search::Results;
 use baton_core::workspace::{Differences, Forked, Listed};
 use baton_core::{
-    AgentId, ArtifactId, CheckpointId, ContractName, Entry, HandoffId, Key, LockName, MessageId,
-    NamespaceName, PipelineName, ReactionName, Reply, RuleName, SecretId, SemaphoreName,
-    StreamName, TaskId, TopicName, WorkspaceName, agent, artifact, barrier, checkpoint, handoff,
-    join, lock, message, namespace, pipeline, reaction, rule, secret, semaphore, state, stream,
-    task, topic, user_event, wait, workspace,
+    AgentId, ArtifactId, CheckpointId, CheckpointKey, ContractName, Entry, HandoffId, Key,
+    LockName, MessageId, NamespaceName, PipelineName, ReactionName, Reply, RuleName, SecretId,
+    SemaphoreName, StreamName, TaskId, TopicName, WorkspaceName, agent, artifact, barrier,
+    checkpoint, handoff, join, lock, message, namespace, pipeline, reaction, rule, secret,
+    semaphore, state, stream, task, topic, user_event, wait, workspace,
 };
 
-use crate::{Accepted, Done, Held};
+use crate::{Accepted, Copied, Done, Held, Written};
 
 /// A type that a reply contains. A list is a page of items and the cursor of the next page.
 pub(crate) trait FromReply: Sized {
@@ -141,6 +141,10 @@ replies! {
         Checkpoint(checkpoint::Reply::Latest(found)) => found.map(|found| *found);
     (Vec<checkpoint::Checkpoint>, Option<CheckpointId>):
         Checkpoint(checkpoint::Reply::Checkpoints { checkpoints, cursor }) => (checkpoints, cursor);
+    (Vec<checkpoint::Checkpoint>, Option<CheckpointKey>):
+        Checkpoint(checkpoint::Reply::History { checkpoints, cursor }) => (checkpoints, cursor);
+    Written: Checkpoint(checkpoint::Reply::Written { written }) => Written(written);
+    Copied: Checkpoint(checkpoint::Reply::Copied { copied }) => Copied(copied);
     (u64, u64): Checkpoint(checkpoint::Reply::Pruned { pruned, bytes }) => (pruned, bytes);
     Vec<checkpoint::Rule>: Checkpoint(checkpoint::Reply::Rules { rules }) => rules;
 

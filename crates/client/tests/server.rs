@@ -298,7 +298,20 @@ async fn checkpoint_story(ada: &Workspace, told: &mut Transcript) {
     told.add(checkpoints.label("c-0000000002", None).await);
     told.add(checkpoints.list(checkpoint::List::default()).await);
     let task = TaskId::parse("thread").unwrap();
-    let prune = checkpoint::Prune { task, keep: Some(0), older_than_ms: None, all: false };
+    told.add(checkpoints.save_bytes("keyed", "raw", &[0xff, 0]).key("k-1").await);
+    let write = checkpoint::NewWrite {
+        index: 0,
+        channel: "c".to_owned(),
+        value: Json::parse("1").unwrap(),
+        content_type: None,
+        replace: false,
+    };
+    told.add(checkpoints.write("keyed", "k-1", "w", vec![write]).await);
+    told.add(checkpoints.copy("keyed", "copied").await);
+    let copied = TaskId::parse("copied").unwrap();
+    let history = checkpoint::History { limit: Some(1), ..checkpoint::History::of(&copied) };
+    told.add(checkpoints.history(history).await);
+    let prune = checkpoint::Prune { keep: Some(0), ..checkpoint::Prune::of(&task) };
     told.add(checkpoints.prune(prune).await);
     let retain = checkpoint::Retain { keep: Some(2), ..checkpoint::Retain::default() };
     told.add(checkpoints.retain(retain).await);

@@ -45,11 +45,11 @@ pub use event::Event;
 pub use json::Json;
 pub use kind::Kind;
 pub use names::{
-    AgentId, ArtifactId, BarrierName, BlobPlace, CheckpointId, CheckpointLabel, ContentName,
-    ContractName, EventType, GroupName, HandlerName, HandoffId, IdempotencyKey, JoinId, Key,
-    KeyName, LockName, MediaType, MessageId, NamespaceName, PipelineName, ReactionName, RuleName,
-    SecretId, SemaphoreName, StageName, StreamName, TaskId, TaskType, TopicName, Traceparent,
-    WorkspaceName,
+    AgentId, ArtifactId, BarrierName, BlobPlace, CheckpointId, CheckpointKey, CheckpointLabel,
+    ContentName, ContractName, EventType, GroupName, HandlerName, HandoffId, IdempotencyKey,
+    JoinId, Key, KeyName, LockName, MediaType, MessageId, NamespaceName, PipelineName,
+    ReactionName, RuleName, SecretId, SemaphoreName, StageName, StateType, StreamName, TaskId,
+    TaskType, TopicName, Traceparent, WorkspaceName,
 };
 pub use namespace::rules::Rules;
 pub use numbers::{Generation, Revision, Token, Version, WaitId};

@@ -40,11 +40,11 @@ use baton_core::state::{self, Operation, Removal, Source};
 use baton_core::task::Outcome;
 use baton_core::waiting::wait::{Keyed, Left};
 use baton_core::{
-    AgentId, ArtifactId, Batch, CheckpointId, CheckpointLabel, ContractName, Event, GroupName,
-    HandoffId, IdempotencyKey, JoinId, Json, Key, NamespaceName, Notice, PipelineName, Revision,
-    RuleName, StageName, TaskId, TaskType, Timestamp, Token, Version, WaitId, WorkspaceName, agent,
-    artifact, barrier, checkpoint, contract, handoff, join, lock, namespace, pipeline, reaction,
-    rule, secret, semaphore, task, topic, user_event, workspace,
+    AgentId, ArtifactId, Batch, CheckpointId, CheckpointKey, CheckpointLabel, ContractName, Event,
+    GroupName, HandoffId, IdempotencyKey, JoinId, Json, Key, NamespaceName, Notice, PipelineName,
+    Revision, RuleName, StageName, StateType, TaskId, TaskType, Timestamp, Token, Version, WaitId,
+    WorkspaceName, agent, artifact, barrier, checkpoint, contract, handoff, join, lock, namespace,
+    pipeline, reaction, rule, secret, semaphore, task, topic, user_event, workspace,
 };
 use serde::{Deserialize, Serialize};
 
@@ -188,11 +188,14 @@ fn checkpoint_variant(event: &checkpoint::Event) -> &'static str {
         checkpoint::Event::Saved(_) => "checkpoint saved",
         checkpoint::Event::Restored { .. } => "checkpoint restored",
         checkpoint::Event::Forked { .. } => "checkpoint forked",
+        checkpoint::Event::Written { .. } => "checkpoint written",
+        checkpoint::Event::Copied { .. } => "checkpoint copied",
         checkpoint::Event::Labelled { .. } => "checkpoint labelled",
         checkpoint::Event::Pruned { why, .. } => match why {
             checkpoint::Why::Asked => "checkpoint pruned",
             checkpoint::Why::Count => "checkpoint pruned, too many",
             checkpoint::Why::Age => "checkpoint pruned, too old",
+            checkpoint::Why::Replaced => "checkpoint pruned, replaced",
         },
         checkpoint::Event::Retained { .. } => "checkpoint retained",
     }
@@ -713,20 +716,71 @@ fn pipelines() -> Vec<(&'static str, Event)> {
     events.into_iter().map(|(name, event)| (name, Event::Pipeline(event))).collect()
 }
 
+/// Events about keys, bytes, pending writes and copies.
+fn keyed_checkpoints(saved: &checkpoint::Saved) -> Vec<(&'static str, checkpoint::Event)> {
+    let text = |text: &str| checkpoint::Chunk::from(text);
+    let task = || saved.task.clone();
+    let raw = checkpoint::Chunk::from(&[0xff, 0x00, 0x80][..]);
+    let keyed = checkpoint::Saved {
+        key: Some(CheckpointKey::parse("/1f0-7a").unwrap()),
+        parent_key: Some(CheckpointKey::parse("/1f0-6b").unwrap()),
+        content_type: Some(StateType::parse("msgpack").unwrap()),
+        recipe: Recipe(vec![Piece::New(vec![raw.clone(), text("text")])]),
+        ..saved.clone()
+    };
+    let pending = checkpoint::Pending {
+        writer: "search".into(),
+        index: -1,
+        path: "".into(),
+        channel: "messages".into(),
+        content_type: None,
+        value: text("{\"a\":1}"),
+    };
+    let typed = checkpoint::Pending {
+        index: 3,
+        path: "~__pregel_pull, search".into(),
+        content_type: Some(StateType::parse("msgpack").unwrap()),
+        value: raw,
+        ..pending.clone()
+    };
+    let written = checkpoint::Event::Written {
+        task: task(),
+        key: CheckpointKey::parse("/1f0-7a").unwrap(),
+        writes: vec![pending.into(), typed.into()],
+    };
+    let copied = checkpoint::Event::Copied {
+        task: TaskId::parse("thread-8").unwrap(),
+        source: task(),
+        checkpoint: CheckpointId::of_number(4),
+        count: 2,
+    };
+    let (numbers, why) = (vec![(7, 7)], checkpoint::Why::Replaced);
+    let replaced = checkpoint::Event::Pruned { task: task(), numbers, bytes: 12, why };
+    vec![
+        ("checkpoint.saved with a key", checkpoint::Event::Saved(Box::new(keyed))),
+        ("checkpoint.written", written),
+        ("checkpoint.copied", copied),
+        ("checkpoint.pruned with one replaced", replaced),
+    ]
+}
+
 fn checkpoints() -> Vec<(&'static str, Event)> {
     let id = CheckpointId::of_number;
     let task = || TaskId::parse("t-0000000001").unwrap();
-    let text = |text: &str| text.to_owned();
+    let text = |text: &str| checkpoint::Chunk::from(text);
     let saved = checkpoint::Saved {
         checkpoint: id(1),
         task: task(),
         parent: None,
+        key: None,
+        parent_key: None,
+        content_type: None,
         description: None,
         label: None,
         metadata: None,
         artifacts: Vec::new(),
         bytes: 10,
-        checksum: checkpoint::Checksum::of("{\"step\":1}"),
+        checksum: checkpoint::Checksum::of(b"{\"step\":1}"),
         recipe: Recipe(vec![Piece::New(vec![text("{\"step\":1}")])]),
     };
     let pieces = vec![
@@ -739,14 +793,13 @@ fn checkpoints() -> Vec<(&'static str, Event)> {
     let further = checkpoint::Saved {
         checkpoint: id(2),
         parent: Some(id(1)),
-        description: Some(text("the outline stands")),
+        description: Some("the outline stands".to_owned()),
         label: Some(CheckpointLabel::parse("before the review").unwrap()),
         metadata: Some(json(r#"{"step":2}"#)),
         bytes: 102_400,
         recipe: Recipe(pieces),
         ..saved.clone()
     };
-    let label = CheckpointLabel::parse("half").unwrap();
     let labelled = |label| checkpoint::Event::Labelled { checkpoint: id(2), task: task(), label };
     let pruned = |why| {
         let numbers = vec![(1, 300), (302, 302)];
@@ -764,13 +817,14 @@ fn checkpoints() -> Vec<(&'static str, Event)> {
         task: TaskId::parse("thread-7").unwrap(),
         source: id(2),
     };
+    let keyed = keyed_checkpoints(&saved);
     let events = vec![
         ("checkpoint.saved", checkpoint::Event::Saved(Box::new(saved))),
         ("checkpoint.saved with an artifact", checkpoint::Event::Saved(Box::new(naming))),
         ("checkpoint.saved with a parent", checkpoint::Event::Saved(Box::new(further))),
         ("checkpoint.restored", restored),
         ("checkpoint.forked", forked),
-        ("checkpoint.labelled", labelled(Some(label))),
+        ("checkpoint.labelled", labelled(Some(CheckpointLabel::parse("half").unwrap()))),
         ("checkpoint.labelled with nothing", labelled(None)),
         ("checkpoint.pruned", pruned(checkpoint::Why::Asked)),
         ("checkpoint.pruned with too many", pruned(checkpoint::Why::Count)),
@@ -778,7 +832,7 @@ fn checkpoints() -> Vec<(&'static str, Event)> {
         ("checkpoint.retained", checkpoint::Event::Retained { rule }),
         ("checkpoint.retained with no bounds", checkpoint::Event::Retained { rule: none }),
     ];
-    events.into_iter().map(|(name, event)| (name, Event::Checkpoint(event))).collect()
+    events.into_iter().chain(keyed).map(|(name, event)| (name, Event::Checkpoint(event))).collect()
 }
 
 fn encoded(event: &Event) -> String {

@@ -87,7 +87,7 @@ async fn states_survive_whatever_the_engine_does_in_the_background() {
     checkpoints.label(fifth.as_str(), Some("fifth")).await.unwrap();
     let forked = checkpoints.fork(fifth.as_str(), "u").await.unwrap();
     let task = TaskId::parse("t").unwrap();
-    let prune = Prune { task, keep: Some(10), older_than_ms: None, all: false };
+    let prune = Prune { keep: Some(10), ..Prune::of(&task) };
     let (pruned, bytes) = checkpoints.prune(prune).await.unwrap();
     assert_eq!(pruned, 19, "all but ten, and one with a label");
     assert!(bytes < 40_000, "{bytes} bytes were in no other, most paragraphs are in many");

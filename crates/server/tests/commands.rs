@@ -91,10 +91,23 @@ fn of_tasks_together() -> Steps {
         (with("checkpoint.latest", json!({"task": "u"})), "/state/step"),
         (with("checkpoint.get", json!({"checkpoint": "c-0000000001"})), "/state/step"),
         (with("checkpoint.list", json!({"label": "x"})), "/checkpoints/0/label"),
+        (with("checkpoint.save", keyed_save()), "/key"),
+        (with("checkpoint.write", pending_write()), "/written"),
+        (with("checkpoint.copy", json!({"task": "keyed", "to": "copied"})), "/copied"),
+        (with("checkpoint.history", json!({"task": "copied"})), "/checkpoints/0/writes/0/value"),
         (with("checkpoint.retain", json!({"keep": 9})), "/rules/0/keep"),
         (with("checkpoint.retention", json!({})), "/rules/0/keep"),
         (with("checkpoint.prune", json!({"task": "u", "all": true})), "/pruned"),
     ]
+}
+
+fn keyed_save() -> Value {
+    json!({"task": "keyed", "key": "k-1", "content_type": "raw", "state": "/wA="})
+}
+
+fn pending_write() -> Value {
+    let write = json!({"index": 0, "channel": "c", "value": "/wA=", "content_type": "raw"});
+    json!({"task": "keyed", "key": "k-1", "writer": "w", "writes": [write]})
 }
 
 fn of_events() -> Steps {
@@ -226,7 +239,7 @@ fn of_talk() -> Steps {
 }
 
 /// The revision after everything before the hand-offs.
-const LAST: u64 = 41;
+const LAST: u64 = 44;
 
 /// The ids of hand-offs contain the revision, so these come last.
 fn of_handoffs(last: u64) -> Steps {

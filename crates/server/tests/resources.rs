@@ -303,6 +303,16 @@ async fn checkpoints_are_paths() {
     assert_eq!(response.json()["pruned"], 1);
     let response = http.post("/v1/w/retention/checkpoints", &json!({"keep": 3})).await;
     assert_eq!(response.json(), http.get("/v1/w/retention/checkpoints").await.json());
+    let keyed = json!({"task": "k", "key": "a/1", "content_type": "raw", "state": "/wA="});
+    http.post("/v1/w/checkpoints", &keyed).await;
+    let write = json!({"index": 0, "channel": "c", "value": 1});
+    let write = json!({"key": "a/1", "writer": "w", "writes": [write]});
+    assert_eq!(http.post("/v1/w/tasks/k/writes", &write).await.json()["written"], 1);
+    assert_eq!(http.post("/v1/w/tasks/k/writes", &write).await.json()["written"], 0);
+    http.post("/v1/w/tasks/k/copy", &json!({"to": "l"})).await;
+    let history = http.get("/v1/w/tasks/l/checkpoints?prefix=a/&limit=1").await.json();
+    assert_eq!(history["checkpoints"][0]["state"], "/wA=");
+    assert_eq!(history["checkpoints"][0]["writes"][0]["value"], 1);
     let missing = http.get("/v1/w/checkpoints/c-9").await.problem();
     assert_eq!(missing, (404, "checkpoint.not_found".to_owned()));
     http.post("/v1/w/tasks", &json!({"type": "a", "id": "t"})).await;

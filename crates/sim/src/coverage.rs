@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::waiting::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 170] = [
+pub const SOMETIMES: [&str; 174] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -50,12 +50,16 @@ pub const SOMETIMES: [&str; 170] = [
     "capture: namespace deleted meanwhile",
     "capture: given up",
     "checkpoint: branched",
+    "checkpoint: copied",
     "checkpoint: forked",
     "checkpoint: pruned",
     "checkpoint: pruned by age",
     "checkpoint: pruned by count",
+    "checkpoint: replaced",
     "checkpoint: restored",
     "checkpoint: saved",
+    "checkpoint: write replaced",
+    "checkpoint: written",
     "contract: broken",
     "contract: deleted",
     "contract: not the owner",

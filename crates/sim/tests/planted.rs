@@ -12,7 +12,7 @@ const SEEDS_MAX: u64 = 300;
 const SEEDS_CLEAN: u64 = 100;
 
 /// Every planted bug, and what goes wrong with it.
-const PLANTED: [(&str, &str); 101] = [
+const PLANTED: [(&str, &str); 103] = [
     ("state.version_stands_still", "a write does not raise the version"),
     ("state.ignore_expected_version", "a stale write wins"),
     ("plainly.ignores_version", "a stale write wins on the fast path"),
@@ -65,6 +65,8 @@ const PLANTED: [(&str, &str); 101] = [
     ("checkpoint.frees_twice", "a chunk is freed although a checkpoint uses it"),
     ("checkpoint.head_forgotten", "a task continues from another checkpoint after a restart"),
     ("checkpoint.rule_prunes_one_more", "a rule prunes one too many"),
+    ("checkpoint.first_write_replaced", "a write that must stay is replaced by a later one"),
+    ("checkpoint.copy_loses_writes", "the copy of a thread lacks its pending writes"),
     ("pipeline.completes_twice", "a stage is completed although it is not running"),
     ("pipeline.overtaken", "a stage is ready before the stages before it are finished"),
     ("policy.finished_task_is_ignored", "a stage does not end with its task"),

@@ -7,6 +7,7 @@ import gc
 import json
 import os
 import pickle
+import secrets
 import signal
 import socket
 import subprocess
@@ -560,6 +561,15 @@ def test_a_folder_is_shared_and_its_server_ends_with_the_last_process(tmp_path: 
         assert server_process(folder) != server
         server = server_process(folder)
     assert ends(server)
+
+
+def test_every_key_of_a_private_server_can_be_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = secrets.token_bytes
+    monkeypatch.setattr(secrets, "token_bytes", lambda count=32: random(count - 1) + b"\n")
+    with baton.open(tmp_path / "data") as b:
+        b.state.set("plan", 1)
 
 
 def test_a_private_server_that_is_killed_is_started_again(tmp_path: Path) -> None:

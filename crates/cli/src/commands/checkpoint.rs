@@ -1,9 +1,10 @@
 //! `baton checkpoint`: saved states of a task to resume from.
 
 use baton_client::{Checkpoints, Workspace};
-use baton_core::checkpoint::{Checkpoint as Record, List, Prune, Retain};
+use baton_core::checkpoint::{Checkpoint as Record, History, List, NewWrite, Prune, Retain};
+use baton_core::limits;
 use baton_core::names::NameError;
-use baton_core::{CheckpointId, CheckpointLabel, Pattern, Rejection, TaskId, Token};
+use baton_core::{CheckpointId, CheckpointKey, CheckpointLabel, Pattern, Rejection, TaskId, Token};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
@@ -21,6 +22,10 @@ Examples:
   baton checkpoint restore c-0000000003 --token 42         go back to a checkpoint
   baton checkpoint fork c-0000000003 t-8                   start another task from it
   baton checkpoint label c-0000000003 'before the review'  labelled checkpoints are not pruned
+  baton checkpoint save thread-9 @state.bin --type msgpack --key 0042
+  baton checkpoint write thread-9 0042 search messages '\"found\"'
+  baton checkpoint history thread-9 --limit 1              the greatest key, with its writes
+  baton checkpoint copy thread-9 thread-10
   baton checkpoint prune t-7 --keep 10
   baton checkpoint retain --task 't-*' --keep 20 --max-age 7d
 
@@ -30,6 +35,7 @@ no checkpoint.";
 
 /// Rows shown in a table by default.
 const SHOWN: usize = 50;
+const HISTORY_COLUMNS: [&str; 6] = ["key", "parent_key", "id", "content_type", "bytes", "saved_at"];
 const COLUMNS: [&str; 7] = ["id", "task", "number", "label", "description", "bytes", "saved_at"];
 
 /// Save and restore the state of tasks
@@ -49,6 +55,9 @@ enum Verb {
     Restore(Restore),
     Fork(Fork),
     Label(Label),
+    Write(WritePending),
+    History(ReadHistory),
+    Copy(CopyAll),
     Prune(PruneCheckpoints),
     Retain(SetRetention),
     /// Show the retention rules
@@ -63,6 +72,15 @@ struct Save {
     /// State: JSON, @FILE, or - for stdin
     #[arg(default_value = "-", allow_negative_numbers = true)]
     state: Source,
+    /// Save the state as bytes of this type, not as JSON
+    #[arg(long = "type", value_name = "TYPE")]
+    content_type: Option<String>,
+    /// Key of your choice, unique within the task; replaces the checkpoint with this key
+    #[arg(long)]
+    key: Option<String>,
+    /// Key of the checkpoint that it continues
+    #[arg(long, value_name = "KEY")]
+    parent_key: Option<String>,
     /// Description
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
@@ -153,6 +171,62 @@ struct Label {
     label: Option<String>,
 }
 
+/// Store a pending write after a checkpoint, unless it is there
+#[derive(Args)]
+struct WritePending {
+    /// Task, or the name of another thread of work
+    task: String,
+    /// Key of the checkpoint
+    key: String,
+    /// Step that writes
+    writer: String,
+    /// Channel that it writes to
+    channel: String,
+    /// Value: JSON, @FILE, or - for stdin
+    #[arg(default_value = "-", allow_negative_numbers = true)]
+    value: Source,
+    /// Index among the writes of the step
+    #[arg(long, default_value_t = 0, allow_negative_numbers = true)]
+    index: i32,
+    /// Replace a write with the same writer and index
+    #[arg(long)]
+    replace: bool,
+    /// Token of the lease, for a claimed task [default: `BATON_TASK_TOKEN`]
+    #[arg(long, env = "BATON_TASK_TOKEN", hide_env = true)]
+    token: Option<u64>,
+}
+
+/// Show the checkpoints of a task by key, the greatest first, with states and pending writes
+#[derive(Args)]
+struct ReadHistory {
+    /// Task ID
+    task: String,
+    /// Only the checkpoint with this key
+    #[arg(long)]
+    key: Option<String>,
+    /// Only checkpoints whose keys begin like this
+    #[arg(long)]
+    prefix: Option<String>,
+    /// Only checkpoints whose metadata contains this: JSON, @FILE, or - for stdin
+    #[arg(long, value_name = "JSON")]
+    metadata: Option<Source>,
+    /// Maximum number of checkpoints [default: 50 in a table, otherwise all]
+    #[arg(long, value_name = "COUNT")]
+    limit: Option<usize>,
+}
+
+/// Copy all checkpoints of a task to another task or thread, which has none
+#[derive(Args)]
+struct CopyAll {
+    /// Task ID
+    task: String,
+    /// Task, or the name of another thread of work, to start
+    to: String,
+    /// Token of the lease, if that task is claimed [default: `BATON_TASK_TOKEN`]
+    #[arg(long, env = "BATON_TASK_TOKEN", hide_env = true)]
+    token: Option<u64>,
+}
+
 /// Delete checkpoints that exceed all given limits
 #[derive(Args)]
 struct PruneCheckpoints {
@@ -164,6 +238,12 @@ struct PruneCheckpoints {
     /// Delete only checkpoints older than this
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     older_than: Option<u64>,
+    /// Delete only checkpoints whose metadata contains this: JSON, @FILE, or - for stdin
+    #[arg(long, value_name = "JSON")]
+    metadata: Option<Source>,
+    /// Delete only checkpoints with these keys
+    #[arg(long = "key", value_name = "KEY")]
+    keys: Vec<String>,
     /// Also delete labelled checkpoints and the one to resume from
     #[arg(long)]
     all: bool,
@@ -206,6 +286,13 @@ impl Checkpoint {
                 let label = label.map_or("removed".to_owned(), |label| format!("set to `{label}`"));
                 output.said(&labelled, &format!("label of {checkpoint} {label}"))
             }
+            Verb::Write(write) => write.run(&workspace, output).await,
+            Verb::History(history) => history.run(&workspace.checkpoints(), output).await,
+            Verb::Copy(CopyAll { task, to, token }) => {
+                let copied = under(&workspace, token).copy(&task, &to).await?.0;
+                let summary = json!({ "copied": copied });
+                output.said(&summary, &format!("checkpoints copied to {to}: {copied}"))
+            }
             Verb::Prune(prune) => prune.run(&workspace.checkpoints(), output).await,
             Verb::Retain(retain) => retain.run(&workspace.checkpoints(), output).await,
             Verb::Retention => {
@@ -233,7 +320,17 @@ fn show(output: &mut Output, checkpoint: &Record, state_alone: bool) -> Result<(
 
 impl Save {
     async fn run(self, workspace: &Workspace, output: &mut Output) -> Result<(), Failure> {
-        let mut saving = under(workspace, self.token).save(&self.task, self.state.json()?);
+        let checkpoints = under(workspace, self.token);
+        let mut saving = match &self.content_type {
+            Some(it) => checkpoints.save_bytes(&self.task, it, &self.state.read()?),
+            None => checkpoints.save(&self.task, self.state.json()?),
+        };
+        if let Some(key) = &self.key {
+            saving = saving.key(key);
+        }
+        if let Some(key) = &self.parent_key {
+            saving = saving.parent_key(key);
+        }
         if let Some(text) = &self.description {
             saving = saving.description(text);
         }
@@ -298,11 +395,52 @@ impl Ls {
     }
 }
 
+impl WritePending {
+    async fn run(self, workspace: &Workspace, output: &mut Output) -> Result<(), Failure> {
+        let Self { task, key, writer, channel, value, index, replace, token } = self;
+        let value = value.json()?;
+        let write = NewWrite { index, channel, value, content_type: None, replace };
+        let checkpoints = under(workspace, token);
+        let written = checkpoints.write(&task, &key, &writer, vec![write]).await?.0;
+        let summary = json!({ "written": written });
+        let said = if written == 0 { "the write is there already" } else { "write stored" };
+        output.said(&summary, said)
+    }
+}
+
+impl ReadHistory {
+    async fn run(self, checkpoints: &Checkpoints, output: &mut Output) -> Result<(), Failure> {
+        let most = self.limit.unwrap_or_else(|| output.enough(SHOWN));
+        let task = TaskId::parse(&self.task).map_err(Rejection::from)?;
+        let mut history = History {
+            key: named(self.key.as_ref(), CheckpointKey::parse)?,
+            prefix: named(self.prefix.as_ref(), CheckpointKey::parse)?,
+            metadata: self.metadata.map(|source| source.json()).transpose()?,
+            ..History::of(&task)
+        };
+        let mut found = Vec::new();
+        while found.len() < most {
+            history.limit = Some(((most - found.len()) as u64).min(limits::PAGE_DEFAULT as u64));
+            let (page, cursor) = checkpoints.history(history.clone()).await?;
+            found.extend(page);
+            history.cursor = cursor;
+            if history.cursor.is_none() {
+                break;
+            }
+        }
+        output.many("checkpoints", &found, &HISTORY_COLUMNS)
+    }
+}
+
 impl PruneCheckpoints {
     async fn run(self, checkpoints: &Checkpoints, output: &mut Output) -> Result<(), Failure> {
-        let Self { task, keep, older_than, all } = self;
+        let Self { task, keep, older_than, metadata, keys, all } = self;
         let task = TaskId::parse(&task).map_err(Rejection::from)?;
-        let prune = Prune { task, keep, older_than_ms: older_than, all };
+        let metadata = metadata.map(|source| source.json()).transpose()?;
+        let parse = |key: &String| CheckpointKey::parse(key).map_err(Rejection::from);
+        let keys: Vec<CheckpointKey> = keys.iter().map(parse).collect::<Result<_, _>>()?;
+        let keys = (!keys.is_empty()).then_some(keys);
+        let prune = Prune { task, keep, older_than_ms: older_than, metadata, keys, all };
         let (pruned, bytes) = checkpoints.prune(prune).await?;
         let summary = json!({ "pruned": pruned, "bytes": bytes });
         output.said(&summary, &format!("checkpoints deleted: {pruned} ({bytes} bytes freed)"))

@@ -33,7 +33,7 @@ mod watch;
 pub use agents::{Registration, TakingNext};
 pub use artifacts::{Putting, Reading};
 pub use barriers::Arriving;
-pub use checkpoints::Saving;
+pub use checkpoints::{Copied, Saving, Written};
 pub use context::BuildingContext;
 pub use contracts::DeclaringContract;
 pub use events::{AskingHistory, Handled, HandlerFailed, Handling, Happened};

@@ -13,6 +13,7 @@ use crate::time::Timestamp;
 const BEGIN: &[&str] = &[
     "agent.joined",
     "artifact.put",
+    "checkpoint.copied",
     "checkpoint.forked",
     "checkpoint.saved",
     "contract.declared",

@@ -31,7 +31,8 @@ impl Space {
             Command::Message(command) => self.check_message(command),
             Command::Handoff(command) => self.check_handoff(command),
             Command::Checkpoint(checkpoint::Command::Save(save)) => {
-                self.check_values(std::iter::once(&save.state).chain(&save.metadata))
+                let readable = save.content_type.is_none().then_some(&save.state);
+                self.check_values(readable.into_iter().chain(&save.metadata))
             }
             _ => Ok(()),
         }
@@ -170,11 +171,23 @@ impl Space {
                 let named = holder(source).map(|source| self.artifact.named_by(&source).to_vec());
                 holder(checkpoint).zip(named).into_iter().collect()
             }
+            checkpoint::Event::Copied { task, source, .. } => {
+                let threads = (self.checkpoint.thread(source), self.checkpoint.thread(task));
+                let (Some(from), Some(to)) = threads else { return Vec::new() };
+                let copies = from.kept.keys().zip(to.kept.keys());
+                let named = |(original, copy): (&u64, &u64)| {
+                    let original = Holder::Checkpoint(source.clone(), *original);
+                    let named = self.artifact.named_by(&original).to_vec();
+                    (Holder::Checkpoint(task.clone(), *copy), named)
+                };
+                copies.map(named).filter(|(_, named)| !named.is_empty()).collect()
+            }
             checkpoint::Event::Pruned { task, numbers, .. } => {
                 let pruned = numbers.iter();
                 nothing(pruned.flat_map(|range| self.artifact.checkpoints_of(task, *range)))
             }
             checkpoint::Event::Restored { .. }
+            | checkpoint::Event::Written { .. }
             | checkpoint::Event::Labelled { .. }
             | checkpoint::Event::Retained { .. } => Vec::new(),
         }

@@ -91,11 +91,15 @@ fn tree(asked: &str) -> Value {
         ("task", "claim" | "list" | "stats")
         | ("pipeline", "list")
         | ("handoff", "receive" | "list" | "stats") => &[],
-        ("task", _) | ("checkpoint", "latest" | "prune") | ("handoff", "history") => &["task"],
+        ("task", _) | ("checkpoint", "latest" | "prune" | "history") | ("handoff", "history") => {
+            &["task"]
+        }
         ("join", "wait" | "get") => &["join"],
         ("pipeline", "create" | "abort" | "delete" | "get") => &["pipeline"],
         ("pipeline", _) => &["pipeline", "stage"],
         ("checkpoint", "save") => &["task", "state"],
+        ("checkpoint", "write") => &["task", "key", "writer", "writes"],
+        ("checkpoint", "copy") => &["task", "to"],
         ("checkpoint", "restore" | "get" | "label") => &["checkpoint"],
         ("checkpoint", "fork") => &["checkpoint", "task"],
         ("artifact", "put" | "get" | "delete") => &["artifact"],
@@ -131,7 +135,7 @@ fn read_fields<'a>(names: &[&str], words: impl Iterator<Item = &'a str>) -> Map<
                 fields.insert("key".into(), json!(key));
             }
             Some(name)
-                if matches!(*name, "value" | "state" | "body" | "data")
+                if matches!(*name, "value" | "state" | "body" | "data" | "writes")
                     || word.starts_with('{') =>
             {
                 drop(fields.insert((*name).to_owned(), read_value(word)));

@@ -13,11 +13,11 @@ use crate::expression::Expression;
 use crate::handoff::{Receiver, Selected};
 use crate::history::At;
 use crate::names::{
-    AgentId, ArtifactId, BarrierName, BlobPlace, CheckpointId, CheckpointLabel, ContentName,
-    ContractName, EventType, GroupName, HandlerName, HandoffId, IdempotencyKey, JoinId, Key,
-    KeyName, LockName, MediaType, MessageId, NamespaceName, PipelineName, ReactionName, RuleName,
-    SecretId, SemaphoreName, StageName, StreamName, TaskId, TaskType, TopicName, Traceparent,
-    WorkspaceName,
+    AgentId, ArtifactId, BarrierName, BlobPlace, CheckpointId, CheckpointKey, CheckpointLabel,
+    ContentName, ContractName, EventType, GroupName, HandlerName, HandoffId, IdempotencyKey,
+    JoinId, Key, KeyName, LockName, MediaType, MessageId, NamespaceName, PipelineName,
+    ReactionName, RuleName, SecretId, SemaphoreName, StageName, StateType, StreamName, TaskId,
+    TaskType, TopicName, Traceparent, WorkspaceName,
 };
 use crate::numbers::{Generation, Revision, Token, Version, WaitId};
 use crate::point::Point;
@@ -120,6 +120,15 @@ described! {
         plain("Id of a checkpoint.", limits::TASK_BYTES_MAX, "._:@\\-");
     CheckpointLabel, "CheckpointLabel" =>
         text("Label of a checkpoint.", limits::LABEL_BYTES_MAX);
+    CheckpointKey, "CheckpointKey" => text(
+        "Key of a checkpoint, which its author chose. Keys sort by their bytes.",
+        limits::KEY_BYTES_MAX,
+    );
+    StateType, "StateType" => plain(
+        "Type of bytes, in the words of their author.",
+        limits::LABEL_BYTES_MAX,
+        "._:@/+\\-",
+    );
     Checksum, "Checksum" => json_schema!({
         "description": "CRC-32 of the bytes.",
         "type": "string",

@@ -427,6 +427,8 @@ pub const CHECKPOINT_BYTES_MAX: usize = 4 << 20;
 pub const LABEL_BYTES_MAX: usize = 128;
 /// Maximum number of checkpoints of one task: one call may prune them all.
 pub const CHECKPOINTS_PER_TASK_MAX: usize = 10_000;
+/// Maximum number of pending writes after one checkpoint: one reply has them all.
+pub const CHECKPOINT_WRITES_MAX: usize = 10_000;
 /// Maximum number of checkpoints of a workspace. Each is a record in memory.
 pub const CHECKPOINTS_MAX: usize = 200_000;
 /// Maximum memory in bytes of the checkpoints of a workspace; shared parts count once.

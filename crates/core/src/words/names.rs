@@ -319,6 +319,18 @@ name!(
     }
 );
 name!(
+    /// Key of a checkpoint, which its author chose. Keys sort by their bytes.
+    CheckpointKey,
+    "key",
+    check_key
+);
+name!(
+    /// Type of bytes, in the words of their author.
+    StateType,
+    "type",
+    |what, text| check_plain(what, text, limits::LABEL_BYTES_MAX, "._:@/+-")
+);
+name!(
     /// Id of an artifact: the SHA-256 of its bytes.
     ArtifactId,
     "artifact",

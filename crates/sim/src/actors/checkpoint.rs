@@ -3,9 +3,15 @@
 //! States share most of their text, so that they share chunks; an agent that lost a lease saves
 //! anyway, which must be rejected.
 
-use baton_core::checkpoint::{self, Checkpoint, Command as Ask, List, Prune, Retain, Save};
+use std::collections::BTreeMap;
+
+use baton_core::checkpoint::{
+    self, Checkpoint, Command as Ask, Copy, History, List, NewWrite, Prune, Retain, Save, Write,
+    encoded,
+};
 use baton_core::{
-    Answer, CheckpointId, CheckpointLabel, Command, Json, Rejection, Reply, TaskId, Token,
+    Answer, CheckpointId, CheckpointKey, CheckpointLabel, Command, Json, Rejection, Reply,
+    StateType, TaskId, Token,
 };
 
 use crate::actors::agent::Action;
@@ -25,7 +31,7 @@ impl CheckpointActor {
     pub fn act(&mut self, inputs: &mut Inputs<'_>, lease: Option<(TaskId, Token)>) -> Action {
         let thread = thread(inputs);
         let known = (!self.known.is_empty()).then(|| inputs.rng.pick(&self.known).clone());
-        let command = match (inputs.rng.below(16), lease, known) {
+        let command = match (inputs.rng.below(22), lease, known) {
             (0..=3, Some((task, token)), _) => save(inputs, task, Some(token), None),
             (4, Some((task, token)), Some((parent, _))) => {
                 save(inputs, task, Some(token), Some(parent))
@@ -44,7 +50,7 @@ impl CheckpointActor {
                 let keep = *inputs.rng.pick(&[None, Some(0), Some(1), Some(3)]);
                 let older_than_ms = *inputs.rng.pick(&[None, Some(5_000)]);
                 let all = inputs.rng.once_in(4);
-                Ask::Prune(Prune { task, keep, older_than_ms, all })
+                Ask::Prune(Prune { keep, older_than_ms, all, ..Prune::of(&task) })
             }
             (9, ..) => {
                 let task = inputs.rng.once_in(2).then(|| "thread-*".parse().expect("good"));
@@ -66,6 +72,28 @@ impl CheckpointActor {
             (12 | 13, _, Some((parent, task))) if task.as_str().starts_with("thread-") => {
                 save(inputs, task, None, Some(parent))
             }
+            (14 | 15, ..) => keyed_save(inputs),
+            (16..=18, ..) => write(inputs),
+            (19, ..) => {
+                let (task, to) = (keyed(inputs), keyed(inputs));
+                Ask::Copy(Copy { task, to, token: None })
+            }
+            (20, ..) => {
+                let task = keyed(inputs);
+                let keys = inputs.rng.once_in(2).then(|| vec![key(inputs), key(inputs)]);
+                let metadata = inputs.rng.once_in(3).then(|| metadata(inputs));
+                let all = inputs.rng.once_in(2);
+                Ask::Prune(Prune { keys, metadata, all, ..Prune::of(&task) })
+            }
+            (21, ..) => {
+                let task = keyed(inputs);
+                let key = inputs.rng.once_in(2).then(|| key(inputs));
+                let prefix = CheckpointKey::parse("k-1").expect("a good name");
+                let prefix = inputs.rng.once_in(4).then_some(prefix);
+                let query =
+                    checkpoint::Query::History(History { key, prefix, ..History::of(&task) });
+                return Action::Ask(query.into());
+            }
             _ => save(inputs, thread, None, None),
         };
         Action::Submit(Command::from(command).into())
@@ -78,11 +106,14 @@ impl CheckpointActor {
             checkpoint::Reply::Checkpoint(checkpoint)
             | checkpoint::Reply::Restored(checkpoint)
             | checkpoint::Reply::Latest(Some(checkpoint)) => self.see(checkpoint),
-            checkpoint::Reply::Checkpoints { checkpoints, .. } => {
+            checkpoint::Reply::Checkpoints { checkpoints, .. }
+            | checkpoint::Reply::History { checkpoints, .. } => {
                 checkpoints.iter().take(2).for_each(|checkpoint| self.see(checkpoint));
             }
             checkpoint::Reply::Latest(None)
             | checkpoint::Reply::Pruned { .. }
+            | checkpoint::Reply::Written { .. }
+            | checkpoint::Reply::Copied { .. }
             | checkpoint::Reply::Rules { .. }
             | checkpoint::Reply::Done => {}
         }
@@ -113,8 +144,72 @@ fn save(
     let label = CheckpointLabel::parse("kept").expect("a good name");
     let label = inputs.rng.once_in(12).then_some(label);
     let state = state(inputs);
-    let (description, metadata) = (None, None);
-    Ask::Save(Save { task, state, description, parent, label, metadata, token })
+    let (content_type, key, parent_key, description, metadata) = (None, None, None, None, None);
+    Ask::Save(Save {
+        task,
+        state,
+        content_type,
+        key,
+        parent_key,
+        description,
+        parent,
+        label,
+        metadata,
+        token,
+    })
+}
+
+/// A unit of work whose checkpoints have keys.
+fn keyed(inputs: &mut Inputs<'_>) -> TaskId {
+    let name = format!("keyed-{}", inputs.rng.below(4));
+    TaskId::parse(&name).expect("a good name")
+}
+
+/// Few of them, so that they are saved again, and one is the prefix of others.
+fn key(inputs: &mut Inputs<'_>) -> CheckpointKey {
+    let name = format!("k-{}", inputs.rng.below(12));
+    CheckpointKey::parse(&name).expect("a good name")
+}
+
+fn metadata(inputs: &mut Inputs<'_>) -> Json {
+    Json::of(&[("run", inputs.rng.below(3))].into_iter().collect::<BTreeMap<_, _>>())
+        .expect("numbers are JSON")
+}
+
+/// A value as JSON, or as bytes that are no text.
+fn typed(inputs: &mut Inputs<'_>, value: Json) -> (Json, Option<StateType>) {
+    if inputs.rng.once_in(2) {
+        return (value, None);
+    }
+    let bytes = [&[0xff, 0x00], value.as_bytes(), &[0xc3]].concat();
+    let text = Json::of(&encoded(&bytes)).expect("texts are JSON");
+    (text, Some(StateType::parse("raw").expect("a good name")))
+}
+
+fn keyed_save(inputs: &mut Inputs<'_>) -> Ask {
+    let task = keyed(inputs);
+    let Ask::Save(save) = save(inputs, task, None, None) else { unreachable!("it is a save") };
+    let (state, content_type) = typed(inputs, save.state.clone());
+    let key = Some(key(inputs));
+    let parent_key = inputs.rng.once_in(2).then(|| self::key(inputs));
+    let metadata = Some(metadata(inputs));
+    Ask::Save(Save { state, content_type, key, parent_key, metadata, ..save })
+}
+
+fn write(inputs: &mut Inputs<'_>) -> Ask {
+    let (task, key) = (keyed(inputs), key(inputs));
+    let writer = format!("w-{}", inputs.rng.below(2));
+    let path = if inputs.rng.once_in(2) { String::new() } else { "a/b".to_owned() };
+    let count = 1 + inputs.rng.below(3);
+    let new = |_| {
+        let value = Json::of(&inputs.rng.below(1_000)).expect("numbers are JSON");
+        let (value, content_type) = typed(inputs, value);
+        let index = i32::try_from(inputs.rng.below(3)).expect("it is small") - 1;
+        let replace = inputs.rng.once_in(3);
+        NewWrite { index, channel: "c".to_owned(), value, content_type, replace }
+    };
+    let writes = (0..count).map(new).collect();
+    Ask::Write(Write { task, key, writer, path, writes, token: None })
 }
 
 /// A few paragraphs, each in one of a few editions: most of them were saved before.

@@ -12,37 +12,40 @@ use std::collections::BTreeMap;
 
 use baton_core::checkpoint::{
     Checkpoint, Checksum, Command, Event, List, Query, Rejection, Reply as CheckpointReply, Rule,
-    Save, Why,
+    Saved, Why,
 };
 use baton_core::{
-    AgentId, Batch, CheckpointId, CheckpointLabel, Event as AnyEvent, Reply, TaskId, Timestamp,
-    Token,
+    AgentId, Batch, CheckpointId, CheckpointKey, CheckpointLabel, Reply, StateType, TaskId,
+    Timestamp, Token,
 };
 
-use crate::auditor::explain::BatchReader;
 use crate::auditor::ledger::Ledger;
 use crate::auditor::timeline::Timeline;
 use crate::auditor::{Audit, Breach, demand};
 use crate::coverage::Coverage;
+use crate::models::pending_write::{PendingWrites, bytes_of};
 
 /// A checkpoint as it was.
 #[derive(Clone, Debug)]
 pub struct CheckpointModel {
-    task: TaskId,
-    number: u64,
-    parent: Option<CheckpointId>,
-    label: Option<CheckpointLabel>,
-    bytes: u64,
-    checksum: Checksum,
-    saved_at: Timestamp,
-    saved_by: AgentId,
+    pub(super) task: TaskId,
+    pub(super) number: u64,
+    pub(super) parent: Option<CheckpointId>,
+    pub(super) key: Option<CheckpointKey>,
+    pub(super) parent_key: Option<CheckpointKey>,
+    pub(super) content_type: Option<StateType>,
+    pub(super) label: Option<CheckpointLabel>,
+    pub(super) bytes: u64,
+    pub(super) checksum: Checksum,
+    pub(super) saved_at: Timestamp,
+    pub(super) saved_by: AgentId,
 }
 
 /// The checkpoints of a task: how many were saved, and the head.
 #[derive(Clone, Debug)]
-struct CheckpointThread {
-    saved: u64,
-    head: CheckpointId,
+pub(super) struct CheckpointThread {
+    pub(super) saved: u64,
+    pub(super) head: CheckpointId,
 }
 
 /// All checkpoints, existing or not.
@@ -51,19 +54,20 @@ pub struct Checkpoints {
     all: BTreeMap<CheckpointId, Timeline<Option<CheckpointModel>>>,
     threads: BTreeMap<TaskId, Timeline<Option<CheckpointThread>>>,
     rules: Timeline<Vec<Rule>>,
+    pub(super) writes: PendingWrites,
 }
 
 impl Checkpoints {
-    fn at(&self, id: &CheckpointId, at: u64) -> Option<&CheckpointModel> {
+    pub(super) fn at(&self, id: &CheckpointId, at: u64) -> Option<&CheckpointModel> {
         self.all.get(id)?.at(at)?.as_ref()
     }
 
-    fn thread(&self, task: &TaskId, at: u64) -> Option<&CheckpointThread> {
+    pub(super) fn thread(&self, task: &TaskId, at: u64) -> Option<&CheckpointThread> {
         self.threads.get(task)?.at(at)?.as_ref()
     }
 
     /// The checkpoints of a task after a revision, newest first.
-    fn of(
+    pub(super) fn of(
         &self,
         task: Option<&TaskId>,
         at: u64,
@@ -79,11 +83,16 @@ impl Checkpoints {
         fitting.max_by_key(|rule| (rule.task.as_str().len(), rule.task.as_str().to_owned()))
     }
 
-    fn set(&mut self, revision: u64, id: &CheckpointId, kept: Option<CheckpointModel>) {
+    pub(super) fn set(&mut self, revision: u64, id: &CheckpointId, kept: Option<CheckpointModel>) {
         self.all.entry(id.clone()).or_default().set(revision, kept);
     }
 
-    fn set_thread(&mut self, revision: u64, task: &TaskId, thread: Option<CheckpointThread>) {
+    pub(super) fn set_thread(
+        &mut self,
+        revision: u64,
+        task: &TaskId,
+        thread: Option<CheckpointThread>,
+    ) {
         self.threads.entry(task.clone()).or_default().set(revision, thread);
     }
 
@@ -99,7 +108,7 @@ impl Checkpoints {
     }
 }
 
-fn within(ranges: &[(u64, u64)], number: u64) -> bool {
+pub(super) fn within(ranges: &[(u64, u64)], number: u64) -> bool {
     ranges.iter().any(|(first, last)| (*first..=*last).contains(&number))
 }
 
@@ -111,40 +120,21 @@ impl Ledger {
         coverage: &mut Coverage,
     ) -> Audit {
         let (revision, now) = (batch.revision.0, u64::MAX);
-        let fresh = |task: &TaskId, parent, bytes, checksum| CheckpointModel {
-            task: task.clone(),
-            number: 0,
-            parent,
-            label: None,
-            bytes,
-            checksum,
-            saved_at: batch.time,
-            saved_by: batch.agent.clone(),
-        };
         match event {
-            Event::Saved(saved) => {
-                let head =
-                    self.checkpoints.thread(&saved.task, now).map(|thread| thread.head.clone());
-                demand!(
-                    saved.parent.is_some() == head.is_some(),
-                    "it continues {:?}, the head is {head:?}",
-                    saved.parent
-                );
-                let is_head = saved.parent == head;
-                coverage.met(if is_head { "checkpoint: saved" } else { "checkpoint: branched" });
-                let kept = fresh(&saved.task, saved.parent.clone(), saved.bytes, saved.checksum);
-                let kept = CheckpointModel { label: saved.label.clone(), ..kept };
-                self.checkpoints.begin(batch, &saved.checkpoint, kept)
-            }
+            Event::Saved(saved) => self.save_checkpoint(batch, saved, coverage),
             Event::Forked { checkpoint, task, source } => {
-                let Some(from) = self.checkpoints.at(source, now) else {
-                    return Err(Breach(format!("`{source}` is forked, it is not there")));
-                };
-                let kept = fresh(task, Some(source.clone()), from.bytes, from.checksum);
-                let is_first = self.checkpoints.thread(task, now).is_none();
-                demand!(is_first, "`{task}` has checkpoints already");
                 coverage.met("checkpoint: forked");
-                self.checkpoints.begin(batch, checkpoint, kept)
+                self.fork_checkpoint(batch, checkpoint, task, source)
+            }
+            Event::Written { task, key, writes } => {
+                let is_new = self.checkpoints.writes.put(revision, task, key, writes);
+                let met = ["checkpoint: write replaced", "checkpoint: written"];
+                coverage.met(met[usize::from(is_new)]);
+                Ok(())
+            }
+            Event::Copied { task, source, checkpoint, count } => {
+                coverage.met("checkpoint: copied");
+                self.checkpoints.copy(revision, (task, source), checkpoint, *count)
             }
             Event::Restored { checkpoint, task } => {
                 coverage.met("checkpoint: restored");
@@ -173,6 +163,57 @@ impl Ledger {
         }
     }
 
+    fn save_checkpoint(&mut self, batch: &Batch, saved: &Saved, coverage: &mut Coverage) -> Audit {
+        let head = self.checkpoints.thread(&saved.task, u64::MAX).map(|it| it.head.clone());
+        let has_key = saved.key.is_some() || saved.parent_key.is_some();
+        demand!(
+            has_key || saved.parent.is_some() == head.is_some(),
+            "it continues {:?}, the head is {head:?}",
+            saved.parent
+        );
+        let is_head = saved.parent == head;
+        coverage.met(if is_head { "checkpoint: saved" } else { "checkpoint: branched" });
+        let kept = CheckpointModel {
+            task: saved.task.clone(),
+            number: 0,
+            parent: saved.parent.clone(),
+            key: saved.key.clone(),
+            parent_key: saved.parent_key.clone(),
+            content_type: saved.content_type.clone(),
+            label: saved.label.clone(),
+            bytes: saved.bytes,
+            checksum: saved.checksum,
+            saved_at: batch.time,
+            saved_by: batch.agent.clone(),
+        };
+        self.checkpoints.begin(batch, &saved.checkpoint, kept)
+    }
+
+    fn fork_checkpoint(
+        &mut self,
+        batch: &Batch,
+        checkpoint: &CheckpointId,
+        task: &TaskId,
+        source: &CheckpointId,
+    ) -> Audit {
+        let Some(from) = self.checkpoints.at(source, u64::MAX) else {
+            return Err(Breach(format!("`{source}` is forked, it is not there")));
+        };
+        let kept = CheckpointModel {
+            task: task.clone(),
+            parent: Some(source.clone()),
+            key: None,
+            parent_key: None,
+            label: None,
+            saved_at: batch.time,
+            saved_by: batch.agent.clone(),
+            ..from.clone()
+        };
+        let is_first = self.checkpoints.thread(task, u64::MAX).is_none();
+        demand!(is_first, "`{task}` has checkpoints already");
+        self.checkpoints.begin(batch, checkpoint, kept)
+    }
+
     fn restore_checkpoint(&mut self, at: u64, checkpoint: &CheckpointId, task: &TaskId) -> Audit {
         let thread = self.checkpoints.thread(task, u64::MAX).cloned();
         let kept = self.checkpoints.at(checkpoint, u64::MAX);
@@ -193,7 +234,9 @@ impl Ledger {
         coverage: &mut Coverage,
     ) -> Audit {
         let Some(thread) = self.checkpoints.thread(task, u64::MAX).cloned() else {
-            return Err(Breach(format!("`{task}` is pruned, it has no checkpoints")));
+            let has_writes = self.checkpoints.writes.clear(batch.revision.0, task);
+            demand!(has_writes && numbers.is_empty(), "`{task}` is pruned, it has no checkpoints");
+            return Ok(());
         };
         let rule = self.checkpoints.rule(task, u64::MAX).cloned();
         let of_task: Vec<(CheckpointId, CheckpointModel)> = {
@@ -206,6 +249,13 @@ impl Ledger {
             let is_kept = kept.label.is_some() || *id == thread.head;
             match why {
                 Why::Asked => {}
+                Why::Replaced => {
+                    let same = |(it, newer): &&(CheckpointId, CheckpointModel)| {
+                        newer.key == kept.key && it > id
+                    };
+                    let is_replaced = kept.key.is_some() && left.iter().any(|it| same(&it));
+                    demand!(is_replaced, "`{id}` is replaced, nothing has its key");
+                }
                 Why::Count => demand!(!is_kept, "`{id}` is pruned by a rule, it must stay"),
                 Why::Age => {
                     let age_ms = rule.as_ref().and_then(|rule| rule.max_age_ms);
@@ -214,12 +264,20 @@ impl Ledger {
                 }
             }
             self.checkpoints.set(batch.revision.0, id, None);
+            let has_key = |(_, other): &&(_, CheckpointModel)| other.key == kept.key;
+            if let Some(key) = kept.key.as_ref().filter(|_| !left.iter().any(|it| has_key(&it))) {
+                self.checkpoints.writes.remove(batch.revision.0, task, key);
+            }
+        }
+        if left.is_empty() {
+            self.checkpoints.writes.clear(batch.revision.0, task);
         }
         demand!(!gone.is_empty(), "nothing is pruned");
         coverage.met(match why {
             Why::Asked => "checkpoint: pruned",
             Why::Count => "checkpoint: pruned by count",
             Why::Age => "checkpoint: pruned by age",
+            Why::Replaced => "checkpoint: replaced",
         });
         if why == Why::Count {
             let loose = left.iter().filter(|(_, kept)| kept.label.is_none()).count() as u64;
@@ -252,13 +310,16 @@ impl Ledger {
     }
 
     /// Checks that a checkpoint is shown as it was, with its state if there is one.
-    fn checkpoint_shown(&self, shown: &Checkpoint, at: u64) -> Audit {
+    pub(super) fn checkpoint_shown(&self, shown: &Checkpoint, at: u64) -> Audit {
         let Some(there) = self.checkpoints.at(&shown.id, at) else {
             return Err(Breach(format!("`{}` is shown, it is not there", shown.id)));
         };
         let same = shown.task == there.task
             && shown.number == there.number
             && shown.parent == there.parent
+            && shown.key == there.key
+            && shown.parent_key == there.parent_key
+            && shown.content_type == there.content_type
             && shown.label == there.label
             && shown.bytes == there.bytes
             && shown.checksum == there.checksum
@@ -266,8 +327,8 @@ impl Ledger {
             && shown.saved_by == there.saved_by;
         demand!(same, "{shown:?} is shown, it is {there:?}");
         if let Some(state) = &shown.state {
-            let bytes = state.as_bytes().len() as u64;
-            let same = bytes == there.bytes && Checksum::of(state.as_str()) == there.checksum;
+            let bytes = bytes_of(state, shown.content_type.as_ref())?;
+            let same = bytes.len() as u64 == there.bytes && Checksum::of(&bytes) == there.checksum;
             demand!(same, "`{}` is shown with another state than was saved", shown.id);
         }
         Ok(())
@@ -290,6 +351,11 @@ impl Ledger {
                 let same = shown.id == *checkpoint && shown.label == *label;
                 demand!(same, "it has another label");
                 self.checkpoint_shown(shown, at)
+            }
+            (Command::Write(write), CheckpointReply::Written { written: 0 }) => {
+                let effective = self.checkpoints.writes.effective(write, at);
+                demand!(effective.is_empty(), "{effective:?} should have been stored");
+                Ok(())
             }
             (Command::Prune(_), CheckpointReply::Pruned { pruned: 0, bytes: 0 })
             | (Command::Retain(_), CheckpointReply::Rules { .. }) => Ok(()),
@@ -317,8 +383,14 @@ impl Ledger {
                 demand!(shown.state.is_some(), "the state is missing");
                 self.checkpoint_shown(shown, at)
             }
-            (Command::Prune(_), CheckpointReply::Pruned { pruned, .. }) => {
-                demand!(*pruned > 0, "nothing was pruned");
+            (Command::Prune(prune), CheckpointReply::Pruned { pruned, .. }) => {
+                // Without checkpoints, a task may have writes.
+                demand!(*pruned > 0 || prune.all, "nothing was pruned");
+                Ok(())
+            }
+            (Command::Write(_), CheckpointReply::Written { written: count })
+            | (Command::Copy(_), CheckpointReply::Copied { copied: count }) => {
+                demand!(*count > 0, "nothing happened");
                 Ok(())
             }
             (Command::Retain(_), CheckpointReply::Rules { .. }) => Ok(()),
@@ -337,13 +409,16 @@ impl Ledger {
             (Query::Get { checkpoint }, CheckpointReply::Checkpoint(shown)) => {
                 demand!(shown.id == *checkpoint, "another is shown");
                 demand!(shown.state.is_some(), "the state is missing");
-                self.checkpoint_shown(shown, at)
+                self.checkpoint_shown_with_writes(shown, at)
+            }
+            (Query::History(history), CheckpointReply::History { checkpoints, cursor }) => {
+                self.keyed_shown(history, checkpoints, cursor.as_ref(), at)
             }
             (Query::Latest { task }, CheckpointReply::Latest(shown)) => {
                 let head = self.checkpoints.thread(task, at).map(|thread| &thread.head);
                 let shown_id = shown.as_ref().map(|shown| &shown.id);
                 demand!(shown_id == head, "{shown_id:?} is shown, the head is {head:?}");
-                shown.as_ref().map_or(Ok(()), |shown| self.checkpoint_shown(shown, at))
+                shown.as_ref().map_or(Ok(()), |it| self.checkpoint_shown_with_writes(it, at))
             }
             (
                 Query::List(List { task, label: None, metadata: None, .. }),
@@ -367,7 +442,7 @@ impl Ledger {
     }
 
     /// Whether a save with this token is allowed, as far as the task is concerned.
-    fn may_save(&self, task: &TaskId, token: Option<Token>, at: u64) -> bool {
+    pub(super) fn may_save(&self, task: &TaskId, token: Option<Token>, at: u64) -> bool {
         match self.tasks.at(task, at) {
             Some(work) => {
                 let lease = work.lease.as_ref();
@@ -405,7 +480,11 @@ impl Ledger {
                 demand!(head == Some(checkpoint), "`{task}` has the head {head:?}");
             }
             Rejection::NoBound {} => {}
+            Rejection::NoCheckpoints { task } => {
+                demand!(self.checkpoints.thread(task, at).is_none(), "`{task}` has checkpoints");
+            }
             Rejection::BadMetadata {}
+            | Rejection::BadBase64 { .. }
             | Rejection::OutOfRange(_)
             | Rejection::TooLarge(_)
             | Rejection::TooMany(_) => {
@@ -413,74 +492,6 @@ impl Ledger {
                 return Err(Breach(format!("no request can cause `{code}`")));
             }
         }
-        Ok(())
-    }
-}
-
-impl BatchReader<'_> {
-    /// The effects of a checkpoint command.
-    pub(crate) fn checkpoint(&mut self, command: &Command) -> Audit {
-        let event = match self.take()? {
-            AnyEvent::Checkpoint(event) => event,
-            other => return Err(Breach(format!("a checkpoint was due, not {}", other.kind()))),
-        };
-        match (command, event) {
-            (Command::Save(save), Event::Saved(saved)) => {
-                self.check_saved(save)?;
-                let fits = saved.task == save.task
-                    && saved.label == save.label
-                    && (save.parent.is_none() || saved.parent == save.parent)
-                    && saved.bytes == save.state.as_bytes().len() as u64
-                    && saved.checksum == Checksum::of(save.state.as_str());
-                demand!(fits, "another checkpoint was saved");
-                if let Some(AnyEvent::Checkpoint(Event::Pruned { task, why: Why::Count, .. })) =
-                    self.peek()
-                    && *task == save.task
-                {
-                    self.skip();
-                }
-            }
-            (Command::Restore { checkpoint: asked, .. }, Event::Restored { checkpoint, .. }) => {
-                demand!(asked == checkpoint, "another was restored");
-            }
-            (
-                Command::Fork { checkpoint: asked, task: to, .. },
-                Event::Forked { source, task, .. },
-            ) => demand!(asked == source && to == task, "another was forked"),
-            (
-                Command::Label { checkpoint: asked, label: name },
-                Event::Labelled { checkpoint, label, .. },
-            ) => demand!(asked == checkpoint && name == label, "another was labelled"),
-            (Command::Prune(prune), Event::Pruned { task, why, numbers, .. }) => {
-                demand!(prune.task == *task && *why == Why::Asked, "another was pruned");
-                demand!(prune.all || !self.must_stay(task, numbers), "what must stay was pruned");
-            }
-            (Command::Retain(retain), Event::Retained { rule }) => {
-                let fits = retain.keep == rule.keep && retain.max_age_ms == rule.max_age_ms;
-                demand!(fits, "another rule was set");
-            }
-            (command, event) => {
-                return Err(Breach(format!("{command:?} caused {event:?}")));
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether one of these has a label, or is the head.
-    fn must_stay(&self, task: &TaskId, numbers: &[(u64, u64)]) -> bool {
-        let (before, checkpoints) = (self.batch.revision.0 - 1, &self.ledger.checkpoints);
-        let head = checkpoints.thread(task, before).map(|thread| &thread.head);
-        let mut of_task = checkpoints.of(Some(task), before);
-        of_task.any(|(id, kept)| {
-            within(numbers, kept.number) && (kept.label.is_some() || Some(id) == head)
-        })
-    }
-
-    /// The author held the lease just before.
-    fn check_saved(&self, save: &Save) -> Audit {
-        let before = self.batch.revision.0 - 1;
-        let may = self.ledger.may_save(&save.task, save.token, before);
-        demand!(may, "`{}` was saved under {:?}, which is not its lease", save.task, save.token);
         Ok(())
     }
 }

@@ -16,6 +16,8 @@
 //! | `rule` | rules are stored and returned as requested |
 //! | `artifact` | referenced artifacts stay, others expire in time |
 //! | `checkpoint` | states are restored as saved, and only lease holders save |
+//! | `checkpoint_batches` | a batch about checkpoints is what was requested |
+//! | `pending_write` | writes stay or are replaced as asked; keys are unique; copies are whole |
 //! | `message`, `stream` | messages in order, until acknowledged; frames without gaps |
 //! | `supervision` | sessions end with the session of their supervisor |
 //! | `secret` | values are in no file but their own |
@@ -29,6 +31,7 @@
 pub mod artifact;
 pub mod barrier;
 pub mod checkpoint;
+pub mod checkpoint_batches;
 pub mod contract;
 pub mod declared;
 pub mod fork;
@@ -42,6 +45,7 @@ pub mod lock_pool;
 pub mod message;
 pub mod message_answers;
 pub mod next;
+pub mod pending_write;
 pub mod pipeline;
 pub mod pipeline_answers;
 pub mod reaction;

@@ -348,7 +348,7 @@ impl Ledger {
         added.map_err(|breach| Breach(format!("task `{id}`: {}: {}", event.kind(), breach.0)))
     }
 
-    fn released(&self, batch: &Batch, work: &mut TaskModel, coverage: &mut Coverage) -> Audit {
+    fn released(&mut self, batch: &Batch, work: &mut TaskModel, coverage: &mut Coverage) -> Audit {
         let is_below = self.tasks.is_below_lost(work);
         let may_be = is_below || work.lease.as_ref().is_some_and(|it| it.abandoned);
         let by_engine = batch.agent == AgentId::engine();

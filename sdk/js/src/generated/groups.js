@@ -1367,7 +1367,8 @@ export class CheckpointOperations {
   /**
    * Save a checkpoint of a task or another unit of work.
    * @param {T.TaskId} task - The task, or any other id of a unit of work.
-   * @param {T.Json} state - The state: any JSON, stored byte for byte.
+   * @param {T.Json} state - The state: any JSON, stored byte for byte; with `content_type`, a string with bytes
+   *   in Base64.
    * @param {T.CheckpointSaveOptions & CallOptions} [options]
    * @returns {Promise<T.Checkpoint>}
    */
@@ -1407,7 +1408,31 @@ export class CheckpointOperations {
   }
 
   /**
-   * Delete old checkpoints of a task.
+   * Store pending writes after a checkpoint.
+   * @param {T.TaskId} task - The task, or any other id of a unit of work.
+   * @param {T.CheckpointKey} key - The key of the checkpoint. It need not be saved yet.
+   * @param {string} writer - The step that writes: together with `index` it identifies a write.
+   * @param {T.NewWrite[]} writes - The writes.
+   * @param {T.CheckpointWriteOptions & CallOptions} [options]
+   * @returns {Promise<T.CheckpointWritten>}
+   */
+  write(task, key, writer, writes, options) {
+    return this.caller.call("checkpoint.write", { task, key, writer, writes }, options);
+  }
+
+  /**
+   * Copy all checkpoints of a task to another one.
+   * @param {T.TaskId} task - The task whose checkpoints are copied.
+   * @param {T.TaskId} to - The other task, or other unit of work. It must not have checkpoints yet.
+   * @param {T.CheckpointCopyOptions & CallOptions} [options]
+   * @returns {Promise<T.CheckpointCopied>}
+   */
+  copy(task, to, options) {
+    return this.caller.call("checkpoint.copy", { task, to }, options);
+  }
+
+  /**
+   * Delete checkpoints of a task by number, age, metadata or key.
    * @param {T.TaskId} task - The task.
    * @param {T.CheckpointPruneOptions & CallOptions} [options]
    * @returns {Promise<T.CheckpointPruned>}
@@ -1461,6 +1486,26 @@ export class CheckpointOperations {
    */
   listAll(options) {
     return pagesOf(this.caller, "checkpoint.list", "checkpoints", {}, options);
+  }
+
+  /**
+   * Read checkpoints by key, with states and pending writes.
+   * @param {T.TaskId} task - The task.
+   * @param {T.CheckpointHistoryOptions & CallOptions} [options]
+   * @returns {Promise<T.CheckpointHistoryResult>}
+   */
+  history(task, options) {
+    return this.caller.call("checkpoint.history", { task }, options);
+  }
+
+  /**
+   * Read checkpoints by key, with states and pending writes: every item, page after page.
+   * @param {T.TaskId} task - The task.
+   * @param {T.CheckpointHistoryOptions & CallOptions} [options]
+   * @returns {AsyncGenerator<T.Checkpoint, void, void>}
+   */
+  historyAll(task, options) {
+    return pagesOf(this.caller, "checkpoint.history", "checkpoints", { task }, options);
   }
 
   /**

@@ -403,39 +403,56 @@ class CheckpointsCalls(Calls):
         task: str,
         *,
         token: int | None = None,
+        content_type: str | None = None,
         description: str | None = None,
+        key: str | None = None,
         label: str | None = None,
         metadata: Any = OMIT,
         parent: str | None = None,
+        parent_key: str | None = None,
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> t.Checkpoint:
         """Save a checkpoint of a task or another unit of work (`checkpoint.save`).
 
         Args:
-            state: The state: any JSON, stored byte for byte.
+            state: The state: any JSON, stored byte for byte; with `content_type`, a string with
+                bytes in Base64.
             task: The task, or any other id of a unit of work.
             token: The token of the task's lease. Required if the task exists in this workspace.
                 If omitted for any other unit of work, no token is checked.
+            content_type: The type of the bytes, in the words of the caller. If omitted, the
+                state is JSON.
             description: Human-readable description. Default: none.
+            key: A key of the caller's choice, unique within the task. A checkpoint with the
+                same key is replaced. Default: none.
             label: A label. Labelled checkpoints are not removed by retention rules. Default:
                 none.
             metadata: An object to filter lists by. Default: none.
-            parent: The checkpoint that this one continues. If omitted, the head of the task.
+            parent: The checkpoint that this one continues. If omitted, the one with
+                `parent_key`; without `key` and `parent_key`, the head of the task.
+            parent_key: The key of the checkpoint that this one continues. It need not exist.
+                Default: none.
             idempotency_key: Repeating the call under this key has no second effect.
             timeout: Seconds after which the call fails, besides the time that it asks to wait.
         """
         sent: dict[str, Any] = {"state": state, "task": task}
         if token is not None:
             sent["token"] = token
+        if content_type is not None:
+            sent["content_type"] = content_type
         if description is not None:
             sent["description"] = description
+        if key is not None:
+            sent["key"] = key
         if label is not None:
             sent["label"] = label
         if metadata is not OMIT:
             sent["metadata"] = metadata
         if parent is not None:
             sent["parent"] = parent
+        if parent_key is not None:
+            sent["parent_key"] = parent_key
         raw = self._call(
             OPERATIONS["checkpoint.save"],
             sent,
@@ -532,24 +549,99 @@ class CheckpointsCalls(Calls):
         )
         return t.Checkpoint(raw)
 
+    def write(
+        self,
+        task: str,
+        key: str,
+        writer: str,
+        writes: Sequence[p.NewWrite],
+        *,
+        token: int | None = None,
+        path: str | None = None,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> t.CheckpointWritten:
+        """Store pending writes after a checkpoint (`checkpoint.write`).
+
+        Args:
+            task: The task, or any other id of a unit of work.
+            key: The key of the checkpoint. It need not be saved yet.
+            writer: The step that writes: together with `index` it identifies a write.
+            writes: The writes.
+            token: The token of the task's lease. Required if the task exists in this workspace.
+                If omitted for any other unit of work, no token is checked.
+            path: The place of the step. Writes are returned by path, writer and index. Default:
+                empty.
+            idempotency_key: Repeating the call under this key has no second effect.
+            timeout: Seconds after which the call fails, besides the time that it asks to wait.
+        """
+        sent: dict[str, Any] = {"task": task, "key": key, "writer": writer, "writes": writes}
+        if token is not None:
+            sent["token"] = token
+        if path is not None:
+            sent["path"] = path
+        raw = self._call(
+            OPERATIONS["checkpoint.write"],
+            sent,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+        )
+        return t.CheckpointWritten(raw)
+
+    def copy(
+        self,
+        task: str,
+        to: str,
+        *,
+        token: int | None = None,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> t.CheckpointCopied:
+        """Copy all checkpoints of a task to another one (`checkpoint.copy`).
+
+        Args:
+            task: The task whose checkpoints are copied.
+            to: The other task, or other unit of work. It must not have checkpoints yet.
+            token: The token of that task's lease. Required if the task is leased; if omitted
+                otherwise, no token is checked.
+            idempotency_key: Repeating the call under this key has no second effect.
+            timeout: Seconds after which the call fails, besides the time that it asks to wait.
+        """
+        sent: dict[str, Any] = {"task": task, "to": to}
+        if token is not None:
+            sent["token"] = token
+        raw = self._call(
+            OPERATIONS["checkpoint.copy"],
+            sent,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+        )
+        return t.CheckpointCopied(raw)
+
     def prune(
         self,
         task: str,
         *,
         all: bool | None = None,
         keep: int | None = None,
+        keys: Sequence[str] | None = None,
+        metadata: Any = OMIT,
         older_than_ms: int | None = None,
         token: int | None = None,
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> t.CheckpointPruned:
-        """Delete old checkpoints of a task (`checkpoint.prune`).
+        """Delete checkpoints of a task by number, age, metadata or key (`checkpoint.prune`).
 
         Args:
             task: The task.
-            all: Also delete the head and labelled checkpoints.
+            all: Also delete the head and labelled checkpoints. If it deletes the last one, it
+                also deletes pending writes after checkpoints that were never saved.
             keep: The number of newest checkpoints to keep. Labelled ones are not counted unless
                 `all` is set. If omitted, the number is not a bound.
+            keys: Delete only checkpoints with one of these keys. If omitted, any.
+            metadata: Delete only checkpoints whose metadata contains this object, as `@>` of
+                `PostgreSQL` defines it. If omitted, any.
             older_than_ms: The minimum age of a deleted checkpoint in milliseconds. If omitted,
                 age is not a bound.
             token: Refuses the change once the lease, hold or session of this token is over.
@@ -561,6 +653,10 @@ class CheckpointsCalls(Calls):
             sent["all"] = all
         if keep is not None:
             sent["keep"] = keep
+        if keys is not None:
+            sent["keys"] = keys
+        if metadata is not OMIT:
+            sent["metadata"] = metadata
         if older_than_ms is not None:
             sent["older_than_ms"] = older_than_ms
         raw = self._call(
@@ -686,6 +782,49 @@ class CheckpointsCalls(Calls):
             sent["task"] = task
         raw = self._call(OPERATIONS["checkpoint.list"], sent, at=at, timeout=timeout)
         return t.CheckpointCheckpoints(raw)
+
+    def history(
+        self,
+        task: str,
+        *,
+        before: str | None = None,
+        cursor: str | None = None,
+        key: str | None = None,
+        limit: int | None = None,
+        metadata: Any = OMIT,
+        prefix: str | None = None,
+        at: int | str | datetime | None = None,
+        timeout: float | None = None,
+    ) -> t.CheckpointHistoryResult:
+        """Read checkpoints by key, with states and pending writes (`checkpoint.history`).
+
+        Args:
+            task: The task.
+            before: Only checkpoints with lesser keys than this one. If omitted, any.
+            cursor: The `cursor` of the previous page. If omitted, the first page is returned.
+            key: Only the checkpoint with this key. If omitted, all that have keys.
+            limit: The maximum number of results.
+            metadata: Only checkpoints whose metadata contains this object, as `@>` of
+                `PostgreSQL` defines it. If omitted, any.
+            prefix: Only checkpoints whose keys begin like this. If omitted, any.
+            at: The revision or time to ask about; the present if not given.
+            timeout: Seconds after which the call fails, besides the time that it asks to wait.
+        """
+        sent: dict[str, Any] = {"task": task}
+        if before is not None:
+            sent["before"] = before
+        if cursor is not None:
+            sent["cursor"] = cursor
+        if key is not None:
+            sent["key"] = key
+        if limit is not None:
+            sent["limit"] = limit
+        if metadata is not OMIT:
+            sent["metadata"] = metadata
+        if prefix is not None:
+            sent["prefix"] = prefix
+        raw = self._call(OPERATIONS["checkpoint.history"], sent, at=at, timeout=timeout)
+        return t.CheckpointHistoryResult(raw)
 
     def retention(
         self,

@@ -139,7 +139,8 @@ class Embedded:
 
     def _start(self) -> Target:
         program = find_program()
-        key = secrets.token_bytes(32)
+        # As text: the server takes a line break at the end of the file for that of an editor.
+        key = secrets.token_hex(32).encode()
         key_file = self.folder / "embedded.key"
         log_file = self.folder / "embedded.log"
         _write_private(key_file, key)

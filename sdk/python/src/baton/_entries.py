@@ -162,11 +162,12 @@ class Entries:
                     raise
                 entry = error.facts.get("entry") or {"value": None, "version": 0}
 
-    def remove(self, keys: Iterable[str]) -> Steps[None]:
-        """Deletes entries, and ignores those that another client has deleted meanwhile."""
+    def remove(self, keys: Iterable[str], at_once: int = COMMANDS_MAX) -> Steps[None]:
+        """Deletes entries, and ignores those that another client has deleted meanwhile. The event
+        of a deletion has the value, so that fewer large ones fit in a transaction."""
         left = list(dict.fromkeys(keys))
         while left:
-            group = left[:COMMANDS_MAX]
+            group = left[:at_once]
             try:
                 yield from self.commit(self.delete(key) for key in group)
             except NotFound as error:
@@ -174,7 +175,7 @@ class Entries:
                     raise
                 left.remove(error.facts["cause"]["key"])
             else:
-                left = left[COMMANDS_MAX:]
+                left = left[at_once:]
 
     def clear(self, prefix: str, limit: int = PAGE_ENTRIES) -> Steps[None]:
         """Deletes everything under a prefix."""
@@ -190,7 +191,7 @@ def grouped(commands: Sequence[Command]) -> list[list[Command]]:
     groups: list[list[Command]] = []
     characters = TRANSACTION_CHARACTERS_MAX
     for command in commands:
-        size = _characters(command.get("value"))
+        size = _characters(command.get("value", command.get("state", command.get("writes"))))
         is_full = characters + size > TRANSACTION_CHARACTERS_MAX
         if not groups or is_full or len(groups[-1]) == COMMANDS_MAX:
             groups.append([])

@@ -420,6 +420,14 @@ OPERATIONS: dict[str, Operation] = {
     "checkpoint.label": Operation(
         "checkpoint.label",
     ),
+    "checkpoint.write": Operation(
+        "checkpoint.write",
+        has_token=True,
+    ),
+    "checkpoint.copy": Operation(
+        "checkpoint.copy",
+        has_token=True,
+    ),
     "checkpoint.prune": Operation(
         "checkpoint.prune",
     ),
@@ -436,6 +444,10 @@ OPERATIONS: dict[str, Operation] = {
     ),
     "checkpoint.list": Operation(
         "checkpoint.list",
+        asks=True,
+    ),
+    "checkpoint.history": Operation(
+        "checkpoint.history",
         asks=True,
     ),
     "checkpoint.retention": Operation(

@@ -193,35 +193,52 @@ class CheckpointsCalls(TransactionCalls):
         task: str,
         *,
         token: int | None = None,
+        content_type: str | None = None,
         description: str | None = None,
+        key: str | None = None,
         label: str | None = None,
         metadata: Any = OMIT,
         parent: str | None = None,
+        parent_key: str | None = None,
     ) -> Pending[t.Checkpoint]:
         """Save a checkpoint of a task or another unit of work (`checkpoint.save`).
 
         Args:
-            state: The state: any JSON, stored byte for byte.
+            state: The state: any JSON, stored byte for byte; with `content_type`, a string with
+                bytes in Base64.
             task: The task, or any other id of a unit of work.
             token: The token of the task's lease. Required if the task exists in this workspace.
                 If omitted for any other unit of work, no token is checked.
+            content_type: The type of the bytes, in the words of the caller. If omitted, the
+                state is JSON.
             description: Human-readable description. Default: none.
+            key: A key of the caller's choice, unique within the task. A checkpoint with the
+                same key is replaced. Default: none.
             label: A label. Labelled checkpoints are not removed by retention rules. Default:
                 none.
             metadata: An object to filter lists by. Default: none.
-            parent: The checkpoint that this one continues. If omitted, the head of the task.
+            parent: The checkpoint that this one continues. If omitted, the one with
+                `parent_key`; without `key` and `parent_key`, the head of the task.
+            parent_key: The key of the checkpoint that this one continues. It need not exist.
+                Default: none.
         """
         sent: dict[str, Any] = {"state": state, "task": task}
         if token is not None:
             sent["token"] = token
+        if content_type is not None:
+            sent["content_type"] = content_type
         if description is not None:
             sent["description"] = description
+        if key is not None:
+            sent["key"] = key
         if label is not None:
             sent["label"] = label
         if metadata is not OMIT:
             sent["metadata"] = metadata
         if parent is not None:
             sent["parent"] = parent
+        if parent_key is not None:
+            sent["parent_key"] = parent_key
         return self._queue(OPERATIONS["checkpoint.save"], sent, lambda raw: t.Checkpoint(raw))
 
     def restore(
@@ -279,21 +296,76 @@ class CheckpointsCalls(TransactionCalls):
             sent["label"] = label
         return self._queue(OPERATIONS["checkpoint.label"], sent, lambda raw: t.Checkpoint(raw))
 
+    def write(
+        self,
+        task: str,
+        key: str,
+        writer: str,
+        writes: Sequence[p.NewWrite],
+        *,
+        token: int | None = None,
+        path: str | None = None,
+    ) -> Pending[t.CheckpointWritten]:
+        """Store pending writes after a checkpoint (`checkpoint.write`).
+
+        Args:
+            task: The task, or any other id of a unit of work.
+            key: The key of the checkpoint. It need not be saved yet.
+            writer: The step that writes: together with `index` it identifies a write.
+            writes: The writes.
+            token: The token of the task's lease. Required if the task exists in this workspace.
+                If omitted for any other unit of work, no token is checked.
+            path: The place of the step. Writes are returned by path, writer and index. Default:
+                empty.
+        """
+        sent: dict[str, Any] = {"task": task, "key": key, "writer": writer, "writes": writes}
+        if token is not None:
+            sent["token"] = token
+        if path is not None:
+            sent["path"] = path
+        return self._queue(OPERATIONS["checkpoint.write"], sent, lambda raw: t.CheckpointWritten(raw))
+
+    def copy(
+        self,
+        task: str,
+        to: str,
+        *,
+        token: int | None = None,
+    ) -> Pending[t.CheckpointCopied]:
+        """Copy all checkpoints of a task to another one (`checkpoint.copy`).
+
+        Args:
+            task: The task whose checkpoints are copied.
+            to: The other task, or other unit of work. It must not have checkpoints yet.
+            token: The token of that task's lease. Required if the task is leased; if omitted
+                otherwise, no token is checked.
+        """
+        sent: dict[str, Any] = {"task": task, "to": to}
+        if token is not None:
+            sent["token"] = token
+        return self._queue(OPERATIONS["checkpoint.copy"], sent, lambda raw: t.CheckpointCopied(raw))
+
     def prune(
         self,
         task: str,
         *,
         all: bool | None = None,
         keep: int | None = None,
+        keys: Sequence[str] | None = None,
+        metadata: Any = OMIT,
         older_than_ms: int | None = None,
     ) -> Pending[t.CheckpointPruned]:
-        """Delete old checkpoints of a task (`checkpoint.prune`).
+        """Delete checkpoints of a task by number, age, metadata or key (`checkpoint.prune`).
 
         Args:
             task: The task.
-            all: Also delete the head and labelled checkpoints.
+            all: Also delete the head and labelled checkpoints. If it deletes the last one, it
+                also deletes pending writes after checkpoints that were never saved.
             keep: The number of newest checkpoints to keep. Labelled ones are not counted unless
                 `all` is set. If omitted, the number is not a bound.
+            keys: Delete only checkpoints with one of these keys. If omitted, any.
+            metadata: Delete only checkpoints whose metadata contains this object, as `@>` of
+                `PostgreSQL` defines it. If omitted, any.
             older_than_ms: The minimum age of a deleted checkpoint in milliseconds. If omitted,
                 age is not a bound.
         """
@@ -302,6 +374,10 @@ class CheckpointsCalls(TransactionCalls):
             sent["all"] = all
         if keep is not None:
             sent["keep"] = keep
+        if keys is not None:
+            sent["keys"] = keys
+        if metadata is not OMIT:
+            sent["metadata"] = metadata
         if older_than_ms is not None:
             sent["older_than_ms"] = older_than_ms
         return self._queue(OPERATIONS["checkpoint.prune"], sent, lambda raw: t.CheckpointPruned(raw))

@@ -153,6 +153,27 @@ class NamespacePrecondition(TypedDict):
     """The name of the namespace."""
 
 
+class _NewWriteRequired(TypedDict):
+    channel: str
+    """What is written to, in the words of the caller."""
+
+    index: int
+    """Its index among the writes of the step."""
+
+    value: Any
+    """The value: any JSON; with `content_type`, a string with bytes in Base64."""
+
+
+class NewWrite(_NewWriteRequired, total=False):
+    """One write of a step."""
+
+    content_type: str
+    """The type of the bytes. If omitted, the value is JSON."""
+
+    replace: bool
+    """Replace a write with the same writer and index. Otherwise the present one stays."""
+
+
 class Next(TypedDict, total=False):
     """Claims the next task in the same commit that completes one."""
 
@@ -459,6 +480,7 @@ __all__ = [
     "KeyRules",
     "LockPrecondition",
     "NamespacePrecondition",
+    "NewWrite",
     "Next",
     "OnExhausted",
     "OnExhaustedAgent",

@@ -126,12 +126,14 @@ EventType = Literal[
     "barrier.passed",
     "barrier.reset",
     "barrier.withdrawn",
+    "checkpoint.copied",
     "checkpoint.forked",
     "checkpoint.labelled",
     "checkpoint.pruned",
     "checkpoint.restored",
     "checkpoint.retained",
     "checkpoint.saved",
+    "checkpoint.written",
     "contract.broken",
     "contract.declared",
     "contract.deleted",
@@ -789,6 +791,11 @@ class Checkpoint(Record):
         return self.raw["checksum"]
 
     @property
+    def content_type(self) -> str | None:
+        """The type of the state, if it is bytes. Absent if it is JSON."""
+        return self.raw.get("content_type")
+
+    @property
     def description(self) -> str | None:
         """Human-readable description. Absent if none was given."""
         return self.raw.get("description")
@@ -797,6 +804,11 @@ class Checkpoint(Record):
     def id(self) -> str:
         """The id of the checkpoint."""
         return self.raw["id"]
+
+    @property
+    def key(self) -> str | None:
+        """The key that its author gave it. Absent if none was given."""
+        return self.raw.get("key")
 
     @property
     def label(self) -> str | None:
@@ -819,6 +831,13 @@ class Checkpoint(Record):
         return self.raw.get("parent")
 
     @property
+    def parent_key(self) -> str | None:
+        """The key of the checkpoint that it continues, as its author gave it. Absent if none was
+        given.
+        """
+        return self.raw.get("parent_key")
+
+    @property
     def revision(self) -> int:
         """The revision of the commit that saved it."""
         return self.raw["revision"]
@@ -835,8 +854,8 @@ class Checkpoint(Record):
 
     @property
     def state(self) -> Any:
-        """The state, byte for byte as it was saved. Absent in lists and in the answer to
-        `checkpoint.save`.
+        """The state, byte for byte as it was saved; with `content_type`, a string in Base64.
+        Absent in lists and in the answer to `checkpoint.save`.
         """
         return self.raw.get("state")
 
@@ -844,6 +863,13 @@ class Checkpoint(Record):
     def task(self) -> str:
         """The task, or any other id of a unit of work."""
         return self.raw["task"]
+
+    @property
+    def writes(self) -> list[PendingWrite]:
+        """The pending writes after it, by path, writer and index. Absent if there are none, in
+        lists, and in answers to commands.
+        """
+        return [PendingWrite(each) for each in self.raw.get("writes", [])]
 
 
 class CheckpointCheckpoints(Record):
@@ -855,6 +881,35 @@ class CheckpointCheckpoints(Record):
     @property
     def checkpoints(self) -> list[Checkpoint]:
         """The results on this page, newest first."""
+        return [Checkpoint(each) for each in self.raw["checkpoints"]]
+
+    @property
+    def cursor(self) -> str | None:
+        """The cursor of the next page. Absent on the last page."""
+        return self.raw.get("cursor")
+
+
+class CheckpointCopied(Record):
+    """Checkpoints were copied."""
+
+    __slots__ = ()
+    _required = frozenset({"copied"})
+
+    @property
+    def copied(self) -> int:
+        """The number of copied checkpoints."""
+        return self.raw["copied"]
+
+
+class CheckpointHistoryResult(Record):
+    """Checkpoints by key, with states and pending writes."""
+
+    __slots__ = ()
+    _required = frozenset({"checkpoints"})
+
+    @property
+    def checkpoints(self) -> list[Checkpoint]:
+        """The results on this page, the greatest key first."""
         return [Checkpoint(each) for each in self.raw["checkpoints"]]
 
     @property
@@ -914,6 +969,18 @@ class CheckpointRules(Record):
     def rules(self) -> list[CheckpointRule]:
         """The rules by pattern. The longest pattern that matches a task applies."""
         return [CheckpointRule(each) for each in self.raw["rules"]]
+
+
+class CheckpointWritten(Record):
+    """Pending writes were stored."""
+
+    __slots__ = ()
+    _required = frozenset({"written"})
+
+    @property
+    def written(self) -> int:
+        """The number of writes that were stored; the others were there before."""
+        return self.raw["written"]
 
 
 class Context(Record):
@@ -2713,6 +2780,43 @@ class Part(Record):
     def task(self) -> str:
         """The task."""
         return self.raw["task"]
+
+
+class PendingWrite(Record):
+    """A pending write as callers see it."""
+
+    __slots__ = ()
+    _required = frozenset({"channel", "index", "value", "writer"})
+
+    @property
+    def channel(self) -> str:
+        """What is written to."""
+        return self.raw["channel"]
+
+    @property
+    def content_type(self) -> str | None:
+        """The type of the bytes. Absent if the value is JSON."""
+        return self.raw.get("content_type")
+
+    @property
+    def index(self) -> int:
+        """Its index among the writes of the step."""
+        return self.raw["index"]
+
+    @property
+    def path(self) -> str | None:
+        """The place of the step. Absent if none was given."""
+        return self.raw.get("path")
+
+    @property
+    def value(self) -> Any:
+        """The value: JSON; with `content_type`, a string with bytes in Base64."""
+        return self.raw["value"]
+
+    @property
+    def writer(self) -> str:
+        """The step that wrote it."""
+        return self.raw["writer"]
 
 
 class Permit(Record):
@@ -4556,9 +4660,12 @@ __all__ = [
     "Check",
     "Checkpoint",
     "CheckpointCheckpoints",
+    "CheckpointCopied",
+    "CheckpointHistoryResult",
     "CheckpointPruned",
     "CheckpointRule",
     "CheckpointRules",
+    "CheckpointWritten",
     "Context",
     "ContextLeftOut",
     "ContextSection",
@@ -4625,6 +4732,7 @@ __all__ = [
     "Page",
     "Pair",
     "Part",
+    "PendingWrite",
     "Permit",
     "Pipeline",
     "PipelinePipelines",

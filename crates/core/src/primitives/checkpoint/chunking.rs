@@ -15,6 +15,8 @@
 const BYTES_MIN: usize = 64;
 /// The maximum size of a chunk, up to the end of a character.
 const BYTES_MAX: usize = 1_024;
+/// The maximum size of a character in UTF-8.
+const CHARACTER_BYTES_MAX: usize = 4;
 /// The bits that are zero at a boundary: one position in 64 beyond the minimum, so that chunks have
 /// about 130 bytes. Smaller chunks cost more overhead than they save, larger ones repeat too much
 /// around a change. A thousand states of 100 KB with one change of 1 KB, and with ten of 100 bytes,
@@ -43,9 +45,10 @@ const GEAR: [u64; 256] = {
     gear
 };
 
-/// Cuts a text into chunks. Their concatenation is the text, and none is empty.
-pub fn cut(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
+/// Cuts bytes into chunks. Their concatenation is the whole, and none is empty. A text is cut
+/// between characters.
+pub fn cut(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = bytes;
     std::iter::from_fn(move || {
         if rest.is_empty() {
             return None;
@@ -56,18 +59,24 @@ pub fn cut(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Where the first chunk of a text ends.
-fn border(text: &str) -> usize {
-    let bytes = text.as_bytes();
+/// Where the first chunk ends.
+fn border(bytes: &[u8]) -> usize {
     let mut hash: u64 = 0;
     let last = bytes.len().min(BYTES_MAX);
     for (place, byte) in bytes[..last].iter().enumerate() {
         hash = (hash << 1).wrapping_add(GEAR[usize::from(*byte)]);
-        if place + 1 >= BYTES_MIN && hash & BORDER_MASK == 0 && text.is_char_boundary(place + 1) {
+        if place + 1 >= BYTES_MIN && hash & BORDER_MASK == 0 && is_boundary(bytes, place + 1) {
             return place + 1;
         }
     }
-    (last..=bytes.len()).find(|end| text.is_char_boundary(*end)).unwrap_or(bytes.len())
+    let mut near = (last..=bytes.len()).take(CHARACTER_BYTES_MAX);
+    near.find(|end| is_boundary(bytes, *end)).unwrap_or(last)
+}
+
+/// Whether no character of a text is cut in two here. In other bytes it has no meaning, and does no
+/// harm.
+fn is_boundary(bytes: &[u8], place: usize) -> bool {
+    bytes.get(place).is_none_or(|byte| byte & 0xc0 != 0x80)
 }
 
 #[cfg(test)]
@@ -80,8 +89,8 @@ mod tests {
     fn chunks_are_neither_small_nor_large() {
         let numbers: Vec<String> = (0..20_000).map(|number| number.to_string()).collect();
         let text = numbers.join(",");
-        let chunks: Vec<&str> = cut(&text).collect();
-        assert_eq!(chunks.concat(), text);
+        let chunks: Vec<&[u8]> = cut(text.as_bytes()).collect();
+        assert_eq!(chunks.concat(), text.as_bytes());
         let (_, whole) = chunks.split_last().unwrap();
         for chunk in whole {
             assert!((BYTES_MIN..=BYTES_MAX).contains(&chunk.len()), "{} bytes", chunk.len());
@@ -92,20 +101,25 @@ mod tests {
 
     #[test]
     fn nothing_and_sameness_are_divided_too() {
-        assert_eq!(cut("").count(), 0);
-        assert_eq!(cut("0").collect::<Vec<_>>(), ["0"]);
+        assert_eq!(cut(b"").count(), 0);
+        assert_eq!(cut(b"0").collect::<Vec<_>>(), [b"0"]);
         let same = "€".repeat(5_000);
-        let chunks: Vec<&str> = cut(&same).collect();
-        assert_eq!(chunks.concat(), same);
+        let chunks: Vec<&[u8]> = cut(same.as_bytes()).collect();
+        assert_eq!(chunks.concat(), same.as_bytes());
         assert!(chunks.iter().all(|chunk| chunk.len() <= BYTES_MAX + 3));
+        // No character ends in these.
+        let same = [0x80; 9_000];
+        assert!(cut(&same).all(|chunk| chunk.len() <= BYTES_MAX + 3));
+        assert_eq!(cut(&same).map(<[u8]>::len).sum::<usize>(), same.len());
     }
 
     proptest! {
         #[test]
         fn the_parts_in_a_row_are_the_text(text in "(\\PC|[a-c]{0,40}){0,200}") {
-            let parts: Vec<&str> = cut(&text).collect();
+            let parts: Vec<&[u8]> = cut(text.as_bytes()).collect();
             prop_assert!(parts.iter().all(|part| !part.is_empty()));
-            prop_assert_eq!(parts.concat(), text);
+            prop_assert!(parts.iter().all(|part| str::from_utf8(part).is_ok()));
+            prop_assert_eq!(parts.concat(), text.as_bytes());
         }
     }
 }

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Interned, cut};
+use super::{Chunk, Interned, cut};
 
 /// The pages of a state, in order.
 pub type Pages = Box<[u32]>;
@@ -45,7 +45,7 @@ pub enum Piece {
     /// Chunks of other checkpoints, by number.
     Known(Vec<u32>),
     /// New chunks.
-    New(Vec<String>),
+    New(Vec<Chunk>),
 }
 
 impl Recipe {
@@ -56,7 +56,7 @@ impl Recipe {
         let load = |piece: &Piece| match piece {
             Piece::Keep(..) => PIECE,
             Piece::Known(numbers) => PIECE + CHUNK * numbers.len(),
-            Piece::New(texts) => PIECE + texts.iter().map(|text| CHUNK + text.len()).sum::<usize>(),
+            Piece::New(new) => PIECE + new.iter().map(|it| CHUNK + it.0.len()).sum::<usize>(),
         };
         self.0.iter().map(load).sum()
     }
@@ -71,7 +71,7 @@ impl Recipe {
         let chunks = self.0.iter().map(|piece| match piece {
             Piece::Keep(_, count) => *count as usize * size_of::<u32>(),
             Piece::Known(numbers) => numbers.len() * PLACE,
-            Piece::New(texts) => texts.iter().map(|text| chunk_bytes(text) + PLACE).sum::<usize>(),
+            Piece::New(new) => new.iter().map(|it| chunk_bytes(&it.0) + PLACE).sum::<usize>(),
         });
         RECORD + chunks.sum::<usize>() + self.0.len() * BORDER
     }
@@ -80,19 +80,19 @@ impl Recipe {
 /// Removed chunks and pages, for undo.
 #[derive(Default)]
 pub struct Freed {
-    chunks: Vec<(u32, Arc<str>)>,
+    chunks: Vec<(u32, Chunk)>,
     pages: Vec<(u32, Arc<[u32]>)>,
 }
 
 /// The bytes of all checkpoints.
 #[derive(Default)]
 pub struct Content {
-    chunks: Interned<str>,
+    chunks: Interned<[u8]>,
     pages: Interned<[u32]>,
     bytes: usize,
 }
 
-fn chunk_bytes(chunk: &str) -> usize {
+fn chunk_bytes(chunk: &[u8]) -> usize {
     chunk.len() + SLOT_BYTES
 }
 
@@ -111,13 +111,13 @@ impl Content {
         pages.iter().flat_map(|page| self.pages.get(*page).iter().copied())
     }
 
-    /// How to build a text from stored chunks, given the state from which it probably originates.
-    pub fn recipe(&self, before: &[u32], text: &str) -> Recipe {
+    /// How to build bytes from stored chunks, given the state from which it probably originates.
+    pub fn recipe(&self, before: &[u32], bytes: &[u8]) -> Recipe {
         let before: Vec<u32> = self.chunks_of(before).collect();
         let places: BTreeMap<u32, u32> =
             (0..).zip(&before).map(|(at, chunk)| (*chunk, at)).collect();
         let mut pieces: Vec<Piece> = Vec::new();
-        for chunk in cut(text) {
+        for chunk in cut(bytes) {
             let known = self.chunks.find(chunk);
             match (pieces.last_mut(), known) {
                 (Some(Piece::Keep(first, count)), Some(number))
@@ -130,8 +130,8 @@ impl Content {
                     (None, Some(Piece::Known(numbers))) => numbers.push(number),
                     (None, _) => pieces.push(Piece::Known(vec![number])),
                 },
-                (Some(Piece::New(texts)), None) => texts.push(chunk.to_owned()),
-                (_, None) => pieces.push(Piece::New(vec![chunk.to_owned()])),
+                (Some(Piece::New(new)), None) => new.push(chunk.into()),
+                (_, None) => pieces.push(Piece::New(vec![chunk.into()])),
             }
         }
         Recipe(pieces)
@@ -148,7 +148,7 @@ impl Content {
                     chunks.extend_from_slice(&before[first..first + count]);
                 }
                 Piece::Known(numbers) => chunks.extend_from_slice(numbers),
-                Piece::New(texts) => chunks.extend(texts.iter().map(|text| self.chunk(text))),
+                Piece::New(new) => chunks.extend(new.iter().map(|it| self.chunk(it))),
             }
         }
         let last = chunks.len().saturating_sub(1);
@@ -166,10 +166,10 @@ impl Content {
         pages
     }
 
-    fn chunk(&mut self, text: &str) -> u32 {
-        self.chunks.find(text).unwrap_or_else(|| {
-            self.bytes += chunk_bytes(text);
-            self.chunks.insert(text.into())
+    fn chunk(&mut self, Chunk(chunk): &Chunk) -> u32 {
+        self.chunks.find(chunk).unwrap_or_else(|| {
+            self.bytes += chunk_bytes(chunk);
+            self.chunks.insert(Arc::clone(chunk))
         })
     }
 
@@ -201,9 +201,9 @@ impl Content {
                 if crate::planted::is("checkpoint.frees_twice") && self.chunks.uses(*chunk) == 2 {
                     self.chunks.release(*chunk);
                 }
-                if let Some(text) = self.chunks.release(*chunk) {
-                    self.bytes -= chunk_bytes(&text);
-                    freed.chunks.push((*chunk, text));
+                if let Some(bytes) = self.chunks.release(*chunk) {
+                    self.bytes -= chunk_bytes(&bytes);
+                    freed.chunks.push((*chunk, Chunk(bytes)));
                 }
             }
             freed.pages.push((*number, page));
@@ -212,7 +212,7 @@ impl Content {
 
     /// Restores what was removed. The checkpoints that use it must be counted again.
     pub fn put_back(&mut self, freed: Freed) {
-        for (number, chunk) in freed.chunks {
+        for (number, Chunk(chunk)) in freed.chunks {
             self.bytes += chunk_bytes(&chunk);
             self.chunks.put(number, chunk);
         }
@@ -222,7 +222,7 @@ impl Content {
         }
     }
 
-    /// The size of the text that only these checkpoints use, in bytes.
+    /// The size of the content that only these checkpoints use, in bytes.
     pub fn only_in<'a>(&self, checkpoints: impl Iterator<Item = &'a [u32]>) -> usize {
         let mut pages: BTreeMap<u32, u32> = BTreeMap::new();
         for page in checkpoints.flatten() {
@@ -237,13 +237,13 @@ impl Content {
         gone.map(|(chunk, _)| self.chunks.get(*chunk).len()).sum()
     }
 
-    /// The text of a state, as it was saved.
-    pub fn text(&self, pages: &[u32], bytes: usize) -> String {
-        let mut text = String::with_capacity(bytes);
+    /// A state, as it was saved.
+    pub fn whole(&self, pages: &[u32], bytes: usize) -> Vec<u8> {
+        let mut whole = Vec::with_capacity(bytes);
         for chunk in self.chunks_of(pages) {
-            text.push_str(self.chunks.get(chunk));
+            whole.extend_from_slice(self.chunks.get(chunk));
         }
-        text
+        whole
     }
 
     /// The approximate memory use in bytes.
@@ -252,7 +252,7 @@ impl Content {
     }
 
     /// Every chunk, by number.
-    pub fn chunks(&self) -> impl Iterator<Item = (u32, &Arc<str>)> {
+    pub fn chunks(&self) -> impl Iterator<Item = (u32, &Arc<[u8]>)> {
         self.chunks.all()
     }
 
@@ -262,7 +262,7 @@ impl Content {
     }
 
     /// Assembles the contents of a snapshot. The checkpoints that use them must be counted.
-    pub fn restore(chunks: Vec<(u32, Arc<str>)>, pages: Vec<(u32, Arc<[u32]>)>) -> Self {
+    pub fn restore(chunks: Vec<(u32, Chunk)>, pages: Vec<(u32, Arc<[u32]>)>) -> Self {
         let mut content = Self::default();
         content.put_back(Freed { chunks, pages });
         content

@@ -1,12 +1,17 @@
 //! The rules of checkpoints, one function per command.
 
+use std::collections::BTreeSet;
+
+use super::keyed;
 use super::refusals::Rejection;
 use super::table::Table;
-use super::vocabulary::{Command, Event, List, Prune, Query, Reply, Retain, Save, Saved, Why};
-use crate::checkpoint::{Checkpoint, Checksum, Record, Rule, Thread, contains, ranges};
+use super::vocabulary::{Command, Event, Query, Reply, Saved, Why};
+use crate::checkpoint::{
+    Checkpoint, Checksum, Copy, List, Prune, Record, Retain, Rule, Save, Thread, contains, ranges,
+};
 use crate::json::Json;
 use crate::limits;
-use crate::names::{ArtifactId, CheckpointId, CheckpointLabel, TaskId};
+use crate::names::{ArtifactId, CheckpointId, CheckpointKey, CheckpointLabel, TaskId};
 use crate::numbers::Token;
 use crate::pattern::Pattern;
 use crate::primitive::Rules;
@@ -53,6 +58,10 @@ pub enum ReplyPlan {
     Restored(CheckpointId),
     /// How many were deleted, and how many bytes that frees.
     Pruned(u64, u64),
+    /// How many writes were stored.
+    Written(u64),
+    /// How many were copied.
+    Copied(u64),
     /// The retention rules.
     Rules,
     /// No caller waits for a reply.
@@ -92,6 +101,8 @@ pub fn decide(
         Command::Save(command) => save(table, view, command),
         Command::Restore { checkpoint, token } => restore(table, view, checkpoint, token),
         Command::Fork { checkpoint, task, token } => fork(table, view, checkpoint, task, token),
+        Command::Write(command) => keyed::write(table, view, command),
+        Command::Copy(Copy { task, to, token }) => keyed::copy(table, view, task, to, token),
         Command::Label { checkpoint, label } => label_one(table, checkpoint, label),
         Command::Prune(command) => prune(table, command, stamp),
         Command::Retain(command) => retain(table, command),
@@ -105,7 +116,7 @@ fn known<'a>(table: &'a Table, checkpoint: &CheckpointId) -> Result<&'a Record, 
 
 /// Whether the caller may change the checkpoints of a task: only the holder of its lease. While
 /// there is no lease, only what needs none is allowed.
-fn check_token(
+pub(super) fn check_token(
     view: &impl View,
     task: &TaskId,
     given: Option<Token>,
@@ -134,42 +145,64 @@ fn check_words(description: Option<&String>, metadata: Option<&Json>) -> Result<
 }
 
 fn save(table: &Table, view: &impl View, command: Save) -> Result<Decided, Rejection> {
-    let Save { task, state, description, parent, label, metadata, token } = command;
-    check_token(view, &task, token, true)?;
-    fits("state", state.as_bytes().len(), limits::CHECKPOINT_BYTES_MAX)?;
-    check_words(description.as_ref(), metadata.as_ref())?;
+    check_token(view, &command.task, command.token, true)?;
+    let state = keyed::stored("state", &command.state, command.content_type.as_ref())?.0;
+    fits("state", state.len(), limits::CHECKPOINT_BYTES_MAX)?;
+    check_words(command.description.as_ref(), command.metadata.as_ref())?;
+    let task = command.task.clone();
     let thread = table.thread(&task);
-    let parent = match parent {
-        Some(parent) => Some(parent_of(table, &task, thread, &parent)?),
-        None => thread.map(|thread| known(table, thread.head_id())).transpose()?,
-    };
-    let surplus = surplus(table, &task, thread, label.is_some());
-    check_counts(table, thread.map_or(0, |thread| thread.kept.len() - surplus.len()))?;
-    let text = state.as_str();
-    let recipe = table.content().recipe(parent.map_or(&[], |parent| &parent.pages), text);
-    let words = description.as_ref().map_or(0, String::len)
-        + metadata.as_ref().map_or(0, |metadata| metadata.as_bytes().len());
+    let parent = followed(table, thread, &command)?;
+    let replaced = thread.and_then(|it| it.keys.get(command.key.as_ref()?).copied());
+    let surplus = surplus(table, &task, thread, replaced, command.label.is_some());
+    let gone = surplus.len() + usize::from(replaced.is_some());
+    check_counts(table, thread.map_or(0, |thread| thread.kept.len() - gone))?;
+    let recipe = table.content().recipe(parent.map_or(&[], |parent| &parent.pages), &state);
+    let words = command.description.as_ref().map_or(0, String::len)
+        + command.metadata.as_ref().map_or(0, |metadata| metadata.as_bytes().len());
     check_bytes(table, recipe.growth() + words)?;
     let checkpoint = table.next_id();
+    // Bytes of a type are not looked into.
+    let readable = command.content_type.is_none().then_some(&command.state);
     let saved = Saved {
         checkpoint: checkpoint.clone(),
-        task: task.clone(),
+        task: command.task,
         parent: parent.map(|parent| parent.id.clone()),
-        description,
-        label,
-        artifacts: view.named(std::iter::once(&state).chain(&metadata)),
-        metadata,
-        bytes: text.len() as u64,
-        checksum: Checksum::of(text),
+        artifacts: view.named(readable.into_iter().chain(&command.metadata)),
+        key: command.key,
+        parent_key: command.parent_key,
+        content_type: command.content_type,
+        description: command.description,
+        label: command.label,
+        metadata: command.metadata,
+        bytes: state.len() as u64,
+        checksum: Checksum::of(&state),
         recipe,
     };
     let mut events = vec![Event::Saved(Box::new(saved))];
-    if let Some(thread) = thread.filter(|_| !surplus.is_empty()) {
-        let bytes = freed(table, thread, &surplus);
-        let numbers = ranges(surplus.into_iter());
-        events.push(Event::Pruned { task, numbers, bytes, why: Why::Count });
+    let replaced: Vec<u64> = replaced.into_iter().collect();
+    for (gone, why) in [(replaced, Why::Replaced), (surplus, Why::Count)] {
+        if let Some(thread) = thread.filter(|_| !gone.is_empty()) {
+            let bytes = freed(table, thread, &gone);
+            let numbers = ranges(gone.into_iter());
+            events.push(Event::Pruned { task: task.clone(), numbers, bytes, why });
+        }
     }
     Ok(Decided { events, plan: ReplyPlan::Checkpoint(checkpoint) })
+}
+
+/// The checkpoint that a new one continues.
+fn followed<'a>(
+    table: &'a Table,
+    thread: Option<&'a Thread>,
+    save: &Save,
+) -> Result<Option<&'a Record>, Rejection> {
+    let head = |thread: &'a Thread| known(table, thread.head_id());
+    match (&save.parent, &save.parent_key) {
+        (Some(parent), _) => parent_of(table, &save.task, thread, parent).map(Some),
+        (None, Some(key)) => Ok(table.with_key(&save.task, key)),
+        (None, None) if save.key.is_some() => Ok(None),
+        (None, None) => thread.map(head).transpose(),
+    }
 }
 
 /// The parent of a new checkpoint of this task: one of its own, or the one that it was forked from.
@@ -190,8 +223,15 @@ fn parent_of<'a>(
     Err(Rejection::WrongParent { parent, parent_task, task: task.clone() })
 }
 
-/// The checkpoints to prune by the rule for their task when another one is saved.
-fn surplus(table: &Table, task: &TaskId, thread: Option<&Thread>, has_label: bool) -> Vec<u64> {
+/// The checkpoints to prune by the rule for their task when another one is saved, besides the one
+/// that it replaces.
+fn surplus(
+    table: &Table,
+    task: &TaskId,
+    thread: Option<&Thread>,
+    replaced: Option<u64>,
+    has_label: bool,
+) -> Vec<u64> {
     let keep = table.rules().of(task).and_then(|rule| rule.keep);
     let (Some(keep), Some(thread)) = (keep, thread) else { return Vec::new() };
     let keep = usize::try_from(keep).unwrap_or(usize::MAX);
@@ -199,7 +239,9 @@ fn surplus(table: &Table, task: &TaskId, thread: Option<&Thread>, has_label: boo
     let keep = if crate::planted::is("checkpoint.rule_prunes_one_more") { keep - 1 } else { keep };
     // The new one becomes the head and counts towards those that stay.
     let others = if has_label { keep } else { keep.saturating_sub(1) };
-    thread.beyond(others, 0, false).collect()
+    let is_counted = replaced.is_some_and(|number| thread.loose.contains(&number));
+    let beyond = thread.beyond(others + usize::from(is_counted), 0, false);
+    beyond.filter(|number| Some(*number) != replaced).collect()
 }
 
 /// Whether another checkpoint is allowed for a task that has this many.
@@ -212,7 +254,7 @@ fn check_counts(table: &Table, of_task: usize) -> Result<(), Rejection> {
 }
 
 /// Whether this many more bytes are allowed.
-fn check_bytes(table: &Table, growth: usize) -> Result<(), Rejection> {
+pub(super) fn check_bytes(table: &Table, growth: usize) -> Result<(), Rejection> {
     let max = limits::CHECKPOINTS_BYTES_MAX;
     if table.bytes() + growth > max {
         return Err(TooMany { what: "bytes of checkpoints", max }.into());
@@ -275,17 +317,35 @@ fn freed(table: &Table, thread: &Thread, numbers: &[u64]) -> u64 {
 }
 
 fn prune(table: &Table, command: Prune, stamp: &Stamp) -> Result<Decided, Rejection> {
-    let Prune { task, keep, older_than_ms, all } = command;
-    if keep.is_none() && older_than_ms.is_none() && !all {
+    let Prune { task, keep, older_than_ms, metadata, keys, all } = command;
+    let is_filtered = metadata.is_some() || keys.is_some();
+    if keep.is_none() && older_than_ms.is_none() && !is_filtered && !all {
         return Err(Rejection::NoBound {});
     }
+    let is_everything = keep.is_none_or(|keep| keep == 0) && older_than_ms.is_none() && all;
     let keep = usize::try_from(keep.unwrap_or(0)).unwrap_or(usize::MAX);
     let before = older_than_ms.map(|age_ms| Timestamp(stamp.now.0.saturating_sub(age_ms)));
     let nothing = Decided { events: Vec::new(), plan: ReplyPlan::Pruned(0, 0) };
-    let Some(thread) = table.thread(&task) else { return Ok(nothing) };
+    let Some(thread) = table.thread(&task) else {
+        let has_writes = table.writes().of(&task).is_some() && is_everything && !is_filtered;
+        let pruned = Event::Pruned { task, numbers: Vec::new(), bytes: 0, why: Why::Asked };
+        let events = if has_writes { vec![pruned] } else { Vec::new() };
+        return Ok(Decided { events, ..nothing });
+    };
+    let metadata = metadata.as_ref().map(Json::to_value);
+    let keys: Option<BTreeSet<CheckpointKey>> = keys.map(|keys| keys.into_iter().collect());
+    let is_wanted = |record: &Record| {
+        let of_key = |keys: &BTreeSet<_>| record.key.as_ref().is_some_and(|it| keys.contains(it));
+        keys.as_ref().is_none_or(of_key)
+            && metadata.as_ref().is_none_or(|wanted| {
+                record.metadata.as_ref().is_some_and(|it| contains(&it.to_value(), wanted))
+            })
+    };
+    let record = |number: &u64| table.get(&thread.kept[number].0);
     let beyond = thread.beyond(keep, thread.head, all);
     let numbers: Vec<u64> = beyond
         .filter(|number| before.is_none_or(|before| thread.is_older(*number, before)))
+        .filter(|number| !is_filtered || record(number).is_some_and(is_wanted))
         .collect();
     if numbers.is_empty() {
         return Ok(nothing);
@@ -348,6 +408,8 @@ pub fn answer(table: &Table, plan: ReplyPlan) -> Reply {
             Reply::Restored(Box::new(table.shown(found(&checkpoint))))
         }
         ReplyPlan::Pruned(pruned, bytes) => Reply::Pruned { pruned, bytes },
+        ReplyPlan::Written(written) => Reply::Written { written },
+        ReplyPlan::Copied(copied) => Reply::Copied { copied },
         ReplyPlan::Rules => rules(table),
         ReplyPlan::Done => Reply::Done,
     }
@@ -362,12 +424,13 @@ pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
     match query {
         Query::Latest { task } => {
             let head = table.thread(task).and_then(|thread| table.get(thread.head_id()));
-            Ok(Reply::Latest(head.map(|record| Box::new(table.shown(record)))))
+            Ok(Reply::Latest(head.map(|record| Box::new(table.shown_with_writes(record)))))
         }
         Query::Get { checkpoint } => {
-            Ok(Reply::Checkpoint(Box::new(table.shown(known(table, checkpoint)?))))
+            Ok(Reply::Checkpoint(Box::new(table.shown_with_writes(known(table, checkpoint)?))))
         }
         Query::List(query) => list(table, query),
+        Query::History(query) => keyed::history(table, query),
         Query::Retention => Ok(rules(table)),
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Record, Rule};
-use crate::names::TaskId;
+use super::{Chunk, Pending, Record, Rule};
+use crate::names::{CheckpointKey, TaskId};
 
 /// Everything about checkpoints that a snapshot holds. It shares the parts with the table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -14,7 +14,8 @@ pub struct Facts {
     pub created: u64,
     /// The retention rules.
     pub rules: Vec<Rule>,
-    /// The parts of which there may be many: first chunks, then pages, checkpoints and threads.
+    /// The parts of which there may be many: first chunks, then pages, checkpoints,
+    /// threads and pending writes.
     pub parts: Vec<Part>,
 }
 
@@ -23,11 +24,13 @@ pub struct Facts {
 #[serde(rename_all = "snake_case")]
 pub enum Part {
     /// A chunk, by number.
-    Chunk(u32, Arc<str>),
+    Chunk(u32, Chunk),
     /// The chunks of a page, by number.
     Page(u32, Arc<[u32]>),
     /// A checkpoint.
     Record(Arc<Record>),
     /// A task with checkpoints: how many were ever saved, and the head.
     Thread(TaskId, u64, u64),
+    /// The pending writes after a checkpoint of a task.
+    Writes(TaskId, CheckpointKey, Vec<Arc<Pending>>),
 }

@@ -13,10 +13,16 @@
 //! worker that lost the task cannot overwrite the work of its successor. Other units of work are
 //! not known here; a token that is given must be live.
 //!
-//! A state is stored byte for byte, and what states have in common is stored once: in memory, in
-//! the log and in snapshots. An event names the chunks of the parent that stay, and contains only
-//! what is new. A thousand checkpoints of a large state that changes a little each time cost little
-//! more than the changes.
+//! A caller may name a checkpoint by a key of its own, which is unique within the task. Keys sort,
+//! and a key that is saved again replaces the checkpoint. After a checkpoint with a key there may
+//! be [pending writes](pending): what the steps after it have produced so far. All checkpoints of a
+//! task, with their keys and writes, can be copied to another task.
+//!
+//! A state is JSON, or bytes of a type that only its author knows; JSON is the form in which both
+//! travel. A state is stored byte for byte, and what states have in common is stored once: in
+//! memory, in the log and in snapshots. An event names the chunks of the parent that stay, and
+//! contains only what is new. A thousand checkpoints of a large state that changes a little each
+//! time cost little more than the changes.
 //!
 //! Checkpoints are pruned by a call, by a rule about their number in the commit of the save that
 //! exceeds it, or by a rule about their age when it is reached. Heads and labelled checkpoints are
@@ -37,27 +43,34 @@
 //! | [`Record`] | a checkpoint as the table stores it |
 //! | [`Thread`] | the checkpoints of one task |
 //! | [`Rules`] | the retention rules |
+//! | [`PendingWrites`] | the writes after checkpoints |
 //!
 //! Invariants, checked by `Table::check`:
 //!
 //! 1. The bytes of a state have the checksum that was recorded when they were saved.
 //! 2. A chunk exists as long as a checkpoint uses it, and no longer; each distinct one exists once.
 //! 3. A task that has checkpoints has a head, which is one of them.
-//! 4. A checkpoint is found by its id, and by its task and number.
+//! 4. A checkpoint is found by its id, by its task and number, and by its task and key.
+//! 5. A pending write is found by its task, key, writer and index, and is counted.
 //!
 //! Deliberately absent: merging two checkpoints, which only their author can do; comparing them,
 //! which any client can do; and waiting for one, for which there are watches of
 //! `checkpoints/<task>`.
 
+mod chunk;
 mod chunking;
 mod containment;
 mod content;
 mod decide;
 mod facts;
 mod interned;
+mod keyed;
 pub(crate) mod operations;
+mod pending;
+mod reads;
 mod record;
 mod refusals;
+mod requests;
 mod retention;
 mod table;
 #[cfg(test)]
@@ -66,16 +79,21 @@ mod thread;
 mod view;
 mod vocabulary;
 
+pub use chunk::{Chunk, decoded, encoded};
 pub use chunking::cut;
 pub use containment::contains;
 pub use content::{Content, Freed, Pages, Piece, Recipe};
 pub use decide::{Decided, ReplyPlan, View, Work, answer, decide, query};
 pub use facts::{Facts, Part};
 pub use interned::Interned;
+pub use pending::{
+    NewWrite, Pending, PendingWrite, PendingWrites, ThreadWrites, Write, WritePlace, Writes,
+};
 pub use record::Record;
 pub use refusals::Rejection;
+pub use requests::{Copy, History, List, Prune, Retain, Save};
 pub use retention::{Rule, Rules};
 pub use table::{Table, Undo};
 pub use thread::{Thread, ranges};
 pub use view::{Checkpoint, Checksum};
-pub use vocabulary::{Command, Event, List, Prune, Query, Reply, Retain, Save, Saved, Why};
+pub use vocabulary::{Command, Event, Query, Reply, Saved, Why};

@@ -30,8 +30,23 @@ operations! {
         side_effects("A labelled checkpoint is not deleted by retention rules."):
         "Set or remove the label of a checkpoint",
         {"checkpoint": "c-0000000003", "label": "outline"};
+    Command::Write = "checkpoint.write" -> "written", Post "/tasks/{task}/writes" Body, Work,
+        names_token,
+        side_effects(
+            "A write that is there already stays, unless `replace` is set. Writes are deleted with \
+             their checkpoint."
+        ):
+        "Store pending writes after a checkpoint",
+        {"task": "thread-7", "key": "1f0-7a", "writer": "search",
+            "writes": [{"index": 0, "channel": "messages", "value": "gqRyb2xl",
+                "content_type": "msgpack"}]};
+    Command::Copy = "checkpoint.copy" -> "copied", Post "/tasks/{task}/copy" Body, Work,
+        names_token,
+        side_effects("The head of the other task is the copy of the head."):
+        "Copy all checkpoints of a task to another one",
+        {"task": "thread-7", "to": "thread-8"};
     Command::Prune = "checkpoint.prune" -> "pruned", Post "/tasks/{task}/prune" Body, SetUp:
-        "Delete old checkpoints of a task",
+        "Delete checkpoints of a task by number, age, metadata or key",
         {"task": "thread-7", "keep": 10, "older_than_ms": 3600000};
     Command::Retain = "checkpoint.retain" -> "rules", Post "/retention/checkpoints" Body, SetUp,
         side_effects(
@@ -48,6 +63,9 @@ operations! {
     Query::List = "checkpoint.list" -> "checkpoints", Get "/checkpoints" Query, Read:
         "List checkpoints, newest first, without their states",
         {"task": "thread-7", "metadata": {"node": "plan"}, "limit": 10};
+    Query::History = "checkpoint.history" -> "history", Get "/tasks/{task}/checkpoints" Query, Read:
+        "Read checkpoints by key, with states and pending writes",
+        {"task": "thread-7", "prefix": "1f0-", "limit": 1};
     Query::Retention = "checkpoint.retention" -> "rules", Get "/retention/checkpoints" Query, Read:
         "List the retention rules for checkpoints", {};
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Checkpoint, Checksum, Pages};
 use crate::json::Json;
-use crate::names::{AgentId, CheckpointId, CheckpointLabel, TaskId};
+use crate::names::{AgentId, CheckpointId, CheckpointKey, CheckpointLabel, StateType, TaskId};
 use crate::numbers::Revision;
 use crate::time::Timestamp;
 
@@ -20,6 +20,12 @@ pub struct Record {
     /// Its parent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<CheckpointId>,
+    /// Its key, by which its author knows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<CheckpointKey>,
+    /// The key of the one that it continues, whether or not that one exists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_key: Option<CheckpointKey>,
     /// A description in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<Box<str>>,
@@ -39,6 +45,9 @@ pub struct Record {
     pub bytes: u64,
     /// The checksum of the state.
     pub checksum: Checksum,
+    /// The type of the state if it is bytes; none for JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_type: Option<StateType>,
     /// The pages of the state.
     pub pages: Pages,
 }
@@ -53,6 +62,8 @@ impl Record {
             + size_of_val(&*self.pages)
             + self.description.as_ref().map_or(0, |text| text.len())
             + self.label.as_ref().map_or(0, |label| label.as_str().len())
+            + self.key.as_ref().map_or(0, |key| 2 * key.as_str().len())
+            + self.parent_key.as_ref().map_or(0, |key| key.as_str().len())
             + self.metadata.as_ref().map_or(0, |metadata| metadata.as_bytes().len())
     }
 
@@ -63,6 +74,8 @@ impl Record {
             task: self.task.clone(),
             number: self.number,
             parent: self.parent.clone(),
+            key: self.key.clone(),
+            parent_key: self.parent_key.clone(),
             description: self.description.as_deref().map(ToOwned::to_owned),
             label: self.label.clone(),
             metadata: self.metadata.clone(),
@@ -71,7 +84,9 @@ impl Record {
             revision: self.revision,
             bytes: self.bytes,
             checksum: self.checksum,
+            content_type: self.content_type.clone(),
             state,
+            writes: Vec::new(),
         }
     }
 }

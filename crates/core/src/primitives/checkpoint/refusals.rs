@@ -88,14 +88,40 @@ crate::refusals! {
             cause: "It is a list, a string, a number or a boolean, which cannot be searched by \
                 name.",
         }
+        /// The source of a copy has no checkpoints.
+        #[error("task `{task}` has no checkpoints")]
+        NoCheckpoints {
+            /// The task.
+            task: TaskId,
+        } => {
+            code: "checkpoint.none",
+            kind: NotFound,
+            hint: "name a task that has checkpoints",
+            cause: "Nothing was saved under this name, or everything was pruned.",
+            remedy: "List the checkpoints of the workspace, which name their tasks.",
+        }
+        /// A state or value with a type is not Base64.
+        #[error("`{what}` has a type, but is no string in Base64")]
+        BadBase64 {
+            /// The field.
+            what: &'static str,
+        } => {
+            code: "checkpoint.bad_base64",
+            kind: Invalid,
+            hint: "encode the bytes in Base64 with padding, or omit `content_type` to store JSON",
+            cause: "`content_type` says that the value is bytes, which travel as a string in \
+                Base64: the standard alphabet, with padding.",
+            remedy: "Encode the bytes, or omit `content_type` to store the value as JSON.",
+        }
         /// The call does not say which checkpoints to prune.
-        #[error("neither `keep` nor `older_than_ms` nor `all` was given")]
+        #[error("the call does not say which checkpoints to prune")]
         NoBound {} => {
             code: "checkpoint.no_bound",
             kind: Invalid,
-            hint: "set `keep`, `older_than_ms` or `all`",
-            cause: "None of `keep`, `older_than_ms` and `all` was given.",
-            remedy: "Say how many to keep, how old they must be to be pruned, or prune all.",
+            hint: "set `keep`, `older_than_ms`, `metadata`, `keys` or `all`",
+            cause: "None of `keep`, `older_than_ms`, `metadata`, `keys` and `all` was given.",
+            remedy: "Say how many to keep, how old they must be to be pruned, what their metadata \
+                must contain or what their keys are, or prune all.",
         }
         /// A number in a checkpoint command is out of range.
         #[error(transparent)]
@@ -103,8 +129,8 @@ crate::refusals! {
             code: "checkpoint.out_of_range",
             kind: Invalid,
             hint: "use a number within the range",
-            cause: "`limit` is 0 or more than 10,000, `keep` of a rule is 0, or `max_age_ms` is 0 \
-                or more than ten years.",
+            cause: "`limit` is 0 or more than 10,000, `keep` of a rule is 0, `max_age_ms` is 0 or \
+                more than ten years, or `writer` is empty.",
             remedy: "Use a number within the range in the detail.",
         }
         /// The state, description or metadata is too large.
@@ -113,7 +139,8 @@ crate::refusals! {
             code: "checkpoint.too_large",
             kind: TooLarge,
             hint: "save less, and keep large data as artifacts",
-            cause: "A state exceeds 4 MiB, a description 16 KiB, or metadata 64 KiB.",
+            cause: "A state or the writes of one call exceed 4 MiB, a description 16 KiB, metadata \
+                64 KiB, or a writer, a path or a channel 512 bytes.",
             remedy: "Save less, and keep large data elsewhere. Content that checkpoints share is \
                 stored only once.",
         }
@@ -123,9 +150,9 @@ crate::refusals! {
             code: "checkpoint.too_many",
             kind: Exhausted,
             hint: "prune some, or set a retention rule",
-            cause: "The task has 10,000 checkpoints, the workspace has 200,000, all of them \
-                together use 256 MiB of memory (shared content counts once), or there are 64 \
-                rules.",
+            cause: "The task has 10,000 checkpoints, the workspace has 200,000, all of them with \
+                their writes use 256 MiB of memory (shared content counts once), 10,000 writes \
+                follow one checkpoint, or there are 64 rules.",
             remedy: "Prune some, or set a retention rule, which makes room in the commit that \
                 needs it.",
         }

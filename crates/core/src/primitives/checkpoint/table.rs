@@ -1,16 +1,14 @@
 //! The table of checkpoints.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Bound;
 use std::sync::Arc;
 
-use super::refusals::Rejection;
 use super::vocabulary::{Event, Saved};
 use crate::checkpoint::{
-    Checkpoint, Checksum, Content, Facts, Freed, Part, Record, Rule, Rules, Thread,
+    Checksum, Chunk, Content, Facts, Freed, Part, Pending, PendingWrites, Record, Rule, Rules,
+    Thread, ThreadWrites, WritePlace,
 };
-use crate::json::Json;
-use crate::names::{CheckpointId, CheckpointLabel, TaskId};
+use crate::names::{CheckpointId, CheckpointKey, CheckpointLabel, TaskId};
 use crate::primitive;
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
@@ -19,31 +17,37 @@ use crate::time::Timestamp;
 #[derive(Default)]
 pub struct Table {
     /// By id, which is the order in which they were saved.
-    records: BTreeMap<CheckpointId, Arc<Record>>,
-    threads: BTreeMap<TaskId, Thread>,
-    content: Content,
-    rules: Rules,
+    pub(super) records: BTreeMap<CheckpointId, Arc<Record>>,
+    pub(super) threads: BTreeMap<TaskId, Thread>,
+    pub(super) content: Content,
+    pub(super) rules: Rules,
+    pub(super) writes: PendingWrites,
     /// When the oldest checkpoint of a task exceeds the maximum age, if a rule limits it.
-    due: BTreeMap<TaskId, Timestamp>,
+    pub(super) due: BTreeMap<TaskId, Timestamp>,
     /// The same, by time.
-    by_due: BTreeSet<(Timestamp, TaskId)>,
+    pub(super) by_due: BTreeSet<(Timestamp, TaskId)>,
     /// How many were ever saved.
-    created: u64,
+    pub(super) created: u64,
     /// Size of the records in bytes, without their content.
-    bytes: usize,
+    pub(super) bytes: usize,
 }
 
 /// How to undo one change.
 pub enum Undo {
-    /// A checkpoint was saved: its id, and the previous head; none if it is the first.
-    Saved(CheckpointId, Option<u64>),
+    /// A checkpoint was saved: its id, and the previous head; none if it is the first. Then the
+    /// number of the one that had its key.
+    Saved(CheckpointId, Option<u64>, Option<u64>),
     /// The head changed: the previous one.
     Restored(TaskId, u64),
     /// The label of a checkpoint changed: the previous one.
     Labelled(CheckpointId, Option<CheckpointLabel>),
-    /// Checkpoints were deleted: the previous count and head of their task, the records, and the
-    /// content that was removed with them.
-    Pruned(TaskId, (u64, u64), Vec<Arc<Record>>, Freed),
+    /// Checkpoints were deleted: the previous count and head of their task, the records, the
+    /// content that was removed with them, and the previous writes.
+    Pruned(TaskId, (u64, u64), Vec<Arc<Record>>, Freed, Option<ThreadWrites>),
+    /// Writes were stored after a checkpoint: what was in their places.
+    Written(TaskId, CheckpointKey, Vec<(WritePlace, Option<Arc<Pending>>)>),
+    /// Checkpoints were copied to a task: its previous writes.
+    Copied(TaskId, Option<ThreadWrites>),
     /// A rule changed: the previous one.
     Retained(Rule),
 }
@@ -67,11 +71,14 @@ impl primitive::Table for Table {
                 let parent = Some(source.id.clone());
                 let (saved_by, saved_at) = (moment.agent.clone(), moment.time);
                 let (label, revision) = (None, moment.revision);
+                let (key, parent_key) = (None, None);
                 let source = Record::clone(&source);
                 self.begin(Record {
                     id,
                     task,
                     parent,
+                    key,
+                    parent_key,
                     label,
                     saved_by,
                     saved_at,
@@ -79,6 +86,13 @@ impl primitive::Table for Table {
                     ..source
                 })
             }
+            Event::Written { task, key, writes } => {
+                let put = |write: &Arc<Pending>| {
+                    (write.place(), self.writes.put(task, key, Arc::clone(write)))
+                };
+                Undo::Written(task.clone(), key.clone(), writes.iter().map(put).collect())
+            }
+            Event::Copied { task, source, .. } => self.copy(task, source, moment),
             Event::Labelled { checkpoint, label, .. } => {
                 Undo::Labelled(checkpoint.clone(), self.set_label(checkpoint, label.clone()))
             }
@@ -89,7 +103,7 @@ impl primitive::Table for Table {
 
     fn undo(&mut self, undo: Undo) {
         match undo {
-            Undo::Saved(checkpoint, before) => {
+            Undo::Saved(checkpoint, before, of_key) => {
                 let record = self.take_out(&checkpoint);
                 self.content.release(&record.pages, &mut Freed::default());
                 self.created -= 1;
@@ -100,12 +114,35 @@ impl primitive::Table for Table {
                     }
                     None => drop(self.threads.remove(&record.task)),
                 }
+                if let (Some(key), Some(number)) = (&record.key, of_key) {
+                    self.thread_mut(&record.task).keys.insert(key.clone(), number);
+                }
                 self.set_due(&record.task);
             }
             Undo::Restored(task, head) => drop(self.set_head(&task, head)),
             Undo::Labelled(checkpoint, label) => drop(self.set_label(&checkpoint, label)),
-            Undo::Pruned(task, (saved, head), records, freed) => {
+            Undo::Written(task, key, places) => {
+                for (place, before) in places.into_iter().rev() {
+                    self.writes.set(&task, &key, &place, before);
+                }
+            }
+            Undo::Copied(task, writes) => {
+                let thread = self.threads[&task].clone();
+                for (checkpoint, _) in thread.kept.values() {
+                    let record = self.take_out(checkpoint);
+                    self.content.release(&record.pages, &mut Freed::default());
+                }
+                self.created -= thread.saved;
+                self.threads.remove(&task);
+                self.writes.replace(&task, writes);
+                self.set_due(&task);
+            }
+            Undo::Pruned(task, (saved, head), records, freed, writes) => {
+                self.writes.replace(&task, writes);
                 self.content.put_back(freed);
+                if records.is_empty() {
+                    return;
+                }
                 let thread = self.threads.entry(task.clone()).or_default();
                 (thread.saved, thread.head) = (saved, head);
                 for record in records {
@@ -119,16 +156,20 @@ impl primitive::Table for Table {
     }
 
     fn facts(&self) -> Facts {
-        let chunks = self.content.chunks().map(|(number, it)| Part::Chunk(number, Arc::clone(it)));
+        let chunks =
+            self.content.chunks().map(|(number, it)| Part::Chunk(number, Chunk(Arc::clone(it))));
         let pages = self.content.pages().map(|(number, it)| Part::Page(number, Arc::clone(it)));
         let records = self.records.values().map(|record| Part::Record(Arc::clone(record)));
         let threads = self.threads.iter();
         let threads =
             threads.map(|(task, thread)| Part::Thread(task.clone(), thread.saved, thread.head));
+        let writes = self.writes.all().map(|(task, key, writes)| {
+            Part::Writes(task.clone(), key.clone(), writes.values().cloned().collect())
+        });
         Facts {
             created: self.created,
             rules: self.rules.all().cloned().collect(),
-            parts: chunks.chain(pages).chain(records).chain(threads).collect(),
+            parts: chunks.chain(pages).chain(records).chain(threads).chain(writes).collect(),
         }
     }
 
@@ -142,6 +183,11 @@ impl primitive::Table for Table {
                 Part::Record(record) => records.push(record),
                 Part::Thread(task, saved, head) => {
                     table.threads.insert(task, Thread { saved, head, ..Thread::default() });
+                }
+                Part::Writes(task, key, writes) => {
+                    for write in writes {
+                        table.writes.put(&task, &key, write);
+                    }
                 }
             }
         }
@@ -163,13 +209,15 @@ impl primitive::Table for Table {
     fn check(&self) {
         let mut bytes = 0;
         for record in self.records.values() {
-            let text = self.text(record);
-            assert_eq!(text.len() as u64, record.bytes, "a state has the bytes it was saved with");
-            assert_eq!(Checksum::of(&text), record.checksum, "and the same ones");
+            let whole = self.whole(record);
+            assert_eq!(whole.len() as u64, record.bytes, "a state has the bytes it was saved with");
+            assert_eq!(Checksum::of(&whole), record.checksum, "and the same ones");
             let thread = self.thread(&record.task).expect("a checkpoint is of a task");
             let place = thread.kept.get(&record.number);
             assert_eq!(place, Some(&(record.id.clone(), record.saved_at)), "found by its number");
             assert_eq!(thread.loose.contains(&record.number), record.label.is_none());
+            let of_key = record.key.as_ref().map(|key| thread.keys.get(key));
+            assert!(of_key.is_none_or(|it| it == Some(&record.number)), "found by its key");
             bytes += record.footprint();
         }
         assert_eq!(bytes, self.bytes, "what is kept is counted");
@@ -183,6 +231,10 @@ impl primitive::Table for Table {
         }
         let kept: usize = self.threads.values().map(|thread| thread.kept.len()).sum();
         assert_eq!(kept, self.records.len(), "a task has only what is there");
+        let keys: usize = self.threads.values().map(|thread| thread.keys.len()).sum();
+        let with_key = self.records.values().filter(|record| record.key.is_some());
+        assert_eq!(keys, with_key.count(), "a key is that of a checkpoint");
+        self.writes.check();
         assert_eq!(self.due.len(), self.by_due.len(), "noted twice, the same");
     }
 
@@ -201,6 +253,9 @@ impl Table {
             task: saved.task.clone(),
             number: 0,
             parent: parent.map(|parent| parent.id.clone()),
+            key: saved.key.clone(),
+            parent_key: saved.parent_key.clone(),
+            content_type: saved.content_type.clone(),
             description: saved.description.as_deref().map(Into::into),
             label: saved.label.clone(),
             metadata: saved.metadata.clone(),
@@ -225,10 +280,40 @@ impl Table {
         thread.saved += 1;
         record.number = thread.saved;
         thread.head = record.number;
+        let of_key = record.key.as_ref().and_then(|key| thread.keys.get(key).copied());
         self.created += 1;
         self.put_in(Arc::new(record));
         self.set_due(&task);
-        Undo::Saved(id, before)
+        Undo::Saved(id, before, of_key)
+    }
+
+    /// Copies the checkpoints of a task, which keep their age, and their order.
+    fn copy(&mut self, task: &TaskId, source: &TaskId, moment: &Moment<'_>) -> Undo {
+        let from = self.threads[source].clone();
+        let mut ids: BTreeMap<CheckpointId, CheckpointId> = BTreeMap::new();
+        let mut thread = Thread { saved: from.kept.len() as u64, ..Thread::default() };
+        let head = from.kept.keys().take_while(|number| **number <= from.head).count();
+        thread.head = head as u64;
+        self.threads.insert(task.clone(), thread);
+        for (number, (id, _)) in (1..).zip(from.kept.values()) {
+            let original = Arc::clone(&self.records[id]);
+            self.content.hold(&original.pages);
+            self.created += 1;
+            let copy = CheckpointId::of_number(self.created);
+            ids.insert(id.clone(), copy.clone());
+            let parent = original.parent.as_ref();
+            let parent = parent.map(|parent| ids.get(parent).unwrap_or(parent).clone());
+            let (task, revision) = (task.clone(), moment.revision);
+            let original = Record::clone(&original);
+            let record = Record { id: copy, task, number, parent, revision, ..original };
+            self.put_in(Arc::new(record));
+        }
+        let writes = self.writes.of(source).cloned();
+        #[cfg(feature = "planted")]
+        let writes = writes.filter(|_| !crate::planted::is("checkpoint.copy_loses_writes"));
+        let before = self.writes.replace(task, writes);
+        self.set_due(task);
+        Undo::Copied(task.clone(), before)
     }
 
     fn thread_mut(&mut self, task: &TaskId) -> &mut Thread {
@@ -255,7 +340,12 @@ impl Table {
     }
 
     fn prune(&mut self, task: &TaskId, numbers: &[(u64, u64)]) -> Undo {
-        let thread = &self.threads[task];
+        let writes = self.writes.of(task).cloned();
+        let Some(thread) = self.threads.get(task) else {
+            // Its writes are all that it has.
+            self.writes.replace(task, None);
+            return Undo::Pruned(task.clone(), (0, 0), Vec::new(), Freed::default(), writes);
+        };
         let before = (thread.saved, thread.head);
         let gone = numbers.iter().flat_map(|(first, last)| thread.kept.range(first..=last));
         let gone: Vec<CheckpointId> = gone.map(|(_, (checkpoint, _))| checkpoint.clone()).collect();
@@ -263,16 +353,24 @@ impl Table {
         for checkpoint in &gone {
             let record = self.take_out(checkpoint);
             self.content.release(&record.pages, &mut freed);
+            // Another one may have replaced it.
+            let is_taken = |key: &&CheckpointKey| self.threads[task].keys.contains_key(*key);
+            if let Some(key) = record.key.as_ref().filter(|key| !is_taken(key)) {
+                self.writes.remove(task, key);
+            }
             records.push(record);
         }
         let thread = self.thread_mut(task);
         match thread.kept.last_key_value() {
             Some((newest, _)) if !thread.kept.contains_key(&thread.head) => thread.head = *newest,
             Some(_) => {}
-            None => drop(self.threads.remove(task)),
+            None => {
+                self.threads.remove(task);
+                self.writes.replace(task, None);
+            }
         }
         self.set_due(task);
-        Undo::Pruned(task.clone(), before, records, freed)
+        Undo::Pruned(task.clone(), before, records, freed, writes)
     }
 
     fn set_rule(&mut self, rule: Rule) -> Rule {
@@ -312,6 +410,11 @@ impl Table {
         let thread = self.thread_mut(&record.task);
         thread.kept.remove(&record.number);
         thread.loose.remove(&record.number);
+        if let Some(key) = &record.key
+            && thread.keys.get(key) == Some(&record.number)
+        {
+            thread.keys.remove(key);
+        }
         record
     }
 
@@ -323,93 +426,11 @@ impl Table {
         if record.label.is_none() {
             thread.loose.insert(number);
         }
+        if let Some(key) = &record.key {
+            // The newer one has replaced the other, which is about to be deleted.
+            let of_key = thread.keys.entry(key.clone()).or_insert(number);
+            *of_key = number.max(*of_key);
+        }
         self.records.insert(record.id.clone(), record);
-    }
-
-    /// The record of a checkpoint.
-    pub fn get(&self, checkpoint: &CheckpointId) -> Option<&Record> {
-        self.records.get(checkpoint).map(|record| &**record)
-    }
-
-    /// A checkpoint with its state, as callers see it.
-    pub fn shown(&self, record: &Record) -> Checkpoint {
-        record.shown(Some(self.json(record)))
-    }
-
-    /// The state of a checkpoint.
-    pub fn state(&self, checkpoint: &CheckpointId) -> Result<Json, Rejection> {
-        let state = self.get(checkpoint).map(|record| self.json(record));
-        state.ok_or_else(|| Rejection::NotFound { checkpoint: checkpoint.clone() })
-    }
-
-    fn json(&self, record: &Record) -> Json {
-        Json::trusted(self.text(record).as_bytes())
-    }
-
-    fn text(&self, record: &Record) -> String {
-        let bytes = usize::try_from(record.bytes).expect("states are limited");
-        self.content.text(&record.pages, bytes)
-    }
-
-    /// The checkpoints of a task, if it has any.
-    pub fn thread(&self, task: &TaskId) -> Option<&Thread> {
-        self.threads.get(task)
-    }
-
-    /// Checkpoints of one task or of all, before this one, newest first.
-    pub fn newest<'a>(
-        &'a self,
-        task: Option<&TaskId>,
-        before: Option<&CheckpointId>,
-    ) -> impl Iterator<Item = &'a Record> {
-        let bound = before.map_or(Bound::Unbounded, Bound::Excluded);
-        let thread = task.map(|task| self.threads.get(task));
-        let of_all = thread
-            .is_none()
-            .then(|| self.records.range::<CheckpointId, _>((Bound::Unbounded, bound)).rev());
-        let before = before.cloned();
-        let of_task = thread.flatten().into_iter().flat_map(|thread| thread.kept.values().rev());
-        let of_task = of_task.map(|(id, _)| id);
-        let of_task = of_task.skip_while(move |id| before.as_ref().is_some_and(|it| it <= *id));
-        let of_task = of_task.filter_map(|id| self.get(id));
-        of_all.into_iter().flatten().map(|(_, record)| &**record).chain(of_task)
-    }
-
-    /// The id of the next checkpoint. Ids are unique, and sort by time.
-    pub fn next_id(&self) -> CheckpointId {
-        CheckpointId::of_number(self.created + 1)
-    }
-
-    /// The content of all checkpoints.
-    pub fn content(&self) -> &Content {
-        &self.content
-    }
-
-    /// The retention rules.
-    pub fn rules(&self) -> &Rules {
-        &self.rules
-    }
-
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.records.len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.records.is_empty()
-    }
-
-    /// The approximate memory use in bytes.
-    pub fn bytes(&self) -> usize {
-        self.bytes + self.content.bytes()
-    }
-
-    /// Tasks with checkpoints that are too old, and the maximum age.
-    pub fn overdue(&self, now: Timestamp) -> impl Iterator<Item = (&TaskId, &Thread, u64)> {
-        let over = self.by_due.iter().take_while(move |(moment, _)| *moment <= now);
-        over.filter_map(|(_, task)| {
-            Some((task, self.threads.get(task)?, self.rules.of(task)?.max_age_ms?))
-        })
     }
 }

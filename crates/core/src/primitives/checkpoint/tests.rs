@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::{Command, Event, Prune, Rejection, Reply, Retain, Save};
+use super::{
+    Command, Copy, Event, NewWrite, Prune, Rejection, Reply, Retain, Save, Write, encoded,
+};
 use crate::command::{Mutation, Request};
 use crate::json::Json;
 use crate::limits;
 use crate::messagepack;
-use crate::names::{AgentId, CheckpointId, CheckpointLabel, TaskId};
+use crate::names::{AgentId, CheckpointId, CheckpointKey, CheckpointLabel, StateType, TaskId};
 use crate::refusal::TooMany;
 use crate::space::batch::Batch;
 use crate::space::{Outcome, Space};
@@ -227,15 +229,143 @@ scenarios! {
         (0, "ada", "checkpoint.save t bytes:4194305", "refused checkpoint.too_large"),
     ]
 
+    a_key_is_the_callers_own => [
+        (0, "ada", "checkpoint.save t 1 key=\"b\"",
+            "checkpoint.saved c-0000000001 of t key=b new=1"),
+        (0, "ada", "checkpoint.save t 2 key=\"a\" parent_key=\"b\"",
+            "checkpoint.saved c-0000000002 of t key=a after c-0000000001 new=1"),
+        (0, "ada", "checkpoint.save t 3 key=\"c\" parent_key=\"never\"",
+            "checkpoint.saved c-0000000003 of t key=c new=1"),
+        (0, "ada", "checkpoint.save t 4 key=\"ns/1\"",
+            "checkpoint.saved c-0000000004 of t key=ns/1 new=1"),
+        (0, "ada", "checkpoint.history t", "[ns/1=4, c=3 after never, b=1, a=2 after b]"),
+        (0, "ada", "checkpoint.history t limit=2", "[ns/1=4, c=3 after never] next=c"),
+        (0, "ada", "checkpoint.history t cursor=\"c\"", "[b=1, a=2 after b]"),
+        (0, "ada", "checkpoint.history t before=\"b\"", "[a=2 after b]"),
+        (0, "ada", "checkpoint.history t prefix=\"ns/\"", "[ns/1=4]"),
+        (0, "ada", "checkpoint.history t prefix=\"ns/\" before=\"a\"", "[]"),
+        (0, "ada", "checkpoint.history t key=\"b\"", "[b=1]"),
+        (0, "ada", "checkpoint.history t key=\"b\" prefix=\"c\"", "[]"),
+        (0, "ada", "checkpoint.history u", "[]"),
+        (0, "ada", "checkpoint.history t limit=0", "refused checkpoint.out_of_range"),
+        (1, "ada", "checkpoint.save t 5 key=\"b\" parent_key=\"a\"",
+            "checkpoint.saved c-0000000005 of t key=b after c-0000000002 new=1; \
+             checkpoint.pruned t [(1, 1)] bytes=1 Replaced"),
+        (1, "ada", "checkpoint.history t key=\"b\"", "[b=5 after a]"),
+        (1, "ada", "checkpoint.get c-0000000001", "refused checkpoint.not_found"),
+        (2, "ada", "checkpoint.retain keep=2", "checkpoint.retained ** keep=2"),
+        (2, "ada", "checkpoint.save t 6 key=\"b\"",
+            "checkpoint.saved c-0000000006 of t key=b new=1; \
+             checkpoint.pruned t [(5, 5)] bytes=1 Replaced; \
+             checkpoint.pruned t [(2, 3)] bytes=2 Count"),
+        (2, "ada", "checkpoint.history t", "[ns/1=4, b=6]"),
+        (3, "ada", "checkpoint.fork c-0000000006 u",
+            "checkpoint.forked c-0000000007 of u from c-0000000006"),
+        (3, "ada", "checkpoint.history u", "[]"),
+    ]
+
+    bytes_of_a_type_are_not_json => [
+        (0, "ada", "checkpoint.save t \"/wA=\" content_type=\"raw\"",
+            "checkpoint.saved c-0000000001 of t (raw) new=1"),
+        (0, "ada", "checkpoint.latest t", "c-0000000001 of t #1 = \"/wA=\""),
+        (0, "ada", "checkpoint.save t \"\\/wA=\" content_type=\"raw\"",
+            "checkpoint.saved c-0000000002 of t (raw) after c-0000000001 kept=1"),
+        (0, "ada", "checkpoint.save t \"/wA\" content_type=\"raw\"",
+            "refused checkpoint.bad_base64"),
+        (0, "ada", "checkpoint.save t {} content_type=\"raw\"", "refused checkpoint.bad_base64"),
+        (0, "ada", "checkpoint.fork c-0000000001 u",
+            "checkpoint.forked c-0000000003 of u from c-0000000001"),
+        (0, "ada", "checkpoint.restore c-0000000003",
+            "r3: c-0000000003 of u #1 after c-0000000001 = \"/wA=\""),
+    ]
+
+    the_first_write_stays_unless_it_is_replaced => [
+        (0, "ada", "checkpoint.write t k w [{\"index\":0,\"channel\":\"c\",\"value\":1}]",
+            "checkpoint.written t k [w.0:c=1]"),
+        (0, "ada", "checkpoint.write t k w [{\"index\":0,\"channel\":\"c\",\"value\":2}]",
+            "r1: written=0"),
+        (0, "ada", "checkpoint.write t k w [{\"index\":0,\"channel\":\"d\",\"value\":3,\
+            \"replace\":true},{\"index\":1,\"channel\":\"c\",\"value\":4},\
+            {\"index\":1,\"channel\":\"c\",\"value\":5}]",
+            "checkpoint.written t k [w.0:d=3, w.1:c=4]"),
+        (0, "ada", "checkpoint.write t k a [{\"index\":-1,\"channel\":\"c\",\"value\":\"/wA=\",\
+            \"content_type\":\"raw\"}] path=\"z\"",
+            "checkpoint.written t k [a.-1:c=\"/wA=\"]"),
+        (0, "ada", "checkpoint.history t", "[]"),
+        (0, "ada", "checkpoint.save t 1 key=\"k\"",
+            "checkpoint.saved c-0000000001 of t key=k new=1"),
+        (0, "ada", "checkpoint.history t", "[k=1 w.0:d=3 w.1:c=4 a.-1:c=\"/wA=\"]"),
+        (0, "ada", "checkpoint.save t 2 key=\"k\"",
+            "checkpoint.saved c-0000000002 of t key=k new=1; \
+             checkpoint.pruned t [(1, 1)] bytes=1 Replaced"),
+        (0, "ada", "checkpoint.history t", "[k=2 w.0:d=3 w.1:c=4 a.-1:c=\"/wA=\"]"),
+        (0, "ada", "checkpoint.write t k w [{\"index\":7,\"channel\":\"c\",\"value\":1,\
+            \"content_type\":\"raw\"}]", "refused checkpoint.bad_base64"),
+        (0, "ada", "checkpoint.write t k w [] writer=\"\"", "refused checkpoint.out_of_range"),
+        (0, "ada", "checkpoint.write t k w [] path=bytes:515", "refused checkpoint.too_large"),
+        (0, "ada", "checkpoint.prune t all", "checkpoint.pruned t [(2, 2)] bytes=1 Asked"),
+        (0, "ada", "checkpoint.save t 3 key=\"k\"",
+            "checkpoint.saved c-0000000003 of t key=k new=1"),
+        (0, "ada", "checkpoint.history t", "[k=3]"),
+        (0, "ada", "checkpoint.write u k w [{\"index\":0,\"channel\":\"c\",\"value\":1}]",
+            "checkpoint.written u k [w.0:c=1]"),
+        (0, "ada", "checkpoint.prune u all", "checkpoint.pruned u [] bytes=0 Asked"),
+        (0, "ada", "checkpoint.prune u all", "r9: pruned=0 bytes=0"),
+        (0, "ada", "task.create build id=\"x\"", "task.created x build ready"),
+        (0, "ada", "checkpoint.write x k w [{\"index\":0,\"channel\":\"c\",\"value\":1}]",
+            "refused checkpoint.stale_token"),
+    ]
+
+    a_copy_has_everything => [
+        (0, "ada", "checkpoint.save t 1 key=\"a\" label=\"x\"",
+            "checkpoint.saved c-0000000001 of t key=a `x` new=1"),
+        (1, "ada", "checkpoint.save t 2 key=\"b\" parent_key=\"a\"",
+            "checkpoint.saved c-0000000002 of t key=b after c-0000000001 new=1"),
+        (1, "ada", "checkpoint.write t a w [{\"index\":0,\"channel\":\"c\",\"value\":1}]",
+            "checkpoint.written t a [w.0:c=1]"),
+        (1, "ada", "checkpoint.restore c-0000000001", "checkpoint.restored c-0000000001 of t"),
+        (2, "bob", "checkpoint.copy t u",
+            "checkpoint.copied 2 of t to u from c-0000000003"),
+        (2, "bob", "checkpoint.history u", "[b=2 after a, a=1 w.0:c=1]"),
+        (2, "bob", "checkpoint.latest u", "c-0000000003 of u #1 `x` = 1"),
+        (2, "bob", "checkpoint.get c-0000000004", "c-0000000004 of u #2 after c-0000000003 = 2"),
+        (2, "bob", "checkpoint.copy t u", "refused checkpoint.exists"),
+        (2, "bob", "checkpoint.copy t t", "refused checkpoint.exists"),
+        (2, "bob", "checkpoint.copy nothing v", "refused checkpoint.none"),
+        (3, "bob", "checkpoint.prune t all", "checkpoint.pruned t [(1, 2)] bytes=0 Asked"),
+        (3, "bob", "checkpoint.history u", "[b=2 after a, a=1 w.0:c=1]"),
+    ]
+
+    what_is_pruned_by_key_and_by_metadata => [
+        (0, "ada", "checkpoint.save t 1 key=\"a\" metadata={\"run\":1}",
+            "checkpoint.saved c-0000000001 of t key=a new=1"),
+        (0, "ada", "checkpoint.save t 2 key=\"b\" metadata={\"run\":2}",
+            "checkpoint.saved c-0000000002 of t key=b new=1"),
+        (0, "ada", "checkpoint.save t 3 key=\"c\" metadata={\"run\":1}",
+            "checkpoint.saved c-0000000003 of t key=c new=1"),
+        (0, "ada", "checkpoint.prune t keys=[]", "r3: pruned=0 bytes=0"),
+        (0, "ada", "checkpoint.prune t metadata={\"run\":1}",
+            "checkpoint.pruned t [(1, 1)] bytes=1 Asked"),
+        (0, "ada", "checkpoint.prune t metadata={\"run\":1} all",
+            "checkpoint.pruned t [(3, 3)] bytes=1 Asked"),
+        (0, "ada", "checkpoint.history t", "[b=2]"),
+        (0, "ada", "checkpoint.prune t keys=[\"a\",\"b\"]", "r5: pruned=0 bytes=0"),
+        (0, "ada", "checkpoint.prune t keys=[\"a\",\"b\"] all",
+            "checkpoint.pruned t [(2, 2)] bytes=1 Asked"),
+    ]
+
     what_was_refused_left_nothing => [
         (0, "ada", "checkpoint.save t {\"step\":1}", "checkpoint.saved c-0000000001 of t new=1"),
         (0, "ada", "checkpoint.retain keep=1", "checkpoint.retained ** keep=1"),
         (0, "ada", "all: checkpoint.save t {\"step\":2} & checkpoint.fork c-0000000002 u & \
             checkpoint.label c-0000000002 label=\"x\" & checkpoint.save t {\"step\":3} & \
             checkpoint.restore c-0000000002 & checkpoint.retain max_age_ms=5 & \
+            checkpoint.save t 4 key=\"k\" & checkpoint.save t 5 key=\"k\" & \
+            checkpoint.write t k w [{\"index\":0,\"channel\":\"c\",\"value\":1}] & \
+            checkpoint.copy t v & checkpoint.prune v all & \
             checkpoint.prune t all & checkpoint.prune u all & checkpoint.save t 9 & \
             checkpoint.restore c-0000000001",
-            "refused transaction.command_refused 9 checkpoint.not_found"),
+            "refused transaction.command_refused 14 checkpoint.not_found"),
     ]
 }
 
@@ -307,6 +437,9 @@ fn save(task: &str, text: &str) -> Save {
     Save {
         task: TaskId::parse(task).unwrap(),
         state: Json::trusted(text.as_bytes()),
+        content_type: None,
+        key: None,
+        parent_key: None,
         description: None,
         parent: None,
         label: None,
@@ -396,6 +529,9 @@ fn there_are_limits_to_how_many_and_how_much() {
 #[derive(Clone, Debug)]
 enum Step {
     Save { task: u8, at: u16, remove: u16, insert: u16, label: bool, fresh: bool },
+    Keyed { task: u8, key: u8, at: u16, is_raw: bool },
+    Write { task: u8, key: u8, index: u8, replace: bool },
+    Copy(u8, u8),
     Restore(u8),
     Fork(u8, u8),
     Label(u8, bool),
@@ -418,6 +554,11 @@ fn any_step() -> impl Strategy<Value = Step> {
     });
     prop_oneof![
         10 => save,
+        4 => (0..4_u8, 0..4_u8, any::<u16>(), any::<bool>())
+            .prop_map(|(task, key, at, is_raw)| Step::Keyed { task, key, at, is_raw }),
+        3 => (0..4_u8, 0..4_u8, 0..3_u8, any::<bool>())
+            .prop_map(|(task, key, index, replace)| Step::Write { task, key, index, replace }),
+        1 => (0..4_u8, 0..6_u8).prop_map(|(task, to)| Step::Copy(task, to)),
         2 => (0..40_u8).prop_map(Step::Restore),
         2 => (0..40_u8, 0..6_u8).prop_map(|(checkpoint, task)| Step::Fork(checkpoint, task)),
         1 => (0..40_u8, any::<bool>()).prop_map(|(number, label)| Step::Label(number, label)),
@@ -458,6 +599,35 @@ impl Model {
                 let save = Save { label: label(*has_label), ..save(name(task).as_str(), &text) };
                 (Command::Save(save), Some(text))
             }
+            Step::Keyed { task, key, at, is_raw } => {
+                let text = self.edited(*task, *at, 9, 9, false);
+                let mut save = save(name(task).as_str(), &text);
+                save.key = Some(CheckpointKey::parse(&key.to_string()).unwrap());
+                let mut text = text;
+                if *is_raw {
+                    let bytes = [&[0xff, 0xc3], text.as_bytes(), &[0x80]].concat();
+                    text = format!("\"{}\"", encoded(&bytes));
+                    save.state = Json::trusted_text(&text);
+                    save.content_type = Some(StateType::parse("raw").unwrap());
+                }
+                (Command::Save(save), Some(text))
+            }
+            Step::Write { task, key, index, replace } => {
+                let write = NewWrite {
+                    index: i32::from(*index),
+                    channel: "c".to_owned(),
+                    value: Json::null(),
+                    content_type: None,
+                    replace: *replace,
+                };
+                let key = CheckpointKey::parse(&key.to_string()).unwrap();
+                let (writer, path) = ("w".to_owned(), String::new());
+                let (task, writes) = (name(task), vec![write]);
+                (Command::Write(Write { task, key, writer, path, writes, token: None }), None)
+            }
+            Step::Copy(task, to) => {
+                (Command::Copy(Copy { task: name(task), to: name(to), token: None }), None)
+            }
             Step::Restore(number) => {
                 (Command::Restore { checkpoint: id(number), token: None }, None)
             }
@@ -470,7 +640,7 @@ impl Model {
             }
             Step::Prune { task, keep, all } => {
                 let (task, keep) = (name(task), Some(u64::from(*keep)));
-                (Command::Prune(Prune { task, keep, older_than_ms: None, all: *all }), None)
+                (Command::Prune(Prune { keep, all: *all, ..Prune::of(&task) }), None)
             }
             Step::Retain(keep) => {
                 let keep = keep.map(u64::from);
@@ -520,7 +690,7 @@ proptest! {
         let ada = AgentId::parse("ada").unwrap();
         commands.retain(|command| trial.commit(command.clone().into(), &ada, Timestamp(0)).is_ok());
         let task = TaskId::parse("t").unwrap();
-        let refused = Prune { task, keep: None, older_than_ms: None, all: false };
+        let refused = Prune::of(&task);
         commands.push(Command::Prune(refused).into());
         let (require, optional) = (Vec::new(), Vec::new());
         let mutation = Mutation::Transaction { require, commands, optional };

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::names::CheckpointId;
+use crate::names::{CheckpointId, CheckpointKey};
 use crate::time::Timestamp;
 
 /// The checkpoints of one task. There is at least one.
@@ -16,6 +16,8 @@ pub struct Thread {
     pub kept: BTreeMap<u64, (CheckpointId, Timestamp)>,
     /// Those without a label.
     pub loose: BTreeSet<u64>,
+    /// The numbers of those with a key.
+    pub keys: BTreeMap<CheckpointKey, u64>,
 }
 
 impl Thread {
@@ -71,7 +73,8 @@ mod tests {
     fn labels_and_the_head_are_not_beyond() {
         let id = |number: u64| (CheckpointId::of_number(number), Timestamp(number));
         let kept: BTreeMap<_, _> = (1..=6).map(|number| (number, id(number))).collect();
-        let thread = Thread { saved: 6, head: 2, kept, loose: [1, 2, 4, 5, 6].into() };
+        let thread =
+            Thread { saved: 6, head: 2, kept, loose: [1, 2, 4, 5, 6].into(), ..Thread::default() };
         let beyond = |keep, all| thread.beyond(keep, 2, all).collect::<Vec<_>>();
         assert_eq!(beyond(2, false), [1, 4]);
         assert!(beyond(9, false).is_empty());

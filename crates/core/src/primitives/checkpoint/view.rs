@@ -4,8 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::checkpoint::PendingWrite;
 use crate::json::{Json, given};
-use crate::names::{AgentId, CheckpointId, CheckpointLabel, TaskId};
+use crate::names::{AgentId, CheckpointId, CheckpointKey, CheckpointLabel, StateType, TaskId};
 use crate::numbers::Revision;
 use crate::time::Timestamp;
 
@@ -22,6 +23,13 @@ pub struct Checkpoint {
     /// The checkpoint that it continues. Absent if it is the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<CheckpointId>,
+    /// The key that its author gave it. Absent if none was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<CheckpointKey>,
+    /// The key of the checkpoint that it continues, as its author gave it. Absent if none was
+    /// given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_key: Option<CheckpointKey>,
     /// Human-readable description. Absent if none was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
@@ -41,10 +49,17 @@ pub struct Checkpoint {
     pub bytes: u64,
     /// The checksum of the state.
     pub checksum: Checksum,
-    /// The state, byte for byte as it was saved. Absent in lists and in the answer to
-    /// `checkpoint.save`.
+    /// The type of the state, if it is bytes. Absent if it is JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_type: Option<StateType>,
+    /// The state, byte for byte as it was saved; with `content_type`, a string in Base64. Absent in
+    /// lists and in the answer to `checkpoint.save`.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub state: Option<Json>,
+    /// The pending writes after it, by path, writer and index. Absent if there are none, in lists,
+    /// and in answers to commands.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub writes: Vec<PendingWrite>,
 }
 
 /// The checksum of a state: the CRC-32 of its bytes, written as `crc32:8ab7e3f0`.
@@ -52,9 +67,9 @@ pub struct Checkpoint {
 pub struct Checksum(u32);
 
 impl Checksum {
-    /// The checksum of a text.
-    pub fn of(text: &str) -> Self {
-        Self(crc32fast::hash(text.as_bytes()))
+    /// The checksum of bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(crc32fast::hash(bytes))
     }
 }
 

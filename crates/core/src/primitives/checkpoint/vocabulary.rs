@@ -1,14 +1,16 @@
-//! Commands, queries, replies and events of checkpoints.
+//! Commands, queries, replies and events of checkpoints. The fields of requests are in
+//! `requests.rs`.
+
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::checkpoint::{Checkpoint, Checksum, Recipe, Rule};
+use crate::checkpoint::{
+    Checkpoint, Checksum, Copy, History, List, Pending, Prune, Recipe, Retain, Rule, Save, Write,
+};
 use crate::json::Json;
-#[cfg(feature = "schema")]
-use crate::limits;
-use crate::names::{ArtifactId, CheckpointId, CheckpointLabel, TaskId};
+use crate::names::{ArtifactId, CheckpointId, CheckpointKey, CheckpointLabel, StateType, TaskId};
 use crate::numbers::Token;
-use crate::pattern::Pattern;
 use crate::primitive;
 
 /// Commands that change checkpoints.
@@ -46,76 +48,16 @@ pub enum Command {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         label: Option<CheckpointLabel>,
     },
+    /// `checkpoint.write`: stores pending writes after a checkpoint.
+    Write(Write),
+    /// `checkpoint.copy`: all checkpoints of a task, for another one.
+    Copy(Copy),
     /// `checkpoint.prune`
     Prune(Prune),
     /// `checkpoint.retain`
     Retain(Retain),
     /// Sent by the engine when `Table::next_deadline` has passed.
     Expire,
-}
-
-/// Saves the state of a task or another unit of work.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Save {
-    /// The task, or any other id of a unit of work.
-    pub task: TaskId,
-    /// The state: any JSON, stored byte for byte.
-    pub state: Json,
-    /// Human-readable description. Default: none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    /// The checkpoint that this one continues. If omitted, the head of the task.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parent: Option<CheckpointId>,
-    /// A label. Labelled checkpoints are not removed by retention rules. Default: none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub label: Option<CheckpointLabel>,
-    /// An object to filter lists by. Default: none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub metadata: Option<Json>,
-    /// The token of the task's lease. Required if the task exists in this workspace. If omitted for
-    /// any other unit of work, no token is checked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub token: Option<Token>,
-}
-
-/// Deletes the checkpoints of a task that exceed every given bound. At least one of `keep`,
-/// `older_than_ms` and `all` is required.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PruneCheckpoints"))]
-#[serde(deny_unknown_fields)]
-pub struct Prune {
-    /// The task.
-    pub task: TaskId,
-    /// The number of newest checkpoints to keep. Labelled ones are not counted unless `all` is set.
-    /// If omitted, the number is not a bound.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub keep: Option<u64>,
-    /// The minimum age of a deleted checkpoint in milliseconds. If omitted, age is not a bound.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub older_than_ms: Option<u64>,
-    /// Also delete the head and labelled checkpoints.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub all: bool,
-}
-
-/// Sets a retention rule. A rule without bounds is removed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Retain {
-    /// The tasks that the rule applies to. If omitted, all tasks without a more specific rule.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task: Option<Pattern>,
-    /// The number of newest checkpoints to keep per task; labelled ones are not counted. If
-    /// omitted, the number is not a bound.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub keep: Option<u64>,
-    /// The maximum age in milliseconds. If omitted, age is not a bound.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_age_ms: Option<u64>,
 }
 
 /// Queries about checkpoints.
@@ -135,38 +77,10 @@ pub enum Query {
     },
     /// `checkpoint.list`: newest first, without states.
     List(List),
+    /// `checkpoint.history`: by key, with states and pending writes.
+    History(History),
     /// `checkpoint.retention`: the retention rules.
     Retention,
-}
-
-/// Which checkpoints to list.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ListCheckpoints"))]
-#[serde(deny_unknown_fields)]
-pub struct List {
-    /// Only checkpoints of this task. If omitted, of all tasks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task: Option<TaskId>,
-    /// Only checkpoints with this label. If omitted, any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub label: Option<CheckpointLabel>,
-    /// Only checkpoints whose metadata contains this object, as `@>` of `PostgreSQL` defines it. If
-    /// omitted, any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub metadata: Option<Json>,
-    /// Only checkpoints older than this one. If omitted, any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before: Option<CheckpointId>,
-    /// The maximum number of results.
-    #[cfg_attr(feature = "schema", schemars(
-        extend("default" = limits::PAGE_DEFAULT),
-        range(min = 1, max = limits::PAGE_MAX),
-    ))]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u64>,
-    /// The `cursor` of the previous page. If omitted, the first page is returned.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cursor: Option<CheckpointId>,
 }
 
 /// Replies about checkpoints.
@@ -187,6 +101,24 @@ pub enum Reply {
         /// The cursor of the next page. Absent on the last page.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<CheckpointId>,
+    },
+    /// Checkpoints by key, with states and pending writes.
+    History {
+        /// The results on this page, the greatest key first.
+        checkpoints: Vec<Checkpoint>,
+        /// The cursor of the next page. Absent on the last page.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cursor: Option<CheckpointKey>,
+    },
+    /// Pending writes were stored.
+    Written {
+        /// The number of writes that were stored; the others were there before.
+        written: u64,
+    },
+    /// Checkpoints were copied.
+    Copied {
+        /// The number of copied checkpoints.
+        copied: u64,
     },
     /// Checkpoints were deleted.
     Pruned {
@@ -214,6 +146,8 @@ pub enum Why {
     Count,
     /// A rule limits their age.
     Age,
+    /// Another one was saved under the same key.
+    Replaced,
 }
 
 /// A checkpoint was saved.
@@ -226,6 +160,15 @@ pub struct Saved {
     /// The checkpoint that it continues, to whose chunks the recipe refers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<CheckpointId>,
+    /// The key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<CheckpointKey>,
+    /// The key of the checkpoint that it continues.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_key: Option<CheckpointKey>,
+    /// The type of the state if it is bytes; none for JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_type: Option<StateType>,
     /// Human-readable description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
@@ -268,6 +211,26 @@ pub enum Event {
         /// The checkpoint whose content it has.
         source: CheckpointId,
     },
+    /// Pending writes were stored after a checkpoint.
+    Written {
+        /// The task.
+        task: TaskId,
+        /// The key of the checkpoint.
+        key: CheckpointKey,
+        /// The writes. One in the same place is replaced.
+        writes: Vec<Arc<Pending>>,
+    },
+    /// A task starts with copies of all checkpoints of another.
+    Copied {
+        /// The task.
+        task: TaskId,
+        /// The task whose checkpoints are copied.
+        source: TaskId,
+        /// The first new one. The others have the ids after it.
+        checkpoint: CheckpointId,
+        /// How many there are.
+        count: u64,
+    },
     /// The label changed.
     Labelled {
         /// The checkpoint.
@@ -301,7 +264,9 @@ impl primitive::Command for Command {
         match self {
             Self::Save(Save { token, .. })
             | Self::Restore { token, .. }
-            | Self::Fork { token, .. } => Some(token.is_some()),
+            | Self::Fork { token, .. }
+            | Self::Write(Write { token, .. })
+            | Self::Copy(Copy { token, .. }) => Some(token.is_some()),
             _ => None,
         }
     }
@@ -310,7 +275,9 @@ impl primitive::Command for Command {
         match self {
             Self::Save(Save { token, .. })
             | Self::Restore { token, .. }
-            | Self::Fork { token, .. } => *token,
+            | Self::Fork { token, .. }
+            | Self::Write(Write { token, .. })
+            | Self::Copy(Copy { token, .. }) => *token,
             Self::Label { .. } | Self::Prune(_) | Self::Retain(_) | Self::Expire => None,
         }
     }
@@ -323,6 +290,8 @@ impl Event {
             Self::Saved(saved) => Some(&saved.task),
             Self::Restored { task, .. }
             | Self::Forked { task, .. }
+            | Self::Written { task, .. }
+            | Self::Copied { task, .. }
             | Self::Labelled { task, .. }
             | Self::Pruned { task, .. } => Some(task),
             Self::Retained { .. } => None,
@@ -336,6 +305,8 @@ impl primitive::Event for Event {
             Self::Saved(_) => "checkpoint.saved",
             Self::Restored { .. } => "checkpoint.restored",
             Self::Forked { .. } => "checkpoint.forked",
+            Self::Written { .. } => "checkpoint.written",
+            Self::Copied { .. } => "checkpoint.copied",
             Self::Labelled { .. } => "checkpoint.labelled",
             Self::Pruned { .. } => "checkpoint.pruned",
             Self::Retained { .. } => "checkpoint.retained",
@@ -361,6 +332,9 @@ impl primitive::Event for Event {
                     + description.as_ref().map_or(0, String::len)
                     + metadata.as_ref().map_or(0, |metadata| metadata.as_bytes().len())
                     + label(&saved.label)
+                    + saved.key.as_ref().map_or(0, |key| key.as_str().len() + 8)
+                    + saved.parent_key.as_ref().map_or(0, |key| key.as_str().len() + 16)
+                    + saved.content_type.as_ref().map_or(0, |it| it.as_str().len() + 8)
                     + saved.checkpoint.as_str().len()
                     + recipe.load()
                     + 73 * saved.artifacts.len()
@@ -369,6 +343,12 @@ impl primitive::Event for Event {
             Self::Restored { checkpoint, .. } => checkpoint.as_str().len(),
             Self::Forked { checkpoint, source, .. } => {
                 checkpoint.as_str().len() + source.as_str().len()
+            }
+            Self::Written { key, writes, .. } => {
+                key.as_str().len() + writes.iter().map(|write| write.footprint()).sum::<usize>()
+            }
+            Self::Copied { checkpoint, source, .. } => {
+                checkpoint.as_str().len() + source.as_str().len() + 16
             }
             Self::Labelled { checkpoint, label: name, .. } => {
                 checkpoint.as_str().len() + label(name)

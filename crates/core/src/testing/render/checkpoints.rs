@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::brief;
-use crate::checkpoint::{Checkpoint, Event, Piece, Recipe, Reply, Rule};
+use crate::checkpoint::{Checkpoint, Event, PendingWrite, Piece, Recipe, Reply, Rule};
 use crate::primitive::Event as _;
 
 /// How many chunks of a state come from the parent, from other checkpoints, and are new.
@@ -13,7 +13,7 @@ fn parts(recipe: &Recipe) -> String {
         match piece {
             Piece::Keep(_, count) => counts[0] += *count as usize,
             Piece::Known(numbers) => counts[1] += numbers.len(),
-            Piece::New(texts) => counts[2] += texts.len(),
+            Piece::New(new) => counts[2] += new.len(),
         }
     }
     let named = counts.into_iter().zip(["kept", "known", "new"]).filter(|(count, _)| *count > 0);
@@ -34,12 +34,21 @@ pub(super) fn rendered(event: &Event) -> String {
             let after =
                 saved.parent.as_ref().map_or(String::new(), |parent| format!(" after {parent}"));
             let label = saved.label.as_ref().map_or(String::new(), |label| format!(" `{label}`"));
+            let key = saved.key.as_ref().map_or(String::new(), |key| format!(" key={key}"));
+            let of = saved.content_type.as_ref().map_or(String::new(), |it| format!(" ({it})"));
             let (id, task) = (&saved.checkpoint, &saved.task);
-            format!("{kind} {id} of {task}{label}{after}{}", parts(&saved.recipe))
+            format!("{kind} {id} of {task}{key}{of}{label}{after}{}", parts(&saved.recipe))
         }
         Event::Restored { checkpoint, task } => format!("{kind} {checkpoint} of {task}"),
         Event::Forked { checkpoint, task, source } => {
             format!("{kind} {checkpoint} of {task} from {source}")
+        }
+        Event::Written { task, key, writes } => {
+            let writes: Vec<_> = writes.iter().map(|it| written(&it.shown())).collect();
+            format!("{kind} {task} {key} [{}]", writes.join(", "))
+        }
+        Event::Copied { task, source, checkpoint, count } => {
+            format!("{kind} {count} of {source} to {task} from {checkpoint}")
         }
         Event::Labelled { checkpoint, label, .. } => {
             let label = label.as_ref().map_or("nothing".to_owned(), |label| format!("`{label}`"));
@@ -61,12 +70,32 @@ pub(super) fn shown(reply: &Reply) -> String {
             let next = cursor.as_ref().map_or(String::new(), |cursor| format!(" next={cursor}"));
             format!("[{}]{next}", names.join(", "))
         }
+        Reply::History { checkpoints, cursor } => {
+            let found: Vec<_> = checkpoints.iter().map(keyed).collect();
+            let next = cursor.as_ref().map_or(String::new(), |cursor| format!(" next={cursor}"));
+            format!("[{}]{next}", found.join(", "))
+        }
+        Reply::Written { written } => format!("written={written}"),
+        Reply::Copied { copied } => format!("copied={copied}"),
         Reply::Pruned { pruned, bytes } => format!("pruned={pruned} bytes={bytes}"),
         Reply::Rules { rules } => {
             format!("[{}]", rules.iter().map(ruled).collect::<Vec<_>>().join(", "))
         }
         Reply::Done => "nothing".into(),
     }
+}
+
+fn written(write: &PendingWrite) -> String {
+    format!("{}.{}:{}={}", write.writer, write.index, write.channel, brief(&write.value))
+}
+
+fn keyed(checkpoint: &Checkpoint) -> String {
+    let key = checkpoint.key.as_ref().map_or("", |key| key.as_str());
+    let state = checkpoint.state.as_ref().map_or(String::new(), brief);
+    let after = checkpoint.parent_key.as_ref().map_or(String::new(), |it| format!(" after {it}"));
+    let writes: Vec<String> = checkpoint.writes.iter().map(written).collect();
+    let writes = if writes.is_empty() { String::new() } else { format!(" {}", writes.join(" ")) };
+    format!("{key}={state}{after}{writes}")
 }
 
 fn one(checkpoint: &Checkpoint) -> String {

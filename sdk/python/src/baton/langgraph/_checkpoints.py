@@ -20,28 +20,19 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from .._bridge import Steps
-from .._entries import Command, Entries, Entry, grouped
+from .._entries import Command, Entries
 from .._flow import Call
-from ._found import Found, Scan, StoredWrite
-from ._keys import Place, namespace_prefix, part_key, thread_prefix
-from ._values import (
-    PART_LENGTH_MAX,
-    Stored,
-    contains,
-    divided,
-    joined,
-    length,
-    loaded,
-    stored,
-)
+from ._found import CONTENT_TYPE, Found, Scan, is_large, write_value
+from ._keys import Place, namespace_prefix, part_key, task_of
+from ._upkeep import Upkeep
+from ._values import Typed, contains, divided, joined, loaded, packed, stored
 
-INLINE_LENGTH_MAX = 8_000
-"""Channels with shorter values are in the entry of the checkpoint, and are read with it."""
-INLINE_TOTAL_MAX = 128_000
-WRITES_TOTAL_MAX = 200_000
-"""How long the values in the entry of a task's writes are together."""
-LATEST_ENTRIES = 4
-"""How many entries are read at first if only the newest checkpoint is wanted."""
+INLINE_LENGTH_MAX = 1_000_000
+"""Channels with more bytes have entries of their own, which are written only when they change."""
+INLINE_TOTAL_MAX = 3_000_000
+"""How many bytes the values in a checkpoint have together; the server accepts four mebibytes."""
+WRITES_TOTAL_MAX = 2_000_000
+"""How many bytes the values of a task's writes have together."""
 BATCH_TUPLES = 16
 _KNOWN_MAX = 4_096
 
@@ -77,17 +68,19 @@ class Checkpoints:
 
     # Reading.
 
-    def scan(self, serde: SerializerProtocol, place: Place) -> Scan:
+    def scan(self, serde: SerializerProtocol, place: Place, limit: int | None = None) -> Scan:
         """A checkpoint, or those of its namespace if it has no id."""
-        if place.id:
-            return Scan(self.entries, serde, place.prefix)
-        prefix = namespace_prefix(place.thread, place.namespace)
-        return Scan(self.entries, serde, prefix, LATEST_ENTRIES)
+        fields: dict[str, Any] = (
+            {"key": place.key} if place.id else {"prefix": namespace_prefix(place.namespace)}
+        )
+        if limit is not None:
+            fields["limit"] = limit
+        return Scan(self.entries.namespace, serde, place.thread, fields)
 
     def get(
         self, serde: SerializerProtocol, config: RunnableConfig
     ) -> Steps[CheckpointTuple | None]:
-        found = yield from self.scan(serde, place_in(config)).next_checkpoint()
+        found = yield from self.scan(serde, place_in(config), 1).next()
         return None if found is None else (yield from self.tuple_of(found))
 
     def tuple_of(self, found: Found) -> Steps[CheckpointTuple]:
@@ -104,44 +97,19 @@ class Checkpoints:
 
     def _values(self, found: Found, channels: set[str] | None) -> Steps[dict[str, Any]]:
         """The values of channels; of all of them if none are named."""
-        versions: Mapping[str, Any] = found.content.get("channel_versions", {})
         values = {
             channel: loaded(found.serde, value)
             for channel, value in found.inline.items()
-            if channel in versions and (channels is None or channel in channels)
+            if channels is None or channel in channels
         }
-        elsewhere = [
-            it
-            for it in found.elsewhere
-            if it not in values and (channels is None or it in channels)
-        ]
-        large = yield from self._large([found.value_key(channel) for channel in elsewhere])
-        for channel, value in zip(elsewhere, large, strict=True):
-            if value is not None:
-                values[channel] = loaded(found.serde, value)
+        large = [it for it in found.elsewhere if channels is None or it in channels]
+        for channel in large:
+            key = found.value_key(channel)
+            head = yield Call("state.get", {"namespace": self.entries.namespace, "key": key})
+            values[channel] = loaded(found.serde, (yield from self._joined(key, head["value"])))
         return values
 
-    def _large(self, keys: Sequence[str]) -> Steps[list[Stored | None]]:
-        """Values that have entries of their own, if they are there."""
-        if not keys:
-            return []
-        namespace = self.entries.namespace
-        # Of the keys with this prefix the key itself is the first, and a list does not fail.
-        pages = yield [
-            Call("state.list", {"namespace": namespace, "prefix": key, "limit": 1}) for key in keys
-        ]
-        values: list[Stored | None] = []
-        for key, page in zip(keys, pages, strict=True):
-            entry: Entry | None = next(iter(page["entries"]), None)
-            if entry is None or entry["key"] != key:
-                values.append(None)
-            elif "parts" in entry["value"]:
-                values.append((yield from self._joined(key, entry["value"])))
-            else:
-                values.append(entry["value"])
-        return values
-
-    def _joined(self, key: str, head: Stored) -> Steps[Stored]:
+    def _joined(self, key: str, head: Mapping[str, Any]) -> Steps[Typed]:
         parts = yield [
             Call("state.get", {"namespace": self.entries.namespace, "key": part_key(key, index)})
             for index in range(head["parts"])
@@ -151,14 +119,17 @@ class Checkpoints:
     def pending_writes(
         self, found: Found, channels: set[str] | None = None
     ) -> Steps[list[PendingWrite]]:
+        """The writes after a checkpoint, which the server has sorted by path, task and index."""
         writes: list[PendingWrite] = []
-        for task, write in found.sorted_writes():
+        for write in found.writes:
             if channels is not None and write["channel"] not in channels:
                 continue
-            value: Stored = write["value"]
-            if "at" in write:
-                value = yield from self._joined(found.place.write_value_key(write["at"]), value)
-            writes.append((task, write["channel"], loaded(found.serde, value)))
+            if is_large(write):
+                key = found.place.write_value_key(write["value"]["at"])
+                value = yield from self._joined(key, write["value"])
+            else:
+                value = write_value(write)
+            writes.append((write["writer"], write["channel"], loaded(found.serde, value)))
         return writes
 
     def delta_history(
@@ -191,13 +162,13 @@ class Checkpoints:
         return histories
 
     def _ancestor(self, scan: Scan, serde: SerializerProtocol, place: Place) -> Steps[Found | None]:
-        while (found := (yield from scan.next_checkpoint())) is not None:
+        while (found := (yield from scan.next())) is not None:
             if not place.id or found.place.id == place.id:
                 return found
             if found.place.id < place.id:
                 break
         # Its id is greater than that of a descendant, or the descendant was the last one.
-        return (yield from self.scan(serde, place).next_checkpoint()) if place.id else None
+        return (yield from self.scan(serde, place, 1).next()) if place.id else None
 
     # Writing.
 
@@ -213,20 +184,29 @@ class Checkpoints:
         place = parent._replace(id=checkpoint["id"])
         content: dict[str, Any] = {k: v for k, v in checkpoint.items() if k != "channel_values"}
         whole: dict[str, Any] = dict(get_checkpoint_metadata(config, metadata))
-        inline, blobs, before = self._divided(serde, place, checkpoint, new_versions)
-        entry: dict[str, Any] = {
-            "checkpoint": stored(serde, content),
-            "metadata": stored(serde, whole),
-            "values": inline,
-            "blobs": blobs,
+        inline, large, before = self._divided(serde, place, checkpoint, new_versions)
+        parts = {"checkpoint": stored(serde, content), "metadata": stored(serde, whole), **inline}
+        header: dict[str, Any] = {
+            "parts": [[name, part.type, len(part.data)] for name, part in parts.items()],
+            "large": large,
+        }
+        fields: dict[str, Any] = {
+            "task": task_of(self.entries.namespace, place.thread),
+            "key": place.key,
+            "content_type": CONTENT_TYPE,
         }
         if parent.id:
-            entry["parent"] = parent.id
+            header["parent"] = parent.id
+            fields["parent_key"] = parent.key
         run = whole.get("run_id")
         if isinstance(run, str):
-            before.append(self.entries.set(place.run_key(run), True))
-        yield from self.entries.write(before, [self.entries.set(place.key, entry)])
-        self._remember(place, checkpoint, blobs)
+            fields["metadata"] = {"run_id": run}
+        fields["state"] = packed(header, [part.data for part in parts.values()])
+        if before:
+            yield from self.entries.write(before, [{"command": "checkpoint.save", **fields}])
+        else:
+            yield Call("checkpoint.save", fields)
+        self._remember(place, checkpoint, large)
         return config_of(place)
 
     def _divided(
@@ -235,11 +215,11 @@ class Checkpoints:
         place: Place,
         checkpoint: Checkpoint,
         new_versions: ChannelVersions,
-    ) -> tuple[dict[str, Stored], list[str], list[Command]]:
-        """The values in the entry of the checkpoint, the channels with entries of their own, and
-        the commands that write those."""
-        inline: dict[str, Stored] = {}
-        blobs: list[str] = []
+    ) -> tuple[dict[str, Typed], list[str], list[Command]]:
+        """The values in the checkpoint, the channels with entries of their own, and the commands
+        that write those."""
+        inline: dict[str, Typed] = {}
+        large: list[str] = []
         commands: list[Command] = []
         left = INLINE_TOTAL_MAX
         versions = checkpoint["channel_versions"]
@@ -248,29 +228,25 @@ class Checkpoints:
                 continue
             key = place.value_key(channel, versions[channel])
             if channel not in new_versions and key in self._known:
-                blobs.append(channel)
+                large.append(channel)
                 continue
             it = stored(serde, value)
-            if length(it) <= min(INLINE_LENGTH_MAX, left):
-                inline[channel] = it
-                left -= length(it)
+            if len(it.data) <= min(INLINE_LENGTH_MAX, left):
+                inline[f"={channel}"] = it
+                left -= len(it.data)
             else:
-                blobs.append(channel)
-                commands += self._set_large(key, it)
-        return inline, blobs, commands
+                large.append(channel)
+                head, parts = divided(it)
+                commands += self._set_parts(key, parts)
+                commands.append(self.entries.set(key, head))
+        return inline, large, commands
 
-    def _set_large(self, key: str, value: Stored) -> list[Command]:
-        if length(value) <= PART_LENGTH_MAX:
-            return [self.entries.set(key, value)]
-        head, parts = divided(value)
-        return [
-            self.entries.set(key, head),
-            *(self.entries.set(part_key(key, at), part) for at, part in enumerate(parts)),
-        ]
+    def _set_parts(self, key: str, parts: Sequence[str]) -> list[Command]:
+        return [self.entries.set(part_key(key, at), part) for at, part in enumerate(parts)]
 
-    def _remember(self, place: Place, checkpoint: Checkpoint, blobs: Sequence[str]) -> None:
+    def _remember(self, place: Place, checkpoint: Checkpoint, large: Sequence[str]) -> None:
         """A large value that does not change is not written with every checkpoint."""
-        for channel in blobs:
+        for channel in large:
             self._known[place.value_key(channel, checkpoint["channel_versions"][channel])] = None
         for key in list(self._known)[: max(len(self._known) - _KNOWN_MAX, 0)]:
             self._known.pop(key, None)
@@ -292,37 +268,35 @@ class Checkpoints:
         place = place_in(config)
         if not place.id:
             raise ValueError("writes need a `checkpoint_id` in `configurable`")
-        given: list[StoredWrite] = []
-        large: list[Command] = []
+        given: list[dict[str, Any]] = []
+        before: list[Command] = []
         left = WRITES_TOTAL_MAX
         for position, (channel, value) in enumerate(writes):
             it = stored(serde, value)
-            write: StoredWrite = {"index": WRITES_IDX_MAP.get(channel, position)}
-            write |= {"channel": channel, "value": it}
-            if path:
-                write["path"] = path
-            if length(it) > left:
-                write["at"] = secrets.token_hex(8)
-                write["value"], parts = divided(it)
-                key = place.write_value_key(write["at"])
-                large += [self.entries.set(part_key(key, at), p) for at, p in enumerate(parts)]
+            index = WRITES_IDX_MAP.get(channel, position)
+            write: dict[str, Any] = {"index": index, "channel": channel}
+            if index < 0:
+                write["replace"] = True
+            if len(it.data) > left:
+                name = secrets.token_hex(8)
+                head, parts = divided(it)
+                before += self._set_parts(place.write_value_key(name), parts)
+                write["value"] = {**head, "at": name}
             else:
-                left -= length(it)
+                left -= len(it.data)
+                write |= {"value": it.text, "content_type": it.type}
             given.append(write)
-        key = place.writes_key(task)
-        groups = grouped(large)
-        for group in groups[:-1]:
-            yield from self.entries.commit(group)
-
-        def merged(present: list[StoredWrite] | None) -> list[Command]:
-            by_index = {write["index"]: write for write in present or []}
-            for write in given:
-                if write["index"] < 0 or write["index"] not in by_index:
-                    by_index[write["index"]] = write
-            in_order = sorted(by_index.values(), key=lambda write: write["index"])
-            return [*(groups[-1] if groups else []), self.entries.set(key, in_order)]
-
-        yield from self.entries.merge(key, merged)
+        fields: dict[str, Any] = {
+            "task": task_of(self.entries.namespace, place.thread),
+            "key": place.key,
+            "writer": task,
+            "path": path,
+            "writes": given,
+        }
+        if before:
+            yield from self.entries.write(before, [{"command": "checkpoint.write", **fields}])
+        else:
+            yield Call("checkpoint.write", fields)
 
 
 class Listing:
@@ -345,11 +319,11 @@ class Listing:
         self._end: str | None = ((before or {}).get("configurable") or {}).get("checkpoint_id")
         self._filter = filter
         self._left = limit
-        prefix = "t/" if self._thread is None else thread_prefix(str(self._thread))
+        self._serde = serde
         self._is_in_order = self._thread is not None and self._namespace is not None
-        if self._is_in_order:
-            prefix = namespace_prefix(str(self._thread), str(self._namespace))
-        self._scan = Scan(checkpoints.entries, serde, prefix)
+        self._scan = checkpoints.scan(
+            serde, Place(str(self._thread), str(self._namespace or ""), "")
+        )
         self._sorted: list[Found] | None = None
 
     def batch(self) -> Steps[list[CheckpointTuple]]:
@@ -366,9 +340,16 @@ class Listing:
 
     def _next(self) -> Steps[Found | None]:
         if self._is_in_order:
-            return (yield from self._scan.next_checkpoint())
+            return (yield from self._scan.next())
         if self._sorted is None:
-            everything = yield from self._scan.all()
+            entries = self._checkpoints.entries
+            threads = {str(self._thread)}
+            if self._thread is None:
+                found = yield from Upkeep(entries).threads()
+                threads = {thread for thread, _ in found}
+            everything: list[Found] = []
+            for thread in threads:
+                everything += yield from Scan(entries.namespace, self._serde, thread).all()
             # The newest is the last, because it is taken from the end.
             self._sorted = sorted(everything, key=lambda found: found.place.id)
         return self._sorted.pop() if self._sorted else None
@@ -376,8 +357,7 @@ class Listing:
     def _is_wanted(self, found: Found) -> bool:
         place = found.place
         return (
-            found.checkpoint is not None
-            and (self._namespace is None or place.namespace == self._namespace)
+            (self._namespace is None or place.namespace == self._namespace)
             and (not self._id or place.id == self._id)
             and (self._end is None or place.id < self._end)
             and (not self._filter or contains(found.metadata, self._filter))

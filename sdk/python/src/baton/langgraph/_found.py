@@ -1,7 +1,8 @@
-"""Checkpoints and the writes after them, as they are found among the entries."""
+"""Checkpoints and the writes after them, as they are found."""
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,78 +11,74 @@ from typing import Any
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from .._bridge import Steps
-from .._entries import PAGE_ENTRIES, Entries, Entry
-from ._keys import Place, place_of
-from ._values import loaded
+from .._flow import Call
+from ._keys import Place, place_of, task_of
+from ._values import Typed, loaded, unpacked
 
-StoredWrite = dict[str, Any]
-"""`{"index", "channel", "value", "path"?, "at"?}`; `at` is the name of a large value."""
+CONTENT_TYPE = "langgraph.v1"
+PAGE_CHECKPOINTS = 100
 
 
 @dataclass
 class Found:
-    """A checkpoint and the writes after it, as entries."""
+    """A checkpoint and the writes after it."""
 
     place: Place
     serde: SerializerProtocol
-    checkpoint: dict[str, Any] | None = None
-    """None if only its writes have arrived."""
-    writes: list[tuple[str, StoredWrite]] = field(default_factory=list[tuple[str, StoredWrite]])
-    keys: list[str] = field(default_factory=list[str])
-
-    def add(self, entry: Entry, task: str | None) -> None:
-        self.keys.append(entry["key"])
-        if task is None:
-            self.checkpoint = entry["value"]
-        else:
-            self.writes += [(task, write) for write in entry["value"]]
+    header: dict[str, Any]
+    data: bytes = field(repr=False)
+    writes: list[dict[str, Any]]
 
     @property
     def parent(self) -> Place | None:
         """The checkpoint before this one."""
-        parent = (self.checkpoint or {}).get("parent")
+        parent = self.header.get("parent")
         return None if parent is None else self.place._replace(id=parent)
 
     @cached_property
+    def _parts(self) -> dict[str, Typed]:
+        """What follows the header: the checkpoint, its metadata, and the values of channels, whose
+        names begin with an equals sign here."""
+        parts: dict[str, Typed] = {}
+        at = 0
+        for name, kind, size in self.header["parts"]:
+            parts[name] = Typed(kind, self.data[at : at + size])
+            at += size
+        return parts
+
+    @cached_property
     def metadata(self) -> dict[str, Any]:
-        return loaded(self.serde, self.checkpoint["metadata"]) if self.checkpoint else {}
+        return loaded(self.serde, self._parts["metadata"])
 
     @cached_property
     def content(self) -> dict[str, Any]:
         """The checkpoint without the values of its channels."""
-        return loaded(self.serde, self.checkpoint["checkpoint"]) if self.checkpoint else {}
+        return loaded(self.serde, self._parts["checkpoint"])
 
-    @property
-    def inline(self) -> dict[str, Any]:
-        """The values that are in the entry of the checkpoint."""
-        return (self.checkpoint or {}).get("values", {})
+    @cached_property
+    def inline(self) -> dict[str, Typed]:
+        """The values that are in the checkpoint."""
+        return {name[1:]: it for name, it in self._parts.items() if name.startswith("=")}
 
     @property
     def elsewhere(self) -> list[str]:
-        """The channels whose values have entries of their own. LangGraph.js does not write which
-        ones have, so all of its channels may."""
+        """The channels whose values have entries of their own."""
         versions: Mapping[str, Any] = self.content.get("channel_versions", {})
-        listed: list[str] | None = (self.checkpoint or {}).get("blobs")
-        return list(versions) if listed is None else [it for it in listed if it in versions]
+        return [it for it in self.header.get("large", []) if it in versions]
 
     def value_key(self, channel: str) -> str:
         return self.place.value_key(channel, self.content["channel_versions"][channel])
 
-    def sorted_writes(self) -> list[tuple[str, StoredWrite]]:
-        """In the order in which the tasks of a step are applied."""
-        return sorted(
-            self.writes, key=lambda it: (it[1].get("path", ""), it[0], int(it[1]["index"]))
-        )
+    def large_keys(self) -> set[str]:
+        """The keys of the large values that it and its writes have."""
+        keys = {self.value_key(channel) for channel in self.elsewhere}
+        names = [write["value"]["at"] for write in self.writes if is_large(write)]
+        return keys | {self.place.write_value_key(name) for name in names}
 
     @property
     def run(self) -> str | None:
         run = self.metadata.get("run_id")
         return run if isinstance(run, str) else None
-
-    @property
-    def all_keys(self) -> list[str]:
-        """The keys of what is deleted with it. Its large values are not among them."""
-        return [*self.keys, *([self.place.run_key(self.run)] if self.run else [])]
 
     @property
     def open_delta_channels(self) -> set[str]:
@@ -91,48 +88,49 @@ class Found:
         return {channel for channel in counters if channel not in stored}
 
 
+def is_large(write: Mapping[str, Any]) -> bool:
+    """Whether the value of a write has entries of its own: then it is not bytes."""
+    return "content_type" not in write
+
+
+def write_value(write: Mapping[str, Any]) -> Typed:
+    return Typed(write["content_type"], b64decode(write["value"]))
+
+
 class Scan:
-    """The checkpoints under a prefix, in the order of their keys: within a namespace, the newest
-    first."""
+    """The checkpoints of a thread, by key: within a namespace, the newest first."""
 
     def __init__(
         self,
-        entries: Entries,
+        namespace: str,
         serde: SerializerProtocol,
-        prefix: str,
-        first_limit: int = PAGE_ENTRIES,
+        thread: str,
+        fields: Mapping[str, Any] | None = None,
     ) -> None:
-        self._entries = entries
         self._serde = serde
-        self._prefix = prefix
-        self._limit = first_limit
-        self._page: dict[str, Any] | None = None
-        self._left: list[Entry] = []
+        self._thread = thread
+        self._fields = {
+            "task": task_of(namespace, thread),
+            "limit": PAGE_CHECKPOINTS,
+            **(fields or {}),
+        }
+        self._left: list[dict[str, Any]] = []
+        self._is_over = False
 
     def next(self) -> Steps[Found | None]:
-        """The next one, with all of its writes."""
-        found: Found | None = None
-        while True:
-            for position, entry in enumerate(self._left):
-                place, task = place_of(entry["key"])
-                if found is not None and found.place != place:
-                    del self._left[:position]
-                    return found
-                found = found or Found(place, self._serde)
-                found.add(entry, task)
-            self._left = []
-            if self._page is not None and self._page.get("cursor") is None:
-                return found
-            self._page = yield from self._entries.page(self._prefix, self._limit, self._page)
-            self._left = list(self._page["entries"])
-            self._limit = PAGE_ENTRIES
-
-    def next_checkpoint(self) -> Steps[Found | None]:
-        """The next one that has more than writes."""
-        while True:
-            found = yield from self.next()
-            if found is None or found.checkpoint is not None:
-                return found
+        while not self._left:
+            if self._is_over:
+                return None
+            page = yield Call("checkpoint.history", dict(self._fields))
+            found = page["checkpoints"]
+            self._left = [it for it in found if it.get("content_type") == CONTENT_TYPE]
+            cursor = page.get("cursor")
+            self._fields["cursor"] = cursor
+            self._is_over = cursor is None
+        first = self._left.pop(0)
+        header, data = unpacked(first["state"])
+        place = place_of(self._thread, first["key"])
+        return Found(place, self._serde, header, data, first.get("writes", []))
 
     def all(self) -> Steps[list[Found]]:
         """All of them."""

@@ -1,55 +1,54 @@
-"""Keys of entries, the same as those of the package for LangGraph.js. Parts are percent-encoded, so
-that a slash in a name does not end it.
+"""Names of threads, checkpoints and entries.
 
-    t/THREAD/NAMESPACE/CHECKPOINT/c          a checkpoint
-    t/THREAD/NAMESPACE/CHECKPOINT/w/TASK     the writes of a task after it
-    v/THREAD/NAMESPACE/CHANNEL/VERSION       the value of a channel
-    v/THREAD/NAMESPACE//CHECKPOINT/NAME      the value of a write, if it is large
-    r/RUN/THREAD/NAMESPACE/CHECKPOINT        a checkpoint of a run
-    s/LABEL/LABEL//KEY                       an item of the store
+    task NAMESPACE:THREAD, key CHECKPOINT_NS/CHECKPOINT    a checkpoint, with its writes
 
-Entries are listed in the order of their keys, and the newest checkpoint is wanted first. The id of
-a checkpoint is therefore written as the complement of its bytes: a greater id is a smaller key.
+    v/THREAD/CHECKPOINT_NS/CHANNEL/VERSION    the entry of a value too large for a checkpoint
+    v/THREAD/CHECKPOINT_NS//CHECKPOINT/NAME   the entry of a value too large for a write
+    s/LABEL/LABEL//KEY                        the entry of an item of the store
+
+Parts of keys are percent-encoded, so that a slash in a name does not end it. Keys of checkpoints
+sort as their ids, and the greatest is the newest.
 """
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
-END = "~"
-"""After every hexadecimal digit, so that a longer id with the same beginning is the greater one."""
-
 _UNESCAPED = "!'()*"
 """What `encodeURIComponent` leaves as it is, and `quote` does not."""
+_NOT_IN_TASKS = re.compile(rb"[^A-Za-z0-9._-]")
+"""What the id of a task cannot contain, the colon that ends the namespace, and the escape."""
+_ESCAPED = re.compile(rb"@([0-9a-f]{2})")
 
 
 def encoded(part: str) -> str:
     return quote(part, safe=_UNESCAPED)
 
 
-def descending(id: str) -> str:
-    return bytes(255 - byte for byte in id.encode()).hex() + END
+def task_of(namespace: str, thread: str) -> str:
+    """The id under which the checkpoints of a thread are."""
+    escaped = _NOT_IN_TASKS.sub(lambda it: b"@%02x" % it[0][0], thread.encode())
+    return f"{namespace}:{escaped.decode()}"
 
 
-def ascending(text: str) -> str:
-    return bytes(255 - byte for byte in bytes.fromhex(text.removesuffix(END))).decode()
+def thread_of(namespace: str, task: str) -> str | None:
+    """The thread whose checkpoints are under an id; none if they are not of this namespace."""
+    beginning = f"{namespace}:"
+    if not task.startswith(beginning):
+        return None
+    escaped = task[len(beginning) :].encode()
+    return _ESCAPED.sub(lambda it: bytes.fromhex(it[1].decode()), escaped).decode()
 
 
-def thread_prefix(thread: str) -> str:
-    return f"t/{encoded(thread)}/"
-
-
-def namespace_prefix(thread: str, namespace: str) -> str:
-    return f"{thread_prefix(thread)}{encoded(namespace)}/"
+def namespace_prefix(namespace: str) -> str:
+    """What the keys of all checkpoints of a namespace of LangGraph begin with."""
+    return f"{encoded(namespace)}/"
 
 
 def values_prefix(thread: str) -> str:
     return f"v/{encoded(thread)}/"
-
-
-def run_prefix(run: str) -> str:
-    return f"r/{encoded(run)}/"
 
 
 def part_key(key: str, index: int) -> str:
@@ -65,15 +64,8 @@ class Place(NamedTuple):
     id: str
 
     @property
-    def prefix(self) -> str:
-        return f"{namespace_prefix(self.thread, self.namespace)}{descending(self.id)}/"
-
-    @property
     def key(self) -> str:
-        return f"{self.prefix}c"
-
-    def writes_key(self, task: str) -> str:
-        return f"{self.prefix}w/{encoded(task)}"
+        return f"{namespace_prefix(self.namespace)}{encoded(self.id)}"
 
     def value_key(self, channel: str, version: str | int | float) -> str:
         names = (encoded(self.namespace), encoded(channel), encoded(str(version)))
@@ -83,19 +75,8 @@ class Place(NamedTuple):
         names = (encoded(self.namespace), "", encoded(self.id), encoded(name))
         return values_prefix(self.thread) + "/".join(names)
 
-    def run_key(self, run: str) -> str:
-        names = (encoded(self.thread), encoded(self.namespace), encoded(self.id))
-        return run_prefix(run) + "/".join(names)
 
-
-def place_of(key: str) -> tuple[Place, str | None]:
-    """What the key of a checkpoint or of its writes says: the task is none for the former."""
-    _, thread, namespace, id, _, *task = key.split("/")
-    place = Place(unquote(thread), unquote(namespace), ascending(id))
-    return place, unquote(task[0]) if task else None
-
-
-def place_of_run(key: str) -> Place:
-    """What the key of a checkpoint of a run says."""
-    _, _, thread, namespace, id = key.split("/")
-    return Place(unquote(thread), unquote(namespace), unquote(id))
+def place_of(thread: str, key: str) -> Place:
+    """The checkpoint that a key names."""
+    namespace, _, id = key.partition("/")
+    return Place(thread, unquote(namespace), unquote(id))

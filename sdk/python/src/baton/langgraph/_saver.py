@@ -1,12 +1,12 @@
-"""A checkpointer of LangGraph whose checkpoints are entries of a workspace.
+"""A checkpointer of LangGraph whose checkpoints are checkpoints of a workspace.
 
 | operation | requests, one after another |
 |---|---|
-| `put` | one transaction: the checkpoint and the large channels that changed |
-| `put_writes` | one; two if the task has written before |
-| `get_tuple` | one; two if there are channels of more than 8,000 characters |
-| `get_delta_channel_history` | one for every hundred entries |
-| `list` | one for every hundred entries, and one for each checkpoint with large channels |
+| `put` | one |
+| `put_writes` | one |
+| `get_tuple` | one; two more for each channel of more than a megabyte |
+| `get_delta_channel_history` | one for every hundred checkpoints, or four mebibytes of them |
+| `list` | the same, and two for each channel of more than a megabyte |
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ class BatonSaver(BaseCheckpointSaver[str]):
 
     Args:
         client: A `Baton` or an `AsyncBaton`.
-        namespace: The namespace of the entries, which is created when it is first used.
+        namespace: What the names of the threads in the workspace begin with. Large values are in
+            the namespace of this name, which is created when it is first used.
         serde: How values are serialised; LangGraph's default if not given.
     """
 
@@ -106,7 +107,7 @@ class BatonSaver(BaseCheckpointSaver[str]):
 
     def delete_thread(self, thread_id: str) -> None:
         self._checkpoints.forget()
-        self._bridge.run(self._upkeep.delete_thread(self.serde, thread_id))
+        self._bridge.run(self._upkeep.delete_thread(thread_id))
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Deletes the checkpoints of runs. Raises `ValueError`, and deletes nothing, if a delta
@@ -115,7 +116,7 @@ class BatonSaver(BaseCheckpointSaver[str]):
         self._bridge.run(self._upkeep.delete_for_runs(self.serde, run_ids))
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        steps = self._upkeep.copy(self.serde, source_thread_id, target_thread_id)
+        steps = self._upkeep.copy(source_thread_id, target_thread_id)
         self._bridge.run(steps)
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = KEEP_LATEST) -> None:
@@ -169,7 +170,7 @@ class BatonSaver(BaseCheckpointSaver[str]):
 
     async def adelete_thread(self, thread_id: str) -> None:
         self._checkpoints.forget()
-        await self._bridge.run_async(self._upkeep.delete_thread(self.serde, thread_id))
+        await self._bridge.run_async(self._upkeep.delete_thread(thread_id))
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """See `delete_for_runs`."""
@@ -177,7 +178,7 @@ class BatonSaver(BaseCheckpointSaver[str]):
         await self._bridge.run_async(self._upkeep.delete_for_runs(self.serde, run_ids))
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        steps = self._upkeep.copy(self.serde, source_thread_id, target_thread_id)
+        steps = self._upkeep.copy(source_thread_id, target_thread_id)
         await self._bridge.run_async(steps)
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = KEEP_LATEST) -> None:

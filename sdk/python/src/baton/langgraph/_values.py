@@ -1,8 +1,10 @@
-"""Values of LangGraph as JSON.
+"""Values of LangGraph as bytes.
 
-The serialiser of LangGraph returns a type and bytes, which are kept in Base64. What is JSON already
-is kept as text, so that people and LangGraph.js can read it, unless another serialiser was given:
-that one may encrypt.
+The serialiser of LangGraph returns a type and bytes. What is JSON already is kept as JSON, so that
+people can read it, unless another serialiser was given: that one may encrypt.
+
+The state of a checkpoint is one run of bytes: a header in JSON, which says what follows, and the
+values one after another. What two checkpoints have in common is stored once by the server.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import json
 import math
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -19,9 +21,19 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 PART_LENGTH_MAX = 250_000
 """A value of Baton has at most one mebibyte; a longer text is divided."""
 _DEPTH_MAX = 32
+_LENGTH_BYTES = 4
 
-Stored = dict[str, Any]
-"""`{"type", "text"}`, `{"type", "base64"}`, or `{"type", "isText", "parts"}` for a divided one."""
+
+class Typed(NamedTuple):
+    """A serialised value."""
+
+    type: str
+    data: bytes
+
+    @property
+    def text(self) -> str:
+        """Its bytes in Base64."""
+        return b64encode(self.data).decode()
 
 
 def is_plain(value: Any, depth: int = 0) -> bool:
@@ -44,48 +56,49 @@ def is_plain(value: Any, depth: int = 0) -> bool:
     return False
 
 
-def json_text(value: Any) -> str | None:
+def json_bytes(value: Any) -> bytes | None:
     """A value as JSON in Unicode; none if it has characters that are not."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text if text.isascii() or _is_unicode(text) else None
-
-
-def _is_unicode(text: str) -> bool:
     try:
-        text.encode()
+        return text.encode()
     except UnicodeEncodeError:
-        return False
-    return True
+        return None
 
 
-def stored(serde: SerializerProtocol, value: Any) -> Stored:
+def stored(serde: SerializerProtocol, value: Any) -> Typed:
     if type(serde) is JsonPlusSerializer and is_plain(value):
-        text = json_text(value)
-        if text is not None:
-            return {"type": "json", "text": text}
-    kind, data = serde.dumps_typed(value)
-    return {"type": kind, "base64": b64encode(data).decode()}
+        data = json_bytes(value)
+        if data is not None:
+            return Typed("json", data)
+    return Typed(*serde.dumps_typed(value))
 
 
-def loaded(serde: SerializerProtocol, given: Stored) -> Any:
-    data = given["text"].encode() if "text" in given else b64decode(given["base64"])
-    return serde.loads_typed((given["type"], data))
+def loaded(serde: SerializerProtocol, given: Typed) -> Any:
+    return serde.loads_typed((given.type, given.data))
 
 
-def length(given: Stored) -> int:
-    """How many characters a stored value has."""
-    return len(given.get("text") or given.get("base64") or "")
-
-
-def divided(given: Stored) -> tuple[Stored, list[str]]:
-    """The head and the parts of a value that is too long for one entry."""
-    text: str = given["text"] if "text" in given else given["base64"]
+def divided(given: Typed) -> tuple[dict[str, Any], list[str]]:
+    """The head and the parts of a value that has entries of its own."""
+    text = given.text
     parts = [text[at : at + PART_LENGTH_MAX] for at in range(0, len(text), PART_LENGTH_MAX)]
-    return {"type": given["type"], "isText": "text" in given, "parts": len(parts)}, parts
+    return {"type": given.type, "parts": len(parts)}, parts
 
 
-def joined(head: Stored, parts: Sequence[str]) -> Stored:
-    return {"type": head["type"], "text" if head["isText"] else "base64": "".join(parts)}
+def joined(head: Mapping[str, Any], parts: Sequence[str]) -> Typed:
+    return Typed(head["type"], b64decode("".join(parts)))
+
+
+def packed(header: Mapping[str, Any], values: Sequence[bytes]) -> str:
+    """A header and what follows it, in Base64."""
+    head = json.dumps(header, separators=(",", ":")).encode()
+    return b64encode(b"".join((len(head).to_bytes(_LENGTH_BYTES, "big"), head, *values))).decode()
+
+
+def unpacked(text: str) -> tuple[dict[str, Any], bytes]:
+    """The header, and what follows it."""
+    data = b64decode(text)
+    end = _LENGTH_BYTES + int.from_bytes(data[:_LENGTH_BYTES], "big")
+    return json.loads(data[_LENGTH_BYTES:end]), data[end:]
 
 
 def contains(value: Any, wanted: Any) -> bool:
