@@ -18,6 +18,7 @@ use crate::handoff::{self, List};
 use crate::message;
 use crate::primitive::Table;
 use crate::space::Space;
+use crate::spending::{Payer, Unit};
 
 /// A metric family.
 #[derive(Debug, PartialEq, Eq)]
@@ -65,6 +66,10 @@ static REACTION_RUNS: Family = family(
     Some("outcome"),
     "How often present reactions have run, and failed.",
 );
+static SPENT: Family =
+    family("baton_spend_total", Some("unit"), "Tokens, money in millionths, and calls spent.");
+static SPEND_EXHAUSTED: Family =
+    family("baton_spend_budgets_exhausted", None, "Budgets that are used up.");
 static CALLS: Family = family("baton_webhook_calls_waiting", None, "Calls that webhooks wait for.");
 
 impl Space {
@@ -94,6 +99,11 @@ impl Space {
             record(&THINGS, kind, count as u64);
         }
         record(&ARTIFACT_BYTES, "", self.artifact.bytes());
+        let spent = self.spend.account(Payer::Workspace).spent;
+        for unit in Unit::ALL {
+            record(&SPENT, unit.word(), spent.in_unit(unit));
+        }
+        record(&SPEND_EXHAUSTED, "", self.spend.used_up_now() as u64);
         samples
     }
 

@@ -41,7 +41,7 @@ use baton_core::{
     IdempotencyKey, JoinId, Json, Key, NamespaceName, Notice, PipelineName, Revision, RuleName,
     StageName, TaskId, TaskType, Timestamp, Token, Version, WaitId, WorkspaceName, agent, artifact,
     barrier, checkpoint, handoff, join, lock, namespace, pipeline, reaction, rule, secret,
-    semaphore, task, topic, user_event, workspace,
+    semaphore, spend, task, topic, user_event, workspace,
 };
 use serde::{Deserialize, Serialize};
 
@@ -107,6 +107,9 @@ fn variant(event: &Event) -> &'static str {
         Event::Lock(lock::Event::GaveUp { .. }) => "lock gave up",
         Event::Semaphore(event) => semaphore_variant(event),
         Event::Task(event) => task_variant(event),
+        Event::Spend(spend::Event::Recorded { .. }) => "spend recorded",
+        Event::Spend(spend::Event::Limited { .. }) => "spend limited",
+        Event::Spend(spend::Event::Exhausted(_)) => "spend exhausted",
         Event::Barrier(barrier::Event::Arrived { .. }) => "barrier arrived",
         Event::Barrier(barrier::Event::Opened { .. }) => "barrier opened",
         Event::Barrier(barrier::Event::Passed { .. }) => "barrier passed",
@@ -407,6 +410,7 @@ fn examples() -> Vec<(&'static str, Event)> {
     .chain(contents::secrets())
     .chain(handoffs())
     .chain(tasks::tasks())
+    .chain(tasks::spending())
     .chain(pipelines())
     .collect()
 }

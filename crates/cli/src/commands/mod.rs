@@ -33,6 +33,7 @@ mod search;
 mod secret;
 mod semaphore;
 mod serve;
+mod spend;
 mod state;
 mod stream;
 mod task;
@@ -54,7 +55,20 @@ use crate::output::Output;
 
 /// The groups of commands in `baton help`.
 pub(crate) const GROUPS: [(&str, &[&str]); 9] = [
-    ("Work", &["task", "handoff", "pipeline", "join", "checkpoint", "artifact", "rule"]),
+    (
+        "Work",
+        &[
+            "task",
+            "handoff",
+            "pipeline",
+            "join",
+            "checkpoint",
+            "artifact",
+            "rule",
+            "spend",
+            "budget",
+        ],
+    ),
     ("Coordination", &["agent", "lock", "reserve", "semaphore", "barrier"]),
     ("State", &["state", "namespace", "workspace", "tx"]),
     ("Events and history", &["watch", "event", "reaction", "search", "why", "context", "contract"]),
@@ -75,6 +89,8 @@ pub(crate) enum Command {
     Checkpoint(checkpoint::Checkpoint),
     Artifact(artifact::Artifact),
     Rule(rule::Rule),
+    Spend(spend::Spend),
+    Budget(spend::Budget),
     Agent(agent::Agent),
     Lock(lock::Lock),
     Reserve(reserve::Reserve),
@@ -127,6 +143,8 @@ impl Command {
             Self::Checkpoint(checkpoint) => checkpoint.run(context, output).await,
             Self::Artifact(artifact) => artifact.run(context, output).await,
             Self::Rule(rule) => rule.run(context, output).await,
+            Self::Spend(spend) => spend.run(context, output).await,
+            Self::Budget(budget) => budget.run(context, output).await,
             Self::Agent(agent) => agent.run(context, output).await,
             Self::Lock(lock) => lock.run(context, output).await,
             Self::Reserve(reserve) => reserve.run(context, output).await,

@@ -13,6 +13,7 @@ mod a_growing_stream_wakes_its_readers;
 mod a_handoff_follows_its_task;
 mod a_handoff_moves_its_task;
 mod a_join_settles_when_its_tasks_have_finished;
+mod a_larger_budget_lets_tasks_start;
 mod a_message_goes_to_the_first_waiter;
 mod a_reaction_follows_its_event;
 mod a_ready_stage_becomes_a_task;
@@ -36,6 +37,7 @@ use a_handoff_moves_its_task::{a_handoff_moves_its_task, may_move_a_task};
 use a_join_settles_when_its_tasks_have_finished::{
     a_join_settles_when_its_tasks_have_finished, may_settle,
 };
+use a_larger_budget_lets_tasks_start::{a_larger_budget_lets_tasks_start, may_let_tasks_start};
 use a_message_goes_to_the_first_waiter::{a_message_goes_to_the_first_waiter, may_be_received};
 pub(crate) use a_reaction_follows_its_event::a_reaction_follows_its_event;
 use a_ready_stage_becomes_a_task::a_ready_stage_becomes_a_task;
@@ -78,6 +80,7 @@ pub fn follow(space: &Space, event: &Event) -> Vec<Command> {
             commands.extend(a_handoff_follows_its_task(space, event));
             commands
         }
+        Event::Spend(event) => a_larger_budget_lets_tasks_start(space, event),
         Event::Pipeline(event) => {
             let mut commands = a_ready_stage_becomes_a_task(space, event);
             commands.extend(a_stage_that_is_over_needs_no_task(space, event));
@@ -112,6 +115,7 @@ pub fn may_follow(space: &Space, event: &Event) -> bool {
                 || is_of_a_stage(space, event)
                 || may_be_followed(space, event)
         }
+        Event::Spend(event) => may_let_tasks_start(space, event),
         Event::Pipeline(event) => may_concern_tasks(event),
         Event::Handoff(event) => may_move_a_task(event) || may_be_delivered(space, event),
         Event::Join(event) => matches!(event, join::Event::Created { .. }),

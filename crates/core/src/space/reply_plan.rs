@@ -11,7 +11,7 @@ use crate::reply::Reply;
 use crate::state::Warning;
 use crate::{
     agent, artifact, barrier, checkpoint, handoff, join, lock, message, namespace, pipeline,
-    reaction, rule, secret, semaphore, state, stream, task, topic, workspace,
+    reaction, rule, secret, semaphore, spend, state, stream, task, topic, workspace,
 };
 
 /// Which reply to build once the events of a command have been applied.
@@ -34,6 +34,7 @@ pub(crate) enum ReplyPlan {
     Semaphore(SemaphoreName),
     Barrier(BarrierName),
     Task(task::ReplyPlan),
+    Spend(spend::ReplyPlan),
     Join(join::ReplyPlan),
     Pipeline(pipeline::ReplyPlan),
     Checkpoint(checkpoint::ReplyPlan),
@@ -214,6 +215,7 @@ impl Space {
             ReplyPlan::Join(plan) => {
                 Reply::Join(join::answer(&self.join, &TasksView(&self.task), &plan))
             }
+            ReplyPlan::Spend(plan) => Reply::Spend(plan.reply(&self.spend, &TasksView(&self.task))),
             ReplyPlan::Pipeline(plan) => Reply::Pipeline(plan.reply(&self.pipeline)),
             ReplyPlan::Checkpoint(plan) => {
                 Reply::Checkpoint(checkpoint::answer(&self.checkpoint, plan))

@@ -299,6 +299,19 @@ pub const TASKS_FINISHED_MAX: usize = 100_000;
 pub const TASK_DEPENDENCIES_MAX: usize = 1_000;
 /// Maximum number of tasks that may depend on one: its end affects all of them in one commit.
 pub const TASK_DEPENDENTS_MAX: usize = 10_000;
+/// Levels of subtasks: what is spent on a task is charged to every task above it.
+pub const TASK_DEPTH_MAX: usize = 100;
+/// The total that was spent in a workspace, in any unit: the largest integer that JSON readers with
+/// floating-point numbers keep exactly.
+pub const SPENT_MAX: u64 = (1 << 53) - 1;
+/// The amount of one record, in any unit.
+pub const SPENT_AT_ONCE_MAX: u64 = 1_000_000_000_000;
+/// Records of spending that are kept; totals and the history include older ones.
+pub const SPEND_RECORDS_MAX: usize = if cfg!(test) { 20 } else { 10_000 };
+/// Agents with a budget, and agents without one whose total is kept.
+pub const SPEND_AGENTS_MAX: usize = if cfg!(test) { 20 } else { 10_000 };
+/// The name of a model or tool.
+pub const MODEL_BYTES_MAX: usize = 256;
 /// Maximum number of tasks that one call cancels together, so that all of them fit into one commit.
 pub const TASK_SUBTREE_MAX: usize = BATCH_EVENTS_MAX / 2;
 /// Maximum number of tasks that one agent may hold or wait for: the end of its session frees all of

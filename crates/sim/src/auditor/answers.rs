@@ -157,6 +157,7 @@ impl Ledger {
             Command::Lock(command) => self.lock_no_effect(command, reply, at),
             Command::Semaphore(command) => self.semaphore_no_effect(command, reply, at),
             Command::Task(command) => self.task_no_effect(asking, command, reply, at),
+            Command::Spend(command) => self.spend_no_effect(command, at),
             Command::Barrier(command) => self.barrier_no_effect(command, reply, at),
             Command::Join(command) => self.join_no_effect(command, reply, at),
             Command::Checkpoint(command) => self.checkpoint_no_effect(command, reply, at),
@@ -231,6 +232,9 @@ impl Ledger {
             }
             (Command::Semaphore(command), Reply::Semaphore(reply)) => {
                 self.semaphore_reply(command, reply, revision)
+            }
+            (Command::Spend(command), Reply::Spend(reply)) => {
+                self.spend_reply(command, reply, revision)
             }
             (Command::Join(command), Reply::Join(reply)) => {
                 self.join_reply(command, reply, revision)
@@ -326,6 +330,7 @@ impl Ledger {
             Rejection::Join(rejection) => self.refused_join(rejection, at),
             Rejection::Checkpoint(rejection) => self.refused_checkpoint(rejection, at, coverage),
             Rejection::Artifact(rejection) => self.refused_artifact(rejection, at),
+            Rejection::Spend(rejection) => self.refused_spend(rejection, at, coverage),
             Rejection::Secret(rejection) => self.refused_secret(rejection, at),
             Rejection::Pipeline(rejection) => self.refused_pipeline(asked, rejection, at),
             Rejection::Handoff(rejection) => self.refused_handoff(asked, rejection, coverage),

@@ -40,6 +40,7 @@ use crate::models::pipeline::Pipelines;
 use crate::models::reaction::{self, Reactions};
 use crate::models::rule::RuleModels;
 use crate::models::secret::Secrets;
+use crate::models::spend::Spending;
 use crate::models::stream::Streams;
 use crate::models::task::Tasks;
 use crate::models::wait::{Tokens, Waits};
@@ -128,6 +129,7 @@ pub struct Ledger {
     pub(crate) messages: Messages,
     pub(crate) streams: Streams,
     pub(crate) secrets: Secrets,
+    pub(crate) spending: Spending,
     /// Whether the current batch may have settled a join.
     pub(crate) joins_touched: bool,
     pub(crate) pipelines: Pipelines,
@@ -179,6 +181,7 @@ impl Ledger {
             messages: Messages::default(),
             streams: Streams::default(),
             secrets: Secrets::default(),
+            spending: Spending::default(),
             joins_touched: false,
             pipelines: Pipelines::default(),
             waits: Waits::default(),
@@ -376,6 +379,7 @@ impl Ledger {
         self.check_barriers(revision, &ended).map_err(named)?;
         self.check_handoffs(&batch, &ended).map_err(named)?;
         self.check_tasks(revision, &ended).map_err(named)?;
+        self.check_spending().map_err(named)?;
         self.check_joins(revision, &ended).map_err(named)?;
         self.check_pipelines(&batch).map_err(named)?;
         self.check_messages(&batch, &ended).map_err(named)?;
@@ -422,7 +426,11 @@ impl Ledger {
             Event::Reaction(event) => self.add_reaction(batch, event, coverage),
             Event::Handoff(event) => self.add_handoff(batch, event, ended, coverage),
             Event::Semaphore(event) => self.add_semaphore(batch, event, ended, coverage),
-            Event::Task(event) => self.add_task(batch, event, ended, coverage),
+            Event::Task(event) => {
+                self.check_start(batch, event)?;
+                self.add_task(batch, event, ended, coverage)
+            }
+            Event::Spend(event) => self.add_spend(batch, event, coverage),
             Event::Join(event) => self.add_join(batch, event, ended, coverage),
             Event::Checkpoint(event) => self.add_checkpoint(batch, event, coverage),
             Event::Artifact(event) => self.add_artifact(batch, event, coverage),

@@ -15,6 +15,7 @@
 //! | `artifact` | referenced artifacts stay, others expire in time |
 //! | `checkpoint` | states are restored as saved, and only lease holders save |
 //! | `message`, `stream` | messages in order, until acknowledged; frames without gaps |
+//! | `spend` | totals are the sums of the records, and nothing starts without a budget |
 //! | `secret` | values are in no file but their own |
 //! | `reaction` | each runs on its trigger, and has the effects of its script |
 //! | `fork` | a forked workspace is independent of its origin |
@@ -43,6 +44,7 @@ pub mod rule;
 pub mod search;
 pub mod secret;
 pub mod semaphore;
+pub mod spend;
 pub mod stream;
 pub mod task;
 pub mod task_answers;

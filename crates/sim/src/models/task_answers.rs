@@ -82,6 +82,8 @@ impl Ledger {
             work.ready
                 && claim.task.as_ref().is_none_or(|task| task == *id)
                 && work.suits(agent, claim.types.as_ref(), &able)
+                && !self.spending.stops_agent(agent, at)
+                && !self.is_held_back(id, at)
         });
         ready.min_by_key(|(_, work)| work.place()).map(|(id, _)| id)
     }
@@ -239,6 +241,10 @@ impl Ledger {
                     same,
                     "the answer says that `{task}` is {status:?} {lease:?}, it is {work:?}"
                 );
+            }
+            Rejection::BudgetExhausted(used_up) => {
+                coverage.met("spend: start refused");
+                self.check_used_up(used_up, at)?;
             }
             Rejection::NotClaimable { task, status, lease, .. } => {
                 let Some(work) = self.tasks.at(task, at) else {
@@ -409,8 +415,12 @@ impl BatchReader<'_> {
         let (before, agent) = (self.batch.revision.0 - 1, &self.batch.agent);
         let claims = self.ledger.tasks.claims_at(before);
         let is_free = |id: &TaskId, work: &TaskModel| {
-            let awaited = claims.iter().any(|claim| claim.wants(id, work));
-            work.ready || (fresh.contains(id) && !awaited)
+            let awaited = claims.iter().any(|claim| {
+                claim.wants(id, work) && !self.ledger.spending.stops_agent(&claim.agent, before)
+            });
+            (work.ready || (fresh.contains(id) && !awaited))
+                && !self.ledger.spending.stops_agent(agent, before)
+                && !self.ledger.is_held_back(id, before)
         };
         let all = self.ledger.tasks.all_at(before);
         let free = all.filter(|(id, work)| is_free(id, work) && work.suits(agent, types, able));

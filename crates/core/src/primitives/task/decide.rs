@@ -18,7 +18,10 @@ use crate::primitive::Rules;
 use crate::refusal::{bad, has_room, json_fits, text_fits, within};
 use crate::space::stamp::Stamp;
 use crate::space::{Happening, ReplyPlan as SpacePlan, Space, TablesView};
-use crate::task::{Record, Waiting, checks, creation, explanation, lists, outcome, reassignment};
+use crate::spending::UsedUp;
+use crate::task::{
+    Record, Waiting, budgets, checks, creation, explanation, lists, outcome, reassignment,
+};
 use crate::waiting::lease_time::is_worth_renewing;
 use crate::waiting::wait::Left;
 
@@ -32,6 +35,12 @@ pub trait View {
     fn were_capable(&self, capabilities: &BTreeSet<String>) -> Vec<AgentId>;
     /// The pipeline and stage that a task belongs to.
     fn stage_of(&self, task: &Record) -> Option<(PipelineName, StageName)>;
+    /// Whether the budget of any task is used up.
+    fn has_used_up_tasks(&self) -> bool;
+    /// How the budget of a task itself is used up, if it is.
+    fn used_up_task(&self, task: &TaskId) -> Option<UsedUp>;
+    /// How the budget of an agent or of the workspace is used up, if it is.
+    fn used_up_agent(&self, agent: &AgentId) -> Option<UsedUp>;
 }
 
 /// The events of a command, and how to build its reply.
@@ -128,7 +137,7 @@ pub fn decide(
         Command::Cancel { task, reason } => cancel(table, task, reason.as_ref()),
         Command::Review(command) => review(table, command),
         Command::Retry(command) => retry::retry(table, view, command, stamp),
-        Command::Assign { task } => Ok(assign(table, &task, stamp)),
+        Command::Assign { task } => Ok(assign(table, view, &task, stamp)),
         Command::CancelAll { tasks, reason } => Ok(cancel_all(table, &tasks, &reason)),
         Command::Pass(reassignment) => Ok(done(reassignment::pass(table, reassignment, stamp))),
         Command::LetGo { agent } => Ok(let_go(table, &agent)),
@@ -149,11 +158,19 @@ fn claim(
     checks::check_types(types.as_ref())?;
     let agent = &stamp.agent;
     let capabilities = able(view, agent, capabilities)?;
+    budgets::may_start(view, agent)?;
     let busy = table.leases().count(agent) + table.claims().of_agent(agent).count();
     has_room([("tasks that the agent holds or waits for", busy, limits::LEASES_PER_AGENT_MAX)])?;
     let found = match &task {
-        Some(task) => claimable(table, agent, task, types.as_ref(), &capabilities, wait_ms > 0)?,
-        None => table.first(agent, types.as_ref(), &capabilities),
+        Some(task) => {
+            let found = claimable(table, agent, task, types.as_ref(), &capabilities, wait_ms > 0)?;
+            match found.and_then(|record| budgets::held_back(table, view, &record.id)) {
+                Some(used_up) if wait_ms == 0 => return Err(Rejection::BudgetExhausted(used_up)),
+                Some(_) => None,
+                None => found,
+            }
+        }
+        None => budgets::first(table, view, agent, types.as_ref(), &capabilities),
     };
     if let Some(record) = found {
         let (task, token) = (record.id.clone(), stamp.token());
@@ -350,9 +367,11 @@ fn complete(
         let fresh = ready.into_iter().filter(|record| {
             next.types.as_ref().is_none_or(|types| types.contains(&record.task_type))
                 && record.suits(agent, &capabilities)
-                && table.claims().first_for(record).is_none()
+                && view.used_up_agent(agent).is_none()
+                && budgets::held_back(table, view, &record.id).is_none()
+                && budgets::waiter_for(table, view, record).is_none()
         });
-        let first = table.first(agent, next.types.as_ref(), &capabilities);
+        let first = budgets::first(table, view, agent, next.types.as_ref(), &capabilities);
         taken = fresh.chain(first).min_by_key(|record| record.queue_position());
         if let Some(record) = taken {
             let (task, holder, token) = (record.id.clone(), agent.clone(), stamp.token());
@@ -480,9 +499,9 @@ fn review(table: &Table, command: Review) -> Result<Decided, Rejection> {
 }
 
 /// Assigns a ready task to the first matching claim in the wait queue.
-fn assign(table: &Table, task: &TaskId, stamp: &Stamp) -> Decided {
+fn assign(table: &Table, view: &impl View, task: &TaskId, stamp: &Stamp) -> Decided {
     let ready = table.get(task).filter(|record| record.ready);
-    let first = ready.and_then(|record| table.claims().first_for(record));
+    let first = ready.and_then(|record| budgets::waiter_for(table, view, record));
     let claimed = first.map(|waiting| Event::Claimed {
         task: task.clone(),
         holder: waiting.wait.agent.clone(),

@@ -57,6 +57,7 @@
 //! megabyte, for which there are artifacts.
 
 mod attempts;
+pub mod budgets;
 pub mod checks;
 mod claims;
 mod counters;
