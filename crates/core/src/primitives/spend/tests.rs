@@ -13,7 +13,8 @@ scenarios! {
             "spend.recorded #1 by ada part<top: 30/7/1"),
         (0, "bob", "spend.record tokens=5", "spend.recorded #2 by bob : 5/0/1"),
         (0, "ada", "spend.get task=\"top\"",  "task `top`: 30/7/1 left 70/-/8"),
-        (0, "ada", "spend.get task=\"part\"", "task `part`: 30/7/1; task `top`: 30/7/1 left 70/-/8"),
+        (0, "ada", "spend.get task=\"part\"",
+            "task `part`: 30/7/1; task `top`: 30/7/1 left 70/-/8"),
         (0, "ada", "spend.get agent=\"bob\"", "agent `bob`: 5/0/1"),
         (0, "ada", "spend.get agent=\"cem\"", "agent `cem`: 0/0/0"),
         (0, "ada", "spend.get",               "the workspace: 35/7/2"),
@@ -32,7 +33,8 @@ scenarios! {
         (0, "ada", "task.claim", "task.claimed top by ada token=4"),
         // What was spent is recorded, even if it exceeds the budget.
         (0, "ada", "spend.record task=\"part\" tokens=130",
-            "spend.recorded #1 by ada part<top: 130/0/1; spend.exhausted task `top` 130/100 tokens"),
+            "spend.recorded #1 by ada part<top: 130/0/1; \
+             spend.exhausted task `top` 130/100 tokens"),
         (0, "ada", "spend.record task=\"top\" tokens=1", "spend.recorded #2 by ada top: 1/0/1"),
         (0, "ada", "task.create g parent=\"top\"",  "refused task.budget_exhausted"),
         (0, "ada", "task.create g parent=\"part\"", "refused task.budget_exhausted"),
@@ -83,7 +85,8 @@ scenarios! {
         (0, "ada", "spend.get task=\"a\" agent=\"b\"", "refused spend.bad_field"),
         (0, "ada", "spend.limit of={\"task\":\"none\"} budget={}", "refused spend.unknown_task"),
         (0, "ada", "spend.limit budget={\"calls\":9007199254740992}", "refused spend.out_of_range"),
-        (0, "ada", "task.create g budget={\"calls\":9007199254740992}", "refused task.out_of_range"),
+        (0, "ada", "task.create g budget={\"calls\":9007199254740992}",
+            "refused task.out_of_range"),
         // A transaction that is refused undoes everything.
         (0, "ada", "all: spend.record & spend.limit budget={\"calls\":1} & spend.record calls=0",
             "refused transaction.command_refused 2 spend.bad_field"),
