@@ -12,7 +12,7 @@ use crate::reply::Reply;
 use crate::state::Warning;
 use crate::{
     agent, artifact, barrier, checkpoint, contract, handoff, join, lock, message, namespace,
-    pipeline, reaction, rule, secret, semaphore, state, stream, task, topic, workspace,
+    pipeline, reaction, rule, secret, semaphore, spend, state, stream, task, topic, workspace,
 };
 
 /// Which reply to build once the events of a command have been applied.
@@ -36,6 +36,7 @@ pub(crate) enum ReplyPlan {
     Semaphore(SemaphoreName),
     Barrier(BarrierName),
     Task(task::ReplyPlan),
+    Spend(spend::ReplyPlan),
     Join(join::ReplyPlan),
     Pipeline(pipeline::ReplyPlan),
     Checkpoint(checkpoint::ReplyPlan),
@@ -188,10 +189,7 @@ impl Space {
                 let reply = plan.reply(&self.stream);
                 Reply::Stream(reply.expect("a call that waits has no such plan"))
             }
-            ReplyPlan::Rule(name) => {
-                let rule = self.rule.get(&name).expect("it was just added");
-                Reply::Rule(rule::Reply::Rule(rule.clone()))
-            }
+            ReplyPlan::Rule(name) => self.rule_reply(&name),
             ReplyPlan::Contract(name) => self.contract_reply(&name),
             ReplyPlan::Reaction(name) => self.reaction_reply(&name),
             ReplyPlan::Hold(name) => Reply::Lock(lock::Reply::Hold(self.lock.hold(&name).cloned())),
@@ -217,6 +215,7 @@ impl Space {
             ReplyPlan::Join(plan) => {
                 Reply::Join(join::answer(&self.join, &TasksView(&self.task), &plan))
             }
+            ReplyPlan::Spend(plan) => Reply::Spend(plan.reply(&self.spend, &TasksView(&self.task))),
             ReplyPlan::Pipeline(plan) => Reply::Pipeline(plan.reply(&self.pipeline)),
             ReplyPlan::Checkpoint(plan) => {
                 Reply::Checkpoint(checkpoint::answer(&self.checkpoint, plan))
@@ -227,6 +226,11 @@ impl Space {
             ReplyPlan::Workspace => workspace::about(&self.workspace, self.counts()).into(),
             ReplyPlan::Reply(reply) => reply,
         }
+    }
+
+    fn rule_reply(&self, name: &RuleName) -> Reply {
+        let rule = self.rule.get(name).expect("it was just added");
+        Reply::Rule(rule::Reply::Rule(rule.clone()))
     }
 
     fn contract_reply(&self, name: &ContractName) -> Reply {

@@ -16,6 +16,7 @@
 //! | `artifact` | referenced artifacts stay, others expire in time |
 //! | `checkpoint` | states are restored as saved, and only lease holders save |
 //! | `message`, `stream` | messages in order, until acknowledged; frames without gaps |
+//! | `spend` | totals are the sums of the records, and nothing starts without a budget |
 //! | `supervision` | sessions end with the session of their supervisor |
 //! | `secret` | values are in no file but their own |
 //! | `reaction` | each runs on its trigger, and has the effects of its script |
@@ -47,6 +48,7 @@ pub mod rule;
 pub mod search;
 pub mod secret;
 pub mod semaphore;
+pub mod spend;
 pub mod status_wait;
 pub mod stream;
 pub mod supervision;
