@@ -23,25 +23,26 @@ pub fn act(inputs: &mut Inputs<'_>, task: Option<TaskId>) -> Command {
         (2, _) => {
             let agent = AgentId::parse(&format!("a{}", inputs.rng.below(4)));
             let of = Payer::Agent(agent.expect("a good name"));
-            Command::Limit { of, budget: some_calls(inputs) }
+            Command::Limit { of, budget: wide(inputs) }
         }
-        (3, _) => Command::Limit { of: Payer::Workspace, budget: some_calls(inputs) },
+        (3, _) => Command::Limit { of: Payer::Workspace, budget: wide(inputs) },
         (_, task) => Command::Record(Spent {
             task,
-            tokens: inputs.rng.once_in(2).then(|| inputs.rng.between(0, 200)),
+            tokens: Some(inputs.rng.between(0, 200)),
             cost_micros: inputs.rng.once_in(3).then(|| inputs.rng.between(0, 5_000)),
             calls: None,
             model: None,
             note: None,
-            strict: inputs.rng.once_in(3),
+            strict: inputs.rng.once_in(2),
         }),
     }
 }
 
-/// No limit, usually: what is used up stops everything.
-fn some_calls(inputs: &mut Inputs<'_>) -> Budget {
-    let calls = inputs.rng.once_in(3).then(|| inputs.rng.between(1, 30));
-    Budget { calls, ..Budget::default() }
+/// No limit, usually: what is used up stops everything. Many records do not fit at the end of one.
+fn wide(inputs: &mut Inputs<'_>) -> Budget {
+    let calls = inputs.rng.once_in(4).then(|| inputs.rng.between(1, 30));
+    let tokens = inputs.rng.once_in(3).then(|| inputs.rng.between(100, 1_500));
+    Budget { calls, tokens, ..Budget::default() }
 }
 
 /// A query.
