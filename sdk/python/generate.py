@@ -59,6 +59,7 @@ GROUPS = {
     "rule": "rules",
     "secret": "secrets",
     "semaphore": "semaphores",
+    "spend": "spending",
     "state": "state",
     "stream": "streams",
     "task": "tasks",

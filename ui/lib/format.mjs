@@ -81,3 +81,16 @@ export function preview(value, max = 120) {
 
 /** @param {string} word */
 export const words = (word) => word.replaceAll("_", " ");
+
+/**
+ * What was spent, with the limits of its budget; nothing if nothing was spent or limited.
+ * @param {any} account
+ */
+export function spent(account) {
+  const parts = ["tokens", "cost_micros", "calls"].flatMap((unit) => {
+    const [used, limit] = [account?.spent[unit] ?? 0, account?.budget?.[unit]];
+    if (limit !== undefined) return [`${count(used)} of ${count(limit)} ${words(unit)}`];
+    return used > 0 ? [`${count(used)} ${words(unit)}`] : [];
+  });
+  return parts.length > 0 ? parts.join(", ") : undefined;
+}

@@ -127,6 +127,7 @@ export function Now() {
   const offered = useQuery("handoff.list", { status: "offered", limit: LIMIT });
   const dead = useQuery("inbox.list", { status: "dead", limit: LIMIT });
   const locks = useQuery("lock.list", { limit: LIMIT });
+  const spending = useQuery("spend.get");
   const known = agents.data?.agents ?? [];
   const items = needsYou({
     review: review.data?.tasks ?? [],
@@ -162,6 +163,10 @@ export function Now() {
       <${Counter} name="ready" tone="wait" view="tasks" query=${{ q: "status:pending" }} value=${tasks?.ready} />
       <${Counter} name=${items.length === 1 ? "needs you" : "need you"} tone=${items.length > 0 ? "ask" : "idle"} view="now" value=${isLoaded ? items.length : undefined} />
       <${Counter} name="agents active" tone="good" view="agents" value=${agents.data && alive} />
+      ${
+        (spending.data?.account.spent.tokens ?? 0) > 0 &&
+        html`<${Counter} name="tokens spent" tone=${spending.data.account.used_up ? "ask" : "idle"} view="metrics" value=${count(spending.data.account.spent.tokens)} />`
+      }
       <div class="counter wide"><span class="faint">events per second, last minute</span><${Rate} /></div>
     </div>
     ${

@@ -15,7 +15,7 @@ import { Json } from "../components/json.mjs";
 import { Spans } from "../components/spans.mjs";
 import { taskActions } from "../lib/actions.mjs";
 import { app } from "../lib/app.mjs";
-import { absolute, duration, plural, words } from "../lib/format.mjs";
+import { absolute, duration, plural, spent, words } from "../lib/format.mjs";
 import { useQuery } from "../lib/hooks.mjs";
 import { html } from "../lib/html.mjs";
 import { attempts } from "../lib/layout.mjs";
@@ -79,6 +79,7 @@ export function TaskPage({ id }) {
   const { data: task, error } = useQuery("task.get", { task: id });
   const history = useQuery("task.history", { task: id, limit: 500 });
   const handoffs = useQuery("handoff.history", { task: id });
+  const spending = useQuery("spend.get", { task: id });
   const title = html`<span class="id">${id}</span>`;
   if (!task) return html`<${Page} title=${title} error=${error} />`;
   const events = [...(history.data?.events ?? [])].reverse();
@@ -131,6 +132,7 @@ export function TaskPage({ id }) {
               ["Parent", task.parent && html`<${TaskLink} task=${task.parent} />`],
               ["Depends on", links(task.depends_on)],
               ["Waits for", links(task.waiting_for)],
+              ["Spent", spent(spending.data?.account)],
               ["Retries", `${task.retries} of ${task.max_retries}`],
               ["Not before", task.not_before && html`<${Time} time=${task.not_before} />`],
               ["Deadline", task.deadline && html`<${Time} time=${task.deadline} />`],

@@ -296,6 +296,33 @@ fn rules() {
 }
 
 #[test]
+fn spending() {
+    story(
+        "spend",
+        &[
+            "task add write --id report",
+            "spend limit --task report --tokens 1000 --cost-micros 500000",
+            "spend limit --for bob --calls 2",
+            "spend record --task report --tokens 300 --model m1 --agent bob",
+            "spend record --task report --tokens 800 --strict --agent bob",
+            "spend record --task report --tokens 800 --note 'a long answer' --agent bob",
+            "spend show --task report",
+            "spend show --for bob",
+            "spend show",
+            "spend ls --for bob",
+            "spend ls --for ada",
+            "task claim --task report --agent ada",
+            "task claim --agent bob",
+            "spend limit",
+            "spend limit --for bob",
+            "spend record --calls 0",
+            "spend show --task none",
+            "spend show --task report --for bob",
+        ],
+    );
+}
+
+#[test]
 fn contracts() {
     story(
         "contract",

@@ -145,6 +145,6 @@ pub use slots::Setback;
 pub use worker::{Job, Worked, Worker, Workplace};
 pub use workspace::{
     Agents, Artifacts, Barriers, Checkpoints, Contracts, Events, HandoffRules, Handoffs, Joins,
-    Locks, Messages, Namespaces, Pipelines, Reactions, Reservations, Secrets, Semaphores, Streams,
-    Tasks, Topics, Workspace,
+    Locks, Messages, Namespaces, Pipelines, Reactions, Reservations, Secrets, Semaphores, Spending,
+    Streams, Tasks, Topics, Workspace,
 };

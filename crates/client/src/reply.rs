@@ -14,7 +14,7 @@ use baton_core::{
     LockName, MessageId, NamespaceName, PipelineName, ReactionName, Reply, RuleName, SecretId,
     SemaphoreName, StreamName, TaskId, TopicName, WorkspaceName, agent, artifact, barrier,
     checkpoint, handoff, join, lock, message, namespace, pipeline, reaction, rule, secret,
-    semaphore, state, stream, task, topic, user_event, wait, workspace,
+    semaphore, spend, state, stream, task, topic, user_event, wait, workspace,
 };
 
 use crate::{Accepted, Copied, Done, Held, Written};
@@ -123,6 +123,11 @@ replies! {
     task::Why: Task(task::Reply::Why(why)) => *why;
     (Vec<task::Transition>, Option<String>):
         Task(task::Reply::History { events, cursor, .. }) => (events, cursor);
+
+    spend::Total: Spend(spend::Reply::Spend(total)) => total;
+    spend::Recorded: Spend(spend::Reply::Recorded(recorded)) => recorded;
+    (Vec<spend::Record>, Option<u64>):
+        Spend(spend::Reply::Records { records, cursor, .. }) => (records, cursor);
 
     join::Join: Join(join::Reply::Join(join)) => *join;
     Option<join::Join>: Join(join::Reply::Settled(join)) => join.map(|join| *join);

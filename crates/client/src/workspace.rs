@@ -64,6 +64,8 @@ handles! {
     reactions -> Reactions;
     /// The tasks of a workspace.
     tasks -> Tasks;
+    /// What a workspace spends, and its budgets.
+    spending -> Spending;
     /// The joins of a workspace.
     joins -> Joins;
     /// The checkpoints of a workspace. The agent that works on a task saves and restores its

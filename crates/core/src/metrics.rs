@@ -18,6 +18,7 @@ use crate::handoff::{self, List};
 use crate::message;
 use crate::primitive::Table;
 use crate::space::Space;
+use crate::spending::{Payer, Unit};
 
 /// A metric family.
 #[derive(Debug, PartialEq, Eq)]
@@ -62,6 +63,10 @@ static REACTIONS: Family =
     family("baton_reactions", Some("state"), "Reactions, enabled or disabled.");
 static REACTION_RUNS: Family =
     family("baton_reaction_runs", Some("outcome"), "Runs of the existing reactions by outcome.");
+static SPENT: Family =
+    family("baton_spend_total", Some("unit"), "Tokens, money in millionths, and calls spent.");
+static SPEND_EXHAUSTED: Family =
+    family("baton_spend_budgets_exhausted", None, "Budgets that are used up.");
 static CALLS: Family =
     family("baton_webhook_calls_waiting", None, "Webhook calls that are not answered yet.");
 
@@ -93,6 +98,11 @@ impl Space {
             record(&THINGS, kind, count as u64);
         }
         record(&ARTIFACT_BYTES, "", self.artifact.bytes());
+        let spent = self.spend.account(Payer::Workspace).spent;
+        for unit in Unit::ALL {
+            record(&SPENT, unit.word(), spent.in_unit(unit));
+        }
+        record(&SPEND_EXHAUSTED, "", self.spend.used_up_now() as u64);
         samples
     }
 

@@ -44,7 +44,7 @@ use baton_core::{
     GroupName, HandoffId, IdempotencyKey, JoinId, Json, Key, NamespaceName, Notice, PipelineName,
     Revision, RuleName, StageName, StateType, TaskId, TaskType, Timestamp, Token, Version, WaitId,
     WorkspaceName, agent, artifact, barrier, checkpoint, contract, handoff, join, lock, namespace,
-    pipeline, reaction, rule, secret, semaphore, task, topic, user_event, workspace,
+    pipeline, reaction, rule, secret, semaphore, spend, task, topic, user_event, workspace,
 };
 use serde::{Deserialize, Serialize};
 
@@ -111,6 +111,7 @@ fn variant(event: &Event) -> &'static str {
         Event::Lock(lock::Event::GaveUp { .. }) => "lock gave up",
         Event::Semaphore(event) => semaphore_variant(event),
         Event::Task(event) => task_variant(event),
+        Event::Spend(event) => tasks::spend_variant(event),
         Event::Barrier(barrier::Event::Arrived { .. }) => "barrier arrived",
         Event::Barrier(barrier::Event::Opened { .. }) => "barrier opened",
         Event::Barrier(barrier::Event::Passed { .. }) => "barrier passed",
@@ -437,6 +438,7 @@ fn examples() -> Vec<(&'static str, Event)> {
     .chain(contents::secrets())
     .chain(handoffs())
     .chain(tasks::tasks())
+    .chain(tasks::spending())
     .chain(waits::waits())
     .chain(pipelines())
     .collect()
@@ -941,6 +943,7 @@ fn every_variant_has_an_example() {
         (include_str!("golden_events.rs"), "fn variant(", "fn json("),
         (include_str!("golden_events/talk.rs"), "fn message_variant(", "fn id("),
         (include_str!("golden_events/waits.rs"), "fn wait_variant(", "fn waits("),
+        (include_str!("golden_events/tasks.rs"), "fn spend_variant(", "fn spending("),
     ];
     let parts = sources.iter().flat_map(|(source, from, to)| {
         let start = source.find(from).expect("it stands above");

@@ -15,7 +15,8 @@ type Steps = Vec<(Value, &'static str)>;
 /// shows that it was executed.
 pub(crate) fn vocabulary() -> Steps {
     // Commands that grant tokens come first: tokens are the numbers of their commits.
-    let first = [of_holds(), of_tasks(), of_tasks_together(), of_agents_and_state()].concat();
+    let first = [of_holds(), of_tasks(), of_tasks_together(), of_agents_and_state(), of_spending()]
+        .concat();
     [first, of_handoffs(LAST), of_pipelines(), of_events(), of_talk()].concat()
 }
 
@@ -184,6 +185,18 @@ fn of_agents_and_state() -> Steps {
     ]
 }
 
+fn of_spending() -> Steps {
+    vec![
+        (
+            with("spend.limit", json!({"of": {"agent": "zoe"}, "budget": {"calls": 1}})),
+            "/account/left/calls",
+        ),
+        (with("spend.record", json!({"task": "a", "tokens": 7})), "/record/number"),
+        (with("spend.get", json!({"task": "a"})), "/account/spent/tokens"),
+        (with("spend.list", json!({"limit": 1})), "/records/0/task"),
+    ]
+}
+
 fn of_pipelines() -> Steps {
     let stage = |name: &str| json!({"pipeline": "p", "stage": name});
     let stages = json!([{"name": "a"}, {"name": "b"}, {"name": "c"}]);
@@ -239,7 +252,7 @@ fn of_talk() -> Steps {
 }
 
 /// The revision after everything before the hand-offs.
-const LAST: u64 = 44;
+const LAST: u64 = 46;
 
 /// The ids of hand-offs contain the revision, so these come last.
 fn of_handoffs(last: u64) -> Steps {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::waiting::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 174] = [
+pub const SOMETIMES: [&str; 179] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -153,6 +153,11 @@ pub const SOMETIMES: [&str; 174] = [
     "secret: expired",
     "secret: put",
     "secret: revealed",
+    "spend: budget raised",
+    "spend: recorded",
+    "spend: start refused",
+    "spend: strict record refused",
+    "spend: used up",
     "stream: closed",
     "stream: oldest dropped",
     "stream: waiting call answered",

@@ -13,8 +13,8 @@ use baton_core::refusals::Refusal;
 use baton_core::wire::Fault;
 use baton_core::{
     Kind, Rejection, access, agent, artifact, barrier, checkpoint, context, contract, handoff,
-    join, lock, message, namespace, pipeline, reaction, rule, secret, semaphore, state, stream,
-    task, topic, user_event, wait, workspace,
+    join, lock, message, namespace, pipeline, reaction, rule, secret, semaphore, spend, state,
+    stream, task, topic, user_event, wait, workspace,
 };
 use baton_log::{AppendError, BlobError, OpenError, ReadError, TruncateError};
 
@@ -44,6 +44,7 @@ const PREFIXES: &[&str] = &[
     "semaphore",
     "barrier",
     "task",
+    "spend",
     "handoff",
     "join",
     "wait",
@@ -93,6 +94,7 @@ const DECLARED: &[&[Refusal]] = &[
     semaphore::Rejection::REFUSALS,
     barrier::Rejection::REFUSALS,
     task::Rejection::REFUSALS,
+    spend::Rejection::REFUSALS,
     handoff::Rejection::REFUSALS,
     join::Rejection::REFUSALS,
     wait::Rejection::REFUSALS,

@@ -50,6 +50,7 @@ export class Workspace extends groups.WorkspaceOperations {
     this.context = new groups.ContextOperations(caller);
     this.locks = new groups.LockOperations(caller);
     this.semaphores = new groups.SemaphoreOperations(caller);
+    this.spending = new groups.SpendOperations(caller);
     this.barriers = new groups.BarrierOperations(caller);
     this.tasks = new Tasks(this);
     this.joins = new Joins(caller);

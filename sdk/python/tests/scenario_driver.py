@@ -38,7 +38,7 @@ GROUPS = {
     "handoff": "handoffs", "inbox": "inbox", "join": "joins", "lock": "locks",
     "message": "messages", "namespace": "namespaces", "pipeline": "pipelines",
     "reaction": "reactions", "rule": "rules", "secret": "secrets", "semaphore": "semaphores",
-    "state": "state", "stream": "streams", "task": "tasks", "topic": "topics",
+    "spend": "spending", "state": "state", "stream": "streams", "task": "tasks", "topic": "topics",
     "workspace": "workspace",
 }  # fmt: skip
 

@@ -34,6 +34,7 @@ mod search;
 mod secret;
 mod semaphore;
 mod serve;
+mod spend;
 mod state;
 mod stream;
 mod task;
@@ -55,7 +56,7 @@ use crate::output::Output;
 
 /// The groups of commands in `baton help`.
 pub(crate) const GROUPS: [(&str, &[&str]); 9] = [
-    ("Work", &["task", "handoff", "pipeline", "join", "checkpoint", "artifact", "rule"]),
+    ("Work", &["task", "handoff", "pipeline", "join", "checkpoint", "artifact", "rule", "spend"]),
     ("Coordination", &["agent", "next", "lock", "reserve", "semaphore", "barrier"]),
     ("State", &["state", "namespace", "workspace", "tx"]),
     ("Events and history", &["watch", "event", "reaction", "search", "why", "context", "contract"]),
@@ -76,6 +77,7 @@ pub(crate) enum Command {
     Checkpoint(checkpoint::Checkpoint),
     Artifact(artifact::Artifact),
     Rule(rule::Rule),
+    Spend(spend::Spend),
     Agent(agent::Agent),
     Next(next::Next),
     Lock(lock::Lock),
@@ -129,6 +131,7 @@ impl Command {
             Self::Checkpoint(checkpoint) => checkpoint.run(context, output).await,
             Self::Artifact(artifact) => artifact.run(context, output).await,
             Self::Rule(rule) => rule.run(context, output).await,
+            Self::Spend(spend) => spend.run(context, output).await,
             Self::Agent(agent) => agent.run(context, output).await,
             Self::Next(next) => next.run(context, output).await,
             Self::Lock(lock) => lock.run(context, output).await,

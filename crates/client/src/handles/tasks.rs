@@ -1,5 +1,6 @@
 //! The tasks of a workspace.
 
+use baton_core::spend::Budget;
 use baton_core::task::{
     Backoff, Claim, Command, Complete, Create, Fail, Heartbeat, List, Next, OnExhausted, Query,
     Release, Report, Retry, Review, Statistics, Status, Task, Transition, Update, Verdict, Why,
@@ -203,6 +204,8 @@ request! {
     parent(task: &str) |create| create.parent = Some(TaskId::parse(task)?);
     /// Sets its group.
     group(name: &str) |create| create.group = Some(GroupName::parse(name)?);
+    /// Sets what it may cost, with all its subtasks.
+    budget(budget: Budget) |create| create.budget = Some(budget);
     /// Sets the version of the definition's schema: a string or a number.
     schema_version(version: impl Serialize) |create|
         create.schema_version = Some(Json::of(&version)?);

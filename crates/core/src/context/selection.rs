@@ -14,6 +14,7 @@ use crate::names::{AgentId, KeyName, NamespaceName, TaskId};
 use crate::pattern::Pattern;
 use crate::refusal::within;
 use crate::space::Space;
+use crate::spending::{Payer, Unit};
 use crate::state::Entry;
 use crate::task::Task;
 
@@ -83,11 +84,27 @@ impl Selection<'_> {
             let _ = write!(text, ", to be done by {deadline}");
         }
         text.push_str(".\n");
+        self.budgets(&mut text, &task.id);
         quoted(&mut text, "What is to be done:", task.description.as_deref());
         valued(&mut text, "In particular:", task.definition.as_ref());
         valued(&mut text, "So far:", task.result.as_ref());
         valued(&mut text, "Why the last try failed:", task.error.as_ref());
         self.push("task", format!("task {}", task.id), text);
+    }
+
+    /// What is left of the budgets that apply to a task.
+    fn budgets(&self, text: &mut String, task: &TaskId) {
+        let tasks = self.space.task.lineage(task).map(|task| Payer::Task(task.clone()));
+        let agent = Payer::Agent(self.agent.clone());
+        for of in tasks.chain([agent, Payer::Workspace]) {
+            let account = self.space.spend.account(of);
+            let (Some(budget), Some(left)) = (account.budget, account.left) else { continue };
+            let _ = write!(text, "Left of the budget of {}:", account.of);
+            let units = Unit::ALL.into_iter().filter_map(|unit| {
+                Some(format!(" {} of {} {unit}", left.limit(unit)?, budget.limit(unit)?))
+            });
+            let _ = writeln!(text, "{}.", units.collect::<Vec<_>>().join(","));
+        }
     }
 
     fn of_task(&mut self, task: &Task) {

@@ -2,8 +2,8 @@
 
 use crate::command::Command;
 use crate::names::TaskId;
-use crate::space::Space;
-use crate::task::{self, Event, Verdict};
+use crate::space::{Space, TablesView};
+use crate::task::{self, Event, Verdict, budgets};
 
 /// So no other claim can get it first, and no claim waits for a task that is ready.
 pub(super) fn a_ready_task_goes_to_the_first_waiter(space: &Space, event: &Event) -> Vec<Command> {
@@ -13,7 +13,8 @@ pub(super) fn a_ready_task_goes_to_the_first_waiter(space: &Space, event: &Event
     }
     let Some(id) = made_ready(event) else { return Vec::new() };
     let ready = space.task.get(id).filter(|record| record.ready);
-    if ready.and_then(|record| space.task.claims().first_for(record)).is_none() {
+    let view = TablesView::of(space);
+    if ready.and_then(|record| budgets::waiter_for(&space.task, &view, record)).is_none() {
         return Vec::new();
     }
     vec![task::Command::Assign { task: id.clone() }.into()]

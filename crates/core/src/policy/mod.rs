@@ -13,6 +13,7 @@ mod a_growing_stream_wakes_its_readers;
 mod a_handoff_follows_its_task;
 mod a_handoff_moves_its_task;
 mod a_join_settles_when_its_tasks_have_finished;
+mod a_larger_budget_lets_tasks_start;
 mod a_message_goes_to_the_first_waiter;
 mod a_reached_status_ends_its_waits;
 mod a_reaction_follows_its_event;
@@ -38,6 +39,7 @@ use a_handoff_moves_its_task::{a_handoff_moves_its_task, may_move_a_task};
 use a_join_settles_when_its_tasks_have_finished::{
     a_join_settles_when_its_tasks_have_finished, may_settle,
 };
+use a_larger_budget_lets_tasks_start::{a_larger_budget_lets_tasks_start, may_let_tasks_start};
 use a_message_goes_to_the_first_waiter::{a_message_goes_to_the_first_waiter, may_be_received};
 use a_reached_status_ends_its_waits::{a_reached_status_ends_its_waits, may_end_waits};
 pub(crate) use a_reaction_follows_its_event::a_reaction_follows_its_event;
@@ -87,6 +89,7 @@ pub fn follow(space: &Space, event: &Event) -> Vec<Command> {
             commands.extend(a_handoff_follows_its_task(space, event));
             commands
         }
+        Event::Spend(event) => a_larger_budget_lets_tasks_start(space, event),
         Event::Pipeline(event) => {
             let mut commands = a_ready_stage_becomes_a_task(space, event);
             commands.extend(a_stage_that_is_over_needs_no_task(space, event));
@@ -123,6 +126,7 @@ pub fn may_follow(space: &Space, event: &Event) -> bool {
                 || may_be_followed(space, event)
                 || may_end_waits(space, || event.task().cloned().map(Target::Task))
         }
+        Event::Spend(event) => may_let_tasks_start(space, event),
         Event::Pipeline(event) => may_concern_tasks(event),
         Event::Handoff(event) => {
             may_move_a_task(event)

@@ -53,6 +53,8 @@ macro_rules! primitives {
             barrier: Barrier = "barrier", barriers;
             /// Tasks.
             task: Task = "task", tasks;
+            /// Spending.
+            spend: Spend = "spend", spend;
             /// Joins.
             join: Join = "join", joins;
             /// Pipelines.

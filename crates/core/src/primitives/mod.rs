@@ -38,6 +38,7 @@ pub mod reaction;
 pub mod rule;
 pub mod secret;
 pub mod semaphore;
+pub mod spend;
 pub mod state;
 pub mod stream;
 pub mod task;

@@ -14,7 +14,7 @@ use crate::space::batch::Batch;
 use crate::state::Entry;
 use crate::task::{Record, Status};
 use crate::time::Timestamp;
-use crate::{message, state, stream, task, topic, user_event};
+use crate::{message, spend, state, stream, task, topic, user_event};
 
 /// The number of indexed parts of a record. A phrase is within one of them.
 pub(super) const PARTS: usize = 7;
@@ -228,6 +228,12 @@ fn said(event: &Event) -> Vec<String> {
     }
     if let Event::Stream(stream::Event::Closed { reason, .. }) = event {
         return in_text(reason.as_deref());
+    }
+    if let Event::Spend(spend::Event::Recorded { model, note, .. }) = event {
+        let mut words = in_text(model.as_deref());
+        words.extend(in_text(note.as_deref()));
+        words.truncate(super::words::WORDS_MAX);
+        return words;
     }
     Vec::new()
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Space;
+use super::{Space, TablesView};
 use crate::handoff::{List, Status};
 use crate::history::Origin;
 use crate::names::{AgentId, Key, NamespaceName};
@@ -11,6 +11,7 @@ use crate::primitive::Table;
 use crate::space::receipt::{Kept, Receipts};
 use crate::state::{Ending, RetiredVersions};
 use crate::storage::Entries;
+use crate::task::budgets;
 use crate::time::Timestamp;
 use crate::wait::{Present, Target};
 use crate::waiting::wait::{Keyed, KeyedWaits};
@@ -114,6 +115,8 @@ impl Space {
         self.check_mentions();
         self.check_offers();
         self.check_awaited();
+        let startable = budgets::startable(&self.task, &TablesView::of(self));
+        assert!(startable.is_empty(), "no claim waits for a task that may start: {startable:?}");
         for (namespace, _) in self.state.namespaces() {
             assert!(self.namespace.get(namespace).is_some(), "entries live in a namespace");
         }

@@ -4,6 +4,7 @@ use crate::command::{Command, Mutation, Request};
 use crate::event::Event;
 use crate::names::{AgentId, IdempotencyKey};
 use crate::numbers::{Revision, Token, WaitId};
+use crate::primitive::Forgotten;
 use crate::rejection::Rejection;
 use crate::reply::{Answer, Reply};
 use crate::space::batch::{Batch, Moment};
@@ -375,6 +376,11 @@ impl Space {
         self.time = self.time.max(time);
         self.discard_undo();
         let forgotten = self.trim();
+        for record in &forgotten {
+            if let Forgotten::Task(task) = record {
+                self.spend.forget(task);
+            }
+        }
         self.release_artifact_refs(forgotten);
     }
 

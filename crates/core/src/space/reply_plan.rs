@@ -13,7 +13,7 @@ use crate::state::Warning;
 use crate::wait::as_next;
 use crate::{
     agent, artifact, barrier, checkpoint, contract, handoff, join, lock, message, namespace,
-    pipeline, reaction, rule, secret, semaphore, state, stream, task, topic, workspace,
+    pipeline, reaction, rule, secret, semaphore, spend, state, stream, task, topic, workspace,
 };
 
 /// Which reply to build once the events of a command have been applied.
@@ -37,6 +37,7 @@ pub(crate) enum ReplyPlan {
     Semaphore(SemaphoreName),
     Barrier(BarrierName),
     Task(task::ReplyPlan),
+    Spend(spend::ReplyPlan),
     Join(join::ReplyPlan),
     Pipeline(pipeline::ReplyPlan),
     Checkpoint(checkpoint::ReplyPlan),
@@ -217,6 +218,7 @@ impl Space {
             ReplyPlan::Join(plan) => {
                 Reply::Join(join::answer(&self.join, &TasksView(&self.task), &plan))
             }
+            ReplyPlan::Spend(plan) => Reply::Spend(plan.reply(&self.spend, &TasksView(&self.task))),
             ReplyPlan::Pipeline(plan) => Reply::Pipeline(plan.reply(&self.pipeline)),
             ReplyPlan::Checkpoint(plan) => {
                 Reply::Checkpoint(checkpoint::answer(&self.checkpoint, plan))

@@ -18,9 +18,10 @@ use crate::rejection::Rejection;
 use crate::reply::Reply;
 use crate::space::batch::Moment;
 use crate::space::stamp::Stamp;
+use crate::spending::{Payer, UsedUp};
 use crate::state::View;
 use crate::wait::{Present, Target};
-use crate::{agent, checkpoint, context, join, namespace, pipeline, primitives, task};
+use crate::{agent, checkpoint, context, join, namespace, pipeline, primitives, spend, task};
 
 macro_rules! tables {
     ($($(#[$doc:meta])* $module:ident: $variant:ident = $wire:literal $(, $facts:ident)?;)*) => {
@@ -130,12 +131,13 @@ pub(crate) struct TablesView<'a> {
     namespace: &'a namespace::Table,
     pub(super) agent: &'a agent::Table,
     pub(super) pipeline: &'a pipeline::Table,
+    spend: &'a spend::Table,
 }
 
 impl<'a> TablesView<'a> {
     pub(crate) fn of(space: &'a Space) -> Self {
-        let Space { namespace, agent, pipeline, .. } = space;
-        Self { namespace, agent, pipeline }
+        let Space { namespace, agent, pipeline, spend, .. } = space;
+        Self { namespace, agent, pipeline, spend }
     }
 }
 
@@ -173,6 +175,20 @@ impl task::View for TablesView<'_> {
         let stage = self.pipeline.stage_with(&pipeline, &task.id)?.clone();
         Some((pipeline, stage))
     }
+
+    fn has_used_up_tasks(&self) -> bool {
+        self.spend.has_used_up_tasks()
+    }
+
+    fn used_up_task(&self, task: &TaskId) -> Option<UsedUp> {
+        let is_used_up = self.spend.is_used_up(task);
+        is_used_up.then(|| self.spend.used_up(&Payer::Task(task.clone()))).flatten()
+    }
+
+    fn used_up_agent(&self, agent: &AgentId) -> Option<UsedUp> {
+        let own = || self.spend.used_up(&Payer::Agent(agent.clone()));
+        self.spend.used_up(&Payer::Workspace).or_else(own)
+    }
 }
 
 /// The view of tasks that joins and pipelines get.
@@ -199,6 +215,13 @@ impl join::View for TasksView<'_> {
         let mut tasks: Vec<_> = tasks.map(|record| (record.number, &record.id)).collect();
         tasks.sort_unstable();
         tasks.into_iter().map(|(_, task)| task.clone()).collect()
+    }
+}
+
+impl spend::View for TasksView<'_> {
+    fn lineage(&self, task: &TaskId) -> Option<Vec<TaskId>> {
+        self.0.get(task)?;
+        Some(self.0.lineage(task).cloned().collect())
     }
 }
 
@@ -274,6 +297,12 @@ impl Space {
             Event::Task(event) => {
                 let undo = self.tell_joins(event);
                 self.undo_log.extend(undo.map(Undo::Join));
+                if let task::Event::Created(created) = event
+                    && let Some(budget) = created.budget
+                {
+                    let undo = self.spend.open(&created.task, budget);
+                    self.undo_log.push(Undo::Spend(undo));
+                }
                 let undo = self.update_pipelines(event);
                 self.undo_log.extend(undo.map(Undo::Pipeline));
                 if let Some(task) = event.task().filter(|_| !self.wait.is_idle()) {

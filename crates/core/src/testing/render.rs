@@ -4,6 +4,7 @@ mod checkpoints;
 mod joins;
 mod messaging;
 mod reactions;
+mod spending;
 mod waits;
 
 use std::fmt::Write;
@@ -104,6 +105,7 @@ pub(super) fn rendered(event: &Event) -> String {
         Event::Semaphore(event) => rendered_semaphore(event),
         Event::Barrier(event) => rendered_barrier(event),
         Event::Task(event) => rendered_task(event),
+        Event::Spend(event) => spending::rendered(event),
         Event::Join(event) => joins::rendered(event),
         Event::Wait(event) => waits::rendered(event),
         Event::Pipeline(event) => rendered_pipeline(event),
@@ -420,6 +422,7 @@ pub(super) fn shown(reply: &Reply) -> String {
         Reply::Lock(reply) => shown_lock(reply),
         Reply::Semaphore(reply) => shown_semaphore(reply),
         Reply::Barrier(reply) => shown_barrier(reply),
+        Reply::Spend(reply) => spending::shown(reply),
         Reply::Join(reply) => joins::shown(reply),
         Reply::Wait(reply) => waits::shown(reply),
         Reply::Checkpoint(reply) => checkpoints::shown(reply),

@@ -20,8 +20,8 @@ mod tests;
 use crate::access::Permission;
 use crate::{
     agent, artifact, barrier, checkpoint, context, contract, handoff, join, lock, message,
-    namespace, pipeline, reaction, rule, secret, semaphore, state, stream, task, topic, user_event,
-    wait, workspace,
+    namespace, pipeline, reaction, rule, secret, semaphore, spend, state, stream, task, topic,
+    user_event, wait, workspace,
 };
 
 /// Whether an operation changes something.
@@ -281,7 +281,7 @@ macro_rules! operations {
 pub(crate) use operations;
 
 /// The operations of each primitive, in the order of the documentation.
-const TABLES: [&[Operation]; 23] = [
+const TABLES: [&[Operation]; 24] = [
     state::operations::OPERATIONS,
     namespace::operations::OPERATIONS,
     agent::operations::OPERATIONS,
@@ -296,6 +296,7 @@ const TABLES: [&[Operation]; 23] = [
     lock::operations::OPERATIONS,
     semaphore::operations::OPERATIONS,
     task::operations::OPERATIONS,
+    spend::operations::OPERATIONS,
     barrier::operations::OPERATIONS,
     join::operations::OPERATIONS,
     pipeline::operations::OPERATIONS,

@@ -323,6 +323,17 @@ pub const TASK_DEPENDENTS_MAX: usize = 10_000;
 /// Maximum number of levels of tasks and subtasks: agents that split their work without end reach
 /// it soon.
 pub const TASK_DEPTH_MAX: usize = 16;
+/// Maximum total that is spent in a workspace, in any unit: the largest integer that JSON readers
+/// with floating-point numbers keep exactly.
+pub const SPENT_MAX: u64 = (1 << 53) - 1;
+/// Maximum amount of one record, in any unit.
+pub const SPENT_AT_ONCE_MAX: u64 = 1_000_000_000_000;
+/// Records of spending that are kept; totals and the history include older ones.
+pub const SPEND_RECORDS_MAX: usize = if cfg!(test) { 20 } else { 10_000 };
+/// Maximum number of agents with a budget, and of agents without one whose total is kept.
+pub const SPEND_AGENTS_MAX: usize = if cfg!(test) { 20 } else { 10_000 };
+/// Longest name of a model or tool, in bytes.
+pub const MODEL_BYTES_MAX: usize = 256;
 /// Maximum number of tasks that one call cancels together, so that all of them fit into one commit.
 pub const TASK_SUBTREE_MAX: usize = BATCH_EVENTS_MAX / 2;
 /// Maximum number of tasks that one agent may hold or wait for: the end of its session frees all of

@@ -16,4 +16,5 @@ pub mod point;
 pub mod refusal;
 pub mod refusals;
 pub mod schema;
+pub mod spending;
 pub mod time;

@@ -6,7 +6,7 @@ use baton_core::task::{Cause, Outcome, Returns};
 use baton_core::waiting::wait::Left;
 use baton_core::{Event, GroupName, TaskId, TaskType, Timestamp, Token, WaitId};
 
-use super::{ada, handoff_id, json, talk, task};
+use super::{ada, handoff_id, json, spend, talk, task};
 
 fn created_with_nothing() -> task::Created {
     task::Created {
@@ -20,6 +20,7 @@ fn created_with_nothing() -> task::Created {
         priority: 0,
         group: None,
         parent: None,
+        budget: None,
         depends_on: Vec::new(),
         not_before: None,
         deadline: None,
@@ -40,6 +41,7 @@ fn created_with_everything() -> task::Created {
         description: Some("Read it twice.".to_owned()),
         definition: Some(json(r#"{"file":"a.rs"}"#)),
         assigned_agent: Some(ada()),
+        budget: Some(spend::Budget { tokens: Some(70_000), cost_micros: None, calls: Some(9) }),
         capabilities: ["rust".to_owned(), "write".to_owned()].into(),
         priority: -7,
         group: Some(GroupName::parse("release").unwrap()),
@@ -190,4 +192,42 @@ pub(super) fn tasks() -> Vec<(&'static str, Event)> {
     let events = events.into_iter().chain(endings());
     let events = events.chain(tasks_that_change_hands()).chain(task_failures());
     events.map(|(name, event)| (name, Event::Task(event))).collect()
+}
+
+pub(crate) fn spend_variant(event: &spend::Event) -> &'static str {
+    match event {
+        spend::Event::Recorded { .. } => "spend recorded",
+        spend::Event::Limited { .. } => "spend limited",
+        spend::Event::Exhausted(_) => "spend exhausted",
+    }
+}
+
+pub(crate) fn spending() -> Vec<(&'static str, Event)> {
+    let spent = spend::Amounts { tokens: 1_250, cost_micros: 18_750, calls: 1 };
+    let recorded = |tasks, model: Option<&str>, note: Option<&str>| spend::Event::Recorded {
+        number: 300,
+        by: ada(),
+        tasks,
+        spent,
+        model: model.map(str::to_owned),
+        note: note.map(str::to_owned),
+    };
+    let limited = |of, tokens| {
+        let budget = spend::Budget { tokens, ..spend::Budget::default() };
+        spend::Event::Limited { of, budget }
+    };
+    let used_up = spend::UsedUp {
+        of: spend::Payer::Agent(ada()),
+        unit: spend::Unit::CostMicros,
+        limit: 5_000_000,
+        used: 5_000_001,
+    };
+    let events = vec![
+        ("spend.recorded", recorded(vec![task()], Some("m1"), Some("the first draft"))),
+        ("spend.recorded with no task", recorded(Vec::new(), None, None)),
+        ("spend.limited", limited(spend::Payer::Task(task()), Some(1_000_000))),
+        ("spend.limited with nothing", limited(spend::Payer::Workspace, None)),
+        ("spend.exhausted", spend::Event::Exhausted(used_up)),
+    ];
+    events.into_iter().map(|(name, event)| (name, Event::Spend(event))).collect()
 }

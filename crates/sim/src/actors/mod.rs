@@ -26,5 +26,6 @@ pub mod rule;
 pub mod search;
 pub(crate) mod secret;
 pub mod semaphore;
+pub mod spend;
 pub mod task;
 pub(crate) mod watch;

@@ -21,6 +21,7 @@ use crate::actors::handoff::HandoffActor;
 use crate::actors::inputs::Inputs;
 use crate::actors::lock::fenced;
 use crate::actors::pipeline::PipelineActor;
+use crate::actors::spend;
 
 /// Tasks that an agent remembers.
 const KNOWN_MAX: usize = 12;
@@ -54,7 +55,7 @@ impl TaskActor {
         if inputs.rng.once_in(6) {
             return self.handoff_actor.act(inputs, lease, stale);
         }
-        let request: Request = match (inputs.rng.below(41), lease, stale, known) {
+        let request: Request = match (inputs.rng.below(46), lease, stale, known) {
             (0..=5, ..) => self.create(inputs).into(),
             (6..=9, Some(lease), ..) => {
                 self.forget(&lease);
@@ -94,6 +95,11 @@ impl TaskActor {
             }
             (32..=37, lease, ..) => return self.checkpoint_actor.act(inputs, lease),
             (38..=40, _, stale, _) => return self.checkpoint_actor.act(inputs, stale),
+            (41, _, _, known) => return Action::Ask(spend::question(inputs, known)),
+            (42..=44, lease, _, known) => {
+                let task = lease.map(|(task, _)| task).or(known);
+                Request::from(Command::from(spend::act(inputs, task)))
+            }
             (_, _, _, known) => claim(inputs, known).into(),
         };
         Action::Submit(request)
@@ -142,6 +148,7 @@ impl TaskActor {
         for _ in 0..rng.below(3).saturating_sub(rng.below(2)) {
             create.depends_on.extend(some(inputs, &self.known));
         }
+        create.budget = inputs.rng.once_in(6).then(|| spend::budget(inputs));
         create.parent = some(inputs, &self.known).filter(|_| inputs.rng.once_in(5));
         TaskRequest(TaskCommand::Create(Box::new(create)))
     }

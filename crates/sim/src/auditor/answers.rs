@@ -158,6 +158,7 @@ impl Ledger {
             Command::Lock(command) => self.lock_no_effect(command, reply, at),
             Command::Semaphore(command) => self.semaphore_no_effect(command, reply, at),
             Command::Task(command) => self.task_no_effect(asking, command, reply, at),
+            Command::Spend(command) => self.spend_no_effect(command, at),
             Command::Barrier(command) => self.barrier_no_effect(command, reply, at),
             Command::Join(command) => self.join_no_effect(command, reply, at),
             Command::Wait(command) => self.wait_no_effect(asked, command, reply),
@@ -233,6 +234,7 @@ impl Ledger {
             (Command::Wait(wait::Command::Next(next)), Reply::Wait(reply)) => {
                 self.next_reply(next, reply, revision)
             }
+            (Command::Spend(it), Reply::Spend(reply)) => self.spend_reply(it, reply, revision),
             (Command::Join(command), Reply::Join(reply)) => {
                 self.join_reply(command, reply, revision)
             }
@@ -343,6 +345,7 @@ impl Ledger {
             Rejection::Wait(rejection) => refused_status_wait(rejection),
             Rejection::Checkpoint(rejection) => self.refused_checkpoint(rejection, at, coverage),
             Rejection::Artifact(rejection) => self.refused_artifact(rejection, at),
+            Rejection::Spend(rejection) => self.refused_spend(rejection, at, coverage),
             Rejection::Secret(rejection) => self.refused_secret(rejection, at),
             Rejection::Pipeline(rejection) => self.refused_pipeline(asked, rejection, at),
             Rejection::Handoff(rejection) => self.refused_handoff(asked, rejection, coverage),

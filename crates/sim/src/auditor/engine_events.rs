@@ -56,6 +56,7 @@ pub fn is_by_engine(event: &Event) -> bool {
         Event::Namespace(_)
         | Event::Topic(_)
         | Event::Rule(_)
+        | Event::Spend(_)
         | Event::UserEvent(_)
         | Event::Workspace(_)
         | Event::Awaited(_) => false,

@@ -145,6 +145,7 @@ impl<'a> BatchReader<'a> {
             Command::Lock(command) => self.lock(command),
             Command::Semaphore(command) => self.semaphore(command),
             Command::Task(command) => self.task(command),
+            Command::Spend(command) => self.spend(command),
             Command::Join(command) => self.join(command),
             Command::Wait(command) => self.status_wait(command),
             Command::Checkpoint(command) => self.checkpoint(command),

@@ -14,6 +14,8 @@
 //!
 //! The laws of holds and waits are in `waits` and `pools`.
 
+mod namespaces;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -22,7 +24,7 @@ use baton_core::state::{Event as StateEvent, Removal};
 use baton_core::workspace::{Event as WorkspaceEvent, Retention};
 use baton_core::{
     AgentId, Answer, Batch, Event, IdempotencyKey, Json, Key, NamespaceName, Request, Rules,
-    Timestamp, WorkspaceName, namespace,
+    Timestamp, WorkspaceName,
 };
 
 use super::{Audit, Breach, demand};
@@ -41,6 +43,7 @@ use crate::models::pipeline::Pipelines;
 use crate::models::reaction::{self, Reactions};
 use crate::models::rule::RuleModels;
 use crate::models::secret::Secrets;
+use crate::models::spend::Spending;
 use crate::models::stream::Streams;
 use crate::models::task::Tasks;
 use crate::models::wait::{Tokens, Waits};
@@ -132,6 +135,7 @@ pub struct Ledger {
     pub(crate) messages: Messages,
     pub(crate) streams: Streams,
     pub(crate) secrets: Secrets,
+    pub(crate) spending: Spending,
     /// Whether the current batch may have settled a join.
     pub(crate) joins_touched: bool,
     pub(crate) pipelines: Pipelines,
@@ -184,6 +188,7 @@ impl Ledger {
             messages: Messages::default(),
             streams: Streams::default(),
             secrets: Secrets::default(),
+            spending: Spending::default(),
             joins_touched: false,
             pipelines: Pipelines::default(),
             waits: Waits::default(),
@@ -378,6 +383,7 @@ impl Ledger {
         self.check_barriers(revision, &ended).map_err(named)?;
         self.check_handoffs(&batch, &ended).map_err(named)?;
         self.check_tasks(revision, &ended).map_err(named)?;
+        self.check_spending().map_err(named)?;
         self.check_joins(revision, &ended).map_err(named)?;
         self.check_status_waits(revision, &ended).map_err(named)?;
         self.check_pipelines(&batch).map_err(named)?;
@@ -426,7 +432,11 @@ impl Ledger {
             Event::Reaction(event) => self.add_reaction(batch, event, coverage),
             Event::Handoff(event) => self.add_handoff(batch, event, ended, coverage),
             Event::Semaphore(event) => self.add_semaphore(batch, event, ended, coverage),
-            Event::Task(event) => self.add_task(batch, event, ended, coverage),
+            Event::Task(event) => {
+                self.check_start(batch, event)?;
+                self.add_task(batch, event, ended, coverage)
+            }
+            Event::Spend(event) => self.add_spend(batch, event, coverage),
             Event::Join(event) => self.add_join(batch, event, ended, coverage),
             Event::Wait(event) => self.add_wait(batch, event, ended, coverage),
             Event::Checkpoint(event) => self.add_checkpoint(batch, event, coverage),
@@ -497,46 +507,6 @@ impl Ledger {
         }
         if let Some(gone) = gone {
             self.let_go(batch, &gone.value, coverage);
-        }
-        Ok(())
-    }
-
-    fn add_namespace(
-        &mut self,
-        batch: &Batch,
-        event: &namespace::Event,
-        coverage: &mut Coverage,
-    ) -> Audit {
-        let (name, revision) = (event.name(), batch.revision.0);
-        let timeline = self.namespaces.entry(name.clone()).or_default();
-        let there = timeline.now().is_some_and(Option::is_some);
-        match event {
-            namespace::Event::Created { rules, .. } => {
-                demand!(!there, "namespace `{name}` was created although it was there");
-                timeline.set(revision, Some(Arc::new(rules.clone())));
-            }
-            namespace::Event::Configured { rules, .. } => {
-                demand!(there, "namespace `{name}` was configured but is not there");
-                timeline.set(revision, Some(Arc::new(rules.clone())));
-            }
-            namespace::Event::Deleted { .. } => {
-                demand!(there, "namespace `{name}` was deleted but is not there");
-                timeline.set(revision, None);
-                let within = self.entries.iter_mut().filter(|(place, timeline)| {
-                    place.0 == *name && timeline.now().is_some_and(Option::is_some)
-                });
-                let mut gone = Vec::new();
-                for (_, timeline) in within {
-                    gone.extend(timeline.now().cloned().flatten());
-                    timeline.set(revision, None);
-                }
-                if !gone.is_empty() {
-                    coverage.met("batch: namespace deleted with entries");
-                }
-                for fact in gone {
-                    self.let_go(batch, &fact.value, coverage);
-                }
-            }
         }
         Ok(())
     }

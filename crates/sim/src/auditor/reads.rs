@@ -7,7 +7,7 @@ use baton_core::state::{
 };
 use baton_core::{
     Answer, Query, Rejection, Reply, agent, artifact, checkpoint, handoff, join, message,
-    namespace, pipeline, secret, semaphore, state, stream, task, topic, workspace,
+    namespace, pipeline, secret, semaphore, spend, state, stream, task, topic, workspace,
 };
 
 use super::{Audit, Breach, demand};
@@ -53,6 +53,7 @@ impl Ledger {
             (Query::Message(query), Reply::Message(reply)) => self.messages_shown(query, reply, at),
             (Query::Topic(_), Reply::Topic(reply)) => self.topic_reply(reply, at),
             (Query::Stream(query), Reply::Stream(reply)) => self.streams_shown(query, reply, at),
+            (Query::Spend(query), Reply::Spend(reply)) => self.spending_shown(query, reply, at),
             (Query::Secret(query), Reply::Secret(reply)) => self.secrets_shown(query, reply, at),
             (Query::Rule(query), Reply::Rule(reply)) => self.rules_shown(query, reply, at),
             (Query::Lock(query), Reply::Lock(reply)) => self.locks_shown(query, reply, at),
@@ -152,7 +153,8 @@ impl Ledger {
             (Query::Handoff(_), Rejection::Handoff(handoff::Rejection::NotFound { handoff })) => {
                 self.handoffs.at(handoff, at).is_none()
             }
-            (Query::Task(_), Rejection::Task(task::Rejection::NotFound { task })) => {
+            (Query::Task(_), Rejection::Task(task::Rejection::NotFound { task }))
+            | (Query::Spend(_), Rejection::Spend(spend::Rejection::UnknownTask { task })) => {
                 self.tasks.at(task, at).is_none()
             }
             (

@@ -19,6 +19,7 @@
 //! | `checkpoint_batches` | a batch about checkpoints is what was requested |
 //! | `pending_write` | writes stay or are replaced as asked; keys are unique; copies are whole |
 //! | `message`, `stream` | messages in order, until acknowledged; frames without gaps |
+//! | `spend` | totals are the sums of the records, and nothing starts without a budget |
 //! | `supervision` | sessions end with the session of their supervisor |
 //! | `secret` | values are in no file but their own |
 //! | `reaction` | each runs on its trigger, and has the effects of its script |
@@ -53,6 +54,7 @@ pub mod rule;
 pub mod search;
 pub mod secret;
 pub mod semaphore;
+pub mod spend;
 pub mod status_wait;
 pub mod stream;
 pub mod supervision;

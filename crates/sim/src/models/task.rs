@@ -262,9 +262,9 @@ impl Tasks {
         chain.any(|task| self.lost.contains(&task))
     }
 
-    /// The longest waiting claim that matches the task.
-    fn first_for(&self, id: &TaskId, work: &TaskModel) -> Option<&ClaimWaiter> {
-        self.claims_at(u64::MAX).iter().find(|wanting| wanting.wants(id, work))
+    /// Something other than a task has changed what may be claimed.
+    pub fn touch(&mut self) {
+        self.is_touched = true;
     }
 
     fn set_claims(&mut self, batch: &Batch, change: impl FnOnce(&mut Vec<ClaimWaiter>)) {
@@ -453,7 +453,7 @@ impl Ledger {
         let open = matches!(work.status, Status::Pending | Status::HandedOff);
         demand!(work.ready && open, "it is not ready");
         self.tokens.give(batch, *token, holder)?;
-        let first = self.tasks.first_for(id, work).cloned();
+        let first = self.first_claim_for(id, work).cloned();
         match (wait, first) {
             (Some(wait), Some(first)) => {
                 let number = first.wait;
@@ -493,6 +493,14 @@ impl Ledger {
         lease.ok_or_else(|| Breach("it had no lease".to_owned()))
     }
 
+    /// The longest waiting claim that matches the task, of an agent that may start one.
+    fn first_claim_for(&self, id: &TaskId, work: &TaskModel) -> Option<&ClaimWaiter> {
+        let mut claims = self.tasks.claims_at(u64::MAX).iter();
+        claims.find(|claim| {
+            claim.wants(id, work) && !self.spending.stops_agent(&claim.agent, u64::MAX)
+        })
+    }
+
     /// A batch is complete: no claim waits for a ready task, and no ended session has a lease.
     pub(crate) fn check_tasks(&mut self, revision: u64, ended: &BTreeSet<AgentId>) -> Audit {
         if !std::mem::take(&mut self.tasks.is_touched) && ended.is_empty() {
@@ -506,7 +514,8 @@ impl Ledger {
         self.tasks.lost.clear();
         let claims = self.tasks.claims_at(u64::MAX);
         for (id, work) in self.tasks.all_at(u64::MAX).filter(|_| !claims.is_empty()) {
-            let starves = claims.iter().find(|claim| work.ready && claim.wants(id, work));
+            let starves = self.first_claim_for(id, work).filter(|_| work.ready);
+            let starves = starves.filter(|_| !self.is_held_back(id, u64::MAX));
             demand!(starves.is_none(), "task `{id}` is ready, and yet {starves:?} waits");
         }
         let waits =

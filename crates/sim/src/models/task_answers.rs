@@ -82,6 +82,8 @@ impl Ledger {
             work.ready
                 && claim.task.as_ref().is_none_or(|task| task == *id)
                 && work.suits(agent, claim.types.as_ref(), &able)
+                && !self.spending.stops_agent(agent, at)
+                && !self.is_held_back(id, at)
         });
         ready.min_by_key(|(_, work)| work.place()).map(|(id, _)| id)
     }
@@ -245,6 +247,7 @@ impl Ledger {
                     "the answer says that `{task}` is {status:?} {lease:?}, it is {work:?}"
                 );
             }
+            Rejection::BudgetExhausted(used_up) => self.refused_start(used_up, at, coverage)?,
             Rejection::NotClaimable { task, status, lease, .. } => {
                 let Some(work) = self.tasks.at(task, at) else {
                     return Err(Breach(format!("`{task}` is not there")));
@@ -414,8 +417,12 @@ impl BatchReader<'_> {
         let (before, agent) = (self.batch.revision.0 - 1, &self.batch.agent);
         let claims = self.ledger.tasks.claims_at(before);
         let is_free = |id: &TaskId, work: &TaskModel| {
-            let awaited = claims.iter().any(|claim| claim.wants(id, work));
-            work.ready || (fresh.contains(id) && !awaited)
+            let awaited = claims.iter().any(|claim| {
+                claim.wants(id, work) && !self.ledger.spending.stops_agent(&claim.agent, before)
+            });
+            (work.ready || (fresh.contains(id) && !awaited))
+                && !self.ledger.spending.stops_agent(agent, before)
+                && !self.ledger.is_held_back(id, before)
         };
         let all = self.ledger.tasks.all_at(before);
         let free = all.filter(|(id, work)| is_free(id, work) && work.suits(agent, types, able));

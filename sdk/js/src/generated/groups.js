@@ -1146,6 +1146,59 @@ export class TaskOperations {
   }
 }
 
+/** The operations `spend.*`. */
+export class SpendOperations {
+  /** @param {Caller} caller */
+  constructor(caller) {
+    this.caller = caller;
+  }
+
+  /**
+   * Record what was spent on a task, or reserve it before a call.
+   * @param {T.SpendRecordOptions & CallOptions} [options]
+   * @returns {Promise<T.SpendRecorded>}
+   */
+  record(options) {
+    return this.caller.call("spend.record", {}, options);
+  }
+
+  /**
+   * Set or remove the budget of a task, an agent or the workspace.
+   * @param {T.SpendLimitOptions & CallOptions} [options]
+   * @returns {Promise<T.SpendTotal>}
+   */
+  limit(options) {
+    return this.caller.call("spend.limit", {}, options);
+  }
+
+  /**
+   * Get what a task with its subtasks, an agent or the workspace has spent.
+   * @param {T.SpendGetOptions & CallOptions} [options]
+   * @returns {Promise<T.SpendTotal>}
+   */
+  get(options) {
+    return this.caller.call("spend.get", {}, options);
+  }
+
+  /**
+   * List the latest records of spending.
+   * @param {T.SpendListOptions & CallOptions} [options]
+   * @returns {Promise<T.SpendRecords>}
+   */
+  list(options) {
+    return this.caller.call("spend.list", {}, options);
+  }
+
+  /**
+   * List the latest records of spending: every item, page after page.
+   * @param {T.SpendListOptions & CallOptions} [options]
+   * @returns {AsyncGenerator<T.SpendRecord, void, void>}
+   */
+  listAll(options) {
+    return pagesOf(this.caller, "spend.list", "records", {}, options);
+  }
+}
+
 /** The operations `barrier.*`. */
 export class BarrierOperations {
   /** @param {Caller} caller */

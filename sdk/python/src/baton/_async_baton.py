@@ -362,6 +362,10 @@ class AsyncBaton(Handle):
         return calls.SemaphoresCalls(self)
 
     @cached_property
+    def spending(self) -> calls.SpendingCalls:
+        return calls.SpendingCalls(self)
+
+    @cached_property
     def state(self) -> AsyncState:
         return AsyncState(self)
 

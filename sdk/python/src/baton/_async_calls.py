@@ -3269,6 +3269,155 @@ class SemaphoresCalls(AsyncCalls):
         return t.SemaphoreSemaphores(raw)
 
 
+class SpendingCalls(AsyncCalls):
+    """The operations `spend.*`. Fields that end in `_ms` are milliseconds."""
+
+    __slots__ = ()
+
+    async def record(
+        self,
+        *,
+        calls: int | None = None,
+        cost_micros: int | None = None,
+        model: str | None = None,
+        note: str | None = None,
+        strict: bool | None = None,
+        task: str | None = None,
+        tokens: int | None = None,
+        token: int | None = None,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> t.SpendRecorded:
+        """Record what was spent on a task, or reserve it before a call (`spend.record`).
+
+        Args:
+            calls: Calls of a model or a tool.
+            cost_micros: Money, in millionths of the currency that the workspace uses.
+            model: The model or tool. Default: none.
+            note: A note. Default: none.
+            strict: Whether to refuse what does not fit into every budget, for a call that has
+                not been made yet. If `false`, it is recorded in any case.
+            task: The task that it was spent on. It is charged to the tasks above it too. If
+                omitted, it is charged to the agent and the workspace only.
+            tokens: Tokens of a language model.
+            token: Refuses the change once the lease, hold or session of this token is over.
+            idempotency_key: Repeating the call under this key has no second effect.
+            timeout: Seconds after which the call fails, besides the time that it asks to wait.
+        """
+        sent: dict[str, Any] = {}
+        if calls is not None:
+            sent["calls"] = calls
+        if cost_micros is not None:
+            sent["cost_micros"] = cost_micros
+        if model is not None:
+            sent["model"] = model
+        if note is not None:
+            sent["note"] = note
+        if strict is not None:
+            sent["strict"] = strict
+        if task is not None:
+            sent["task"] = task
+        if tokens is not None:
+            sent["tokens"] = tokens
+        raw = await self._call(
+            OPERATIONS["spend.record"],
+            sent,
+            token=token,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+        )
+        return t.SpendRecorded(raw)
+
+    async def limit(
+        self,
+        *,
+        budget: p.SpendBudget | None = None,
+        of: p.SpendPayer | None = None,
+        token: int | None = None,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> t.SpendTotal:
+        """Set or remove the budget of a task, an agent or the workspace (`spend.limit`).
+
+        Args:
+            budget: The limits, which replace those before. If omitted, there is no budget.
+            of: Whose budget it is: `{"task": "t-7"}`, `{"agent": "ada"}` or `"workspace"`. If
+                omitted, the workspace.
+            token: Refuses the change once the lease, hold or session of this token is over.
+            idempotency_key: Repeating the call under this key has no second effect.
+            timeout: Seconds after which the call fails, besides the time that it asks to wait.
+        """
+        sent: dict[str, Any] = {}
+        if budget is not None:
+            sent["budget"] = budget
+        if of is not None:
+            sent["of"] = of
+        raw = await self._call(
+            OPERATIONS["spend.limit"],
+            sent,
+            token=token,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+        )
+        return t.SpendTotal(raw)
+
+    async def get(
+        self,
+        *,
+        agent: str | None = None,
+        task: str | None = None,
+        at: int | str | datetime | None = None,
+        timeout: float | None = None,
+    ) -> t.SpendTotal:
+        """Get what a task with its subtasks, an agent or the workspace has spent (`spend.get`).
+
+        Args:
+            agent: The agent. If omitted, the task or the workspace.
+            task: The task, with its subtasks. If omitted, the agent or the workspace.
+            at: The revision or time to ask about; the present if not given.
+            timeout: Seconds after which the call fails, besides the time that it asks to wait.
+        """
+        sent: dict[str, Any] = {}
+        if agent is not None:
+            sent["agent"] = agent
+        if task is not None:
+            sent["task"] = task
+        raw = await self._call(OPERATIONS["spend.get"], sent, at=at, timeout=timeout)
+        return t.SpendTotal(raw)
+
+    async def list(
+        self,
+        *,
+        agent: str | None = None,
+        cursor: int | None = None,
+        limit: int | None = None,
+        task: str | None = None,
+        at: int | str | datetime | None = None,
+        timeout: float | None = None,
+    ) -> t.SpendRecords:
+        """List the latest records of spending (`spend.list`).
+
+        Args:
+            agent: Only records of this agent. If omitted, any agent.
+            cursor: The `cursor` of the previous page. If omitted, the first page is returned.
+            limit: The maximum number of results.
+            task: Only records of this task itself. If omitted, any task and none.
+            at: The revision or time to ask about; the present if not given.
+            timeout: Seconds after which the call fails, besides the time that it asks to wait.
+        """
+        sent: dict[str, Any] = {}
+        if agent is not None:
+            sent["agent"] = agent
+        if cursor is not None:
+            sent["cursor"] = cursor
+        if limit is not None:
+            sent["limit"] = limit
+        if task is not None:
+            sent["task"] = task
+        raw = await self._call(OPERATIONS["spend.list"], sent, at=at, timeout=timeout)
+        return t.SpendRecords(raw)
+
+
 class StateCalls(AsyncCalls):
     """The operations `state.*`. Fields that end in `_ms` are milliseconds."""
 
@@ -3876,6 +4025,7 @@ class TasksCalls(AsyncCalls):
         *,
         assigned_agent: str | None = None,
         backoff: p.Backoff | None = None,
+        budget: p.SpendBudget | None = None,
         capabilities: Sequence[str] | None = None,
         deadline_ms: int | None = None,
         delay_ms: int | None = None,
@@ -3902,6 +4052,9 @@ class TasksCalls(AsyncCalls):
             definition: The work as data: any JSON. Default: none.
             assigned_agent: The only agent that may claim it. If omitted, any agent.
             backoff: The delay before a retry. If omitted, the defaults of `Backoff`.
+            budget: What it may cost, with all its subtasks. Once that is used up, none of them
+                is started. If omitted, only the budgets of the tasks above it, the agent and
+                the workspace apply.
             capabilities: Capabilities that an agent needs to claim it.
             deadline_ms: Deadline in milliseconds from now; the task fails unless it is finished
                 by then. If omitted, none.
@@ -3932,6 +4085,8 @@ class TasksCalls(AsyncCalls):
             sent["assigned_agent"] = assigned_agent
         if backoff is not None:
             sent["backoff"] = backoff
+        if budget is not None:
+            sent["budget"] = budget
         if capabilities is not None:
             sent["capabilities"] = capabilities
         if deadline_ms is not None:
@@ -4746,6 +4901,7 @@ __all__ = [
     "RulesCalls",
     "SecretsCalls",
     "SemaphoresCalls",
+    "SpendingCalls",
     "StateCalls",
     "StreamsCalls",
     "TasksCalls",

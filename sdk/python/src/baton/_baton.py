@@ -354,6 +354,10 @@ class Baton(Handle):
         return calls.SemaphoresCalls(self)
 
     @cached_property
+    def spending(self) -> calls.SpendingCalls:
+        return calls.SpendingCalls(self)
+
+    @cached_property
     def state(self) -> State:
         return State(self)
 

@@ -346,6 +346,22 @@ OPERATIONS: dict[str, Operation] = {
         asks=True,
         is_past=True,
     ),
+    "spend.record": Operation(
+        "spend.record",
+    ),
+    "spend.limit": Operation(
+        "spend.limit",
+    ),
+    "spend.get": Operation(
+        "spend.get",
+        asks=True,
+        agent="narrows",
+    ),
+    "spend.list": Operation(
+        "spend.list",
+        asks=True,
+        agent="narrows",
+    ),
     "barrier.arrive": Operation(
         "barrier.arrive",
         waits="wait_ms",

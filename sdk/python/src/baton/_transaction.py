@@ -228,6 +228,10 @@ class Batch:
         return _calls().SemaphoresCalls(self)
 
     @cached_property
+    def spending(self) -> calls.SpendingCalls:
+        return _calls().SpendingCalls(self)
+
+    @cached_property
     def state(self) -> calls.StateCalls:
         return _calls().StateCalls(self)
 

@@ -1561,6 +1561,73 @@ class SemaphoresCalls(TransactionCalls):
         return self._queue(OPERATIONS["semaphore.release"], sent, lambda raw: t.Semaphore(raw))
 
 
+class SpendingCalls(TransactionCalls):
+    """The operations `spend.*`. Fields that end in `_ms` are milliseconds."""
+
+    __slots__ = ()
+
+    def record(
+        self,
+        *,
+        calls: int | None = None,
+        cost_micros: int | None = None,
+        model: str | None = None,
+        note: str | None = None,
+        strict: bool | None = None,
+        task: str | None = None,
+        tokens: int | None = None,
+    ) -> Pending[t.SpendRecorded]:
+        """Record what was spent on a task, or reserve it before a call (`spend.record`).
+
+        Args:
+            calls: Calls of a model or a tool.
+            cost_micros: Money, in millionths of the currency that the workspace uses.
+            model: The model or tool. Default: none.
+            note: A note. Default: none.
+            strict: Whether to refuse what does not fit into every budget, for a call that has
+                not been made yet. If `false`, it is recorded in any case.
+            task: The task that it was spent on. It is charged to the tasks above it too. If
+                omitted, it is charged to the agent and the workspace only.
+            tokens: Tokens of a language model.
+        """
+        sent: dict[str, Any] = {}
+        if calls is not None:
+            sent["calls"] = calls
+        if cost_micros is not None:
+            sent["cost_micros"] = cost_micros
+        if model is not None:
+            sent["model"] = model
+        if note is not None:
+            sent["note"] = note
+        if strict is not None:
+            sent["strict"] = strict
+        if task is not None:
+            sent["task"] = task
+        if tokens is not None:
+            sent["tokens"] = tokens
+        return self._queue(OPERATIONS["spend.record"], sent, lambda raw: t.SpendRecorded(raw))
+
+    def limit(
+        self,
+        *,
+        budget: p.SpendBudget | None = None,
+        of: p.SpendPayer | None = None,
+    ) -> Pending[t.SpendTotal]:
+        """Set or remove the budget of a task, an agent or the workspace (`spend.limit`).
+
+        Args:
+            budget: The limits, which replace those before. If omitted, there is no budget.
+            of: Whose budget it is: `{"task": "t-7"}`, `{"agent": "ada"}` or `"workspace"`. If
+                omitted, the workspace.
+        """
+        sent: dict[str, Any] = {}
+        if budget is not None:
+            sent["budget"] = budget
+        if of is not None:
+            sent["of"] = of
+        return self._queue(OPERATIONS["spend.limit"], sent, lambda raw: t.SpendTotal(raw))
+
+
 class StateCalls(TransactionCalls):
     """The operations `state.*`. Fields that end in `_ms` are milliseconds."""
 
@@ -1843,6 +1910,7 @@ class TasksCalls(TransactionCalls):
         *,
         assigned_agent: str | None = None,
         backoff: p.Backoff | None = None,
+        budget: p.SpendBudget | None = None,
         capabilities: Sequence[str] | None = None,
         deadline_ms: int | None = None,
         delay_ms: int | None = None,
@@ -1866,6 +1934,9 @@ class TasksCalls(TransactionCalls):
             definition: The work as data: any JSON. Default: none.
             assigned_agent: The only agent that may claim it. If omitted, any agent.
             backoff: The delay before a retry. If omitted, the defaults of `Backoff`.
+            budget: What it may cost, with all its subtasks. Once that is used up, none of them
+                is started. If omitted, only the budgets of the tasks above it, the agent and
+                the workspace apply.
             capabilities: Capabilities that an agent needs to claim it.
             deadline_ms: Deadline in milliseconds from now; the task fails unless it is finished
                 by then. If omitted, none.
@@ -1893,6 +1964,8 @@ class TasksCalls(TransactionCalls):
             sent["assigned_agent"] = assigned_agent
         if backoff is not None:
             sent["backoff"] = backoff
+        if budget is not None:
+            sent["budget"] = budget
         if capabilities is not None:
             sent["capabilities"] = capabilities
         if deadline_ms is not None:
@@ -2242,6 +2315,7 @@ __all__ = [
     "RulesCalls",
     "SecretsCalls",
     "SemaphoresCalls",
+    "SpendingCalls",
     "StateCalls",
     "StreamsCalls",
     "TasksCalls",

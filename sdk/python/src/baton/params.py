@@ -328,6 +328,35 @@ class SelectedKey(_SelectedKeyRequired, total=False):
     """The required version. If omitted, any version."""
 
 
+class SpendBudget(TypedDict, total=False):
+    """A limit for each unit. A unit without a limit is not limited."""
+
+    calls: int
+    """The maximum number of calls. If omitted, calls are not limited."""
+
+    cost_micros: int
+    """The maximum amount of money, in millionths of the currency. If omitted, money is not
+    limited.
+    """
+
+    tokens: int
+    """The maximum number of tokens. If omitted, tokens are not limited."""
+
+
+class SpendPayerAgent(TypedDict):
+    """An agent."""
+
+    agent: str
+    """Not described."""
+
+
+class SpendPayerTask(TypedDict):
+    """A task, with all its subtasks."""
+
+    task: str
+    """Not described."""
+
+
 class _StageDesignRequired(TypedDict):
     name: str
     """The name, unique within the pipeline."""
@@ -467,6 +496,9 @@ Receiver = str | ReceiverCapability
 Selected = str | SelectedKey
 """A key as `namespace/key`, optionally with a required version."""
 
+SpendPayer = SpendPayerTask | SpendPayerAgent | str
+"""What spending is charged to, and what can have a budget."""
+
 __all__ = [
     "Address",
     "AddressCapability",
@@ -500,6 +532,10 @@ __all__ = [
     "Rules",
     "Selected",
     "SelectedKey",
+    "SpendBudget",
+    "SpendPayer",
+    "SpendPayerAgent",
+    "SpendPayerTask",
     "StageDesign",
     "TaskPrecondition",
     "WantedCheck",

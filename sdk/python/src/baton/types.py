@@ -226,6 +226,9 @@ EventType = Literal[
     "semaphore.queued",
     "semaphore.released",
     "semaphore.renewed",
+    "spend.exhausted",
+    "spend.limited",
+    "spend.recorded",
     "state.deleted",
     "state.expired",
     "state.let_go",
@@ -3647,6 +3650,196 @@ class Source(Record):
         return self.raw["version"]
 
 
+class SpendAccount(Record):
+    """What was spent by a task with its subtasks, an agent or the workspace, and its budget."""
+
+    __slots__ = ()
+    _required = frozenset({"of", "spent", "used_up"})
+
+    @property
+    def budget(self) -> SpendBudget | None:
+        """The budget. Absent if there is none."""
+        return optional(SpendBudget, self.raw.get("budget"))
+
+    @property
+    def left(self) -> SpendBudget | None:
+        """What is left of the budget. Absent if there is none."""
+        return optional(SpendBudget, self.raw.get("left"))
+
+    @property
+    def of(self) -> dict[str, Any] | str:
+        """Whose it is."""
+        return self.raw["of"]
+
+    @property
+    def spent(self) -> SpendAmounts:
+        """The total."""
+        return SpendAmounts(self.raw["spent"])
+
+    @property
+    def used_up(self) -> bool:
+        """Whether a limit of the budget is reached."""
+        return self.raw["used_up"]
+
+
+class SpendAmounts(Record):
+    """What something has cost."""
+
+    __slots__ = ()
+    _required = frozenset({"calls", "cost_micros", "tokens"})
+
+    @property
+    def calls(self) -> int:
+        """Calls of a model or a tool."""
+        return self.raw["calls"]
+
+    @property
+    def cost_micros(self) -> int:
+        """Money, in millionths of the currency that the workspace uses."""
+        return self.raw["cost_micros"]
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of a language model."""
+        return self.raw["tokens"]
+
+
+class SpendBudget(Record):
+    """A limit for each unit. A unit without a limit is not limited."""
+
+    __slots__ = ()
+    _required = frozenset[str]()
+
+    @property
+    def calls(self) -> int | None:
+        """The maximum number of calls. If omitted, calls are not limited."""
+        return self.raw.get("calls")
+
+    @property
+    def cost_micros(self) -> int | None:
+        """The maximum amount of money, in millionths of the currency. If omitted, money is not
+        limited.
+        """
+        return self.raw.get("cost_micros")
+
+    @property
+    def tokens(self) -> int | None:
+        """The maximum number of tokens. If omitted, tokens are not limited."""
+        return self.raw.get("tokens")
+
+
+class SpendRecord(Record):
+    """One record of spending."""
+
+    __slots__ = ()
+    _required = frozenset({"agent", "number", "revision", "spent", "time"})
+
+    @property
+    def agent(self) -> str:
+        """The agent that spent it."""
+        return self.raw["agent"]
+
+    @property
+    def model(self) -> str | None:
+        """The model or tool. Absent if not given."""
+        return self.raw.get("model")
+
+    @property
+    def note(self) -> str | None:
+        """A note. Absent if not given."""
+        return self.raw.get("note")
+
+    @property
+    def number(self) -> int:
+        """Its number, counted from 1 in the workspace."""
+        return self.raw["number"]
+
+    @property
+    def revision(self) -> int:
+        """The revision."""
+        return self.raw["revision"]
+
+    @property
+    def spent(self) -> SpendAmounts:
+        """The amounts."""
+        return SpendAmounts(self.raw["spent"])
+
+    @property
+    def task(self) -> str | None:
+        """The task. Absent if there is none."""
+        return self.raw.get("task")
+
+    @property
+    def time(self) -> datetime:
+        """When it was recorded."""
+        return moment(self.raw["time"])
+
+
+class SpendRecorded(Record):
+    """A new record, and what it was charged to."""
+
+    __slots__ = ()
+    _required = frozenset({"record"})
+
+    @property
+    def budgets(self) -> list[SpendAccount]:
+        """The budgets that it was charged to. Absent if there are none."""
+        return [SpendAccount(each) for each in self.raw.get("budgets", [])]
+
+    @property
+    def record(self) -> SpendRecord:
+        """The record."""
+        return SpendRecord(self.raw["record"])
+
+
+class SpendRecords(Record):
+    """A page of records, latest first."""
+
+    __slots__ = ()
+    _required = frozenset({"recorded", "records"})
+
+    @property
+    def cursor(self) -> int | None:
+        """The cursor of the next page. Absent on the last page."""
+        return self.raw.get("cursor")
+
+    @property
+    def oldest(self) -> int | None:
+        """The number of the oldest record that is kept here; the history has the events of older
+        ones. Absent if there is none.
+        """
+        return self.raw.get("oldest")
+
+    @property
+    def recorded(self) -> int:
+        """How many were ever recorded."""
+        return self.raw["recorded"]
+
+    @property
+    def records(self) -> list[SpendRecord]:
+        """The results on this page."""
+        return [SpendRecord(each) for each in self.raw["records"]]
+
+
+class SpendTotal(Record):
+    """A total, and the budgets that apply to it."""
+
+    __slots__ = ()
+    _required = frozenset({"account"})
+
+    @property
+    def above(self) -> list[SpendAccount]:
+        """The budgets of the tasks above, nearest first, and of the workspace. Absent if there are
+        none.
+        """
+        return [SpendAccount(each) for each in self.raw.get("above", [])]
+
+    @property
+    def account(self) -> SpendAccount:
+        """The total, and its own budget."""
+        return SpendAccount(self.raw["account"])
+
+
 class Stage(Record):
     """A stage of a pipeline."""
 
@@ -4760,6 +4953,13 @@ __all__ = [
     "Sent",
     "Severity",
     "Source",
+    "SpendAccount",
+    "SpendAmounts",
+    "SpendBudget",
+    "SpendRecord",
+    "SpendRecorded",
+    "SpendRecords",
+    "SpendTotal",
     "Stage",
     "StageMoved",
     "StageOutput",

@@ -8,6 +8,7 @@ use baton_core::agent::{self, Agent, Status as AgentStatus};
 use baton_core::handoff::{Handoff, List as HandoffList, Receiver, Status as HandoffStatus};
 use baton_core::lock::{self, Lock};
 use baton_core::names::short;
+use baton_core::spend::{Total, Unit};
 use baton_core::task::{List, Status, Task, Verdict};
 use baton_core::{Json, Notice, Query, Reply, Token};
 
@@ -270,6 +271,7 @@ async fn of_task(workspace: &Workspace, id: &str) -> Result<Details, Error> {
     let tasks = workspace.tasks();
     let (task, why) = (tasks.get(id).await?, tasks.why(id).await?);
     let past = tasks.history(id).await?;
+    let spent = workspace.spending().of_task(id).await?;
     let listed = |ids: &[baton_core::TaskId]| {
         let ids: Vec<&str> = ids.iter().map(baton_core::TaskId::as_str).collect();
         (!ids.is_empty()).then(|| ids.join(" "))
@@ -284,6 +286,7 @@ async fn of_task(workspace: &Workspace, id: &str) -> Result<Details, Error> {
             field("holder", lease.map(|lease| &lease.holder)),
             field("lease until", lease.map(|lease| lease.expires_at)),
             field("attempts", Some(task.attempts)),
+            spent_field(&spent),
             field("waits for", listed(&task.waiting_for)),
             field("after", listed(&task.depends_on)),
             field("group", task.group.as_ref()),
@@ -305,8 +308,23 @@ async fn of_task(workspace: &Workspace, id: &str) -> Result<Details, Error> {
     Ok((format!("task {}", short(id)), lines))
 }
 
+/// What was spent, with the limits of its budget; none if nothing was spent or limited.
+fn spent_field(total: &Total) -> Option<String> {
+    let account = &total.account;
+    let amounts = Unit::ALL.into_iter().filter_map(|unit| {
+        let used = account.spent.in_unit(unit);
+        match account.budget.as_ref().and_then(|budget| budget.limit(unit)) {
+            Some(limit) => Some(format!("{used} of {limit} {unit}")),
+            None => (used > 0).then(|| format!("{used} {unit}")),
+        }
+    });
+    let amounts: Vec<String> = amounts.collect();
+    field("spent", (!amounts.is_empty()).then(|| amounts.join(", ")))
+}
+
 async fn of_agent(workspace: &Workspace, id: &str) -> Result<Details, Error> {
     let agent = workspace.agents().get(id).await?;
+    let spent = workspace.spending().of_agent(id).await?;
     let capabilities = agent.capabilities.iter().cloned().collect::<Vec<_>>().join(" ");
     let lines = [
         field("status", Some(Fields::of(&agent).get("status").trim_matches('"'))),
@@ -314,6 +332,7 @@ async fn of_agent(workspace: &Workspace, id: &str) -> Result<Details, Error> {
         field("since", Some(agent.registered_at)),
         field("last seen", Some(agent.last_seen_at)),
         field("ended", agent.ended_at),
+        spent_field(&spent),
         field("TTL", Some(format!("{} ms", agent.ttl_ms))),
         field("metadata", agent.metadata.as_ref().map(Json::as_str)),
     ];

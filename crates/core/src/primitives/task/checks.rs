@@ -9,6 +9,7 @@ use crate::json::Json;
 use crate::limits;
 use crate::names::TaskType;
 use crate::refusal::{BadField, bad, is_list, is_object, json_fits, text_fits, within};
+use crate::spending::Budget;
 use crate::state::merge::{self, Patch};
 use crate::task::Rejection;
 
@@ -102,6 +103,7 @@ pub fn check_create(create: &Create) -> Result<(), Rejection> {
     check_deadline(create.deadline_ms, delay_ms)?;
     within("max_retries", create.max_retries, 0, (0, limits::RETRIES_MAX))?;
     create.backoff.as_ref().map_or(Ok(()), check_backoff)?;
+    create.budget.as_ref().map_or(Ok(()), Budget::check)?;
     if let Some(version) = &create.schema_version {
         json_fits("schema_version", Some(version), limits::SCHEMA_VERSION_BYTES_MAX)?;
         let is_plain = matches!(version.to_value(), Value::String(_) | Value::Number(_));

@@ -79,18 +79,23 @@ impl Claims {
         waiting
     }
 
-    /// The first waiting claim that matches a task.
-    pub fn first_for(&self, record: &Record) -> Option<&Waiting> {
+    /// The first waiting claim that matches a task, among those of agents that may start one.
+    pub fn first_for(
+        &self,
+        record: &Record,
+        may_start: &impl Fn(&AgentId) -> bool,
+    ) -> Option<&Waiting> {
         if self.by_id.is_empty() {
             return None;
         }
-        let wanting = |id: &WaitId| self.by_id.get(id).filter(|waiting| waiting.wants(record));
+        let wants = |waiting: &&Waiting| waiting.wants(record) && may_start(&waiting.wait.agent);
+        let wanting = |id: &WaitId| self.by_id.get(id).filter(wants);
         let of_type = self.by_type.range((record.task_type.clone(), WaitId(0))..);
         let of_type = of_type.take_while(|(there, _)| *there == record.task_type);
         let firsts = [
             of_type.map(|(_, id)| id).find_map(wanting),
             self.of_any_type.iter().find_map(wanting),
-            self.of_task(&record.id).find(|waiting| waiting.wants(record)),
+            self.of_task(&record.id).find(wants),
         ];
         #[cfg(feature = "planted")]
         if crate::planted::is("task.any_claim_first") {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Backoff, OnExhausted};
 use crate::json::{Json, given};
 use crate::names::{AgentId, GroupName, TaskId, TaskType, Traceparent};
+use crate::spending::Budget;
 use crate::time::Timestamp;
 
 /// A task was created.
@@ -40,6 +41,9 @@ pub struct Created {
     /// The task it is a part of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<TaskId>,
+    /// What it may cost, with all its subtasks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
     /// Tasks that must be completed first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<TaskId>,
@@ -73,7 +77,7 @@ impl Created {
     /// Its size without the subject, in bytes.
     pub(crate) fn load(&self) -> usize {
         // The names of all fields, and the numbers.
-        const FRAME: usize = 384;
+        const FRAME: usize = 480;
         let json = |json: &Option<Json>| json.as_ref().map_or(0, |json| json.as_bytes().len());
         let agent = |agent: Option<&AgentId>| agent.map_or(0, |agent| agent.as_str().len());
         let exhausted = match &self.on_exhausted {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Create, Status, checks};
+use super::{Create, Status, budgets, checks};
 use crate::limits;
 use crate::names::{AgentId, TaskId};
 use crate::refusal::has_room;
@@ -24,6 +24,7 @@ pub fn create(
     has_room([("unfinished tasks", table.len() - table.finished(), limits::TASKS_MAX)])?;
     if let Some(parent) = &command.parent {
         check_parent(table, parent)?;
+        budgets::may_have_subtask(table, view, parent)?;
     }
     let mut depends_on = Vec::new();
     for dependency in command.depends_on {
@@ -65,6 +66,7 @@ pub fn create(
         priority: command.priority.unwrap_or(0),
         group: command.group,
         parent: command.parent,
+        budget: command.budget,
         depends_on,
         not_before: not_before.map(|delay_ms| stamp.now.after(delay_ms)),
         deadline: command.deadline_ms.map(|deadline_ms| stamp.now.after(deadline_ms)),

@@ -7,19 +7,21 @@ use serde_json::{Value, json};
 use super::endings::ending;
 use super::table::{Due, Table};
 use super::{
-    Cause, Claim, Command, Complete, Event, Fail, Heartbeat, Outcome, Query, Rejection, Release,
-    Reply, Report, Review, Status, Task, Update, Verdict, Warning, retry,
+    Cause, Command, Complete, Event, Fail, Heartbeat, Outcome, Query, Rejection, Release, Reply,
+    Report, Review, Status, Task, Update, Verdict, Warning, retry,
 };
 use crate::json::Json;
 use crate::limits;
-use crate::names::{AgentId, PipelineName, StageName, TaskId, TaskType};
+use crate::names::{AgentId, PipelineName, StageName, TaskId};
 use crate::numbers::{Token, WaitId};
 use crate::primitive::Rules;
-use crate::refusal::{bad, has_room, json_fits, text_fits, within};
+use crate::refusal::{bad, json_fits, text_fits};
 use crate::space::stamp::Stamp;
 use crate::space::{Happening, ReplyPlan as SpacePlan, Space, TablesView};
+use crate::spending::UsedUp;
 use crate::task::{
-    Record, Waiting, checks, creation, explanation, lists, outcome, reassignment, subtree,
+    Record, Waiting, budgets, checks, claiming, creation, explanation, lists, outcome,
+    reassignment, subtree,
 };
 use crate::waiting::lease_time::is_worth_renewing;
 use crate::waiting::wait::Left;
@@ -34,6 +36,12 @@ pub trait View {
     fn were_capable(&self, capabilities: &BTreeSet<String>) -> Vec<AgentId>;
     /// The pipeline and stage that a task belongs to.
     fn stage_of(&self, task: &Record) -> Option<(PipelineName, StageName)>;
+    /// Whether the budget of any task is used up.
+    fn has_used_up_tasks(&self) -> bool;
+    /// How the budget of a task itself is used up, if it is.
+    fn used_up_task(&self, task: &TaskId) -> Option<UsedUp>;
+    /// How the budget of an agent or of the workspace is used up, if it is.
+    fn used_up_agent(&self, agent: &AgentId) -> Option<UsedUp>;
 }
 
 /// The events of a command, and how to build its reply.
@@ -81,7 +89,7 @@ pub(super) fn decided(task: TaskId, events: Vec<Event>) -> Decided {
     Decided { events, plan: ReplyPlan::Task(task, Vec::new()) }
 }
 
-fn done(events: Vec<Event>) -> Decided {
+pub(super) fn done(events: Vec<Event>) -> Decided {
     Decided { events, plan: ReplyPlan::Done }
 }
 
@@ -120,7 +128,7 @@ pub fn decide(
 ) -> Result<Decided, Rejection> {
     match command {
         Command::Create(command) => creation::create(table, view, *command, stamp),
-        Command::Claim(command) => claim(table, view, command, stamp),
+        Command::Claim(command) => claiming::claim(table, view, command, stamp),
         Command::Heartbeat(command) => heartbeat(table, command, stamp),
         Command::Progress(command) => progress(table, command),
         Command::Update(command) => update(table, command),
@@ -130,97 +138,13 @@ pub fn decide(
         Command::Cancel { task, reason } => cancel(table, task, reason.as_ref()),
         Command::Review(command) => review(table, command),
         Command::Retry(command) => retry::retry(table, view, command, stamp),
-        Command::Assign { task } => Ok(assign(table, &task, stamp)),
+        Command::Assign { task } => Ok(claiming::assign(table, view, &task, stamp)),
         Command::CancelAll { tasks, reason } => Ok(cancel_all(table, &tasks, &reason)),
         Command::Pass(reassignment) => Ok(done(reassignment::pass(table, reassignment, stamp))),
         Command::LetGo { agent } => Ok(let_go(table, &agent, stamp)),
         Command::GiveUp { wait } => Ok(give_up(table, wait)),
         Command::Expire => Ok(expire(table, stamp)),
     }
-}
-
-fn claim(
-    table: &Table,
-    view: &impl View,
-    command: Claim,
-    stamp: &Stamp,
-) -> Result<Decided, Rejection> {
-    let Claim { types, capabilities, task, lease_ms, wait_ms } = command;
-    let lease_ms = within_lease(lease_ms)?;
-    let wait_ms = within("wait_ms", wait_ms, 0, (0, limits::WAIT_MS_MAX))?;
-    checks::check_types(types.as_ref())?;
-    let agent = &stamp.agent;
-    let capabilities = able(view, agent, capabilities)?;
-    let busy = table.leases().count(agent) + table.claims().of_agent(agent).count();
-    has_room([("tasks that the agent holds or waits for", busy, limits::LEASES_PER_AGENT_MAX)])?;
-    let found = match &task {
-        Some(task) => claimable(table, agent, task, types.as_ref(), &capabilities, wait_ms > 0)?,
-        None => table.first(agent, types.as_ref(), &capabilities),
-    };
-    if let Some(record) = found {
-        let (task, token) = (record.id.clone(), stamp.token());
-        let holder = agent.clone();
-        let claimed = Event::Claimed { task: task.clone(), holder, token, lease_ms, wait: None };
-        return Ok(Decided { events: vec![claimed], plan: ReplyPlan::Claimed(Some(task)) });
-    }
-    if wait_ms == 0 {
-        return Ok(Decided { events: Vec::new(), plan: ReplyPlan::Claimed(None) });
-    }
-    has_room([("claims that wait", table.claims().all().len(), limits::CLAIMS_WAITING_MAX)])?;
-    let (wait, until) = (stamp.wait(), stamp.now.after(wait_ms));
-    let claimant = agent.clone();
-    let queued = Event::Queued { wait, claimant, until, types, capabilities, task, lease_ms };
-    Ok(Decided { events: vec![queued], plan: ReplyPlan::Later })
-}
-
-fn within_lease(lease_ms: Option<u64>) -> Result<u64, Rejection> {
-    let range = (limits::LEASE_MS_MIN, limits::LEASE_MS_MAX);
-    Ok(within("lease_ms", lease_ms, limits::LEASE_MS_DEFAULT, range)?)
-}
-
-fn able(
-    view: &impl View,
-    agent: &AgentId,
-    given: Option<BTreeSet<String>>,
-) -> Result<BTreeSet<String>, Rejection> {
-    let Some(given) = given else {
-        return Ok(view.capabilities_of(agent).cloned().unwrap_or_default());
-    };
-    checks::check_capabilities(&given)?;
-    Ok(given)
-}
-
-/// The requested task, if it can be claimed; none if waiting for it may help.
-fn claimable<'a>(
-    table: &'a Table,
-    agent: &AgentId,
-    task: &TaskId,
-    types: Option<&BTreeSet<TaskType>>,
-    capabilities: &BTreeSet<String>,
-    may_wait: bool,
-) -> Result<Option<&'a Record>, Rejection> {
-    let record = known(table, task)?;
-    let status = record.status;
-    if status.is_finished() {
-        return Err(Rejection::Finished { task: task.clone(), status });
-    }
-    let missing = record.missing(capabilities).next();
-    let assigned = record.assigned_agent().filter(|assigned| *assigned != agent);
-    let never = match (assigned, missing) {
-        _ if types.is_some_and(|types| !types.contains(&record.task_type)) => {
-            Some(format!("it is of type `{}`", record.task_type))
-        }
-        (Some(assigned), _) => Some(format!("it is assigned to `{assigned}`")),
-        (None, Some(missing)) => Some(format!("`{agent}` cannot do `{missing}`")),
-        (None, None) => None,
-    };
-    if never.is_none() && (record.ready || may_wait) {
-        return Ok(Some(record).filter(|record| record.ready));
-    }
-    let not_now = || explanation::sentence(&explanation::circumstances(table, record));
-    let reason = never.unwrap_or_else(not_now);
-    let lease = record.lease.as_deref().cloned();
-    Err(Rejection::NotClaimable { task: task.clone(), status, lease, reason })
 }
 
 pub(super) fn known<'a>(table: &'a Table, task: &TaskId) -> Result<&'a Record, Rejection> {
@@ -260,7 +184,7 @@ fn heartbeat(table: &Table, command: Heartbeat, stamp: &Stamp) -> Result<Decided
     let Heartbeat { task, token, lease_ms } = command;
     let record = held(table, &task, token)?;
     let lease = record.lease.as_deref().expect("whoever has its token holds it");
-    let lease_ms = within_lease(lease_ms.or(Some(lease.lease_ms)))?;
+    let lease_ms = claiming::within_lease(lease_ms.or(Some(lease.lease_ms)))?;
     let events = if is_worth_renewing(stamp.now, lease.expires_at, lease.lease_ms, lease_ms) {
         vec![Event::Renewed { task: task.clone(), lease_ms }]
     } else {
@@ -344,17 +268,19 @@ fn complete(
     events.extend(ready.iter().map(|record| Event::Ready { task: record.id.clone() }));
     let mut taken = None;
     if let Some(next) = then_claim {
-        let lease_ms = within_lease(next.lease_ms)?;
+        let lease_ms = claiming::within_lease(next.lease_ms)?;
         checks::check_types(next.types.as_ref())?;
         let agent = &stamp.agent;
-        let capabilities = able(view, agent, next.capabilities)?;
+        let capabilities = claiming::able(view, agent, next.capabilities)?;
         // A task that has just become ready is first offered to waiting claims.
         let fresh = ready.into_iter().filter(|record| {
             next.types.as_ref().is_none_or(|types| types.contains(&record.task_type))
                 && record.suits(agent, &capabilities)
-                && table.claims().first_for(record).is_none()
+                && view.used_up_agent(agent).is_none()
+                && budgets::held_back(table, view, &record.id).is_none()
+                && budgets::waiter_for(table, view, record).is_none()
         });
-        let first = table.first(agent, next.types.as_ref(), &capabilities);
+        let first = budgets::first(table, view, agent, next.types.as_ref(), &capabilities);
         taken = fresh.chain(first).min_by_key(|record| record.queue_position());
         if let Some(record) = taken {
             let (task, holder, token) = (record.id.clone(), agent.clone(), stamp.token());
@@ -479,20 +405,6 @@ fn review(table: &Table, command: Review) -> Result<Decided, Rejection> {
         events.extend(doomed(table, [(task.clone(), Status::Failed)].into()));
     }
     Ok(decided(task, events))
-}
-
-/// Assigns a ready task to the first matching claim in the wait queue.
-fn assign(table: &Table, task: &TaskId, stamp: &Stamp) -> Decided {
-    let ready = table.get(task).filter(|record| record.ready);
-    let first = ready.and_then(|record| table.claims().first_for(record));
-    let claimed = first.map(|waiting| Event::Claimed {
-        task: task.clone(),
-        holder: waiting.wait.agent.clone(),
-        token: stamp.token(),
-        lease_ms: waiting.lease_ms,
-        wait: Some(waiting.wait.id),
-    });
-    done(claimed.into_iter().collect())
 }
 
 fn left(waiting: &Waiting, left: Left) -> Event {

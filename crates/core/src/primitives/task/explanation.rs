@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Fact, Record, Status, Why};
-use crate::task::{Table, View};
+use crate::task::{Table, View, budgets};
 
 /// The maximum number of tasks and agents that are named.
 const NAMED_MAX: usize = 5;
@@ -25,7 +25,9 @@ pub fn why(table: &Table, view: &impl View, record: &Record) -> Why {
     let mut facts = circumstances(table, record);
     if record.status == Status::Pending {
         facts.extend(who_could(view, record));
-        if record.ready {
+        if let Some(used_up) = budgets::held_back(table, view, &record.id) {
+            facts.push(fact("budget_exhausted", used_up.to_string()));
+        } else if record.ready {
             let word = format!("nobody who may do it waits to claim type `{}`", record.task_type);
             facts.push(fact("nobody_waits", word));
         }

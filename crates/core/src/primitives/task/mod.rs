@@ -57,7 +57,9 @@
 //! megabyte, for which there are artifacts.
 
 mod attempts;
+pub mod budgets;
 pub mod checks;
+mod claiming;
 mod claims;
 mod counters;
 mod created;

@@ -11,6 +11,7 @@ use crate::limits;
 use crate::names::{AgentId, GroupName, TaskId, TaskType, Traceparent};
 use crate::numbers::{Revision, Token};
 use crate::space::batch::Batch;
+use crate::spending::Budget;
 use crate::time::Timestamp;
 use crate::wire::own_fields;
 
@@ -73,6 +74,10 @@ pub struct Create {
     /// A group, for joins and filters. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<GroupName>,
+    /// What it may cost, with all its subtasks. Once that is used up, none of them is started. If
+    /// omitted, only the budgets of the tasks above it, the agent and the workspace apply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
     /// The version of the schema of `definition`: a string or a number. Default: none.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub schema_version: Option<Json>,
@@ -106,6 +111,7 @@ impl Create {
             depends_on: Vec::new(),
             parent: None,
             group: None,
+            budget: None,
             schema_version: None,
             metadata: None,
             traceparent: None,

@@ -8,7 +8,8 @@
 //!
 //! Tasks that the same agents may claim form one queue. A claim of some types looks at the heads of
 //! the queues of these types; a claim of any type scans all heads, in order, up to the first match.
-//! Neither depends on the length of the queues.
+//! Neither depends on the length of the queues, unless tasks
+//! are held back because their budget is used up: those are skipped one by one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,16 +61,17 @@ impl Queues {
         self.len -= 1;
     }
 
-    /// The task that an agent claims next.
+    /// The task that an agent claims next, among those that may start.
     pub fn first(
         &self,
         agent: &AgentId,
         types: Option<&BTreeSet<TaskType>>,
         capabilities: &BTreeSet<String>,
+        may_start: &impl Fn(&TaskId) -> bool,
     ) -> Option<&TaskId> {
         let own = self.buckets.get(&Some(agent.clone()));
         let buckets = self.buckets.get(&None).into_iter().chain(own);
-        let found = buckets.filter_map(|bucket| bucket.first(types, capabilities));
+        let found = buckets.filter_map(|bucket| bucket.first(types, capabilities, may_start));
         found.min_by_key(|(position, _)| *position).map(|(_, task)| task)
     }
 
@@ -99,6 +101,15 @@ fn queue_of(record: &Record) -> (TaskType, Needs) {
     (record.task_type.clone(), record.needs())
 }
 
+/// The first task of a queue that may start.
+fn first_of<'a>(
+    queue: &'a BTreeMap<QueuePosition, TaskId>,
+    may_start: &impl Fn(&TaskId) -> bool,
+) -> Option<(QueuePosition, &'a TaskId)> {
+    let mut queue = queue.iter().map(|(position, task)| (*position, task));
+    queue.find(|(_, task)| may_start(task))
+}
+
 impl Bucket {
     /// Changes the queue of a record, and updates its head.
     fn change(
@@ -125,19 +136,29 @@ impl Bucket {
         &self,
         types: Option<&BTreeSet<TaskType>>,
         capabilities: &BTreeSet<String>,
+        may_start: &impl Fn(&TaskId) -> bool,
     ) -> Option<(QueuePosition, &TaskId)> {
         let able = |needs: &Needs| needs.as_ref().is_none_or(|needs| needs.is_subset(capabilities));
         let Some(types) = types else {
-            let mut heads = self.heads.iter().filter(|(_, (_, needs))| able(needs));
-            return heads.next().map(|(position, name)| (*position, &self.queues[name][position]));
+            let heads = self.heads.iter().filter(|(_, (_, needs))| able(needs));
+            let mut found = None;
+            for (position, name) in heads {
+                // The others of a queue come after its head.
+                if found.is_some_and(|(first, _)| first < *position) {
+                    break;
+                }
+                let first = first_of(&self.queues[name], may_start);
+                found = found.into_iter().chain(first).min_by_key(|(position, _)| *position);
+            }
+            return found;
         };
         let queues = types.iter().flat_map(|task_type| {
             let queues = self.queues.range((task_type.clone(), None)..);
             queues.take_while(move |((there, _), _)| there == task_type)
         });
-        let heads = queues
+        let firsts = queues
             .filter(|((_, needs), _)| able(needs))
-            .map(|(_, queue)| queue.first_key_value().expect("no line is empty"));
-        heads.min_by_key(|(position, _)| **position).map(|(position, task)| (*position, task))
+            .filter_map(|(_, queue)| first_of(queue, may_start));
+        firsts.min_by_key(|(position, _)| *position)
     }
 }

@@ -8,6 +8,7 @@ use super::{Lease, Status, Task};
 use crate::names::{AgentId, PipelineName, StageName, TaskId};
 use crate::numbers::Token;
 use crate::refusal::{BadField, OutOfRange, TooLarge, TooMany};
+use crate::spending::UsedUp;
 
 crate::refusals! {
     /// Why a task command was refused. Nothing was written.
@@ -100,6 +101,18 @@ crate::refusals! {
                 capabilities that the caller lacks.",
             remedy: "Set `wait_ms` to wait for it, unless waiting cannot change the reason; or \
                 claim another task. `task.why` says more.",
+        }
+        /// A budget is used up, so that nothing is started under it.
+        #[error(transparent)]
+        BudgetExhausted(#[from] UsedUp) => {
+            code: "task.budget_exhausted",
+            kind: Exhausted,
+            hint: "finish what has started, or have the budget raised with spend.limit",
+            cause: "The budget of the task, of a task above it, of the agent or of the workspace \
+                is used up. The facts name that budget, its limit and what is used. Tasks under \
+                it cannot be claimed and get no more subtasks; what has started can be finished.",
+            remedy: "Finish what has started. To start more, have the budget raised with \
+                `spend.limit`, or let an agent whose budget is not used up claim the task.",
         }
         /// The task is not waiting for a review.
         #[error("task `{task}` is {}, not waiting for review", .status.phrase())]

@@ -477,15 +477,23 @@ impl Table {
         ids.find(|id| !self.by_id.contains_key(id)).expect("there is always another")
     }
 
-    /// The task that an agent claims next.
+    /// The task that an agent claims next, among those that may start.
     pub fn first(
         &self,
         agent: &AgentId,
         types: Option<&BTreeSet<TaskType>>,
         capabilities: &BTreeSet<String>,
+        may_start: &impl Fn(&TaskId) -> bool,
     ) -> Option<&Record> {
-        let task = self.queues.first(agent, types, capabilities)?;
+        let task = self.queues.first(agent, types, capabilities, may_start)?;
         self.get(task)
+    }
+
+    /// A known task and those above it, nearest first.
+    pub fn lineage<'a>(&'a self, task: &TaskId) -> impl Iterator<Item = &'a TaskId> {
+        let above = |record: &&'a Record| record.parent().and_then(|parent| self.get(parent));
+        let records = std::iter::successors(self.get(task), above);
+        records.map(|record| &record.id).take(limits::TASK_DEPTH_MAX)
     }
 
     /// How many tasks are before a ready one in its queue, counted up to a limit.

@@ -560,8 +560,13 @@ scenarios! {
 #[test]
 fn every_word_is_reached() {
     let source = include_str!("vocabulary.rs");
-    let elsewhere =
-        ["task.too_many", "task.subtree_too_large", "task.too_many_dependents", "task.too_deep"];
+    let elsewhere = [
+        "task.too_many",
+        "task.subtree_too_large",
+        "task.too_many_dependents",
+        "task.too_deep",
+        "task.budget_exhausted",
+    ];
     check_codes(Rejection::REFUSALS, SCENARIOS, &elsewhere);
     // By hand-offs.
     let elsewhere = [

@@ -8,7 +8,7 @@ use crate::names::EventType;
 use crate::primitive;
 
 /// First words that a type cannot have: those that Baton uses or reserves.
-pub const RESERVED: [&str; 39] = [
+pub const RESERVED: [&str; 40] = [
     "agent",
     "artifact",
     "barrier",
@@ -39,6 +39,7 @@ pub const RESERVED: [&str; 39] = [
     "semaphore",
     "server",
     "session",
+    "spend",
     "state",
     "storage",
     "stream",

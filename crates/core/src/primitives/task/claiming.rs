@@ -1,0 +1,118 @@
+//! The rules of `task.claim`.
+
+use std::collections::BTreeSet;
+
+use super::decide::{done, known};
+use crate::limits;
+use crate::names::{AgentId, TaskId, TaskType};
+use crate::refusal::{has_room, within};
+use crate::space::stamp::Stamp;
+use crate::task::{
+    Claim, Decided, Event, Record, Rejection, ReplyPlan, Table, View, budgets, checks, explanation,
+};
+
+pub(super) fn claim(
+    table: &Table,
+    view: &impl View,
+    command: Claim,
+    stamp: &Stamp,
+) -> Result<Decided, Rejection> {
+    let Claim { types, capabilities, task, lease_ms, wait_ms } = command;
+    let lease_ms = within_lease(lease_ms)?;
+    let wait_ms = within("wait_ms", wait_ms, 0, (0, limits::WAIT_MS_MAX))?;
+    checks::check_types(types.as_ref())?;
+    let agent = &stamp.agent;
+    let capabilities = able(view, agent, capabilities)?;
+    budgets::may_start(view, agent)?;
+    let busy = table.leases().count(agent) + table.claims().of_agent(agent).count();
+    has_room([("tasks that the agent holds or waits for", busy, limits::LEASES_PER_AGENT_MAX)])?;
+    let found = match &task {
+        Some(task) => {
+            let found = claimable(table, agent, task, types.as_ref(), &capabilities, wait_ms > 0)?;
+            match found.and_then(|record| budgets::held_back(table, view, &record.id)) {
+                Some(used_up) if wait_ms == 0 => return Err(Rejection::BudgetExhausted(used_up)),
+                Some(_) => None,
+                None => found,
+            }
+        }
+        None => budgets::first(table, view, agent, types.as_ref(), &capabilities),
+    };
+    if let Some(record) = found {
+        let (task, token) = (record.id.clone(), stamp.token());
+        let holder = agent.clone();
+        let claimed = Event::Claimed { task: task.clone(), holder, token, lease_ms, wait: None };
+        return Ok(Decided { events: vec![claimed], plan: ReplyPlan::Claimed(Some(task)) });
+    }
+    if wait_ms == 0 {
+        return Ok(Decided { events: Vec::new(), plan: ReplyPlan::Claimed(None) });
+    }
+    has_room([("claims that wait", table.claims().all().len(), limits::CLAIMS_WAITING_MAX)])?;
+    let (wait, until) = (stamp.wait(), stamp.now.after(wait_ms));
+    let claimant = agent.clone();
+    let queued = Event::Queued { wait, claimant, until, types, capabilities, task, lease_ms };
+    Ok(Decided { events: vec![queued], plan: ReplyPlan::Later })
+}
+
+pub(super) fn within_lease(lease_ms: Option<u64>) -> Result<u64, Rejection> {
+    let range = (limits::LEASE_MS_MIN, limits::LEASE_MS_MAX);
+    Ok(within("lease_ms", lease_ms, limits::LEASE_MS_DEFAULT, range)?)
+}
+
+pub(super) fn able(
+    view: &impl View,
+    agent: &AgentId,
+    given: Option<BTreeSet<String>>,
+) -> Result<BTreeSet<String>, Rejection> {
+    let Some(given) = given else {
+        return Ok(view.capabilities_of(agent).cloned().unwrap_or_default());
+    };
+    checks::check_capabilities(&given)?;
+    Ok(given)
+}
+
+/// The requested task, if it can be claimed; none if waiting for it may help.
+fn claimable<'a>(
+    table: &'a Table,
+    agent: &AgentId,
+    task: &TaskId,
+    types: Option<&BTreeSet<TaskType>>,
+    capabilities: &BTreeSet<String>,
+    may_wait: bool,
+) -> Result<Option<&'a Record>, Rejection> {
+    let record = known(table, task)?;
+    let status = record.status;
+    if status.is_finished() {
+        return Err(Rejection::Finished { task: task.clone(), status });
+    }
+    let missing = record.missing(capabilities).next();
+    let assigned = record.assigned_agent().filter(|assigned| *assigned != agent);
+    let never = match (assigned, missing) {
+        _ if types.is_some_and(|types| !types.contains(&record.task_type)) => {
+            Some(format!("it is of type `{}`", record.task_type))
+        }
+        (Some(assigned), _) => Some(format!("it is assigned to `{assigned}`")),
+        (None, Some(missing)) => Some(format!("`{agent}` cannot do `{missing}`")),
+        (None, None) => None,
+    };
+    if never.is_none() && (record.ready || may_wait) {
+        return Ok(Some(record).filter(|record| record.ready));
+    }
+    let not_now = || explanation::sentence(&explanation::circumstances(table, record));
+    let reason = never.unwrap_or_else(not_now);
+    let lease = record.lease.as_deref().cloned();
+    Err(Rejection::NotClaimable { task: task.clone(), status, lease, reason })
+}
+
+/// Assigns a ready task to the first matching claim in the wait queue.
+pub(super) fn assign(table: &Table, view: &impl View, task: &TaskId, stamp: &Stamp) -> Decided {
+    let ready = table.get(task).filter(|record| record.ready);
+    let first = ready.and_then(|record| budgets::waiter_for(table, view, record));
+    let claimed = first.map(|waiting| Event::Claimed {
+        task: task.clone(),
+        holder: waiting.wait.agent.clone(),
+        token: stamp.token(),
+        lease_ms: waiting.lease_ms,
+        wait: Some(waiting.wait.id),
+    });
+    done(claimed.into_iter().collect())
+}
