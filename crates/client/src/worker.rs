@@ -95,9 +95,16 @@ pub struct Worked {
     /// Tasks whose lease was lost, or whose result could not be reported.
     pub lost: u64,
     /// Hand-offs whose handler succeeded.
+    #[serde(skip_serializing_if = "is_zero")]
     pub handoffs: u64,
     /// Messages that were acknowledged, and requests that were answered.
+    #[serde(skip_serializing_if = "is_zero")]
     pub messages: u64,
+}
+
+/// A worker without a handler for something does not report it.
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// A task that a worker has claimed.
