@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { mkdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
-import { MARKUP, fill } from "./fill.mjs";
+import { DISGUISED, MARKUP, fill } from "./fill.mjs";
 import { launch, newPage, TestServer } from "./server.mjs";
 
 const SCREENS = {
@@ -106,6 +106,11 @@ test("markup of agents is shown as text", async () => {
   await open(page, "messages", "Conversations");
   await page.locator("main a").getByText("<img src=x").first().click();
   await page.locator(".message .text").getByText(MARKUP).waitFor();
+  await open(page, "messages", "Conversations");
+  await page.locator("main a").getByText("[31mdelete").first().click();
+  const disguised = page.locator(".message .text", { hasText: "[31mdelete" });
+  assert.equal((await disguised.textContent())?.trim(), DISGUISED);
+  assert.equal(await disguised.evaluate((it) => getComputedStyle(it).unicodeBidi), "isolate");
   await open(page, "tasks/broken", MARKUP);
   assert.equal(await page.locator("main img, main script").count(), 0);
   assert.equal(await page.evaluate("window.hacked"), undefined);
