@@ -103,8 +103,8 @@ fn is_own_module(name: &str) -> bool {
 }
 
 /// A module without the lines that are comments only, a fifth of it: types and explanations, which
-/// a browser does not use. Empty lines remain in their places, so that the numbers of lines in stack
-/// traces are those of the repository.
+/// a browser does not use. Empty lines remain in their places, so that the numbers of lines in
+/// stack traces are those of the repository.
 fn without_comments(module: &str) -> String {
     let mut kept = String::with_capacity(module.len());
     let mut in_block = false;
@@ -116,9 +116,10 @@ fn without_comments(module: &str) -> String {
             (true, Some((_, after))) => {
                 in_block = false;
                 // A type in front of an expression is left as it is.
+                let is_type = text.starts_with("/**");
                 if after.trim().is_empty() {
                     ""
-                } else if text.starts_with("/**") {
+                } else if is_type {
                     line
                 } else {
                     after

@@ -86,9 +86,9 @@ export function Table(props) {
         </tr>
       </thead>
       <tbody>
-        ${above > 0 && html`<tr aria-hidden="true"><td colspan=${width} class="gap" height=${above}></td></tr>`}
+        ${above > 0 && html`<tr aria-hidden="true"><td colspan=${width} class="gap" style=${{ height: `${above}px` }}></td></tr>`}
         ${[...drawn.current.values()].map(({ drawing }) => drawing)}
-        ${below > 0 && html`<tr aria-hidden="true"><td colspan=${width} class="gap" height=${below}></td></tr>`}
+        ${below > 0 && html`<tr aria-hidden="true"><td colspan=${width} class="gap" style=${{ height: `${below}px` }}></td></tr>`}
       </tbody>
     </table>
   </div>`;

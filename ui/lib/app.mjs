@@ -96,7 +96,9 @@ class App {
     try {
       const { client, grant, agent } = await session.open();
       Object.assign(this, { client, grant, agent, phase: "open" });
-      await this.#listWorkspaces();
+      const listed = this.#listWorkspaces();
+      // An address with a workspace needs no list of them to be shown.
+      if (this.route.workspace === "") await listed;
       this.#moved();
     } catch (error) {
       this.problem = error;
@@ -121,6 +123,7 @@ class App {
     const handle = this.client?.workspace(session.lastWorkspace() || "default");
     const listed = await handle?.workspaces({ limit: 1_000 }).catch(() => undefined);
     this.workspaces = listed?.workspaces.map(({ id }) => id) ?? [];
+    this.changed();
   }
 
   #moved() {

@@ -39,9 +39,16 @@ export const settings = () => ({
 
 /** Connects with the token of this tab, and finds out what it permits. */
 export async function open() {
-  const client = await connect(location.origin, settings());
-  /** @type {Grant} */
-  const grant = await (await client.fetch("/v1/access/grant")).json();
+  const given = token();
+  const headers = /** @type {Record<string, string>} */ (
+    given ? { authorization: `Bearer ${given}` } : {}
+  );
+  // At the same time: the first screen waits for both. What the server objects to, `connect` reports.
+  const asked = fetch("/v1/access/grant", { headers }).then((response) => response.json());
+  const [client, grant] = await Promise.all([
+    connect(location.origin, settings()),
+    /** @type {Promise<Grant>} */ (asked),
+  ]);
   return { client, grant, agent: grant.agent ?? agentName() };
 }
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { mkdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
-import { MARKUP, fill } from "./fill.mjs";
+import { DISGUISED, MARKUP, fill } from "./fill.mjs";
 import { launch, newPage, TestServer } from "./server.mjs";
 
 const SCREENS = {
@@ -106,6 +106,11 @@ test("markup of agents is shown as text", async () => {
   await open(page, "messages", "Conversations");
   await page.locator("main a").getByText("<img src=x").first().click();
   await page.locator(".message .text").getByText(MARKUP).waitFor();
+  await open(page, "messages", "Conversations");
+  await page.locator("main a").getByText("[31mdelete").first().click();
+  const disguised = page.locator(".message .text", { hasText: "[31mdelete" });
+  assert.equal((await disguised.textContent())?.trim(), DISGUISED);
+  assert.equal(await disguised.evaluate((it) => getComputedStyle(it).unicodeBidi), "isolate");
   await open(page, "tasks/broken", MARKUP);
   assert.equal(await page.locator("main img, main script").count(), 0);
   assert.equal(await page.evaluate("window.hacked"), undefined);
@@ -351,8 +356,18 @@ test("ten thousand tasks are a table of which little is in the document", async 
   await page.goto(`${big.url}/#/demo/tasks`);
   await page.getByText("10,000 tasks").waitFor();
   assert.ok((await page.locator("tr[data-row]").count()) < 80);
-  await page.locator(".table-long").evaluate((box) => box.scrollTo(0, box.scrollHeight));
-  await page.waitForFunction("document.querySelectorAll('tr[data-row]').length > 5");
+  const box = page.locator(".table-long");
+  await box.evaluate((it) => it.scrollTo(0, it.scrollHeight));
+  await box.getByText("t-0000000001", { exact: true }).waitFor();
+  await box.evaluate((it) => it.scrollTo(0, 190_000));
+  await box.getByText("t-0000005000", { exact: true }).waitFor();
+  // What is new waits until the reader wants it, and moves nothing.
+  await big.command("demo", { command: "task.create", task: "newest", type: "bulk" });
+  await page.getByRole("button", { name: "1 new" }).waitFor();
+  assert.equal(await box.evaluate((it) => it.scrollTop), 190_000);
+  await box.getByText("t-0000005000", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "1 new" }).click();
+  await box.getByText("newest", { exact: true }).waitFor();
   assert.deepEqual(problems, []);
   await context.close();
   await big.stop();

@@ -5,6 +5,9 @@
 /** Text that would be markup if it were not shown as text. */
 export const MARKUP = '<img src=x onerror="window.hacked = 1"><script>window.hacked = 2</script>';
 
+/** An escape of terminals, a letter that looks like another, and one that turns the direction. */
+export const DISGUISED = "\u001b[31mdelete\u001b[0m \u0430da \u202egnp.exe";
+
 /** @param {TestServer} server */
 export async function fill(server) {
   server.baton("demo", "--rounds", "6", "--pace", "fast");
@@ -40,6 +43,7 @@ export async function fill(server) {
     keys: [{ key: "shared/plan/outline", type: "object", fields: ["title", "parts"] }],
   });
   await run({ command: "message.send", agent: "lin", to: "zoe", body: MARKUP });
+  await run({ command: "message.send", agent: "lin", to: "joe", body: DISGUISED });
   await run({
     command: "task.create",
     agent: "lin",

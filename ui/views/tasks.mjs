@@ -105,6 +105,7 @@ function TaskTable({ tasks, rows, text }) {
     if (!app.isPaused) rows?.settle(selection.size > 0 || isLookedAt());
   });
   return html`${chosen.length > 0 && html`<${Bulk} tasks=${chosen} done=${() => setSelection(new Set())} />`}
+    <div class="table-with-new">
     ${rows && html`<${NewRows} rows=${rows} />`}
     <${Table}
       label="Tasks"
@@ -116,7 +117,7 @@ function TaskTable({ tasks, rows, text }) {
       onView=${(/** @type {number} */ first, /** @type {number} */ last) => rows?.show(first, last)}
       selection=${selection}
       onSelect=${app.may("worker") && app.at === undefined ? select : undefined}
-    />`;
+    /></div>`;
 }
 
 /** Rows that wait until the reader wants them. @param {{ rows: TaskRows }} props */
