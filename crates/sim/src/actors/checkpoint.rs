@@ -161,14 +161,14 @@ fn save(
 
 /// A unit of work whose checkpoints have keys.
 fn keyed(inputs: &mut Inputs<'_>) -> TaskId {
-    let name = format!("keyed-{}", inputs.rng.below(4));
+    let name = format!("keyed-{}", inputs.rng.below(3));
     TaskId::parse(&name).expect("a good name")
 }
 
 /// Few of them, so that they are saved again, and one is the prefix of others.
 fn key(inputs: &mut Inputs<'_>) -> CheckpointKey {
-    let name = format!("k-{}", inputs.rng.below(12));
-    CheckpointKey::parse(&name).expect("a good name")
+    let name = *inputs.rng.pick(&["k-1", "k-10", "k-2"]);
+    CheckpointKey::parse(name).expect("a good name")
 }
 
 fn metadata(inputs: &mut Inputs<'_>) -> Json {
@@ -204,7 +204,7 @@ fn write(inputs: &mut Inputs<'_>) -> Ask {
     let new = |_| {
         let value = Json::of(&inputs.rng.below(1_000)).expect("numbers are JSON");
         let (value, content_type) = typed(inputs, value);
-        let index = i32::try_from(inputs.rng.below(3)).expect("it is small") - 1;
+        let index = i32::try_from(inputs.rng.below(2)).expect("it is small") - 1;
         let replace = inputs.rng.once_in(3);
         NewWrite { index, channel: "c".to_owned(), value, content_type, replace }
     };
