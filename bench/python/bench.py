@@ -4,12 +4,12 @@
 - a worker that claims and completes tasks, against Celery on Redis with late acknowledgement,
 - what the package adds to a request, against a raw WebSocket.
 
-    bench/python/run [PROGRAM] [--turns 7] [--seconds 1] [--tasks 2000]
+    bench/python/run [PROGRAM] [--turns 7] [--seconds 1] [--tasks 2000] [--only worker]
 
 The sides take turns. A ratio is taken turn by turn, and its median is shown with the lowest and the
 highest; above 1, Baton is faster. The processor time of an operation is that of this process and of
 the servers together. Every server is a process of its own in a temporary folder, on a free port.
-Baton and PostgreSQL sync every write, SQLite as `SqliteSaver` sets it; Redis does not.
+Baton, PostgreSQL and Redis sync every write, SQLite as `SqliteSaver` sets it.
 """
 
 from __future__ import annotations
@@ -173,7 +173,8 @@ def redis(folder: Path) -> Generator[tuple[str, int], None, None]:
         sys.exit("there is no Redis: apt install redis-server")
     port = free_port()
     command = [program, "--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder)]
-    with running([*command, "--save", "", "--appendonly", "no"], port) as pid:
+    durable = ["--save", "", "--appendonly", "yes", "--appendfsync", "always"]
+    with running([*command, *durable], port) as pid:
         yield f"redis://127.0.0.1:{port}/0", pid
 
 
@@ -276,59 +277,89 @@ def show(
     )
 
 
+class Bench:
+    """A server of Baton, and what is measured with it."""
+
+    def __init__(self, options: argparse.Namespace, stack: ExitStack) -> None:
+        self.options, self.stack = options, stack
+        self.folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        port = free_port()
+        self.url = f"http://127.0.0.1:{port}"
+        command = [options.program, "serve", "--data", str(self.folder / "data")]
+        command += ["--listen", f"127.0.0.1:{port}"]
+        self.pid = stack.enter_context(running(command, port, cwd=self.folder))
+        self.b = stack.enter_context(baton.connect(self.url, workspace="bench", agent="bench"))
+
+    def turns(
+        self, ours: Callable[[], None], theirs: Callable[[], None], pids: Sequence[int]
+    ) -> list[tuple[Taken, Taken]]:
+        seconds = self.options.seconds
+        return [
+            (measured(ours, seconds, [self.pid]), measured(theirs, seconds, pids))
+            for _ in range(self.options.turns)
+        ]
+
+    def langgraph(self) -> None:
+        database, database_pid = self.stack.enter_context(postgres(self.folder))
+        in_postgres = self.stack.enter_context(PostgresSaver.from_conn_string(database))
+        in_postgres.setup()
+        file = str(self.folder / "langgraph.db")
+        in_sqlite = self.stack.enter_context(SqliteSaver.from_conn_string(file))
+        savers: list[tuple[str, BaseCheckpointSaver[Any], list[int], float]] = [
+            ("SqliteSaver", in_sqlite, [], 1.0),
+            ("PostgresSaver", in_postgres, [database_pid], 5.0),
+        ]
+        for size, label in ((2_000, "2 KB"), (100_000, "100 KB")):
+            for name, saver, pids, goal in savers:
+                ours, theirs = put_and_get(BatonSaver(self.b), size), put_and_get(saver, size)
+                title = f"LangGraph put + get, {label}, against {name}"
+                show(title, self.turns(ours, theirs, pids), goal)
+
+    def worker(self) -> None:
+        queue, queue_pid = self.stack.enter_context(redis(self.folder))
+        celery = CeleryWorker(queue, queue_pid, self.folder)
+        count = self.options.tasks
+        pairs = [
+            (baton_turn(self.b, self.pid, count), celery.turn(count))
+            for _ in range(self.options.turns)
+        ]
+        show("claim and complete, one worker, against Celery on Redis", pairs, 3.0)
+
+    def overhead(self) -> None:
+        self.b.state.set("plan", {"step": 1})
+        address = self.url.replace("http://", "ws://") + "/v1/ws"
+        web_socket = connect_websocket(
+            address, subprotocols=["baton.v1.json"], compression=None, max_size=None
+        )
+        raw = raw_request(self.stack.enter_context(web_socket), "bench")
+
+        def get() -> None:
+            self.b.state.get("plan")
+
+        pairs = self.turns(get, raw, [self.pid])
+        show("state.get, against a raw WebSocket", pairs, None, " µs more")
+
+
+PARTS: dict[str, Callable[[Bench], None]] = {
+    "langgraph": Bench.langgraph,
+    "worker": Bench.worker,
+    "overhead": Bench.overhead,
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
     parser.add_argument("--turns", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--tasks", type=int, default=2_000)
+    parser.add_argument("--only", choices=PARTS, action="append")
     options = parser.parse_args()
-    turns, seconds = options.turns, options.seconds
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        port = free_port()
-        command = [options.program, "serve", "--data", str(folder / "data")]
-        pid = stack.enter_context(
-            running([*command, "--listen", f"127.0.0.1:{port}"], port, cwd=folder)
-        )
-        url = f"http://127.0.0.1:{port}"
-        b = stack.enter_context(baton.connect(url, workspace="bench", agent="bench"))
-        database, database_pid = stack.enter_context(postgres(folder))
-        in_postgres = stack.enter_context(PostgresSaver.from_conn_string(database))
-        in_postgres.setup()
-        sqlite = SqliteSaver.from_conn_string(str(folder / "langgraph.db"))
-        in_sqlite = stack.enter_context(sqlite)
-        for size, label in ((2_000, "2 KB"), (100_000, "100 KB")):
-            savers: list[tuple[str, BaseCheckpointSaver[Any], list[int], float]] = [
-                ("SqliteSaver", in_sqlite, [], 1.0),
-                ("PostgresSaver", in_postgres, [database_pid], 5.0),
-            ]
-            for name, saver, pids, goal in savers:
-                ours, theirs = put_and_get(BatonSaver(b), size), put_and_get(saver, size)
-                pairs = [
-                    (measured(ours, seconds, [pid]), measured(theirs, seconds, pids))
-                    for _ in range(turns)
-                ]
-                show(f"LangGraph put + get, {label}, against {name}", pairs, goal)
-        queue, queue_pid = stack.enter_context(redis(folder))
-        celery = CeleryWorker(queue, queue_pid, folder)
-        count = options.tasks
-        pairs = [(baton_turn(b, pid, count), celery.turn(count)) for _ in range(turns)]
-        show("claim and complete, one worker, against Celery on Redis", pairs, 3.0)
-        b.state.set("plan", {"step": 1})
-        address = url.replace("http://", "ws://") + "/v1/ws"
-        web_socket = connect_websocket(
-            address, subprotocols=["baton.v1.json"], compression=None, max_size=None
-        )
-        raw = raw_request(stack.enter_context(web_socket), "bench")
-
-        def get() -> None:
-            b.state.get("plan")
-
-        pairs = [
-            (measured(get, seconds, [pid]), measured(raw, seconds, [pid])) for _ in range(turns)
-        ]
-        show("state.get, against a raw WebSocket", pairs, None, " µs more")
+        bench = Bench(options, stack)
+        for name, part in PARTS.items():
+            if options.only is None or name in options.only:
+                part(bench)
 
 
 if __name__ == "__main__":

@@ -66,9 +66,9 @@ def main() -> None:
         print("verdict:", done["verdict"])
         assert [it.content for it in done["messages"]][-1] == "Leases end by themselves."
 
-        # The history has every step and who made it.
-        entries = b.state.namespace("langgraph").list(prefix="t/").entries
-        assert {entry.updated_by for entry in entries} == {"writer", "editor"}
+        # Every step is a checkpoint of the workspace, with who saved it.
+        saved = b.checkpoints.list().checkpoints
+        assert {checkpoint.saved_by for checkpoint in saved} == {"writer", "editor"}
         found = BatonStore(b).get(("verdicts",), "leases")
         assert found is not None
         assert found.value == {"verdict": "approved"}

@@ -31,7 +31,7 @@ impl CheckpointActor {
     pub fn act(&mut self, inputs: &mut Inputs<'_>, lease: Option<(TaskId, Token)>) -> Action {
         let thread = thread(inputs);
         let known = (!self.known.is_empty()).then(|| inputs.rng.pick(&self.known).clone());
-        let command = match (inputs.rng.below(22), lease, known) {
+        let command = match (inputs.rng.below(25), lease, known) {
             (0..=3, Some((task, token)), _) => save(inputs, task, Some(token), None),
             (4, Some((task, token)), Some((parent, _))) => {
                 save(inputs, task, Some(token), Some(parent))
@@ -74,19 +74,16 @@ impl CheckpointActor {
             }
             (14 | 15, ..) => keyed_save(inputs),
             (16..=18, ..) => write(inputs),
-            (19, ..) => {
-                let (task, to) = (keyed(inputs), keyed(inputs));
-                Ask::Copy(Copy { task, to, token: None })
-            }
+            (19, ..) => Ask::Copy(Copy { task: keyed(inputs), to: copied(inputs), token: None }),
             (20, ..) => {
-                let task = keyed(inputs);
+                let task = if inputs.rng.once_in(2) { keyed(inputs) } else { copied(inputs) };
                 let keys = inputs.rng.once_in(2).then(|| vec![key(inputs), key(inputs)]);
                 let metadata = inputs.rng.once_in(3).then(|| metadata(inputs));
                 let all = inputs.rng.once_in(2);
                 Ask::Prune(Prune { keys, metadata, all, ..Prune::of(&task) })
             }
-            (21, ..) => {
-                let task = keyed(inputs);
+            (21..=24, ..) => {
+                let task = if inputs.rng.once_in(2) { keyed(inputs) } else { copied(inputs) };
                 let key = inputs.rng.once_in(2).then(|| key(inputs));
                 let prefix = CheckpointKey::parse("k-1").expect("a good name");
                 let prefix = inputs.rng.once_in(4).then_some(prefix);
@@ -161,14 +158,20 @@ fn save(
 
 /// A unit of work whose checkpoints have keys.
 fn keyed(inputs: &mut Inputs<'_>) -> TaskId {
-    let name = format!("keyed-{}", inputs.rng.below(4));
+    let name = format!("keyed-{}", inputs.rng.below(2));
+    TaskId::parse(&name).expect("a good name")
+}
+
+/// A unit of work that has copies.
+fn copied(inputs: &mut Inputs<'_>) -> TaskId {
+    let name = format!("copied-{}", inputs.rng.below(3));
     TaskId::parse(&name).expect("a good name")
 }
 
 /// Few of them, so that they are saved again, and one is the prefix of others.
 fn key(inputs: &mut Inputs<'_>) -> CheckpointKey {
-    let name = format!("k-{}", inputs.rng.below(12));
-    CheckpointKey::parse(&name).expect("a good name")
+    let name = *inputs.rng.pick(&["k-1", "k-10", "k-2"]);
+    CheckpointKey::parse(name).expect("a good name")
 }
 
 fn metadata(inputs: &mut Inputs<'_>) -> Json {
@@ -204,7 +207,7 @@ fn write(inputs: &mut Inputs<'_>) -> Ask {
     let new = |_| {
         let value = Json::of(&inputs.rng.below(1_000)).expect("numbers are JSON");
         let (value, content_type) = typed(inputs, value);
-        let index = i32::try_from(inputs.rng.below(3)).expect("it is small") - 1;
+        let index = i32::try_from(inputs.rng.below(2)).expect("it is small") - 1;
         let replace = inputs.rng.once_in(3);
         NewWrite { index, channel: "c".to_owned(), value, content_type, replace }
     };
