@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::waiting::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 170] = [
+pub const SOMETIMES: [&str; 173] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -154,6 +154,7 @@ pub const SOMETIMES: [&str; 170] = [
     "stream: closed",
     "stream: oldest dropped",
     "stream: waiting call answered",
+    "task: accepted",
     "task: abandoned while it was offered",
     "task: agent lost",
     "task: cancelled with another",
@@ -163,12 +164,14 @@ pub const SOMETIMES: [&str; 170] = [
     "task: given back to its giver",
     "task: hand-off loop",
     "task: lease expired",
+    "task: own work refused",
     "task: reassigned",
     "task: reviewed",
     "task: not claimed after a hand-off",
     "task: restored",
     "task: retried",
     "task: retried by request",
+    "task: submitted",
     "topic: posted",
     "wait: caller gone",
     "wait: caller disconnected",

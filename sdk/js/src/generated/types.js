@@ -1261,6 +1261,7 @@
  * @property {Timestamp | null} [ready_at] - When it became ready. Absent before that.
  * @property {string | null} [reason] - Why it was skipped. Absent if no reason was given.
  * @property {number} retries - How often it was retried after a failure.
+ * @property {boolean} [review] - Whether the result of its task must be accepted. Absent if `false`.
  * @property {Timestamp | null} [started_at] - When it was last started. Absent before that.
  * @property {StageStatus} status - The status.
  * @property {TaskId[]} [tasks] - Its tasks, in order. Absent if there are none.
@@ -1287,6 +1288,8 @@
  * @property {OnExhausted | null} [on_exhausted] - What happens to its task after the last attempt.
  * @property {number | null} [priority] - The priority of its task.
  * @property {Pattern[]} [reads] - Keys that it reads, for documentation and contracts.
+ * @property {boolean} [review] - Whether the result of its task must be accepted by another agent before the stage is
+ *   completed. The pipeline must be automatic.
  * @property {TaskType | null} [type] - The type of its task. If omitted, the name of the stage.
  * @property {Pattern[]} [writes] - Keys that it writes, for documentation and contracts.
  */
@@ -1417,10 +1420,12 @@
  * @property {AgentId} requested_by - The agent that created it.
  * @property {Json} [result] - The result; for a task in progress, the result so far. Absent if there is none.
  * @property {number} retries - The number of failed attempts.
+ * @property {boolean} [review] - Whether its result must be accepted before it is completed. Absent if `false`.
  * @property {Revision} revision - The revision of the last change.
  * @property {Json} [schema_version] - The version of the schema of `definition`. Absent if not given.
  * @property {Timestamp | null} [started_at] - When it was first claimed. Absent before that.
  * @property {TaskStatus} status - The status.
+ * @property {AgentId | null} [submitted_by] - The agent whose result waits for review. Absent if no result waits.
  * @property {Traceparent | null} [traceparent] - W3C trace context (`traceparent`), to be continued by the worker. Absent if not given.
  * @property {TaskType} type - The task type.
  * @property {Timestamp} updated_at - When it was last changed.
@@ -2782,6 +2787,8 @@
  * @property {OnExhausted | null} [on_exhausted] - What happens after the last attempt.
  * @property {TaskId | null} [parent] - The parent task; if that is cancelled, this one is too. Default: none.
  * @property {number | null} [priority] - The priority; higher is claimed first. One point is worth one minute of age.
+ * @property {boolean} [review] - Whether its result must be accepted by another agent before it is completed. If `true`,
+ *   `task.complete` submits the result, and `task.review` decides on it.
  * @property {Json} [schema_version] - The version of the schema of `definition`: a string or a number. Default: none.
  * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  * @property {Traceparent | null} [traceparent] - W3C trace context (`traceparent`). Default: none.
@@ -2890,6 +2897,8 @@
 /**
  * Optional fields of `task.review`.
  * @typedef {object} TaskReviewOptions
+ * @property {number | null} [attempt] - The number of the attempt that was reviewed: `attempts` of the task. The verdict is
+ *   refused if another attempt waits for review. If omitted, the one that waits.
  * @property {string | null} [note] - A note, which is recorded. Default: none.
  * @property {Json} [result] - The result. If omitted, the result so far.
  * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
@@ -4483,7 +4492,7 @@
 
 /**
  * `task.created`
- * @typedef {EventEnvelope & { type: "task.created", assigned_agent?: AgentId, backoff?: Backoff, budget?: SpendBudget, capabilities?: string[], deadline?: Timestamp, definition?: Json, depends_on?: TaskId[], description?: string, group?: GroupName, max_retries?: number, metadata?: Json, not_before?: Timestamp, on_exhausted?: OnExhausted, parent?: TaskId, priority?: number, ready?: boolean, schema_version?: Json, task: TaskId, task_type: string, traceparent?: Traceparent }} TaskCreatedEvent
+ * @typedef {EventEnvelope & { type: "task.created", assigned_agent?: AgentId, backoff?: Backoff, budget?: SpendBudget, capabilities?: string[], deadline?: Timestamp, definition?: Json, depends_on?: TaskId[], description?: string, group?: GroupName, max_retries?: number, metadata?: Json, not_before?: Timestamp, on_exhausted?: OnExhausted, parent?: TaskId, priority?: number, ready?: boolean, review?: boolean, schema_version?: Json, task: TaskId, task_type: string, traceparent?: Traceparent }} TaskCreatedEvent
  */
 
 /**
@@ -4543,7 +4552,12 @@
 
 /**
  * `task.reviewed`
- * @typedef {EventEnvelope & { type: "task.reviewed", task: TaskId, verdict: Verdict }} TaskReviewedEvent
+ * @typedef {EventEnvelope & { type: "task.reviewed", accepts?: boolean, task: TaskId, verdict: Verdict }} TaskReviewedEvent
+ */
+
+/**
+ * `task.submitted`
+ * @typedef {EventEnvelope & { type: "task.submitted", result?: Json, task: TaskId }} TaskSubmittedEvent
  */
 
 /**
@@ -4593,7 +4607,7 @@
 
 /**
  * Any event of Baton itself, by `type`.
- * @typedef {AgentForgottenEvent | AgentJoinedEvent | AgentLeftEvent | AgentLostEvent | AgentSeenEvent | ArtifactDeletedEvent | ArtifactExpiredEvent | ArtifactPutEvent | BarrierArrivedEvent | BarrierForgottenEvent | BarrierOpenedEvent | BarrierPassedEvent | BarrierResetEvent | BarrierWithdrawnEvent | CheckpointForkedEvent | CheckpointLabelledEvent | CheckpointPrunedEvent | CheckpointRestoredEvent | CheckpointRetainedEvent | CheckpointSavedEvent | ContractBrokenEvent | ContractDeclaredEvent | ContractDeletedEvent | HandoffAcceptedEvent | HandoffApprovedEvent | HandoffCancelledEvent | HandoffCompletedEvent | HandoffDeliveredEvent | HandoffExecutedEvent | HandoffExpiredEvent | HandoffFailedEvent | HandoffGaveUpEvent | HandoffOfferedEvent | HandoffQueuedEvent | HandoffRefusedEvent | HandoffRejectedEvent | HandoffUndeliveredEvent | JoinAnsweredEvent | JoinCreatedEvent | JoinGaveUpEvent | JoinQueuedEvent | JoinSettledEvent | LockAcquiredEvent | LockDroppedEvent | LockExpiredEvent | LockGaveUpEvent | LockQueuedEvent | LockReleasedEvent | LockRenewedEvent | MessageAckedEvent | MessageDeliveredEvent | MessageDiedEvent | MessageExpiredEvent | MessageGaveUpEvent | MessageHandlerAddedEvent | MessageHandlerRemovedEvent | MessageHandlersGoneEvent | MessageLostEvent | MessagePolledEvent | MessageQueuedEvent | MessageRejoinedEvent | MessageRepliedEvent | MessageRequeuedEvent | MessageReroutedEvent | MessageReturnedEvent | MessageSentEvent | MessageTimedOutEvent | NamespaceConfiguredEvent | NamespaceCreatedEvent | NamespaceDeletedEvent | PipelineAbortedEvent | PipelineCompletedEvent | PipelineCreatedEvent | PipelineDeletedEvent | PipelineFailedEvent | PipelineStageCompletedEvent | PipelineStageFailedEvent | PipelineStageReadyEvent | PipelineStageRetriedEvent | PipelineStageSkippedEvent | PipelineStageStartedEvent | ReactionAddedEvent | ReactionCallBegunEvent | ReactionCallDeadEvent | ReactionCallDoneEvent | ReactionCallFailedEvent | ReactionCalledEvent | ReactionDisabledEvent | ReactionEnabledEvent | ReactionFailedEvent | ReactionRanEvent | ReactionRemovedEvent | ReactionSealedEvent | ReactionStoppedEvent | RuleAddedEvent | RuleRemovedEvent | SecretDeletedEvent | SecretExpiredEvent | SecretPutEvent | SecretRevealedEvent | SemaphoreAcquiredEvent | SemaphoreCreatedEvent | SemaphoreDroppedEvent | SemaphoreExpiredEvent | SemaphoreForgottenEvent | SemaphoreGaveUpEvent | SemaphoreQueuedEvent | SemaphoreReleasedEvent | SemaphoreRenewedEvent | SpendExhaustedEvent | SpendLimitedEvent | SpendRecordedEvent | StateDeletedEvent | StateExpiredEvent | StateLetGoEvent | StatePatchedEvent | StateSetEvent | StateTransferredEvent | StateTransferredAwayEvent | StreamClosedEvent | StreamCreatedEvent | StreamDeletedEvent | StreamGaveUpEvent | StreamQueuedEvent | StreamSentEvent | StreamToldEvent | TaskAbandonedEvent | TaskCancelledEvent | TaskClaimedEvent | TaskCompletedEvent | TaskCreatedEvent | TaskFailedEvent | TaskGaveUpEvent | TaskHandedOffEvent | TaskHandedOverEvent | TaskOfferedEvent | TaskProgressedEvent | TaskQueuedEvent | TaskReadyEvent | TaskReleasedEvent | TaskRenewedEvent | TaskRetriedEvent | TaskReviewedEvent | TaskTakenBackEvent | TaskUpdatedEvent | TopicPostedEvent | WaitAnsweredEvent | WaitGaveUpEvent | WaitQueuedEvent | WorkspaceConfiguredEvent | WorkspaceFoundedEvent} BatonEvent
+ * @typedef {AgentForgottenEvent | AgentJoinedEvent | AgentLeftEvent | AgentLostEvent | AgentSeenEvent | ArtifactDeletedEvent | ArtifactExpiredEvent | ArtifactPutEvent | BarrierArrivedEvent | BarrierForgottenEvent | BarrierOpenedEvent | BarrierPassedEvent | BarrierResetEvent | BarrierWithdrawnEvent | CheckpointForkedEvent | CheckpointLabelledEvent | CheckpointPrunedEvent | CheckpointRestoredEvent | CheckpointRetainedEvent | CheckpointSavedEvent | ContractBrokenEvent | ContractDeclaredEvent | ContractDeletedEvent | HandoffAcceptedEvent | HandoffApprovedEvent | HandoffCancelledEvent | HandoffCompletedEvent | HandoffDeliveredEvent | HandoffExecutedEvent | HandoffExpiredEvent | HandoffFailedEvent | HandoffGaveUpEvent | HandoffOfferedEvent | HandoffQueuedEvent | HandoffRefusedEvent | HandoffRejectedEvent | HandoffUndeliveredEvent | JoinAnsweredEvent | JoinCreatedEvent | JoinGaveUpEvent | JoinQueuedEvent | JoinSettledEvent | LockAcquiredEvent | LockDroppedEvent | LockExpiredEvent | LockGaveUpEvent | LockQueuedEvent | LockReleasedEvent | LockRenewedEvent | MessageAckedEvent | MessageDeliveredEvent | MessageDiedEvent | MessageExpiredEvent | MessageGaveUpEvent | MessageHandlerAddedEvent | MessageHandlerRemovedEvent | MessageHandlersGoneEvent | MessageLostEvent | MessagePolledEvent | MessageQueuedEvent | MessageRejoinedEvent | MessageRepliedEvent | MessageRequeuedEvent | MessageReroutedEvent | MessageReturnedEvent | MessageSentEvent | MessageTimedOutEvent | NamespaceConfiguredEvent | NamespaceCreatedEvent | NamespaceDeletedEvent | PipelineAbortedEvent | PipelineCompletedEvent | PipelineCreatedEvent | PipelineDeletedEvent | PipelineFailedEvent | PipelineStageCompletedEvent | PipelineStageFailedEvent | PipelineStageReadyEvent | PipelineStageRetriedEvent | PipelineStageSkippedEvent | PipelineStageStartedEvent | ReactionAddedEvent | ReactionCallBegunEvent | ReactionCallDeadEvent | ReactionCallDoneEvent | ReactionCallFailedEvent | ReactionCalledEvent | ReactionDisabledEvent | ReactionEnabledEvent | ReactionFailedEvent | ReactionRanEvent | ReactionRemovedEvent | ReactionSealedEvent | ReactionStoppedEvent | RuleAddedEvent | RuleRemovedEvent | SecretDeletedEvent | SecretExpiredEvent | SecretPutEvent | SecretRevealedEvent | SemaphoreAcquiredEvent | SemaphoreCreatedEvent | SemaphoreDroppedEvent | SemaphoreExpiredEvent | SemaphoreForgottenEvent | SemaphoreGaveUpEvent | SemaphoreQueuedEvent | SemaphoreReleasedEvent | SemaphoreRenewedEvent | SpendExhaustedEvent | SpendLimitedEvent | SpendRecordedEvent | StateDeletedEvent | StateExpiredEvent | StateLetGoEvent | StatePatchedEvent | StateSetEvent | StateTransferredEvent | StateTransferredAwayEvent | StreamClosedEvent | StreamCreatedEvent | StreamDeletedEvent | StreamGaveUpEvent | StreamQueuedEvent | StreamSentEvent | StreamToldEvent | TaskAbandonedEvent | TaskCancelledEvent | TaskClaimedEvent | TaskCompletedEvent | TaskCreatedEvent | TaskFailedEvent | TaskGaveUpEvent | TaskHandedOffEvent | TaskHandedOverEvent | TaskOfferedEvent | TaskProgressedEvent | TaskQueuedEvent | TaskReadyEvent | TaskReleasedEvent | TaskRenewedEvent | TaskRetriedEvent | TaskReviewedEvent | TaskSubmittedEvent | TaskTakenBackEvent | TaskUpdatedEvent | TopicPostedEvent | WaitAnsweredEvent | WaitGaveUpEvent | WaitQueuedEvent | WorkspaceConfiguredEvent | WorkspaceFoundedEvent} BatonEvent
  */
 
 /**
