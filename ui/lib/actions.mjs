@@ -59,8 +59,8 @@ function reviews(id) {
     run: (/** @type {any} */ values) => here().tasks.review(id, verdict, values),
   });
   return [
-    review("retry", "Retry", `${id} becomes available again.`),
-    review("complete", "Approve", `${id} counts as completed with the result so far.`),
+    review("retry", "Retry", `${id} returns to its queue; the note tells the next worker why.`),
+    review("complete", "Approve", `${id} is completed with the result so far.`),
     review("fail", "Reject", `${id} fails for good; tasks that depend on it are cancelled.`),
   ];
 }

@@ -113,6 +113,10 @@ export function attempts(events, now) {
         close(at, "released");
         open = { start: at, end: now, kind: "waiting" };
         break;
+      case "task.submitted":
+        close(at, "released");
+        open = { start: at, end: now, kind: "waiting" };
+        break;
       case "task.reviewed":
         close(at);
         if (fields?.verdict === "retry") open = { start: at, end: now, kind: "waiting" };

@@ -61,6 +61,9 @@ const SENTENCES = {
   "task.created": (it) => `created ${it.task}${it.description ? `: ${it.description}` : ""}`,
   "task.claimed": (it) => `claimed ${it.task}`,
   "task.completed": (it) => `completed ${it.task}`,
+  "task.submitted": (it) => `submitted the result of ${it.task} for review`,
+  "task.reviewed": (it) =>
+    `${{ complete: "accepted", retry: "returned", fail: "rejected" }[it.verdict] ?? "reviewed"} ${it.task}${it.note ? `: ${it.note}` : ""}`,
   "task.failed": (it) => `failed ${it.task}${it.error ? `: ${preview(it.error, 80)}` : ""}`,
   "task.progressed": (it) =>
     `${it.task} is at ${Math.round(100 * it.fraction)} %${it.note ? `: ${it.note}` : ""}`,
@@ -119,6 +122,10 @@ export function eventTone({ type }) {
   return "idle";
 }
 
+/** @param {any} task */
+const waits = ({ id, submitted_by }) =>
+  submitted_by ? `${id} waits for review: ${submitted_by} submitted a result` : `${id} waits for review`;
+
 /**
  * What needs a person, oldest first: reviews, approvals, failures, lost agents, dead messages,
  * deadlocks.
@@ -127,7 +134,7 @@ export function eventTone({ type }) {
  */
 export function needsYou({ review, failed, handoffs, lost, dead, deadlocks }) {
   const items = [
-    ...review.map((it) => item("task", it, it.updated_at, `${it.id} waits for review`)),
+    ...review.map((it) => item("task", it, it.updated_at, waits(it))),
     ...failed.map((it) => item("task", it, it.updated_at, `${it.id} failed for good`)),
     ...handoffs
       .filter(({ approval, status }) => approval && !approval.approved_by && status === "offered")

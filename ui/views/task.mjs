@@ -132,6 +132,8 @@ export function TaskPage({ id }) {
               ["Parent", task.parent && html`<${TaskLink} task=${task.parent} />`],
               ["Depends on", links(task.depends_on)],
               ["Waits for", links(task.waiting_for)],
+              ["Review", task.review && "another agent must accept the result"],
+              ["Submitted by", task.submitted_by],
               ["Spent", spent(spending.data?.account)],
               ["Retries", `${task.retries} of ${task.max_retries}`],
               ["Not before", task.not_before && html`<${Time} time=${task.not_before} />`],

@@ -76,7 +76,13 @@ fn remark(task: &Task) -> Option<Value> {
             asked.or_else(note)
         }
         Status::Pending | Status::HandedOff | Status::Completed => None,
-        Status::WaitingReview | Status::Failed => error().or_else(reason),
+        Status::WaitingReview => match &task.submitted_by {
+            Some(agent) => {
+                Some(format!("`{agent}` submitted a result: accept or return it").into())
+            }
+            None => error().or_else(reason),
+        },
+        Status::Failed => error().or_else(reason),
         Status::Cancelled => reason().or_else(error),
     }
 }

@@ -296,28 +296,49 @@ fn rules() {
 }
 
 #[test]
+fn reviews() {
+    story(
+        "review",
+        &[
+            "task add write --id essay --review",
+            "task claim --agent ada",
+            "task done essay --token 2 --agent ada draft",
+            "task ls",
+            "task why essay",
+            "task review essay complete --agent ada",
+            "task review essay retry --note 'too long' --attempt 1 --agent bob",
+            "task claim --agent ada",
+            "task done essay --token 5 --agent ada shorter",
+            "task review essay complete --attempt 1 --agent bob",
+            "task review essay complete --attempt 2 --note fine --agent bob",
+            "task history essay",
+        ],
+    );
+}
+
+#[test]
 fn spending() {
     story(
         "spend",
         &[
             "task add write --id report",
             "spend limit --task report --tokens 1000 --cost-micros 500000",
-            "spend limit --for bob --calls 2",
+            "spend limit --of bob --calls 2",
             "spend record --task report --tokens 300 --model m1 --agent bob",
             "spend record --task report --tokens 800 --strict --agent bob",
             "spend record --task report --tokens 800 --note 'a long answer' --agent bob",
             "spend show --task report",
-            "spend show --for bob",
+            "spend show --of bob",
             "spend show",
-            "spend ls --for bob",
-            "spend ls --for ada",
+            "spend ls --of bob",
+            "spend ls --of ada",
             "task claim --task report --agent ada",
             "task claim --agent bob",
             "spend limit",
-            "spend limit --for bob",
+            "spend limit --of bob",
             "spend record --calls 0",
             "spend show --task none",
-            "spend show --task report --for bob",
+            "spend show --task report --of bob",
         ],
     );
 }

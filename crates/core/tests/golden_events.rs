@@ -171,6 +171,7 @@ fn task_variant(event: &task::Event) -> &'static str {
         task::Event::HandedOver { .. } => "task handed over",
         task::Event::HandedOff { .. } => "task handed off",
         task::Event::Completed { .. } => "task completed",
+        task::Event::Submitted { .. } => "task submitted",
         task::Event::Failed { outcome, .. } => match outcome {
             Outcome::Retry { .. } => "task failed, again",
             Outcome::Failed => "task failed",
@@ -666,6 +667,7 @@ fn pipelines() -> Vec<(&'static str, Event)> {
         deadline_ms: Some(60_000),
         backoff: Some(task::Backoff::default()),
         on_exhausted: Some(task::OnExhausted::Agent(ada())),
+        review: true,
         reads: vec!["notes/**".parse().unwrap()],
         writes: vec!["chapters/*".parse().unwrap()],
         ..pipeline::Design::new(stage())

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::waiting::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 179] = [
+pub const SOMETIMES: [&str; 182] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -162,6 +162,7 @@ pub const SOMETIMES: [&str; 179] = [
     "stream: oldest dropped",
     "stream: waiting call answered",
     "task: released with a lost one above it",
+    "task: accepted",
     "task: abandoned while it was offered",
     "task: agent lost",
     "task: cancelled with another",
@@ -171,12 +172,14 @@ pub const SOMETIMES: [&str; 179] = [
     "task: given back to its giver",
     "task: hand-off loop",
     "task: lease expired",
+    "task: own work refused",
     "task: reassigned",
     "task: reviewed",
     "task: not claimed after a hand-off",
     "task: restored",
     "task: retried",
     "task: retried by request",
+    "task: submitted",
     "topic: posted",
     "wait: caller gone",
     "wait: caller disconnected",

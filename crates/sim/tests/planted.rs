@@ -12,7 +12,7 @@ const SEEDS_MAX: u64 = 300;
 const SEEDS_CLEAN: u64 = 100;
 
 /// Every planted bug, and what goes wrong with it.
-const PLANTED: [(&str, &str); 106] = [
+const PLANTED: [(&str, &str); 108] = [
     ("state.version_stands_still", "a write does not raise the version"),
     ("state.ignore_expected_version", "a stale write wins"),
     ("plainly.ignores_version", "a stale write wins on the fast path"),
@@ -81,6 +81,8 @@ const PLANTED: [(&str, &str); 106] = [
     ("task.one_try_more", "a task is attempted once too often"),
     ("task.priority_ignored", "an older task is claimed before a more urgent one"),
     ("task.retried_alone", "a retried task leaves behind what was cancelled because of it"),
+    ("task.review_skipped", "a task is completed although its result must be accepted"),
+    ("task.own_work_accepted", "an agent accepts its own result"),
     ("task.starts_without_budget", "a task is claimed although its budget is used up"),
     ("spend.parent_not_charged", "a task above is not charged for its subtasks"),
     ("spend.strict_exceeds", "a strict record exceeds a budget"),

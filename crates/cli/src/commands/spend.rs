@@ -15,11 +15,11 @@ Examples:
   baton spend record --task t-7 --tokens 4000 --strict && ./ask-model.sh
   baton spend show --task t-7                       with all its subtasks, and what is left
   baton spend show                                  the whole workspace
-  baton spend ls --for ada
+  baton spend ls --of ada
   baton spend limit --task t-7 --tokens 100000 --cost-micros 2000000
-  baton spend limit --for ada --calls 500
+  baton spend limit --of ada --calls 500
   baton spend limit --tokens 10000000               the whole workspace
-  baton spend limit --for ada                       remove the budget
+  baton spend limit --of ada                       remove the budget
 
 Money is counted in millionths of a currency, so that all amounts are integers. What was spent is
 always recorded. With --strict, it is refused unless it fits into every budget. When a budget is
@@ -50,7 +50,7 @@ struct Whose {
     #[arg(long, value_name = "TASK", conflicts_with = "of_agent")]
     task: Option<String>,
     /// Agent [default: the whole workspace]
-    #[arg(long = "for", value_name = "AGENT")]
+    #[arg(long = "of", value_name = "AGENT")]
     of_agent: Option<String>,
 }
 

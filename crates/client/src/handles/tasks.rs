@@ -115,7 +115,8 @@ impl Tasks {
     /// Decides about a task that waits for review.
     pub fn review(&self, task: &str, verdict: Verdict) -> Reviewing {
         let task = TaskId::parse(task).map_err(Into::into);
-        let review = task.map(|task| Review { task, verdict, note: None, result: None });
+        let review =
+            task.map(|task| Review { task, verdict, attempt: None, note: None, result: None });
         Reviewing::new(&self.workspace, review)
     }
 
@@ -204,6 +205,8 @@ request! {
     parent(task: &str) |create| create.parent = Some(TaskId::parse(task)?);
     /// Sets its group.
     group(name: &str) |create| create.group = Some(GroupName::parse(name)?);
+    /// Requires that another agent accepts the result before it is completed.
+    review() |create| create.review = true;
     /// Sets what it may cost, with all its subtasks.
     budget(budget: Budget) |create| create.budget = Some(budget);
     /// Sets the version of the definition's schema: a string or a number.
@@ -268,6 +271,8 @@ request! {
 request! {
     /// Decides a review when it is awaited.
     Reviewing(Review) -> Task: |workspace, review| workspace.run(Command::Review(review));
+    /// Refuses the verdict unless this attempt waits for review.
+    attempt(attempt: u64) |review| review.attempt = Some(attempt);
     /// Sets the reason.
     note(note: &str) |review| review.note = Some(note.to_owned());
     /// Sets the result of the task.

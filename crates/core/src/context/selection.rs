@@ -89,6 +89,11 @@ impl Selection<'_> {
         valued(&mut text, "In particular:", task.definition.as_ref());
         valued(&mut text, "So far:", task.result.as_ref());
         valued(&mut text, "Why the last try failed:", task.error.as_ref());
+        let returned = task.reason.as_deref().filter(|_| !task.status.is_finished());
+        quoted(&mut text, "What was said when it was returned:", returned);
+        if task.review {
+            text.push_str("Its result must be accepted by another agent.\n");
+        }
         self.push("task", format!("task {}", task.id), text);
     }
 

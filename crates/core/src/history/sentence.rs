@@ -5,7 +5,7 @@ use crate::handoff::{Handoff, Receiver};
 use crate::primitive::Event as _;
 use crate::space::batch::Batch;
 use crate::state::{self, Operation};
-use crate::task::Created;
+use crate::task::{Created, Verdict};
 use crate::{handoff, task};
 
 /// The maximum length of quoted text.
@@ -29,6 +29,17 @@ pub(super) fn sentence(batch: &Batch, event: &Event) -> String {
         }
         Event::Task(task::Event::Completed { task, .. }) => {
             format!("`{agent}` completed the task `{task}`")
+        }
+        Event::Task(task::Event::Submitted { task, .. }) => {
+            format!("`{agent}` submitted the result of the task `{task}` for review")
+        }
+        Event::Task(task::Event::Reviewed { task, verdict, note, .. }) => {
+            let verdict = match verdict {
+                Verdict::Complete => "accepted",
+                Verdict::Retry => "returned",
+                Verdict::Fail => "rejected",
+            };
+            format!("`{agent}` {verdict} the task `{task}`{}", because(note.as_ref()))
         }
         Event::Task(task::Event::Failed { task, error, .. }) => {
             format!("a try at the task `{task}` failed with {}", quoted(error.as_str()))

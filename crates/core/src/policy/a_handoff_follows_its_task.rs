@@ -29,7 +29,8 @@ pub(super) fn may_be_followed(space: &Space, event: &Event) -> bool {
 fn moved_on(event: &Event) -> Option<(&TaskId, Followed)> {
     let lost = |task, reason: &str| Some((task, Followed::Lost { reason: reason.to_owned() }));
     match event {
-        Event::Completed { task, result, .. } => {
+        // The receiver has done its part, whatever the review decides.
+        Event::Completed { task, result, .. } | Event::Submitted { task, result, .. } => {
             Some((task, Followed::Done { result: result.clone() }))
         }
         Event::Failed { task, cause, .. } => match cause {

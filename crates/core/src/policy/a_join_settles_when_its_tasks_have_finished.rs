@@ -38,6 +38,7 @@ pub(super) fn may_settle(space: &Space, event: &task::Event) -> bool {
         | task::Event::HandedOver { .. }
         | task::Event::HandedOff { .. }
         | task::Event::Completed { .. }
+        | task::Event::Submitted { .. }
         | task::Event::Failed { .. }
         | task::Event::Cancelled { .. }
         | task::Event::Reviewed { .. }

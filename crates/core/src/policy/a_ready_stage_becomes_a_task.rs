@@ -39,6 +39,7 @@ pub(crate) fn work_of(design: &Design) -> Create {
         max_retries: design.max_retries,
         backoff: design.backoff,
         on_exhausted: design.on_exhausted.clone(),
+        review: design.review,
         ..Create::new(task_type.unwrap_or_else(|| TaskType::from(&design.name)))
     }
 }

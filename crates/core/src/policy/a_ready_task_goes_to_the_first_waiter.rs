@@ -45,6 +45,7 @@ fn made_ready(event: &Event) -> Option<&TaskId> {
         | Event::TakenBack { .. }
         | Event::HandedOver { .. }
         | Event::Completed { .. }
+        | Event::Submitted { .. }
         | Event::Failed { .. }
         | Event::Cancelled { .. }
         | Event::Retried { .. } => None,

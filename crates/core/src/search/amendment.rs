@@ -68,6 +68,11 @@ impl Amendment {
                 .turned(Status::Completed)
                 .part(part::RESULT, result.as_ref().map(words_in))
                 .part(part::ERROR, Some(Vec::new())),
+            // The agent stays: its work waits for review.
+            task::Event::Submitted { result, .. } => amended
+                .status(Status::WaitingReview.word())
+                .part(part::RESULT, result.as_ref().map(words_in))
+                .part(part::ERROR, Some(Vec::new())),
             task::Event::Cancelled { reason: why, .. } => {
                 amended.turned(Status::Cancelled).part(part::REASON, reason(why))
             }

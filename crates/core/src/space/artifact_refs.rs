@@ -251,6 +251,7 @@ fn says_something(event: &task::Event) -> bool {
         task::Event::Created(_)
             | task::Event::Updated { .. }
             | task::Event::Completed { .. }
+            | task::Event::Submitted { .. }
             | task::Event::Reviewed { .. }
     )
 }

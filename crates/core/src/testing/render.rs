@@ -197,9 +197,10 @@ fn rendered_task(event: &task::Event) -> String {
             format!("{line} {} {outcome}", brief(error))
         }
         task::Event::Reviewed { verdict, note, .. } => format!("{line} {verdict:?}{}", said(note)),
-        task::Event::Updated { .. } | task::Event::Ready { .. } | task::Event::Completed { .. } => {
-            line
-        }
+        task::Event::Updated { .. }
+        | task::Event::Ready { .. }
+        | task::Event::Submitted { .. }
+        | task::Event::Completed { .. } => line,
     }
 }
 

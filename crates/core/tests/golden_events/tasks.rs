@@ -27,6 +27,7 @@ fn created_with_nothing() -> task::Created {
         max_retries: None,
         backoff: None,
         on_exhausted: None,
+        review: false,
         schema_version: None,
         metadata: None,
         traceparent: None,
@@ -41,6 +42,7 @@ fn created_with_everything() -> task::Created {
         description: Some("Read it twice.".to_owned()),
         definition: Some(json(r#"{"file":"a.rs"}"#)),
         assigned_agent: Some(ada()),
+        review: true,
         budget: Some(spend::Budget { tokens: Some(70_000), cost_micros: None, calls: Some(9) }),
         capabilities: ["rust".to_owned(), "write".to_owned()].into(),
         priority: -7,
@@ -110,8 +112,13 @@ fn tasks_that_change_hands() -> Vec<(&'static str, task::Event)> {
 fn endings() -> Vec<(&'static str, task::Event)> {
     let until = Timestamp(1_794_700_800_123);
     let said = || Some("because".to_owned());
-    let reviewed =
-        |verdict| task::Event::Reviewed { task: task(), verdict, note: None, result: None };
+    let reviewed = |verdict, accepts| task::Event::Reviewed {
+        task: task(),
+        verdict,
+        accepts,
+        note: None,
+        result: None,
+    };
     vec![
         ("task.released", task::Event::Released { task: task(), reason: said() }),
         ("task.ready", task::Event::Ready { task: task() }),
@@ -122,6 +129,10 @@ fn endings() -> Vec<(&'static str, task::Event)> {
                 result: Some(json("null")),
                 artifacts: Some(json("[]")),
             },
+        ),
+        (
+            "task.submitted",
+            task::Event::Submitted { task: task(), result: Some(json("7")), artifacts: None },
         ),
         ("task.cancelled", task::Event::Cancelled { task: task(), reason: None, because: None }),
         (
@@ -141,9 +152,10 @@ fn endings() -> Vec<(&'static str, task::Event)> {
                 reason: None,
             },
         ),
-        ("task.reviewed", reviewed(task::Verdict::Retry)),
-        ("task.reviewed with the work done", reviewed(task::Verdict::Complete)),
-        ("task.reviewed with the work failed", reviewed(task::Verdict::Fail)),
+        ("task.reviewed", reviewed(task::Verdict::Retry, false)),
+        ("task.reviewed with the work done", reviewed(task::Verdict::Complete, false)),
+        ("task.reviewed with the result accepted", reviewed(task::Verdict::Complete, true)),
+        ("task.reviewed with the work failed", reviewed(task::Verdict::Fail, false)),
     ]
 }
 

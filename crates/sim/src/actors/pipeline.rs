@@ -117,6 +117,7 @@ fn create(inputs: &mut Inputs<'_>) -> PipelineCommand {
         let task_type = *rng.pick(&["build", "test", "review"]);
         design.task_type = Some(TaskType::parse(task_type).expect("a good name"));
         design.each = automatic && rng.once_in(3);
+        design.review = automatic && rng.once_in(5);
         design.max_retries = *rng.pick(&[None, Some(0), Some(1)]);
         if rng.once_in(8) {
             let agent = format!("a{}", rng.below(4));

@@ -39,6 +39,8 @@ pub struct TaskActor {
     /// What it has seen another agent hold.
     seen: Vec<Lease>,
     joins: Vec<JoinId>,
+    /// Tasks that waited for review.
+    in_review: Vec<TaskId>,
     checkpoint_actor: CheckpointActor,
     pipeline_actor: PipelineActor,
     handoff_actor: HandoffActor,
@@ -55,7 +57,7 @@ impl TaskActor {
         if inputs.rng.once_in(6) {
             return self.handoff_actor.act(inputs, lease, stale);
         }
-        let request: Request = match (inputs.rng.below(46), lease, stale, known) {
+        let request: Request = match (inputs.rng.below(53), lease, stale, known) {
             (0..=5, ..) => self.create(inputs).into(),
             (6..=9, Some(lease), ..) => {
                 self.forget(&lease);
@@ -79,10 +81,17 @@ impl TaskActor {
             (21, _, _, Some(task)) => {
                 TaskRequest(TaskCommand::Cancel { task, reason: None }).into()
             }
-            (22, _, _, Some(task)) => {
-                let verdicts = [Verdict::Retry, Verdict::Complete, Verdict::Fail];
+            (48..=50, ..) if self.in_review.is_empty() => {
+                let status = Some(task::Status::WaitingReview);
+                return Action::Ask(task::Query::List(List { status, ..List::default() }).into());
+            }
+            (22 | 48..=50, _, _, Some(task)) => {
+                let task = self.in_review.pop().unwrap_or(task);
+                let verdicts =
+                    [Verdict::Retry, Verdict::Complete, Verdict::Complete, Verdict::Fail];
                 let verdict = *inputs.rng.pick(&verdicts);
-                let review = Review { task, verdict, note: None, result: None };
+                let attempt = inputs.rng.once_in(4).then(|| inputs.rng.between(1, 2));
+                let review = Review { task, verdict, attempt, note: None, result: None };
                 TaskRequest(TaskCommand::Review(review)).into()
             }
             (23 | 24, _, _, known) => return Action::Ask(question(inputs, known)),
@@ -96,7 +105,7 @@ impl TaskActor {
             (32..=37, lease, ..) => return self.checkpoint_actor.act(inputs, lease),
             (38..=40, _, stale, _) => return self.checkpoint_actor.act(inputs, stale),
             (41, _, _, known) => return Action::Ask(spend::question(inputs, known)),
-            (42..=44, lease, _, known) => {
+            (42..=47, lease, _, known) => {
                 let task = lease.map(|(task, _)| task).or(known);
                 Request::from(Command::from(spend::act(inputs, task)))
             }
@@ -148,6 +157,7 @@ impl TaskActor {
         for _ in 0..rng.below(3).saturating_sub(rng.below(2)) {
             create.depends_on.extend(some(inputs, &self.known));
         }
+        create.review = inputs.rng.once_in(2);
         create.budget = inputs.rng.once_in(6).then(|| spend::budget(inputs));
         create.parent = some(inputs, &self.known).filter(|_| inputs.rng.once_in(5));
         TaskRequest(TaskCommand::Create(Box::new(create)))
@@ -273,6 +283,12 @@ impl TaskActor {
         }
         if self.known.len() > KNOWN_MAX {
             self.known.remove(0);
+        }
+        // Now and then, the result is its own.
+        let is_own = task.submitted_by.as_ref() == Some(id) && task.revision.0 % 3 > 0;
+        if task.status == task::Status::WaitingReview && !is_own {
+            self.in_review.push(task.id.clone());
+            self.in_review.drain(..self.in_review.len().saturating_sub(STALE_MAX));
         }
         let Some(lease) = &task.lease else { return };
         let is_own = lease.holder == *id;

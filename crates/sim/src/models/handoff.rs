@@ -540,7 +540,8 @@ impl Ledger {
                     self.handoffs.done.push(handoff.id.clone());
                 } else {
                     let went_on = lease.is_some() || status == Some(TaskStatus::HandedOff);
-                    let is_done = status == Some(TaskStatus::Completed) || went_on;
+                    let is_submitted = work.as_ref().is_some_and(|it| it.submitter().is_some());
+                    let is_done = status == Some(TaskStatus::Completed) || is_submitted || went_on;
                     demand!(is_done, "its task is {status:?}");
                 }
                 handoff.status = Status::Completed;

@@ -225,7 +225,10 @@ impl BatchReader<'_> {
         demand!(same, "another was completed");
         let deal = self.ledger.handoffs.at(&complete.handoff, before);
         if let Some(task) = deal.and_then(|deal| deal.handoff.task.clone()) {
-            self.take_passed("task.completed", &task)?;
+            let work = self.ledger.tasks.at(&task, before);
+            let is_reviewed = work.is_some_and(|work| work.review);
+            let kind = if is_reviewed { "task.submitted" } else { "task.completed" };
+            self.take_passed(kind, &task)?;
             self.follow_tasks()?;
         }
         Ok(())

@@ -24,8 +24,11 @@ impl Ledger {
         }
         for id in &done {
             let task = self.handoffs.at(id, u64::MAX).and_then(|deal| deal.handoff.task.as_ref());
-            let status = task.and_then(|task| self.tasks.at(task, u64::MAX)).map(|it| it.status);
-            let is_done = status.is_none_or(|status| status == TaskStatus::Completed);
+            let work = task.and_then(|task| self.tasks.at(task, u64::MAX));
+            let is_submitted = work.is_some_and(|work| work.submitter().is_some());
+            let status = work.map(|work| work.status);
+            let is_done =
+                is_submitted || status.is_none_or(|status| status == TaskStatus::Completed);
             demand!(is_done, "hand-off `{id}` is done, and its task is {status:?}");
         }
         for deal in self.handoffs.live() {

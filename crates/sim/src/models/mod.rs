@@ -62,5 +62,6 @@ pub mod task;
 pub mod task_answers;
 pub mod task_handoff;
 pub mod task_retry;
+pub mod task_review;
 pub mod wait;
 pub mod watch;

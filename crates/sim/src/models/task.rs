@@ -4,18 +4,20 @@
 //!
 //! 1. At most one agent has the lease of a task, with its own token; only ready tasks are claimed.
 //! 2. A task is ready only if all its dependencies are completed and its start time has passed.
-//! 3. A task ends in one final state. It changes after that only by a retry: of a failed task, with
+//! 3. The result of a task with `review` is accepted by an agent that did not submit it, or the
+//!    task is not completed.
+//! 4. A task ends in one final state. It changes after that only by a retry: of a failed task, with
 //!    exactly those that were cancelled because of it and that nothing else keeps from running.
-//! 4. A lease ends by its holder, with the session of the holder, or when it expires: never earlier
+//! 5. A lease ends by its holder, with the session of the holder, or when it expires: never earlier
 //!    than promised, and times without a server do not count.
-//! 5. Attempts are counted: a task that failed too often ends as requested, and not before.
-//! 6. After every batch there is no ready task that a waiting claim matches: the longest waiting
+//! 6. Attempts are counted: a task that failed too often ends as requested, and not before.
+//! 7. After every batch there is no ready task that a waiting claim matches: the longest waiting
 //!    claim gets it, and a later one does not overtake.
-//! 7. While a task is offered to another agent its lease does not end on its own. If the session of
+//! 8. While a task is offered to another agent its lease does not end on its own. If the session of
 //!    its holder ends, its token is void, and the task is released when the offer ends. It changes
 //!    hands only by a hand-off that did so in the same batch; one that was handed to an agent that
 //!    does not claim it returns in time, and is then reviewed.
-//! 8. A task is cancelled only by a request, with its parent, or because a dependency will never be
+//! 9. A task is cancelled only by a request, with its parent, or because a dependency will never be
 //!    completed.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +25,7 @@ use std::sync::Arc;
 
 use baton_core::primitive::Event as _;
 use baton_core::task::Returns;
-use baton_core::task::{Backoff, Cause, Created, Event, Lease, OnExhausted, Status, Verdict};
+use baton_core::task::{Backoff, Cause, Created, Event, Lease, OnExhausted, Status};
 use baton_core::{AgentId, Batch, GroupName, HandoffId, Json, TaskId, TaskType, Timestamp};
 
 use crate::auditor::ledger::Ledger;
@@ -83,6 +85,12 @@ pub struct TaskModel {
     pub leased_at: u64,
     /// The result so far.
     pub result: Option<Json>,
+    /// Whether its result must be accepted.
+    pub review: bool,
+    /// The agent whose result waits for review.
+    pub submitted_by: Option<AgentId>,
+    /// Whether that was accepted, so that it is completed next.
+    pub accepted: bool,
     /// Whether it was cancelled because of the end of another task.
     pub because: bool,
     /// The hand-off that handed it to an agent that did not have to accept it.
@@ -151,6 +159,9 @@ impl TaskModel {
             lease: None,
             leased_at: 0,
             result: None,
+            review: created.review,
+            submitted_by: None,
+            accepted: false,
             because: false,
             handed_by: None,
             returns: None,
@@ -381,10 +392,18 @@ impl Ledger {
                 work.ready = true;
             }
             Event::Completed { result, .. } => {
-                self.end_lease(batch, &mut work)?;
+                if work.review {
+                    work.completed_by_review()?;
+                } else {
+                    self.end_lease(batch, &mut work)?;
+                }
                 work.result = result.clone().or(work.result.take());
                 (work.status, work.ready) = (Status::Completed, false);
                 coverage.met("task: completed");
+            }
+            Event::Submitted { result, .. } => {
+                let lease = self.end_lease(batch, &mut work)?;
+                work.submitted(&lease, result.as_ref(), coverage)?;
             }
             Event::Failed { cause, outcome, .. } => {
                 work.check_outcome(batch, *cause, outcome)?;
@@ -406,18 +425,7 @@ impl Ledger {
                 self.end_any_lease(batch, &mut work);
                 (work.status, work.ready) = (Status::Cancelled, false);
             }
-            Event::Reviewed { verdict, result, .. } => {
-                demand!(work.status == Status::WaitingReview, "it was {:?}", work.status);
-                work.result = result.clone().or(work.result.take());
-                work.status = match verdict {
-                    Verdict::Retry => Status::Pending,
-                    Verdict::Complete => Status::Completed,
-                    Verdict::Fail => Status::Failed,
-                };
-                work.ready = *verdict == Verdict::Retry;
-                work.retries = if work.ready { 0 } else { work.retries };
-                coverage.met("task: reviewed");
-            }
+            Event::Reviewed { .. } => work.reviewed(batch, event, coverage)?,
             Event::Offered { handoff, .. } | Event::TakenBack { handoff, .. } => {
                 self.offered(batch, id, &mut work, handoff, event)?;
             }
@@ -472,6 +480,7 @@ impl Ledger {
             }
         }
         work.attempts += 1;
+        (work.submitted_by, work.accepted) = (None, false);
         if work.returns.is_some() {
             work.assigned = work.assigned_before.take();
         }

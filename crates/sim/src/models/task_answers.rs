@@ -47,6 +47,8 @@ impl Ledger {
             && shown.retries == work.retries
             && shown.lease == work.lease
             && shown.result == work.result
+            && shown.review == work.review
+            && shown.submitted_by.as_ref() == work.submitter()
             && shown.created_at == work.created_at;
         demand!(same && pending, "{shown:?} is shown, but it is {work:?}");
         Ok(())
@@ -104,7 +106,8 @@ impl Ledger {
             (TaskCommand::Claim(_), TaskReply::Claimed(Some(task))) => self.task_shown(task, at),
             (TaskCommand::Complete(complete), TaskReply::Completed { task, next }) => {
                 demand!(task.id == complete.task, "another task is shown");
-                demand!(task.status == Status::Completed, "it is shown as {:?}", task.status);
+                let due = if task.review { Status::WaitingReview } else { Status::Completed };
+                demand!(task.status == due, "it is shown as {:?}", task.status);
                 self.task_shown(task, at)?;
                 next.as_ref().map_or(Ok(()), |next| self.task_shown(next, at))
             }
@@ -229,11 +232,9 @@ impl Ledger {
             Rejection::NotFailed { .. }
             | Rejection::NeedsRetry { .. }
             | Rejection::OfAStage { .. } => self.refused_retry(rejection, at)?,
-            Rejection::NotInReview { task, status } => {
-                let there = status_of(task);
-                let other = there == Some(*status) && *status != Status::WaitingReview;
-                demand!(other, "`{task}` is {there:?}");
-            }
+            Rejection::OwnWork { .. }
+            | Rejection::OtherAttempt { .. }
+            | Rejection::NotInReview { .. } => self.refused_review(rejection, at, coverage)?,
             Rejection::StaleToken { task, given, status, lease } => {
                 coverage.met("answer: stale lease refused");
                 let Some(work) = self.tasks.at(task, at) else {
@@ -293,6 +294,7 @@ impl BatchReader<'_> {
             }
             TaskCommand::Complete(complete) => self.complete(complete)?,
             TaskCommand::Retry(retry) => self.retry(retry)?,
+            TaskCommand::Review(review) => self.review(review)?,
             command => {
                 let (kind, named) = match command {
                     TaskCommand::Progress(report) => ("task.progressed", &report.task),
@@ -300,7 +302,6 @@ impl BatchReader<'_> {
                     TaskCommand::Release(release) => ("task.released", &release.task),
                     TaskCommand::Fail(fail) => ("task.failed", &fail.task),
                     TaskCommand::Cancel { task, .. } => ("task.cancelled", task),
-                    TaskCommand::Review(review) => ("task.reviewed", &review.task),
                     _ => return Err(Breach("a client cannot request this".to_owned())),
                 };
                 let event = self.take_task()?;
@@ -351,6 +352,7 @@ impl BatchReader<'_> {
             && depends_on == created.depends_on
             && create.max_retries == created.max_retries
             && create.on_exhausted == created.on_exhausted
+            && create.review == created.review
             && create.deadline_ms.map(|after| time.after(after)) == created.deadline
             && create.delay_ms.filter(|delay| *delay > 0).map(|delay| time.after(delay))
                 == created.not_before;
@@ -385,8 +387,10 @@ impl BatchReader<'_> {
 
     fn complete(&mut self, complete: &Complete) -> Audit {
         let event = self.take_task()?;
-        let TaskEvent::Completed { task, result, .. } = event else {
-            return Err(Breach("a task was to be completed".to_owned()));
+        let (task, result) = match event {
+            TaskEvent::Completed { task, result, .. }
+            | TaskEvent::Submitted { task, result, .. } => (task, result),
+            _ => return Err(Breach("a task was to be completed".to_owned())),
         };
         demand!(*task == complete.task && *result == complete.result, "another was completed");
         let mut fresh: Vec<TaskId> = Vec::new();

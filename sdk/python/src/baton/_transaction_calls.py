@@ -1924,6 +1924,7 @@ class TasksCalls(TransactionCalls):
         on_exhausted: p.OnExhausted | None = None,
         parent: str | None = None,
         priority: int | None = None,
+        review: bool | None = None,
         schema_version: Any = OMIT,
         traceparent: str | None = None,
     ) -> Pending[t.Task]:
@@ -1955,6 +1956,8 @@ class TasksCalls(TransactionCalls):
             parent: The parent task; if that is cancelled, this one is too. Default: none.
             priority: The priority; higher is claimed first. One point is worth one minute of
                 age.
+            review: Whether its result must be accepted by another agent before it is completed.
+                If `true`, `task.complete` submits the result, and `task.review` decides on it.
             schema_version: The version of the schema of `definition`: a string or a number.
                 Default: none.
             traceparent: W3C trace context (`traceparent`). Default: none.
@@ -1994,6 +1997,8 @@ class TasksCalls(TransactionCalls):
             sent["parent"] = parent
         if priority is not None:
             sent["priority"] = priority
+        if review is not None:
+            sent["review"] = review
         if schema_version is not OMIT:
             sent["schema_version"] = schema_version
         if traceparent is not None:
@@ -2178,6 +2183,7 @@ class TasksCalls(TransactionCalls):
         task: str,
         verdict: t.Verdict,
         *,
+        attempt: int | None = None,
         note: str | None = None,
         result: Any = OMIT,
     ) -> Pending[t.Task]:
@@ -2186,10 +2192,15 @@ class TasksCalls(TransactionCalls):
         Args:
             task: The task.
             verdict: The verdict.
+            attempt: The number of the attempt that was reviewed: `attempts` of the task. The
+                verdict is refused if another attempt waits for review. If omitted, the one that
+                waits.
             note: A note, which is recorded. Default: none.
             result: The result. If omitted, the result so far.
         """
         sent: dict[str, Any] = {"task": task, "verdict": verdict}
+        if attempt is not None:
+            sent["attempt"] = attempt
         if note is not None:
             sent["note"] = note
         if result is not OMIT:

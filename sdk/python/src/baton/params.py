@@ -404,6 +404,11 @@ class StageDesign(_StageDesignRequired, total=False):
     reads: Sequence[str]
     """Keys that it reads, for documentation and contracts."""
 
+    review: bool
+    """Whether the result of its task must be accepted by another agent before the stage is
+    completed. The pipeline must be automatic.
+    """
+
     type: str
     """The type of its task. If omitted, the name of the stage."""
 

@@ -260,6 +260,7 @@ EventType = Literal[
     "task.renewed",
     "task.retried",
     "task.reviewed",
+    "task.submitted",
     "task.taken_back",
     "task.updated",
     "topic.posted",
@@ -3931,6 +3932,11 @@ class Stage(Record):
         return self.raw["retries"]
 
     @property
+    def review(self) -> bool:
+        """Whether the result of its task must be accepted. Absent if `false`."""
+        return self.raw.get("review", False)
+
+    @property
     def started_at(self) -> datetime | None:
         """When it was last started. Absent before that."""
         return optional(moment, self.raw.get("started_at"))
@@ -4414,6 +4420,11 @@ class Task(Record):
         return self.raw["retries"]
 
     @property
+    def review(self) -> bool:
+        """Whether its result must be accepted before it is completed. Absent if `false`."""
+        return self.raw.get("review", False)
+
+    @property
     def revision(self) -> int:
         """The revision of the last change."""
         return self.raw["revision"]
@@ -4432,6 +4443,11 @@ class Task(Record):
     def status(self) -> TaskStatus:
         """The status."""
         return self.raw["status"]
+
+    @property
+    def submitted_by(self) -> str | None:
+        """The agent whose result waits for review. Absent if no result waits."""
+        return self.raw.get("submitted_by")
 
     @property
     def traceparent(self) -> str | None:

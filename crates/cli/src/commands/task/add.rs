@@ -59,6 +59,9 @@ pub(super) struct Add {
     /// What to do when retries are exhausted: fail, review, or agent:ID [default: fail]
     #[arg(long, value_name = "THEN", value_parser = exhausted)]
     on_exhausted: Option<OnExhausted>,
+    /// Another agent must accept the result before the task is completed
+    #[arg(long)]
+    review: bool,
     /// Additional metadata: a JSON object, @FILE, or - for stdin
     #[arg(long, value_name = "JSON")]
     metadata: Option<Source>,
@@ -125,6 +128,9 @@ impl Add {
         }
         if let Some(then) = self.on_exhausted {
             creating = creating.on_exhausted(then);
+        }
+        if self.review {
+            creating = creating.review();
         }
         if let Some(traceparent) = self.trace.given() {
             creating = creating.traceparent(&traceparent);

@@ -201,6 +201,9 @@ struct Review {
     /// Verdict: retry, complete or fail
     #[arg(value_parser = word::<Verdict>)]
     verdict: Verdict,
+    /// Attempt that was reviewed; the verdict is refused if another one waits for review
+    #[arg(long, value_name = "NUMBER")]
+    attempt: Option<u64>,
     /// Reason
     #[arg(long)]
     note: Option<String>,
@@ -361,6 +364,9 @@ impl Retry {
 impl Review {
     async fn run(self, tasks: &Tasks, output: &mut Output) -> Result<(), Failure> {
         let mut reviewing = tasks.review(&self.task, self.verdict);
+        if let Some(attempt) = self.attempt {
+            reviewing = reviewing.attempt(attempt);
+        }
         if let Some(note) = &self.note {
             reviewing = reviewing.note(note);
         }

@@ -175,6 +175,10 @@ impl<'a, S: View> Decider<'a, S> {
             let reason = "`each` makes tasks, so the pipeline must be automatic";
             return Err(bad(Some(&stage.name), reason));
         }
+        if stage.review && !automatic {
+            let reason = "`review` is about its task, so the pipeline must be automatic";
+            return Err(bad(Some(&stage.name), reason));
+        }
         let objection = self.view.objection(stage);
         objection.map_or(Ok(()), |reason| Err(bad(Some(&stage.name), reason)))
     }

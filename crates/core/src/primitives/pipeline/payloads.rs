@@ -81,6 +81,10 @@ pub struct Design {
     #[cfg_attr(feature = "schema", schemars(extend("default" = "fail")))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_exhausted: Option<OnExhausted>,
+    /// Whether the result of its task must be accepted by another agent before the stage is
+    /// completed. The pipeline must be automatic.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub review: bool,
     /// Keys that it reads, for documentation and contracts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reads: Vec<Pattern>,
@@ -105,6 +109,7 @@ impl Design {
             deadline_ms: None,
             backoff: None,
             on_exhausted: None,
+            review: false,
             reads: Vec::new(),
             writes: Vec::new(),
         }
@@ -113,7 +118,7 @@ impl Design {
     /// Upper bound of its size in the log, in bytes.
     pub fn bytes(&self) -> usize {
         // The names of all fields, the numbers, and the lengths of texts.
-        const FRAME: usize = 320;
+        const FRAME: usize = 336;
         let agent = |agent: Option<&AgentId>| agent.map_or(0, |agent| agent.as_str().len());
         let patterns = self.reads.iter().chain(&self.writes);
         let exhausted = match &self.on_exhausted {

@@ -405,6 +405,7 @@ impl Record {
             each: design.each,
             description: design.description.clone(),
             max_retries: design.max_retries,
+            review: design.review,
             reads: design.reads.clone(),
             writes: design.writes.clone(),
             attempts: state.attempts,

@@ -118,6 +118,9 @@ pub struct Stage {
     /// given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_retries: Option<u64>,
+    /// Whether the result of its task must be accepted. Absent if `false`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub review: bool,
     /// Keys that it reads. Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reads: Vec<Pattern>,

@@ -44,6 +44,9 @@ pub struct Created {
     /// What it may cost, with all its subtasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
+    /// Whether its result must be accepted before it is completed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub review: bool,
     /// Tasks that must be completed first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<TaskId>,
@@ -77,7 +80,7 @@ impl Created {
     /// Its size without the subject, in bytes.
     pub(crate) fn load(&self) -> usize {
         // The names of all fields, and the numbers.
-        const FRAME: usize = 480;
+        const FRAME: usize = 496;
         let json = |json: &Option<Json>| json.as_ref().map_or(0, |json| json.as_bytes().len());
         let agent = |agent: Option<&AgentId>| agent.map_or(0, |agent| agent.as_str().len());
         let exhausted = match &self.on_exhausted {

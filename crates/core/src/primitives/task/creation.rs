@@ -73,6 +73,7 @@ pub fn create(
         max_retries: command.max_retries,
         backoff: command.backoff,
         on_exhausted: command.on_exhausted,
+        review: command.review,
         schema_version: command.schema_version,
         metadata: command.metadata,
         traceparent: command.traceparent,

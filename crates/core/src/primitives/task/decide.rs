@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::endings::ending;
 use super::table::{Due, Table};
 use super::{
-    Cause, Command, Complete, Event, Fail, Heartbeat, Outcome, Query, Rejection, Release, Reply,
-    Report, Review, Status, Task, Update, Verdict, Warning, retry,
+    Cause, Command, Event, Fail, Heartbeat, Outcome, Query, Rejection, Release, Reply, Report,
+    Status, Task, Update, Warning, retry,
 };
 use crate::json::Json;
 use crate::limits;
@@ -20,7 +20,7 @@ use crate::space::stamp::Stamp;
 use crate::space::{Happening, ReplyPlan as SpacePlan, Space, TablesView};
 use crate::spending::UsedUp;
 use crate::task::{
-    Record, Waiting, budgets, checks, claiming, creation, explanation, lists, outcome,
+    Record, Waiting, checks, claiming, completion, creation, explanation, lists, outcome,
     reassignment, subtree,
 };
 use crate::waiting::lease_time::is_worth_renewing;
@@ -133,10 +133,10 @@ pub fn decide(
         Command::Progress(command) => progress(table, command),
         Command::Update(command) => update(table, command),
         Command::Release(command) => release(table, command),
-        Command::Complete(command) => complete(table, view, *command, stamp),
+        Command::Complete(command) => completion::complete(table, view, *command, stamp),
         Command::Fail(command) => fail(table, command, stamp),
         Command::Cancel { task, reason } => cancel(table, task, reason.as_ref()),
-        Command::Review(command) => review(table, command),
+        Command::Review(command) => completion::review(table, command, stamp),
         Command::Retry(command) => retry::retry(table, view, command, stamp),
         Command::Assign { task } => Ok(claiming::assign(table, view, &task, stamp)),
         Command::CancelAll { tasks, reason } => Ok(cancel_all(table, &tasks, &reason)),
@@ -152,7 +152,11 @@ pub(super) fn known<'a>(table: &'a Table, task: &TaskId) -> Result<&'a Record, R
 }
 
 /// The task, if the caller may act on it.
-fn held<'a>(table: &'a Table, task: &TaskId, given: Token) -> Result<&'a Record, Rejection> {
+pub(super) fn held<'a>(
+    table: &'a Table,
+    task: &TaskId,
+    given: Token,
+) -> Result<&'a Record, Rejection> {
     let record = known(table, task)?;
     let (lease, status) = (record.lease.as_deref(), record.status);
     if lease.is_some_and(|lease| lease.permits(given)) {
@@ -253,47 +257,9 @@ fn release(table: &Table, command: Release) -> Result<Decided, Rejection> {
     Ok(decided(task.clone(), vec![Event::Released { task, reason }]))
 }
 
-fn complete(
-    table: &Table,
-    view: &impl View,
-    command: Complete,
-    stamp: &Stamp,
-) -> Result<Decided, Rejection> {
-    let Complete { task, token, result, artifacts, then_claim } = command;
-    held(table, &task, token)?;
-    json_fits("result", result.as_ref(), limits::VALUE_BYTES_MAX)?;
-    checks::check_artifacts(artifacts.as_ref())?;
-    let ready = freed(table, &task, stamp);
-    let mut events = vec![Event::Completed { task: task.clone(), result, artifacts }];
-    events.extend(ready.iter().map(|record| Event::Ready { task: record.id.clone() }));
-    let mut taken = None;
-    if let Some(next) = then_claim {
-        let lease_ms = claiming::within_lease(next.lease_ms)?;
-        checks::check_types(next.types.as_ref())?;
-        let agent = &stamp.agent;
-        let capabilities = claiming::able(view, agent, next.capabilities)?;
-        // A task that has just become ready is first offered to waiting claims.
-        let fresh = ready.into_iter().filter(|record| {
-            next.types.as_ref().is_none_or(|types| types.contains(&record.task_type))
-                && record.suits(agent, &capabilities)
-                && view.used_up_agent(agent).is_none()
-                && budgets::held_back(table, view, &record.id).is_none()
-                && budgets::waiter_for(table, view, record).is_none()
-        });
-        let first = budgets::first(table, view, agent, next.types.as_ref(), &capabilities);
-        taken = fresh.chain(first).min_by_key(|record| record.queue_position());
-        if let Some(record) = taken {
-            let (task, holder, token) = (record.id.clone(), agent.clone(), stamp.token());
-            events.push(Event::Claimed { task, holder, token, lease_ms, wait: None });
-        }
-    }
-    let next = taken.map(|record| record.id.clone());
-    Ok(Decided { events, plan: ReplyPlan::Completed(task, next) })
-}
-
 /// The tasks that become ready when a task is completed, as many as fit into one commit. The others
 /// follow in later commits.
-fn freed<'a>(table: &'a Table, task: &'a TaskId, stamp: &Stamp) -> Vec<&'a Record> {
+pub(super) fn freed<'a>(table: &'a Table, task: &'a TaskId, stamp: &Stamp) -> Vec<&'a Record> {
     let dependents = table.links().dependents(task).filter_map(|task| table.get(task));
     let is_free = |record: &&Record| {
         !record.status.is_finished()
@@ -331,7 +297,7 @@ fn fail(table: &Table, command: Fail, stamp: &Stamp) -> Result<Decided, Rejectio
 /// Cancels the tasks that can never run because these have ended: their dependents, and the
 /// subtasks and dependents of those, as many as fit into one commit. The others follow in later
 /// commits.
-fn doomed(table: &Table, mut roots: VecDeque<(TaskId, Status)>) -> Vec<Event> {
+pub(super) fn doomed(table: &Table, mut roots: VecDeque<(TaskId, Status)>) -> Vec<Event> {
     let mut seen: BTreeSet<TaskId> = roots.iter().map(|(task, _)| task.clone()).collect();
     let mut events = Vec::new();
     while let Some((root, status)) = roots.pop_front() {
@@ -387,24 +353,6 @@ fn cancel_all(table: &Table, tasks: &[TaskId], reason: &str) -> Decided {
     let is_open = |task: &&TaskId| table.get(task).is_some_and(|it| !it.status.is_finished());
     let reason = reason.to_owned();
     done(tasks.iter().filter(is_open).map(|task| by_hand(task, Some(&reason))).collect())
-}
-
-fn review(table: &Table, command: Review) -> Result<Decided, Rejection> {
-    let Review { task, verdict, note, result } = command;
-    let status = known(table, &task)?.status;
-    if status.is_finished() {
-        return Err(Rejection::Finished { task, status });
-    }
-    if status != Status::WaitingReview {
-        return Err(Rejection::NotInReview { task, status });
-    }
-    text_fits("note", note.as_ref(), limits::NOTE_BYTES_MAX)?;
-    json_fits("result", result.as_ref(), limits::VALUE_BYTES_MAX)?;
-    let mut events = vec![Event::Reviewed { task: task.clone(), verdict, note, result }];
-    if verdict == Verdict::Fail {
-        events.extend(doomed(table, [(task.clone(), Status::Failed)].into()));
-    }
-    Ok(decided(task, events))
 }
 
 fn left(waiting: &Waiting, left: Left) -> Event {

@@ -27,6 +27,7 @@ pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
         | Event::HandedOver { .. }
         | Event::HandedOff { .. }
         | Event::Completed { .. }
+        | Event::Submitted { .. }
         | Event::Failed { .. }
         | Event::Cancelled { .. }
         | Event::Reviewed { .. }

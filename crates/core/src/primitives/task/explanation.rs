@@ -47,6 +47,10 @@ pub fn circumstances(table: &Table, record: &Record) -> Vec<Fact> {
         Status::InProgress => held(record).into_iter().collect(),
         Status::HandedOff => handed(record).into_iter().collect(),
         Status::WaitingReview => {
+            if let Some(agent) = record.submitted_by() {
+                let word = format!("`{agent}` submitted a result, which another must accept");
+                return vec![fact("waiting_review", word)];
+            }
             let word = format!("{} failed, and a person must decide", tries(record.retries));
             vec![fact("waiting_review", word)]
         }

@@ -5,7 +5,7 @@
 //!   create ──▶ pending ◀────────── release, fail, lease expired, agent lost ─────┐
 //!              └─ ready ────────── claim: a lease with a token ────────▶ in progress
 //!                   ▲                                                    │    │    │
-//!                   │ retry                        failed too often      │    │    │ complete
+//!                   │ retry              failed too often, or submitted  │    │    │ complete
 //!                   └───────────── waiting for review ◀──────────────────┘    │    ▼
 //!                                     │ fail      │ complete ────────────────────▶ completed
 //!                                     ▼           deadline, failed too often  │
@@ -23,6 +23,10 @@
 //! far as nothing else prevents them. Its tokens keep growing and its failures are counted anew.
 //! Joins keep the outcome that they recorded; the task of a pipeline's stage is retried with its
 //! stage.
+//!
+//! The result of a task with `review` is submitted by its worker, and another agent accepts it or
+//! returns the task to its queue. Only then is the task completed, and do its dependents, joins and
+//! pipeline go on.
 //!
 //! Among ready tasks the one with the higher priority is claimed first, and among equals the older
 //! one. One point of priority is worth one minute of age, so that no task starves. Waiting claims
@@ -61,6 +65,7 @@ pub mod budgets;
 pub mod checks;
 mod claiming;
 mod claims;
+mod completion;
 mod counters;
 mod created;
 pub mod creation;

@@ -58,8 +58,8 @@ operations! {
         "Cancel a task and its subtasks", {"task": "t-7", "reason": "no longer wanted"};
     Command::Review = "task.review" -> "task", Post "/tasks/{task}/review" Body, Work,
         side_effects(
-            "As `task.complete` or `task.fail`, according to the verdict; `retry` makes the task \
-             available again."
+            "As `task.complete` or `task.fail`, according to the verdict; `retry` returns the task \
+             to its queue for another attempt, with the note as its `reason`."
         ):
         "Decide on a task that waits for review",
         {"task": "t-7", "verdict": "retry", "note": "the model is back"};

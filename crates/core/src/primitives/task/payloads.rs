@@ -64,6 +64,10 @@ pub struct Create {
     #[cfg_attr(feature = "schema", schemars(extend("default" = "fail")))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_exhausted: Option<OnExhausted>,
+    /// Whether its result must be accepted by another agent before it is completed. If `true`,
+    /// `task.complete` submits the result, and `task.review` decides on it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub review: bool,
     /// Tasks that must be completed first. If one of them fails or is cancelled, this task is
     /// cancelled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -108,6 +112,7 @@ impl Create {
             max_retries: None,
             backoff: None,
             on_exhausted: None,
+            review: false,
             depends_on: Vec::new(),
             parent: None,
             group: None,
@@ -224,7 +229,7 @@ pub struct Release {
     pub reason: Option<String>,
 }
 
-/// Completes a task.
+/// Completes a task, or submits its result if it must be reviewed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -270,6 +275,10 @@ pub struct Review {
     pub task: TaskId,
     /// The verdict.
     pub verdict: Verdict,
+    /// The number of the attempt that was reviewed: `attempts` of the task. The verdict is refused
+    /// if another attempt waits for review. If omitted, the one that waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u64>,
     /// A note, which is recorded. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -299,9 +308,11 @@ pub struct Retry {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Retry it, with as many attempts as at first.
+    /// Return it to its queue, with as many retries as at first. The note tells the next worker
+    /// why.
     Retry,
-    /// Complete it.
+    /// Complete it, with the submitted result if there is one. An agent cannot accept its own
+    /// result.
     Complete,
     /// Fail it.
     Fail,

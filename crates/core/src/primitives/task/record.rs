@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Backoff, Lease, OnExhausted, Progress, Status, Task, Verdict};
+use super::{Backoff, Lease, OnExhausted, Progress, Status, Task};
 use crate::json::{Json, given};
 use crate::limits;
 use crate::names::{AgentId, GroupName, HandoffId, TaskId, TaskType, Traceparent};
@@ -113,6 +113,9 @@ pub struct Terms {
     pub backoff: Option<Backoff>,
     /// What happens after the last attempt.
     pub on_exhausted: OnExhausted,
+    /// Whether its result must be accepted before it is completed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub review: bool,
     /// Whether the agent of `on_exhausted` is trying already.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub escalated: bool,
@@ -171,7 +174,7 @@ pub struct Execution {
     /// The error of the last failed attempt.
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub error: Option<Json>,
-    /// The agent that held it when it was finished, for searches.
+    /// The agent that held it when it was finished or its result was submitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worked_by: Option<AgentId>,
     /// The reason of the last release, cancellation, review or retry.
@@ -216,6 +219,7 @@ impl Record {
             max_retries: created.max_retries,
             backoff: created.backoff,
             on_exhausted: created.on_exhausted.clone().unwrap_or_default(),
+            review: created.review,
             escalated: false,
             schema_version: created.schema_version.clone(),
             metadata: created.metadata.clone(),
@@ -290,6 +294,9 @@ impl Record {
                 execution.error = None;
                 record.turn(Status::Completed, false, moment);
             }
+            Event::Submitted { result, artifacts, .. } => {
+                record.submitted(result.as_ref(), artifacts.as_ref(), moment);
+            }
             Event::Failed { error, cause, outcome, .. } => {
                 record.failed(error, *cause, outcome, moment);
             }
@@ -299,19 +306,7 @@ impl Record {
             Event::Cancelled { reason, because, .. } => {
                 record.cancelled(reason.as_ref(), because.as_ref(), moment);
             }
-            Event::Reviewed { verdict, note, result, .. } => {
-                let execution = record.execution_mut();
-                execution.reason.clone_from(note);
-                execution.result = result.clone().or(execution.result.take());
-                match verdict {
-                    Verdict::Retry => {
-                        record.retries = 0;
-                        record.turn(Status::Pending, true, moment);
-                    }
-                    Verdict::Complete => record.turn(Status::Completed, false, moment),
-                    Verdict::Fail => record.turn(Status::Failed, false, moment),
-                }
-            }
+            Event::Reviewed { .. } => record.reviewed(event, moment),
             Event::Created(_) | Event::Queued { .. } | Event::GaveUp { .. } => {
                 panic!("nothing of this changes a task")
             }
@@ -433,11 +428,12 @@ impl Record {
     /// A change of status ends the lease.
     pub(super) fn turn(&mut self, status: Status, ready: bool, moment: &Moment<'_>) {
         let holder = self.lease.take().map(|lease| lease.holder);
+        let submitted_by = self.submitted_by().cloned();
         (self.status, self.ready, self.since) = (status, ready, moment.time);
         if status.is_finished() {
             let execution = self.execution_mut();
             execution.finished_at = Some(moment.time);
-            execution.worked_by = holder;
+            execution.worked_by = holder.or(submitted_by);
         }
     }
 
@@ -587,6 +583,8 @@ impl Record {
             max_retries: terms.max_retries.unwrap_or(limits::RETRIES_DEFAULT),
             backoff: terms.backoff.unwrap_or_default(),
             on_exhausted: terms.on_exhausted,
+            review: terms.review,
+            submitted_by: self.submitted_by().cloned(),
             attempts: self.attempts,
             retries: self.retries,
             lease: self.lease.as_deref().cloned(),

@@ -114,6 +114,38 @@ crate::refusals! {
             remedy: "Finish what has started. To start more, have the budget raised with \
                 `spend.limit`, or let an agent whose budget is not used up claim the task.",
         }
+        /// The result is that of the reviewing agent.
+        #[error("`{agent}` did the work on task `{task}`, so another agent must accept it")]
+        OwnWork {
+            /// The task.
+            task: TaskId,
+            /// The agent that submitted the result.
+            agent: AgentId,
+        } => {
+            code: "task.own_work",
+            kind: Denied,
+            hint: "leave the review to another agent",
+            cause: "The task has `review`, and the agent that submitted its result wants to accept \
+                it.",
+            remedy: "Let another agent, or a person, call `task.review`. The worker may return the \
+                task with the verdict `retry`.",
+        }
+        /// Another attempt waits for review.
+        #[error("attempt {given} of task `{task}` was reviewed, but attempt {attempts} waits")]
+        OtherAttempt {
+            /// The task.
+            task: TaskId,
+            /// The attempt that was reviewed.
+            given: u64,
+            /// The attempt that waits for review.
+            attempts: u64,
+        } => {
+            code: "task.other_attempt",
+            kind: Conflict,
+            hint: "get the task, and review the result that waits now",
+            cause: "The task was returned and submitted again after the reviewer read it.",
+            remedy: "Read the task again, and decide on its present result.",
+        }
         /// The task is not waiting for a review.
         #[error("task `{task}` is {}, not waiting for review", .status.phrase())]
         NotInReview {

@@ -222,6 +222,7 @@ impl Table {
             | Event::HandedOver { .. }
             | Event::HandedOff { .. }
             | Event::Completed { .. }
+            | Event::Submitted { .. }
             | Event::Failed { .. }
             | Event::Cancelled { .. }
             | Event::Reviewed { .. }

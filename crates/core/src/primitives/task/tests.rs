@@ -388,6 +388,38 @@ scenarios! {
              cancelled=0 claims=0"),
     ]
 
+    a_result_is_accepted_by_another => [
+        (0,  "ann", r#"task.create w id="a" review=true"#, "task.created a w ready"),
+        (0,  "ann", r#"task.create w id="b" depends_on=["a"]"#, "task.created b w"),
+        (0,  "ada", "task.claim",                    "task.claimed a by ada token=3"),
+        (1,  "ada", r#"task.complete a token=3 result=7 artifacts=["x"]"#, "task.submitted a"),
+        (1,  "ada", "task.complete a token=3",       "refused task.stale_token"),
+        (1,  "ann", "task.why a",
+            "`a` is waiting for review: `ada` submitted a result, which another must accept"),
+        (2,  "ada", r#"task.review a verdict="complete""#, "refused task.own_work"),
+        (2,  "bob", r#"task.review a verdict="complete" attempt=2"#, "refused task.other_attempt"),
+        (2,  "bob", r#"task.review a verdict="retry" attempt=1 note="shorter""#,
+            "task.reviewed a Retry (shorter)"),
+        (3,  "cem", "task.claim",                    "task.claimed a by cem token=6"),
+        (3,  "cem", "task.complete a token=6 result=8 then_claim={}", "task.submitted a"),
+        (4,  "bob", r#"task.review a verdict="complete" attempt=1"#, "refused task.other_attempt"),
+        (4,  "ada", r#"task.review a verdict="complete""#,
+            "task.reviewed a Complete; task.completed a; task.ready b"),
+        (4,  "ada", r#"task.review a verdict="fail""#, "refused task.finished"),
+        (5,  "ann", r#"task.create w id="c" review=true deadline_ms=10"#, "task.created c w ready"),
+        (5,  "ada", r#"task.claim task="c""#,        "task.claimed c by ada token=10"),
+        (6,  "ada", "task.complete c token=10",      "task.submitted c"),
+        (15, "ada", "time",
+            "task.failed c {\"reason\":\"deadline\"} for good"),
+        // A task that is not in order fails, with what depends on it.
+        (20, "ann", r#"task.create w id="d" review=true"#, "task.created d w ready"),
+        (20, "ann", r#"task.create w id="e" depends_on=["d"]"#, "task.created e w"),
+        (20, "ada", r#"task.claim task="d""#,        "task.claimed d by ada token=15"),
+        (20, "ada", "task.complete d token=15",      "task.submitted d"),
+        (20, "ada", r#"task.review d verdict="fail""#,
+            "task.reviewed d Fail; task.cancelled e (task `d`, which it needs, is failed)"),
+    ]
+
     what_has_just_become_ready_may_be_claimed_next => [
         (0,  "ann", r#"task.create w id="a""#,       "task.created a w ready"),
         (0,  "ann", r#"task.create w id="b" depends_on=["a"] priority=1"#, "task.created b w"),

@@ -21,7 +21,7 @@ pub enum Status {
     InProgress,
     /// Handed to an agent that has not claimed it yet.
     HandedOff,
-    /// It failed too often, and waits for review.
+    /// Its result was submitted, or it failed too often: it waits for review.
     WaitingReview,
     /// It was completed.
     Completed,
@@ -210,6 +210,12 @@ pub struct Task {
     pub backoff: Backoff,
     /// What happens after the last attempt.
     pub on_exhausted: OnExhausted,
+    /// Whether its result must be accepted before it is completed. Absent if `false`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub review: bool,
+    /// The agent whose result waits for review. Absent if no result waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub submitted_by: Option<AgentId>,
     /// How often it was claimed.
     pub attempts: u64,
     /// The number of failed attempts.

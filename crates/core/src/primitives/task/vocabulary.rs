@@ -322,6 +322,17 @@ pub enum Event {
         #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
         artifacts: Option<Json>,
     },
+    /// Its holder finished it, and its result waits for review.
+    Submitted {
+        /// The task.
+        task: TaskId,
+        /// The result. Absent if the previous result stays.
+        #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+        result: Option<Json>,
+        /// References to what it produced.
+        #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+        artifacts: Option<Json>,
+    },
     /// An attempt failed, or the deadline passed.
     Failed {
         /// The task.
@@ -364,6 +375,9 @@ pub enum Event {
         task: TaskId,
         /// The verdict.
         verdict: Verdict,
+        /// Whether it accepts a submitted result: the task is completed in the same commit.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        accepts: bool,
         /// The note of the reviewer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
@@ -424,6 +438,7 @@ impl Event {
             | Self::Completed { task, .. }
             | Self::Failed { task, .. }
             | Self::Cancelled { task, .. }
+            | Self::Submitted { task, .. }
             | Self::Reviewed { task, .. }
             | Self::Retried { task, .. } => Some(task),
             Self::Queued { .. } | Self::GaveUp { .. } => None,
@@ -451,6 +466,7 @@ impl primitive::Event for Event {
             Self::Completed { .. } => "task.completed",
             Self::Failed { .. } => "task.failed",
             Self::Cancelled { .. } => "task.cancelled",
+            Self::Submitted { .. } => "task.submitted",
             Self::Reviewed { .. } => "task.reviewed",
             Self::Retried { .. } => "task.retried",
         }

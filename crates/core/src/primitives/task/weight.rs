@@ -35,7 +35,9 @@ pub fn load(event: &Event) -> usize {
         Event::Cancelled { reason, because, .. } | Event::Retried { reason, because, .. } => {
             text(reason) + because.as_ref().map_or(0, |task| task.as_str().len() + 32)
         }
-        Event::Completed { result, artifacts, .. } => json(result) + json(artifacts),
+        Event::Completed { result, artifacts, .. } | Event::Submitted { result, artifacts, .. } => {
+            json(result) + json(artifacts)
+        }
         Event::Failed { error, outcome, .. } => {
             let to = if let Outcome::Reassigned { to } = outcome { to.as_str().len() } else { 0 };
             error.as_bytes().len() + to

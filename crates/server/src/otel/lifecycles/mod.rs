@@ -184,7 +184,9 @@ pub(super) fn ends(event: &Event) -> bool {
     match event {
         Event::Task(Fact::Completed { .. } | Fact::Cancelled { .. }) => true,
         Event::Task(Fact::Failed { outcome, .. }) => *outcome == Outcome::Failed,
-        Event::Task(Fact::Reviewed { verdict, .. }) => *verdict != Verdict::Retry,
+        Event::Task(Fact::Reviewed { verdict, accepts, .. }) => {
+            *verdict != Verdict::Retry && !accepts
+        }
         Event::Handoff(event) => matches!(
             event,
             handoff_words::Event::Refused(_)

@@ -125,6 +125,12 @@ impl Task {
             Event::Completed { task, result, .. } => {
                 self.done(seen, task, result.as_ref(), spans);
             }
+            Event::Submitted { task, result, .. } => {
+                if let Some(result) = result {
+                    self.usage = Usage::of(result);
+                }
+                self.let_go(seen, task, "submitted", None, spans);
+            }
             Event::Failed { task, error, cause, outcome } => {
                 let error = kind_of(error, word_of(*cause));
                 self.let_go(seen, task, "failed", Some(error.clone()), spans);
@@ -136,6 +142,8 @@ impl Task {
                 self.let_go(seen, task, "cancelled", None, spans);
                 self.end(seen, task, "cancelled", None, spans);
             }
+            // The next event completes it.
+            Event::Reviewed { accepts: true, .. } => {}
             Event::Reviewed { task, verdict, result, .. } => match verdict {
                 Verdict::Retry => {}
                 Verdict::Complete => self.done(seen, task, result.as_ref(), spans),
