@@ -95,7 +95,8 @@ fn preloads() -> &'static HeaderValue {
     static PRELOADS: OnceLock<HeaderValue> = OnceLock::new();
     PRELOADS.get_or_init(|| {
         let is_module = |name: &&&str| {
-            name.starts_with("sdk/") || (name.ends_with(".mjs") && !name.ends_with("-worker.mjs"))
+            let (stem, kind) = name.rsplit_once('.').unwrap_or_default();
+            name.starts_with("sdk/") || (kind == "mjs" && !stem.ends_with("-worker"))
         };
         let link = |name: &&str| format!("</ui/{name}>; rel=modulepreload");
         let links: Vec<String> = assets().keys().filter(is_module).map(link).collect();
