@@ -32,6 +32,7 @@ use crate::auditor::ledger::Ledger;
 use crate::auditor::timeline::Timeline;
 use crate::auditor::{Audit, Breach, demand};
 use crate::coverage::Coverage;
+use crate::models::task_review::Acceptance;
 
 /// The age that one point of priority is worth.
 const AGEING_MS: i64 = 60_000;
@@ -86,11 +87,9 @@ pub struct TaskModel {
     /// The result so far.
     pub result: Option<Json>,
     /// Whether its result must be accepted.
-    pub review: bool,
+    pub review: Acceptance,
     /// The agent whose result waits for review.
     pub submitted_by: Option<AgentId>,
-    /// Whether that was accepted, so that it is completed next.
-    pub accepted: bool,
     /// Whether it was cancelled because of the end of another task.
     pub because: bool,
     /// The hand-off that handed it to an agent that did not have to accept it.
@@ -159,9 +158,8 @@ impl TaskModel {
             lease: None,
             leased_at: 0,
             result: None,
-            review: created.review,
+            review: if created.review { Acceptance::Needed } else { Acceptance::NotNeeded },
             submitted_by: None,
-            accepted: false,
             because: false,
             handed_by: None,
             returns: None,
@@ -392,10 +390,10 @@ impl Ledger {
                 work.ready = true;
             }
             Event::Completed { result, .. } => {
-                if work.review {
-                    work.completed_by_review()?;
-                } else {
+                if work.review == Acceptance::NotNeeded {
                     self.end_lease(batch, &mut work)?;
+                } else {
+                    work.completed_by_review()?;
                 }
                 work.result = result.clone().or(work.result.take());
                 (work.status, work.ready) = (Status::Completed, false);
@@ -480,7 +478,7 @@ impl Ledger {
             }
         }
         work.attempts += 1;
-        (work.submitted_by, work.accepted) = (None, false);
+        work.submitted_by = None;
         if work.returns.is_some() {
             work.assigned = work.assigned_before.take();
         }

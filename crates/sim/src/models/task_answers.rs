@@ -18,6 +18,7 @@ use crate::auditor::ledger::Ledger;
 use crate::auditor::{Audit, Breach, demand};
 use crate::coverage::Coverage;
 use crate::models::task::{TaskModel, is_over};
+use crate::models::task_review::Acceptance;
 use crate::models::wait::WaitEnd;
 
 /// The default lease.
@@ -47,7 +48,7 @@ impl Ledger {
             && shown.retries == work.retries
             && shown.lease == work.lease
             && shown.result == work.result
-            && shown.review == work.review
+            && shown.review == (work.review != Acceptance::NotNeeded)
             && shown.submitted_by.as_ref() == work.submitter()
             && shown.created_at == work.created_at;
         demand!(same && pending, "{shown:?} is shown, but it is {work:?}");
@@ -386,11 +387,10 @@ impl BatchReader<'_> {
     }
 
     fn complete(&mut self, complete: &Complete) -> Audit {
+        use TaskEvent::{Completed, Submitted};
         let event = self.take_task()?;
-        let (task, result) = match event {
-            TaskEvent::Completed { task, result, .. }
-            | TaskEvent::Submitted { task, result, .. } => (task, result),
-            _ => return Err(Breach("a task was to be completed".to_owned())),
+        let (Completed { task, result, .. } | Submitted { task, result, .. }) = event else {
+            return Err(Breach("a task was to be completed".to_owned()));
         };
         demand!(*task == complete.task && *result == complete.result, "another was completed");
         let mut fresh: Vec<TaskId> = Vec::new();

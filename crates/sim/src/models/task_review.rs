@@ -9,6 +9,17 @@ use crate::auditor::{Audit, Breach, demand};
 use crate::coverage::Coverage;
 use crate::models::task::TaskModel;
 
+/// Whether the result of a task must be accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acceptance {
+    /// It need not.
+    NotNeeded,
+    /// It must, before the task is completed.
+    Needed,
+    /// It was, so that the task is completed next.
+    Given,
+}
+
 impl TaskModel {
     /// The agent whose result waits for review.
     pub(crate) fn submitter(&self) -> Option<&AgentId> {
@@ -22,17 +33,18 @@ impl TaskModel {
         result: Option<&Json>,
         coverage: &mut Coverage,
     ) -> Audit {
-        demand!(self.review, "its result was submitted, but it needs no review");
+        let is_needed = self.review == Acceptance::Needed;
+        demand!(is_needed, "its result was submitted, but it needs no review");
         self.result = result.cloned().or(self.result.take());
         self.submitted_by = Some(lease.holder.clone());
-        (self.status, self.ready, self.accepted) = (Status::WaitingReview, false, false);
+        (self.status, self.ready) = (Status::WaitingReview, false);
         coverage.met("task: submitted");
         Ok(())
     }
 
     /// It is completed, although its result must be accepted.
     pub(crate) fn completed_by_review(&self) -> Audit {
-        let is_accepted = self.submitter().is_some() && self.accepted;
+        let is_accepted = self.submitter().is_some() && self.review == Acceptance::Given;
         demand!(is_accepted, "it was completed, and nobody has accepted its result");
         Ok(())
     }
@@ -51,7 +63,7 @@ impl TaskModel {
         demand!(*accepts == is_accepted, "it accepts {submitter:?}: {accepts}");
         if is_accepted {
             demand!(submitter != Some(&batch.agent), "{submitter:?} accepted its own result");
-            self.accepted = true;
+            self.review = Acceptance::Given;
             coverage.met("task: accepted");
             return Ok(());
         }

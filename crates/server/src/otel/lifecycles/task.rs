@@ -142,9 +142,8 @@ impl Task {
                 self.let_go(seen, task, "cancelled", None, spans);
                 self.end(seen, task, "cancelled", None, spans);
             }
-            // The next event completes it.
-            Event::Reviewed { accepts: true, .. } => {}
-            Event::Reviewed { task, verdict, result, .. } => match verdict {
+            // If it accepts a result, the next event completes the task.
+            Event::Reviewed { task, verdict, result, accepts: false, .. } => match verdict {
                 Verdict::Retry => {}
                 Verdict::Complete => self.done(seen, task, result.as_ref(), spans),
                 Verdict::Fail => {
@@ -160,6 +159,7 @@ impl Task {
             | Event::Offered { .. }
             | Event::Abandoned { .. }
             | Event::TakenBack { .. }
+            | Event::Reviewed { accepts: true, .. }
             | Event::Retried { .. } => {}
         }
     }
