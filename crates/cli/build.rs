@@ -2,7 +2,8 @@
 //!
 //! Generic code becomes many copies of the same machine code, and LLD can keep one of each. Rust
 //! makes no promise about the addresses of functions, so nothing can depend on them. Only the
-//! profile `dist` optimises this crate for size, and only on this target is LLD the linker of rustc.
+//! profile `dist` optimises this crate for size, and only on this target is LLD the linker of
+//! rustc.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

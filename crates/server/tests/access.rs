@@ -14,7 +14,7 @@ use crate::callers::socket::Socket;
 use crate::harness::{Harness, in_memory, settings};
 
 /// Operations that need at least the role operator.
-const SET_UP: [&str; 12] = [
+const SET_UP: [&str; 13] = [
     "namespace.create",
     "namespace.configure",
     "namespace.delete",
@@ -27,6 +27,7 @@ const SET_UP: [&str; 12] = [
     "workspace.configure",
     "checkpoint.prune",
     "checkpoint.retain",
+    "spend.limit",
 ];
 /// Operations that only an admin may call.
 const ADMINISTER: [&str; 1] = ["workspace.fork"];

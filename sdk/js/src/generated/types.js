@@ -193,23 +193,34 @@
  * @typedef {object} Checkpoint
  * @property {number} bytes - The size of the state in bytes.
  * @property {Checksum} checksum - The checksum of the state.
+ * @property {StateType | null} [content_type] - The type of the state, if it is bytes. Absent if it is JSON.
  * @property {string | null} [description] - Human-readable description. Absent if none was given.
  * @property {CheckpointId} id - The id of the checkpoint.
+ * @property {CheckpointKey | null} [key] - The key that its author gave it. Absent if none was given.
  * @property {CheckpointLabel | null} [label] - The label. Absent if it has none.
  * @property {Json} [metadata] - The metadata. Absent if none was given.
  * @property {number} number - The number within the task, starting at 1.
  * @property {CheckpointId | null} [parent] - The checkpoint that it continues. Absent if it is the first.
+ * @property {CheckpointKey | null} [parent_key] - The key of the checkpoint that it continues, as its author gave it. Absent if none was
+ *   given.
  * @property {Revision} revision - The revision of the commit that saved it.
  * @property {Timestamp} saved_at - When it was saved.
  * @property {AgentId} saved_by - The agent that saved it.
- * @property {Json} [state] - The state, byte for byte as it was saved. Absent in lists and in the answer to
- *   `checkpoint.save`.
+ * @property {Json} [state] - The state, byte for byte as it was saved; with `content_type`, a string in Base64. Absent
+ *   in lists and in the answer to `checkpoint.save`.
  * @property {TaskId} task - The task, or any other id of a unit of work.
+ * @property {PendingWrite[]} [writes] - The pending writes after it, by path, writer and index. Absent if there are none, in
+ *   lists, and in answers to commands.
  */
 
 /**
  * Id of a checkpoint.
  * @typedef {string} CheckpointId
+ */
+
+/**
+ * Key of a checkpoint, which its author chose. Keys sort by their bytes.
+ * @typedef {string} CheckpointKey
  */
 
 /**
@@ -819,6 +830,16 @@
  */
 
 /**
+ * One write of a step.
+ * @typedef {object} NewWrite
+ * @property {string} channel - What is written to, in the words of the caller.
+ * @property {StateType | null} [content_type] - The type of the bytes. If omitted, the value is JSON.
+ * @property {number} index - Its index among the writes of the step.
+ * @property {boolean} [replace] - Replace a write with the same writer and index. Otherwise the present one stays.
+ * @property {Json} value - The value: any JSON; with `content_type`, a string with bytes in Base64.
+ */
+
+/**
  * Claims the next task in the same commit that completes one.
  * @typedef {object} Next
  * @property {string[] | null} [capabilities] - The capabilities of the caller. If omitted, those of its session.
@@ -885,6 +906,17 @@
 /**
  * A pattern: `*` matches any text within a segment, `**` any text.
  * @typedef {string} Pattern
+ */
+
+/**
+ * A pending write as callers see it.
+ * @typedef {object} PendingWrite
+ * @property {string} channel - What is written to.
+ * @property {StateType | null} [content_type] - The type of the bytes. Absent if the value is JSON.
+ * @property {number} index - Its index among the writes of the step.
+ * @property {string} [path] - The place of the step. Absent if none was given.
+ * @property {Json} value - The value: JSON; with `content_type`, a string with bytes in Base64.
+ * @property {string} writer - The step that wrote it.
  */
 
 /**
@@ -1181,6 +1213,66 @@
  */
 
 /**
+ * What was spent by a task with its subtasks, an agent or the workspace, and its budget.
+ * @typedef {object} SpendAccount
+ * @property {SpendBudget | null} [budget] - The budget. Absent if there is none.
+ * @property {SpendBudget | null} [left] - What is left of the budget. Absent if there is none.
+ * @property {SpendPayer} of - Whose it is.
+ * @property {SpendAmounts} spent - The total.
+ * @property {boolean} used_up - Whether a limit of the budget is reached.
+ */
+
+/**
+ * What something has cost.
+ * @typedef {object} SpendAmounts
+ * @property {number} calls - Calls of a model or a tool.
+ * @property {number} cost_micros - Money, in millionths of the currency that the workspace uses.
+ * @property {number} tokens - Tokens of a language model.
+ */
+
+/**
+ * A limit for each unit. A unit without a limit is not limited.
+ * @typedef {object} SpendBudget
+ * @property {number | null} [calls] - The maximum number of calls. If omitted, calls are not limited.
+ * @property {number | null} [cost_micros] - The maximum amount of money, in millionths of the currency. If omitted, money is not
+ *   limited.
+ * @property {number | null} [tokens] - The maximum number of tokens. If omitted, tokens are not limited.
+ */
+
+/**
+ * What spending is charged to, and what can have a budget.
+ * @typedef {{ task: TaskId } | { agent: AgentId } | "workspace"} SpendPayer
+ */
+
+/**
+ * One record of spending.
+ * @typedef {object} SpendRecord
+ * @property {AgentId} agent - The agent that spent it.
+ * @property {string | null} [model] - The model or tool. Absent if not given.
+ * @property {string | null} [note] - A note. Absent if not given.
+ * @property {number} number - Its number, counted from 1 in the workspace.
+ * @property {Revision} revision - The revision.
+ * @property {SpendAmounts} spent - The amounts.
+ * @property {TaskId | null} [task] - The task. Absent if there is none.
+ * @property {Timestamp} time - When it was recorded.
+ */
+
+/**
+ * A new record, and what it was charged to.
+ * @typedef {object} SpendRecorded
+ * @property {SpendAccount[]} [budgets] - The budgets that it was charged to. Absent if there are none.
+ * @property {SpendRecord} record - The record.
+ */
+
+/**
+ * A total, and the budgets that apply to it.
+ * @typedef {object} SpendTotal
+ * @property {SpendAccount[]} [above] - The budgets of the tasks above, nearest first, and of the workspace. Absent if there are
+ *   none.
+ * @property {SpendAccount} account - The total, and its own budget.
+ */
+
+/**
  * A stage of a pipeline.
  * @typedef {object} Stage
  * @property {StageName[]} after - The stages that it follows.
@@ -1201,6 +1293,7 @@
  * @property {Timestamp | null} [ready_at] - When it became ready. Absent before that.
  * @property {string | null} [reason] - Why it was skipped. Absent if no reason was given.
  * @property {number} retries - How often it was retried after a failure.
+ * @property {boolean} [review] - Whether the result of its task must be accepted. Absent if `false`.
  * @property {Timestamp | null} [started_at] - When it was last started. Absent before that.
  * @property {StageStatus} status - The status.
  * @property {TaskId[]} [tasks] - Its tasks, in order. Absent if there are none.
@@ -1227,6 +1320,8 @@
  * @property {OnExhausted | null} [on_exhausted] - What happens to its task after the last attempt.
  * @property {number | null} [priority] - The priority of its task.
  * @property {Pattern[]} [reads] - Keys that it reads, for documentation and contracts.
+ * @property {boolean} [review] - Whether the result of its task must be accepted by another agent before the stage is
+ *   completed. The pipeline must be automatic.
  * @property {TaskType | null} [type] - The type of its task. If omitted, the name of the stage.
  * @property {Pattern[]} [writes] - Keys that it writes, for documentation and contracts.
  */
@@ -1257,6 +1352,11 @@
 /**
  * The status of a stage.
  * @typedef {"pending" | "ready" | "running" | "completed" | "failed" | "skipped"} StageStatus
+ */
+
+/**
+ * Type of bytes, in the words of their author.
+ * @typedef {string} StateType
  */
 
 /**
@@ -1357,10 +1457,12 @@
  * @property {AgentId} requested_by - The agent that created it.
  * @property {Json} [result] - The result; for a task in progress, the result so far. Absent if there is none.
  * @property {number} retries - The number of failed attempts.
+ * @property {boolean} [review] - Whether its result must be accepted before it is completed. Absent if `false`.
  * @property {Revision} revision - The revision of the last change.
  * @property {Json} [schema_version] - The version of the schema of `definition`. Absent if not given.
  * @property {Timestamp | null} [started_at] - When it was first claimed. Absent before that.
  * @property {TaskStatus} status - The status.
+ * @property {AgentId | null} [submitted_by] - The agent whose result waits for review. Absent if no result waits.
  * @property {Traceparent | null} [traceparent] - W3C trace context (`traceparent`), to be continued by the worker. Absent if not given.
  * @property {TaskType} type - The task type.
  * @property {Timestamp} updated_at - When it was last changed.
@@ -1569,6 +1671,19 @@
  */
 
 /**
+ * Checkpoints were copied.
+ * @typedef {object} CheckpointCopied
+ * @property {number} copied - The number of copied checkpoints.
+ */
+
+/**
+ * Checkpoints by key, with states and pending writes.
+ * @typedef {object} CheckpointHistoryResult
+ * @property {Checkpoint[]} checkpoints - The results on this page, the greatest key first.
+ * @property {CheckpointKey | null} [cursor] - The cursor of the next page. Absent on the last page.
+ */
+
+/**
  * The head of a task. `null` if the task has no checkpoint.
  * @typedef {Checkpoint | null} CheckpointLatestResult
  */
@@ -1584,6 +1699,12 @@
  * The retention rules.
  * @typedef {object} CheckpointRules
  * @property {CheckpointRule[]} rules - The rules by pattern. The longest pattern that matches a task applies.
+ */
+
+/**
+ * Pending writes were stored.
+ * @typedef {object} CheckpointWritten
+ * @property {number} written - The number of writes that were stored; the others were there before.
  */
 
 /**
@@ -1731,6 +1852,16 @@
  * @typedef {object} SemaphoreSemaphores
  * @property {SemaphoreName | null} [cursor] - The cursor of the next page. Absent on the last page.
  * @property {Semaphore[]} semaphores - The results on this page.
+ */
+
+/**
+ * A page of records, latest first.
+ * @typedef {object} SpendRecords
+ * @property {number | null} [cursor] - The cursor of the next page. Absent on the last page.
+ * @property {number | null} [oldest] - The number of the oldest record that is kept here; the history has the events of older
+ *   ones. Absent if there is none.
+ * @property {number} recorded - How many were ever recorded.
+ * @property {SpendRecord[]} records - The results on this page.
  */
 
 /**
@@ -2708,6 +2839,8 @@
  * @typedef {object} TaskCreateOptions
  * @property {AgentId | null} [assigned_agent] - The only agent that may claim it. If omitted, any agent.
  * @property {Backoff | null} [backoff] - The delay before a retry. If omitted, the defaults of `Backoff`.
+ * @property {SpendBudget | null} [budget] - What it may cost, with all its subtasks. Once that is used up, none of them is started. If
+ *   omitted, only the budgets of the tasks above it, the agent and the workspace apply.
  * @property {string[]} [capabilities] - Capabilities that an agent needs to claim it.
  * @property {number | null} [deadline_ms] - Deadline in milliseconds from now; the task fails unless it is finished by then. If
  *   omitted, none.
@@ -2725,6 +2858,8 @@
  * @property {OnExhausted | null} [on_exhausted] - What happens after the last attempt.
  * @property {TaskId | null} [parent] - The parent task; if that is cancelled, this one is too. Default: none.
  * @property {number | null} [priority] - The priority; higher is claimed first. One point is worth one minute of age.
+ * @property {boolean} [review] - Whether its result must be accepted by another agent before it is completed. If `true`,
+ *   `task.complete` submits the result, and `task.review` decides on it.
  * @property {Json} [schema_version] - The version of the schema of `definition`: a string or a number. Default: none.
  * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  * @property {Traceparent | null} [traceparent] - W3C trace context (`traceparent`). Default: none.
@@ -2833,6 +2968,8 @@
 /**
  * Optional fields of `task.review`.
  * @typedef {object} TaskReviewOptions
+ * @property {number | null} [attempt] - The number of the attempt that was reviewed: `attempts` of the task. The verdict is
+ *   refused if another attempt waits for review. If omitted, the one that waits.
  * @property {string | null} [note] - A note, which is recorded. Default: none.
  * @property {Json} [result] - The result. If omitted, the result so far.
  * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
@@ -2919,6 +3056,68 @@
 /**
  * `task.history` as a command.
  * @typedef {{ command: "task.history", task: TaskId } & TaskHistoryOptions} TaskHistoryCommand
+ */
+
+/**
+ * Optional fields of `spend.record`.
+ * @typedef {object} SpendRecordOptions
+ * @property {number | null} [calls] - Calls of a model or a tool.
+ * @property {number | null} [cost_micros] - Money, in millionths of the currency that the workspace uses.
+ * @property {string | null} [model] - The model or tool. Default: none.
+ * @property {string | null} [note] - A note. Default: none.
+ * @property {boolean} [strict] - Whether to refuse what does not fit into every budget, for a call that has not been made
+ *   yet. If `false`, it is recorded in any case.
+ * @property {TaskId | null} [task] - The task that it was spent on. It is charged to the tasks above it too. If omitted, it is
+ *   charged to the agent and the workspace only.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ * @property {number | null} [tokens] - Tokens of a language model.
+ */
+
+/**
+ * `spend.record` as a command.
+ * @typedef {{ command: "spend.record" } & SpendRecordOptions} SpendRecordCommand
+ */
+
+/**
+ * Optional fields of `spend.limit`.
+ * @typedef {object} SpendLimitOptions
+ * @property {SpendBudget} [budget] - The limits, which replace those before. If omitted, there is no budget.
+ * @property {SpendPayer} [of] - Whose budget it is: `{"task": "t-7"}`, `{"agent": "ada"}` or `"workspace"`. If omitted,
+ *   the workspace.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `spend.limit` as a command.
+ * @typedef {{ command: "spend.limit" } & SpendLimitOptions} SpendLimitCommand
+ */
+
+/**
+ * Optional fields of `spend.get`.
+ * @typedef {object} SpendGetOptions
+ * @property {AgentId | null} [agent] - The agent. If omitted, the task or the workspace.
+ * @property {At} [at] - As it was at this revision or time.
+ * @property {TaskId | null} [task] - The task, with its subtasks. If omitted, the agent or the workspace.
+ */
+
+/**
+ * `spend.get` as a command.
+ * @typedef {{ command: "spend.get" } & SpendGetOptions} SpendGetCommand
+ */
+
+/**
+ * Optional fields of `spend.list`.
+ * @typedef {object} SpendListOptions
+ * @property {AgentId | null} [agent] - Only records of this agent. If omitted, any agent.
+ * @property {At} [at] - As it was at this revision or time.
+ * @property {number | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {number | null} [limit] - The maximum number of results.
+ * @property {TaskId | null} [task] - Only records of this task itself. If omitted, any task and none.
+ */
+
+/**
+ * `spend.list` as a command.
+ * @typedef {{ command: "spend.list" } & SpendListOptions} SpendListCommand
  */
 
 /**
@@ -3134,10 +3333,15 @@
 /**
  * Optional fields of `checkpoint.save`.
  * @typedef {object} CheckpointSaveOptions
+ * @property {StateType | null} [content_type] - The type of the bytes, in the words of the caller. If omitted, the state is JSON.
  * @property {string | null} [description] - Human-readable description. Default: none.
+ * @property {CheckpointKey | null} [key] - A key of the caller's choice, unique within the task. A checkpoint with the same key is
+ *   replaced. Default: none.
  * @property {CheckpointLabel | null} [label] - A label. Labelled checkpoints are not removed by retention rules. Default: none.
  * @property {Json} [metadata] - An object to filter lists by. Default: none.
- * @property {CheckpointId | null} [parent] - The checkpoint that this one continues. If omitted, the head of the task.
+ * @property {CheckpointId | null} [parent] - The checkpoint that this one continues. If omitted, the one with `parent_key`; without
+ *   `key` and `parent_key`, the head of the task.
+ * @property {CheckpointKey | null} [parent_key] - The key of the checkpoint that this one continues. It need not exist. Default: none.
  * @property {Token | null} [token] - The token of the task's lease. Required if the task exists in this workspace. If omitted
  *   for any other unit of work, no token is checked.
  */
@@ -3184,11 +3388,40 @@
  */
 
 /**
+ * Optional fields of `checkpoint.write`.
+ * @typedef {object} CheckpointWriteOptions
+ * @property {string} [path] - The place of the step. Writes are returned by path, writer and index. Default: empty.
+ * @property {Token | null} [token] - The token of the task's lease. Required if the task exists in this workspace. If omitted
+ *   for any other unit of work, no token is checked.
+ */
+
+/**
+ * `checkpoint.write` as a command.
+ * @typedef {{ command: "checkpoint.write", task: TaskId, key: CheckpointKey, writer: string, writes: NewWrite[] } & CheckpointWriteOptions} CheckpointWriteCommand
+ */
+
+/**
+ * Optional fields of `checkpoint.copy`.
+ * @typedef {object} CheckpointCopyOptions
+ * @property {Token | null} [token] - The token of that task's lease. Required if the task is leased; if omitted otherwise, no
+ *   token is checked.
+ */
+
+/**
+ * `checkpoint.copy` as a command.
+ * @typedef {{ command: "checkpoint.copy", task: TaskId, to: TaskId } & CheckpointCopyOptions} CheckpointCopyCommand
+ */
+
+/**
  * Optional fields of `checkpoint.prune`.
  * @typedef {object} CheckpointPruneOptions
- * @property {boolean} [all] - Also delete the head and labelled checkpoints.
+ * @property {boolean} [all] - Also delete the head and labelled checkpoints. If it deletes the last one, it also deletes
+ *   pending writes after checkpoints that were never saved.
  * @property {number | null} [keep] - The number of newest checkpoints to keep. Labelled ones are not counted unless `all` is
  *   set. If omitted, the number is not a bound.
+ * @property {CheckpointKey[] | null} [keys] - Delete only checkpoints with one of these keys. If omitted, any.
+ * @property {Json} [metadata] - Delete only checkpoints whose metadata contains this object, as `@>` of `PostgreSQL`
+ *   defines it. If omitted, any.
  * @property {number | null} [older_than_ms] - The minimum age of a deleted checkpoint in milliseconds. If omitted, age is not a bound.
  * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
@@ -3251,6 +3484,24 @@
 /**
  * `checkpoint.list` as a command.
  * @typedef {{ command: "checkpoint.list" } & CheckpointListOptions} CheckpointListCommand
+ */
+
+/**
+ * Optional fields of `checkpoint.history`.
+ * @typedef {object} CheckpointHistoryOptions
+ * @property {At} [at] - As it was at this revision or time.
+ * @property {CheckpointKey | null} [before] - Only checkpoints with lesser keys than this one. If omitted, any.
+ * @property {CheckpointKey | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
+ * @property {CheckpointKey | null} [key] - Only the checkpoint with this key. If omitted, all that have keys.
+ * @property {number | null} [limit] - The maximum number of results.
+ * @property {Json} [metadata] - Only checkpoints whose metadata contains this object, as `@>` of `PostgreSQL` defines it.
+ *   If omitted, any.
+ * @property {CheckpointKey | null} [prefix] - Only checkpoints whose keys begin like this. If omitted, any.
+ */
+
+/**
+ * `checkpoint.history` as a command.
+ * @typedef {{ command: "checkpoint.history", task: TaskId } & CheckpointHistoryOptions} CheckpointHistoryCommand
  */
 
 /**
@@ -3690,12 +3941,12 @@
 
 /**
  * The result of every operation, by name.
- * @typedef {{ "state.set": Entry, "state.patch": Entry, "state.delete": Entry, "state.transfer": StateMoved, "state.get": Entry, "state.list": Page, "state.history": StateChanges, "state.snapshot": Page, "state.diff": StateChanges, "namespace.create": Namespace, "namespace.configure": Namespace, "namespace.delete": Namespace, "namespace.list": NamespaceNamespaces, "namespace.get": Namespace, "agent.register": Agent, "agent.heartbeat": Agent, "agent.leave": Agent, "agent.get": Agent, "agent.list": AgentAgents, "message.send": Message, "message.request": Answered, "message.reply": Message, "message.get": Message, "inbox.receive": MessageReceived, "inbox.ack": MessageAcked, "inbox.requeue": Message, "inbox.list": MessageMessages, "handler.register": Handler, "handler.remove": Handler, "handler.list": MessageHandlers, "topic.publish": Published, "topic.get": Topic, "topic.list": TopicTopics, "stream.create": Stream, "stream.send": Sent, "stream.receive": Frames, "stream.close": Stream, "stream.delete": Stream, "stream.get": Stream, "stream.list": StreamStreams, "rule.add": Rule, "rule.remove": Rule, "rule.list": RuleRules, "event.emit": EventEmitted, "event.history": EventPage, "reaction.add": Reaction, "reaction.remove": Reaction, "reaction.enable": Reaction, "reaction.disable": Reaction, "reaction.get": Reaction, "reaction.list": ReactionReactions, "contract.declare": DeclaredContract, "contract.delete": DeclaredContract, "contract.list": ContractDeclarations, "contract.show": ContractContracts, "contract.check": ContractProblems, "context.build": Context, "lock.acquire": LockHold, "lock.renew": Hold, "lock.release": Lock, "lock.get": Lock, "lock.list": LockLocks, "semaphore.acquire": SemaphorePermit, "semaphore.renew": Permit, "semaphore.release": Semaphore, "semaphore.get": Semaphore, "semaphore.list": SemaphoreSemaphores, "task.create": Task, "task.claim": TaskClaimed, "task.heartbeat": Task, "task.progress": Task, "task.update": Task, "task.release": Task, "task.complete": TaskCompleted, "task.fail": Task, "task.cancel": Task, "task.review": Task, "task.retry": Task, "task.get": Task, "task.list": TaskTasks, "task.stats": Statistics, "task.why": Why, "task.history": TaskHistoryResult, "barrier.arrive": Arrival, "barrier.reset": Barrier, "barrier.get": Barrier, "join.create": Join, "join.wait": JoinSettled, "join.get": Join, "pipeline.create": Pipeline, "pipeline.start_stage": Stage, "pipeline.complete_stage": StageMoved, "pipeline.fail_stage": Stage, "pipeline.retry_stage": Stage, "pipeline.skip_stage": StageMoved, "pipeline.abort": Pipeline, "pipeline.delete": Pipeline, "pipeline.get": Pipeline, "pipeline.output": StageOutput, "pipeline.list": PipelinePipelines, "checkpoint.save": Checkpoint, "checkpoint.restore": Checkpoint, "checkpoint.fork": Checkpoint, "checkpoint.label": Checkpoint, "checkpoint.prune": CheckpointPruned, "checkpoint.retain": CheckpointRules, "checkpoint.latest": CheckpointLatestResult, "checkpoint.get": Checkpoint, "checkpoint.list": CheckpointCheckpoints, "checkpoint.retention": CheckpointRules, "artifact.delete": Artifact, "artifact.get": Artifact, "artifact.list": ArtifactArtifacts, "secret.delete": SecretRecord, "secret.get": SecretRecord, "secret.list": SecretSecrets, "handoff.offer": Handoff, "handoff.execute": Handoff, "handoff.validate": HandoffVerdict, "handoff.receive": HandoffReceived, "handoff.accept": HandoffAccepted, "handoff.reject": Handoff, "handoff.complete": Handoff, "handoff.cancel": Handoff, "handoff.approve": Handoff, "handoff.get": Handoff, "handoff.list": HandoffHandoffs, "handoff.history": HandoffHandoffs, "handoff.export": TransferContext, "handoff.stats": HandoffStatistics, "task.wait": WaitTask, "agent.next": WaitNext, "handoff.wait": WaitHandoff, "workspace.configure": WorkspaceWorkspace, "workspace.get": WorkspaceWorkspace, "workspace.list": WorkspaceWorkspaces, "workspace.fork": Forked, "workspace.diff": Differences, "workspace.search": Results, "workspace.why": Explanation }} Replies
+ * @typedef {{ "state.set": Entry, "state.patch": Entry, "state.delete": Entry, "state.transfer": StateMoved, "state.get": Entry, "state.list": Page, "state.history": StateChanges, "state.snapshot": Page, "state.diff": StateChanges, "namespace.create": Namespace, "namespace.configure": Namespace, "namespace.delete": Namespace, "namespace.list": NamespaceNamespaces, "namespace.get": Namespace, "agent.register": Agent, "agent.heartbeat": Agent, "agent.leave": Agent, "agent.get": Agent, "agent.list": AgentAgents, "message.send": Message, "message.request": Answered, "message.reply": Message, "message.get": Message, "inbox.receive": MessageReceived, "inbox.ack": MessageAcked, "inbox.requeue": Message, "inbox.list": MessageMessages, "handler.register": Handler, "handler.remove": Handler, "handler.list": MessageHandlers, "topic.publish": Published, "topic.get": Topic, "topic.list": TopicTopics, "stream.create": Stream, "stream.send": Sent, "stream.receive": Frames, "stream.close": Stream, "stream.delete": Stream, "stream.get": Stream, "stream.list": StreamStreams, "rule.add": Rule, "rule.remove": Rule, "rule.list": RuleRules, "event.emit": EventEmitted, "event.history": EventPage, "reaction.add": Reaction, "reaction.remove": Reaction, "reaction.enable": Reaction, "reaction.disable": Reaction, "reaction.get": Reaction, "reaction.list": ReactionReactions, "contract.declare": DeclaredContract, "contract.delete": DeclaredContract, "contract.list": ContractDeclarations, "contract.show": ContractContracts, "contract.check": ContractProblems, "context.build": Context, "lock.acquire": LockHold, "lock.renew": Hold, "lock.release": Lock, "lock.get": Lock, "lock.list": LockLocks, "semaphore.acquire": SemaphorePermit, "semaphore.renew": Permit, "semaphore.release": Semaphore, "semaphore.get": Semaphore, "semaphore.list": SemaphoreSemaphores, "task.create": Task, "task.claim": TaskClaimed, "task.heartbeat": Task, "task.progress": Task, "task.update": Task, "task.release": Task, "task.complete": TaskCompleted, "task.fail": Task, "task.cancel": Task, "task.review": Task, "task.retry": Task, "task.get": Task, "task.list": TaskTasks, "task.stats": Statistics, "task.why": Why, "task.history": TaskHistoryResult, "spend.record": SpendRecorded, "spend.limit": SpendTotal, "spend.get": SpendTotal, "spend.list": SpendRecords, "barrier.arrive": Arrival, "barrier.reset": Barrier, "barrier.get": Barrier, "join.create": Join, "join.wait": JoinSettled, "join.get": Join, "pipeline.create": Pipeline, "pipeline.start_stage": Stage, "pipeline.complete_stage": StageMoved, "pipeline.fail_stage": Stage, "pipeline.retry_stage": Stage, "pipeline.skip_stage": StageMoved, "pipeline.abort": Pipeline, "pipeline.delete": Pipeline, "pipeline.get": Pipeline, "pipeline.output": StageOutput, "pipeline.list": PipelinePipelines, "checkpoint.save": Checkpoint, "checkpoint.restore": Checkpoint, "checkpoint.fork": Checkpoint, "checkpoint.label": Checkpoint, "checkpoint.write": CheckpointWritten, "checkpoint.copy": CheckpointCopied, "checkpoint.prune": CheckpointPruned, "checkpoint.retain": CheckpointRules, "checkpoint.latest": CheckpointLatestResult, "checkpoint.get": Checkpoint, "checkpoint.list": CheckpointCheckpoints, "checkpoint.history": CheckpointHistoryResult, "checkpoint.retention": CheckpointRules, "artifact.delete": Artifact, "artifact.get": Artifact, "artifact.list": ArtifactArtifacts, "secret.delete": SecretRecord, "secret.get": SecretRecord, "secret.list": SecretSecrets, "handoff.offer": Handoff, "handoff.execute": Handoff, "handoff.validate": HandoffVerdict, "handoff.receive": HandoffReceived, "handoff.accept": HandoffAccepted, "handoff.reject": Handoff, "handoff.complete": Handoff, "handoff.cancel": Handoff, "handoff.approve": Handoff, "handoff.get": Handoff, "handoff.list": HandoffHandoffs, "handoff.history": HandoffHandoffs, "handoff.export": TransferContext, "handoff.stats": HandoffStatistics, "task.wait": WaitTask, "agent.next": WaitNext, "handoff.wait": WaitHandoff, "workspace.configure": WorkspaceWorkspace, "workspace.get": WorkspaceWorkspace, "workspace.list": WorkspaceWorkspaces, "workspace.fork": Forked, "workspace.diff": Differences, "workspace.search": Results, "workspace.why": Explanation }} Replies
  */
 
 /**
  * The command of every operation, by name.
- * @typedef {{ "state.set": StateSetCommand, "state.patch": StatePatchCommand, "state.delete": StateDeleteCommand, "state.transfer": StateTransferCommand, "state.get": StateGetCommand, "state.list": StateListCommand, "state.history": StateHistoryCommand, "state.snapshot": StateSnapshotCommand, "state.diff": StateDiffCommand, "namespace.create": NamespaceCreateCommand, "namespace.configure": NamespaceConfigureCommand, "namespace.delete": NamespaceDeleteCommand, "namespace.list": NamespaceListCommand, "namespace.get": NamespaceGetCommand, "agent.register": AgentRegisterCommand, "agent.heartbeat": AgentHeartbeatCommand, "agent.leave": AgentLeaveCommand, "agent.get": AgentGetCommand, "agent.list": AgentListCommand, "message.send": MessageSendCommand, "message.request": MessageRequestCommand, "message.reply": MessageReplyCommand, "message.get": MessageGetCommand, "inbox.receive": InboxReceiveCommand, "inbox.ack": InboxAckCommand, "inbox.requeue": InboxRequeueCommand, "inbox.list": InboxListCommand, "handler.register": HandlerRegisterCommand, "handler.remove": HandlerRemoveCommand, "handler.list": HandlerListCommand, "topic.publish": TopicPublishCommand, "topic.get": TopicGetCommand, "topic.list": TopicListCommand, "stream.create": StreamCreateCommand, "stream.send": StreamSendCommand, "stream.receive": StreamReceiveCommand, "stream.close": StreamCloseCommand, "stream.delete": StreamDeleteCommand, "stream.get": StreamGetCommand, "stream.list": StreamListCommand, "rule.add": RuleAddCommand, "rule.remove": RuleRemoveCommand, "rule.list": RuleListCommand, "event.emit": EventEmitCommand, "event.history": EventHistoryCommand, "reaction.add": ReactionAddCommand, "reaction.remove": ReactionRemoveCommand, "reaction.enable": ReactionEnableCommand, "reaction.disable": ReactionDisableCommand, "reaction.get": ReactionGetCommand, "reaction.list": ReactionListCommand, "contract.declare": ContractDeclareCommand, "contract.delete": ContractDeleteCommand, "contract.list": ContractListCommand, "contract.show": ContractShowCommand, "contract.check": ContractCheckCommand, "context.build": ContextBuildCommand, "lock.acquire": LockAcquireCommand, "lock.renew": LockRenewCommand, "lock.release": LockReleaseCommand, "lock.get": LockGetCommand, "lock.list": LockListCommand, "semaphore.acquire": SemaphoreAcquireCommand, "semaphore.renew": SemaphoreRenewCommand, "semaphore.release": SemaphoreReleaseCommand, "semaphore.get": SemaphoreGetCommand, "semaphore.list": SemaphoreListCommand, "task.create": TaskCreateCommand, "task.claim": TaskClaimCommand, "task.heartbeat": TaskHeartbeatCommand, "task.progress": TaskProgressCommand, "task.update": TaskUpdateCommand, "task.release": TaskReleaseCommand, "task.complete": TaskCompleteCommand, "task.fail": TaskFailCommand, "task.cancel": TaskCancelCommand, "task.review": TaskReviewCommand, "task.retry": TaskRetryCommand, "task.get": TaskGetCommand, "task.list": TaskListCommand, "task.stats": TaskStatsCommand, "task.why": TaskWhyCommand, "task.history": TaskHistoryCommand, "barrier.arrive": BarrierArriveCommand, "barrier.reset": BarrierResetCommand, "barrier.get": BarrierGetCommand, "join.create": JoinCreateCommand, "join.wait": JoinWaitCommand, "join.get": JoinGetCommand, "pipeline.create": PipelineCreateCommand, "pipeline.start_stage": PipelineStartStageCommand, "pipeline.complete_stage": PipelineCompleteStageCommand, "pipeline.fail_stage": PipelineFailStageCommand, "pipeline.retry_stage": PipelineRetryStageCommand, "pipeline.skip_stage": PipelineSkipStageCommand, "pipeline.abort": PipelineAbortCommand, "pipeline.delete": PipelineDeleteCommand, "pipeline.get": PipelineGetCommand, "pipeline.output": PipelineOutputCommand, "pipeline.list": PipelineListCommand, "checkpoint.save": CheckpointSaveCommand, "checkpoint.restore": CheckpointRestoreCommand, "checkpoint.fork": CheckpointForkCommand, "checkpoint.label": CheckpointLabelCommand, "checkpoint.prune": CheckpointPruneCommand, "checkpoint.retain": CheckpointRetainCommand, "checkpoint.latest": CheckpointLatestCommand, "checkpoint.get": CheckpointGetCommand, "checkpoint.list": CheckpointListCommand, "checkpoint.retention": CheckpointRetentionCommand, "artifact.delete": ArtifactDeleteCommand, "artifact.get": ArtifactGetCommand, "artifact.list": ArtifactListCommand, "secret.delete": SecretDeleteCommand, "secret.get": SecretGetCommand, "secret.list": SecretListCommand, "handoff.offer": HandoffOfferCommand, "handoff.execute": HandoffExecuteCommand, "handoff.validate": HandoffValidateCommand, "handoff.receive": HandoffReceiveCommand, "handoff.accept": HandoffAcceptCommand, "handoff.reject": HandoffRejectCommand, "handoff.complete": HandoffCompleteCommand, "handoff.cancel": HandoffCancelCommand, "handoff.approve": HandoffApproveCommand, "handoff.get": HandoffGetCommand, "handoff.list": HandoffListCommand, "handoff.history": HandoffHistoryCommand, "handoff.export": HandoffExportCommand, "handoff.stats": HandoffStatsCommand, "task.wait": TaskWaitCommand, "agent.next": AgentNextCommand, "handoff.wait": HandoffWaitCommand, "workspace.configure": WorkspaceConfigureCommand, "workspace.get": WorkspaceGetCommand, "workspace.list": WorkspaceListCommand, "workspace.fork": WorkspaceForkCommand, "workspace.diff": WorkspaceDiffCommand, "workspace.search": WorkspaceSearchCommand, "workspace.why": WorkspaceWhyCommand }} Commands
+ * @typedef {{ "state.set": StateSetCommand, "state.patch": StatePatchCommand, "state.delete": StateDeleteCommand, "state.transfer": StateTransferCommand, "state.get": StateGetCommand, "state.list": StateListCommand, "state.history": StateHistoryCommand, "state.snapshot": StateSnapshotCommand, "state.diff": StateDiffCommand, "namespace.create": NamespaceCreateCommand, "namespace.configure": NamespaceConfigureCommand, "namespace.delete": NamespaceDeleteCommand, "namespace.list": NamespaceListCommand, "namespace.get": NamespaceGetCommand, "agent.register": AgentRegisterCommand, "agent.heartbeat": AgentHeartbeatCommand, "agent.leave": AgentLeaveCommand, "agent.get": AgentGetCommand, "agent.list": AgentListCommand, "message.send": MessageSendCommand, "message.request": MessageRequestCommand, "message.reply": MessageReplyCommand, "message.get": MessageGetCommand, "inbox.receive": InboxReceiveCommand, "inbox.ack": InboxAckCommand, "inbox.requeue": InboxRequeueCommand, "inbox.list": InboxListCommand, "handler.register": HandlerRegisterCommand, "handler.remove": HandlerRemoveCommand, "handler.list": HandlerListCommand, "topic.publish": TopicPublishCommand, "topic.get": TopicGetCommand, "topic.list": TopicListCommand, "stream.create": StreamCreateCommand, "stream.send": StreamSendCommand, "stream.receive": StreamReceiveCommand, "stream.close": StreamCloseCommand, "stream.delete": StreamDeleteCommand, "stream.get": StreamGetCommand, "stream.list": StreamListCommand, "rule.add": RuleAddCommand, "rule.remove": RuleRemoveCommand, "rule.list": RuleListCommand, "event.emit": EventEmitCommand, "event.history": EventHistoryCommand, "reaction.add": ReactionAddCommand, "reaction.remove": ReactionRemoveCommand, "reaction.enable": ReactionEnableCommand, "reaction.disable": ReactionDisableCommand, "reaction.get": ReactionGetCommand, "reaction.list": ReactionListCommand, "contract.declare": ContractDeclareCommand, "contract.delete": ContractDeleteCommand, "contract.list": ContractListCommand, "contract.show": ContractShowCommand, "contract.check": ContractCheckCommand, "context.build": ContextBuildCommand, "lock.acquire": LockAcquireCommand, "lock.renew": LockRenewCommand, "lock.release": LockReleaseCommand, "lock.get": LockGetCommand, "lock.list": LockListCommand, "semaphore.acquire": SemaphoreAcquireCommand, "semaphore.renew": SemaphoreRenewCommand, "semaphore.release": SemaphoreReleaseCommand, "semaphore.get": SemaphoreGetCommand, "semaphore.list": SemaphoreListCommand, "task.create": TaskCreateCommand, "task.claim": TaskClaimCommand, "task.heartbeat": TaskHeartbeatCommand, "task.progress": TaskProgressCommand, "task.update": TaskUpdateCommand, "task.release": TaskReleaseCommand, "task.complete": TaskCompleteCommand, "task.fail": TaskFailCommand, "task.cancel": TaskCancelCommand, "task.review": TaskReviewCommand, "task.retry": TaskRetryCommand, "task.get": TaskGetCommand, "task.list": TaskListCommand, "task.stats": TaskStatsCommand, "task.why": TaskWhyCommand, "task.history": TaskHistoryCommand, "spend.record": SpendRecordCommand, "spend.limit": SpendLimitCommand, "spend.get": SpendGetCommand, "spend.list": SpendListCommand, "barrier.arrive": BarrierArriveCommand, "barrier.reset": BarrierResetCommand, "barrier.get": BarrierGetCommand, "join.create": JoinCreateCommand, "join.wait": JoinWaitCommand, "join.get": JoinGetCommand, "pipeline.create": PipelineCreateCommand, "pipeline.start_stage": PipelineStartStageCommand, "pipeline.complete_stage": PipelineCompleteStageCommand, "pipeline.fail_stage": PipelineFailStageCommand, "pipeline.retry_stage": PipelineRetryStageCommand, "pipeline.skip_stage": PipelineSkipStageCommand, "pipeline.abort": PipelineAbortCommand, "pipeline.delete": PipelineDeleteCommand, "pipeline.get": PipelineGetCommand, "pipeline.output": PipelineOutputCommand, "pipeline.list": PipelineListCommand, "checkpoint.save": CheckpointSaveCommand, "checkpoint.restore": CheckpointRestoreCommand, "checkpoint.fork": CheckpointForkCommand, "checkpoint.label": CheckpointLabelCommand, "checkpoint.write": CheckpointWriteCommand, "checkpoint.copy": CheckpointCopyCommand, "checkpoint.prune": CheckpointPruneCommand, "checkpoint.retain": CheckpointRetainCommand, "checkpoint.latest": CheckpointLatestCommand, "checkpoint.get": CheckpointGetCommand, "checkpoint.list": CheckpointListCommand, "checkpoint.history": CheckpointHistoryCommand, "checkpoint.retention": CheckpointRetentionCommand, "artifact.delete": ArtifactDeleteCommand, "artifact.get": ArtifactGetCommand, "artifact.list": ArtifactListCommand, "secret.delete": SecretDeleteCommand, "secret.get": SecretGetCommand, "secret.list": SecretListCommand, "handoff.offer": HandoffOfferCommand, "handoff.execute": HandoffExecuteCommand, "handoff.validate": HandoffValidateCommand, "handoff.receive": HandoffReceiveCommand, "handoff.accept": HandoffAcceptCommand, "handoff.reject": HandoffRejectCommand, "handoff.complete": HandoffCompleteCommand, "handoff.cancel": HandoffCancelCommand, "handoff.approve": HandoffApproveCommand, "handoff.get": HandoffGetCommand, "handoff.list": HandoffListCommand, "handoff.history": HandoffHistoryCommand, "handoff.export": HandoffExportCommand, "handoff.stats": HandoffStatsCommand, "task.wait": TaskWaitCommand, "agent.next": AgentNextCommand, "handoff.wait": HandoffWaitCommand, "workspace.configure": WorkspaceConfigureCommand, "workspace.get": WorkspaceGetCommand, "workspace.list": WorkspaceListCommand, "workspace.fork": WorkspaceForkCommand, "workspace.diff": WorkspaceDiffCommand, "workspace.search": WorkspaceSearchCommand, "workspace.why": WorkspaceWhyCommand }} Commands
  */
 
 /**
@@ -3705,7 +3956,7 @@
 
 /**
  * The names of the operations that change something.
- * @typedef {"state.set" | "state.patch" | "state.delete" | "state.transfer" | "namespace.create" | "namespace.configure" | "namespace.delete" | "agent.register" | "agent.heartbeat" | "agent.leave" | "message.send" | "message.request" | "message.reply" | "inbox.receive" | "inbox.ack" | "inbox.requeue" | "handler.register" | "handler.remove" | "topic.publish" | "stream.create" | "stream.send" | "stream.receive" | "stream.close" | "stream.delete" | "rule.add" | "rule.remove" | "event.emit" | "reaction.add" | "reaction.remove" | "reaction.enable" | "reaction.disable" | "contract.declare" | "contract.delete" | "lock.acquire" | "lock.renew" | "lock.release" | "semaphore.acquire" | "semaphore.renew" | "semaphore.release" | "task.create" | "task.claim" | "task.heartbeat" | "task.progress" | "task.update" | "task.release" | "task.complete" | "task.fail" | "task.cancel" | "task.review" | "task.retry" | "barrier.arrive" | "barrier.reset" | "join.create" | "join.wait" | "pipeline.create" | "pipeline.start_stage" | "pipeline.complete_stage" | "pipeline.fail_stage" | "pipeline.retry_stage" | "pipeline.skip_stage" | "pipeline.abort" | "pipeline.delete" | "checkpoint.save" | "checkpoint.restore" | "checkpoint.fork" | "checkpoint.label" | "checkpoint.prune" | "checkpoint.retain" | "artifact.delete" | "secret.delete" | "handoff.offer" | "handoff.execute" | "handoff.validate" | "handoff.receive" | "handoff.accept" | "handoff.reject" | "handoff.complete" | "handoff.cancel" | "handoff.approve" | "task.wait" | "agent.next" | "handoff.wait" | "workspace.configure"} ChangeName
+ * @typedef {"state.set" | "state.patch" | "state.delete" | "state.transfer" | "namespace.create" | "namespace.configure" | "namespace.delete" | "agent.register" | "agent.heartbeat" | "agent.leave" | "message.send" | "message.request" | "message.reply" | "inbox.receive" | "inbox.ack" | "inbox.requeue" | "handler.register" | "handler.remove" | "topic.publish" | "stream.create" | "stream.send" | "stream.receive" | "stream.close" | "stream.delete" | "rule.add" | "rule.remove" | "event.emit" | "reaction.add" | "reaction.remove" | "reaction.enable" | "reaction.disable" | "contract.declare" | "contract.delete" | "lock.acquire" | "lock.renew" | "lock.release" | "semaphore.acquire" | "semaphore.renew" | "semaphore.release" | "task.create" | "task.claim" | "task.heartbeat" | "task.progress" | "task.update" | "task.release" | "task.complete" | "task.fail" | "task.cancel" | "task.review" | "task.retry" | "spend.record" | "spend.limit" | "barrier.arrive" | "barrier.reset" | "join.create" | "join.wait" | "pipeline.create" | "pipeline.start_stage" | "pipeline.complete_stage" | "pipeline.fail_stage" | "pipeline.retry_stage" | "pipeline.skip_stage" | "pipeline.abort" | "pipeline.delete" | "checkpoint.save" | "checkpoint.restore" | "checkpoint.fork" | "checkpoint.label" | "checkpoint.write" | "checkpoint.copy" | "checkpoint.prune" | "checkpoint.retain" | "artifact.delete" | "secret.delete" | "handoff.offer" | "handoff.execute" | "handoff.validate" | "handoff.receive" | "handoff.accept" | "handoff.reject" | "handoff.complete" | "handoff.cancel" | "handoff.approve" | "task.wait" | "agent.next" | "handoff.wait" | "workspace.configure"} ChangeName
  */
 
 /**
@@ -3801,6 +4052,11 @@
  */
 
 /**
+ * `checkpoint.copied`
+ * @typedef {EventEnvelope & { type: "checkpoint.copied", checkpoint: CheckpointId, count: number, source: string, task: TaskId }} CheckpointCopiedEvent
+ */
+
+/**
  * `checkpoint.forked`
  * @typedef {EventEnvelope & { type: "checkpoint.forked", checkpoint: CheckpointId, source: string, task: TaskId }} CheckpointForkedEvent
  */
@@ -3827,7 +4083,12 @@
 
 /**
  * `checkpoint.saved`
- * @typedef {EventEnvelope & { type: "checkpoint.saved", artifacts?: string[], bytes: number, checkpoint: CheckpointId, checksum: Checksum, description?: string, label?: CheckpointLabel, metadata?: Json, parent?: CheckpointId, recipe: Record<string, Json>[], task: TaskId }} CheckpointSavedEvent
+ * @typedef {EventEnvelope & { type: "checkpoint.saved", artifacts?: string[], bytes: number, checkpoint: CheckpointId, checksum: Checksum, content_type?: StateType, description?: string, key?: CheckpointKey, label?: CheckpointLabel, metadata?: Json, parent?: CheckpointId, parent_key?: CheckpointKey, recipe: Record<string, Json>[], task: TaskId }} CheckpointSavedEvent
+ */
+
+/**
+ * `checkpoint.written`
+ * @typedef {EventEnvelope & { type: "checkpoint.written", key: CheckpointKey, task: TaskId, writes: NewWrite[] }} CheckpointWrittenEvent
  */
 
 /**
@@ -4276,6 +4537,21 @@
  */
 
 /**
+ * `spend.exhausted`
+ * @typedef {EventEnvelope & { type: "spend.exhausted", limit?: number, of?: SpendPayer, unit: string, used: number }} SpendExhaustedEvent
+ */
+
+/**
+ * `spend.limited`
+ * @typedef {EventEnvelope & { type: "spend.limited", budget?: SpendBudget, of?: SpendPayer }} SpendLimitedEvent
+ */
+
+/**
+ * `spend.recorded`
+ * @typedef {EventEnvelope & { type: "spend.recorded", by: string, model?: string, note?: string, number: number, spent: Record<string, Json>, tasks?: string[] }} SpendRecordedEvent
+ */
+
+/**
  * `state.deleted`
  * @typedef {EventEnvelope & { type: "state.deleted", key: Key, namespace: NamespaceName, removal: string, version: number }} StateDeletedEvent
  */
@@ -4367,7 +4643,7 @@
 
 /**
  * `task.created`
- * @typedef {EventEnvelope & { type: "task.created", assigned_agent?: AgentId, backoff?: Backoff, capabilities?: string[], deadline?: Timestamp, definition?: Json, depends_on?: TaskId[], description?: string, group?: GroupName, max_retries?: number, metadata?: Json, not_before?: Timestamp, on_exhausted?: OnExhausted, parent?: TaskId, priority?: number, ready?: boolean, schema_version?: Json, task: TaskId, task_type: string, traceparent?: Traceparent }} TaskCreatedEvent
+ * @typedef {EventEnvelope & { type: "task.created", assigned_agent?: AgentId, backoff?: Backoff, budget?: SpendBudget, capabilities?: string[], deadline?: Timestamp, definition?: Json, depends_on?: TaskId[], description?: string, group?: GroupName, max_retries?: number, metadata?: Json, not_before?: Timestamp, on_exhausted?: OnExhausted, parent?: TaskId, priority?: number, ready?: boolean, review?: boolean, schema_version?: Json, task: TaskId, task_type: string, traceparent?: Traceparent }} TaskCreatedEvent
  */
 
 /**
@@ -4427,7 +4703,12 @@
 
 /**
  * `task.reviewed`
- * @typedef {EventEnvelope & { type: "task.reviewed", task: TaskId, verdict: Verdict }} TaskReviewedEvent
+ * @typedef {EventEnvelope & { type: "task.reviewed", accepts?: boolean, task: TaskId, verdict: Verdict }} TaskReviewedEvent
+ */
+
+/**
+ * `task.submitted`
+ * @typedef {EventEnvelope & { type: "task.submitted", result?: Json, task: TaskId }} TaskSubmittedEvent
  */
 
 /**
@@ -4477,7 +4758,7 @@
 
 /**
  * Any event of Baton itself, by `type`.
- * @typedef {AgentForgottenEvent | AgentJoinedEvent | AgentLeftEvent | AgentLostEvent | AgentSeenEvent | ArtifactDeletedEvent | ArtifactExpiredEvent | ArtifactPutEvent | BarrierArrivedEvent | BarrierForgottenEvent | BarrierOpenedEvent | BarrierPassedEvent | BarrierResetEvent | BarrierWithdrawnEvent | CheckpointForkedEvent | CheckpointLabelledEvent | CheckpointPrunedEvent | CheckpointRestoredEvent | CheckpointRetainedEvent | CheckpointSavedEvent | ContractBrokenEvent | ContractDeclaredEvent | ContractDeletedEvent | HandoffAcceptedEvent | HandoffApprovedEvent | HandoffCancelledEvent | HandoffCompletedEvent | HandoffDeliveredEvent | HandoffExecutedEvent | HandoffExpiredEvent | HandoffFailedEvent | HandoffGaveUpEvent | HandoffOfferedEvent | HandoffQueuedEvent | HandoffRefusedEvent | HandoffRejectedEvent | HandoffUndeliveredEvent | JoinAnsweredEvent | JoinCreatedEvent | JoinGaveUpEvent | JoinQueuedEvent | JoinSettledEvent | LockAcquiredEvent | LockDroppedEvent | LockExpiredEvent | LockGaveUpEvent | LockQueuedEvent | LockReleasedEvent | LockRenewedEvent | MessageAckedEvent | MessageDeliveredEvent | MessageDiedEvent | MessageExpiredEvent | MessageGaveUpEvent | MessageHandlerAddedEvent | MessageHandlerRemovedEvent | MessageHandlersGoneEvent | MessageLostEvent | MessagePolledEvent | MessageQueuedEvent | MessageRejoinedEvent | MessageRepliedEvent | MessageRequeuedEvent | MessageReroutedEvent | MessageReturnedEvent | MessageSentEvent | MessageTimedOutEvent | NamespaceConfiguredEvent | NamespaceCreatedEvent | NamespaceDeletedEvent | PipelineAbortedEvent | PipelineCompletedEvent | PipelineCreatedEvent | PipelineDeletedEvent | PipelineFailedEvent | PipelineStageCompletedEvent | PipelineStageFailedEvent | PipelineStageReadyEvent | PipelineStageRetriedEvent | PipelineStageSkippedEvent | PipelineStageStartedEvent | ReactionAddedEvent | ReactionCallBegunEvent | ReactionCallDeadEvent | ReactionCallDoneEvent | ReactionCallFailedEvent | ReactionCalledEvent | ReactionDisabledEvent | ReactionEnabledEvent | ReactionFailedEvent | ReactionRanEvent | ReactionRemovedEvent | ReactionSealedEvent | ReactionStoppedEvent | RuleAddedEvent | RuleRemovedEvent | SecretDeletedEvent | SecretExpiredEvent | SecretPutEvent | SecretRevealedEvent | SemaphoreAcquiredEvent | SemaphoreCreatedEvent | SemaphoreDroppedEvent | SemaphoreExpiredEvent | SemaphoreForgottenEvent | SemaphoreGaveUpEvent | SemaphoreQueuedEvent | SemaphoreReleasedEvent | SemaphoreRenewedEvent | StateDeletedEvent | StateExpiredEvent | StateLetGoEvent | StatePatchedEvent | StateSetEvent | StateTransferredEvent | StateTransferredAwayEvent | StreamClosedEvent | StreamCreatedEvent | StreamDeletedEvent | StreamGaveUpEvent | StreamQueuedEvent | StreamSentEvent | StreamToldEvent | TaskAbandonedEvent | TaskCancelledEvent | TaskClaimedEvent | TaskCompletedEvent | TaskCreatedEvent | TaskFailedEvent | TaskGaveUpEvent | TaskHandedOffEvent | TaskHandedOverEvent | TaskOfferedEvent | TaskProgressedEvent | TaskQueuedEvent | TaskReadyEvent | TaskReleasedEvent | TaskRenewedEvent | TaskRetriedEvent | TaskReviewedEvent | TaskTakenBackEvent | TaskUpdatedEvent | TopicPostedEvent | WaitAnsweredEvent | WaitGaveUpEvent | WaitQueuedEvent | WorkspaceConfiguredEvent | WorkspaceFoundedEvent} BatonEvent
+ * @typedef {AgentForgottenEvent | AgentJoinedEvent | AgentLeftEvent | AgentLostEvent | AgentSeenEvent | ArtifactDeletedEvent | ArtifactExpiredEvent | ArtifactPutEvent | BarrierArrivedEvent | BarrierForgottenEvent | BarrierOpenedEvent | BarrierPassedEvent | BarrierResetEvent | BarrierWithdrawnEvent | CheckpointCopiedEvent | CheckpointForkedEvent | CheckpointLabelledEvent | CheckpointPrunedEvent | CheckpointRestoredEvent | CheckpointRetainedEvent | CheckpointSavedEvent | CheckpointWrittenEvent | ContractBrokenEvent | ContractDeclaredEvent | ContractDeletedEvent | HandoffAcceptedEvent | HandoffApprovedEvent | HandoffCancelledEvent | HandoffCompletedEvent | HandoffDeliveredEvent | HandoffExecutedEvent | HandoffExpiredEvent | HandoffFailedEvent | HandoffGaveUpEvent | HandoffOfferedEvent | HandoffQueuedEvent | HandoffRefusedEvent | HandoffRejectedEvent | HandoffUndeliveredEvent | JoinAnsweredEvent | JoinCreatedEvent | JoinGaveUpEvent | JoinQueuedEvent | JoinSettledEvent | LockAcquiredEvent | LockDroppedEvent | LockExpiredEvent | LockGaveUpEvent | LockQueuedEvent | LockReleasedEvent | LockRenewedEvent | MessageAckedEvent | MessageDeliveredEvent | MessageDiedEvent | MessageExpiredEvent | MessageGaveUpEvent | MessageHandlerAddedEvent | MessageHandlerRemovedEvent | MessageHandlersGoneEvent | MessageLostEvent | MessagePolledEvent | MessageQueuedEvent | MessageRejoinedEvent | MessageRepliedEvent | MessageRequeuedEvent | MessageReroutedEvent | MessageReturnedEvent | MessageSentEvent | MessageTimedOutEvent | NamespaceConfiguredEvent | NamespaceCreatedEvent | NamespaceDeletedEvent | PipelineAbortedEvent | PipelineCompletedEvent | PipelineCreatedEvent | PipelineDeletedEvent | PipelineFailedEvent | PipelineStageCompletedEvent | PipelineStageFailedEvent | PipelineStageReadyEvent | PipelineStageRetriedEvent | PipelineStageSkippedEvent | PipelineStageStartedEvent | ReactionAddedEvent | ReactionCallBegunEvent | ReactionCallDeadEvent | ReactionCallDoneEvent | ReactionCallFailedEvent | ReactionCalledEvent | ReactionDisabledEvent | ReactionEnabledEvent | ReactionFailedEvent | ReactionRanEvent | ReactionRemovedEvent | ReactionSealedEvent | ReactionStoppedEvent | RuleAddedEvent | RuleRemovedEvent | SecretDeletedEvent | SecretExpiredEvent | SecretPutEvent | SecretRevealedEvent | SemaphoreAcquiredEvent | SemaphoreCreatedEvent | SemaphoreDroppedEvent | SemaphoreExpiredEvent | SemaphoreForgottenEvent | SemaphoreGaveUpEvent | SemaphoreQueuedEvent | SemaphoreReleasedEvent | SemaphoreRenewedEvent | SpendExhaustedEvent | SpendLimitedEvent | SpendRecordedEvent | StateDeletedEvent | StateExpiredEvent | StateLetGoEvent | StatePatchedEvent | StateSetEvent | StateTransferredEvent | StateTransferredAwayEvent | StreamClosedEvent | StreamCreatedEvent | StreamDeletedEvent | StreamGaveUpEvent | StreamQueuedEvent | StreamSentEvent | StreamToldEvent | TaskAbandonedEvent | TaskCancelledEvent | TaskClaimedEvent | TaskCompletedEvent | TaskCreatedEvent | TaskFailedEvent | TaskGaveUpEvent | TaskHandedOffEvent | TaskHandedOverEvent | TaskOfferedEvent | TaskProgressedEvent | TaskQueuedEvent | TaskReadyEvent | TaskReleasedEvent | TaskRenewedEvent | TaskRetriedEvent | TaskReviewedEvent | TaskSubmittedEvent | TaskTakenBackEvent | TaskUpdatedEvent | TopicPostedEvent | WaitAnsweredEvent | WaitGaveUpEvent | WaitQueuedEvent | WorkspaceConfiguredEvent | WorkspaceFoundedEvent} BatonEvent
  */
 
 /**
