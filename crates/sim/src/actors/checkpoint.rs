@@ -24,11 +24,17 @@ const KNOWN_MAX: usize = 12;
 #[derive(Default)]
 pub struct CheckpointActor {
     known: Vec<(CheckpointId, TaskId)>,
+    /// Where it copied a thread to, and whether that has been acknowledged.
+    copy: Option<(TaskId, bool)>,
 }
 
 impl CheckpointActor {
     /// Its next command, given a lease that it has or had.
     pub fn act(&mut self, inputs: &mut Inputs<'_>, lease: Option<(TaskId, Token)>) -> Action {
+        if let Some((copy, _)) = self.copy.take_if(|(_, is_there)| *is_there) {
+            let query = checkpoint::Query::History(History::of(&copy));
+            return Action::Ask(query.into());
+        }
         let thread = thread(inputs);
         let known = (!self.known.is_empty()).then(|| inputs.rng.pick(&self.known).clone());
         let command = match (inputs.rng.below(25), lease, known) {
@@ -74,7 +80,11 @@ impl CheckpointActor {
             }
             (14 | 15, ..) => keyed_save(inputs),
             (16..=18, ..) => write(inputs),
-            (19, ..) => Ask::Copy(Copy { task: keyed(inputs), to: copied(inputs), token: None }),
+            (19, ..) => {
+                let (task, to) = (keyed(inputs), copied(inputs));
+                self.copy = Some((to.clone(), false));
+                Ask::Copy(Copy { task, to, token: None })
+            }
             (20, ..) => {
                 let task = if inputs.rng.once_in(2) { keyed(inputs) } else { copied(inputs) };
                 let keys = inputs.rng.once_in(2).then(|| vec![key(inputs), key(inputs)]);
@@ -107,10 +117,14 @@ impl CheckpointActor {
             | checkpoint::Reply::History { checkpoints, .. } => {
                 checkpoints.iter().take(2).for_each(|checkpoint| self.see(checkpoint));
             }
+            checkpoint::Reply::Copied { .. } => {
+                if let Some((_, is_there)) = &mut self.copy {
+                    *is_there = true;
+                }
+            }
             checkpoint::Reply::Latest(None)
             | checkpoint::Reply::Pruned { .. }
             | checkpoint::Reply::Written { .. }
-            | checkpoint::Reply::Copied { .. }
             | checkpoint::Reply::Rules { .. }
             | checkpoint::Reply::Done => {}
         }

@@ -17,7 +17,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{Chunk, encoded};
 use crate::json::Json;
-use crate::limits;
 use crate::names::{CheckpointKey, StateType, TaskId};
 use crate::numbers::Token;
 
@@ -32,10 +31,10 @@ pub struct Write {
     /// The key of the checkpoint. It need not be saved yet.
     pub key: CheckpointKey,
     /// The step that writes: together with `index` it identifies a write.
-    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = limits::KEY_BYTES_MAX)))]
+    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = crate::limits::KEY_BYTES_MAX)))]
     pub writer: String,
     /// The place of the step. Writes are returned by path, writer and index. Default: empty.
-    #[cfg_attr(feature = "schema", schemars(length(max = limits::KEY_BYTES_MAX)))]
+    #[cfg_attr(feature = "schema", schemars(length(max = crate::limits::KEY_BYTES_MAX)))]
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub path: String,
     /// The writes.
@@ -54,7 +53,7 @@ pub struct NewWrite {
     /// Its index among the writes of the step.
     pub index: i32,
     /// What is written to, in the words of the caller.
-    #[cfg_attr(feature = "schema", schemars(length(max = limits::KEY_BYTES_MAX)))]
+    #[cfg_attr(feature = "schema", schemars(length(max = crate::limits::KEY_BYTES_MAX)))]
     pub channel: String,
     /// The value: any JSON; with `content_type`, a string with bytes in Base64.
     pub value: Json,

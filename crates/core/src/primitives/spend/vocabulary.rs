@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits;
 use crate::names::{AgentId, TaskId};
 use crate::numbers::Revision;
 use crate::primitive;
@@ -39,19 +38,19 @@ pub struct Spent {
     pub task: Option<TaskId>,
     /// Tokens of a language model.
     #[cfg_attr(feature = "schema", schemars(
-        extend("default" = 0), range(max = limits::SPENT_AT_ONCE_MAX),
+        extend("default" = 0), range(max = crate::limits::SPENT_AT_ONCE_MAX),
     ))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
     /// Money, in millionths of the currency that the workspace uses.
     #[cfg_attr(feature = "schema", schemars(
-        extend("default" = 0), range(max = limits::SPENT_AT_ONCE_MAX),
+        extend("default" = 0), range(max = crate::limits::SPENT_AT_ONCE_MAX),
     ))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_micros: Option<u64>,
     /// Calls of a model or a tool.
     #[cfg_attr(feature = "schema", schemars(
-        extend("default" = 1), range(max = limits::SPENT_AT_ONCE_MAX),
+        extend("default" = 1), range(max = crate::limits::SPENT_AT_ONCE_MAX),
     ))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<u64>,
@@ -98,8 +97,8 @@ pub struct List {
     pub agent: Option<AgentId>,
     /// The maximum number of results.
     #[cfg_attr(feature = "schema", schemars(
-        extend("default" = limits::PAGE_DEFAULT),
-        range(min = 1, max = limits::PAGE_MAX),
+        extend("default" = crate::limits::PAGE_DEFAULT),
+        range(min = 1, max = crate::limits::PAGE_MAX),
     ))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
