@@ -3,6 +3,8 @@
 import { OPERATIONS } from "../src/generated/operations.js";
 
 const PLURAL = new Set(["state", "inbox", "context"]);
+/** Groups whose property has another name. */
+const GROUPS = { spend: "spending" };
 const METHODS = { "workspace.list": "workspaces" };
 /** In scenarios and frames, what is created is named by its noun. */
 const IDS = { "task.create": "task", "join.create": "join" };
@@ -14,7 +16,7 @@ const snakeCase = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowe
 export function groupOf(workspace, command) {
     const [group] = command.split(".");
     if (group === "workspace") return workspace;
-    return workspace[PLURAL.has(group) ? group : `${group}s`];
+    return workspace[GROUPS[group] ?? (PLURAL.has(group) ? group : `${group}s`)];
 }
 
 export const methodOf = (command) =>
