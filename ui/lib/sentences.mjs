@@ -38,6 +38,9 @@ export function look(status) {
   return { tone, sign, label: words(status) };
 }
 
+/** @type {Record<string, string>} */
+const VERDICTS = { complete: "accepted", retry: "returned", fail: "rejected" };
+
 /** @param {any} event @returns {string} */
 const about = (event) =>
   event.task ??
@@ -63,7 +66,7 @@ const SENTENCES = {
   "task.completed": (it) => `completed ${it.task}`,
   "task.submitted": (it) => `submitted the result of ${it.task} for review`,
   "task.reviewed": (it) =>
-    `${{ complete: "accepted", retry: "returned", fail: "rejected" }[it.verdict] ?? "reviewed"} ${it.task}${it.note ? `: ${it.note}` : ""}`,
+    `${VERDICTS[it.verdict] ?? "reviewed"} ${it.task}${it.note ? `: ${it.note}` : ""}`,
   "task.failed": (it) => `failed ${it.task}${it.error ? `: ${preview(it.error, 80)}` : ""}`,
   "task.progressed": (it) =>
     `${it.task} is at ${Math.round(100 * it.fraction)} %${it.note ? `: ${it.note}` : ""}`,

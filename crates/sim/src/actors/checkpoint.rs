@@ -64,17 +64,7 @@ impl CheckpointActor {
                 let max_age_ms = *inputs.rng.pick(&[None, Some(20_000), Some(600_000)]);
                 Ask::Retain(Retain { task, keep, max_age_ms })
             }
-            (10 | 11, _, Some((checkpoint, task))) => {
-                let query = match inputs.rng.below(3) {
-                    0 => checkpoint::Query::Get { checkpoint },
-                    1 => checkpoint::Query::Latest { task },
-                    _ => checkpoint::Query::List(List {
-                        task: inputs.rng.once_in(2).then_some(task),
-                        ..List::default()
-                    }),
-                };
-                return Action::Ask(query.into());
-            }
+            (10 | 11, _, Some(known)) => return Action::Ask(question(inputs, known).into()),
             (12 | 13, _, Some((parent, task))) if task.as_str().starts_with("thread-") => {
                 save(inputs, task, None, Some(parent))
             }
@@ -137,6 +127,19 @@ impl CheckpointActor {
         }
         if self.known.len() > KNOWN_MAX {
             self.known.remove(0);
+        }
+    }
+}
+
+/// A query about a known checkpoint.
+fn question(inputs: &mut Inputs<'_>, known: (CheckpointId, TaskId)) -> checkpoint::Query {
+    let (checkpoint, task) = known;
+    match inputs.rng.below(3) {
+        0 => checkpoint::Query::Get { checkpoint },
+        1 => checkpoint::Query::Latest { task },
+        _ => {
+            let task = inputs.rng.once_in(2).then_some(task);
+            checkpoint::Query::List(List { task, ..List::default() })
         }
     }
 }

@@ -1192,7 +1192,7 @@ export class SpendOperations {
   /**
    * List the latest records of spending: every item, page after page.
    * @param {T.SpendListOptions & CallOptions} [options]
-   * @returns {AsyncGenerator<T.SpendRecord, void, void>}
+   * @returns {AsyncGenerator<T.SpendEntry, void, void>}
    */
   listAll(options) {
     return pagesOf(this.caller, "spend.list", "records", {}, options);

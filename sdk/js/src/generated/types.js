@@ -1240,13 +1240,8 @@
  */
 
 /**
- * What spending is charged to, and what can have a budget.
- * @typedef {{ task: TaskId } | { agent: AgentId } | "workspace"} SpendPayer
- */
-
-/**
  * One record of spending.
- * @typedef {object} SpendRecord
+ * @typedef {object} SpendEntry
  * @property {AgentId} agent - The agent that spent it.
  * @property {string | null} [model] - The model or tool. Absent if not given.
  * @property {string | null} [note] - A note. Absent if not given.
@@ -1258,10 +1253,15 @@
  */
 
 /**
+ * What spending is charged to, and what can have a budget.
+ * @typedef {{ task: TaskId } | { agent: AgentId } | "workspace"} SpendPayer
+ */
+
+/**
  * A new record, and what it was charged to.
  * @typedef {object} SpendRecorded
  * @property {SpendAccount[]} [budgets] - The budgets that it was charged to. Absent if there are none.
- * @property {SpendRecord} record - The record.
+ * @property {SpendEntry} record - The record.
  */
 
 /**
@@ -1861,7 +1861,7 @@
  * @property {number | null} [oldest] - The number of the oldest record that is kept here; the history has the events of older
  *   ones. Absent if there is none.
  * @property {number} recorded - How many were ever recorded.
- * @property {SpendRecord[]} records - The results on this page.
+ * @property {SpendEntry[]} records - The results on this page.
  */
 
 /**

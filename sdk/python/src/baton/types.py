@@ -3729,7 +3729,7 @@ class SpendBudget(Record):
         return self.raw.get("tokens")
 
 
-class SpendRecord(Record):
+class SpendEntry(Record):
     """One record of spending."""
 
     __slots__ = ()
@@ -3788,9 +3788,9 @@ class SpendRecorded(Record):
         return [SpendAccount(each) for each in self.raw.get("budgets", [])]
 
     @property
-    def record(self) -> SpendRecord:
+    def record(self) -> SpendEntry:
         """The record."""
-        return SpendRecord(self.raw["record"])
+        return SpendEntry(self.raw["record"])
 
 
 class SpendRecords(Record):
@@ -3817,9 +3817,9 @@ class SpendRecords(Record):
         return self.raw["recorded"]
 
     @property
-    def records(self) -> list[SpendRecord]:
+    def records(self) -> list[SpendEntry]:
         """The results on this page."""
-        return [SpendRecord(each) for each in self.raw["records"]]
+        return [SpendEntry(each) for each in self.raw["records"]]
 
 
 class SpendTotal(Record):
@@ -4972,7 +4972,7 @@ __all__ = [
     "SpendAccount",
     "SpendAmounts",
     "SpendBudget",
-    "SpendRecord",
+    "SpendEntry",
     "SpendRecorded",
     "SpendRecords",
     "SpendTotal",

@@ -109,7 +109,7 @@ pub struct List {
 
 /// One record of spending.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SpendRecord"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SpendEntry"))]
 pub struct Record {
     /// Its number, counted from 1 in the workspace.
     pub number: u64,
