@@ -15,7 +15,7 @@
 //!
 //! A caller may name a checkpoint by a key of its own, which is unique within the task. Keys sort,
 //! and a key that is saved again replaces the checkpoint. After a checkpoint with a key there may
-//! be [pending writes](pending): what the steps after it have produced so far. All checkpoints of a
+//! be pending writes: what the steps after it have produced so far. All checkpoints of a
 //! task, with their keys and writes, can be copied to another task.
 //!
 //! A state is JSON, or bytes of a type that only its author knows; JSON is the form in which both
