@@ -12,7 +12,7 @@ use baton_core::handoff::{
 use baton_core::handoff::{Command as HandoffCommand, Query as HandoffQuery, Rejection, Reply};
 use baton_core::{
     AgentId, Command, HandoffId, Json, Key, KeyName, Mutation, NamespaceName, Query, Request,
-    TaskId, Token, Version, agent, contract,
+    TaskId, Token, Version, agent, contract, wait,
 };
 
 use crate::actors::agent::Action;
@@ -142,10 +142,16 @@ impl HandoffActor {
             }
             (24 | 25, ..) => return Action::Submit(keep_something(inputs)),
             (26..=28, ..) => return Action::Ask(self.question(inputs)),
-            // If all agents wait for long, none offers anything.
-            _ => HandoffCommand::Receive {
-                wait_ms: *inputs.rng.pick(&[None, Some(1), Some(400), Some(400), Some(30_000)]),
-            },
+            _ => {
+                // If all agents wait for long, none offers anything.
+                let waits = [None, Some(1), Some(400), Some(400), Some(30_000)];
+                let wait_ms = *inputs.rng.pick(&waits);
+                if inputs.rng.once_in(4) {
+                    let next = wait::Next { wait_ms, ..wait::Next::default() };
+                    return Action::Submit(Command::from(wait::Command::Next(next)).into());
+                }
+                HandoffCommand::Receive { wait_ms }
+            }
         };
         Action::Submit(alone_or_not(inputs, command))
     }
