@@ -335,6 +335,26 @@ test("tokens: a wrong one is refused, a reader sees no button, a revoked one sig
   await guarded.stop();
 });
 
+test("tokens: an expired one signs out, and another one goes on at the same place", async () => {
+  const guarded = await TestServer.start("--tokens");
+  await guarded.command("demo", { command: "task.create", task: "t-1", type: "write" });
+  const make = (/** @type {string[]} */ ...options) =>
+    JSON.parse(guarded.baton("token", "create", "r", "--role", "reader", ...options, "-o", "json"));
+  const { page, context } = await newPage(browser);
+  await page.goto(`${guarded.url}/#/demo/tasks/t-1`);
+  await page.getByLabel("Token").fill(make("--ttl", "3s").token);
+  await page.keyboard.press("Enter");
+  const title = page.locator("h1", { hasText: "t-1" });
+  // Where signing in takes longer than the token lasts, it is refused at once.
+  await title.or(page.getByRole("alert")).first().waitFor();
+  await page.getByLabel("Token").waitFor();
+  await page.getByLabel("Token").fill(make().token);
+  await page.keyboard.press("Enter");
+  await title.waitFor();
+  await context.close();
+  await guarded.stop();
+});
+
 test("ten thousand tasks are a table of which little is in the document", async () => {
   const big = await TestServer.start();
   const commands = Array.from({ length: 1_000 }, (_, index) => ({
