@@ -47,6 +47,9 @@ const about = (event) =>
   event.handoff ??
   event.name ??
   event.pipeline ??
+  event.join ??
+  event.stream ??
+  event.topic ??
   event.key ??
   event.message ??
   event.id ??
