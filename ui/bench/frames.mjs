@@ -114,7 +114,7 @@ async function firstScreen(page, url) {
 }
 
 /**
- * The processor time of the page in each of some seconds while it is hidden, and the load goes on.
+ * The processor time of the page in each of some seconds while it is hidden, and the load continues.
  * @param {import("playwright-core").Page} page
  * @param {import("playwright-core").CDPSession} session
  */

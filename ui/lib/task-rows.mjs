@@ -3,7 +3,7 @@
 //
 // The list is read once, page by page. After that, events say what has changed: rows in view are read
 // again, others when they come into view. The order changes only when `settle` or `merge` is called,
-// so that nothing moves while somebody looks at it; new rows wait until then.
+// so that nothing moves while a person looks at it; new rows wait until then.
 
 /** @import { Store } from "./store.mjs" */
 
@@ -185,7 +185,7 @@ export class TaskRows {
     this.#store.changedSoon();
   }
 
-  /** Shows new rows, unless somebody looks at the present ones. @param {boolean} isLookedAt */
+  /** Shows new rows, unless a person looks at the present ones. @param {boolean} isLookedAt */
   settle(isLookedAt) {
     const isChanged = this.#isMoved || this.#waiting.size > 0;
     if (!isChanged || isLookedAt || this.#now() < this.#mergedAt + MERGE_MS) return;

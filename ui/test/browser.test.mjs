@@ -335,7 +335,7 @@ test("tokens: a wrong one is refused, a reader sees no button, a revoked one sig
   await guarded.stop();
 });
 
-test("tokens: an expired one signs out, and another one goes on at the same place", async () => {
+test("tokens: an expired one signs out, and another one continues at the same place", async () => {
   const guarded = await TestServer.start("--tokens");
   await guarded.command("demo", { command: "task.create", task: "t-1", type: "write" });
   const make = (/** @type {string[]} */ ...options) =>

@@ -276,7 +276,7 @@ test("a hundred thousand rows: the newest first, and only those in view are read
   await rows.tick();
   assert.deepEqual(read, ["t-99990"]);
   assert.equal(rows.tasks(10)[9].status, "completed");
-  assert.equal(rows.ids[0], "t-99999", "nothing moves while somebody looks");
+  assert.equal(rows.ids[0], "t-99999", "nothing moves while a person looks");
   assert.equal(rows.waiting, 1);
   rows.settle(true);
   assert.equal(rows.waiting, 1);

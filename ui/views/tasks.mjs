@@ -87,7 +87,7 @@ const COLUMNS = [
   { name: "Changed", width: 120, cell: (it) => html`<${Time} time=${it.updated_at} />` },
 ];
 
-/** Whether somebody looks at rows that must not move: scrolled to, pointed at, in focus. */
+/** Whether a person looks at rows that must not move: scrolled to, pointed at, in focus. */
 function isLookedAt() {
   const box = document.querySelector("#main .table-box");
   const isScrolled = (box?.scrollTop ?? 0) > 0 || (document.scrollingElement?.scrollTop ?? 0) > 0;

@@ -21,7 +21,7 @@ use crate::auditor::timeline::Timeline;
 use crate::auditor::{Audit, Breach, demand};
 use crate::models::checkpoint::{CheckpointModel, CheckpointThread, Checkpoints, within};
 
-/// The bytes that a value stands for.
+/// The bytes that a value represents.
 pub(super) fn bytes_of(value: &Json, content_type: Option<&StateType>) -> Audit<Vec<u8>> {
     if content_type.is_none() {
         return Ok(value.as_bytes().to_vec());
