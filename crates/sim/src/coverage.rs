@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::waiting::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 182] = [
+pub const SOMETIMES: [&str; 187] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -24,6 +24,10 @@ pub const SOMETIMES: [&str; 182] = [
     "answer: stale hold refused",
     "answer: stale lease refused",
     "answer: stale permit refused",
+    "answer: weight refused",
+    "batch: heavy waiter was not overtaken",
+    "batch: semaphore made larger",
+    "batch: semaphore made smaller than its holders",
     "answer: stale save refused",
     "answer: stale fence refused",
     "answer: another agent's token refused",
@@ -187,6 +191,7 @@ pub const SOMETIMES: [&str; 182] = [
     "wait: session ended",
     "wait: answered by another queue",
     "wait: timed out",
+    "wait: too heavy for a smaller semaphore",
     "wait: given up by a fresh server",
     "watch: lagged",
     "watch: resumed from a run",
@@ -211,6 +216,7 @@ impl Coverage {
             Left::Gone => "wait: caller gone",
             Left::SessionEnded => "wait: session ended",
             Left::Elsewhere => "wait: answered by another queue",
+            Left::TooHeavy => "wait: too heavy for a smaller semaphore",
         });
     }
 
