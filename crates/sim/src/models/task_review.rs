@@ -16,7 +16,7 @@ pub enum Acceptance {
     NotNeeded,
     /// It must, before the task is completed.
     Needed,
-    /// It was, so that the task is completed next.
+    /// It was, or the task was accepted after failed attempts: it is completed next.
     Given,
 }
 
@@ -44,7 +44,8 @@ impl TaskModel {
 
     /// It is completed, although its result must be accepted.
     pub(crate) fn completed_by_review(&self) -> Audit {
-        let is_accepted = self.submitter().is_some() && self.review == Acceptance::Given;
+        let is_in_review = self.status == Status::WaitingReview;
+        let is_accepted = is_in_review && self.review == Acceptance::Given;
         demand!(is_accepted, "it was completed, and nobody has accepted its result");
         Ok(())
     }
@@ -59,19 +60,18 @@ impl TaskModel {
         let Event::Reviewed { verdict, accepts, result, .. } = event else { return Ok(()) };
         demand!(self.status == Status::WaitingReview, "it was {:?}", self.status);
         let submitter = self.submitter();
-        let is_accepted = submitter.is_some() && *verdict == Verdict::Complete;
+        let is_accepted = *verdict == Verdict::Complete;
         demand!(*accepts == is_accepted, "it accepts {submitter:?}: {accepts}");
         if is_accepted {
             demand!(submitter != Some(&batch.agent), "{submitter:?} accepted its own result");
+            coverage.met(if submitter.is_some() { "task: accepted" } else { "task: reviewed" });
             self.review = Acceptance::Given;
-            coverage.met("task: accepted");
             return Ok(());
         }
         self.result = result.clone().or(self.result.take());
         self.status = match verdict {
             Verdict::Retry => Status::Pending,
-            Verdict::Complete => Status::Completed,
-            Verdict::Fail => Status::Failed,
+            Verdict::Complete | Verdict::Fail => Status::Failed,
         };
         self.ready = *verdict == Verdict::Retry;
         self.retries = if self.ready { 0 } else { self.retries };
