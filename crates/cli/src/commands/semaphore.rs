@@ -22,10 +22,10 @@ Examples:
   baton semaphore resize models 8                                       eight from now on
   baton semaphore ls                                                    list holders and waiters
 
-The first use of a semaphore sets its number of permits; `resize` changes it. `run` renews the permit while the program
-runs, passes its token to the program as BATON_PERMIT_TOKEN, and terminates the program if the
-permit is lost. It exits with the exit code of the program, with 10 if the wait for a permit times
-out, and with 5 if the permit is lost.";
+The first use of a semaphore sets its number of permits; `resize` changes it. `run` renews the
+permit while the program runs, passes its token to the program as BATON_PERMIT_TOKEN, and terminates
+the program if the permit is lost. It exits with the exit code of the program, with 10 if the wait
+for a permit times out, and with 5 if the permit is lost.";
 
 /// Limit how many programs run at a time
 #[derive(Args)]

@@ -212,7 +212,7 @@ class AsyncBaton(Handle):
         ttl: float | None = None,
         wait: float | None = None,
     ) -> AsyncHold:
-        """A context manager that holds permits of a semaphore: `weight` of them, or one. See `lock`."""
+        """A context manager that holds permits of a semaphore: one, or `weight`. See `lock`."""
         fields = hold_fields(name, ttl, permits=permits, weight=weight)
         return AsyncHold(self, Wanted(PERMIT, name, fields, wait))
 

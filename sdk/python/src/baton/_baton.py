@@ -207,7 +207,7 @@ class Baton(Handle):
         ttl: float | None = None,
         wait: float | None = None,
     ) -> Hold:
-        """A context manager that holds permits of a semaphore: `weight` of them, or one. See `lock`."""
+        """A context manager that holds permits of a semaphore: one, or `weight`. See `lock`."""
         fields = hold_fields(name, ttl, permits=permits, weight=weight)
         return Hold(self, Wanted(PERMIT, name, fields, wait))
 
