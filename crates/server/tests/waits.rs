@@ -119,8 +119,8 @@ async fn whoever_is_gone_waits_no_longer() {
     assert_eq!(stays.response().await.json()["holder"], "dora");
 }
 
-/// When the first of two calls leaves the queue of a semaphore, the second may get its permit: not if
-/// the same caller waits in both, and is gone.
+/// When the first of two calls leaves the queue of a semaphore, the second may get its permit: not
+/// if the same caller waits in both, and is gone.
 #[tokio::test]
 async fn a_caller_that_is_gone_gets_nothing_by_its_own_departure() {
     let harness = Harness::new().await;

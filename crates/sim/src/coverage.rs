@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::waiting::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 187] = [
+pub const SOMETIMES: [&str; 189] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -27,6 +27,8 @@ pub const SOMETIMES: [&str; 187] = [
     "answer: weight refused",
     "batch: heavy waiter was not overtaken",
     "batch: semaphore made larger",
+    "batch: larger semaphore granted",
+    "batch: departure from a queue granted",
     "batch: semaphore made smaller than its holders",
     "answer: stale save refused",
     "answer: stale fence refused",

@@ -181,11 +181,9 @@ impl Wanted {
         if let Some(wait_ms) = self.wait {
             acquiring = acquiring.wait_ms(wait_ms);
         }
-        let what = || match self.weight {
-            Some(weight) if weight > 1 => {
-                format!("{weight} permits of `{}` are not free, or others wait", self.name)
-            }
-            _ => format!("all permits of `{}` are held", self.name),
+        let what = || match self.weight.unwrap_or(1) {
+            1 => format!("all permits of `{}` are held, or others wait for them", self.name),
+            weight => format!("{weight} permits of `{}` are not free, or others wait", self.name),
         };
         let permit = acquiring.await?;
         Ok(permit.ok_or_else(|| Fault::NothingInTime { what: what() })?)

@@ -286,8 +286,9 @@ fn shown_lock(reply: &lock::Reply) -> String {
 fn rendered_semaphore(event: &semaphore::Event) -> String {
     let line = format!("{} {}", event.kind(), event.name());
     match event {
-        semaphore::Event::Created { permits, .. } => format!("{line} permits={permits}"),
-        semaphore::Event::Resized { permits, .. } => format!("{line} permits={permits}"),
+        semaphore::Event::Created { permits, .. } | semaphore::Event::Resized { permits, .. } => {
+            format!("{line} permits={permits}")
+        }
         semaphore::Event::Acquired { holder, token, wait, weight, .. } => {
             let call = wait.map_or(String::new(), |wait| format!(" call={wait}"));
             format!("{line} by {holder} token={token}{call}{}", weighing(*weight))

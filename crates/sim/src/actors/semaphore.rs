@@ -56,7 +56,7 @@ impl SemaphoreActor {
                 let permits = *inputs.rng.pick(&[None, Some(usual), Some(usual), Some(4)]);
                 let ttl_ms = *inputs.rng.pick(&[Some(150), Some(3_000), Some(40_000), None]);
                 let wait_ms = *inputs.rng.pick(&[None, Some(400), Some(30_000), Some(600_000)]);
-                let weight = *inputs.rng.pick(&[None, None, Some(1), Some(2), Some(usual)]);
+                let weight = *inputs.rng.pick(&[None, Some(1), Some(2), Some(usual), Some(usual)]);
                 let acquire = Acquire { name, permits, weight, ttl_ms, wait_ms };
                 SemaphoreCommand::Acquire(acquire).into()
             }
@@ -96,6 +96,7 @@ impl SemaphoreActor {
 
 /// One of a few, and its usual number of permits.
 fn name(inputs: &mut Inputs<'_>) -> (SemaphoreName, u64) {
-    let permits = inputs.rng.between(1, 3);
+    // Mostly the largest, so that calls of different weights meet in its queue.
+    let permits = *inputs.rng.pick(&[1, 2, 3, 3, 3]);
     (SemaphoreName::parse(&format!("slots-{permits}")).expect("a good name"), permits)
 }

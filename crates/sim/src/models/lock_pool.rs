@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 
 use baton_core::waiting::wait::Left;
 use baton_core::{
-    AgentId, Batch, LockName, SemaphoreName, Timestamp, Token, WaitId, lock, semaphore,
+    AgentId, Batch, Event, LockName, SemaphoreName, Timestamp, Token, WaitId, lock, semaphore,
 };
 
 use crate::auditor::ledger::Ledger;
@@ -89,15 +89,35 @@ impl Pool {
         Self { permits: 1, is_resized: false, holds: Vec::new(), queue: Vec::new() }
     }
 
+    fn taken(&self) -> u64 {
+        self.holds.iter().map(|held| held.weight).sum()
+    }
+
     /// How many permits are free.
     pub fn free(&self) -> u64 {
-        let taken: u64 = self.holds.iter().map(|held| held.weight).sum();
-        self.permits.saturating_sub(taken)
+        self.permits.saturating_sub(self.taken())
     }
 
     /// Whether a new call of this weight has to wait.
     pub fn must_wait(&self, weight: u64) -> bool {
         self.free() < weight || !self.queue.is_empty()
+    }
+
+    /// A call leaves the queue without a result: refused if and only if its weight never fits.
+    fn leave(&mut self, wait: WaitId, weight: u64, left: Left) -> Audit {
+        let index = self.queue.iter().position(|there| there.wait == wait.0);
+        let Some(index) = index else {
+            return Err(Breach(format!("call {wait} is not in the queue")));
+        };
+        let waiter = self.queue.remove(index);
+        demand!(waiter.weight == weight, "call {wait} asked for {}", waiter.weight);
+        let is_in_vain = weight > self.permits;
+        demand!(
+            is_in_vain == (left == Left::TooHeavy),
+            "call {wait} asked for {weight} of {} permits and left: {left:?}",
+            self.permits
+        );
+        Ok(())
     }
 
     fn take(&mut self, token: Token) -> Audit<PoolHold> {
@@ -167,6 +187,23 @@ fn of_semaphore(event: &semaphore::Event) -> Option<PoolChange<'_>> {
             PoolChange::GaveUp { agent, wait: *wait, left: *left, weight: *weight }
         }
     })
+}
+
+/// Counts what made room for a call that waited, other than the end of a hold.
+fn cover_grant(batch: &Batch, coverage: &mut Coverage) {
+    use semaphore::Event as Change;
+    let has = |is: fn(&Change) -> bool| {
+        let mut events = batch.events.iter();
+        events.any(|event| matches!(event, Event::Semaphore(event) if is(event)))
+    };
+    let is_end = |event: &Change| {
+        matches!(event, Change::Released { .. } | Change::Expired { .. } | Change::Dropped { .. })
+    };
+    if has(|event| matches!(event, Change::Resized { .. })) {
+        coverage.met("batch: larger semaphore granted");
+    } else if has(|event| matches!(event, Change::GaveUp { .. })) && !has(is_end) {
+        coverage.met("batch: departure from a queue granted");
+    }
 }
 
 /// The name of a lock among the pools.
@@ -244,15 +281,15 @@ impl Ledger {
                 self.acquired(&mut pool, batch, (holder, ttl_ms, weight), token, wait)?;
                 if wait.is_some() {
                     coverage.met("batch: handed over to the first in line");
+                    cover_grant(batch, coverage);
                 }
             }
             PoolChange::Resized { permits } => {
                 if permits > pool.permits {
                     coverage.met("batch: semaphore made larger");
                 }
-                pool.permits = permits;
-                pool.is_resized = true;
-                if pool.holds.iter().map(|held| held.weight).sum::<u64>() > permits {
+                (pool.permits, pool.is_resized) = (permits, true);
+                if pool.taken() > permits {
                     coverage.met("batch: semaphore made smaller than its holders");
                 }
             }
@@ -292,18 +329,7 @@ impl Ledger {
                 pool.queue.push(PoolWaiter { agent, wait, since, until, ttl_ms, weight });
             }
             PoolChange::GaveUp { agent, wait, left, weight } => {
-                let index = pool.queue.iter().position(|there| there.wait == wait.0);
-                let Some(index) = index else {
-                    return Err(Breach(format!("call {wait} is not in the queue")));
-                };
-                let waiter = pool.queue.remove(index);
-                demand!(waiter.weight == weight, "call {wait} asked for {}", waiter.weight);
-                let is_in_vain = weight > pool.permits;
-                demand!(
-                    is_in_vain == (left == Left::TooHeavy),
-                    "call {wait} asked for {weight} of {} permits and left: {left:?}",
-                    pool.permits
-                );
+                pool.leave(wait, weight, left)?;
                 self.waits.left(batch, wait, agent, left, ended)?;
                 coverage.left(left);
             }

@@ -16,8 +16,17 @@ pub enum Acceptance {
     NotNeeded,
     /// It must, before the task is completed.
     Needed,
-    /// It was, or the task was accepted after failed attempts: it is completed next.
+    /// It was, so that the task is completed next.
     Given,
+    /// It need not, and the task was accepted after failed attempts: it is completed next.
+    GivenAfterFailures,
+}
+
+impl Acceptance {
+    /// Whether the task was created with `review`.
+    pub(crate) fn is_needed(self) -> bool {
+        matches!(self, Self::Needed | Self::Given)
+    }
 }
 
 impl TaskModel {
@@ -45,7 +54,8 @@ impl TaskModel {
     /// It is completed, although its result must be accepted.
     pub(crate) fn completed_by_review(&self) -> Audit {
         let is_in_review = self.status == Status::WaitingReview;
-        let is_accepted = is_in_review && self.review == Acceptance::Given;
+        let given = [Acceptance::Given, Acceptance::GivenAfterFailures];
+        let is_accepted = is_in_review && given.contains(&self.review);
         demand!(is_accepted, "it was completed, and nobody has accepted its result");
         Ok(())
     }
@@ -65,7 +75,12 @@ impl TaskModel {
         if is_accepted {
             demand!(submitter != Some(&batch.agent), "{submitter:?} accepted its own result");
             coverage.met(if submitter.is_some() { "task: accepted" } else { "task: reviewed" });
-            self.review = Acceptance::Given;
+            self.review = match self.review {
+                Acceptance::NotNeeded => Acceptance::GivenAfterFailures,
+                Acceptance::Needed | Acceptance::Given | Acceptance::GivenAfterFailures => {
+                    Acceptance::Given
+                }
+            };
             return Ok(());
         }
         self.result = result.clone().or(self.result.take());

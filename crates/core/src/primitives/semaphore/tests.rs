@@ -178,7 +178,8 @@ scenarios! {
         (1, "ada", "semaphore.renew gpu token=1 ttl_ms=1000",
             "semaphore.renewed gpu token=1 ttl=1000"),
         (2, "ada", "semaphore.release gpu token=1",       "semaphore.released gpu token=1"),
-        (2, "ada", "semaphore.get gpu",                   "gpu 1/2 held=[bob=2] line=[fay weight=2]"),
+        (2, "ada", "semaphore.get gpu",
+            "gpu 1/2 held=[bob=2] line=[fay weight=2]"),
         (3, "bob", "semaphore.release gpu token=2",
             "semaphore.released gpu token=2; \
              semaphore.acquired gpu by fay token=8 call=4 weight=2; \
