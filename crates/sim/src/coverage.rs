@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::waiting::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 182] = [
+pub const SOMETIMES: [&str; 185] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -73,8 +73,11 @@ pub const SOMETIMES: [&str; 182] = [
     "fault: flipped bit refused",
     "fault: clock set back",
     "fork: continued",
+    "fork: deleted",
+    "fork: deleted before",
     "fork: made",
     "fork: name taken",
+    "fork: replaces a deleted one",
     "handoff: accepted by capability",
     "handoff: accepted too late",
     "handoff: accepted with a task",
