@@ -38,6 +38,7 @@ fn of_holds() -> Steps {
         (with("semaphore.get", json!({"name": "models"})), "/holders/0/holder"),
         (with("semaphore.list", json!({})), "/semaphores/0/permits"),
         (with("semaphore.release", json!({"name": "models", "token": 3})), "/free"),
+        (with("semaphore.resize", json!({"name": "models", "permits": 2})), "/permits"),
         (with("artifact.list", json!({})), "/artifacts"),
         (with("secret.list", json!({})), "/secrets"),
     ]

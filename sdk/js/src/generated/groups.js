@@ -914,6 +914,18 @@ export class SemaphoreOperations {
   }
 
   /**
+   * Change the number of permits of a semaphore.
+   * @param {T.SemaphoreName} name - The semaphore.
+   * @param {number} permits - The new number of permits. Calls of `semaphore.acquire` that give another number in
+   *   `permits` are accepted from then on.
+   * @param {T.SemaphoreResizeOptions & CallOptions} [options]
+   * @returns {Promise<T.Semaphore>}
+   */
+  resize(name, permits, options) {
+    return this.caller.call("semaphore.resize", { name, permits }, options);
+  }
+
+  /**
    * Get a semaphore.
    * @param {T.SemaphoreName} name - The semaphore.
    * @param {T.SemaphoreGetOptions & CallOptions} [options]

@@ -86,6 +86,7 @@ export const OPERATIONS = {
   "semaphore.acquire": { changes: true, agent: "acts", token: "fence", waits: "wait_ms", givesBack: { command: "semaphore.release", fields: { name: { path: ["name"] }, token: { path: ["token"] } } } },
   "semaphore.renew": { changes: true, agent: "acts", token: "field" },
   "semaphore.release": { changes: true, agent: "acts", token: "field" },
+  "semaphore.resize": { changes: true, agent: "acts", token: "fence" },
   "semaphore.get": { changes: false, agent: "acts", takesAt: true },
   "semaphore.list": { changes: false, agent: "acts", takesAt: true },
   "task.create": { changes: true, agent: "acts", token: "fence" },

@@ -267,6 +267,9 @@ OPERATIONS: dict[str, Operation] = {
         "semaphore.release",
         has_token=True,
     ),
+    "semaphore.resize": Operation(
+        "semaphore.resize",
+    ),
     "semaphore.get": Operation(
         "semaphore.get",
         asks=True,
