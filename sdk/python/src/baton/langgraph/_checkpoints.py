@@ -98,7 +98,7 @@ class Checkpoints:
     def _values(self, found: Found, channels: set[str] | None) -> Steps[dict[str, Any]]:
         """The values of channels; of all of them if none are named."""
         values = {
-            channel: loaded(found.serde, value)
+            channel: loaded(found.serde, value, channel)
             for channel, value in found.inline.items()
             if channels is None or channel in channels
         }
@@ -106,7 +106,8 @@ class Checkpoints:
         for channel in large:
             key = found.value_key(channel)
             head = yield Call("state.get", {"namespace": self.entries.namespace, "key": key})
-            values[channel] = loaded(found.serde, (yield from self._joined(key, head["value"])))
+            value = yield from self._joined(key, head["value"])
+            values[channel] = loaded(found.serde, value, channel)
         return values
 
     def _joined(self, key: str, head: Mapping[str, Any]) -> Steps[Typed]:
@@ -129,7 +130,8 @@ class Checkpoints:
                 value = yield from self._joined(key, write["value"])
             else:
                 value = write_value(write)
-            writes.append((write["writer"], write["channel"], loaded(found.serde, value)))
+            channel = write["channel"]
+            writes.append((write["writer"], channel, loaded(found.serde, value, channel)))
         return writes
 
     def delta_history(
@@ -230,7 +232,7 @@ class Checkpoints:
             if channel not in new_versions and key in self._known:
                 large.append(channel)
                 continue
-            it = stored(serde, value)
+            it = stored(serde, value, channel)
             if len(it.data) <= min(INLINE_LENGTH_MAX, left):
                 inline[f"={channel}"] = it
                 left -= len(it.data)
@@ -272,7 +274,7 @@ class Checkpoints:
         before: list[Command] = []
         left = WRITES_TOTAL_MAX
         for position, (channel, value) in enumerate(writes):
-            it = stored(serde, value)
+            it = stored(serde, value, channel)
             index = WRITES_IDX_MAP.get(channel, position)
             write: dict[str, Any] = {"index": index, "channel": channel}
             if index < 0:

@@ -18,6 +18,8 @@ from typing import Any, NamedTuple, cast
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
+from ._javascript import MARK, OBJECTS, in_channel, of_javascript
+
 PART_LENGTH_MAX = 250_000
 """A value of Baton has at most one mebibyte; a longer text is divided."""
 _DEPTH_MAX = 32
@@ -65,16 +67,23 @@ def json_bytes(value: Any) -> bytes | None:
         return None
 
 
-def stored(serde: SerializerProtocol, value: Any) -> Typed:
-    if type(serde) is JsonPlusSerializer and is_plain(value):
+def stored(serde: SerializerProtocol, value: Any, channel: str = "") -> Typed:
+    if type(serde) is JsonPlusSerializer and channel not in OBJECTS and is_plain(value):
         data = json_bytes(value)
         if data is not None:
             return Typed("json", data)
     return Typed(*serde.dumps_typed(value))
 
 
-def loaded(serde: SerializerProtocol, given: Typed) -> Any:
-    return serde.loads_typed((given.type, given.data))
+def loaded(serde: SerializerProtocol, given: Typed, channel: str = "") -> Any:
+    if given.type != "json" or type(serde) is not JsonPlusSerializer:
+        return serde.loads_typed((given.type, given.data))
+    if MARK in given.data:
+        value = of_javascript(serde.loads_typed((given.type, given.data)))
+    else:
+        # To look at every object takes longer than to read them.
+        value = json.loads(given.data)
+    return in_channel(channel, value)
 
 
 def divided(given: Typed) -> tuple[dict[str, Any], list[str]]:
