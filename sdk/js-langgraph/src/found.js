@@ -1,7 +1,7 @@
 // Checkpoints and the writes after them, as they are found.
 
 import { partKey, placeOf, taskOf, valueKey, writeValueKey } from "./keys.js";
-import { bytesOf, loaded, unpacked } from "./values.js";
+import { bytesOf, CONTENT_TYPE, loaded, unpacked } from "./values.js";
 
 /** @import { SerializerProtocol } from "@langchain/langgraph-checkpoint" */
 /** @import { Workspace } from "@baton/sdk" */
@@ -10,8 +10,6 @@ import { bytesOf, loaded, unpacked } from "./values.js";
 /** @import { Place } from "./keys.js" */
 /** @import { Head, Typed } from "./values.js" */
 
-/** The form of the bytes, which the Python package has as well. */
-export const CONTENT_TYPE = "langgraph.v1";
 export const PAGE_CHECKPOINTS = 100;
 
 /** @typedef {[task: string, channel: string, value: unknown]} Write */
@@ -22,8 +20,8 @@ export class Found {
   #entries;
   #header;
   #writes;
-  /** @type {Map<string, Typed>} */
-  #parts = new Map();
+  /** What `Header` names. @type {Map<string, Typed>} */
+  #parts;
 
   /**
    * @param {SerializerProtocol} serde
@@ -35,14 +33,13 @@ export class Found {
     this.#serde = serde;
     this.#entries = entries;
     this.place = placeOf(thread, checkpoint.key ?? "");
-    const [header, bytes] = unpacked(/** @type {string} */ (checkpoint.state));
-    this.#header = header;
     this.#writes = checkpoint.writes ?? [];
-    let at = 0;
-    for (const [name, type, length] of header.parts) {
-      this.#parts.set(name, { type, bytes: bytes.subarray(at, at + length) });
-      at += length;
-    }
+    [this.#header, this.#parts] = unpacked(checkpoint.state);
+  }
+
+  /** Whether a checkpoint is one of LangGraph. @param {Checkpoint} checkpoint */
+  static is({ content_type: type, state }) {
+    return type === CONTENT_TYPE || (!type && Object(state).langgraph !== undefined);
   }
 
   /** The checkpoint before this one. @returns {Place | undefined} */
@@ -134,7 +131,6 @@ export async function* scan(workspace, serde, entries, thread, options) {
   const task = taskOf(entries.namespace, thread);
   const all = workspace.checkpoints.historyAll(task, { limit: PAGE_CHECKPOINTS, ...options });
   for await (const checkpoint of all) {
-    if (checkpoint.content_type === CONTENT_TYPE)
-      yield new Found(serde, entries, thread, checkpoint);
+    if (Found.is(checkpoint)) yield new Found(serde, entries, thread, checkpoint);
   }
 }

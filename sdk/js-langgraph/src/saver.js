@@ -17,7 +17,7 @@ import {
   WRITES_IDX_MAP,
 } from "@langchain/langgraph-checkpoint";
 import { Entries } from "./entries.js";
-import { CONTENT_TYPE, Found, PAGE_CHECKPOINTS, scan } from "./found.js";
+import { Found, PAGE_CHECKPOINTS, scan } from "./found.js";
 import {
   checkpointKey,
   namespacePrefix,
@@ -29,7 +29,7 @@ import {
   writeValueKey,
 } from "./keys.js";
 import { readingPython } from "./python.js";
-import { base64Of, contains, divided, packed, stored } from "./values.js";
+import { base64Of, CONTENT_TYPE, contains, divided, packed, stored } from "./values.js";
 
 /** @import { RunnableConfig } from "@langchain/core/runnables" */
 /** @import { ChannelVersions, Checkpoint } from "@langchain/langgraph-checkpoint" */

@@ -1,7 +1,8 @@
 // Values of LangGraph as bytes, in the form that the Python package has as well.
 //
 // The state of a checkpoint is one run of bytes: a header in JSON, which says what follows, and the
-// values one after another. What two checkpoints have in common is stored once by the server.
+// values one after another. What two checkpoints have in common is stored once by the server. A
+// state that Python has saved is JSON if all of its values are.
 
 /** @import { SerializerProtocol } from "@langchain/langgraph-checkpoint" */
 
@@ -16,6 +17,7 @@
  * @property {string} [parent] - The id of the checkpoint before this one.
  */
 
+export const CONTENT_TYPE = "langgraph.v1";
 /** A value of Baton has at most one mebibyte; a longer text is divided. */
 const PART_LENGTH_MAX = 250_000;
 const LENGTH_BYTES = 4;
@@ -80,16 +82,36 @@ export function packed(header, values) {
 }
 
 /**
- * The header, and what follows it.
- * @param {string} text
- * @returns {[Header, Uint8Array]}
+ * The header and the parts of a state.
+ * @param {any} state
+ * @returns {[Pick<Header, "large" | "parent">, Map<string, Typed>]}
  */
-export function unpacked(text) {
-  const bytes = bytesOf(text);
+export function unpacked(state) {
+  if (typeof state !== "string") return [state, partsOf(state)];
+  const bytes = bytesOf(state);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const end = LENGTH_BYTES + view.getUint32(0);
-  const head = new TextDecoder().decode(bytes.subarray(LENGTH_BYTES, end));
-  return [JSON.parse(head), bytes.subarray(end)];
+  let at = LENGTH_BYTES + view.getUint32(0);
+  /** @type {Header} */
+  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(LENGTH_BYTES, at)));
+  const parts = new Map();
+  for (const [name, type, length] of header.parts) {
+    parts.set(name, { type, bytes: bytes.subarray(at, at + length) });
+    at += length;
+  }
+  return [header, parts];
+}
+
+/** @param {{ checkpoint: any, metadata: any, values: Record<string, any> }} state */
+function partsOf({ checkpoint, metadata, values }) {
+  const channels = Object.entries(values).map(([name, value]) => [`=${name}`, value]);
+  const parts = [["checkpoint", checkpoint], ["metadata", metadata], ...channels];
+  const encoder = new TextEncoder();
+  return new Map(
+    parts.map(([name, value]) => [
+      name,
+      { type: "json", bytes: encoder.encode(JSON.stringify(value)) },
+    ]),
+  );
 }
 
 /**

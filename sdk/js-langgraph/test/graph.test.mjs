@@ -165,6 +165,19 @@ test("an operation is one request", async () => {
     calls.mockRestore();
 });
 
+test("checkpoints of others are left alone", async () => {
+    const it = workspace();
+    const saver = new BatonSaver(it);
+    const config = { configurable: { thread_id: "t" } };
+    await article({ checkpointer: saver }).updateState(config, { draft: "v0" }, "write");
+    for (const [key, state] of Object.entries({ "/9": { step: 1 }, "/8": "text", "/7": null }))
+        await it.checkpoints.save("langgraph:t", state, { key });
+    const found = [];
+    for await (const { checkpoint: it } of saver.list(config)) found.push(it.channel_values.draft);
+    expect(found).toEqual(["v0"]);
+    expect((await saver.getTuple(config)).checkpoint.channel_values.draft).toBe("v0");
+});
+
 test("a first checkpoint that is copied keeps its values", async () => {
     const saver = new BatonSaver(workspace());
     const graph = article({ checkpointer: saver });
