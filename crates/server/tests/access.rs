@@ -31,7 +31,7 @@ const SET_UP: [&str; 14] = [
     "semaphore.resize",
 ];
 /// Operations that only an admin may call.
-const ADMINISTER: [&str; 1] = ["workspace.fork"];
+const ADMINISTER: [&str; 2] = ["workspace.fork", "workspace.delete"];
 /// A marker in data that a caller must not see.
 const CANARY: &str = "canary-7c1f";
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::waiting::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 189] = [
+pub const SOMETIMES: [&str; 192] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -79,8 +79,11 @@ pub const SOMETIMES: [&str; 189] = [
     "fault: flipped bit refused",
     "fault: clock set back",
     "fork: continued",
+    "fork: deleted",
+    "fork: deleted before",
     "fork: made",
     "fork: name taken",
+    "fork: replaces a deleted one",
     "handoff: accepted by capability",
     "handoff: accepted too late",
     "handoff: accepted with a task",

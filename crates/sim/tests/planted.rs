@@ -12,7 +12,7 @@ const SEEDS_MAX: u64 = 300;
 const SEEDS_CLEAN: u64 = 100;
 
 /// Every planted bug, and what goes wrong with it.
-const PLANTED: [(&str, &str); 112] = [
+const PLANTED: [(&str, &str); 114] = [
     ("state.version_stands_still", "a write does not raise the version"),
     ("state.ignore_expected_version", "a stale write wins"),
     ("plainly.ignores_version", "a stale write wins on the fast path"),
@@ -115,6 +115,8 @@ const PLANTED: [(&str, &str); 112] = [
     ("settled.lost_counts", "a lost write is acknowledged"),
     ("contents.secret_on_the_wrong_shelf", "a secret is stored with the artifacts"),
     ("founding.still_held", "a fork starts with holds of its origin"),
+    ("deletion.not_recorded", "a deleted workspace comes back"),
+    ("deletion.versions_again", "an entry has a version of a deleted workspace"),
     ("past.space_too_far", "a point-in-time read replays one revision too many"),
     ("past.one_too_far", "the past shows one revision too much"),
     ("keeping.truncate_too_far", "the log is truncated too far"),

@@ -1896,6 +1896,17 @@ export class WorkspaceOperations {
   }
 
   /**
+   * Delete a workspace with its history.
+   * @param {T.Revision} revision - A revision of the workspace, such as its current one. It identifies the workspace:
+   *   one that was created under the same name since is not deleted.
+   * @param {CallOptions} [options]
+   * @returns {Promise<T.ListedWorkspace>}
+   */
+  delete(revision, options) {
+    return this.caller.call("workspace.delete", { revision }, options);
+  }
+
+  /**
    * List what changed between two revisions or times.
    * @param {T.At} from - The revision or time to start after.
    * @param {T.WorkspaceDiffOptions & CallOptions} [options]

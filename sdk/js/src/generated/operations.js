@@ -166,6 +166,7 @@ export const OPERATIONS = {
   "workspace.get": { changes: false, agent: "acts", takesAt: true },
   "workspace.list": { changes: false, agent: "acts" },
   "workspace.fork": { changes: false, agent: "acts" },
+  "workspace.delete": { changes: false, agent: "acts" },
   "workspace.diff": { changes: false, agent: "acts" },
   "workspace.search": { changes: false, agent: "acts" },
   "workspace.why": { changes: false, agent: "acts" },

@@ -4848,6 +4848,23 @@ class WorkspaceCalls(Calls):
         raw = self._call(OPERATIONS["workspace.fork"], sent, timeout=timeout)
         return t.Forked(raw)
 
+    def delete(
+        self,
+        revision: int,
+        *,
+        timeout: float | None = None,
+    ) -> t.ListedWorkspace:
+        """Delete a workspace with its history (`workspace.delete`).
+
+        Args:
+            revision: A revision of the workspace, such as its current one. It identifies the
+                workspace: one that was created under the same name since is not deleted.
+            timeout: Seconds after which the call fails, besides the time that it asks to wait.
+        """
+        sent: dict[str, Any] = {"revision": revision}
+        raw = self._call(OPERATIONS["workspace.delete"], sent, timeout=timeout)
+        return t.ListedWorkspace(raw)
+
     def diff(
         self,
         from_: int | str | datetime,

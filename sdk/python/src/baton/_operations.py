@@ -583,6 +583,11 @@ OPERATIONS: dict[str, Operation] = {
         asks=True,
         is_past=True,
     ),
+    "workspace.delete": Operation(
+        "workspace.delete",
+        asks=True,
+        is_past=True,
+    ),
     "workspace.diff": Operation(
         "workspace.diff",
         asks=True,
