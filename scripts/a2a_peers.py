@@ -43,7 +43,7 @@ def use(server: Server, peer: str, agent: Agent) -> None:
 
     task = created(server, peer, "ask me")
     read = lambda: server.command("ada", command="task.get", task=task)  # noqa: E731
-    asked = lambda: read()["metadata"].get("question")  # noqa: E731
+    asked = lambda: read().get("metadata", {}).get("question")  # noqa: E731
     assert eventually("the agent asks", asked) == "which colour?"
     body = {"task": task, "message": {"parts": [{"text": "green"}]}}
     server.command("ada", command="message.send", to=peer, body=body)
