@@ -78,6 +78,7 @@ fn variant(event: &Event) -> &'static str {
         Event::State(state::Event::Set { operation: Operation::Set, .. }) => "set",
         Event::State(state::Event::Set { operation: Operation::Patched, .. }) => "patched",
         Event::State(state::Event::Set { operation: Operation::Transferred, .. }) => "transferred",
+        Event::State(state::Event::Set { operation: Operation::Copied, .. }) => "copied",
         Event::State(state::Event::Deleted { removal, .. }) => match removal {
             Removal::Deleted => "deleted",
             Removal::Expired => "expired",
@@ -382,6 +383,7 @@ fn examples() -> Vec<(&'static str, Event)> {
         ("state.patched", Event::State(set(Operation::Patched))),
         ("state.transferred", Event::State(set(Operation::Transferred))),
         ("state.transferred with everything", Event::State(set_with_everything())),
+        ("state.copied", Event::State(set(Operation::Copied))),
         ("state.deleted", Event::State(deleted(Removal::Deleted))),
         ("state.expired", Event::State(deleted(Removal::Expired))),
         ("state.let_go", Event::State(deleted(Removal::LetGo))),

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::waiting::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 182] = [
+pub const SOMETIMES: [&str; 185] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -100,6 +100,9 @@ pub const SOMETIMES: [&str; 182] = [
     "handoff: rejected",
     "handoff: state conflict",
     "handoff: state moved",
+    "handoff: state copied",
+    "handoff: state selected by a pattern",
+    "handoff: everything handed over",
     "handoff: two approvals",
     "handoff: cancelled",
     "handoff: recorded as refused",

@@ -141,7 +141,9 @@ fn of_handoff(command: &handoff::Command) -> Scope {
         | handoff::Command::Complete(_)
         | handoff::Command::Cancel { .. }
         | handoff::Command::Approve { .. } => Scope::NOTHING,
-        handoff::Command::Deliver { .. }
+        // The namespace of the caller, whose name is not part of the command.
+        handoff::Command::ExecuteAll(_)
+        | handoff::Command::Deliver { .. }
         | handoff::Command::Follow { .. }
         | handoff::Command::LetGo { .. }
         | handoff::Command::GiveUp { .. }

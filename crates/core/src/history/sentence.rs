@@ -66,12 +66,15 @@ fn of_state(batch: &Batch, event: &state::Event) -> String {
     let (namespace, key) = event.entry_key();
     let (agent, place) = (&batch.agent, format!("`{namespace}/{key}`"));
     match event {
-        state::Event::Set { source: Some(source), .. } => format!(
-            "`{agent}` moved {place} here from `{}`, where `{}` had written it",
-            source.namespace, source.agent
-        ),
+        state::Event::Set { source: Some(source), operation, .. } => {
+            let how = if *operation == Operation::Copied { "copied" } else { "moved" };
+            let (from, author) = (&source.namespace, &source.agent);
+            format!("`{agent}` {how} {place} here from `{from}`, where `{author}` had written it")
+        }
         state::Event::Set {
-            operation: Operation::Set | Operation::Transferred, version, ..
+            operation: Operation::Set | Operation::Transferred | Operation::Copied,
+            version,
+            ..
         } => {
             format!("`{agent}` wrote version {version} of {place}")
         }

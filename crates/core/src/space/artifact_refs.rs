@@ -75,6 +75,7 @@ impl Space {
                 self.check_values(said.into_iter().flatten().chain(state.values()))?;
                 self.check_list(offer.artifacts.as_ref())
             }
+            handoff::Command::ExecuteAll(all) => self.check_values(&all.notes),
             handoff::Command::Complete(complete) => self.check_values(&complete.result),
             _ => Ok(()),
         }

@@ -278,7 +278,9 @@ pub(super) fn pages() -> Vec<Row> {
                     from_namespace: namespace("shared"),
                     to_namespace: namespace("typed"),
                     keys: Some((0..5_001).map(|number| key(&format!("key:{number}"))).collect()),
+                    pattern: None,
                     overwrite: false,
+                    copy: false,
                 };
                 ada.execute(Command::Transfer(transfer)).await
             },

@@ -17,7 +17,7 @@ use baton_core::wait::Event as WaitEvent;
 use baton_core::waiting::wait::Left;
 use baton_core::workspace::{Command as WorkspaceCommand, Event as WorkspaceEvent};
 use baton_core::{
-    AgentId, Batch, Command, Event, Json, NamespaceName, Request, Rules, Timestamp, Version,
+    AgentId, Batch, Command, Event, Json, Key, NamespaceName, Request, Rules, Timestamp, Version,
     handoff, message, task,
 };
 
@@ -172,6 +172,10 @@ impl<'a> BatchReader<'a> {
     /// The entry before an event of this batch: by an earlier event of it, or from the ledger.
     fn before(&self, set: &StateEvent) -> Option<EntryBefore> {
         let (namespace, key) = set.entry_key();
+        self.entry_before(namespace, key)
+    }
+
+    fn entry_before(&self, namespace: &NamespaceName, key: &Key) -> Option<EntryBefore> {
         let earlier = self.batch.events[..self.next - 1].iter().rev();
         for event in earlier {
             match event {
@@ -271,28 +275,38 @@ impl<'a> BatchReader<'a> {
     pub(crate) fn transfer(&mut self, transfer: &Transfer) -> Audit {
         let mut moved = Vec::new();
         while let Some(Event::State(event)) = self.batch.events.get(self.next)
-            && let StateEvent::Set { operation: Operation::Transferred, value, source, .. } = event
+            && let StateEvent::Set { operation, value, source, .. } = event
+            && matches!(operation, Operation::Transferred | Operation::Copied)
         {
             self.next += 1;
             let (to, key) = event.entry_key();
             demand!(*to == transfer.to_namespace, "`{key}` went elsewhere");
-            let gone = self.take_state()?;
-            demand!(
-                gone.entry_key() == (&transfer.from_namespace, key),
-                "`{key}` arrived, but another one left"
-            );
+            let is_copy = *operation == Operation::Copied;
+            demand!(is_copy == transfer.copy, "`{key}` was {operation:?}");
+            if !is_copy {
+                let gone = self.take_state()?;
+                demand!(
+                    gone.entry_key() == (&transfer.from_namespace, key),
+                    "`{key}` arrived, but another one left"
+                );
+            }
             let source = source.as_ref();
             demand!(
                 source.is_some_and(|source| source.namespace == transfer.from_namespace),
                 "`{key}` does not say where it came from"
             );
-            if let Some(before) = self.before(gone) {
+            if let Some(before) = self.entry_before(&transfer.from_namespace, key) {
                 demand!(before.value == *value, "`{key}` changed on its way");
             }
             moved.push(key.clone());
         }
+        let matches = |key: &Key| {
+            transfer.pattern.as_ref().is_none_or(|pattern| pattern.matches(key.as_str()))
+        };
+        let other = moved.iter().find(|key| !matches(key));
+        demand!(other.is_none(), "{other:?} does not match {:?}", transfer.pattern);
         if let Some(keys) = &transfer.keys {
-            let mut keys = keys.clone();
+            let mut keys: Vec<Key> = keys.iter().filter(|key| matches(key)).cloned().collect();
             keys.sort();
             keys.dedup();
             demand!(keys == moved, "{moved:?} were moved instead of {keys:?}");

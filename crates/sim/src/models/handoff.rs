@@ -21,10 +21,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use baton_core::handoff::Event;
-use baton_core::handoff::{Delivery, Handoff, Receipt, Receiver, Status};
+use baton_core::handoff::{Delivery, Handoff, Receipt, Receiver, Selected, Status};
 use baton_core::primitive::Event as _;
 use baton_core::task::Status as TaskStatus;
-use baton_core::{AgentId, Batch, HandoffId, Json, NamespaceName, TaskId, Timestamp};
+use baton_core::{
+    AgentId, Batch, HandoffId, Json, KeyName, NamespaceName, Pattern, TaskId, Timestamp,
+};
 
 use crate::auditor::ledger::Ledger;
 use crate::auditor::timeline::Timeline;
@@ -52,7 +54,7 @@ pub struct HandoffModel {
 /// What an approval is bound to: the versions of the selected keys, and the progress of the task.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ApprovedVersions {
-    versions: Vec<u64>,
+    versions: Vec<(KeyName, u64)>,
     result: Option<Json>,
 }
 
@@ -119,6 +121,15 @@ impl Handoffs {
     /// All hand-offs after a revision, by id.
     pub fn all_at(&self, at: u64) -> impl Iterator<Item = &Handoff> {
         self.all.values().filter_map(move |there| there.at(at)).map(|deal| &deal.handoff)
+    }
+
+    /// The hand-offs that a revision made, by id.
+    pub fn made_at(&self, revision: u64) -> Vec<&HandoffId> {
+        let made = self
+            .all
+            .iter()
+            .filter(|(_, line)| line.at(revision).is_some() && line.at(revision - 1).is_none());
+        made.map(|(id, _)| id).collect()
     }
 
     /// The waiting calls after a revision, in order of arrival.
@@ -200,9 +211,9 @@ impl Ledger {
 
     /// What an approval of a hand-off would be bound to after a revision.
     pub(crate) fn seen(&self, handoff: &Handoff, at: u64) -> ApprovedVersions {
-        let versions = handoff.keys.iter().map(|selected| {
+        let versions = self.chosen(handoff, at).into_iter().map(|selected| {
             let entry = self.named(selected.name.as_str(), at);
-            entry.map_or(0, |entry| entry.version)
+            (selected.name, entry.map_or(0, |entry| entry.version))
         });
         let task = handoff.task.as_ref().and_then(|task| self.tasks.at(task, at));
         ApprovedVersions {
@@ -211,11 +222,34 @@ impl Ledger {
         }
     }
 
+    /// The keys that a hand-off selects after a revision: those that it names, and in the place of
+    /// a pattern the existing ones that match it and are not selected otherwise.
+    pub(crate) fn chosen(&self, handoff: &Handoff, at: u64) -> Vec<Selected> {
+        let is_pattern = |it: &Selected| it.version.is_none() && it.name.key().contains('*');
+        let mut chosen: Vec<Selected> = Vec::new();
+        for selected in &handoff.keys {
+            if !is_pattern(selected) {
+                chosen.push(selected.clone());
+                continue;
+            }
+            let pattern = Pattern::parse(selected.name.key()).expect("it was accepted");
+            let names = self.keys_at(selected.name.namespace(), at).into_iter();
+            for name in names.filter(|name| pattern.matches(name.key())) {
+                let named = handoff.keys.iter().filter(|it| !is_pattern(it));
+                if named.chain(&chosen).all(|other| other.name != name) {
+                    chosen.push(Selected { name, version: None });
+                }
+            }
+        }
+        chosen
+    }
+
     /// Whether the selected keys have the required versions.
     fn versions_fit(&self, handoff: &Handoff) -> bool {
-        let ApprovedVersions { versions, .. } = self.seen(handoff, u64::MAX);
-        let mut pairs = handoff.keys.iter().zip(versions);
-        pairs.all(|(selected, there)| selected.version.is_none_or(|wanted| wanted.0 == there))
+        self.chosen(handoff, u64::MAX).iter().all(|selected| {
+            let there = self.named(selected.name.as_str(), u64::MAX).map_or(0, |it| it.version);
+            selected.version.is_none_or(|wanted| wanted.0 == there)
+        })
     }
 
     pub(crate) fn add_handoff(
@@ -292,9 +326,12 @@ impl Ledger {
             Event::Executed(_) => {
                 let (to, ended) = (handoff.to.agent(), handoff.ended_at == Some(batch.time));
                 let done = handoff.status == Status::Completed && handoff.receiver.as_ref() == to;
-                demand!(done && ended && handoff.task.is_some(), "it is over as {handoff:?}");
+                demand!(done && ended, "it is over as {handoff:?}");
                 self.check_receipt(handoff, handoff.receipt.as_ref())?;
                 self.handoffs.moved.push(handoff.id.clone());
+                if handoff.task.is_none() {
+                    coverage.met("handoff: everything handed over");
+                }
                 coverage.met("handoff: executed");
             }
             _ => {}
@@ -310,15 +347,17 @@ impl Ledger {
         let own = NamespaceName::of_agent(&handoff.from);
         let mut taken = receipt.keys.iter();
         let mut left_out = receipt.left_out.iter();
-        for selected in &handoff.keys {
+        for selected in self.chosen(handoff, u64::MAX) {
             let name = &selected.name;
+            let is_own = name.namespace() == own.as_str();
             let fits = match self.named(name.as_str(), u64::MAX) {
                 None => left_out.next().is_some_and(|out| out.key == *name),
                 Some(entry) => taken.next().is_some_and(|taken| {
                     taken.key == *name
                         && taken.version.0 == entry.version
                         && taken.bytes == entry.value.as_bytes().len() as u64
-                        && taken.moved == (name.namespace() == own.as_str())
+                        && taken.moved == (is_own && !handoff.copy)
+                        && taken.copied == (is_own && handoff.copy)
                 }),
             };
             demand!(fits, "`{name}` differs from {receipt:?}");
@@ -455,6 +494,12 @@ impl Ledger {
         self.check_receipt(handoff, Some(receipt))?;
         if receipt.keys.iter().any(|taken| taken.moved) {
             coverage.met("handoff: state moved");
+        }
+        if receipt.keys.iter().any(|taken| taken.copied) {
+            coverage.met("handoff: state copied");
+        }
+        if receipt.keys.iter().any(|taken| handoff.keys.iter().all(|it| it.name != taken.key)) {
+            coverage.met("handoff: state selected by a pattern");
         }
         coverage.met(match (&handoff.to, &handoff.task) {
             (Receiver::Capability(_), _) => "handoff: accepted by capability",

@@ -18,13 +18,20 @@
 //!
 //! A coordinated hand-off ([`Command::Execute`]) does all of that without acceptance: it checks,
 //! moves the keys and assigns the task to an agent that has to claim it. If a check fails, a failed
-//! hand-off with its step and error is recorded, and nothing is moved.
+//! hand-off with its step and error is recorded, and nothing is moved. [`Command::ExecuteAll`]
+//! does so for everything that an agent holds, with one record for its keys and one for each task;
+//! if a check of one of them fails, nothing is recorded either.
+//!
+//! A pattern is resolved whenever the keys are read: for the rules and the digest of an offer, and
+//! for the move itself. It may select nothing, which moves nothing. With `copy` the receiver gets
+//! copies of the giver's own keys, and the giver keeps them.
 //!
 //! | part | is |
 //! |---|---|
 //! | [`Handoff`] | a hand-off, as the table stores it and clients see it |
 //! | [`Offer`] | what a giver sends; it can also be checked without being made |
-//! | [`Receiver`], [`Selected`] | the receiver, and the keys to hand over |
+//! | [`Receiver`], [`Selected`] | the receiver, and the keys or patterns of keys to hand over |
+//! | [`ExecuteAll`] | all tasks and keys of an agent, in one commit |
 //! | [`Approval`] | who may approve it, and who has |
 //! | [`Receipt`] | what the receiver got, and what was left out |
 //! | [`loop_guard`] | whether a task is handed around in a loop |
@@ -45,6 +52,7 @@ mod counters;
 mod decide;
 mod digest;
 mod endings;
+mod execute_all;
 mod facts;
 pub mod loop_guard;
 mod offer;
@@ -66,13 +74,13 @@ pub use counters::{Added, Counters};
 pub use decide::{Decided, Moved, ReplyPlan, View, decide, decided, query};
 pub use digest::{content, fingerprint};
 pub use facts::Facts;
-pub use offer::{Accept, Complete, List, Offer, OnLoop};
+pub use offer::{Accept, Complete, ExecuteAll, List, Offer, OnLoop};
 pub use receiver::Receiver;
 pub use record::{
     Approval, ApprovalWanted, Delivery, Handoff, LeftOut, Receipt, Status, Step, StepStatus, Taken,
 };
 pub use refusals::Rejection;
-pub use selection::Selected;
+pub use selection::{Chosen, Selected};
 pub use statistics::{Pair, Statistics};
 pub use table::{Table, Undo, Waiter};
 pub use transfer_context::TransferContext;

@@ -24,6 +24,14 @@ operations! {
         {"to": "bob", "task": "t-7", "token": 12, "reason": "the sources are in",
             "work_completed": ["read"], "remaining_work": ["write"], "state": {"tone": "dry"},
             "keys": ["agent:ada/plan"]};
+    Command::ExecuteAll = "handoff.execute_all" -> "handoffs", Post "/executions/all" Body, Work,
+        side_effects(
+            "Moves the keys of the caller's namespace and assigns its tasks to the receiver, which \
+             has to claim them; the caller's tokens become stale. Locks, permits, mail and \
+             sessions are not handed over. If one of the hand-offs is refused, nothing is moved."
+        ):
+        "Hand over all tasks and keys of the caller at once, without acceptance",
+        {"to": "bob", "reason": "the shift ends"};
     Command::Validate = "handoff.validate" -> "verdict", Post "/validations" Body, Work,
         names_token,
         side_effects("None; nothing is recorded."):

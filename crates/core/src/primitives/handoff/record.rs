@@ -181,12 +181,15 @@ pub struct Taken {
     /// Whether it moved from the giver's namespace to the receiver's. Absent if `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub moved: bool,
+    /// Whether it was copied from the giver's namespace to the receiver's. Absent if `false`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub copied: bool,
 }
 
 impl Taken {
     /// Where the key is after the receiver got it, as `namespace/key`.
     pub fn name_now(&self, receiver: &AgentId) -> String {
-        if self.moved {
+        if self.moved || self.copied {
             format!("{}/{}", NamespaceName::of_agent(receiver), self.key.key())
         } else {
             self.key.to_string()
@@ -286,9 +289,12 @@ pub struct Handoff {
     /// References to what the work has produced. Absent if not given.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub artifacts: Option<Json>,
-    /// Keys that are handed over. Absent if there are none.
+    /// Keys and patterns of keys that are handed over. Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<Selected>,
+    /// Whether the giver keeps its own keys and the receiver gets copies. Absent if `false`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub copy: bool,
     /// W3C trace context (`traceparent`). Absent if not given.
     #[serde(default, deserialize_with = "kept", skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<Traceparent>,
@@ -364,6 +370,7 @@ impl Handoff {
             output_keys: offer.output_keys,
             artifacts: offer.artifacts,
             keys: offer.keys,
+            copy: offer.copy,
             traceparent: offer.traceparent,
             digest: String::new(),
             content: String::new(),

@@ -325,9 +325,14 @@ impl Table {
 
     /// An unused id for a hand-off that is created by this revision.
     pub fn fresh_id(&self, revision: Revision) -> HandoffId {
+        self.fresh_ids(revision).next().expect("there is always another")
+    }
+
+    /// Unused ids for hand-offs that are created by this revision, in order.
+    pub fn fresh_ids(&self, revision: Revision) -> impl Iterator<Item = HandoffId> {
         let first = if self.latest.0 == revision { self.latest.1 + 1 } else { 1 };
-        let mut ids = (first..).map(|number| HandoffId::of_revision(revision, number));
-        ids.find(|id| !self.by_id.contains_key(id)).expect("there is always another")
+        let ids = (first..).map(move |number| HandoffId::of_revision(revision, number));
+        ids.filter(|id| !self.by_id.contains_key(id))
     }
 
     /// All known hand-offs of a task, oldest first.

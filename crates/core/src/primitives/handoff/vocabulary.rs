@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::handoff::{
-    Accept, Complete, Handoff, List, Offer, Receipt, Statistics, TransferContext,
+    Accept, Complete, ExecuteAll, Handoff, List, Offer, Receipt, Statistics, TransferContext,
 };
 use crate::json::{Json, given};
 use crate::names::{AgentId, HandoffId, TaskId, Traceparent};
@@ -26,6 +26,8 @@ pub enum Command {
     Offer(Box<Offer>),
     /// `handoff.execute`: checks, and moves keys and task in one commit.
     Execute(Box<Offer>),
+    /// `handoff.execute_all`: hands over all tasks and keys of the caller in one commit.
+    ExecuteAll(Box<ExecuteAll>),
     /// `handoff.validate`: checks an offer without making it.
     Validate(Box<Offer>),
     /// `handoff.receive`: the next hand-off for the caller.
