@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::waiting::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 185] = [
+pub const SOMETIMES: [&str; 186] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -99,6 +99,7 @@ pub const SOMETIMES: [&str; 185] = [
     "handoff: refused without an approval",
     "handoff: rejected",
     "handoff: state conflict",
+    "handoff: between stages",
     "handoff: state moved",
     "handoff: state copied",
     "handoff: state selected by a pattern",

@@ -90,6 +90,7 @@ const PLANTED: [(&str, &str); 108] = [
     ("policy.ready_task_stays", "a claim waits although a task is ready"),
     ("handoff.any_token_will_do", "a previous holder of a task offers it"),
     ("handoff.expires_early", "a hand-off expires at once"),
+    ("policy.stage_is_not_handed_over", "no hand-off is recorded between stages"),
     ("handoff.last_key_forgotten", "a hand-off moves all selected keys but the last"),
     ("handoff.approval_skipped", "a hand-off is accepted without an approval"),
     ("policy.task_stays_behind", "a hand-off is accepted, and its task stays with the giver"),

@@ -144,6 +144,7 @@ fn of_handoff(command: &handoff::Command) -> Scope {
         // The namespace of the caller, whose name is not part of the command.
         handoff::Command::ExecuteAll(_)
         | handoff::Command::Deliver { .. }
+        | handoff::Command::Pass(_)
         | handoff::Command::Follow { .. }
         | handoff::Command::LetGo { .. }
         | handoff::Command::GiveUp { .. }

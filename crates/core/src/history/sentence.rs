@@ -55,6 +55,7 @@ pub(super) fn sentence(batch: &Batch, event: &Event) -> String {
         }
         Event::Handoff(handoff::Event::Offered(offer)) => of_offer(offer, "offered"),
         Event::Handoff(handoff::Event::Executed(offer)) => of_offer(offer, "handed"),
+        Event::Handoff(handoff::Event::Passed(offer)) => of_offer(offer, "passed"),
         Event::Handoff(handoff::Event::Accepted { handoff, receiver, .. }) => {
             format!("`{receiver}` accepted the hand-off `{handoff}`")
         }

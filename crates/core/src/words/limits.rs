@@ -494,6 +494,9 @@ pub const HANDOFF_TASKS_MAX: usize = 100;
 /// Maximum size in bytes of the values in the reply to the receiver; the rest is listed in the
 /// receipt and can be read.
 pub const HANDOFF_VALUES_BYTES_MAX: usize = 1 << 20;
+/// Largest output of a stage in bytes that the record of its hand-over to the next stage contains;
+/// a larger one can be read from the pipeline. A stage may follow many others in one commit.
+pub const PASSED_OUTPUT_BYTES_MAX: usize = 16 << 10;
 /// Shortest deadline of a hand-off.
 pub const HANDOFF_DEADLINE_MS_MIN: u64 = 100;
 /// Longest deadline of a hand-off: thirty days, since people may have to accept it.

@@ -57,8 +57,8 @@ impl<'a> BatchReader<'a> {
     }
 
     /// The next event that a request explains. Answers to calls that waited for a status, ends of
-    /// calls in the queues that did not answer them, and broken contracts, can be anywhere; the
-    /// ledger checks them.
+    /// calls in the queues that did not answer them, broken contracts, and hand-offs between stages
+    /// can be anywhere; the ledger checks them.
     fn due(&self) -> usize {
         let is_elsewhere = |event: &&Event| {
             matches!(
@@ -67,6 +67,7 @@ impl<'a> BatchReader<'a> {
                     | Event::Task(task::Event::GaveUp { left: Left::Elsewhere, .. })
                     | Event::Message(message::Event::GaveUp { left: Left::Elsewhere, .. })
                     | Event::Handoff(handoff::Event::GaveUp { left: Left::Elsewhere, .. })
+                    | Event::Handoff(handoff::Event::Passed(_))
                     | Event::Contract(Contracted::Broken { .. })
             )
         };

@@ -442,7 +442,9 @@ impl Ledger {
             Event::Semaphore(event) => self.add_semaphore(batch, event, ended, coverage),
             Event::Task(event) => {
                 self.check_start(batch, event)?;
-                self.add_task(batch, event, ended, coverage)
+                self.add_task(batch, event, ended, coverage)?;
+                event.task().into_iter().for_each(|task| self.note_holder(task));
+                Ok(())
             }
             Event::Spend(event) => self.add_spend(batch, event, coverage),
             Event::Join(event) => self.add_join(batch, event, ended, coverage),

@@ -144,7 +144,9 @@ impl Handoffs {
 
     /// Hand-offs that moved a task, latest first.
     pub fn moves_of(&self, task: &TaskId, at: u64) -> Vec<&Handoff> {
-        let of_task = |it: &&Handoff| it.task.as_ref() == Some(task) && it.receiver.is_some();
+        let of_task = |it: &&Handoff| {
+            it.task.as_ref() == Some(task) && it.receiver.is_some() && it.passage.is_none()
+        };
         let mut moves: Vec<&Handoff> = self.all_at(at).filter(of_task).collect();
         moves.reverse();
         moves
@@ -264,6 +266,10 @@ impl Ledger {
             Event::Offered(handoff) | Event::Executed(handoff) | Event::Refused(handoff) => {
                 self.proposed(batch, event, handoff, coverage)
             }
+            Event::Passed(handoff) => {
+                coverage.met("handoff: between stages");
+                self.passed(batch, handoff)
+            }
             Event::Queued { wait, receiver, until } => {
                 self.waits.begin(batch, receiver, *wait, *until)?;
                 let waiter = ReceiveWaiter { wait: wait.0, agent: receiver.clone() };
@@ -280,6 +286,20 @@ impl Ledger {
         };
         let id = event.handoff().map_or("none", |handoff| handoff.as_str());
         added.map_err(|breach| Breach(format!("hand-off `{id}`: {}: {}", event.kind(), breach.0)))
+    }
+
+    /// A hand-off between the stages of a pipeline; the pipelines have to explain it.
+    fn passed(&mut self, batch: &Batch, handoff: &Handoff) -> Audit {
+        demand!(!self.handoffs.all.contains_key(&handoff.id), "it was there already");
+        let now = Some(batch.time);
+        let is_over = handoff.status == Status::Completed && handoff.ended_at == now;
+        let receiver = handoff.to.agent();
+        let is_plain = handoff.keys.is_empty() && receiver == handoff.receiver.as_ref();
+        let is_other = receiver != Some(&handoff.from);
+        demand!(is_over && is_plain && is_other, "it is {handoff:?}");
+        let seen = self.seen(handoff, u64::MAX);
+        self.handoffs.set(batch, handoff.clone(), seen);
+        Ok(())
     }
 
     fn proposed(

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::endings::ending;
 use super::execute_all::execute_all;
+use super::passing::passed;
 use super::refusals::Rejection;
 use super::table::{Table, Waiter};
 use super::vocabulary::{Command, Event, Followed, Query, Reply};
@@ -168,6 +169,7 @@ pub fn decide(
             approve(table, view, handoff, (digest, reason), stamp)
         }
         Command::Deliver { handoff } => Ok(deliver(table, view, &handoff, stamp)),
+        Command::Pass(passing) => Ok(done(vec![passed(table, *passing, stamp)])),
         Command::Follow { task, what } => Ok(follow(table, &task, &what)),
         Command::LetGo { agent } => Ok(let_go(table, &agent)),
         Command::GiveUp { wait } => Ok(give_up(table, wait)),

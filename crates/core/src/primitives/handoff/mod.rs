@@ -22,6 +22,10 @@
 //! does so for everything that an agent holds, with one record for its keys and one for each task;
 //! if a check of one of them fails, nothing is recorded either.
 //!
+//! When a stage of a pipeline is started by another agent than the one that worked on the stage
+//! before it, a policy records a hand-off between the two ([`Command::Pass`]). It is completed from
+//! the beginning, contains the output, and moves nothing: the pipeline has done that.
+//!
 //! A pattern is resolved whenever the keys are read: for the rules and the digest of an offer, and
 //! for the move itself. It may select nothing, which moves nothing. With `copy` the receiver gets
 //! copies of the giver's own keys, and the giver keeps them.
@@ -34,6 +38,7 @@
 //! | [`ExecuteAll`] | all tasks and keys of an agent, in one commit |
 //! | [`Approval`] | who may approve it, and who has |
 //! | [`Receipt`] | what the receiver got, and what was left out |
+//! | [`Passing`], [`Passage`] | the output of a stage of a pipeline that goes to the next agent |
 //! | [`loop_guard`] | whether a task is handed around in a loop |
 //! | [`Counters`] | counts, outcomes and durations |
 //! | [`TransferContext`] | the portable form for other systems |
@@ -58,6 +63,7 @@ pub mod loop_guard;
 mod offer;
 pub mod offer_checks;
 pub(crate) mod operations;
+mod passing;
 mod receiver;
 mod record;
 mod refusals;
@@ -75,9 +81,11 @@ pub use decide::{Decided, Moved, ReplyPlan, View, decide, decided, query};
 pub use digest::{content, fingerprint};
 pub use facts::Facts;
 pub use offer::{Accept, Complete, ExecuteAll, List, Offer, OnLoop};
+pub use passing::Passing;
 pub use receiver::Receiver;
 pub use record::{
-    Approval, ApprovalWanted, Delivery, Handoff, LeftOut, Receipt, Status, Step, StepStatus, Taken,
+    Approval, ApprovalWanted, Delivery, Handoff, LeftOut, Passage, Receipt, Status, Step,
+    StepStatus, Taken,
 };
 pub use refusals::Rejection;
 pub use selection::{Chosen, Selected};

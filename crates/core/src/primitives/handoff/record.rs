@@ -8,7 +8,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Offer, OnLoop, Receiver, Selected};
 use crate::json::{Json, Shape, given};
-use crate::names::{AgentId, HandoffId, KeyName, NamespaceName, TaskId, Traceparent};
+use crate::names::{
+    AgentId, HandoffId, KeyName, NamespaceName, PipelineName, StageName, TaskId, Traceparent,
+};
 use crate::numbers::Version;
 use crate::rule::Finding;
 use crate::time::Timestamp;
@@ -232,11 +234,35 @@ pub enum StepStatus {
     Failed,
 }
 
+/// The stages of a pipeline between which a hand-off happened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Passage {
+    /// The pipeline.
+    pub pipeline: PipelineName,
+    /// The completed stage.
+    pub from_stage: StageName,
+    /// The stage that was started.
+    pub to_stage: StageName,
+    /// The size of the output in bytes, if it is too large for `state`. Absent if it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub omitted_bytes: Option<u64>,
+}
+
+impl Passage {
+    /// Approximate size in bytes.
+    pub fn bytes(&self) -> usize {
+        let names = [self.from_stage.as_str(), self.to_stage.as_str(), self.pipeline.as_str()];
+        64 + names.iter().map(|name| name.len()).sum::<usize>()
+    }
+}
+
 /// One step of a hand-off.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Step {
-    /// The step: `validate`, `transfer_state`, `transfer_task`, or an event of the offer.
+    /// The step: `validate`, `transfer_state`, `transfer_task`, an event of the offer, or
+    /// `stage_completed` and `stage_started` between the stages of a pipeline.
     pub step: String,
     /// The outcome.
     pub status: StepStatus,
@@ -330,6 +356,9 @@ pub struct Handoff {
     /// The error. Absent unless it failed.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub error: Option<Json>,
+    /// The stages of a pipeline between which it happened. Absent if it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passage: Option<Passage>,
     /// Findings of rules that did not stop it. Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Finding>,
@@ -384,6 +413,7 @@ impl Handoff {
             result: None,
             changes: BTreeMap::new(),
             error: None,
+            passage: None,
             warnings: Vec::new(),
             on_loop: offer.on_loop,
             steps: Vec::new(),
@@ -463,6 +493,7 @@ impl Handoff {
             + self.traceparent.as_ref().map_or(0, Traceparent::bytes)
             + self.keys.iter().map(Selected::bytes).sum::<usize>()
             + receipt
+            + self.passage.as_ref().map_or(0, Passage::bytes)
             + by
             + warnings.sum::<usize>()
             + steps.sum::<usize>()

@@ -190,6 +190,7 @@ impl Table {
             Event::Offered(_)
             | Event::Executed(_)
             | Event::Refused(_)
+            | Event::Passed(_)
             | Event::Approved { .. }
             | Event::Delivered { wait: None, .. }
             | Event::Undelivered { .. }
@@ -361,8 +362,10 @@ impl Table {
 
     /// The hand-offs by which a task has moved, latest first.
     pub fn moved<'a>(&'a self, task: &'a TaskId) -> impl Iterator<Item = &'a Handoff> {
-        let moved = self.of_task(task).rev().filter(|handoff| handoff.receiver.is_some());
-        moved.map(Arc::as_ref)
+        // The stages of a pipeline follow each other in its order, and never in a loop.
+        let has_moved =
+            |handoff: &&Arc<Handoff>| handoff.receiver.is_some() && handoff.passage.is_none();
+        self.of_task(task).rev().filter(has_moved).map(Arc::as_ref)
     }
 
     /// The first hand-offs that can be delivered to an agent with these capabilities, at most
@@ -486,7 +489,10 @@ fn loose_receiver(handoff: &Handoff) -> Option<&AgentId> {
 
 fn created(event: &Event) -> &Arc<Handoff> {
     match event {
-        Event::Offered(handoff) | Event::Executed(handoff) | Event::Refused(handoff) => handoff,
+        Event::Offered(handoff)
+        | Event::Executed(handoff)
+        | Event::Refused(handoff)
+        | Event::Passed(handoff) => handoff,
         Event::Approved { .. }
         | Event::Delivered { .. }
         | Event::Undelivered { .. }
@@ -560,6 +566,7 @@ fn changed(before: &Handoff, event: &Event, moment: &Moment<'_>) -> Handoff {
         Event::Offered(_)
         | Event::Executed(_)
         | Event::Refused(_)
+        | Event::Passed(_)
         | Event::Queued { .. }
         | Event::GaveUp { .. } => panic!("a hand-off begins once"),
     }

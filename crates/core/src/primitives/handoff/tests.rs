@@ -535,18 +535,24 @@ fn an_agent_answers_before_it_gets_more() {
 
 #[test]
 fn patterns_are_resolved_within_limits() {
-    let mut world = check(&[(0, "ada", "namespace.create agent:ada", "namespace.created agent:ada")]);
+    let mut world =
+        check(&[(0, "ada", "namespace.create agent:ada", "namespace.created agent:ada")]);
     assert_eq!(world.run(0, "ada", "many 1000 state.set agent:ada/a{} 1"), "1000 state.set");
     world.check(&[
-        (0, "ada", r#"handoff.offer bob keys=["agent:ada/**"]"#,
-            "handoff.offered h-0000000003 to `bob` !receiver"),
+        (
+            0,
+            "ada",
+            r#"handoff.offer bob keys=["agent:ada/**"]"#,
+            "handoff.offered h-0000000003 to `bob` !receiver",
+        ),
         (0, "ada", "state.set agent:ada/b 1", "state.set agent:ada/b v1 = 1"),
         (0, "bob", "handoff.accept h-0000000003", "refused handoff.too_many_keys"),
         (0, "ada", r#"handoff.offer bob keys=["agent:ada/**"]"#, "refused handoff.too_many_keys"),
         (0, "ada", "handoff.execute_all bob", "refused handoff.too_many_keys"),
     ]);
     // Each is compared with a thousand keys, and matches none.
-    let patterns = (0..=limits::HANDOFF_KEYS_EXAMINED_MAX / 1_000).map(|number| format!("\"agent:ada/a*{number}-\""));
+    let patterns = (0..=limits::HANDOFF_KEYS_EXAMINED_MAX / 1_000)
+        .map(|number| format!("\"agent:ada/a*{number}-\""));
     let patterns: Vec<String> = patterns.collect();
     let asked = format!("handoff.offer bob keys=[{}]", patterns.join(","));
     assert_eq!(world.run(0, "ada", &asked), "refused handoff.too_many_keys");

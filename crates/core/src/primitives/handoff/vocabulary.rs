@@ -6,7 +6,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::handoff::{
-    Accept, Complete, ExecuteAll, Handoff, List, Offer, Receipt, Statistics, TransferContext,
+    Accept, Complete, ExecuteAll, Handoff, List, Offer, Passing, Receipt, Statistics,
+    TransferContext,
 };
 use crate::json::{Json, given};
 use crate::names::{AgentId, HandoffId, TaskId, Traceparent};
@@ -73,6 +74,8 @@ pub enum Command {
         /// The hand-off.
         handoff: HandoffId,
     },
+    /// Sent by a policy when a stage of a pipeline went from one agent to another.
+    Pass(Box<Passing>),
     /// Sent by a policy when something happened to a task that was handed over or offered.
     Follow {
         /// The task.
@@ -199,6 +202,8 @@ pub enum Event {
     Executed(Arc<Handoff>),
     /// The hand-off was rejected by a check; nothing was moved.
     Refused(Arc<Handoff>),
+    /// The output of a stage of a pipeline went to the agent of the next stage.
+    Passed(Arc<Handoff>),
     /// It was approved.
     Approved {
         /// The hand-off.
@@ -336,9 +341,10 @@ impl Event {
     /// The hand-off that it is about; none if it is about a waiting call.
     pub fn handoff(&self) -> Option<&HandoffId> {
         match self {
-            Self::Offered(handoff) | Self::Executed(handoff) | Self::Refused(handoff) => {
-                Some(&handoff.id)
-            }
+            Self::Offered(handoff)
+            | Self::Executed(handoff)
+            | Self::Refused(handoff)
+            | Self::Passed(handoff) => Some(&handoff.id),
             Self::Approved { handoff, .. }
             | Self::Delivered { handoff, .. }
             | Self::Undelivered { handoff }
@@ -358,6 +364,7 @@ impl primitive::Event for Event {
         match self {
             Self::Offered(_) => "handoff.offered",
             Self::Executed(_) => "handoff.executed",
+            Self::Passed(_) => "handoff.passed",
             Self::Refused(_) => "handoff.refused",
             Self::Approved { .. } => "handoff.approved",
             Self::Delivered { .. } => "handoff.delivered",
@@ -389,9 +396,10 @@ impl primitive::Event for Event {
     fn load(&self) -> usize {
         let text = |text: &Option<String>| text.as_ref().map_or(0, |text| text.len() + 24);
         match self {
-            Self::Offered(handoff) | Self::Executed(handoff) | Self::Refused(handoff) => {
-                handoff.bytes()
-            }
+            Self::Offered(handoff)
+            | Self::Executed(handoff)
+            | Self::Refused(handoff)
+            | Self::Passed(handoff) => handoff.bytes(),
             Self::Approved { by, digest, reason, .. } => {
                 by.as_str().len() + digest.len() + text(reason)
             }
