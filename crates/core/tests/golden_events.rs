@@ -229,6 +229,7 @@ fn handoff_variant(event: &handoff::Event) -> &'static str {
         handoff::Event::Offered(_) => "handoff offered",
         handoff::Event::Executed(_) => "handoff executed",
         handoff::Event::Refused(_) => "handoff refused",
+        handoff::Event::Passed(_) => "handoff passed",
         handoff::Event::Approved { .. } => "handoff approved",
         handoff::Event::Delivered { .. } => "handoff delivered",
         handoff::Event::Undelivered { .. } => "handoff undelivered",
@@ -554,6 +555,16 @@ fn handoff_with_everything() -> Handoff {
     handoff
 }
 
+fn passed() -> Handoff {
+    let offer = r#"{"to":"ada","keys":["agent:ada/**"],"copy":true,"state":{"output":[1]}}"#;
+    let offer: Offer = serde_json::from_str(offer).unwrap();
+    let mut handoff = Handoff::new(handoff_id(), ada(), offer, Timestamp(1_794_700_800_123));
+    let passage = r#"{"pipeline":"release","from_stage":"plan","to_stage":"write",
+        "omitted_bytes":70000}"#;
+    handoff.passage = Some(serde_json::from_str(passage).unwrap());
+    handoff
+}
+
 fn handoffs() -> Vec<(&'static str, Event)> {
     let (handoff, until, wait) = (handoff_id, Timestamp(1_794_700_800_123), WaitId(70_000));
     let whole = || Arc::new(handoff_with_everything());
@@ -582,6 +593,7 @@ fn handoffs() -> Vec<(&'static str, Event)> {
         ("handoff.offered with everything", handoff::Event::Offered(whole())),
         ("handoff.executed", handoff::Event::Executed(whole())),
         ("handoff.refused", handoff::Event::Refused(whole())),
+        ("handoff.passed", handoff::Event::Passed(Arc::new(passed()))),
         ("handoff.approved", approved(None)),
         ("handoff.approved with a change", approved(Some("2233"))),
         ("handoff.delivered", delivered(None)),

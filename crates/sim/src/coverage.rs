@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::waiting::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 186] = [
+pub const SOMETIMES: [&str; 187] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -100,6 +100,7 @@ pub const SOMETIMES: [&str; 186] = [
     "handoff: rejected",
     "handoff: state conflict",
     "handoff: between stages",
+    "handoff: imported",
     "handoff: state moved",
     "handoff: state copied",
     "handoff: state selected by a pattern",

@@ -134,8 +134,9 @@ fn of_handoff(command: &handoff::Command) -> Scope {
             let namespaces = offer.keys.iter().map(namespace);
             Scope::These(namespaces.map(|it| it.expect("it was checked before")).collect())
         }
-        // The giver had access to the keys that it selected.
-        handoff::Command::Receive { .. }
+        // The giver had access to the keys that it selected; a context has none.
+        handoff::Command::ImportContext(_)
+        | handoff::Command::Receive { .. }
         | handoff::Command::Accept(_)
         | handoff::Command::Reject { .. }
         | handoff::Command::Complete(_)

@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 
 use baton_core::handoff::{
-    Accept, ApprovalWanted, Complete, ExecuteAll, Handoff, List, Offer, OnLoop, Receiver, Selected,
-    Status,
+    Accept, ApprovalWanted, Complete, ExecuteAll, Handoff, Import, List, Offer, OnLoop, Receiver,
+    Selected, Status, TransferContext,
 };
 use baton_core::handoff::{Command as HandoffCommand, Query as HandoffQuery, Rejection, Reply};
 use baton_core::{
@@ -54,6 +54,8 @@ pub struct HandoffActor {
     unapproved: Vec<KnownHandoff>,
     /// The giver of the last hand-off that it accepted.
     origin: Option<AgentId>,
+    /// A hand-off as another system would send it.
+    exported: Option<TransferContext>,
 }
 
 /// Some capabilities.
@@ -140,6 +142,13 @@ impl HandoffActor {
                 let result = inputs.rng.once_in(2).then(|| json("7"));
                 let changes = [("a".to_owned(), json("2"))].into();
                 HandoffCommand::Complete(Box::new(Complete { handoff, result, changes }))
+            }
+            (25, ..) if self.exported.is_some() => {
+                let context = self.exported.take().expect("it was just there");
+                let to = Receiver::Agent(self.some_agent(inputs));
+                let deadline_ms = Some(*inputs.rng.pick(&DEADLINES_MS));
+                let import = Import { context, to, deadline_ms, approval: None };
+                HandoffCommand::ImportContext(Box::new(import))
             }
             (24, ..) if inputs.rng.once_in(3) => {
                 let all = HandoffCommand::ExecuteAll(Box::new(self.everything(inputs)));
@@ -334,6 +343,7 @@ impl HandoffActor {
                     self.taken.remove(0);
                 }
             }
+            Reply::Context(context) => self.exported = Some((**context).clone()),
             Reply::Handoffs { handoffs, .. } => {
                 for handoff in handoffs {
                     self.hear(id, handoff);

@@ -342,6 +342,9 @@ impl Ledger {
                     handoff.approval.as_ref().is_none_or(|approval| approval.approved_by.is_none());
                 demand!(fresh && unapproved, "it begins as {handoff:?}");
                 coverage.met("handoff: offered");
+                if handoff.notes.as_ref().is_some_and(|it| it.as_str().contains("originating_")) {
+                    coverage.met("handoff: imported");
+                }
             }
             Event::Executed(_) => {
                 let (to, ended) = (handoff.to.agent(), handoff.ended_at == Some(batch.time));

@@ -106,6 +106,7 @@ impl Ledger {
             }
             (
                 HandoffCommand::Offer(_)
+                | HandoffCommand::ImportContext(_)
                 | HandoffCommand::Execute(_)
                 | HandoffCommand::Reject { .. }
                 | HandoffCommand::Complete(_)

@@ -2,7 +2,7 @@
 //! task, and nothing else.
 
 use baton_core::handoff::{
-    Accept, Complete, ExecuteAll, Handoff, Offer, OnLoop, Receiver, Selected,
+    Accept, Complete, ExecuteAll, Handoff, Import, Offer, OnLoop, Receiver, Selected,
 };
 use baton_core::handoff::{Command as HandoffCommand, Event as HandoffEvent};
 use baton_core::namespace::Event as NamespaceEvent;
@@ -42,6 +42,10 @@ impl BatchReader<'_> {
         let before = self.batch.revision.0 - 1;
         match command {
             HandoffCommand::Offer(offer) => self.offer(offer)?,
+            HandoffCommand::ImportContext(import) => {
+                self.imported(import)?;
+                self.offer(&import.as_ref().clone().offer())?;
+            }
             HandoffCommand::Execute(offer) => self.execute(offer)?,
             HandoffCommand::ExecuteAll(all) => self.execute_all(all)?,
             HandoffCommand::Validate(_) => {}
@@ -73,6 +77,7 @@ impl BatchReader<'_> {
                 }
             }
             HandoffCommand::Deliver { .. }
+            | HandoffCommand::Pass(_)
             | HandoffCommand::Follow { .. }
             | HandoffCommand::LetGo { .. }
             | HandoffCommand::GiveUp { .. }
@@ -123,6 +128,25 @@ impl BatchReader<'_> {
             }
             other => Err(Breach(format!("an offer was due, not {}", other.kind()))),
         }
+    }
+
+    /// What another system handed over is offered with its origin.
+    fn imported(&self, import: &Import) -> Audit {
+        let Some(Event::Handoff(HandoffEvent::Offered(handoff))) = self.peek() else {
+            return Err(Breach("an offer was due".to_owned()));
+        };
+        let context = &import.context;
+        let notes = handoff.notes.as_ref().map_or("", |notes| notes.as_str());
+        let is_named = |name: &Option<String>| {
+            name.as_ref().is_none_or(|name| notes.contains(&format!("\"{name}\"")))
+        };
+        let same = handoff.state == context.state
+            && handoff.output_keys == context.output_keys
+            && handoff.task.is_none()
+            && is_named(&context.originating_agent)
+            && is_named(&context.originating_task_id);
+        demand!(same, "{handoff:?} was made of {context:?}");
+        Ok(())
     }
 
     fn execute(&mut self, offer: &Offer) -> Audit {

@@ -157,6 +157,7 @@ pub fn decide(
 ) -> Result<Decided, Rejection> {
     match command {
         Command::Offer(offer) => self::offer(table, view, *offer, stamp),
+        Command::ImportContext(import) => offer(table, view, import.offer(), stamp),
         Command::Execute(offer) => transfer::execute(table, view, *offer, stamp),
         Command::ExecuteAll(command) => execute_all(table, view, *command, stamp),
         Command::Validate(offer) => validate(table, view, *offer, stamp),

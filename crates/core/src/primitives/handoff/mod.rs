@@ -41,7 +41,7 @@
 //! | [`Passing`], [`Passage`] | the output of a stage of a pipeline that goes to the next agent |
 //! | [`loop_guard`] | whether a task is handed around in a loop |
 //! | [`Counters`] | counts, outcomes and durations |
-//! | [`TransferContext`] | the portable form for other systems |
+//! | [`TransferContext`], [`Import`] | the portable form for other systems, and an offer of it |
 //!
 //! Invariants, checked by `Table::check` and by the space:
 //!
@@ -80,7 +80,7 @@ pub use counters::{Added, Counters};
 pub use decide::{Decided, Moved, ReplyPlan, View, decide, decided, query};
 pub use digest::{content, fingerprint};
 pub use facts::Facts;
-pub use offer::{Accept, Complete, ExecuteAll, List, Offer, OnLoop};
+pub use offer::{Accept, Complete, ExecuteAll, Import, List, Offer, OnLoop};
 pub use passing::Passing;
 pub use receiver::Receiver;
 pub use record::{

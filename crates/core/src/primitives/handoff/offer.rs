@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::record::{ApprovalWanted, wanted};
-use super::{Receiver, Selected, Status};
+use super::{Receiver, Selected, Status, TransferContext};
 use crate::json::{Json, given};
 #[cfg(feature = "schema")]
 use crate::limits;
@@ -109,6 +109,41 @@ impl Offer {
             approval: None,
             on_loop: None,
         }
+    }
+}
+
+/// Offers what was handed over in another system or workspace.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Import {
+    /// The context, as `handoff.export` returns it or another system sends it.
+    pub context: TransferContext,
+    /// The receiver: an agent id, or `{"capability": name}` for the first agent that has the
+    /// capability and accepts.
+    pub to: Receiver,
+    /// How long the receiver has to accept, in milliseconds.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::HANDOFF_DEADLINE_MS_DEFAULT),
+        range(min = limits::HANDOFF_DEADLINE_MS_MIN, max = limits::HANDOFF_DEADLINE_MS_MAX),
+    ))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_ms: Option<u64>,
+    /// Require an approval: `true`, or an object that names the approvers and how long an approval
+    /// is valid.
+    #[cfg_attr(feature = "schema", schemars(
+        with = "Option<super::record::ApprovalTerms>",
+        extend("default" = false),
+    ))]
+    #[serde(default, deserialize_with = "wanted", skip_serializing_if = "Option::is_none")]
+    pub approval: Option<ApprovalWanted>,
+}
+
+impl Import {
+    /// The offer that it makes.
+    pub fn offer(self) -> Offer {
+        let Self { context, to, deadline_ms, approval } = self;
+        Offer { deadline_ms, approval, ..context.offer(to) }
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::handoff::{
-    Accept, Complete, ExecuteAll, Handoff, List, Offer, Passing, Receipt, Statistics,
+    Accept, Complete, ExecuteAll, Handoff, Import, List, Offer, Passing, Receipt, Statistics,
     TransferContext,
 };
 use crate::json::{Json, given};
@@ -25,6 +25,8 @@ use crate::waiting::wait::{Left, Step};
 pub enum Command {
     /// `handoff.offer`
     Offer(Box<Offer>),
+    /// `handoff.import_context`: offers what was handed over elsewhere.
+    ImportContext(Box<Import>),
     /// `handoff.execute`: checks, and moves keys and task in one commit.
     Execute(Box<Offer>),
     /// `handoff.execute_all`: hands over all tasks and keys of the caller in one commit.
@@ -332,6 +334,7 @@ impl primitive::Command for Command {
     fn traceparent(&mut self) -> Option<&mut Option<Traceparent>> {
         match self {
             Self::Offer(offer) | Self::Execute(offer) => Some(&mut offer.traceparent),
+            Self::ImportContext(import) => Some(&mut import.context.traceparent),
             _ => None,
         }
     }
