@@ -75,16 +75,7 @@ struct Example {
 /// function and the next is then required below.
 fn variant(event: &Event) -> &'static str {
     match event {
-        Event::State(state::Event::Set { operation: Operation::Set, .. }) => "set",
-        Event::State(state::Event::Set { operation: Operation::Patched, .. }) => "patched",
-        Event::State(state::Event::Set { operation: Operation::Transferred, .. }) => "transferred",
-        Event::State(state::Event::Set { operation: Operation::Copied, .. }) => "copied",
-        Event::State(state::Event::Deleted { removal, .. }) => match removal {
-            Removal::Deleted => "deleted",
-            Removal::Expired => "expired",
-            Removal::LetGo => "let go",
-            Removal::TransferredAway => "transferred away",
-        },
+        Event::State(event) => state_variant(event),
         Event::Namespace(namespace::Event::Created { .. }) => "namespace created",
         Event::Namespace(namespace::Event::Configured { .. }) => "namespace configured",
         Event::Namespace(namespace::Event::Deleted { .. }) => "namespace deleted",
@@ -142,6 +133,24 @@ fn variant(event: &Event) -> &'static str {
         Event::Handoff(event) => handoff_variant(event),
         Event::Receipt(_) => "receipt",
         Event::Awaited(_) => "awaited",
+    }
+}
+
+/// The same for events of shared state.
+fn state_variant(event: &state::Event) -> &'static str {
+    match event {
+        state::Event::Set { operation, .. } => match operation {
+            Operation::Set => "set",
+            Operation::Patched => "patched",
+            Operation::Transferred => "transferred",
+            Operation::Copied => "copied",
+        },
+        state::Event::Deleted { removal, .. } => match removal {
+            Removal::Deleted => "deleted",
+            Removal::Expired => "expired",
+            Removal::LetGo => "let go",
+            Removal::TransferredAway => "transferred away",
+        },
     }
 }
 
@@ -375,10 +384,7 @@ fn origin() -> Origin {
     Origin { manner, workspace, revision: Revision(42), time, by: ada() }
 }
 
-/// The current examples, each under its name in the golden file.
-fn examples() -> Vec<(&'static str, Event)> {
-    let retention = workspace::Retention { history_count: 1_000, history_age_ms: 86_400_000 };
-    let rules = Rules::default();
+fn states() -> Vec<(&'static str, Event)> {
     vec![
         ("state.set", Event::State(set(Operation::Set))),
         ("state.patched", Event::State(set(Operation::Patched))),
@@ -389,6 +395,14 @@ fn examples() -> Vec<(&'static str, Event)> {
         ("state.expired", Event::State(deleted(Removal::Expired))),
         ("state.let_go", Event::State(deleted(Removal::LetGo))),
         ("state.transferred_away", Event::State(deleted(Removal::TransferredAway))),
+    ]
+}
+
+/// The current examples, each under its name in the golden file.
+fn examples() -> Vec<(&'static str, Event)> {
+    let retention = workspace::Retention { history_count: 1_000, history_age_ms: 86_400_000 };
+    let rules = Rules::default();
+    let others = vec![
         ("namespace.created", Event::Namespace(namespace::Event::Created { name: notes(), rules })),
         (
             "namespace.configured",
@@ -423,29 +437,31 @@ fn examples() -> Vec<(&'static str, Event)> {
                 digest: receipt().digest,
             }),
         ),
-    ]
-    .into_iter()
-    .chain(talk::messages())
-    .chain(talk::topics())
-    .chain(talk::streams())
-    .chain(handoff_rules())
-    .chain(reactions::emitted())
-    .chain(reactions::reactions())
-    .chain(reactions::calls())
-    .chain(holds::locks())
-    .chain(holds::semaphores())
-    .chain(holds::barriers())
-    .chain(joins())
-    .chain(contracts())
-    .chain(checkpoints())
-    .chain(contents::artifacts())
-    .chain(contents::secrets())
-    .chain(handoffs())
-    .chain(tasks::tasks())
-    .chain(tasks::spending())
-    .chain(waits::waits())
-    .chain(pipelines())
-    .collect()
+    ];
+    states()
+        .into_iter()
+        .chain(others)
+        .chain(talk::messages())
+        .chain(talk::topics())
+        .chain(talk::streams())
+        .chain(handoff_rules())
+        .chain(reactions::emitted())
+        .chain(reactions::reactions())
+        .chain(reactions::calls())
+        .chain(holds::locks())
+        .chain(holds::semaphores())
+        .chain(holds::barriers())
+        .chain(joins())
+        .chain(contracts())
+        .chain(checkpoints())
+        .chain(contents::artifacts())
+        .chain(contents::secrets())
+        .chain(handoffs())
+        .chain(tasks::tasks())
+        .chain(tasks::spending())
+        .chain(waits::waits())
+        .chain(pipelines())
+        .collect()
 }
 
 fn contracts() -> Vec<(&'static str, Event)> {

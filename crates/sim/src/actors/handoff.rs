@@ -143,18 +143,7 @@ impl HandoffActor {
                 let changes = [("a".to_owned(), json("2"))].into();
                 HandoffCommand::Complete(Box::new(Complete { handoff, result, changes }))
             }
-            (25, ..) if self.exported.is_some() => {
-                let context = self.exported.take().expect("it was just there");
-                let to = Receiver::Agent(self.some_agent(inputs));
-                let deadline_ms = Some(*inputs.rng.pick(&DEADLINES_MS));
-                let import = Import { context, to, deadline_ms, approval: None };
-                HandoffCommand::ImportContext(Box::new(import))
-            }
-            (24, ..) if inputs.rng.once_in(3) => {
-                let all = HandoffCommand::ExecuteAll(Box::new(self.everything(inputs)));
-                return Action::Submit(Command::from(all).into());
-            }
-            (24 | 25, ..) => return Action::Submit(keep_something(inputs)),
+            (24 | 25, ..) => return self.rarely(inputs),
             (26..=28, ..) => return Action::Ask(self.question(inputs)),
             _ => {
                 // If all agents wait for long, none offers anything.
@@ -168,6 +157,21 @@ impl HandoffActor {
             }
         };
         Action::Submit(alone_or_not(inputs, command))
+    }
+
+    /// Something that it does seldom.
+    fn rarely(&mut self, inputs: &mut Inputs<'_>) -> Action {
+        if inputs.rng.once_in(3) {
+            let all = HandoffCommand::ExecuteAll(Box::new(self.everything(inputs)));
+            return Action::Submit(Command::from(all).into());
+        }
+        let Some(context) = self.exported.take() else {
+            return Action::Submit(keep_something(inputs));
+        };
+        let to = Receiver::Agent(self.some_agent(inputs));
+        let deadline_ms = Some(*inputs.rng.pick(&DEADLINES_MS));
+        let import = Import { context, to, deadline_ms, approval: None };
+        Action::Submit(alone_or_not(inputs, HandoffCommand::ImportContext(Box::new(import))))
     }
 
     /// Its urgent action, if any.

@@ -298,14 +298,12 @@ impl Ledger {
                 coverage.met("handoff: state conflict");
                 entry.as_ref().map_or(Ok(()), |entry| self.same_as_at(entry, at))?;
             }
-            Rejection::TooManyKeys { .. } => {
-                return Err(Breach("no agent has so many keys".to_owned()));
-            }
             Rejection::BadField(BadField { field, .. }) => {
                 let known = ["to", "token", "task", "approval", "keys"].contains(&field.as_ref());
                 demand!(known, "no request had an invalid `{field}`");
             }
-            Rejection::OutOfRange(_)
+            Rejection::TooManyKeys { .. }
+            | Rejection::OutOfRange(_)
             | Rejection::TooLarge(_)
             | Rejection::TooMany(_)
             | Rejection::SessionEnded { .. } => {

@@ -188,7 +188,6 @@ impl PipelineModel {
                 was(&[StageStatus::Ready])?;
                 self.check_worker(batch, model, worker, tasks)?;
                 (after.status, after.input) = (StageStatus::Running, input.clone());
-                after.worker = Some(worker.clone());
                 after.attempts += 1;
                 self.is_begun = true;
             }
@@ -374,6 +373,7 @@ impl Ledger {
             let index = index.ok_or_else(|| Breach("the stage does not exist".to_owned()))?;
             state.change(batch, event, index, &self.tasks)?;
             if let Event::StageStarted { pipeline, worker, .. } = event {
+                state.stages[index].worker = Some(worker.clone());
                 self.expect_passings(pipeline, &state, index, worker);
             }
             if let Event::StageReady { pipeline, tasks, .. } = event {

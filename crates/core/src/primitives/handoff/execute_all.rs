@@ -24,7 +24,7 @@ pub(super) fn execute_all(
     let others = tasks.len().saturating_sub(1);
     has_room([("tasks that one call hands over", others, limits::HANDOFF_TASKS_MAX)])?;
     let receiver = Receiver::Agent(to.clone());
-    let offer = Offer { reason, notes, deadline_ms, copy, ..Offer::to(receiver) };
+    let offer = Offer { notes, reason, copy, deadline_ms, ..Offer::to(receiver) };
     let own = Selected::all_of(&NamespaceName::of_agent(&stamp.agent));
     let keys = Offer { keys: vec![own], ..offer.clone() };
     let passed = |offer: Offer| {

@@ -16,8 +16,8 @@ operations! {
             "keys": ["agent:ada/plan"]};
     Command::ImportContext = "handoff.import_context" -> "handoff", Post "/imports" Body, Work,
         side_effects(
-            "As `handoff.offer`. The originating task, agent and hand-off become `notes`: they have \
-             no meaning in this workspace."
+            "As `handoff.offer`. The originating task, agent and hand-off become `notes`: they \
+             have no meaning in this workspace."
         ):
         "Offer work from another system, given as a portable context",
         {"to": "bob", "context": {"originating_task_id": "t-7",

@@ -465,7 +465,8 @@ scenarios! {
         (1, "ada", "handoff.accept h-0000000008",
             "handoff.accepted h-0000000008 by ada +agent:bob/a/1 +shared/a/2; \
              state.copied agent:ada/a/1 v2 = 1 from agent:bob v1 r7 by bob"),
-        (2, "bob", "state.get agent:bob/a/1",       "agent:bob/a/1 v1 = 1"),
+        (2, "bob", "state.get agent:bob/a/1",
+            "agent:bob/a/1 v1 = 1 r7 at 0 by bob"),
         (3, "bob", r#"handoff.offer ada keys=["agent:bob/no*"]"#,
             "handoff.offered h-0000000010 to `ada` !receiver"),
         (3, "ada", "handoff.accept h-0000000010",   "handoff.accepted h-0000000010 by ada"),
@@ -503,6 +504,32 @@ scenarios! {
         (4, "bob", "handoff.execute_all ada",       "refused handoff.state_conflict"),
         // What was given away returns without a change.
         (4, "bob", "handoff.execute_all ada overwrite",     "refused handoff.loop"),
+    ]
+
+    what_goes_from_stage_to_stage_is_recorded => [
+        (0, "ann", r#"pipeline.create p stages=[{"name":"a"},{"name":"b"},{"name":"c"}]"#,
+            "pipeline.created p [a, b, c]; pipeline.stage_ready p/a"),
+        (1, "ada", "pipeline.start_stage p a",      "pipeline.stage_started p/a by ada"),
+        (1, "ada", "pipeline.complete_stage p a output=1",
+            "pipeline.stage_completed p/a = 1; pipeline.stage_ready p/b"),
+        (2, "ada", "pipeline.start_stage p b",      "pipeline.stage_started p/b by ada"),
+        (2, "ada", "pipeline.complete_stage p b output=2",
+            "pipeline.stage_completed p/b = 2; pipeline.stage_ready p/c"),
+        (3, "bob", "pipeline.start_stage p c",
+            "pipeline.stage_started p/c by bob; \
+             handoff.passed h-0000000006 from ada to `bob` with 2"),
+        (3, "bob", "handoff.list",                  "[h-0000000006 completed ada to `bob`]"),
+        (3, "ada", "handoff.cancel h-0000000006",   "refused handoff.wrong_status"),
+        (3, "bob", "handoff.complete h-0000000006", "refused handoff.wrong_status"),
+    ]
+
+    what_was_handed_over_elsewhere_is_offered_here => [
+        (0, "ada",
+            r#"handoff.import_context bob context={"originating_agent":"x","state":{"a":1}}"#,
+            "handoff.offered h-0000000001 to `bob` !receiver"),
+        (0, "bob", "handoff.export h-0000000001",
+            r#"{"originating_agent":"ada","state":{"a":1},"handoff_id":"h-0000000001"}"#),
+        (0, "ada", "handoff.import_context ada context={}", "refused handoff.bad_field"),
     ]
 
     what_makes_no_sense_is_refused => [

@@ -240,9 +240,9 @@ fn transferred_keys(
 ) -> Result<Vec<Key>, Rejection> {
     // Each moved entry causes two events.
     let max = limits::BATCH_EVENTS_MAX / 2;
-    let fits = |entries: usize| match entries <= max {
-        true => Ok(()),
-        false => Err(Rejection::TransferTooLarge { entries, max }),
+    let fits = |entries: usize| {
+        let too_large = Rejection::TransferTooLarge { entries, max };
+        if entries <= max { Ok(()) } else { Err(too_large) }
     };
     let mut keys = match (keys, pattern) {
         (Some(keys), pattern) => {
