@@ -15,6 +15,8 @@
 
 #![expect(clippy::unwrap_used, reason = "in a test that is how to fail")]
 
+#[path = "golden_events/states.rs"]
+mod states;
 #[path = "golden_events/talk.rs"]
 mod talk;
 #[path = "golden_events/tasks.rs"]
@@ -75,7 +77,7 @@ struct Example {
 /// function and the next is then required below.
 fn variant(event: &Event) -> &'static str {
     match event {
-        Event::State(event) => state_variant(event),
+        Event::State(event) => states::state_variant(event),
         Event::Namespace(namespace::Event::Created { .. }) => "namespace created",
         Event::Namespace(namespace::Event::Configured { .. }) => "namespace configured",
         Event::Namespace(namespace::Event::Deleted { .. }) => "namespace deleted",
@@ -133,24 +135,6 @@ fn variant(event: &Event) -> &'static str {
         Event::Handoff(event) => handoff_variant(event),
         Event::Receipt(_) => "receipt",
         Event::Awaited(_) => "awaited",
-    }
-}
-
-/// The same for events of shared state.
-fn state_variant(event: &state::Event) -> &'static str {
-    match event {
-        state::Event::Set { operation, .. } => match operation {
-            Operation::Set => "set",
-            Operation::Patched => "patched",
-            Operation::Transferred => "transferred",
-            Operation::Copied => "copied",
-        },
-        state::Event::Deleted { removal, .. } => match removal {
-            Removal::Deleted => "deleted",
-            Removal::Expired => "expired",
-            Removal::LetGo => "let go",
-            Removal::TransferredAway => "transferred away",
-        },
     }
 }
 
@@ -384,20 +368,6 @@ fn origin() -> Origin {
     Origin { manner, workspace, revision: Revision(42), time, by: ada() }
 }
 
-fn states() -> Vec<(&'static str, Event)> {
-    vec![
-        ("state.set", Event::State(set(Operation::Set))),
-        ("state.patched", Event::State(set(Operation::Patched))),
-        ("state.transferred", Event::State(set(Operation::Transferred))),
-        ("state.transferred with everything", Event::State(set_with_everything())),
-        ("state.copied", Event::State(set(Operation::Copied))),
-        ("state.deleted", Event::State(deleted(Removal::Deleted))),
-        ("state.expired", Event::State(deleted(Removal::Expired))),
-        ("state.let_go", Event::State(deleted(Removal::LetGo))),
-        ("state.transferred_away", Event::State(deleted(Removal::TransferredAway))),
-    ]
-}
-
 /// The current examples, each under its name in the golden file.
 fn examples() -> Vec<(&'static str, Event)> {
     let retention = workspace::Retention { history_count: 1_000, history_age_ms: 86_400_000 };
@@ -438,7 +408,7 @@ fn examples() -> Vec<(&'static str, Event)> {
             }),
         ),
     ];
-    states()
+    states::states()
         .into_iter()
         .chain(others)
         .chain(talk::messages())
