@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::waiting::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 187] = [
+pub const SOMETIMES: [&str; 197] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -24,6 +24,12 @@ pub const SOMETIMES: [&str; 187] = [
     "answer: stale hold refused",
     "answer: stale lease refused",
     "answer: stale permit refused",
+    "answer: weight refused",
+    "batch: heavy waiter was not overtaken",
+    "batch: semaphore made larger",
+    "batch: larger semaphore granted",
+    "batch: departure from a queue granted",
+    "batch: semaphore made smaller than its holders",
     "answer: stale save refused",
     "answer: stale fence refused",
     "answer: another agent's token refused",
@@ -73,8 +79,11 @@ pub const SOMETIMES: [&str; 187] = [
     "fault: flipped bit refused",
     "fault: clock set back",
     "fork: continued",
+    "fork: deleted",
+    "fork: deleted before",
     "fork: made",
     "fork: name taken",
+    "fork: replaces a deleted one",
     "handoff: accepted by capability",
     "handoff: accepted too late",
     "handoff: accepted with a task",
@@ -192,6 +201,7 @@ pub const SOMETIMES: [&str; 187] = [
     "wait: session ended",
     "wait: answered by another queue",
     "wait: timed out",
+    "wait: too heavy for a smaller semaphore",
     "wait: given up by a fresh server",
     "watch: lagged",
     "watch: resumed from a run",
@@ -216,6 +226,7 @@ impl Coverage {
             Left::Gone => "wait: caller gone",
             Left::SessionEnded => "wait: session ended",
             Left::Elsewhere => "wait: answered by another queue",
+            Left::TooHeavy => "wait: too heavy for a smaller semaphore",
         });
     }
 

@@ -227,6 +227,7 @@ EventType = Literal[
     "semaphore.queued",
     "semaphore.released",
     "semaphore.renewed",
+    "semaphore.resized",
     "spend.exhausted",
     "spend.limited",
     "spend.recorded",
@@ -2900,6 +2901,43 @@ class Permit(Record):
         """The time to live in milliseconds that a renewal grants."""
         return self.raw["ttl_ms"]
 
+    @property
+    def weight(self) -> int:
+        """How many permits of the semaphore it takes."""
+        return self.raw.get("weight", 1)
+
+
+class PermitWait(Record):
+    """A call that waits for a permit."""
+
+    __slots__ = ()
+    _required = frozenset({"agent", "id", "since", "until"})
+
+    @property
+    def agent(self) -> str:
+        """The agent that waits."""
+        return self.raw["agent"]
+
+    @property
+    def id(self) -> int:
+        """The waiting call."""
+        return self.raw["id"]
+
+    @property
+    def since(self) -> datetime:
+        """When it started to wait."""
+        return moment(self.raw["since"])
+
+    @property
+    def until(self) -> datetime:
+        """When the wait times out."""
+        return moment(self.raw["until"])
+
+    @property
+    def weight(self) -> int:
+        """How many permits it waits for."""
+        return self.raw.get("weight", 1)
+
 
 class Pipeline(Record):
     """A pipeline."""
@@ -3597,7 +3635,9 @@ class Semaphore(Record):
 
     @property
     def free(self) -> int:
-        """The number of free permits."""
+        """The number of free permits. 0 while more are held than there are since it was made
+        smaller.
+        """
         return self.raw["free"]
 
     @property
@@ -3616,9 +3656,9 @@ class Semaphore(Record):
         return self.raw["permits"]
 
     @property
-    def waiters(self) -> list[Wait]:
+    def waiters(self) -> list[PermitWait]:
         """The wait queue, first in line first."""
-        return [Wait(each) for each in self.raw["waiters"]]
+        return [PermitWait(each) for each in self.raw["waiters"]]
 
 
 class SemaphoreSemaphores(Record):
@@ -4993,6 +5033,7 @@ __all__ = [
     "Passage",
     "PendingWrite",
     "Permit",
+    "PermitWait",
     "Pipeline",
     "PipelinePipelines",
     "PipelineStatus",
