@@ -21,12 +21,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use baton_core::handoff::Event;
-use baton_core::handoff::{Delivery, Handoff, Receipt, Receiver, Selected, Status};
+use baton_core::handoff::{Delivery, Handoff, Receiver, Status};
 use baton_core::primitive::Event as _;
 use baton_core::task::Status as TaskStatus;
-use baton_core::{
-    AgentId, Batch, HandoffId, Json, KeyName, NamespaceName, Pattern, TaskId, Timestamp,
-};
+use baton_core::{AgentId, Batch, HandoffId, Json, KeyName, TaskId, Timestamp};
 
 use crate::auditor::ledger::Ledger;
 use crate::auditor::timeline::Timeline;
