@@ -109,6 +109,7 @@ function Bundle({ handoff }) {
     ["Remaining work", handoff.remaining_work],
     ["Notes", handoff.notes],
     ["State", handoff.state],
+    ["Stages", handoff.passage],
     ["Keys", handoff.receipt ?? handoff.keys],
     ["Artifacts", handoff.artifacts],
     ["Output keys", handoff.output_keys],

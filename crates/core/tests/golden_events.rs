@@ -15,6 +15,8 @@
 
 #![expect(clippy::unwrap_used, reason = "in a test that is how to fail")]
 
+#[path = "golden_events/states.rs"]
+mod states;
 #[path = "golden_events/talk.rs"]
 mod talk;
 #[path = "golden_events/tasks.rs"]
@@ -75,15 +77,7 @@ struct Example {
 /// function and the next is then required below.
 fn variant(event: &Event) -> &'static str {
     match event {
-        Event::State(state::Event::Set { operation: Operation::Set, .. }) => "set",
-        Event::State(state::Event::Set { operation: Operation::Patched, .. }) => "patched",
-        Event::State(state::Event::Set { operation: Operation::Transferred, .. }) => "transferred",
-        Event::State(state::Event::Deleted { removal, .. }) => match removal {
-            Removal::Deleted => "deleted",
-            Removal::Expired => "expired",
-            Removal::LetGo => "let go",
-            Removal::TransferredAway => "transferred away",
-        },
+        Event::State(event) => states::state_variant(event),
         Event::Namespace(namespace::Event::Created { .. }) => "namespace created",
         Event::Namespace(namespace::Event::Configured { .. }) => "namespace configured",
         Event::Namespace(namespace::Event::Deleted { .. }) => "namespace deleted",
@@ -228,6 +222,7 @@ fn handoff_variant(event: &handoff::Event) -> &'static str {
         handoff::Event::Offered(_) => "handoff offered",
         handoff::Event::Executed(_) => "handoff executed",
         handoff::Event::Refused(_) => "handoff refused",
+        handoff::Event::Passed(_) => "handoff passed",
         handoff::Event::Approved { .. } => "handoff approved",
         handoff::Event::Delivered { .. } => "handoff delivered",
         handoff::Event::Undelivered { .. } => "handoff undelivered",
@@ -378,15 +373,7 @@ fn origin() -> Origin {
 fn examples() -> Vec<(&'static str, Event)> {
     let retention = workspace::Retention { history_count: 1_000, history_age_ms: 86_400_000 };
     let rules = Rules::default();
-    vec![
-        ("state.set", Event::State(set(Operation::Set))),
-        ("state.patched", Event::State(set(Operation::Patched))),
-        ("state.transferred", Event::State(set(Operation::Transferred))),
-        ("state.transferred with everything", Event::State(set_with_everything())),
-        ("state.deleted", Event::State(deleted(Removal::Deleted))),
-        ("state.expired", Event::State(deleted(Removal::Expired))),
-        ("state.let_go", Event::State(deleted(Removal::LetGo))),
-        ("state.transferred_away", Event::State(deleted(Removal::TransferredAway))),
+    let others = vec![
         ("namespace.created", Event::Namespace(namespace::Event::Created { name: notes(), rules })),
         (
             "namespace.configured",
@@ -421,29 +408,31 @@ fn examples() -> Vec<(&'static str, Event)> {
                 digest: receipt().digest,
             }),
         ),
-    ]
-    .into_iter()
-    .chain(talk::messages())
-    .chain(talk::topics())
-    .chain(talk::streams())
-    .chain(handoff_rules())
-    .chain(reactions::emitted())
-    .chain(reactions::reactions())
-    .chain(reactions::calls())
-    .chain(holds::locks())
-    .chain(holds::semaphores())
-    .chain(holds::barriers())
-    .chain(joins())
-    .chain(contracts())
-    .chain(checkpoints())
-    .chain(contents::artifacts())
-    .chain(contents::secrets())
-    .chain(handoffs())
-    .chain(tasks::tasks())
-    .chain(tasks::spending())
-    .chain(waits::waits())
-    .chain(pipelines())
-    .collect()
+    ];
+    states::states()
+        .into_iter()
+        .chain(others)
+        .chain(talk::messages())
+        .chain(talk::topics())
+        .chain(talk::streams())
+        .chain(handoff_rules())
+        .chain(reactions::emitted())
+        .chain(reactions::reactions())
+        .chain(reactions::calls())
+        .chain(holds::locks())
+        .chain(holds::semaphores())
+        .chain(holds::barriers())
+        .chain(joins())
+        .chain(contracts())
+        .chain(checkpoints())
+        .chain(contents::artifacts())
+        .chain(contents::secrets())
+        .chain(handoffs())
+        .chain(tasks::tasks())
+        .chain(tasks::spending())
+        .chain(waits::waits())
+        .chain(pipelines())
+        .collect()
 }
 
 fn contracts() -> Vec<(&'static str, Event)> {
@@ -553,6 +542,16 @@ fn handoff_with_everything() -> Handoff {
     handoff
 }
 
+fn passed() -> Handoff {
+    let offer = r#"{"to":"ada","keys":["agent:ada/**"],"copy":true,"state":{"output":[1]}}"#;
+    let offer: Offer = serde_json::from_str(offer).unwrap();
+    let mut handoff = Handoff::new(handoff_id(), ada(), offer, Timestamp(1_794_700_800_123));
+    let passage = r#"{"pipeline":"release","from_stage":"plan","to_stage":"write",
+        "omitted_bytes":70000}"#;
+    handoff.passage = Some(serde_json::from_str(passage).unwrap());
+    handoff
+}
+
 fn handoffs() -> Vec<(&'static str, Event)> {
     let (handoff, until, wait) = (handoff_id, Timestamp(1_794_700_800_123), WaitId(70_000));
     let whole = || Arc::new(handoff_with_everything());
@@ -581,6 +580,7 @@ fn handoffs() -> Vec<(&'static str, Event)> {
         ("handoff.offered with everything", handoff::Event::Offered(whole())),
         ("handoff.executed", handoff::Event::Executed(whole())),
         ("handoff.refused", handoff::Event::Refused(whole())),
+        ("handoff.passed", handoff::Event::Passed(Arc::new(passed()))),
         ("handoff.approved", approved(None)),
         ("handoff.approved with a change", approved(Some("2233"))),
         ("handoff.delivered", delivered(None)),

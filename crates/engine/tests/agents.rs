@@ -261,7 +261,9 @@ async fn an_agents_own_state_has_a_history_and_can_be_handed_over() {
         from_namespace: namespace("agent:ada"),
         to_namespace: namespace("agent:bob"),
         keys: None,
+        pattern: None,
         overwrite: true,
+        copy: false,
     };
     bob.execute(state::Command::Transfer(transfer)).await.unwrap();
     assert_eq!(value(&bob.state("agent:bob").get("plan").await.unwrap()), json!(3));

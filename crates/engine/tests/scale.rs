@@ -333,7 +333,9 @@ async fn an_agent_with_all_it_may_hold_lets_go_at_once() {
         from_namespace: namespace("agent:ada"),
         to_namespace: namespace("shared"),
         keys: None,
+        pattern: None,
         overwrite: false,
+        copy: false,
     };
     ada.execute(state::Command::Transfer(transfer)).await.unwrap();
     assert_eq!(listed(&ada.state("shared"), "shared", None, 10_000).await.unwrap().len(), 5_000);

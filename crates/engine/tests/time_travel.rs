@@ -378,7 +378,14 @@ async fn a_moved_value_is_followed_to_where_it_was_written() {
     ada.namespaces().create("notes").await.unwrap();
     ada.state("notes").set("n", json!(1)).await.unwrap();
     let (from_namespace, to_namespace) = (namespace("notes"), namespace("shared"));
-    let transfer = Transfer { from_namespace, to_namespace, keys: None, overwrite: false };
+    let transfer = Transfer {
+        from_namespace,
+        to_namespace,
+        keys: None,
+        pattern: None,
+        overwrite: false,
+        copy: false,
+    };
     ada.as_agent("bob").unwrap().execute(StateCommand::Transfer(transfer)).await.unwrap();
     let why = ada.why("state/shared/n").await.unwrap();
     let told: Vec<_> = why.causes.iter().map(|it| (it.kind.as_str(), it.agent.as_str())).collect();

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::waiting::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 192] = [
+pub const SOMETIMES: [&str; 197] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -108,7 +108,12 @@ pub const SOMETIMES: [&str; 192] = [
     "handoff: refused without an approval",
     "handoff: rejected",
     "handoff: state conflict",
+    "handoff: between stages",
+    "handoff: imported",
     "handoff: state moved",
+    "handoff: state copied",
+    "handoff: state selected by a pattern",
+    "handoff: everything handed over",
     "handoff: two approvals",
     "handoff: cancelled",
     "handoff: recorded as refused",

@@ -12,7 +12,7 @@ const SEEDS_MAX: u64 = 300;
 const SEEDS_CLEAN: u64 = 100;
 
 /// Every planted bug, and what goes wrong with it.
-const PLANTED: [(&str, &str); 114] = [
+const PLANTED: [(&str, &str); 116] = [
     ("state.version_stands_still", "a write does not raise the version"),
     ("state.ignore_expected_version", "a stale write wins"),
     ("plainly.ignores_version", "a stale write wins on the fast path"),
@@ -94,6 +94,8 @@ const PLANTED: [(&str, &str); 114] = [
     ("policy.ready_task_stays", "a claim waits although a task is ready"),
     ("handoff.any_token_will_do", "a previous holder of a task offers it"),
     ("handoff.expires_early", "a hand-off expires at once"),
+    ("policy.stage_is_not_handed_over", "no hand-off is recorded between stages"),
+    ("handoff.last_key_forgotten", "a hand-off moves all selected keys but the last"),
     ("handoff.approval_skipped", "a hand-off is accepted without an approval"),
     ("policy.task_stays_behind", "a hand-off is accepted, and its task stays with the giver"),
     ("policy.handoff_left_behind", "a hand-off stays open when its task has ended"),

@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use baton_client::{Handoffs, Offering};
 use baton_core::handoff::{
-    Accept, Complete, Handoff as Record, List, Pair, Receiver, Selected, Status, StepStatus,
-    TransferContext,
+    Accept, Complete, ExecuteAll, Handoff as Record, List, Pair, Receiver, Selected, Status,
+    StepStatus, TransferContext,
 };
 use baton_core::{AgentId, HandoffId, TaskId, Token};
 use clap::{Args, Subcommand};
@@ -24,7 +24,8 @@ Examples:
   baton handoff offer --capability edit --state tone='\"dry\"' --approval
   baton handoff receive --wait 1m && baton handoff accept h-9
   baton handoff approve h-9          or: baton handoff reject h-9 --reason 'not like this'
-  baton handoff execute bob --task t-7 --token 12 --key agent:ada/plan
+  baton handoff execute bob --task t-7 --token 12 --key 'agent:ada/**'
+  baton handoff execute-all bob --reason 'the shift ends'
   baton handoff story t-7            show the hand-offs of a task
   baton handoff wait h-9 --status accepted --wait 1h
   baton handoff stats
@@ -35,6 +36,9 @@ giver becomes stale. `wait` exits with 0 if the hand-off is completed or has the
 
 /// How long one long poll waits; `wait` repeats it until its own timeout.
 const WAIT_MS: u64 = 60_000;
+
+/// The columns of a table of hand-offs.
+const COLUMNS: [&str; 6] = ["id", "status", "from", "to", "task", "reason"];
 
 /// Rows shown in a table by default.
 const SHOWN: usize = 100;
@@ -53,6 +57,7 @@ enum Verb {
     Offer(Offer),
     /// Hand work over without asking: task and keys move in one commit
     Execute(Offer),
+    ExecuteAll(All),
     /// Check an offer against the rules without making it
     Validate(Offer),
     /// Offer work from another system, as a `transfer_context` document
@@ -173,9 +178,13 @@ struct Offer {
     /// State for the receiver, as NAME=JSON; repeatable
     #[arg(long, value_name = "NAME=JSON", value_parser = named)]
     state: Vec<(String, Source)>,
-    /// Key to move to the receiver, as NAMESPACE/KEY; repeatable
+    /// Key to move to the receiver, as NAMESPACE/KEY or a pattern such as 'agent:ada/**';
+    /// repeatable
     #[arg(long, value_name = "NAMESPACE/KEY", value_parser = Selected::parse)]
     key: Vec<Selected>,
+    /// Copy the keys instead: the giver keeps them
+    #[arg(long)]
+    copy: bool,
     /// How long the offer stays open [default: 1h]
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     deadline: Option<u64>,
@@ -187,6 +196,40 @@ struct Offer {
     approver: Vec<String>,
     #[command(flatten)]
     trace: Trace,
+}
+
+/// Hand over all tasks and keys of the acting agent without asking, in one commit
+#[derive(Args)]
+struct All {
+    /// Receiving agent
+    #[arg(value_parser = AgentId::parse)]
+    to: AgentId,
+    /// Reason
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    /// Notes for the receiver: JSON, @FILE, or - for stdin
+    #[arg(long, value_name = "JSON")]
+    notes: Option<Source>,
+    /// How long the receiver has to claim the tasks [default: 1h]
+    #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
+    deadline: Option<u64>,
+    /// Copy the keys: the giver keeps them
+    #[arg(long)]
+    copy: bool,
+    /// Overwrite keys that the receiver already has
+    #[arg(long)]
+    overwrite: bool,
+}
+
+impl All {
+    async fn run(self, handoffs: &Handoffs, output: &mut Output) -> Result<(), Failure> {
+        let Self { to, reason, notes, deadline, copy, overwrite } = self;
+        let notes = notes.map(|notes| notes.json_or_text()).transpose()?;
+        let all = ExecuteAll { to, reason, notes, deadline_ms: deadline, copy, overwrite };
+        let found = handoffs.execute_all_as(all).await?;
+        let rows: Vec<Row<'_>> = found.iter().map(Row::of).collect();
+        output.many_as("hand-offs", &found, |output| output.table(&rows, &COLUMNS))
+    }
 }
 
 fn named(text: &str) -> Result<(String, Source), String> {
@@ -248,6 +291,7 @@ impl Handoff {
                 let handoff = offer.described(&handoffs)?.execute().await?;
                 report(output, &handoff)
             }
+            Verb::ExecuteAll(all) => all.run(&handoffs, output).await,
             Verb::Validate(offer) => {
                 let judgement = offer.described(&handoffs)?.validate().await?;
                 output.one(&judgement)
@@ -406,10 +450,10 @@ impl Offer {
         }
         let json = |source: Option<Source>| source.map(|source| source.json_or_text()).transpose();
         let (done, remaining, notes) = (json(self.done)?, json(self.remaining)?, json(self.notes)?);
-        let keys = self.key;
+        let (keys, copy) = (self.key, self.copy);
         Ok(offering.also(|offer| {
             (offer.work_completed, offer.remaining_work, offer.notes) = (done, remaining, notes);
-            offer.keys = keys;
+            (offer.keys, offer.copy) = (keys, copy);
         }))
     }
 }
@@ -454,8 +498,7 @@ impl Ls {
         let list = List { to, from, task, status, limit, cursor: None };
         let found = handoffs.list(list).await?;
         let rows: Vec<Row<'_>> = found.iter().map(Row::of).collect();
-        let columns = ["id", "status", "from", "to", "task", "reason"];
-        output.many_as("hand-offs", &found, |output| output.table(&rows, &columns))?;
+        output.many_as("hand-offs", &found, |output| output.table(&rows, &COLUMNS))?;
         if self.limit.is_none() && found.len() == enough {
             output.note(&format!("showing the first {enough} hand-offs; use --limit for more"));
         }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use baton_core::handoff::{
-    Accept, ApprovalWanted, Command, Complete, Handoff, List, Offer, OnLoop, Query, Receiver,
-    Rejection, Selected, Statistics, Status, TransferContext,
+    Accept, ApprovalWanted, Command, Complete, ExecuteAll, Handoff, List, Offer, OnLoop, Query,
+    Receiver, Rejection, Selected, Statistics, Status, TransferContext,
 };
 use baton_core::rule::Judgement;
 use baton_core::task::Task;
@@ -91,6 +91,28 @@ impl Handoffs {
     pub async fn approve(&self, handoff: &str, digest: Option<&str>) -> Result<Handoff, Error> {
         let (handoff, digest) = (HandoffId::parse(handoff)?, digest.map(str::to_owned));
         self.workspace.run(Command::Approve { handoff, digest, reason: None }).await
+    }
+
+    /// Hands over everything that this agent holds to another, without acceptance: its tasks and
+    /// the keys in its own namespace, in one commit. Returns one hand-off for the keys, if there
+    /// are any, and one for each task.
+    pub async fn execute_all(&self, to: &str, reason: Option<&str>) -> Result<Vec<Handoff>, Error> {
+        self.execute_all_as(ExecuteAll {
+            to: AgentId::parse(to)?,
+            reason: reason.map(str::to_owned),
+            notes: None,
+            deadline_ms: None,
+            copy: false,
+            overwrite: false,
+        })
+        .await
+    }
+
+    /// Hands over everything that this agent holds, with copies of its keys or over existing ones.
+    pub async fn execute_all_as(&self, all: ExecuteAll) -> Result<Vec<Handoff>, Error> {
+        let command = Command::ExecuteAll(Box::new(all));
+        let (handoffs, _): (_, Option<HandoffId>) = self.workspace.run(command).await?;
+        Ok(handoffs)
     }
 
     /// Waits until a hand-off has ended or has one of these statuses; none if the time is over
@@ -194,10 +216,13 @@ request! {
     state(name: &str, value: Json) |draft| draft.offer.state.insert(name.to_owned(), value);
     /// Adds named values for the receiver, such as those of a [`Session`](crate::Session).
     variables(variables: BTreeMap<String, Json>) |draft| draft.offer.state.extend(variables);
-    /// Adds a key, as `namespace/key`. Keys in this agent's own namespace move to the receiver.
+    /// Adds a key, as `namespace/key`. Keys in this agent's own namespace move to the receiver. A
+    /// key with `*` is a pattern, such as `agent:ada/**`.
     key(key: &str) |draft| draft.offer.keys.push(
         Selected::parse(key).map_err(|reason| Rejection::from(refusal::bad("keys", reason)))?
     );
+    /// Copies the keys in this agent's own namespace: the agent keeps them.
+    copy() |draft| draft.offer.copy = true;
     /// Sets how long the receiver has to accept.
     deadline_ms(milliseconds: u64) |draft| draft.offer.deadline_ms = Some(milliseconds);
     /// Sets how long after a delivery it is delivered again.

@@ -166,7 +166,9 @@ impl State {
             from_namespace: self.namespace()?,
             to_namespace: NamespaceName::parse(to_namespace)?,
             keys: keys.map(parse).transpose()?,
+            pattern: None,
             overwrite: false,
+            copy: false,
         };
         self.workspace.run(Command::Transfer(transfer)).await
     }

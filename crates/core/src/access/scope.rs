@@ -134,14 +134,18 @@ fn of_handoff(command: &handoff::Command) -> Scope {
             let namespaces = offer.keys.iter().map(namespace);
             Scope::These(namespaces.map(|it| it.expect("it was checked before")).collect())
         }
-        // The giver had access to the keys that it selected.
-        handoff::Command::Receive { .. }
+        // The giver had access to the keys that it selected; a context has none.
+        handoff::Command::ImportContext(_)
+        | handoff::Command::Receive { .. }
         | handoff::Command::Accept(_)
         | handoff::Command::Reject { .. }
         | handoff::Command::Complete(_)
         | handoff::Command::Cancel { .. }
         | handoff::Command::Approve { .. } => Scope::NOTHING,
-        handoff::Command::Deliver { .. }
+        // The namespace of the caller, whose name is not part of the command.
+        handoff::Command::ExecuteAll(_)
+        | handoff::Command::Deliver { .. }
+        | handoff::Command::Pass(_)
         | handoff::Command::Follow { .. }
         | handoff::Command::LetGo { .. }
         | handoff::Command::GiveUp { .. }

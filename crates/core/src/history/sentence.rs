@@ -55,6 +55,7 @@ pub(super) fn sentence(batch: &Batch, event: &Event) -> String {
         }
         Event::Handoff(handoff::Event::Offered(offer)) => of_offer(offer, "offered"),
         Event::Handoff(handoff::Event::Executed(offer)) => of_offer(offer, "handed"),
+        Event::Handoff(handoff::Event::Passed(offer)) => of_offer(offer, "passed"),
         Event::Handoff(handoff::Event::Accepted { handoff, receiver, .. }) => {
             format!("`{receiver}` accepted the hand-off `{handoff}`")
         }
@@ -66,12 +67,15 @@ fn of_state(batch: &Batch, event: &state::Event) -> String {
     let (namespace, key) = event.entry_key();
     let (agent, place) = (&batch.agent, format!("`{namespace}/{key}`"));
     match event {
-        state::Event::Set { source: Some(source), .. } => format!(
-            "`{agent}` moved {place} here from `{}`, where `{}` had written it",
-            source.namespace, source.agent
-        ),
+        state::Event::Set { source: Some(source), operation, .. } => {
+            let how = if *operation == Operation::Copied { "copied" } else { "moved" };
+            let (from, author) = (&source.namespace, &source.agent);
+            format!("`{agent}` {how} {place} here from `{from}`, where `{author}` had written it")
+        }
         state::Event::Set {
-            operation: Operation::Set | Operation::Transferred, version, ..
+            operation: Operation::Set | Operation::Transferred | Operation::Copied,
+            version,
+            ..
         } => {
             format!("`{agent}` wrote version {version} of {place}")
         }

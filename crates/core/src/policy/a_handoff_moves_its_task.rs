@@ -37,6 +37,7 @@ pub(super) fn a_handoff_moves_its_task(space: &Space, event: &Event) -> Vec<Comm
         | Event::Cancelled { handoff, .. } => of_task(space, handoff)
             .map(|(handoff, task)| Reassignment::TakeBack { task, handoff: handoff.id.clone() }),
         Event::Completed { .. }
+        | Event::Passed(_)
         | Event::Approved { .. }
         | Event::Delivered { .. }
         | Event::Undelivered { .. }
@@ -58,7 +59,8 @@ pub(super) fn may_move_a_task(event: &Event) -> bool {
         | Event::Expired { .. }
         | Event::Cancelled { .. }
         | Event::Completed { .. } => true,
-        Event::Approved { .. }
+        Event::Passed(_)
+        | Event::Approved { .. }
         | Event::Delivered { .. }
         | Event::Undelivered { .. }
         | Event::Failed { .. }

@@ -50,6 +50,7 @@ fn opened(event: &Event) -> Option<&HandoffId> {
         Event::Approved { handoff, .. } | Event::Undelivered { handoff } => Some(handoff),
         Event::Executed(_)
         | Event::Refused(_)
+        | Event::Passed(_)
         | Event::Delivered { .. }
         | Event::Accepted { .. }
         | Event::Rejected { .. }

@@ -20,6 +20,7 @@ mod a_reaction_follows_its_event;
 mod a_ready_stage_becomes_a_task;
 mod a_ready_task_goes_to_the_first_waiter;
 mod a_stage_that_is_over_needs_no_task;
+mod a_started_stage_is_handed_over;
 mod an_agent_has_a_namespace;
 mod an_answered_call_leaves_its_other_queues;
 mod an_ended_session_lets_go;
@@ -49,6 +50,7 @@ use a_ready_task_goes_to_the_first_waiter::{
     a_ready_task_goes_to_the_first_waiter, may_be_waited_for,
 };
 use a_stage_that_is_over_needs_no_task::{a_stage_that_is_over_needs_no_task, may_concern_tasks};
+use a_started_stage_is_handed_over::{a_started_stage_is_handed_over, may_be_handed_over};
 use an_agent_has_a_namespace::an_agent_has_a_namespace;
 pub(crate) use an_answered_call_leaves_its_other_queues::{
     an_answered_call_leaves_its_other_queues, is_in_several_queues,
@@ -93,6 +95,7 @@ pub fn follow(space: &Space, event: &Event) -> Vec<Command> {
         Event::Pipeline(event) => {
             let mut commands = a_ready_stage_becomes_a_task(space, event);
             commands.extend(a_stage_that_is_over_needs_no_task(space, event));
+            commands.extend(a_started_stage_is_handed_over(space, event));
             commands
         }
         Event::Handoff(event) => {
@@ -127,7 +130,7 @@ pub fn may_follow(space: &Space, event: &Event) -> bool {
                 || may_end_waits(space, || event.task().cloned().map(Target::Task))
         }
         Event::Spend(event) => may_let_tasks_start(space, event),
-        Event::Pipeline(event) => may_concern_tasks(event),
+        Event::Pipeline(event) => may_concern_tasks(event) || may_be_handed_over(event),
         Event::Handoff(event) => {
             may_move_a_task(event)
                 || may_be_delivered(space, event)

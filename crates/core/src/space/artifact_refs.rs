@@ -75,6 +75,11 @@ impl Space {
                 self.check_values(said.into_iter().flatten().chain(state.values()))?;
                 self.check_list(offer.artifacts.as_ref())
             }
+            handoff::Command::ImportContext(import) => {
+                let context = &import.context;
+                self.check_values(context.state.values().chain(&context.output_keys))
+            }
+            handoff::Command::ExecuteAll(all) => self.check_values(&all.notes),
             handoff::Command::Complete(complete) => self.check_values(&complete.result),
             _ => Ok(()),
         }

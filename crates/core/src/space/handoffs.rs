@@ -1,16 +1,19 @@
 //! The view that hand-offs get of a space: nearly all of it, since they move it.
 
+use std::collections::BTreeSet;
+
 use super::Space;
 use super::tables::TablesView;
 use crate::agent::Status;
 use crate::event::Event;
-use crate::handoff::Selected;
-use crate::handoff::{Moved, View};
-use crate::names::{AgentId, Key, NamespaceName, TaskId};
+use crate::handoff::{Chosen, Moved, Rejection, Selected, View};
+use crate::limits;
+use crate::names::{AgentId, KeyName, NamespaceName, TaskId};
 use crate::namespace::rules::Rules;
+use crate::numbers::Token;
+use crate::pattern::Pattern;
 use crate::rule::{Judgement, Proposal, Receiver};
 use crate::space::stamp::Stamp;
-use crate::state::Entry;
 use crate::task::{Record, Task};
 use crate::{namespace, state};
 
@@ -38,8 +41,19 @@ impl View for SpaceView<'_> {
             .any(|agent| agent.status == Status::Active && agent.capabilities.contains(capability))
     }
 
-    fn entries(&self, keys: &[Selected]) -> Vec<Option<Entry>> {
-        self.0.state.find_all(keys.iter().map(|selected| &selected.name))
+    fn chosen(&self, keys: &[Selected]) -> Result<Vec<Chosen>, Rejection> {
+        if keys.iter().all(|selected| pattern_of(selected).is_none()) {
+            let entries = self.0.state.find_all(keys.iter().map(|selected| &selected.name));
+            let chosen =
+                |(selected, entry): (&Selected, _)| Chosen { selected: selected.clone(), entry };
+            return Ok(keys.iter().zip(entries).map(chosen).collect());
+        }
+        resolved(self.0, keys)
+    }
+
+    fn held_by(&self, agent: &AgentId) -> Vec<(TaskId, Token)> {
+        let held = self.0.task.held_by(agent);
+        held.filter_map(|record| Some((record.id.clone(), record.lease.as_ref()?.token))).collect()
     }
 
     fn has_rules(&self) -> bool {
@@ -52,31 +66,67 @@ impl View for SpaceView<'_> {
 
     fn transfer(
         &self,
-        from: &AgentId,
-        to: &AgentId,
-        keys: Vec<Key>,
-        overwrite: bool,
+        transfer: state::Transfer,
         stamp: &Stamp,
     ) -> Result<Moved, state::Rejection> {
-        let to_namespace = NamespaceName::of_agent(to);
+        let to_namespace = transfer.to_namespace.clone();
         let ensure = namespace::Command::Ensure { name: to_namespace.clone() };
         let full = || state::Rejection::UnknownNamespace { namespace: to_namespace.clone() };
         let ensured = namespace::decide(&self.0.namespace, ensure).map_err(|_| full())?;
         let view = TablesView::of(self.0);
         let view = TransferView { view, namespace: &to_namespace, rules: Rules::default() };
         // At most one namespace; and each entry is set there and deleted here.
-        let mut moved = Moved::with_capacity(1 + 2 * keys.len());
+        let count = transfer.keys.as_ref().map_or(0, Vec::len);
+        let mut moved = Moved::with_capacity(1 + 2 * count);
         moved.extend(ensured.events.into_iter().map(Event::Namespace));
-        let transfer = state::Transfer {
-            from_namespace: NamespaceName::of_agent(from),
-            to_namespace: to_namespace.clone(),
-            keys: Some(keys),
-            overwrite,
-        };
         let happen = &mut |event| moved.push(Event::State(event));
         state::decide(&self.0.state, &view, state::Command::Transfer(transfer), stamp, happen)?;
         Ok(moved)
     }
+}
+
+/// The pattern of a selection; none if it names a key. One that was recorded before there were
+/// patterns may be none.
+fn pattern_of(selected: &Selected) -> Option<Pattern> {
+    selected.pattern().ok().flatten()
+}
+
+/// The named keys, and those that match the patterns and are not named.
+fn resolved(space: &Space, keys: &[Selected]) -> Result<Vec<Chosen>, Rejection> {
+    let named = keys.iter().filter(|selected| pattern_of(selected).is_none());
+    let mut known: BTreeSet<KeyName> = named.map(|selected| selected.name.clone()).collect();
+    let mut chosen: Vec<Chosen> = Vec::new();
+    let mut examined = 0;
+    for selected in keys {
+        let name = &selected.name;
+        let Some(pattern) = pattern_of(selected) else {
+            chosen.push(Chosen { selected: selected.clone(), entry: space.state.find(name) });
+            continue;
+        };
+        let too_many = |what, max| Rejection::TooManyKeys { pattern: name.to_string(), what, max };
+        let namespace = NamespaceName::parse(name.namespace()).expect("it was checked before");
+        let prefix = Some(pattern.literal_prefix().to_owned());
+        let list = state::List { prefix, ..state::List::all(namespace.clone()) };
+        for entry in space.state.listed(&list) {
+            examined += 1;
+            if examined > limits::HANDOFF_KEYS_EXAMINED_MAX {
+                return Err(too_many("are compared", limits::HANDOFF_KEYS_EXAMINED_MAX));
+            }
+            if !pattern.matches(entry.key()) {
+                continue;
+            }
+            let found = format!("{namespace}/{}", entry.key());
+            let found = Selected::parse(&found).expect("keys are checked before they are stored");
+            if known.insert(found.name.clone()) {
+                let entry = Some(space.state.shown(&namespace, entry));
+                chosen.push(Chosen { selected: found, entry });
+            }
+            if chosen.len() > limits::HANDOFF_KEYS_MAX {
+                return Err(too_many("are selected", limits::HANDOFF_KEYS_MAX));
+            }
+        }
+    }
+    Ok(chosen)
 }
 
 /// A view as if the namespace of the receiver existed already: it will, in the same commit.

@@ -153,6 +153,7 @@ impl From<handoff::ReplyPlan> for ReplyPlan {
             handoff::ReplyPlan::Handoff(_)
             | handoff::ReplyPlan::Received(_)
             | handoff::ReplyPlan::Accepted(..)
+            | handoff::ReplyPlan::Handoffs(_)
             | handoff::ReplyPlan::Verdict(_)
             | handoff::ReplyPlan::Done => Self::Handoff(plan),
         }

@@ -104,7 +104,7 @@ fn tree(asked: &str) -> Value {
         ("checkpoint", "fork") => &["checkpoint", "task"],
         ("artifact", "put" | "get" | "delete") => &["artifact"],
         ("secret", "put" | "get" | "reveal" | "delete") => &["secret"],
-        ("handoff", "offer" | "execute" | "validate") => &["to"],
+        ("handoff", "offer" | "execute" | "execute_all" | "import_context" | "validate") => &["to"],
         ("handoff", _) => &["handoff"],
         _ => &[],
     };

@@ -16,6 +16,11 @@ pub(super) fn rendered_handoff(event: &handoff::Event) -> String {
             let warned: String = warned.collect();
             format!("{line}{task} to {}{warned}", handoff.to)
         }
+        handoff::Event::Passed(handoff) => {
+            let task = handoff.task.as_ref().map_or(String::new(), |task| format!(" of {task}"));
+            let output = handoff.state.get("output").map_or("", |output| output.as_str());
+            format!("{line}{task} from {} to {} with {output}", handoff.from, handoff.to)
+        }
         handoff::Event::Refused(handoff) => {
             let step = handoff.steps.last().unwrap();
             format!("{line} {}: {}", step.step, step.detail.as_ref().unwrap())

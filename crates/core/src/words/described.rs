@@ -193,7 +193,9 @@ described! {
         "pattern": SELECTED,
     });
     Selected, "Selected" => json_schema!({
-        "description": "A key as `namespace/key`, optionally with a required version.",
+        "description":
+            "A key as `namespace/key`, optionally with a required version. Without a version, \
+             a key with `*` is a pattern for keys of that namespace.",
         "oneOf": [
             { "type": "string", "pattern": SELECTED },
             {

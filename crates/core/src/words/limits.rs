@@ -483,11 +483,20 @@ pub const HANDOFFS_FINISHED_BYTES_MAX: usize = 128 << 20;
 pub const HANDOFFS_PER_AGENT_MAX: usize = 100;
 /// Largest context of a hand-off in bytes: a summary, not a transcript.
 pub const HANDOFF_CONTEXT_BYTES_MAX: usize = 256 << 10;
-/// Maximum number of keys in one hand-off.
+/// Maximum number of keys in one hand-off, named or selected by patterns.
 pub const HANDOFF_KEYS_MAX: usize = 1_000;
+/// Maximum number of keys that are compared with the patterns of one hand-off: that takes time in
+/// which no other request is decided.
+pub const HANDOFF_KEYS_EXAMINED_MAX: usize = 20_000;
+/// Maximum number of tasks that one call hands over together, so that all of them and their
+/// consequences fit into one commit.
+pub const HANDOFF_TASKS_MAX: usize = 100;
 /// Maximum size in bytes of the values in the reply to the receiver; the rest is listed in the
 /// receipt and can be read.
 pub const HANDOFF_VALUES_BYTES_MAX: usize = 1 << 20;
+/// Largest output of a stage in bytes that the record of its hand-over to the next stage contains;
+/// a larger one can be read from the pipeline. A stage may follow many others in one commit.
+pub const PASSED_OUTPUT_BYTES_MAX: usize = 16 << 10;
 /// Shortest deadline of a hand-off.
 pub const HANDOFF_DEADLINE_MS_MIN: u64 = 100;
 /// Longest deadline of a hand-off: thirty days, since people may have to accept it.

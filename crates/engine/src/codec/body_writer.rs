@@ -88,6 +88,7 @@ impl<'a> Written<'a> {
             Operation::Set => None,
             Operation::Patched => Some("patched"),
             Operation::Transferred => Some("transferred"),
+            Operation::Copied => Some("copied"),
         };
         Some(Self {
             namespace: namespace.as_str(),

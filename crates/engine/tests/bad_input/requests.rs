@@ -258,6 +258,18 @@ pub(super) fn transactions() -> Vec<Row> {
     ]
 }
 
+/// A transfer of this many keys.
+fn transfer_of(count: usize) -> Transfer {
+    Transfer {
+        from_namespace: namespace("shared"),
+        to_namespace: namespace("typed"),
+        keys: Some((0..count).map(|number| key(&format!("key:{number}"))).collect()),
+        pattern: None,
+        overwrite: false,
+        copy: false,
+    }
+}
+
 pub(super) fn pages() -> Vec<Row> {
     vec![
         row(
@@ -274,12 +286,7 @@ pub(super) fn pages() -> Vec<Row> {
             ("state.transfer_too_large", Kind::TooLarge),
             "at most 5000",
             |_, ada| async move {
-                let transfer = Transfer {
-                    from_namespace: namespace("shared"),
-                    to_namespace: namespace("typed"),
-                    keys: Some((0..5_001).map(|number| key(&format!("key:{number}"))).collect()),
-                    overwrite: false,
-                };
+                let transfer = transfer_of(5_001);
                 ada.execute(Command::Transfer(transfer)).await
             },
         ),

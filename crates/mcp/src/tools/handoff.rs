@@ -24,6 +24,7 @@ struct Arguments {
     notes: Option<Value>,
     state: Option<Object>,
     keys: Option<Vec<String>>,
+    copy: Option<bool>,
     approval: Option<bool>,
     result: Option<Value>,
 }
@@ -88,11 +89,11 @@ async fn offer(call: &Call<'_>, arguments: &Arguments) -> Result<Value, Problem>
     let to = arguments.to.as_ref().ok_or_else(|| missing("to"))?;
     let approval = arguments.approval.filter(|wanted| *wanted).map(|_| json!({}));
     let Arguments { token, reason, work_completed, remaining_work, notes, .. } = arguments;
-    let Arguments { state, keys, .. } = arguments;
+    let Arguments { state, keys, copy, .. } = arguments;
     Ok(json!({
         "to": to, "task": task, "token": token, "reason": reason,
         "work_completed": work_completed, "remaining_work": remaining_work, "notes": notes,
-        "state": state, "keys": keys, "approval": approval,
+        "state": state, "keys": keys, "copy": copy, "approval": approval,
     }))
 }
 

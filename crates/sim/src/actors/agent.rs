@@ -392,12 +392,15 @@ impl Agent {
                 let to = inputs.some_namespace();
                 let named = !inputs.rng.once_in(3);
                 let keys = named.then(|| vec![inputs.key(), inputs.key()]);
+                let pattern = inputs.rng.once_in(3).then(|| inputs.key_pattern());
                 let overwrite = inputs.rng.once_in(2);
                 state::Command::Transfer(Transfer {
                     from_namespace: name,
                     to_namespace: to,
                     keys,
+                    pattern,
                     overwrite,
+                    copy: inputs.rng.once_in(3),
                 })
                 .into()
             }

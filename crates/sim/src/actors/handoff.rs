@@ -7,7 +7,8 @@
 use std::collections::BTreeSet;
 
 use baton_core::handoff::{
-    Accept, ApprovalWanted, Complete, Handoff, List, Offer, OnLoop, Receiver, Selected, Status,
+    Accept, ApprovalWanted, Complete, ExecuteAll, Handoff, Import, List, Offer, OnLoop, Receiver,
+    Selected, Status, TransferContext,
 };
 use baton_core::handoff::{Command as HandoffCommand, Query as HandoffQuery, Rejection, Reply};
 use baton_core::{
@@ -53,6 +54,8 @@ pub struct HandoffActor {
     unapproved: Vec<KnownHandoff>,
     /// The giver of the last hand-off that it accepted.
     origin: Option<AgentId>,
+    /// A hand-off as another system would send it.
+    exported: Option<TransferContext>,
 }
 
 /// Some capabilities.
@@ -140,7 +143,7 @@ impl HandoffActor {
                 let changes = [("a".to_owned(), json("2"))].into();
                 HandoffCommand::Complete(Box::new(Complete { handoff, result, changes }))
             }
-            (24 | 25, ..) => return Action::Submit(keep_something(inputs)),
+            (24 | 25, ..) => return self.rarely(inputs),
             (26..=28, ..) => return Action::Ask(self.question(inputs)),
             _ => {
                 // If all agents wait for long, none offers anything.
@@ -154,6 +157,21 @@ impl HandoffActor {
             }
         };
         Action::Submit(alone_or_not(inputs, command))
+    }
+
+    /// Something that it does seldom.
+    fn rarely(&mut self, inputs: &mut Inputs<'_>) -> Action {
+        if inputs.rng.once_in(3) {
+            let all = HandoffCommand::ExecuteAll(Box::new(self.everything(inputs)));
+            return Action::Submit(Command::from(all).into());
+        }
+        let Some(context) = self.exported.take() else {
+            return Action::Submit(keep_something(inputs));
+        };
+        let to = Receiver::Agent(self.some_agent(inputs));
+        let deadline_ms = Some(*inputs.rng.pick(&DEADLINES_MS));
+        let import = Import { context, to, deadline_ms, approval: None };
+        Action::Submit(alone_or_not(inputs, HandoffCommand::ImportContext(Box::new(import))))
     }
 
     /// Its urgent action, if any.
@@ -240,7 +258,14 @@ impl HandoffActor {
             let namespace =
                 if own { NamespaceName::of_agent(inputs.agent) } else { NamespaceName::shared() };
             let version = inputs.rng.once_in(16).then(|| Version(inputs.rng.below(3)));
-            let key = if own { own_key(inputs) } else { inputs.key() };
+            let pattern = *inputs.rng.pick(&["own*", "**", "own1*", "k*"]);
+            let key = match own {
+                _ if version.is_none() && inputs.rng.once_in(4) => {
+                    Key::parse(pattern).expect("a good key")
+                }
+                true => own_key(inputs),
+                false => inputs.key(),
+            };
             let name = KeyName::parse(&format!("{namespace}/{key}")).expect("both are names");
             let selected = Selected { name, version };
             let again = keys.iter().any(|there| there.name == selected.name);
@@ -248,7 +273,7 @@ impl HandoffActor {
                 keys.push(selected);
             }
         }
-        offer.keys = keys;
+        (offer.keys, offer.copy) = (keys, inputs.rng.once_in(3));
         offer.redeliver_ms = *inputs.rng.pick(&[None, Some(100), Some(1_000), Some(20_000)]);
         if inputs.rng.once_in(3) {
             let mut by = BTreeSet::new();
@@ -259,6 +284,18 @@ impl HandoffActor {
             offer.approval = Some(ApprovalWanted { by, expires_ms });
         }
         offer
+    }
+
+    fn everything(&self, inputs: &mut Inputs<'_>) -> ExecuteAll {
+        let notes = format!(r#"{{"n":{}}}"#, inputs.counter);
+        ExecuteAll {
+            to: self.some_agent(inputs),
+            reason: inputs.rng.once_in(2).then(|| "so".to_owned()),
+            notes: (!inputs.rng.once_in(4)).then(|| json(&notes)),
+            deadline_ms: Some(*inputs.rng.pick(&DEADLINES_MS)),
+            copy: inputs.rng.once_in(3),
+            overwrite: !inputs.rng.once_in(3),
+        }
     }
 
     fn question(&self, inputs: &mut Inputs<'_>) -> Query {
@@ -310,6 +347,7 @@ impl HandoffActor {
                     self.taken.remove(0);
                 }
             }
+            Reply::Context(context) => self.exported = Some((**context).clone()),
             Reply::Handoffs { handoffs, .. } => {
                 for handoff in handoffs {
                     self.hear(id, handoff);

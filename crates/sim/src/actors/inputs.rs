@@ -6,7 +6,7 @@
 use baton_core::schema::Schema;
 use baton_core::state::merge::{Merge, Patch};
 use baton_core::state::{self, PatchEntry, Set};
-use baton_core::{AgentId, Command, Json, Key, NamespaceName, Rules, Version};
+use baton_core::{AgentId, Command, Json, Key, NamespaceName, Pattern, Rules, Version};
 
 use crate::actors::agent::{registration, write};
 use crate::actors::handoff::some_capabilities;
@@ -39,6 +39,12 @@ impl Inputs<'_> {
         let number = self.rng.below(self.plan.keys);
         let group = if number.is_multiple_of(5) { "task:" } else { "k" };
         Key::parse(&format!("{group}{number}")).expect("a good key")
+    }
+
+    /// A pattern that some of the keys match.
+    pub fn key_pattern(&mut self) -> Pattern {
+        let pattern = *self.rng.pick(&["k*", "task:*", "**", "*1", "no*"]);
+        Pattern::parse(pattern).expect("a good pattern")
     }
 
     /// A namespace and a key.

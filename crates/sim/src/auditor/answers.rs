@@ -171,11 +171,15 @@ impl Ledger {
                 reply => Err(Breach(format!("a post was answered with {reply:?}"))),
             },
             Command::State(state::Command::Transfer(transfer)) => {
-                let mut places = self.entries.iter().filter(|(place, timeline)| {
-                    place.0 == transfer.from_namespace
-                        && timeline.at(at).is_some_and(Option::is_some)
-                });
-                demand!(transfer.keys.is_none() && places.next().is_none(), "nothing was moved");
+                let from = transfer.from_namespace.as_str();
+                let there = self.keys_at(from, at).into_iter().map(|name| name.key().to_owned());
+                let named = transfer.keys.as_ref().map(|keys| keys.iter().map(ToString::to_string));
+                let mut keys: Vec<String> = match named {
+                    Some(named) => named.collect(),
+                    None => there.collect(),
+                };
+                keys.retain(|key| transfer.pattern.as_ref().is_none_or(|it| it.matches(key)));
+                demand!(keys.is_empty(), "nothing was moved of {keys:?}");
                 Ok(())
             }
             other => Err(Breach(format!("{other:?} was accepted, but nothing happened"))),

@@ -19,7 +19,7 @@ use crate::models::reaction;
 
 /// Whether the engine may do this on its own: because of time, or because a caller is gone.
 pub fn is_by_engine(event: &Event) -> bool {
-    const CAUSED: &str = "expired dropped gave_up withdrawn ready failed cancelled settled \
+    const CAUSED: &str = "passed expired dropped gave_up withdrawn ready failed cancelled settled \
                           answered undelivered taken_back handed_off \
                           returned died timed_out lost rerouted handlers_gone";
     match event {

@@ -17,7 +17,7 @@ use baton_core::wait::Event as WaitEvent;
 use baton_core::waiting::wait::Left;
 use baton_core::workspace::{Command as WorkspaceCommand, Event as WorkspaceEvent};
 use baton_core::{
-    AgentId, Batch, Command, Event, Json, NamespaceName, Request, Rules, Timestamp, Version,
+    AgentId, Batch, Command, Event, Json, Key, NamespaceName, Request, Rules, Timestamp, Version,
     handoff, message, task,
 };
 
@@ -57,8 +57,8 @@ impl<'a> BatchReader<'a> {
     }
 
     /// The next event that a request explains. Answers to calls that waited for a status, ends of
-    /// calls in the queues that did not answer them, and broken contracts, can be anywhere; the
-    /// ledger checks them.
+    /// calls in the queues that did not answer them, broken contracts, and hand-offs between stages
+    /// can be anywhere; the ledger checks them.
     fn due(&self) -> usize {
         let is_elsewhere = |event: &&Event| {
             matches!(
@@ -67,6 +67,7 @@ impl<'a> BatchReader<'a> {
                     | Event::Task(task::Event::GaveUp { left: Left::Elsewhere, .. })
                     | Event::Message(message::Event::GaveUp { left: Left::Elsewhere, .. })
                     | Event::Handoff(handoff::Event::GaveUp { left: Left::Elsewhere, .. })
+                    | Event::Handoff(handoff::Event::Passed(_))
                     | Event::Contract(Contracted::Broken { .. })
             )
         };
@@ -172,6 +173,10 @@ impl<'a> BatchReader<'a> {
     /// The entry before an event of this batch: by an earlier event of it, or from the ledger.
     fn before(&self, set: &StateEvent) -> Option<EntryBefore> {
         let (namespace, key) = set.entry_key();
+        self.entry_before(namespace, key)
+    }
+
+    fn entry_before(&self, namespace: &NamespaceName, key: &Key) -> Option<EntryBefore> {
         let earlier = self.batch.events[..self.next - 1].iter().rev();
         for event in earlier {
             match event {
@@ -271,28 +276,38 @@ impl<'a> BatchReader<'a> {
     pub(crate) fn transfer(&mut self, transfer: &Transfer) -> Audit {
         let mut moved = Vec::new();
         while let Some(Event::State(event)) = self.batch.events.get(self.next)
-            && let StateEvent::Set { operation: Operation::Transferred, value, source, .. } = event
+            && let StateEvent::Set { operation, value, source, .. } = event
+            && matches!(operation, Operation::Transferred | Operation::Copied)
         {
             self.next += 1;
             let (to, key) = event.entry_key();
             demand!(*to == transfer.to_namespace, "`{key}` went elsewhere");
-            let gone = self.take_state()?;
-            demand!(
-                gone.entry_key() == (&transfer.from_namespace, key),
-                "`{key}` arrived, but another one left"
-            );
+            let is_copy = *operation == Operation::Copied;
+            demand!(is_copy == transfer.copy, "`{key}` was {operation:?}");
+            if !is_copy {
+                let gone = self.take_state()?;
+                demand!(
+                    gone.entry_key() == (&transfer.from_namespace, key),
+                    "`{key}` arrived, but another one left"
+                );
+            }
             let source = source.as_ref();
             demand!(
                 source.is_some_and(|source| source.namespace == transfer.from_namespace),
                 "`{key}` does not say where it came from"
             );
-            if let Some(before) = self.before(gone) {
+            if let Some(before) = self.entry_before(&transfer.from_namespace, key) {
                 demand!(before.value == *value, "`{key}` changed on its way");
             }
             moved.push(key.clone());
         }
+        let matches = |key: &Key| {
+            transfer.pattern.as_ref().is_none_or(|pattern| pattern.matches(key.as_str()))
+        };
+        let other = moved.iter().find(|key| !matches(key));
+        demand!(other.is_none(), "{other:?} does not match {:?}", transfer.pattern);
         if let Some(keys) = &transfer.keys {
-            let mut keys = keys.clone();
+            let mut keys: Vec<Key> = keys.iter().filter(|key| matches(key)).cloned().collect();
             keys.sort();
             keys.dedup();
             demand!(keys == moved, "{moved:?} were moved instead of {keys:?}");

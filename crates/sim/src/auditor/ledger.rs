@@ -23,8 +23,8 @@ use baton_core::agent::Event as AgentEvent;
 use baton_core::state::{Event as StateEvent, Removal};
 use baton_core::workspace::{Event as WorkspaceEvent, Retention};
 use baton_core::{
-    AgentId, Answer, Batch, Event, IdempotencyKey, Json, Key, NamespaceName, Request, Rules,
-    Timestamp, WorkspaceName,
+    AgentId, Answer, Batch, Event, IdempotencyKey, Json, Key, KeyName, NamespaceName, Request,
+    Rules, Timestamp, WorkspaceName,
 };
 
 use super::{Audit, Breach, demand};
@@ -233,6 +233,14 @@ impl Ledger {
         self.entry(&NamespaceName::parse(namespace).ok()?, &Key::parse(key).ok()?, at)
     }
 
+    /// The keys of a namespace after a revision, in order.
+    pub fn keys_at(&self, namespace: &str, at: u64) -> Vec<KeyName> {
+        let there = self.entries.iter().filter(|((name, _), _)| name.as_str() == namespace);
+        let there = there.filter(|(_, line)| line.at(at).is_some_and(Option::is_some));
+        let name = |(name, key): &(NamespaceName, Key)| format!("{name}/{key}");
+        there.filter_map(|(place, _)| KeyName::parse(&name(place)).ok()).collect()
+    }
+
     /// The rules of a namespace after a revision; none if there was no such namespace.
     pub fn rules(&self, namespace: &NamespaceName, at: u64) -> Option<&Arc<Rules>> {
         self.namespaces.get(namespace)?.at(at)?.as_ref()
@@ -439,7 +447,9 @@ impl Ledger {
             Event::Semaphore(event) => self.add_semaphore(batch, event, ended, coverage),
             Event::Task(event) => {
                 self.check_start(batch, event)?;
-                self.add_task(batch, event, ended, coverage)
+                self.add_task(batch, event, ended, coverage)?;
+                event.task().into_iter().for_each(|task| self.note_holder(task));
+                Ok(())
             }
             Event::Spend(event) => self.add_spend(batch, event, coverage),
             Event::Join(event) => self.add_join(batch, event, ended, coverage),

@@ -55,7 +55,7 @@ impl Ledger {
                 continue;
             };
             for taken in &receipt.keys {
-                let key = if taken.moved {
+                let key = if taken.moved || taken.copied {
                     format!("{}/{}", NamespaceName::of_agent(receiver), taken.key.key())
                 } else {
                     taken.key.to_string()

@@ -7,7 +7,8 @@ use baton_core::handoff::{Handoff, List, Status};
 use baton_core::refusal::BadField;
 use baton_core::waiting::wait::Left;
 use baton_core::{
-    AgentId, Answer, Command, HandoffId, Json, Rejection as AnyRejection, Reply, TaskId, Timestamp,
+    AgentId, Answer, Command, HandoffId, Json, NamespaceName, Rejection as AnyRejection, Reply,
+    TaskId, Timestamp,
 };
 
 use crate::auditor::answers::DecidedRequest;
@@ -69,6 +70,17 @@ impl Ledger {
                 demand!(*valid == errors.is_empty(), "valid: {valid}, errors: {errors:?}");
                 Ok(())
             }
+            (
+                HandoffCommand::ExecuteAll(_),
+                Reply::Handoff(HandoffReply::Handoffs { handoffs, cursor: None }),
+            ) => {
+                let at = asked.decided_at;
+                let held = self.tasks.held_by(asked.agent, at);
+                let keys = self.keys_at(NamespaceName::of_agent(asked.agent).as_str(), at);
+                let nothing = handoffs.is_empty() && held.is_empty() && keys.is_empty();
+                demand!(nothing, "{handoffs:?} of {held:?} and {keys:?}");
+                Ok(())
+            }
             (command, reply) => Err(Breach(format!("{command:?} was answered with {reply:?}"))),
         }
     }
@@ -94,6 +106,7 @@ impl Ledger {
             }
             (
                 HandoffCommand::Offer(_)
+                | HandoffCommand::ImportContext(_)
                 | HandoffCommand::Execute(_)
                 | HandoffCommand::Reject { .. }
                 | HandoffCommand::Complete(_)
@@ -101,13 +114,21 @@ impl Ledger {
                 | HandoffCommand::Approve { .. },
                 HandoffReply::Handoff(shown),
             ) => self.handoff_shown(shown, at),
+            (HandoffCommand::ExecuteAll(_), HandoffReply::Handoffs { handoffs, .. }) => {
+                let made = self.handoffs.made_at(at);
+                let same = handoffs.len() == made.len()
+                    && handoffs.iter().all(|handoff| made.contains(&&handoff.id));
+                demand!(same, "{made:?} were made, {handoffs:?} are shown");
+                handoffs.iter().try_for_each(|handoff| self.handoff_shown(handoff, at))
+            }
             (command, reply) => Err(Breach(format!("{command:?} was answered with {reply:?}"))),
         }
     }
 
     /// The receiver gets the values as they were right before.
     fn values_shown(&self, handoff: &Handoff, values: &BTreeMap<String, Json>, at: u64) -> Audit {
-        let there = handoff.keys.iter().filter_map(|selected| {
+        let chosen = self.chosen(handoff, at);
+        let there = chosen.iter().filter_map(|selected| {
             let entry = self.named(selected.name.as_str(), at)?;
             Some((selected.name.to_string(), entry.value.clone()))
         });
@@ -281,7 +302,8 @@ impl Ledger {
                 let known = ["to", "token", "task", "approval", "keys"].contains(&field.as_ref());
                 demand!(known, "no request had an invalid `{field}`");
             }
-            Rejection::OutOfRange(_)
+            Rejection::TooManyKeys { .. }
+            | Rejection::OutOfRange(_)
             | Rejection::TooLarge(_)
             | Rejection::TooMany(_)
             | Rejection::SessionEnded { .. } => {

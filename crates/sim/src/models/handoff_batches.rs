@@ -1,7 +1,9 @@
 //! Checks that batches about hand-offs are what was requested: all of it, with the keys and the
 //! task, and nothing else.
 
-use baton_core::handoff::{Accept, Complete, Handoff, Offer, OnLoop};
+use baton_core::handoff::{
+    Accept, Complete, ExecuteAll, Handoff, Import, Offer, OnLoop, Receiver, Selected,
+};
 use baton_core::handoff::{Command as HandoffCommand, Event as HandoffEvent};
 use baton_core::namespace::Event as NamespaceEvent;
 use baton_core::primitive::Event as _;
@@ -39,7 +41,12 @@ impl BatchReader<'_> {
         let before = self.batch.revision.0 - 1;
         match command {
             HandoffCommand::Offer(offer) => self.offer(offer)?,
+            HandoffCommand::ImportContext(import) => {
+                self.imported(import)?;
+                self.offer(&import.as_ref().clone().offer())?;
+            }
             HandoffCommand::Execute(offer) => self.execute(offer)?,
+            HandoffCommand::ExecuteAll(all) => self.execute_all(all)?,
             HandoffCommand::Validate(_) => {}
             HandoffCommand::Receive { wait_ms } => self.receive(*wait_ms)?,
             HandoffCommand::Accept(accept) => self.accept(accept)?,
@@ -69,6 +76,7 @@ impl BatchReader<'_> {
                 }
             }
             HandoffCommand::Deliver { .. }
+            | HandoffCommand::Pass(_)
             | HandoffCommand::Follow { .. }
             | HandoffCommand::LetGo { .. }
             | HandoffCommand::GiveUp { .. }
@@ -90,6 +98,7 @@ impl BatchReader<'_> {
             && offer.reason == handoff.reason
             && offer.state == handoff.state
             && offer.keys == handoff.keys
+            && offer.copy == handoff.copy
             && offer.on_loop == handoff.on_loop
             && time.after(offer.deadline_ms.unwrap_or(DEADLINE_MS)) == handoff.deadline
             && offer.redeliver_ms.unwrap_or(REDELIVER_MS) == handoff.redeliver_ms
@@ -120,6 +129,25 @@ impl BatchReader<'_> {
         }
     }
 
+    /// What another system handed over is offered with its origin.
+    fn imported(&self, import: &Import) -> Audit {
+        let Some(Event::Handoff(HandoffEvent::Offered(handoff))) = self.peek() else {
+            return Err(Breach("an offer was due".to_owned()));
+        };
+        let context = &import.context;
+        let notes = handoff.notes.as_ref().map_or("", |notes| notes.as_str());
+        let is_named = |name: &Option<String>| {
+            name.as_ref().is_none_or(|name| notes.contains(&format!("\"{name}\"")))
+        };
+        let same = handoff.state == context.state
+            && handoff.output_keys == context.output_keys
+            && handoff.task.is_none()
+            && is_named(&context.originating_agent)
+            && is_named(&context.originating_task_id);
+        demand!(same, "{handoff:?} was made of {context:?}");
+        Ok(())
+    }
+
     fn execute(&mut self, offer: &Offer) -> Audit {
         match self.take_handoff()?.clone() {
             HandoffEvent::Executed(handoff) => {
@@ -135,6 +163,40 @@ impl BatchReader<'_> {
             }
             other => Err(Breach(format!("a hand-off was due, not {}", other.kind()))),
         }
+    }
+
+    /// Everything that the caller held has moved: its keys, and every task.
+    fn execute_all(&mut self, all: &ExecuteAll) -> Audit {
+        let (agent, before) = (self.batch.agent.clone(), self.batch.revision.0 - 1);
+        let own = NamespaceName::of_agent(&agent);
+        let has_keys = !self.ledger.keys_at(own.as_str(), before).is_empty();
+        let held = self.ledger.tasks.held_by(&agent, before);
+        let mut tasks: Vec<Option<(TaskId, Token)>> = Vec::new();
+        tasks.extend(has_keys.then_some(None));
+        tasks.extend(held.into_iter().map(Some));
+        let mut first = None;
+        for held in &tasks {
+            let HandoffEvent::Executed(handoff) = self.take_handoff()?.clone() else {
+                return Err(Breach("a hand-off was due".to_owned()));
+            };
+            let ExecuteAll { to, reason, notes, deadline_ms, copy, .. } = all.clone();
+            let mut offer = Offer::to(Receiver::Agent(to));
+            (offer.reason, offer.notes, offer.deadline_ms) = (reason, notes, deadline_ms);
+            offer.copy = copy;
+            match held.clone() {
+                None => offer.keys = vec![Selected::all_of(&own)],
+                Some((task, token)) => (offer.task, offer.token) = (Some(task), Some(token)),
+            }
+            self.check_offer(&offer, &handoff)?;
+            first = first.or(Some(handoff));
+        }
+        if let Some(handoff) = first.filter(|_| has_keys) {
+            self.moved(&handoff, Some(&all.to), all.overwrite)?;
+        }
+        for (task, _) in tasks.iter().flatten() {
+            self.take_passed("task.handed_off", task)?;
+        }
+        Ok(())
     }
 
     /// A task that is handed around in a loop waits for review.
@@ -191,7 +253,8 @@ impl BatchReader<'_> {
         let before = self.batch.revision.0 - 1;
         let Some(to) = to else { return Err(Breach("it has no holder".to_owned())) };
         let (own, theirs) = (NamespaceName::of_agent(&handoff.from), NamespaceName::of_agent(to));
-        let keys = handoff.keys.iter().filter(|selected| {
+        let chosen = self.ledger.chosen(handoff, before);
+        let keys = chosen.iter().filter(|selected| {
             let there = self.ledger.named(selected.name.as_str(), before);
             selected.name.namespace() == own.as_str() && there.is_some()
         });
@@ -210,7 +273,14 @@ impl BatchReader<'_> {
             same_entry(there.map(AsRef::as_ref), None)?;
         }
         let (from_namespace, to_namespace) = (own, theirs);
-        self.transfer(&Transfer { from_namespace, to_namespace, keys: Some(keys), overwrite })
+        self.transfer(&Transfer {
+            from_namespace,
+            to_namespace,
+            keys: Some(keys),
+            pattern: None,
+            overwrite,
+            copy: handoff.copy,
+        })
     }
 
     fn complete_handoff(&mut self, complete: &Complete) -> Audit {

@@ -97,7 +97,7 @@ impl Ledger {
         let (own, theirs) =
             (NamespaceName::of_agent(&handoff.from), NamespaceName::of_agent(receiver));
         let receipt = handoff.receipt.iter().flat_map(|receipt| &receipt.keys);
-        for taken in receipt.filter(|taken| taken.moved) {
+        for taken in receipt.filter(|taken| taken.moved || taken.copied) {
             let Ok(key) = Key::parse(taken.key.key()) else {
                 return Err(Breach("a key has no name".to_owned()));
             };
@@ -107,7 +107,8 @@ impl Ledger {
             let same = before.zip(there).is_some_and(|(before, there)| {
                 there.value == before.value && there.revision == revision
             });
-            demand!(left.is_none() && same, "`{key}` was {before:?}: {left:?}, {there:?}");
+            let is_left = if taken.copied { left == before } else { left.is_none() };
+            demand!(is_left && same, "`{key}` was {before:?}: {left:?}, {there:?}");
         }
         Ok(())
     }

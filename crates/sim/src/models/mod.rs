@@ -40,6 +40,7 @@ pub mod handoff;
 pub mod handoff_answers;
 pub mod handoff_batches;
 pub mod handoff_invariants;
+pub mod handoff_keys;
 pub mod join;
 pub mod lock;
 pub mod lock_pool;

@@ -11,8 +11,9 @@
 //! 4. A pipeline is completed when every stage is finished, and failed when one has failed and no
 //!    other is active: in that batch, and nothing is active after it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use baton_core::handoff;
 use baton_core::pipeline::{Created, Design, Event, StageStatus, Status};
 use baton_core::task::{Event as TaskEvent, Status as TaskStatus};
 use baton_core::{
@@ -44,6 +45,8 @@ pub struct StageModel {
     pub input: Option<Json>,
     /// The output.
     pub output: Option<Json>,
+    /// The agent that started it last.
+    worker: Option<AgentId>,
 }
 
 /// A pipeline as it was.
@@ -65,6 +68,10 @@ pub struct Pipelines {
     all: BTreeMap<PipelineName, Timeline<Option<PipelineModel>>>,
     /// The stage that a task was created for.
     owners: BTreeMap<TaskId, (PipelineName, usize)>,
+    /// The last holder of each of these tasks.
+    holders: BTreeMap<TaskId, AgentId>,
+    /// The hand-offs between stages that the current batch has to contain.
+    passings: Vec<(PipelineName, StageName, StageName, AgentId, AgentId, Json)>,
 }
 
 impl PipelineModel {
@@ -83,6 +90,7 @@ impl PipelineModel {
             tasks: Vec::new(),
             input: None,
             output: None,
+            worker: None,
         };
         Self {
             automatic: created.automatic,
@@ -364,6 +372,10 @@ impl Ledger {
             let index = state.stages.iter().position(|model| model.design.name == *stage);
             let index = index.ok_or_else(|| Breach("the stage does not exist".to_owned()))?;
             state.change(batch, event, index, &self.tasks)?;
+            if let Event::StageStarted { pipeline, worker, .. } = event {
+                state.stages[index].worker = Some(worker.clone());
+                self.expect_passings(pipeline, &state, index, worker);
+            }
             if let Event::StageReady { pipeline, tasks, .. } = event {
                 let owned = tasks.iter().map(|task| (task.clone(), (pipeline.clone(), index)));
                 self.pipelines.owners.extend(owned);
@@ -389,8 +401,76 @@ impl Ledger {
         Ok(state)
     }
 
+    /// Notes the last holder of a task of a stage.
+    pub(crate) fn note_holder(&mut self, task: &TaskId) {
+        let lease = self.tasks.at(task, u64::MAX).and_then(|work| work.lease.as_ref());
+        if let Some(lease) = lease.filter(|_| self.pipelines.owns(task)) {
+            self.pipelines.holders.insert(task.clone(), lease.holder.clone());
+        }
+    }
+
+    /// Every completed stage whose output reaches a started one was handed over, unless the same
+    /// agent works on both.
+    fn expect_passings(
+        &mut self,
+        pipeline: &PipelineName,
+        state: &PipelineModel,
+        index: usize,
+        worker: &AgentId,
+    ) {
+        let mut due: BTreeSet<usize> = BTreeSet::new();
+        let mut rest = state.stages[index].before.clone();
+        while let Some(before) = rest.pop() {
+            match state.stages[before].status {
+                StageStatus::Completed => drop(due.insert(before)),
+                _ => rest.extend(&state.stages[before].before),
+            }
+        }
+        for before in due {
+            let model = &state.stages[before];
+            let last = match model.tasks.as_slice() {
+                [task] => self.pipelines.holders.get(task),
+                _ => None,
+            };
+            let Some(from) = last.or(model.worker.as_ref()).filter(|from| *from != worker) else {
+                continue;
+            };
+            let stages = (model.design.name.clone(), state.stages[index].design.name.clone());
+            let output = model.output.clone().unwrap_or_else(Json::null);
+            let (from, to) = (from.clone(), worker.clone());
+            let passing = (pipeline.clone(), stages.0, stages.1, from, to, output);
+            self.pipelines.passings.push(passing);
+        }
+    }
+
+    /// Checks that exactly the expected hand-offs between stages have happened.
+    fn check_passings(&mut self, batch: &Batch) -> Audit {
+        let mut due = std::mem::take(&mut self.pipelines.passings);
+        for event in &batch.events {
+            let AnyEvent::Handoff(handoff::Event::Passed(handoff)) = event else { continue };
+            let found =
+                due.iter().position(|(pipeline, from_stage, to_stage, from, to, output)| {
+                    let passage = handoff.passage.as_ref();
+                    passage.is_some_and(|it| {
+                        it.pipeline == *pipeline
+                            && it.from_stage == *from_stage
+                            && it.to_stage == *to_stage
+                    }) && handoff.from == *from
+                        && handoff.receiver.as_ref() == Some(to)
+                        && handoff.state.get("output") == Some(output)
+                });
+            let Some(found) = found else {
+                return Err(Breach(format!("{handoff:?} is none of {due:?}")));
+            };
+            due.remove(found);
+        }
+        demand!(due.is_empty(), "no hand-offs are recorded: {due:?}");
+        Ok(())
+    }
+
     /// A batch is complete: checks that every pipeline is in the state that follows from its tasks.
-    pub(crate) fn check_pipelines(&self, batch: &Batch) -> Audit {
+    pub(crate) fn check_pipelines(&mut self, batch: &Batch) -> Audit {
+        self.check_passings(batch)?;
         let is_about =
             |event: &AnyEvent| matches!(event, AnyEvent::Pipeline(_) | AnyEvent::Task(_));
         if self.pipelines.all.is_empty() || !batch.events.iter().any(is_about) {

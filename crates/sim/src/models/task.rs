@@ -26,7 +26,7 @@ use std::sync::Arc;
 use baton_core::primitive::Event as _;
 use baton_core::task::Returns;
 use baton_core::task::{Backoff, Cause, Created, Event, Lease, OnExhausted, Status};
-use baton_core::{AgentId, Batch, GroupName, HandoffId, Json, TaskId, TaskType, Timestamp};
+use baton_core::{AgentId, Batch, GroupName, HandoffId, Json, TaskId, TaskType, Timestamp, Token};
 
 use crate::auditor::ledger::Ledger;
 use crate::auditor::timeline::Timeline;
@@ -202,6 +202,15 @@ impl Tasks {
     /// All tasks as they were after a revision.
     pub fn all_at(&self, at: u64) -> impl Iterator<Item = (&TaskId, &Arc<TaskModel>)> {
         self.all.iter().filter_map(move |(id, timeline)| Some((id, timeline.at(at)?)))
+    }
+
+    /// The tasks that an agent held after a revision, by id, with the tokens of its leases.
+    pub fn held_by(&self, agent: &AgentId, at: u64) -> Vec<(TaskId, Token)> {
+        let held = self.all_at(at).filter_map(|(id, work)| {
+            let lease = work.lease.as_ref().filter(|it| it.holder == *agent && !it.abandoned)?;
+            Some((id.clone(), lease.token))
+        });
+        held.collect()
     }
 
     /// The waiting claims after a revision, in order of arrival.

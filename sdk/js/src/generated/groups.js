@@ -48,7 +48,7 @@ export class StateOperations {
   }
 
   /**
-   * Move entries to another namespace.
+   * Move or copy entries to another namespace.
    * @param {T.NamespaceName} fromNamespace - The namespace to move from.
    * @param {T.NamespaceName} toNamespace - The namespace to move to.
    * @param {T.StateTransferOptions & CallOptions} [options]
@@ -1694,6 +1694,18 @@ export class HandoffOperations {
   }
 
   /**
+   * Offer work from another system, given as a portable context.
+   * @param {T.TransferContext} context - The context, as `handoff.export` returns it or another system sends it.
+   * @param {T.Receiver} to - The receiver: an agent id, or `{"capability": name}` for the first agent that has
+   *   the capability and accepts.
+   * @param {T.HandoffImportContextOptions & CallOptions} [options]
+   * @returns {Promise<T.Handoff>}
+   */
+  importContext(context, to, options) {
+    return this.caller.call("handoff.import_context", { context, to }, options);
+  }
+
+  /**
    * Hand over a task and state at once, without acceptance.
    * @param {T.Receiver} to - The receiver: an agent id, or `{"capability": name}` for the first agent that has
    *   the capability and accepts.
@@ -1702,6 +1714,16 @@ export class HandoffOperations {
    */
   execute(to, options) {
     return this.caller.call("handoff.execute", { to }, options);
+  }
+
+  /**
+   * Hand over all tasks and keys of the caller at once, without acceptance.
+   * @param {T.AgentId} to - The receiver.
+   * @param {T.HandoffExecuteAllOptions & CallOptions} [options]
+   * @returns {Promise<T.HandoffHandoffs>}
+   */
+  executeAll(to, options) {
+    return this.caller.call("handoff.execute_all", { to }, options);
   }
 
   /**

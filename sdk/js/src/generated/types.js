@@ -542,6 +542,7 @@
  * @property {Record<string, Json>} [changes] - The changed members of `state`. Absent if there are none.
  * @property {string} content - Digest of what the receiver gets and of the progress of the task; equal digests mean that
  *   nothing has changed.
+ * @property {boolean} [copy] - Whether the giver keeps its own keys and the receiver gets copies. Absent if `false`.
  * @property {Timestamp} created_at - When it was offered.
  * @property {Timestamp} deadline - When the offer expires.
  * @property {number} [deliveries] - The number of deliveries.
@@ -552,10 +553,11 @@
  * @property {AgentId} from - The giver.
  * @property {number} hops - How often the task was handed over before.
  * @property {HandoffId} id - The id of the hand-off.
- * @property {Selected[]} [keys] - Keys that are handed over. Absent if there are none.
+ * @property {Selected[]} [keys] - Keys and patterns of keys that are handed over. Absent if there are none.
  * @property {Json} [notes] - Further notes. Absent if not given.
  * @property {OnLoop | null} [on_loop] - What happens if the task is handed around in a loop. Absent if not given.
  * @property {Json} [output_keys] - Names of what the work has produced. Absent if not given.
+ * @property {Passage | null} [passage] - The stages of a pipeline between which it happened. Absent if it did not.
  * @property {string | null} [reason] - The reason. Absent if not given.
  * @property {Receipt | null} [receipt] - What the receiver got. Absent before acceptance.
  * @property {AgentId | null} [receiver] - The agent that accepted it. Absent before that.
@@ -904,6 +906,15 @@
  */
 
 /**
+ * The stages of a pipeline between which a hand-off happened.
+ * @typedef {object} Passage
+ * @property {StageName} from_stage - The completed stage.
+ * @property {number | null} [omitted_bytes] - The size of the output in bytes, if it is too large for `state`. Absent if it is not.
+ * @property {PipelineName} pipeline - The pipeline.
+ * @property {StageName} to_stage - The stage that was started.
+ */
+
+/**
  * A pattern: `*` matches any text within a segment, `**` any text.
  * @typedef {string} Pattern
  */
@@ -928,6 +939,17 @@
  * @property {SemaphoreName} name - The semaphore.
  * @property {Token} token - The fencing token of the permit.
  * @property {number} ttl_ms - The time to live in milliseconds that a renewal grants.
+ * @property {number} [weight] - How many permits of the semaphore it takes.
+ */
+
+/**
+ * A call that waits for a permit.
+ * @typedef {object} PermitWait
+ * @property {AgentId} agent - The agent that waits.
+ * @property {WaitId} id - The waiting call.
+ * @property {Timestamp} since - When it started to wait.
+ * @property {Timestamp} until - When the wait times out.
+ * @property {number} [weight] - How many permits it waits for.
  */
 
 /**
@@ -1170,18 +1192,20 @@
  */
 
 /**
- * A key as `namespace/key`, optionally with a required version.
+ * A key as `namespace/key`, optionally with a required version. Without a version, a key
+ * with `*` is a pattern for keys of that namespace.
  * @typedef {string | { key: string, version?: number }} Selected
  */
 
 /**
  * A semaphore.
  * @typedef {object} Semaphore
- * @property {number} free - The number of free permits.
+ * @property {number} free - The number of free permits. 0 while more are held than there are since it was made
+ *   smaller.
  * @property {Permit[]} holders - The held permits, oldest first.
  * @property {SemaphoreName} name - The name of the semaphore.
  * @property {number} permits - The number of permits.
- * @property {Wait[]} waiters - The wait queue, first in line first.
+ * @property {PermitWait[]} waiters - The wait queue, first in line first.
  */
 
 /**
@@ -1375,7 +1399,8 @@
  * @property {AgentId | null} [by] - The agent that did it. Absent if it was the engine.
  * @property {string | null} [detail] - Details in words. Absent if there are none.
  * @property {StepStatus} status - The outcome.
- * @property {string} step - The step: `validate`, `transfer_state`, `transfer_task`, or an event of the offer.
+ * @property {string} step - The step: `validate`, `transfer_state`, `transfer_task`, an event of the offer, or
+ *   `stage_completed` and `stage_started` between the stages of a pipeline.
  */
 
 /**
@@ -1422,6 +1447,7 @@
  * A key that the receiver got.
  * @typedef {object} Taken
  * @property {number} bytes - The size of its value in bytes.
+ * @property {boolean} [copied] - Whether it was copied from the giver's namespace to the receiver's. Absent if `false`.
  * @property {KeyName} key - `namespace/key` as it was selected.
  * @property {ValueKind} kind - The JSON type of its value.
  * @property {boolean} [moved] - Whether it moved from the giver's namespace to the receiver's. Absent if `false`.
@@ -2012,8 +2038,10 @@
 /**
  * Optional fields of `state.transfer`.
  * @typedef {object} StateTransferOptions
+ * @property {boolean} [copy] - Copy the entries: the source keeps its own. If `false`, they move.
  * @property {Key[] | null} [keys] - The keys to move. If omitted, all keys.
  * @property {boolean} [overwrite] - Replace entries of the same key in the target. If `false`, they are a conflict.
+ * @property {Pattern | null} [pattern] - Move only keys that match this pattern. If omitted, any key.
  * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
@@ -2778,10 +2806,13 @@
  * Optional fields of `semaphore.acquire`.
  * @typedef {object} SemaphoreAcquireOptions
  * @property {number | null} [permits] - The number of permits of the semaphore. Required in the first call for a name; later calls
- *   must give the same number. If omitted later, the existing number.
+ *   must give the same number, unless `semaphore.resize` has set another since. If omitted
+ *   later, the existing number.
  * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  * @property {number | null} [ttl_ms] - Time to live of the permit in milliseconds, unless it is renewed.
  * @property {number | null} [wait_ms] - How long to wait for a permit, in milliseconds. If omitted, the call does not wait.
+ * @property {number | null} [weight] - How many of the permits to take, at most as many as the semaphore has. They are acquired
+ *   and released together, under one token.
  */
 
 /**
@@ -2808,6 +2839,17 @@
 /**
  * `semaphore.release` as a command.
  * @typedef {{ command: "semaphore.release", name: SemaphoreName, token: Token } & SemaphoreReleaseOptions} SemaphoreReleaseCommand
+ */
+
+/**
+ * Optional fields of `semaphore.resize`.
+ * @typedef {object} SemaphoreResizeOptions
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `semaphore.resize` as a command.
+ * @typedef {{ command: "semaphore.resize", name: SemaphoreName, permits: number } & SemaphoreResizeOptions} SemaphoreResizeCommand
  */
 
 /**
@@ -3593,10 +3635,12 @@
  * @property {ApprovalTerms | null} [approval] - Require an approval: `true`, or an object that names the approvers and how long an
  *   approval is valid.
  * @property {Json} [artifacts] - References to what the work has produced: a list, usually of artifact ids. Default: none.
+ * @property {boolean} [copy] - Copy the keys in the giver's own namespace: the giver keeps them. If `false`, they move.
  * @property {number | null} [deadline_ms] - How long the receiver has to accept, in milliseconds.
  * @property {Selected[]} [keys] - Keys to hand over, as `namespace/key`. Keys in the giver's own namespace move to the
  *   receiver's; others stay where they are. The answer to `handoff.accept` contains their
- *   values.
+ *   values. A key with `*` is a pattern, such as `agent:ada/**`: it selects the keys of its
+ *   namespace that match it at the moment of the move, possibly none.
  * @property {Json} [notes] - Further notes for the receiver, as any JSON. Default: none.
  * @property {OnLoop | null} [on_loop] - What to do if the task is handed around in a loop.
  * @property {Json} [output_keys] - Names of what the work has produced, as any JSON. Default: none.
@@ -3616,15 +3660,31 @@
  */
 
 /**
+ * Optional fields of `handoff.import_context`.
+ * @typedef {object} HandoffImportContextOptions
+ * @property {ApprovalTerms | null} [approval] - Require an approval: `true`, or an object that names the approvers and how long an
+ *   approval is valid.
+ * @property {number | null} [deadline_ms] - How long the receiver has to accept, in milliseconds.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `handoff.import_context` as a command.
+ * @typedef {{ command: "handoff.import_context", context: TransferContext, to: Receiver } & HandoffImportContextOptions} HandoffImportContextCommand
+ */
+
+/**
  * Optional fields of `handoff.execute`.
  * @typedef {object} HandoffExecuteOptions
  * @property {ApprovalTerms | null} [approval] - Require an approval: `true`, or an object that names the approvers and how long an
  *   approval is valid.
  * @property {Json} [artifacts] - References to what the work has produced: a list, usually of artifact ids. Default: none.
+ * @property {boolean} [copy] - Copy the keys in the giver's own namespace: the giver keeps them. If `false`, they move.
  * @property {number | null} [deadline_ms] - How long the receiver has to accept, in milliseconds.
  * @property {Selected[]} [keys] - Keys to hand over, as `namespace/key`. Keys in the giver's own namespace move to the
  *   receiver's; others stay where they are. The answer to `handoff.accept` contains their
- *   values.
+ *   values. A key with `*` is a pattern, such as `agent:ada/**`: it selects the keys of its
+ *   namespace that match it at the moment of the move, possibly none.
  * @property {Json} [notes] - Further notes for the receiver, as any JSON. Default: none.
  * @property {OnLoop | null} [on_loop] - What to do if the task is handed around in a loop.
  * @property {Json} [output_keys] - Names of what the work has produced, as any JSON. Default: none.
@@ -3644,15 +3704,33 @@
  */
 
 /**
+ * Optional fields of `handoff.execute_all`.
+ * @typedef {object} HandoffExecuteAllOptions
+ * @property {boolean} [copy] - Copy the keys: the caller keeps them. If `false`, they move.
+ * @property {number | null} [deadline_ms] - How long the receiver has to claim the tasks, in milliseconds.
+ * @property {Json} [notes] - Further notes for the receiver, as any JSON. Default: none.
+ * @property {boolean} [overwrite] - Replace keys that the receiver already has. If `false`, they are a conflict.
+ * @property {string | null} [reason] - The reason, which is recorded. Default: none.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `handoff.execute_all` as a command.
+ * @typedef {{ command: "handoff.execute_all", to: AgentId } & HandoffExecuteAllOptions} HandoffExecuteAllCommand
+ */
+
+/**
  * Optional fields of `handoff.validate`.
  * @typedef {object} HandoffValidateOptions
  * @property {ApprovalTerms | null} [approval] - Require an approval: `true`, or an object that names the approvers and how long an
  *   approval is valid.
  * @property {Json} [artifacts] - References to what the work has produced: a list, usually of artifact ids. Default: none.
+ * @property {boolean} [copy] - Copy the keys in the giver's own namespace: the giver keeps them. If `false`, they move.
  * @property {number | null} [deadline_ms] - How long the receiver has to accept, in milliseconds.
  * @property {Selected[]} [keys] - Keys to hand over, as `namespace/key`. Keys in the giver's own namespace move to the
  *   receiver's; others stay where they are. The answer to `handoff.accept` contains their
- *   values.
+ *   values. A key with `*` is a pattern, such as `agent:ada/**`: it selects the keys of its
+ *   namespace that match it at the moment of the move, possibly none.
  * @property {Json} [notes] - Further notes for the receiver, as any JSON. Default: none.
  * @property {OnLoop | null} [on_loop] - What to do if the task is handed around in a loop.
  * @property {Json} [output_keys] - Names of what the work has produced, as any JSON. Default: none.
@@ -3951,12 +4029,12 @@
 
 /**
  * The result of every operation, by name.
- * @typedef {{ "state.set": Entry, "state.patch": Entry, "state.delete": Entry, "state.transfer": StateMoved, "state.get": Entry, "state.list": Page, "state.history": StateChanges, "state.snapshot": Page, "state.diff": StateChanges, "namespace.create": Namespace, "namespace.configure": Namespace, "namespace.delete": Namespace, "namespace.list": NamespaceNamespaces, "namespace.get": Namespace, "agent.register": Agent, "agent.heartbeat": Agent, "agent.leave": Agent, "agent.get": Agent, "agent.list": AgentAgents, "message.send": Message, "message.request": Answered, "message.reply": Message, "message.get": Message, "inbox.receive": MessageReceived, "inbox.ack": MessageAcked, "inbox.requeue": Message, "inbox.list": MessageMessages, "handler.register": Handler, "handler.remove": Handler, "handler.list": MessageHandlers, "topic.publish": Published, "topic.get": Topic, "topic.list": TopicTopics, "stream.create": Stream, "stream.send": Sent, "stream.receive": Frames, "stream.close": Stream, "stream.delete": Stream, "stream.get": Stream, "stream.list": StreamStreams, "rule.add": Rule, "rule.remove": Rule, "rule.list": RuleRules, "event.emit": EventEmitted, "event.history": EventPage, "reaction.add": Reaction, "reaction.remove": Reaction, "reaction.enable": Reaction, "reaction.disable": Reaction, "reaction.get": Reaction, "reaction.list": ReactionReactions, "contract.declare": DeclaredContract, "contract.delete": DeclaredContract, "contract.list": ContractDeclarations, "contract.show": ContractContracts, "contract.check": ContractProblems, "context.build": Context, "lock.acquire": LockHold, "lock.renew": Hold, "lock.release": Lock, "lock.get": Lock, "lock.list": LockLocks, "semaphore.acquire": SemaphorePermit, "semaphore.renew": Permit, "semaphore.release": Semaphore, "semaphore.get": Semaphore, "semaphore.list": SemaphoreSemaphores, "task.create": Task, "task.claim": TaskClaimed, "task.heartbeat": Task, "task.progress": Task, "task.update": Task, "task.release": Task, "task.complete": TaskCompleted, "task.fail": Task, "task.cancel": Task, "task.review": Task, "task.retry": Task, "task.get": Task, "task.list": TaskTasks, "task.stats": Statistics, "task.why": Why, "task.history": TaskHistoryResult, "spend.record": SpendRecorded, "spend.limit": SpendTotal, "spend.get": SpendTotal, "spend.list": SpendRecords, "barrier.arrive": Arrival, "barrier.reset": Barrier, "barrier.get": Barrier, "join.create": Join, "join.wait": JoinSettled, "join.get": Join, "pipeline.create": Pipeline, "pipeline.start_stage": Stage, "pipeline.complete_stage": StageMoved, "pipeline.fail_stage": Stage, "pipeline.retry_stage": Stage, "pipeline.skip_stage": StageMoved, "pipeline.abort": Pipeline, "pipeline.delete": Pipeline, "pipeline.get": Pipeline, "pipeline.output": StageOutput, "pipeline.list": PipelinePipelines, "checkpoint.save": Checkpoint, "checkpoint.restore": Checkpoint, "checkpoint.fork": Checkpoint, "checkpoint.label": Checkpoint, "checkpoint.write": CheckpointWritten, "checkpoint.copy": CheckpointCopied, "checkpoint.prune": CheckpointPruned, "checkpoint.retain": CheckpointRules, "checkpoint.latest": CheckpointLatestResult, "checkpoint.get": Checkpoint, "checkpoint.list": CheckpointCheckpoints, "checkpoint.history": CheckpointHistoryResult, "checkpoint.retention": CheckpointRules, "artifact.delete": Artifact, "artifact.get": Artifact, "artifact.list": ArtifactArtifacts, "secret.delete": SecretRecord, "secret.get": SecretRecord, "secret.list": SecretSecrets, "handoff.offer": Handoff, "handoff.execute": Handoff, "handoff.validate": HandoffVerdict, "handoff.receive": HandoffReceived, "handoff.accept": HandoffAccepted, "handoff.reject": Handoff, "handoff.complete": Handoff, "handoff.cancel": Handoff, "handoff.approve": Handoff, "handoff.get": Handoff, "handoff.list": HandoffHandoffs, "handoff.history": HandoffHandoffs, "handoff.export": TransferContext, "handoff.stats": HandoffStatistics, "task.wait": WaitTask, "agent.next": WaitNext, "handoff.wait": WaitHandoff, "workspace.configure": WorkspaceWorkspace, "workspace.get": WorkspaceWorkspace, "workspace.list": WorkspaceWorkspaces, "workspace.fork": Forked, "workspace.delete": ListedWorkspace, "workspace.diff": Differences, "workspace.search": Results, "workspace.why": Explanation }} Replies
+ * @typedef {{ "state.set": Entry, "state.patch": Entry, "state.delete": Entry, "state.transfer": StateMoved, "state.get": Entry, "state.list": Page, "state.history": StateChanges, "state.snapshot": Page, "state.diff": StateChanges, "namespace.create": Namespace, "namespace.configure": Namespace, "namespace.delete": Namespace, "namespace.list": NamespaceNamespaces, "namespace.get": Namespace, "agent.register": Agent, "agent.heartbeat": Agent, "agent.leave": Agent, "agent.get": Agent, "agent.list": AgentAgents, "message.send": Message, "message.request": Answered, "message.reply": Message, "message.get": Message, "inbox.receive": MessageReceived, "inbox.ack": MessageAcked, "inbox.requeue": Message, "inbox.list": MessageMessages, "handler.register": Handler, "handler.remove": Handler, "handler.list": MessageHandlers, "topic.publish": Published, "topic.get": Topic, "topic.list": TopicTopics, "stream.create": Stream, "stream.send": Sent, "stream.receive": Frames, "stream.close": Stream, "stream.delete": Stream, "stream.get": Stream, "stream.list": StreamStreams, "rule.add": Rule, "rule.remove": Rule, "rule.list": RuleRules, "event.emit": EventEmitted, "event.history": EventPage, "reaction.add": Reaction, "reaction.remove": Reaction, "reaction.enable": Reaction, "reaction.disable": Reaction, "reaction.get": Reaction, "reaction.list": ReactionReactions, "contract.declare": DeclaredContract, "contract.delete": DeclaredContract, "contract.list": ContractDeclarations, "contract.show": ContractContracts, "contract.check": ContractProblems, "context.build": Context, "lock.acquire": LockHold, "lock.renew": Hold, "lock.release": Lock, "lock.get": Lock, "lock.list": LockLocks, "semaphore.acquire": SemaphorePermit, "semaphore.renew": Permit, "semaphore.release": Semaphore, "semaphore.resize": Semaphore, "semaphore.get": Semaphore, "semaphore.list": SemaphoreSemaphores, "task.create": Task, "task.claim": TaskClaimed, "task.heartbeat": Task, "task.progress": Task, "task.update": Task, "task.release": Task, "task.complete": TaskCompleted, "task.fail": Task, "task.cancel": Task, "task.review": Task, "task.retry": Task, "task.get": Task, "task.list": TaskTasks, "task.stats": Statistics, "task.why": Why, "task.history": TaskHistoryResult, "spend.record": SpendRecorded, "spend.limit": SpendTotal, "spend.get": SpendTotal, "spend.list": SpendRecords, "barrier.arrive": Arrival, "barrier.reset": Barrier, "barrier.get": Barrier, "join.create": Join, "join.wait": JoinSettled, "join.get": Join, "pipeline.create": Pipeline, "pipeline.start_stage": Stage, "pipeline.complete_stage": StageMoved, "pipeline.fail_stage": Stage, "pipeline.retry_stage": Stage, "pipeline.skip_stage": StageMoved, "pipeline.abort": Pipeline, "pipeline.delete": Pipeline, "pipeline.get": Pipeline, "pipeline.output": StageOutput, "pipeline.list": PipelinePipelines, "checkpoint.save": Checkpoint, "checkpoint.restore": Checkpoint, "checkpoint.fork": Checkpoint, "checkpoint.label": Checkpoint, "checkpoint.write": CheckpointWritten, "checkpoint.copy": CheckpointCopied, "checkpoint.prune": CheckpointPruned, "checkpoint.retain": CheckpointRules, "checkpoint.latest": CheckpointLatestResult, "checkpoint.get": Checkpoint, "checkpoint.list": CheckpointCheckpoints, "checkpoint.history": CheckpointHistoryResult, "checkpoint.retention": CheckpointRules, "artifact.delete": Artifact, "artifact.get": Artifact, "artifact.list": ArtifactArtifacts, "secret.delete": SecretRecord, "secret.get": SecretRecord, "secret.list": SecretSecrets, "handoff.offer": Handoff, "handoff.import_context": Handoff, "handoff.execute": Handoff, "handoff.execute_all": HandoffHandoffs, "handoff.validate": HandoffVerdict, "handoff.receive": HandoffReceived, "handoff.accept": HandoffAccepted, "handoff.reject": Handoff, "handoff.complete": Handoff, "handoff.cancel": Handoff, "handoff.approve": Handoff, "handoff.get": Handoff, "handoff.list": HandoffHandoffs, "handoff.history": HandoffHandoffs, "handoff.export": TransferContext, "handoff.stats": HandoffStatistics, "task.wait": WaitTask, "agent.next": WaitNext, "handoff.wait": WaitHandoff, "workspace.configure": WorkspaceWorkspace, "workspace.get": WorkspaceWorkspace, "workspace.list": WorkspaceWorkspaces, "workspace.fork": Forked, "workspace.delete": ListedWorkspace, "workspace.diff": Differences, "workspace.search": Results, "workspace.why": Explanation }} Replies
  */
 
 /**
  * The command of every operation, by name.
- * @typedef {{ "state.set": StateSetCommand, "state.patch": StatePatchCommand, "state.delete": StateDeleteCommand, "state.transfer": StateTransferCommand, "state.get": StateGetCommand, "state.list": StateListCommand, "state.history": StateHistoryCommand, "state.snapshot": StateSnapshotCommand, "state.diff": StateDiffCommand, "namespace.create": NamespaceCreateCommand, "namespace.configure": NamespaceConfigureCommand, "namespace.delete": NamespaceDeleteCommand, "namespace.list": NamespaceListCommand, "namespace.get": NamespaceGetCommand, "agent.register": AgentRegisterCommand, "agent.heartbeat": AgentHeartbeatCommand, "agent.leave": AgentLeaveCommand, "agent.get": AgentGetCommand, "agent.list": AgentListCommand, "message.send": MessageSendCommand, "message.request": MessageRequestCommand, "message.reply": MessageReplyCommand, "message.get": MessageGetCommand, "inbox.receive": InboxReceiveCommand, "inbox.ack": InboxAckCommand, "inbox.requeue": InboxRequeueCommand, "inbox.list": InboxListCommand, "handler.register": HandlerRegisterCommand, "handler.remove": HandlerRemoveCommand, "handler.list": HandlerListCommand, "topic.publish": TopicPublishCommand, "topic.get": TopicGetCommand, "topic.list": TopicListCommand, "stream.create": StreamCreateCommand, "stream.send": StreamSendCommand, "stream.receive": StreamReceiveCommand, "stream.close": StreamCloseCommand, "stream.delete": StreamDeleteCommand, "stream.get": StreamGetCommand, "stream.list": StreamListCommand, "rule.add": RuleAddCommand, "rule.remove": RuleRemoveCommand, "rule.list": RuleListCommand, "event.emit": EventEmitCommand, "event.history": EventHistoryCommand, "reaction.add": ReactionAddCommand, "reaction.remove": ReactionRemoveCommand, "reaction.enable": ReactionEnableCommand, "reaction.disable": ReactionDisableCommand, "reaction.get": ReactionGetCommand, "reaction.list": ReactionListCommand, "contract.declare": ContractDeclareCommand, "contract.delete": ContractDeleteCommand, "contract.list": ContractListCommand, "contract.show": ContractShowCommand, "contract.check": ContractCheckCommand, "context.build": ContextBuildCommand, "lock.acquire": LockAcquireCommand, "lock.renew": LockRenewCommand, "lock.release": LockReleaseCommand, "lock.get": LockGetCommand, "lock.list": LockListCommand, "semaphore.acquire": SemaphoreAcquireCommand, "semaphore.renew": SemaphoreRenewCommand, "semaphore.release": SemaphoreReleaseCommand, "semaphore.get": SemaphoreGetCommand, "semaphore.list": SemaphoreListCommand, "task.create": TaskCreateCommand, "task.claim": TaskClaimCommand, "task.heartbeat": TaskHeartbeatCommand, "task.progress": TaskProgressCommand, "task.update": TaskUpdateCommand, "task.release": TaskReleaseCommand, "task.complete": TaskCompleteCommand, "task.fail": TaskFailCommand, "task.cancel": TaskCancelCommand, "task.review": TaskReviewCommand, "task.retry": TaskRetryCommand, "task.get": TaskGetCommand, "task.list": TaskListCommand, "task.stats": TaskStatsCommand, "task.why": TaskWhyCommand, "task.history": TaskHistoryCommand, "spend.record": SpendRecordCommand, "spend.limit": SpendLimitCommand, "spend.get": SpendGetCommand, "spend.list": SpendListCommand, "barrier.arrive": BarrierArriveCommand, "barrier.reset": BarrierResetCommand, "barrier.get": BarrierGetCommand, "join.create": JoinCreateCommand, "join.wait": JoinWaitCommand, "join.get": JoinGetCommand, "pipeline.create": PipelineCreateCommand, "pipeline.start_stage": PipelineStartStageCommand, "pipeline.complete_stage": PipelineCompleteStageCommand, "pipeline.fail_stage": PipelineFailStageCommand, "pipeline.retry_stage": PipelineRetryStageCommand, "pipeline.skip_stage": PipelineSkipStageCommand, "pipeline.abort": PipelineAbortCommand, "pipeline.delete": PipelineDeleteCommand, "pipeline.get": PipelineGetCommand, "pipeline.output": PipelineOutputCommand, "pipeline.list": PipelineListCommand, "checkpoint.save": CheckpointSaveCommand, "checkpoint.restore": CheckpointRestoreCommand, "checkpoint.fork": CheckpointForkCommand, "checkpoint.label": CheckpointLabelCommand, "checkpoint.write": CheckpointWriteCommand, "checkpoint.copy": CheckpointCopyCommand, "checkpoint.prune": CheckpointPruneCommand, "checkpoint.retain": CheckpointRetainCommand, "checkpoint.latest": CheckpointLatestCommand, "checkpoint.get": CheckpointGetCommand, "checkpoint.list": CheckpointListCommand, "checkpoint.history": CheckpointHistoryCommand, "checkpoint.retention": CheckpointRetentionCommand, "artifact.delete": ArtifactDeleteCommand, "artifact.get": ArtifactGetCommand, "artifact.list": ArtifactListCommand, "secret.delete": SecretDeleteCommand, "secret.get": SecretGetCommand, "secret.list": SecretListCommand, "handoff.offer": HandoffOfferCommand, "handoff.execute": HandoffExecuteCommand, "handoff.validate": HandoffValidateCommand, "handoff.receive": HandoffReceiveCommand, "handoff.accept": HandoffAcceptCommand, "handoff.reject": HandoffRejectCommand, "handoff.complete": HandoffCompleteCommand, "handoff.cancel": HandoffCancelCommand, "handoff.approve": HandoffApproveCommand, "handoff.get": HandoffGetCommand, "handoff.list": HandoffListCommand, "handoff.history": HandoffHistoryCommand, "handoff.export": HandoffExportCommand, "handoff.stats": HandoffStatsCommand, "task.wait": TaskWaitCommand, "agent.next": AgentNextCommand, "handoff.wait": HandoffWaitCommand, "workspace.configure": WorkspaceConfigureCommand, "workspace.get": WorkspaceGetCommand, "workspace.list": WorkspaceListCommand, "workspace.fork": WorkspaceForkCommand, "workspace.delete": WorkspaceDeleteCommand, "workspace.diff": WorkspaceDiffCommand, "workspace.search": WorkspaceSearchCommand, "workspace.why": WorkspaceWhyCommand }} Commands
+ * @typedef {{ "state.set": StateSetCommand, "state.patch": StatePatchCommand, "state.delete": StateDeleteCommand, "state.transfer": StateTransferCommand, "state.get": StateGetCommand, "state.list": StateListCommand, "state.history": StateHistoryCommand, "state.snapshot": StateSnapshotCommand, "state.diff": StateDiffCommand, "namespace.create": NamespaceCreateCommand, "namespace.configure": NamespaceConfigureCommand, "namespace.delete": NamespaceDeleteCommand, "namespace.list": NamespaceListCommand, "namespace.get": NamespaceGetCommand, "agent.register": AgentRegisterCommand, "agent.heartbeat": AgentHeartbeatCommand, "agent.leave": AgentLeaveCommand, "agent.get": AgentGetCommand, "agent.list": AgentListCommand, "message.send": MessageSendCommand, "message.request": MessageRequestCommand, "message.reply": MessageReplyCommand, "message.get": MessageGetCommand, "inbox.receive": InboxReceiveCommand, "inbox.ack": InboxAckCommand, "inbox.requeue": InboxRequeueCommand, "inbox.list": InboxListCommand, "handler.register": HandlerRegisterCommand, "handler.remove": HandlerRemoveCommand, "handler.list": HandlerListCommand, "topic.publish": TopicPublishCommand, "topic.get": TopicGetCommand, "topic.list": TopicListCommand, "stream.create": StreamCreateCommand, "stream.send": StreamSendCommand, "stream.receive": StreamReceiveCommand, "stream.close": StreamCloseCommand, "stream.delete": StreamDeleteCommand, "stream.get": StreamGetCommand, "stream.list": StreamListCommand, "rule.add": RuleAddCommand, "rule.remove": RuleRemoveCommand, "rule.list": RuleListCommand, "event.emit": EventEmitCommand, "event.history": EventHistoryCommand, "reaction.add": ReactionAddCommand, "reaction.remove": ReactionRemoveCommand, "reaction.enable": ReactionEnableCommand, "reaction.disable": ReactionDisableCommand, "reaction.get": ReactionGetCommand, "reaction.list": ReactionListCommand, "contract.declare": ContractDeclareCommand, "contract.delete": ContractDeleteCommand, "contract.list": ContractListCommand, "contract.show": ContractShowCommand, "contract.check": ContractCheckCommand, "context.build": ContextBuildCommand, "lock.acquire": LockAcquireCommand, "lock.renew": LockRenewCommand, "lock.release": LockReleaseCommand, "lock.get": LockGetCommand, "lock.list": LockListCommand, "semaphore.acquire": SemaphoreAcquireCommand, "semaphore.renew": SemaphoreRenewCommand, "semaphore.release": SemaphoreReleaseCommand, "semaphore.resize": SemaphoreResizeCommand, "semaphore.get": SemaphoreGetCommand, "semaphore.list": SemaphoreListCommand, "task.create": TaskCreateCommand, "task.claim": TaskClaimCommand, "task.heartbeat": TaskHeartbeatCommand, "task.progress": TaskProgressCommand, "task.update": TaskUpdateCommand, "task.release": TaskReleaseCommand, "task.complete": TaskCompleteCommand, "task.fail": TaskFailCommand, "task.cancel": TaskCancelCommand, "task.review": TaskReviewCommand, "task.retry": TaskRetryCommand, "task.get": TaskGetCommand, "task.list": TaskListCommand, "task.stats": TaskStatsCommand, "task.why": TaskWhyCommand, "task.history": TaskHistoryCommand, "spend.record": SpendRecordCommand, "spend.limit": SpendLimitCommand, "spend.get": SpendGetCommand, "spend.list": SpendListCommand, "barrier.arrive": BarrierArriveCommand, "barrier.reset": BarrierResetCommand, "barrier.get": BarrierGetCommand, "join.create": JoinCreateCommand, "join.wait": JoinWaitCommand, "join.get": JoinGetCommand, "pipeline.create": PipelineCreateCommand, "pipeline.start_stage": PipelineStartStageCommand, "pipeline.complete_stage": PipelineCompleteStageCommand, "pipeline.fail_stage": PipelineFailStageCommand, "pipeline.retry_stage": PipelineRetryStageCommand, "pipeline.skip_stage": PipelineSkipStageCommand, "pipeline.abort": PipelineAbortCommand, "pipeline.delete": PipelineDeleteCommand, "pipeline.get": PipelineGetCommand, "pipeline.output": PipelineOutputCommand, "pipeline.list": PipelineListCommand, "checkpoint.save": CheckpointSaveCommand, "checkpoint.restore": CheckpointRestoreCommand, "checkpoint.fork": CheckpointForkCommand, "checkpoint.label": CheckpointLabelCommand, "checkpoint.write": CheckpointWriteCommand, "checkpoint.copy": CheckpointCopyCommand, "checkpoint.prune": CheckpointPruneCommand, "checkpoint.retain": CheckpointRetainCommand, "checkpoint.latest": CheckpointLatestCommand, "checkpoint.get": CheckpointGetCommand, "checkpoint.list": CheckpointListCommand, "checkpoint.history": CheckpointHistoryCommand, "checkpoint.retention": CheckpointRetentionCommand, "artifact.delete": ArtifactDeleteCommand, "artifact.get": ArtifactGetCommand, "artifact.list": ArtifactListCommand, "secret.delete": SecretDeleteCommand, "secret.get": SecretGetCommand, "secret.list": SecretListCommand, "handoff.offer": HandoffOfferCommand, "handoff.import_context": HandoffImportContextCommand, "handoff.execute": HandoffExecuteCommand, "handoff.execute_all": HandoffExecuteAllCommand, "handoff.validate": HandoffValidateCommand, "handoff.receive": HandoffReceiveCommand, "handoff.accept": HandoffAcceptCommand, "handoff.reject": HandoffRejectCommand, "handoff.complete": HandoffCompleteCommand, "handoff.cancel": HandoffCancelCommand, "handoff.approve": HandoffApproveCommand, "handoff.get": HandoffGetCommand, "handoff.list": HandoffListCommand, "handoff.history": HandoffHistoryCommand, "handoff.export": HandoffExportCommand, "handoff.stats": HandoffStatsCommand, "task.wait": TaskWaitCommand, "agent.next": AgentNextCommand, "handoff.wait": HandoffWaitCommand, "workspace.configure": WorkspaceConfigureCommand, "workspace.get": WorkspaceGetCommand, "workspace.list": WorkspaceListCommand, "workspace.fork": WorkspaceForkCommand, "workspace.delete": WorkspaceDeleteCommand, "workspace.diff": WorkspaceDiffCommand, "workspace.search": WorkspaceSearchCommand, "workspace.why": WorkspaceWhyCommand }} Commands
  */
 
 /**
@@ -3966,7 +4044,7 @@
 
 /**
  * The names of the operations that change something.
- * @typedef {"state.set" | "state.patch" | "state.delete" | "state.transfer" | "namespace.create" | "namespace.configure" | "namespace.delete" | "agent.register" | "agent.heartbeat" | "agent.leave" | "message.send" | "message.request" | "message.reply" | "inbox.receive" | "inbox.ack" | "inbox.requeue" | "handler.register" | "handler.remove" | "topic.publish" | "stream.create" | "stream.send" | "stream.receive" | "stream.close" | "stream.delete" | "rule.add" | "rule.remove" | "event.emit" | "reaction.add" | "reaction.remove" | "reaction.enable" | "reaction.disable" | "contract.declare" | "contract.delete" | "lock.acquire" | "lock.renew" | "lock.release" | "semaphore.acquire" | "semaphore.renew" | "semaphore.release" | "task.create" | "task.claim" | "task.heartbeat" | "task.progress" | "task.update" | "task.release" | "task.complete" | "task.fail" | "task.cancel" | "task.review" | "task.retry" | "spend.record" | "spend.limit" | "barrier.arrive" | "barrier.reset" | "join.create" | "join.wait" | "pipeline.create" | "pipeline.start_stage" | "pipeline.complete_stage" | "pipeline.fail_stage" | "pipeline.retry_stage" | "pipeline.skip_stage" | "pipeline.abort" | "pipeline.delete" | "checkpoint.save" | "checkpoint.restore" | "checkpoint.fork" | "checkpoint.label" | "checkpoint.write" | "checkpoint.copy" | "checkpoint.prune" | "checkpoint.retain" | "artifact.delete" | "secret.delete" | "handoff.offer" | "handoff.execute" | "handoff.validate" | "handoff.receive" | "handoff.accept" | "handoff.reject" | "handoff.complete" | "handoff.cancel" | "handoff.approve" | "task.wait" | "agent.next" | "handoff.wait" | "workspace.configure"} ChangeName
+ * @typedef {"state.set" | "state.patch" | "state.delete" | "state.transfer" | "namespace.create" | "namespace.configure" | "namespace.delete" | "agent.register" | "agent.heartbeat" | "agent.leave" | "message.send" | "message.request" | "message.reply" | "inbox.receive" | "inbox.ack" | "inbox.requeue" | "handler.register" | "handler.remove" | "topic.publish" | "stream.create" | "stream.send" | "stream.receive" | "stream.close" | "stream.delete" | "rule.add" | "rule.remove" | "event.emit" | "reaction.add" | "reaction.remove" | "reaction.enable" | "reaction.disable" | "contract.declare" | "contract.delete" | "lock.acquire" | "lock.renew" | "lock.release" | "semaphore.acquire" | "semaphore.renew" | "semaphore.release" | "semaphore.resize" | "task.create" | "task.claim" | "task.heartbeat" | "task.progress" | "task.update" | "task.release" | "task.complete" | "task.fail" | "task.cancel" | "task.review" | "task.retry" | "spend.record" | "spend.limit" | "barrier.arrive" | "barrier.reset" | "join.create" | "join.wait" | "pipeline.create" | "pipeline.start_stage" | "pipeline.complete_stage" | "pipeline.fail_stage" | "pipeline.retry_stage" | "pipeline.skip_stage" | "pipeline.abort" | "pipeline.delete" | "checkpoint.save" | "checkpoint.restore" | "checkpoint.fork" | "checkpoint.label" | "checkpoint.write" | "checkpoint.copy" | "checkpoint.prune" | "checkpoint.retain" | "artifact.delete" | "secret.delete" | "handoff.offer" | "handoff.import_context" | "handoff.execute" | "handoff.execute_all" | "handoff.validate" | "handoff.receive" | "handoff.accept" | "handoff.reject" | "handoff.complete" | "handoff.cancel" | "handoff.approve" | "task.wait" | "agent.next" | "handoff.wait" | "workspace.configure"} ChangeName
  */
 
 /**
@@ -4164,6 +4242,11 @@
 /**
  * `handoff.offered`
  * @typedef {EventEnvelope & { type: "handoff.offered", approval?: Approval, artifacts?: Json, content: string, created_at: Timestamp, deadline: Timestamp, deliveries?: number, digest: string, from: AgentId, hops: number, id: HandoffId, keys?: Selected[], notes?: Json, on_loop?: OnLoop, output_keys?: Json, reason?: string, redeliver_ms: number, remaining_work?: Json, state?: Record<string, Json>, status: HandoffStatus, steps: Step[], task?: TaskId, to: Receiver, traceparent?: Traceparent, updated_at: Timestamp, work_completed?: Json }} HandoffOfferedEvent
+ */
+
+/**
+ * `handoff.passed`
+ * @typedef {EventEnvelope & { type: "handoff.passed", content: string, copy?: boolean, created_at: Timestamp, deadline: Timestamp, deliveries?: number, digest: string, from: AgentId, hops: number, id: HandoffId, keys?: Selected[], passage?: Passage, redeliver_ms: number, state?: Record<string, Json>, status: HandoffStatus, steps: Step[], to: Receiver, updated_at: Timestamp }} HandoffPassedEvent
  */
 
 /**
@@ -4503,7 +4586,7 @@
 
 /**
  * `semaphore.acquired`
- * @typedef {EventEnvelope & { type: "semaphore.acquired", holder: string, name: SemaphoreName, token: Token, ttl_ms?: number, wait?: number }} SemaphoreAcquiredEvent
+ * @typedef {EventEnvelope & { type: "semaphore.acquired", holder: string, name: SemaphoreName, token: Token, ttl_ms?: number, wait?: number, weight?: number }} SemaphoreAcquiredEvent
  */
 
 /**
@@ -4528,12 +4611,12 @@
 
 /**
  * `semaphore.gave_up`
- * @typedef {EventEnvelope & { type: "semaphore.gave_up", left: string, name: SemaphoreName, wait: number, waiter: string }} SemaphoreGaveUpEvent
+ * @typedef {EventEnvelope & { type: "semaphore.gave_up", left: string, name: SemaphoreName, wait: number, waiter: string, weight?: number }} SemaphoreGaveUpEvent
  */
 
 /**
  * `semaphore.queued`
- * @typedef {EventEnvelope & { type: "semaphore.queued", name: SemaphoreName, ttl_ms?: number, until: string, wait: number, waiter: string }} SemaphoreQueuedEvent
+ * @typedef {EventEnvelope & { type: "semaphore.queued", name: SemaphoreName, ttl_ms?: number, until: string, wait: number, waiter: string, weight?: number }} SemaphoreQueuedEvent
  */
 
 /**
@@ -4544,6 +4627,11 @@
 /**
  * `semaphore.renewed`
  * @typedef {EventEnvelope & { type: "semaphore.renewed", name: SemaphoreName, token: Token, ttl_ms?: number }} SemaphoreRenewedEvent
+ */
+
+/**
+ * `semaphore.resized`
+ * @typedef {EventEnvelope & { type: "semaphore.resized", name: SemaphoreName, permits: number }} SemaphoreResizedEvent
  */
 
 /**
@@ -4559,6 +4647,11 @@
 /**
  * `spend.recorded`
  * @typedef {EventEnvelope & { type: "spend.recorded", by: string, model?: string, note?: string, number: number, spent: Record<string, Json>, tasks?: string[] }} SpendRecordedEvent
+ */
+
+/**
+ * `state.copied`
+ * @typedef {EventEnvelope & { type: "state.copied", key: Key, namespace: NamespaceName, operation: string, value: Json, version: number }} StateCopiedEvent
  */
 
 /**
@@ -4768,7 +4861,7 @@
 
 /**
  * Any event of Baton itself, by `type`.
- * @typedef {AgentForgottenEvent | AgentJoinedEvent | AgentLeftEvent | AgentLostEvent | AgentSeenEvent | ArtifactDeletedEvent | ArtifactExpiredEvent | ArtifactPutEvent | BarrierArrivedEvent | BarrierForgottenEvent | BarrierOpenedEvent | BarrierPassedEvent | BarrierResetEvent | BarrierWithdrawnEvent | CheckpointCopiedEvent | CheckpointForkedEvent | CheckpointLabelledEvent | CheckpointPrunedEvent | CheckpointRestoredEvent | CheckpointRetainedEvent | CheckpointSavedEvent | CheckpointWrittenEvent | ContractBrokenEvent | ContractDeclaredEvent | ContractDeletedEvent | HandoffAcceptedEvent | HandoffApprovedEvent | HandoffCancelledEvent | HandoffCompletedEvent | HandoffDeliveredEvent | HandoffExecutedEvent | HandoffExpiredEvent | HandoffFailedEvent | HandoffGaveUpEvent | HandoffOfferedEvent | HandoffQueuedEvent | HandoffRefusedEvent | HandoffRejectedEvent | HandoffUndeliveredEvent | JoinAnsweredEvent | JoinCreatedEvent | JoinGaveUpEvent | JoinQueuedEvent | JoinSettledEvent | LockAcquiredEvent | LockDroppedEvent | LockExpiredEvent | LockGaveUpEvent | LockQueuedEvent | LockReleasedEvent | LockRenewedEvent | MessageAckedEvent | MessageDeliveredEvent | MessageDiedEvent | MessageExpiredEvent | MessageGaveUpEvent | MessageHandlerAddedEvent | MessageHandlerRemovedEvent | MessageHandlersGoneEvent | MessageLostEvent | MessagePolledEvent | MessageQueuedEvent | MessageRejoinedEvent | MessageRepliedEvent | MessageRequeuedEvent | MessageReroutedEvent | MessageReturnedEvent | MessageSentEvent | MessageTimedOutEvent | NamespaceConfiguredEvent | NamespaceCreatedEvent | NamespaceDeletedEvent | PipelineAbortedEvent | PipelineCompletedEvent | PipelineCreatedEvent | PipelineDeletedEvent | PipelineFailedEvent | PipelineStageCompletedEvent | PipelineStageFailedEvent | PipelineStageReadyEvent | PipelineStageRetriedEvent | PipelineStageSkippedEvent | PipelineStageStartedEvent | ReactionAddedEvent | ReactionCallBegunEvent | ReactionCallDeadEvent | ReactionCallDoneEvent | ReactionCallFailedEvent | ReactionCalledEvent | ReactionDisabledEvent | ReactionEnabledEvent | ReactionFailedEvent | ReactionRanEvent | ReactionRemovedEvent | ReactionSealedEvent | ReactionStoppedEvent | RuleAddedEvent | RuleRemovedEvent | SecretDeletedEvent | SecretExpiredEvent | SecretPutEvent | SecretRevealedEvent | SemaphoreAcquiredEvent | SemaphoreCreatedEvent | SemaphoreDroppedEvent | SemaphoreExpiredEvent | SemaphoreForgottenEvent | SemaphoreGaveUpEvent | SemaphoreQueuedEvent | SemaphoreReleasedEvent | SemaphoreRenewedEvent | SpendExhaustedEvent | SpendLimitedEvent | SpendRecordedEvent | StateDeletedEvent | StateExpiredEvent | StateLetGoEvent | StatePatchedEvent | StateSetEvent | StateTransferredEvent | StateTransferredAwayEvent | StreamClosedEvent | StreamCreatedEvent | StreamDeletedEvent | StreamGaveUpEvent | StreamQueuedEvent | StreamSentEvent | StreamToldEvent | TaskAbandonedEvent | TaskCancelledEvent | TaskClaimedEvent | TaskCompletedEvent | TaskCreatedEvent | TaskFailedEvent | TaskGaveUpEvent | TaskHandedOffEvent | TaskHandedOverEvent | TaskOfferedEvent | TaskProgressedEvent | TaskQueuedEvent | TaskReadyEvent | TaskReleasedEvent | TaskRenewedEvent | TaskRetriedEvent | TaskReviewedEvent | TaskSubmittedEvent | TaskTakenBackEvent | TaskUpdatedEvent | TopicPostedEvent | WaitAnsweredEvent | WaitGaveUpEvent | WaitQueuedEvent | WorkspaceConfiguredEvent | WorkspaceFoundedEvent} BatonEvent
+ * @typedef {AgentForgottenEvent | AgentJoinedEvent | AgentLeftEvent | AgentLostEvent | AgentSeenEvent | ArtifactDeletedEvent | ArtifactExpiredEvent | ArtifactPutEvent | BarrierArrivedEvent | BarrierForgottenEvent | BarrierOpenedEvent | BarrierPassedEvent | BarrierResetEvent | BarrierWithdrawnEvent | CheckpointCopiedEvent | CheckpointForkedEvent | CheckpointLabelledEvent | CheckpointPrunedEvent | CheckpointRestoredEvent | CheckpointRetainedEvent | CheckpointSavedEvent | CheckpointWrittenEvent | ContractBrokenEvent | ContractDeclaredEvent | ContractDeletedEvent | HandoffAcceptedEvent | HandoffApprovedEvent | HandoffCancelledEvent | HandoffCompletedEvent | HandoffDeliveredEvent | HandoffExecutedEvent | HandoffExpiredEvent | HandoffFailedEvent | HandoffGaveUpEvent | HandoffOfferedEvent | HandoffPassedEvent | HandoffQueuedEvent | HandoffRefusedEvent | HandoffRejectedEvent | HandoffUndeliveredEvent | JoinAnsweredEvent | JoinCreatedEvent | JoinGaveUpEvent | JoinQueuedEvent | JoinSettledEvent | LockAcquiredEvent | LockDroppedEvent | LockExpiredEvent | LockGaveUpEvent | LockQueuedEvent | LockReleasedEvent | LockRenewedEvent | MessageAckedEvent | MessageDeliveredEvent | MessageDiedEvent | MessageExpiredEvent | MessageGaveUpEvent | MessageHandlerAddedEvent | MessageHandlerRemovedEvent | MessageHandlersGoneEvent | MessageLostEvent | MessagePolledEvent | MessageQueuedEvent | MessageRejoinedEvent | MessageRepliedEvent | MessageRequeuedEvent | MessageReroutedEvent | MessageReturnedEvent | MessageSentEvent | MessageTimedOutEvent | NamespaceConfiguredEvent | NamespaceCreatedEvent | NamespaceDeletedEvent | PipelineAbortedEvent | PipelineCompletedEvent | PipelineCreatedEvent | PipelineDeletedEvent | PipelineFailedEvent | PipelineStageCompletedEvent | PipelineStageFailedEvent | PipelineStageReadyEvent | PipelineStageRetriedEvent | PipelineStageSkippedEvent | PipelineStageStartedEvent | ReactionAddedEvent | ReactionCallBegunEvent | ReactionCallDeadEvent | ReactionCallDoneEvent | ReactionCallFailedEvent | ReactionCalledEvent | ReactionDisabledEvent | ReactionEnabledEvent | ReactionFailedEvent | ReactionRanEvent | ReactionRemovedEvent | ReactionSealedEvent | ReactionStoppedEvent | RuleAddedEvent | RuleRemovedEvent | SecretDeletedEvent | SecretExpiredEvent | SecretPutEvent | SecretRevealedEvent | SemaphoreAcquiredEvent | SemaphoreCreatedEvent | SemaphoreDroppedEvent | SemaphoreExpiredEvent | SemaphoreForgottenEvent | SemaphoreGaveUpEvent | SemaphoreQueuedEvent | SemaphoreReleasedEvent | SemaphoreRenewedEvent | SemaphoreResizedEvent | SpendExhaustedEvent | SpendLimitedEvent | SpendRecordedEvent | StateCopiedEvent | StateDeletedEvent | StateExpiredEvent | StateLetGoEvent | StatePatchedEvent | StateSetEvent | StateTransferredEvent | StateTransferredAwayEvent | StreamClosedEvent | StreamCreatedEvent | StreamDeletedEvent | StreamGaveUpEvent | StreamQueuedEvent | StreamSentEvent | StreamToldEvent | TaskAbandonedEvent | TaskCancelledEvent | TaskClaimedEvent | TaskCompletedEvent | TaskCreatedEvent | TaskFailedEvent | TaskGaveUpEvent | TaskHandedOffEvent | TaskHandedOverEvent | TaskOfferedEvent | TaskProgressedEvent | TaskQueuedEvent | TaskReadyEvent | TaskReleasedEvent | TaskRenewedEvent | TaskRetriedEvent | TaskReviewedEvent | TaskSubmittedEvent | TaskTakenBackEvent | TaskUpdatedEvent | TopicPostedEvent | WaitAnsweredEvent | WaitGaveUpEvent | WaitQueuedEvent | WorkspaceConfiguredEvent | WorkspaceFoundedEvent} BatonEvent
  */
 
 /**

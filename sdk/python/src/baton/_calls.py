@@ -1202,6 +1202,7 @@ class HandoffsCalls(Calls):
         token: int | None = None,
         approval: bool | p.ApprovalWanted | None = None,
         artifacts: Any = OMIT,
+        copy: bool | None = None,
         deadline_ms: int | None = None,
         keys: Sequence[p.Selected] | None = None,
         notes: Any = OMIT,
@@ -1228,10 +1229,14 @@ class HandoffsCalls(Calls):
                 long an approval is valid.
             artifacts: References to what the work has produced: a list, usually of artifact
                 ids. Default: none.
+            copy: Copy the keys in the giver's own namespace: the giver keeps them. If `false`,
+                they move.
             deadline_ms: How long the receiver has to accept, in milliseconds.
             keys: Keys to hand over, as `namespace/key`. Keys in the giver's own namespace move
                 to the receiver's; others stay where they are. The answer to `handoff.accept`
-                contains their values.
+                contains their values. A key with `*` is a pattern, such as `agent:ada/**`: it
+                selects the keys of its namespace that match it at the moment of the move,
+                possibly none.
             notes: Further notes for the receiver, as any JSON. Default: none.
             on_loop: What to do if the task is handed around in a loop.
             output_keys: Names of what the work has produced, as any JSON. Default: none.
@@ -1253,6 +1258,8 @@ class HandoffsCalls(Calls):
             sent["approval"] = approval
         if artifacts is not OMIT:
             sent["artifacts"] = artifacts
+        if copy is not None:
+            sent["copy"] = copy
         if deadline_ms is not None:
             sent["deadline_ms"] = deadline_ms
         if keys is not None:
@@ -1285,6 +1292,44 @@ class HandoffsCalls(Calls):
         )
         return t.Handoff(raw)
 
+    def import_context(
+        self,
+        to: p.Receiver,
+        context: p.TransferContext,
+        *,
+        approval: bool | p.ApprovalWanted | None = None,
+        deadline_ms: int | None = None,
+        token: int | None = None,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> t.Handoff:
+        """Offer work from another system, given as a portable context (`handoff.import_context`).
+
+        Args:
+            to: The receiver: an agent id, or `{"capability": name}` for the first agent that
+                has the capability and accepts.
+            context: The context, as `handoff.export` returns it or another system sends it.
+            approval: Require an approval: `true`, or an object that names the approvers and how
+                long an approval is valid.
+            deadline_ms: How long the receiver has to accept, in milliseconds.
+            token: Refuses the change once the lease, hold or session of this token is over.
+            idempotency_key: Repeating the call under this key has no second effect.
+            timeout: Seconds after which the call fails, besides the time that it asks to wait.
+        """
+        sent: dict[str, Any] = {"to": to, "context": context}
+        if approval is not None:
+            sent["approval"] = approval
+        if deadline_ms is not None:
+            sent["deadline_ms"] = deadline_ms
+        raw = self._call(
+            OPERATIONS["handoff.import_context"],
+            sent,
+            token=token,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+        )
+        return t.Handoff(raw)
+
     def execute(
         self,
         to: p.Receiver,
@@ -1292,6 +1337,7 @@ class HandoffsCalls(Calls):
         token: int | None = None,
         approval: bool | p.ApprovalWanted | None = None,
         artifacts: Any = OMIT,
+        copy: bool | None = None,
         deadline_ms: int | None = None,
         keys: Sequence[p.Selected] | None = None,
         notes: Any = OMIT,
@@ -1318,10 +1364,14 @@ class HandoffsCalls(Calls):
                 long an approval is valid.
             artifacts: References to what the work has produced: a list, usually of artifact
                 ids. Default: none.
+            copy: Copy the keys in the giver's own namespace: the giver keeps them. If `false`,
+                they move.
             deadline_ms: How long the receiver has to accept, in milliseconds.
             keys: Keys to hand over, as `namespace/key`. Keys in the giver's own namespace move
                 to the receiver's; others stay where they are. The answer to `handoff.accept`
-                contains their values.
+                contains their values. A key with `*` is a pattern, such as `agent:ada/**`: it
+                selects the keys of its namespace that match it at the moment of the move,
+                possibly none.
             notes: Further notes for the receiver, as any JSON. Default: none.
             on_loop: What to do if the task is handed around in a loop.
             output_keys: Names of what the work has produced, as any JSON. Default: none.
@@ -1343,6 +1393,8 @@ class HandoffsCalls(Calls):
             sent["approval"] = approval
         if artifacts is not OMIT:
             sent["artifacts"] = artifacts
+        if copy is not None:
+            sent["copy"] = copy
         if deadline_ms is not None:
             sent["deadline_ms"] = deadline_ms
         if keys is not None:
@@ -1375,6 +1427,54 @@ class HandoffsCalls(Calls):
         )
         return t.Handoff(raw)
 
+    def execute_all(
+        self,
+        to: str,
+        *,
+        copy: bool | None = None,
+        deadline_ms: int | None = None,
+        notes: Any = OMIT,
+        overwrite: bool | None = None,
+        reason: str | None = None,
+        token: int | None = None,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> t.HandoffHandoffs:
+        """Hand over all tasks and keys of the caller at once, without acceptance
+        (`handoff.execute_all`).
+
+        Args:
+            to: The receiver.
+            copy: Copy the keys: the caller keeps them. If `false`, they move.
+            deadline_ms: How long the receiver has to claim the tasks, in milliseconds.
+            notes: Further notes for the receiver, as any JSON. Default: none.
+            overwrite: Replace keys that the receiver already has. If `false`, they are a
+                conflict.
+            reason: The reason, which is recorded. Default: none.
+            token: Refuses the change once the lease, hold or session of this token is over.
+            idempotency_key: Repeating the call under this key has no second effect.
+            timeout: Seconds after which the call fails, besides the time that it asks to wait.
+        """
+        sent: dict[str, Any] = {"to": to}
+        if copy is not None:
+            sent["copy"] = copy
+        if deadline_ms is not None:
+            sent["deadline_ms"] = deadline_ms
+        if notes is not OMIT:
+            sent["notes"] = notes
+        if overwrite is not None:
+            sent["overwrite"] = overwrite
+        if reason is not None:
+            sent["reason"] = reason
+        raw = self._call(
+            OPERATIONS["handoff.execute_all"],
+            sent,
+            token=token,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+        )
+        return t.HandoffHandoffs(raw)
+
     def validate(
         self,
         to: p.Receiver,
@@ -1382,6 +1482,7 @@ class HandoffsCalls(Calls):
         token: int | None = None,
         approval: bool | p.ApprovalWanted | None = None,
         artifacts: Any = OMIT,
+        copy: bool | None = None,
         deadline_ms: int | None = None,
         keys: Sequence[p.Selected] | None = None,
         notes: Any = OMIT,
@@ -1408,10 +1509,14 @@ class HandoffsCalls(Calls):
                 long an approval is valid.
             artifacts: References to what the work has produced: a list, usually of artifact
                 ids. Default: none.
+            copy: Copy the keys in the giver's own namespace: the giver keeps them. If `false`,
+                they move.
             deadline_ms: How long the receiver has to accept, in milliseconds.
             keys: Keys to hand over, as `namespace/key`. Keys in the giver's own namespace move
                 to the receiver's; others stay where they are. The answer to `handoff.accept`
-                contains their values.
+                contains their values. A key with `*` is a pattern, such as `agent:ada/**`: it
+                selects the keys of its namespace that match it at the moment of the move,
+                possibly none.
             notes: Further notes for the receiver, as any JSON. Default: none.
             on_loop: What to do if the task is handed around in a loop.
             output_keys: Names of what the work has produced, as any JSON. Default: none.
@@ -1433,6 +1538,8 @@ class HandoffsCalls(Calls):
             sent["approval"] = approval
         if artifacts is not OMIT:
             sent["artifacts"] = artifacts
+        if copy is not None:
+            sent["copy"] = copy
         if deadline_ms is not None:
             sent["deadline_ms"] = deadline_ms
         if keys is not None:
@@ -3632,29 +3739,37 @@ class StateCalls(Calls):
         from_namespace: str,
         to_namespace: str,
         *,
+        copy: bool | None = None,
         keys: Sequence[str] | None = None,
         overwrite: bool | None = None,
+        pattern: str | None = None,
         token: int | None = None,
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> t.StateMoved:
-        """Move entries to another namespace (`state.transfer`).
+        """Move or copy entries to another namespace (`state.transfer`).
 
         Args:
             from_namespace: The namespace to move from.
             to_namespace: The namespace to move to.
+            copy: Copy the entries: the source keeps its own. If `false`, they move.
             keys: The keys to move. If omitted, all keys.
             overwrite: Replace entries of the same key in the target. If `false`, they are a
                 conflict.
+            pattern: Move only keys that match this pattern. If omitted, any key.
             token: Refuses the change once the lease, hold or session of this token is over.
             idempotency_key: Repeating the call under this key has no second effect.
             timeout: Seconds after which the call fails, besides the time that it asks to wait.
         """
         sent: dict[str, Any] = {"from_namespace": from_namespace, "to_namespace": to_namespace}
+        if copy is not None:
+            sent["copy"] = copy
         if keys is not None:
             sent["keys"] = keys
         if overwrite is not None:
             sent["overwrite"] = overwrite
+        if pattern is not None:
+            sent["pattern"] = pattern
         raw = self._call(
             OPERATIONS["state.transfer"],
             sent,

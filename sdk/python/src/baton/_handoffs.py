@@ -29,7 +29,13 @@ if TYPE_CHECKING:
     from ._async_baton import AsyncBaton
     from ._baton import Baton
 
-_PROPOSING = ("handoff.offer", "handoff.execute", "handoff.validate")
+_PROPOSING = (
+    "handoff.offer",
+    "handoff.import_context",
+    "handoff.execute",
+    "handoff.execute_all",
+    "handoff.validate",
+)
 
 
 @dataclass(frozen=True)
@@ -53,12 +59,17 @@ class Proposal:
     @property
     def state(self) -> Mapping[str, Any]:
         """The values that are handed over, by name."""
-        return self.fields.get("state") or {}
+        return self._content.get("state") or {}
 
     @property
     def reason(self) -> str | None:
         """Why it is handed over."""
-        return self.fields.get("reason")
+        return self._content.get("reason")
+
+    @property
+    def _content(self) -> Mapping[str, Any]:
+        """The fields with the content: those of an imported context, if there is one."""
+        return self.fields.get("context") or self.fields
 
     @property
     def notes(self) -> Any:

@@ -499,9 +499,15 @@ OPERATIONS: dict[str, Operation] = {
         "handoff.offer",
         has_token=True,
     ),
+    "handoff.import_context": Operation(
+        "handoff.import_context",
+    ),
     "handoff.execute": Operation(
         "handoff.execute",
         has_token=True,
+    ),
+    "handoff.execute_all": Operation(
+        "handoff.execute_all",
     ),
     "handoff.validate": Operation(
         "handoff.validate",

@@ -514,6 +514,7 @@ class HandoffsCalls(TransactionCalls):
         token: int | None = None,
         approval: bool | p.ApprovalWanted | None = None,
         artifacts: Any = OMIT,
+        copy: bool | None = None,
         deadline_ms: int | None = None,
         keys: Sequence[p.Selected] | None = None,
         notes: Any = OMIT,
@@ -538,10 +539,14 @@ class HandoffsCalls(TransactionCalls):
                 long an approval is valid.
             artifacts: References to what the work has produced: a list, usually of artifact
                 ids. Default: none.
+            copy: Copy the keys in the giver's own namespace: the giver keeps them. If `false`,
+                they move.
             deadline_ms: How long the receiver has to accept, in milliseconds.
             keys: Keys to hand over, as `namespace/key`. Keys in the giver's own namespace move
                 to the receiver's; others stay where they are. The answer to `handoff.accept`
-                contains their values.
+                contains their values. A key with `*` is a pattern, such as `agent:ada/**`: it
+                selects the keys of its namespace that match it at the moment of the move,
+                possibly none.
             notes: Further notes for the receiver, as any JSON. Default: none.
             on_loop: What to do if the task is handed around in a loop.
             output_keys: Names of what the work has produced, as any JSON. Default: none.
@@ -561,6 +566,8 @@ class HandoffsCalls(TransactionCalls):
             sent["approval"] = approval
         if artifacts is not OMIT:
             sent["artifacts"] = artifacts
+        if copy is not None:
+            sent["copy"] = copy
         if deadline_ms is not None:
             sent["deadline_ms"] = deadline_ms
         if keys is not None:
@@ -587,6 +594,31 @@ class HandoffsCalls(TransactionCalls):
             sent["work_completed"] = work_completed
         return self._queue(OPERATIONS["handoff.offer"], sent, lambda raw: t.Handoff(raw))
 
+    def import_context(
+        self,
+        to: p.Receiver,
+        context: p.TransferContext,
+        *,
+        approval: bool | p.ApprovalWanted | None = None,
+        deadline_ms: int | None = None,
+    ) -> Pending[t.Handoff]:
+        """Offer work from another system, given as a portable context (`handoff.import_context`).
+
+        Args:
+            to: The receiver: an agent id, or `{"capability": name}` for the first agent that
+                has the capability and accepts.
+            context: The context, as `handoff.export` returns it or another system sends it.
+            approval: Require an approval: `true`, or an object that names the approvers and how
+                long an approval is valid.
+            deadline_ms: How long the receiver has to accept, in milliseconds.
+        """
+        sent: dict[str, Any] = {"to": to, "context": context}
+        if approval is not None:
+            sent["approval"] = approval
+        if deadline_ms is not None:
+            sent["deadline_ms"] = deadline_ms
+        return self._queue(OPERATIONS["handoff.import_context"], sent, lambda raw: t.Handoff(raw))
+
     def execute(
         self,
         to: p.Receiver,
@@ -594,6 +626,7 @@ class HandoffsCalls(TransactionCalls):
         token: int | None = None,
         approval: bool | p.ApprovalWanted | None = None,
         artifacts: Any = OMIT,
+        copy: bool | None = None,
         deadline_ms: int | None = None,
         keys: Sequence[p.Selected] | None = None,
         notes: Any = OMIT,
@@ -618,10 +651,14 @@ class HandoffsCalls(TransactionCalls):
                 long an approval is valid.
             artifacts: References to what the work has produced: a list, usually of artifact
                 ids. Default: none.
+            copy: Copy the keys in the giver's own namespace: the giver keeps them. If `false`,
+                they move.
             deadline_ms: How long the receiver has to accept, in milliseconds.
             keys: Keys to hand over, as `namespace/key`. Keys in the giver's own namespace move
                 to the receiver's; others stay where they are. The answer to `handoff.accept`
-                contains their values.
+                contains their values. A key with `*` is a pattern, such as `agent:ada/**`: it
+                selects the keys of its namespace that match it at the moment of the move,
+                possibly none.
             notes: Further notes for the receiver, as any JSON. Default: none.
             on_loop: What to do if the task is handed around in a loop.
             output_keys: Names of what the work has produced, as any JSON. Default: none.
@@ -641,6 +678,8 @@ class HandoffsCalls(TransactionCalls):
             sent["approval"] = approval
         if artifacts is not OMIT:
             sent["artifacts"] = artifacts
+        if copy is not None:
+            sent["copy"] = copy
         if deadline_ms is not None:
             sent["deadline_ms"] = deadline_ms
         if keys is not None:
@@ -667,6 +706,41 @@ class HandoffsCalls(TransactionCalls):
             sent["work_completed"] = work_completed
         return self._queue(OPERATIONS["handoff.execute"], sent, lambda raw: t.Handoff(raw))
 
+    def execute_all(
+        self,
+        to: str,
+        *,
+        copy: bool | None = None,
+        deadline_ms: int | None = None,
+        notes: Any = OMIT,
+        overwrite: bool | None = None,
+        reason: str | None = None,
+    ) -> Pending[t.HandoffHandoffs]:
+        """Hand over all tasks and keys of the caller at once, without acceptance
+        (`handoff.execute_all`).
+
+        Args:
+            to: The receiver.
+            copy: Copy the keys: the caller keeps them. If `false`, they move.
+            deadline_ms: How long the receiver has to claim the tasks, in milliseconds.
+            notes: Further notes for the receiver, as any JSON. Default: none.
+            overwrite: Replace keys that the receiver already has. If `false`, they are a
+                conflict.
+            reason: The reason, which is recorded. Default: none.
+        """
+        sent: dict[str, Any] = {"to": to}
+        if copy is not None:
+            sent["copy"] = copy
+        if deadline_ms is not None:
+            sent["deadline_ms"] = deadline_ms
+        if notes is not OMIT:
+            sent["notes"] = notes
+        if overwrite is not None:
+            sent["overwrite"] = overwrite
+        if reason is not None:
+            sent["reason"] = reason
+        return self._queue(OPERATIONS["handoff.execute_all"], sent, lambda raw: t.HandoffHandoffs(raw))
+
     def validate(
         self,
         to: p.Receiver,
@@ -674,6 +748,7 @@ class HandoffsCalls(TransactionCalls):
         token: int | None = None,
         approval: bool | p.ApprovalWanted | None = None,
         artifacts: Any = OMIT,
+        copy: bool | None = None,
         deadline_ms: int | None = None,
         keys: Sequence[p.Selected] | None = None,
         notes: Any = OMIT,
@@ -698,10 +773,14 @@ class HandoffsCalls(TransactionCalls):
                 long an approval is valid.
             artifacts: References to what the work has produced: a list, usually of artifact
                 ids. Default: none.
+            copy: Copy the keys in the giver's own namespace: the giver keeps them. If `false`,
+                they move.
             deadline_ms: How long the receiver has to accept, in milliseconds.
             keys: Keys to hand over, as `namespace/key`. Keys in the giver's own namespace move
                 to the receiver's; others stay where they are. The answer to `handoff.accept`
-                contains their values.
+                contains their values. A key with `*` is a pattern, such as `agent:ada/**`: it
+                selects the keys of its namespace that match it at the moment of the move,
+                possibly none.
             notes: Further notes for the receiver, as any JSON. Default: none.
             on_loop: What to do if the task is handed around in a loop.
             output_keys: Names of what the work has produced, as any JSON. Default: none.
@@ -721,6 +800,8 @@ class HandoffsCalls(TransactionCalls):
             sent["approval"] = approval
         if artifacts is not OMIT:
             sent["artifacts"] = artifacts
+        if copy is not None:
+            sent["copy"] = copy
         if deadline_ms is not None:
             sent["deadline_ms"] = deadline_ms
         if keys is not None:
@@ -1789,23 +1870,31 @@ class StateCalls(TransactionCalls):
         from_namespace: str,
         to_namespace: str,
         *,
+        copy: bool | None = None,
         keys: Sequence[str] | None = None,
         overwrite: bool | None = None,
+        pattern: str | None = None,
     ) -> Pending[t.StateMoved]:
-        """Move entries to another namespace (`state.transfer`).
+        """Move or copy entries to another namespace (`state.transfer`).
 
         Args:
             from_namespace: The namespace to move from.
             to_namespace: The namespace to move to.
+            copy: Copy the entries: the source keeps its own. If `false`, they move.
             keys: The keys to move. If omitted, all keys.
             overwrite: Replace entries of the same key in the target. If `false`, they are a
                 conflict.
+            pattern: Move only keys that match this pattern. If omitted, any key.
         """
         sent: dict[str, Any] = {"from_namespace": from_namespace, "to_namespace": to_namespace}
+        if copy is not None:
+            sent["copy"] = copy
         if keys is not None:
             sent["keys"] = keys
         if overwrite is not None:
             sent["overwrite"] = overwrite
+        if pattern is not None:
+            sent["pattern"] = pattern
         return self._queue(OPERATIONS["state.transfer"], sent, lambda raw: t.StateMoved(raw))
 
 

@@ -4,7 +4,7 @@ Made by `generate.py` from `spec/`; changes made here are overwritten."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 from .types import HandoffStatus, Merge, TaskStatus, ValueKind
@@ -431,6 +431,31 @@ class TaskPrecondition(_TaskPreconditionRequired, total=False):
     """The status that it must have. If omitted, not checked."""
 
 
+class TransferContext(TypedDict, total=False):
+    """A hand-off in a portable form."""
+
+    handoff_id: str
+    """The hand-off that this was exported from. Absent in contexts of other systems."""
+
+    originating_agent: str
+    """The giver: an id or an address. Absent if unknown."""
+
+    originating_task_id: str
+    """The task at its origin. Absent if there is none."""
+
+    output_keys: Any
+    """Names of what was produced. Absent if none were given."""
+
+    reason: str
+    """The reason. Absent if none was given."""
+
+    state: Mapping[str, Any]
+    """The flat object of context."""
+
+    traceparent: str
+    """W3C trace context (`traceparent`). Absent if none was given."""
+
+
 class WantedCheck(TypedDict, total=False):
     """What a rule requires. Exactly one field must be given."""
 
@@ -499,7 +524,9 @@ Receiver = str | ReceiverCapability
 """The id of an agent, or a capability that the receiver must have."""
 
 Selected = str | SelectedKey
-"""A key as `namespace/key`, optionally with a required version."""
+"""A key as `namespace/key`, optionally with a required version. Without a version, a key with `*`
+is a pattern for keys of that namespace.
+"""
 
 SpendPayer = SpendPayerTask | SpendPayerAgent | str
 """What spending is charged to, and what can have a budget."""
@@ -543,6 +570,7 @@ __all__ = [
     "SpendPayerTask",
     "StageDesign",
     "TaskPrecondition",
+    "TransferContext",
     "WantedCheck",
     "WantedWebhook",
 ]

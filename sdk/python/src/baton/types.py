@@ -148,6 +148,7 @@ EventType = Literal[
     "handoff.failed",
     "handoff.gave_up",
     "handoff.offered",
+    "handoff.passed",
     "handoff.queued",
     "handoff.refused",
     "handoff.rejected",
@@ -230,6 +231,7 @@ EventType = Literal[
     "spend.exhausted",
     "spend.limited",
     "spend.recorded",
+    "state.copied",
     "state.deleted",
     "state.expired",
     "state.let_go",
@@ -1832,6 +1834,12 @@ class Handoff(Record):
         return self.raw["content"]
 
     @property
+    def copy(self) -> bool:
+        """Whether the giver keeps its own keys and the receiver gets copies. Absent if `false`.
+        """
+        return self.raw.get("copy", False)
+
+    @property
     def created_at(self) -> datetime:
         """When it was offered."""
         return moment(self.raw["created_at"])
@@ -1883,7 +1891,7 @@ class Handoff(Record):
 
     @property
     def keys(self) -> list[dict[str, Any] | str]:
-        """Keys that are handed over. Absent if there are none."""
+        """Keys and patterns of keys that are handed over. Absent if there are none."""
         return self.raw.get("keys", [])
 
     @property
@@ -1900,6 +1908,11 @@ class Handoff(Record):
     def output_keys(self) -> Any:
         """Names of what the work has produced. Absent if not given."""
         return self.raw.get("output_keys")
+
+    @property
+    def passage(self) -> Passage | None:
+        """The stages of a pipeline between which it happened. Absent if it did not."""
+        return optional(Passage, self.raw.get("passage"))
 
     @property
     def reason(self) -> str | None:
@@ -2785,6 +2798,34 @@ class Part(Record):
     def task(self) -> str:
         """The task."""
         return self.raw["task"]
+
+
+class Passage(Record):
+    """The stages of a pipeline between which a hand-off happened."""
+
+    __slots__ = ()
+    _required = frozenset({"from_stage", "pipeline", "to_stage"})
+
+    @property
+    def from_stage(self) -> str:
+        """The completed stage."""
+        return self.raw["from_stage"]
+
+    @property
+    def omitted_bytes(self) -> int | None:
+        """The size of the output in bytes, if it is too large for `state`. Absent if it is not.
+        """
+        return self.raw.get("omitted_bytes")
+
+    @property
+    def pipeline(self) -> str:
+        """The pipeline."""
+        return self.raw["pipeline"]
+
+    @property
+    def to_stage(self) -> str:
+        """The stage that was started."""
+        return self.raw["to_stage"]
 
 
 class PendingWrite(Record):
@@ -4150,7 +4191,9 @@ class Step(Record):
 
     @property
     def step(self) -> str:
-        """The step: `validate`, `transfer_state`, `transfer_task`, or an event of the offer."""
+        """The step: `validate`, `transfer_state`, `transfer_task`, an event of the offer, or
+        `stage_completed` and `stage_started` between the stages of a pipeline.
+        """
         return self.raw["step"]
 
 
@@ -4285,6 +4328,12 @@ class Taken(Record):
     def bytes(self) -> int:
         """The size of its value in bytes."""
         return self.raw["bytes"]
+
+    @property
+    def copied(self) -> bool:
+        """Whether it was copied from the giver's namespace to the receiver's. Absent if `false`.
+        """
+        return self.raw.get("copied", False)
 
     @property
     def key(self) -> str:
@@ -4981,6 +5030,7 @@ __all__ = [
     "Page",
     "Pair",
     "Part",
+    "Passage",
     "PendingWrite",
     "Permit",
     "PermitWait",

@@ -6,24 +6,25 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::endings::ending;
+use super::execute_all::execute_all;
+use super::passing::passed;
 use super::refusals::Rejection;
 use super::table::{Table, Waiter};
 use super::vocabulary::{Command, Event, Followed, Query, Reply};
 use crate::event::Event as AnyEvent;
 use crate::handoff::offer_checks::{self, Passed};
 use crate::handoff::transfer;
-use crate::handoff::{Accept, Complete, Handoff, List, Offer, Receiver, Selected, Status};
+use crate::handoff::{Accept, Chosen, Complete, Handoff, List, Offer, Receiver, Selected, Status};
 use crate::json::Json;
 use crate::limits;
-use crate::names::{AgentId, HandoffId, Key, TaskId};
-use crate::numbers::WaitId;
+use crate::names::{AgentId, HandoffId, TaskId};
+use crate::numbers::{Token, WaitId};
 use crate::primitive::Rules;
 use crate::refusal::{fits, has_room, json_fits, text_fits, within};
 use crate::rule::{Judgement, Proposal, Receiver as Known};
 use crate::space::stamp::Stamp;
 use crate::space::{Happening, ReplyPlan as SpacePlan, Space, SpaceView};
 use crate::state;
-use crate::state::Entry;
 use crate::task::Record;
 use crate::task::{Table as Tasks, Task};
 use crate::time::Timestamp;
@@ -39,21 +40,17 @@ pub trait View {
     fn agent(&self, agent: &AgentId) -> Option<Known<'_>>;
     /// Whether an agent with a session has this capability.
     fn has_capable(&self, capability: &str) -> bool;
-    /// The entries of these keys, in order.
-    fn entries(&self, keys: &[Selected]) -> Vec<Option<Entry>>;
+    /// These keys and the keys that match these patterns, with their entries, each once.
+    fn chosen(&self, keys: &[Selected]) -> Result<Vec<Chosen>, Rejection>;
+    /// The tasks that an agent holds, with the tokens of their leases.
+    fn held_by(&self, agent: &AgentId) -> Vec<(TaskId, Token)>;
     /// Whether there are any rules.
     fn has_rules(&self) -> bool;
     /// Evaluates the rules.
     fn judge(&self, proposal: &Proposal<'_>) -> Judgement;
-    /// The events that move keys of one agent's own namespace to that of another.
-    fn transfer(
-        &self,
-        from: &AgentId,
-        to: &AgentId,
-        keys: Vec<Key>,
-        overwrite: bool,
-        stamp: &Stamp,
-    ) -> Result<Moved, state::Rejection>;
+    /// The events that move or copy keys of one agent's own namespace to that of another.
+    fn transfer(&self, transfer: state::Transfer, stamp: &Stamp)
+    -> Result<Moved, state::Rejection>;
 }
 
 /// The changes of shared state that come with a hand-off: the receiver gets a namespace if it had
@@ -78,6 +75,8 @@ pub enum ReplyPlan {
     Received(Option<HandoffId>),
     /// The accepted hand-off, and the values that were handed over.
     Accepted(HandoffId, BTreeMap<String, Json>),
+    /// Several hand-offs.
+    Handoffs(Vec<HandoffId>),
     /// The errors and warnings about an offer.
     Verdict(Judgement),
     /// The call waits: it is answered later.
@@ -99,6 +98,10 @@ impl ReplyPlan {
                 let handoff = shown(&id);
                 let task = handoff.task.as_ref().and_then(|task| tasks.shown(task, Vec::new()));
                 Reply::Accepted { handoff, task: task.map(Box::new), values }
+            }
+            Self::Handoffs(ids) => {
+                let handoffs = ids.iter().map(|id| Handoff::clone(&shown(id))).collect();
+                Reply::Handoffs { handoffs, cursor: None }
             }
             Self::Verdict(Judgement { errors, warnings }) => {
                 Reply::Verdict { valid: errors.is_empty(), errors, warnings }
@@ -154,7 +157,9 @@ pub fn decide(
 ) -> Result<Decided, Rejection> {
     match command {
         Command::Offer(offer) => self::offer(table, view, *offer, stamp),
+        Command::ImportContext(import) => offer(table, view, import.offer(), stamp),
         Command::Execute(offer) => transfer::execute(table, view, *offer, stamp),
+        Command::ExecuteAll(command) => execute_all(table, view, *command, stamp),
         Command::Validate(offer) => validate(table, view, *offer, stamp),
         Command::Receive { wait_ms } => receive(table, view, wait_ms, stamp),
         Command::Accept(accept) => self::accept(table, view, accept, stamp),
@@ -165,6 +170,7 @@ pub fn decide(
             approve(table, view, handoff, (digest, reason), stamp)
         }
         Command::Deliver { handoff } => Ok(deliver(table, view, &handoff, stamp)),
+        Command::Pass(passing) => Ok(done(vec![passed(table, *passing, stamp)])),
         Command::Follow { task, what } => Ok(follow(table, &task, &what)),
         Command::LetGo { agent } => Ok(let_go(table, &agent)),
         Command::GiveUp { wait } => Ok(give_up(table, wait)),
@@ -179,8 +185,8 @@ fn offer(
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
     let prepared = offer_checks::prepare(table, view, offer, stamp)?;
-    let Passed { mut handoff, entries } = prepared.passed().map_err(|opposed| opposed.rejection)?;
-    offer_checks::check_versions(&handoff, &entries)?;
+    let Passed { mut handoff, chosen } = prepared.passed().map_err(|opposed| opposed.rejection)?;
+    offer_checks::check_versions(&chosen)?;
     let id = handoff.id.clone();
     if handoff.status == Status::Failed {
         return Ok(decided(id, Event::Refused(Arc::new(handoff))));
@@ -294,16 +300,16 @@ fn accept(
     }
     let range = (limits::LEASE_MS_MIN, limits::LEASE_MS_MAX);
     within("lease_ms", lease_ms, range.0, range)?;
-    let entries = view.entries(&handoff.keys);
-    offer_checks::check_versions(handoff, &entries)?;
-    check_approval(view, handoff, &entries, stamp.now)?;
+    let chosen = view.chosen(&handoff.keys)?;
+    offer_checks::check_versions(&chosen)?;
+    check_approval(view, handoff, &chosen, stamp.now)?;
     if handoff.task.is_none() {
         let (count, max) = (table.accepted_by(caller).count(), limits::HANDOFFS_PER_AGENT_MAX);
         has_room([("accepted hand-offs of the agent", count, max)])?;
     }
-    let moved = transfer::transfer(view, handoff, &entries, caller, overwrite, stamp)?;
-    let receipt = transfer::receipt(handoff, &entries);
-    let values = transfer::values(handoff, &entries);
+    let moved = transfer::transfer(view, handoff, &chosen, caller, overwrite, stamp)?;
+    let receipt = transfer::receipt(handoff, &chosen);
+    let values = transfer::values(&chosen);
     let receiver = caller.clone();
     let event = Event::Accepted { handoff: id.clone(), receiver, receipt, lease_ms };
     Ok(Decided { moved, plan: ReplyPlan::Accepted(id.clone(), values), ..decided(id, event) })
@@ -313,7 +319,7 @@ fn accept(
 fn check_approval(
     view: &impl View,
     handoff: &Handoff,
-    entries: &[Option<Entry>],
+    chosen: &[Chosen],
     now: Timestamp,
 ) -> Result<(), Rejection> {
     let Some(approval) = &handoff.approval else { return Ok(()) };
@@ -330,7 +336,7 @@ fn check_approval(
         let reason = "the approval held only for a while".to_owned();
         return Err(Rejection::NotApproved { handoff: id(), reason });
     }
-    match changed_content(view, handoff, entries) {
+    match changed_content(view, handoff, chosen) {
         None => Ok(()),
         Some((digest, _)) => {
             Err(Rejection::DigestMismatch { handoff: id(), digest, given: handoff.digest.clone() })
@@ -418,7 +424,7 @@ fn approve(
     if !may_approve(handoff, &by) {
         return Err(Rejection::NotAllowed { handoff: id, caller: by, what: "approve" });
     }
-    let changed = changed_content(view, handoff, &view.entries(&handoff.keys));
+    let changed = changed_content(view, handoff, &view.chosen(&handoff.keys)?);
     let is_settled = handoff.is_approved(stamp.now) && changed.is_none();
     if let Some(by) = approval.approved_by.clone().filter(|_| is_settled) {
         return Err(Rejection::AlreadyApproved { handoff: id, by });
@@ -438,10 +444,10 @@ fn approve(
 fn changed_content(
     view: &impl View,
     handoff: &Handoff,
-    entries: &[Option<Entry>],
+    chosen: &[Chosen],
 ) -> Option<(String, String)> {
     let record = handoff.task.as_ref().and_then(|task| view.task(task));
-    let content = offer_checks::content_of(handoff, entries, record);
+    let content = offer_checks::content_of(handoff, chosen, record);
     if content == handoff.content {
         return None;
     }

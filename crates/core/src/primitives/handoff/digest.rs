@@ -5,9 +5,9 @@
 
 use sha2::{Digest, Sha256};
 
-use super::Handoff;
+use super::{Chosen, Handoff};
 use crate::json::Json;
-use crate::numbers::Version;
+use crate::state::Entry;
 
 /// Hashes each part with its length, so that no two lists of parts give the same input.
 struct Parts(Sha256);
@@ -38,11 +38,7 @@ impl Parts {
 }
 
 /// The digest of the content: the context, the versions of the keys, and the progress of the task.
-pub fn content(
-    handoff: &Handoff,
-    versions: &[Option<Version>],
-    progress: &[Option<&Json>],
-) -> String {
+pub fn content(handoff: &Handoff, chosen: &[Chosen], progress: &[Option<&Json>]) -> String {
     let mut parts = Parts::new("content");
     let context = [
         &handoff.work_completed,
@@ -59,11 +55,15 @@ pub fn content(
         parts.add(name.as_bytes());
         parts.add(value.as_bytes());
     }
-    for (selected, version) in handoff.keys.iter().zip(versions) {
+    for Chosen { selected, entry } in chosen {
         parts.add(selected.name.as_str().as_bytes());
+        let version = entry.as_ref().map(Entry::version);
         parts.maybe(
             version.map(|version| version.0.to_le_bytes()).as_ref().map(<[u8; 8]>::as_slice),
         );
+    }
+    if handoff.copy {
+        parts.add(b"copy");
     }
     for json in progress {
         parts.maybe(json.map(Json::as_bytes));

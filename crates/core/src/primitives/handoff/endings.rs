@@ -24,6 +24,7 @@ pub(super) fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
         | Event::Offered(_)
         | Event::Executed(_)
         | Event::Refused(_)
+        | Event::Passed(_)
         | Event::Approved { .. }
         | Event::Undelivered { .. }
         | Event::Accepted { .. }

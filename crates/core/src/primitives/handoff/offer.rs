@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::record::{ApprovalWanted, wanted};
-use super::{Receiver, Selected, Status};
+use super::{Receiver, Selected, Status, TransferContext};
 use crate::json::{Json, given};
 #[cfg(feature = "schema")]
 use crate::limits;
@@ -49,9 +49,13 @@ pub struct Offer {
     pub artifacts: Option<Json>,
     /// Keys to hand over, as `namespace/key`. Keys in the giver's own namespace move to the
     /// receiver's; others stay where they are. The answer to `handoff.accept` contains their
-    /// values.
+    /// values. A key with `*` is a pattern, such as `agent:ada/**`: it selects the keys of its
+    /// namespace that match it at the moment of the move, possibly none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<Selected>,
+    /// Copy the keys in the giver's own namespace: the giver keeps them. If `false`, they move.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub copy: bool,
     /// W3C trace context (`traceparent`). Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<Traceparent>,
@@ -98,6 +102,7 @@ impl Offer {
             output_keys: None,
             artifacts: None,
             keys: Vec::new(),
+            copy: false,
             traceparent: None,
             deadline_ms: None,
             redeliver_ms: None,
@@ -105,6 +110,69 @@ impl Offer {
             on_loop: None,
         }
     }
+}
+
+/// Offers what was handed over in another system or workspace.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Import {
+    /// The context, as `handoff.export` returns it or another system sends it.
+    pub context: TransferContext,
+    /// The receiver: an agent id, or `{"capability": name}` for the first agent that has the
+    /// capability and accepts.
+    pub to: Receiver,
+    /// How long the receiver has to accept, in milliseconds.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::HANDOFF_DEADLINE_MS_DEFAULT),
+        range(min = limits::HANDOFF_DEADLINE_MS_MIN, max = limits::HANDOFF_DEADLINE_MS_MAX),
+    ))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_ms: Option<u64>,
+    /// Require an approval: `true`, or an object that names the approvers and how long an approval
+    /// is valid.
+    #[cfg_attr(feature = "schema", schemars(
+        with = "Option<super::record::ApprovalTerms>",
+        extend("default" = false),
+    ))]
+    #[serde(default, deserialize_with = "wanted", skip_serializing_if = "Option::is_none")]
+    pub approval: Option<ApprovalWanted>,
+}
+
+impl Import {
+    /// The offer that it makes.
+    pub fn offer(self) -> Offer {
+        let Self { context, to, deadline_ms, approval } = self;
+        Offer { deadline_ms, approval, ..context.offer(to) }
+    }
+}
+
+/// Hands over everything that the caller holds: its tasks, and the keys in its own namespace.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ExecuteAll {
+    /// The receiver.
+    pub to: AgentId,
+    /// The reason, which is recorded. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Further notes for the receiver, as any JSON. Default: none.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub notes: Option<Json>,
+    /// How long the receiver has to claim the tasks, in milliseconds.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::HANDOFF_DEADLINE_MS_DEFAULT),
+        range(min = limits::HANDOFF_DEADLINE_MS_MIN, max = limits::HANDOFF_DEADLINE_MS_MAX),
+    ))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_ms: Option<u64>,
+    /// Copy the keys: the caller keeps them. If `false`, they move.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub copy: bool,
+    /// Replace keys that the receiver already has. If `false`, they are a conflict.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub overwrite: bool,
 }
 
 /// What happens to a task that is handed around in a loop.

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::{Handoff, Offer, OnLoop, Receiver, Status, content, fingerprint, loop_guard};
+use super::{Chosen, Handoff, Offer, OnLoop, Receiver, Selected, Status};
+use super::{content, fingerprint, loop_guard};
 use crate::handoff::{Rejection, Table, View};
 use crate::json::Json;
 use crate::limits;
@@ -20,8 +21,8 @@ use crate::task::Record;
 pub struct Prepared {
     /// The resulting hand-off.
     pub handoff: Handoff,
-    /// The entries of the selected keys, in order.
-    pub entries: Vec<Option<Entry>>,
+    /// The selected keys.
+    pub chosen: Vec<Chosen>,
     /// The result of the rules.
     pub judgement: Judgement,
     /// The loop that was detected, if any.
@@ -54,12 +55,12 @@ pub fn prepare(
     let moved = task.iter().flat_map(|task| table.moved(task));
     let moved: Vec<&Handoff> = moved.take(limits::HOPS_EXAMINED_MAX).collect();
     handoff.hops = moved.first().map_or(0, |latest| latest.hops + 1);
-    let entries = view.entries(&handoff.keys);
-    handoff.content = content_of(&handoff, &entries, record);
+    let chosen = view.chosen(&handoff.keys)?;
+    handoff.content = content_of(&handoff, &chosen, record);
     handoff.digest = fingerprint(&handoff);
     let braked = loop_guard::look(&handoff, &moved, stamp.now);
-    let judgement = judge(view, &handoff, &entries, record);
-    Ok(Prepared { handoff, entries, judgement, braked })
+    let judgement = judge(view, &handoff, &chosen, record);
+    Ok(Prepared { handoff, chosen, judgement, braked })
 }
 
 impl Prepared {
@@ -75,7 +76,7 @@ impl Prepared {
     /// The hand-off, if no check failed. It may be a failed one, to be recorded. Otherwise the
     /// reason.
     pub fn passed(self) -> Result<Passed, Box<Opposed>> {
-        let Self { mut handoff, entries, judgement, braked } = self;
+        let Self { mut handoff, chosen, judgement, braked } = self;
         let at = handoff.created_at;
         if let Some(found) = braked {
             if handoff.on_loop != Some(OnLoop::Review) {
@@ -84,7 +85,7 @@ impl Prepared {
             let error =
                 json!({ "reason": "handoff_loop", "brake": found.brake, "detail": found.detail });
             handoff.fail("brakes", at, Json::of(&error).expect("texts are JSON"), found.detail);
-            return Ok(Passed { handoff, entries });
+            return Ok(Passed { handoff, chosen });
         }
         if !judgement.errors.is_empty() {
             let Judgement { errors, warnings } = judgement;
@@ -93,7 +94,7 @@ impl Prepared {
         }
         handoff.warnings = judgement.warnings;
         handoff.step("validate", at, None, None);
-        Ok(Passed { handoff, entries })
+        Ok(Passed { handoff, chosen })
     }
 }
 
@@ -101,8 +102,8 @@ impl Prepared {
 pub struct Passed {
     /// The hand-off.
     pub handoff: Handoff,
-    /// The entries of the selected keys, in order.
-    pub entries: Vec<Option<Entry>>,
+    /// The selected keys.
+    pub chosen: Vec<Chosen>,
 }
 
 /// A hand-off that failed a check.
@@ -129,15 +130,7 @@ fn check(offer: &Offer) -> Result<(), Rejection> {
         fits(field, bytes, bytes_max)?;
     }
     is_list("artifacts", offer.artifacts.as_ref())?;
-    let (count, max) = (offer.keys.len(), limits::HANDOFF_KEYS_MAX);
-    if count > max {
-        return Err(bad("keys", format!("there are {count}, at most {max}")).into());
-    }
-    let mut names: Vec<&str> = offer.keys.iter().map(|key| key.name.as_str()).collect();
-    names.sort_unstable();
-    if let Some([name, _]) = names.array_windows().find(|[name, next]| name == next) {
-        return Err(bad("keys", format!("`{name}` is there twice")).into());
-    }
+    check_keys(&offer.keys)?;
     let odd = |name: &&String| {
         !(1..=limits::KEY_BYTES_MAX).contains(&name.len()) || name.bytes().any(|byte| byte < 0x20)
     };
@@ -153,6 +146,23 @@ fn check(offer: &Offer) -> Result<(), Rejection> {
         }
         let span = (1, limits::HANDOFF_DEADLINE_MS_MAX);
         within("approval.expires_ms", approval.expires_ms, span.1, span)?;
+    }
+    Ok(())
+}
+
+/// Whether the keys are few and distinct, and their patterns valid.
+fn check_keys(keys: &[Selected]) -> Result<(), Rejection> {
+    let (count, max) = (keys.len(), limits::HANDOFF_KEYS_MAX);
+    if count > max {
+        return Err(bad("keys", format!("there are {count}, at most {max}")).into());
+    }
+    let mut names: Vec<&str> = keys.iter().map(|key| key.name.as_str()).collect();
+    names.sort_unstable();
+    if let Some([name, _]) = names.array_windows().find(|[name, next]| name == next) {
+        return Err(bad("keys", format!("`{name}` is there twice")).into());
+    }
+    if let Some(error) = keys.iter().find_map(|selected| selected.pattern().err()) {
+        return Err(bad("keys", error.to_string()).into());
     }
     Ok(())
 }
@@ -193,8 +203,8 @@ fn held<'a>(
 }
 
 /// Refuses keys that do not have the required version.
-pub fn check_versions(handoff: &Handoff, entries: &[Option<Entry>]) -> Result<(), Rejection> {
-    for (selected, entry) in handoff.keys.iter().zip(entries) {
+pub fn check_versions(chosen: &[Chosen]) -> Result<(), Rejection> {
+    for Chosen { selected, entry } in chosen {
         let version = entry.as_ref().map_or(Version(0), Entry::version);
         if let Some(wanted) = selected.version.filter(|wanted| *wanted != version) {
             let reason = format!("its version is {version}, not {wanted}");
@@ -206,18 +216,17 @@ pub fn check_versions(handoff: &Handoff, entries: &[Option<Entry>]) -> Result<()
 }
 
 /// The digest of what the receiver would get now.
-pub fn content_of(handoff: &Handoff, entries: &[Option<Entry>], record: Option<&Record>) -> String {
-    let versions: Vec<_> = entries.iter().map(|entry| entry.as_ref().map(Entry::version)).collect();
+pub fn content_of(handoff: &Handoff, chosen: &[Chosen], record: Option<&Record>) -> String {
     let execution = record.and_then(|record| record.execution.as_ref());
     let result = execution.and_then(|execution| execution.result.as_ref());
     let definition = record.and_then(|record| record.definition.as_ref());
-    content(handoff, &versions, &[result, definition])
+    content(handoff, chosen, &[result, definition])
 }
 
 fn judge(
     view: &impl View,
     handoff: &Handoff,
-    entries: &[Option<Entry>],
+    chosen: &[Chosen],
     record: Option<&Record>,
 ) -> Judgement {
     let mut judgement = Judgement::default();
@@ -225,7 +234,7 @@ fn judge(
         let task = handoff.task.as_ref().and_then(|task| view.shown(task));
         let task = task.map(|task| Json::of(&task).expect("a task is JSON"));
         let mut state: BTreeMap<String, Json> = handoff.state.clone();
-        for (selected, entry) in handoff.keys.iter().zip(entries) {
+        for Chosen { selected, entry } in chosen {
             state.extend(entry.as_ref().map(|entry| (selected.name.to_string(), entry.json())));
         }
         judgement = view.judge(&Proposal {

@@ -14,6 +14,15 @@ operations! {
         {"to": "bob", "task": "t-7", "token": 12, "reason": "the sources are in",
             "work_completed": ["read"], "remaining_work": ["write"], "state": {"tone": "dry"},
             "keys": ["agent:ada/plan"]};
+    Command::ImportContext = "handoff.import_context" -> "handoff", Post "/imports" Body, Work,
+        side_effects(
+            "As `handoff.offer`. The originating task, agent and hand-off become `notes`: they \
+             have no meaning in this workspace."
+        ):
+        "Offer work from another system, given as a portable context",
+        {"to": "bob", "context": {"originating_task_id": "t-7",
+            "originating_agent": "https://agents.example/ada", "state": {"tone": "dry"},
+            "output_keys": ["outline"], "reason": "the sources are in"}};
     Command::Execute = "handoff.execute" -> "handoff", Post "/executions" Body, Work, names_token,
         side_effects(
             "Moves the keys of the giver's namespace and assigns the task to the receiver, which \
@@ -24,6 +33,14 @@ operations! {
         {"to": "bob", "task": "t-7", "token": 12, "reason": "the sources are in",
             "work_completed": ["read"], "remaining_work": ["write"], "state": {"tone": "dry"},
             "keys": ["agent:ada/plan"]};
+    Command::ExecuteAll = "handoff.execute_all" -> "handoffs", Post "/executions/all" Body, Work,
+        side_effects(
+            "Moves the keys of the caller's namespace and assigns its tasks to the receiver, which \
+             has to claim them; the caller's tokens become stale. Locks, permits, mail and \
+             sessions are not handed over. If one of the hand-offs is refused, nothing is moved."
+        ):
+        "Hand over all tasks and keys of the caller at once, without acceptance",
+        {"to": "bob", "reason": "the shift ends"};
     Command::Validate = "handoff.validate" -> "verdict", Post "/validations" Body, Work,
         names_token,
         side_effects("None; nothing is recorded."):

@@ -8,7 +8,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Offer, OnLoop, Receiver, Selected};
 use crate::json::{Json, Shape, given};
-use crate::names::{AgentId, HandoffId, KeyName, NamespaceName, TaskId, Traceparent};
+use crate::names::{
+    AgentId, HandoffId, KeyName, NamespaceName, PipelineName, StageName, TaskId, Traceparent,
+};
 use crate::numbers::Version;
 use crate::rule::Finding;
 use crate::time::Timestamp;
@@ -181,12 +183,15 @@ pub struct Taken {
     /// Whether it moved from the giver's namespace to the receiver's. Absent if `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub moved: bool,
+    /// Whether it was copied from the giver's namespace to the receiver's. Absent if `false`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub copied: bool,
 }
 
 impl Taken {
     /// Where the key is after the receiver got it, as `namespace/key`.
     pub fn name_now(&self, receiver: &AgentId) -> String {
-        if self.moved {
+        if self.moved || self.copied {
             format!("{}/{}", NamespaceName::of_agent(receiver), self.key.key())
         } else {
             self.key.to_string()
@@ -229,11 +234,35 @@ pub enum StepStatus {
     Failed,
 }
 
+/// The stages of a pipeline between which a hand-off happened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Passage {
+    /// The pipeline.
+    pub pipeline: PipelineName,
+    /// The completed stage.
+    pub from_stage: StageName,
+    /// The stage that was started.
+    pub to_stage: StageName,
+    /// The size of the output in bytes, if it is too large for `state`. Absent if it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub omitted_bytes: Option<u64>,
+}
+
+impl Passage {
+    /// Approximate size in bytes.
+    pub fn bytes(&self) -> usize {
+        let names = [self.from_stage.as_str(), self.to_stage.as_str(), self.pipeline.as_str()];
+        64 + names.iter().map(|name| name.len()).sum::<usize>()
+    }
+}
+
 /// One step of a hand-off.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Step {
-    /// The step: `validate`, `transfer_state`, `transfer_task`, or an event of the offer.
+    /// The step: `validate`, `transfer_state`, `transfer_task`, an event of the offer, or
+    /// `stage_completed` and `stage_started` between the stages of a pipeline.
     pub step: String,
     /// The outcome.
     pub status: StepStatus,
@@ -286,9 +315,12 @@ pub struct Handoff {
     /// References to what the work has produced. Absent if not given.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub artifacts: Option<Json>,
-    /// Keys that are handed over. Absent if there are none.
+    /// Keys and patterns of keys that are handed over. Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<Selected>,
+    /// Whether the giver keeps its own keys and the receiver gets copies. Absent if `false`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub copy: bool,
     /// W3C trace context (`traceparent`). Absent if not given.
     #[serde(default, deserialize_with = "kept", skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<Traceparent>,
@@ -324,6 +356,9 @@ pub struct Handoff {
     /// The error. Absent unless it failed.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub error: Option<Json>,
+    /// The stages of a pipeline between which it happened. Absent if it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passage: Option<Passage>,
     /// Findings of rules that did not stop it. Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Finding>,
@@ -364,6 +399,7 @@ impl Handoff {
             output_keys: offer.output_keys,
             artifacts: offer.artifacts,
             keys: offer.keys,
+            copy: offer.copy,
             traceparent: offer.traceparent,
             digest: String::new(),
             content: String::new(),
@@ -377,6 +413,7 @@ impl Handoff {
             result: None,
             changes: BTreeMap::new(),
             error: None,
+            passage: None,
             warnings: Vec::new(),
             on_loop: offer.on_loop,
             steps: Vec::new(),
@@ -456,6 +493,7 @@ impl Handoff {
             + self.traceparent.as_ref().map_or(0, Traceparent::bytes)
             + self.keys.iter().map(Selected::bytes).sum::<usize>()
             + receipt
+            + self.passage.as_ref().map_or(0, Passage::bytes)
             + by
             + warnings.sum::<usize>()
             + steps.sum::<usize>()

@@ -231,6 +231,25 @@ crate::refusals! {
                 a key of that name, or the rules of a namespace do not allow the key to be \
                 removed or added. The facts contain the existing entry.",
         }
+        /// A pattern of a hand-off cannot be resolved within the limits.
+        #[error("pattern `{pattern}` cannot be resolved: more than {max} keys {what}")]
+        TooManyKeys {
+            /// The pattern, as `namespace/pattern`.
+            pattern: String,
+            /// What the limit is about.
+            what: &'static str,
+            /// The limit.
+            max: usize,
+        } => {
+            code: "handoff.too_many_keys",
+            kind: TooLarge,
+            hint: "select fewer keys: begin the pattern with the longest common prefix",
+            cause: "One hand-off moves at most 1,000 keys, and at most 20,000 keys are compared \
+                with its patterns: those that begin like a pattern up to its first `*`.",
+            remedy: "Use a narrower pattern, or move the keys in several steps, for example with \
+                `state.transfer`. If it was found when the hand-off was accepted, the giver can \
+                remove keys or cancel the offer.",
+        }
         /// A number in a hand-off command is out of range.
         #[error(transparent)]
         OutOfRange(#[from] OutOfRange) => {

@@ -1,4 +1,4 @@
-//! A key that is handed over.
+//! The keys that are handed over.
 
 use std::fmt;
 
@@ -6,11 +6,14 @@ use serde::de::{Error, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::names::KeyName;
+use crate::names::{KeyName, NamespaceName};
 use crate::numbers::Version;
+use crate::pattern::{Pattern, PatternError};
+use crate::state::Entry;
 
-/// A selected key: `namespace/key`, or `{"key": "namespace/key", "version": n}` to require that
-/// version.
+/// What is selected: `namespace/key`, or `{"key": "namespace/key", "version": n}` to require that
+/// version. A key with stars is a pattern, unless it has a version: it selects all keys of its
+/// namespace that match it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Selected {
     /// The key with its namespace.
@@ -25,10 +28,30 @@ impl Selected {
         Ok(Self { name: KeyName::parse(text)?, version: None })
     }
 
+    /// Everything in the namespace of an agent.
+    pub fn all_of(namespace: &NamespaceName) -> Self {
+        Self::parse(&format!("{namespace}/**")).expect("two stars are a key")
+    }
+
+    /// The pattern of the keys that it selects, if it is one; or why it cannot be one.
+    pub fn pattern(&self) -> Result<Option<Pattern>, PatternError> {
+        let is_pattern = self.version.is_none() && self.name.key().contains('*');
+        is_pattern.then(|| Pattern::parse(self.name.key())).transpose()
+    }
+
     /// Approximate size in bytes.
     pub fn bytes(&self) -> usize {
         self.name.as_str().len() + 23
     }
+}
+
+/// A key that is handed over, named or found by a pattern.
+#[derive(Clone, Debug)]
+pub struct Chosen {
+    /// The key, with the required version.
+    pub selected: Selected,
+    /// Its entry; none if a named key does not exist.
+    pub entry: Option<Entry>,
 }
 
 impl Serialize for Selected {

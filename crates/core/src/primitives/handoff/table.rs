@@ -190,6 +190,7 @@ impl Table {
             Event::Offered(_)
             | Event::Executed(_)
             | Event::Refused(_)
+            | Event::Passed(_)
             | Event::Approved { .. }
             | Event::Delivered { wait: None, .. }
             | Event::Undelivered { .. }
@@ -325,9 +326,14 @@ impl Table {
 
     /// An unused id for a hand-off that is created by this revision.
     pub fn fresh_id(&self, revision: Revision) -> HandoffId {
+        self.fresh_ids(revision).next().expect("there is always another")
+    }
+
+    /// Unused ids for hand-offs that are created by this revision, in order.
+    pub fn fresh_ids(&self, revision: Revision) -> impl Iterator<Item = HandoffId> {
         let first = if self.latest.0 == revision { self.latest.1 + 1 } else { 1 };
-        let mut ids = (first..).map(|number| HandoffId::of_revision(revision, number));
-        ids.find(|id| !self.by_id.contains_key(id)).expect("there is always another")
+        let ids = (first..).map(move |number| HandoffId::of_revision(revision, number));
+        ids.filter(|id| !self.by_id.contains_key(id))
     }
 
     /// All known hand-offs of a task, oldest first.
@@ -356,8 +362,10 @@ impl Table {
 
     /// The hand-offs by which a task has moved, latest first.
     pub fn moved<'a>(&'a self, task: &'a TaskId) -> impl Iterator<Item = &'a Handoff> {
-        let moved = self.of_task(task).rev().filter(|handoff| handoff.receiver.is_some());
-        moved.map(Arc::as_ref)
+        // The stages of a pipeline follow each other in its order, and never in a loop.
+        let has_moved =
+            |handoff: &&Arc<Handoff>| handoff.receiver.is_some() && handoff.passage.is_none();
+        self.of_task(task).rev().filter(has_moved).map(Arc::as_ref)
     }
 
     /// The first hand-offs that can be delivered to an agent with these capabilities, at most
@@ -481,7 +489,10 @@ fn loose_receiver(handoff: &Handoff) -> Option<&AgentId> {
 
 fn created(event: &Event) -> &Arc<Handoff> {
     match event {
-        Event::Offered(handoff) | Event::Executed(handoff) | Event::Refused(handoff) => handoff,
+        Event::Offered(handoff)
+        | Event::Executed(handoff)
+        | Event::Refused(handoff)
+        | Event::Passed(handoff) => handoff,
         Event::Approved { .. }
         | Event::Delivered { .. }
         | Event::Undelivered { .. }
@@ -555,6 +566,7 @@ fn changed(before: &Handoff, event: &Event, moment: &Moment<'_>) -> Handoff {
         Event::Offered(_)
         | Event::Executed(_)
         | Event::Refused(_)
+        | Event::Passed(_)
         | Event::Queued { .. }
         | Event::GaveUp { .. } => panic!("a hand-off begins once"),
     }

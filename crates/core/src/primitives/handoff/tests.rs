@@ -441,6 +441,97 @@ scenarios! {
         (1, "ann", r#"task.review t verdict="retry""#, "task.reviewed t Retry"),
     ]
 
+    patterns_select_what_is_there_when_it_moves => [
+        (0, "ada", "namespace.create agent:ada",    "namespace.created agent:ada"),
+        (0, "ada", "state.set agent:ada/a/1 1",     "state.set agent:ada/a/1 v1 = 1"),
+        (0, "ada", "state.set agent:ada/b 2",       "state.set agent:ada/b v1 = 2"),
+        (0, "ada", "state.set shared/a/2 3",        "state.set shared/a/2 v1 = 3"),
+        (0, "ada", r#"handoff.offer bob keys=["agent:ada/a/**","agent:ada/*","agent:ada/b"]"#,
+            "handoff.offered h-0000000005 to `bob` !receiver"),
+        (0, "ada", "state.set agent:ada/a/b/c 4",   "state.set agent:ada/a/b/c v1 = 4"),
+        // Each key once, those of a pattern in its place.
+        (0, "bob", "handoff.accept h-0000000005",
+            "handoff.accepted h-0000000005 by bob +agent:ada/a/1 +agent:ada/a/b/c +agent:ada/b; \
+             namespace.created agent:bob; \
+             state.transferred agent:bob/a/1 v1 = 1 from agent:ada v1 r2 by ada; \
+             state.transferred_away agent:ada/a/1 v1; \
+             state.transferred agent:bob/a/b/c v1 = 4 from agent:ada v1 r6 by ada; \
+             state.transferred_away agent:ada/a/b/c v1; \
+             state.transferred agent:bob/b v1 = 2 from agent:ada v1 r3 by ada; \
+             state.transferred_away agent:ada/b v1"),
+        // Copies, and keys of other namespaces, which stay where they are.
+        (1, "bob", r#"handoff.offer ada keys=["agent:bob/a/*","shared/**"] copy=true"#,
+            "handoff.offered h-0000000008 to `ada` !receiver"),
+        (1, "ada", "handoff.accept h-0000000008",
+            "handoff.accepted h-0000000008 by ada +agent:bob/a/1 +shared/a/2; \
+             state.copied agent:ada/a/1 v2 = 1 from agent:bob v1 r7 by bob"),
+        (2, "bob", "state.get agent:bob/a/1",
+            "agent:bob/a/1 v1 = 1 r7 at 0 by bob"),
+        (3, "bob", r#"handoff.offer ada keys=["agent:bob/no*"]"#,
+            "handoff.offered h-0000000010 to `ada` !receiver"),
+        (3, "ada", "handoff.accept h-0000000010",   "handoff.accepted h-0000000010 by ada"),
+        (4, "bob", r#"handoff.offer ada keys=["agent:bob/***"]"#, "refused handoff.bad_field"),
+        // With a version it is the name of one key.
+        (4, "bob", r#"handoff.offer ada keys=[{"key":"agent:bob/*","version":1}]"#,
+            "refused handoff.state_conflict"),
+    ]
+
+    all_that_an_agent_holds_moves_at_once => [
+        (0, "ann", r#"task.create write id="t""#,   "task.created t write ready"),
+        (0, "ann", r#"task.create write id="u""#,   "task.created u write ready"),
+        (0, "ada", r#"task.claim task="t""#,        "task.claimed t by ada token=3"),
+        (0, "ada", r#"task.claim task="u""#,        "task.claimed u by ada token=4"),
+        (0, "ada", "namespace.create agent:ada",    "namespace.created agent:ada"),
+        (0, "ada", "state.set agent:ada/plan 1",    "state.set agent:ada/plan v1 = 1"),
+        (0, "ada", r#"handoff.offer bob task="u" token=4"#,
+            "handoff.offered h-0000000007 of u to `bob` !receiver; task.offered u by h-0000000007"),
+        (1, "ada", "handoff.execute_all bob",       "refused handoff.already_offered"),
+        (1, "ada", "handoff.execute_all ada",       "refused handoff.bad_field"),
+        (1, "ada", "handoff.cancel h-0000000007",
+            "handoff.cancelled h-0000000007; task.taken_back u by h-0000000007"),
+        (2, "ada", "handoff.execute_all bob",
+            "handoff.executed h-0000000009 to `bob` !receiver; \
+             handoff.executed h-0000000009.2 of t to `bob` !receiver; \
+             handoff.executed h-0000000009.3 of u to `bob` !receiver; \
+             namespace.created agent:bob; \
+             state.transferred agent:bob/plan v1 = 1 from agent:ada v1 r6 by ada; \
+             state.transferred_away agent:ada/plan v1; \
+             task.handed_off t to bob by h-0000000009.2, at 3600002 back to ada; \
+             task.handed_off u to bob by h-0000000009.3, at 3600002 back to ada"),
+        (3, "ada", "handoff.execute_all bob",       "r9: []"),
+        (3, "bob", r#"task.claim task="t""#,        "task.claimed t by bob token=10"),
+        (3, "bob", "state.set agent:ada/plan 2",    "state.set agent:ada/plan v2 = 2"),
+        (4, "bob", "handoff.execute_all ada",       "refused handoff.state_conflict"),
+        // What was given away returns without a change.
+        (4, "bob", "handoff.execute_all ada overwrite",     "refused handoff.loop"),
+    ]
+
+    what_goes_from_stage_to_stage_is_recorded => [
+        (0, "ann", r#"pipeline.create p stages=[{"name":"a"},{"name":"b"},{"name":"c"}]"#,
+            "pipeline.created p [a, b, c]; pipeline.stage_ready p/a"),
+        (1, "ada", "pipeline.start_stage p a",      "pipeline.stage_started p/a by ada"),
+        (1, "ada", "pipeline.complete_stage p a output=1",
+            "pipeline.stage_completed p/a = 1; pipeline.stage_ready p/b"),
+        (2, "ada", "pipeline.start_stage p b",      "pipeline.stage_started p/b by ada"),
+        (2, "ada", "pipeline.complete_stage p b output=2",
+            "pipeline.stage_completed p/b = 2; pipeline.stage_ready p/c"),
+        (3, "bob", "pipeline.start_stage p c",
+            "pipeline.stage_started p/c by bob; \
+             handoff.passed h-0000000006 from ada to `bob` with 2"),
+        (3, "bob", "handoff.list",                  "[h-0000000006 completed ada to `bob`]"),
+        (3, "ada", "handoff.cancel h-0000000006",   "refused handoff.wrong_status"),
+        (3, "bob", "handoff.complete h-0000000006", "refused handoff.wrong_status"),
+    ]
+
+    what_was_handed_over_elsewhere_is_offered_here => [
+        (0, "ada",
+            r#"handoff.import_context bob context={"originating_agent":"x","state":{"a":1}}"#,
+            "handoff.offered h-0000000001 to `bob` !receiver"),
+        (0, "bob", "handoff.export h-0000000001",
+            r#"{"originating_agent":"ada","state":{"a":1},"handoff_id":"h-0000000001"}"#),
+        (0, "ada", "handoff.import_context ada context={}", "refused handoff.bad_field"),
+    ]
+
     what_makes_no_sense_is_refused => [
         (0, "ada", "handoff.offer bob deadline_ms=1", "refused handoff.out_of_range"),
         (0, "ada", "handoff.offer bob artifacts={}", "refused handoff.bad_field"),
@@ -470,8 +561,49 @@ fn an_agent_answers_before_it_gets_more() {
 }
 
 #[test]
+fn patterns_are_resolved_within_limits() {
+    let mut world =
+        check(&[(0, "ada", "namespace.create agent:ada", "namespace.created agent:ada")]);
+    assert_eq!(world.run(0, "ada", "many 1000 state.set agent:ada/a{} 1"), "1000 state.set");
+    world.check(&[
+        (
+            0,
+            "ada",
+            r#"handoff.offer bob keys=["agent:ada/**"]"#,
+            "handoff.offered h-0000000003 to `bob` !receiver",
+        ),
+        (0, "ada", "state.set agent:ada/b 1", "state.set agent:ada/b v1 = 1"),
+        (0, "bob", "handoff.accept h-0000000003", "refused handoff.too_many_keys"),
+        (0, "ada", r#"handoff.offer bob keys=["agent:ada/**"]"#, "refused handoff.too_many_keys"),
+        (0, "ada", "handoff.execute_all bob", "refused handoff.too_many_keys"),
+    ]);
+    // Each is compared with a thousand keys, and matches none.
+    let patterns = (0..=limits::HANDOFF_KEYS_EXAMINED_MAX / 1_000)
+        .map(|number| format!("\"agent:ada/a*{number}-\""));
+    let patterns: Vec<String> = patterns.collect();
+    let asked = format!("handoff.offer bob keys=[{}]", patterns.join(","));
+    assert_eq!(world.run(0, "ada", &asked), "refused handoff.too_many_keys");
+}
+
+#[test]
+fn one_call_hands_over_a_bounded_number_of_tasks() {
+    let mut world = check(&[]);
+    let count = limits::HANDOFF_TASKS_MAX;
+    for number in 0..=count {
+        world.run(0, "ann", &format!(r#"task.create write id="t{number}""#));
+        world.run(0, "ada", &format!(r#"task.claim task="t{number}""#));
+    }
+    assert_eq!(world.run(0, "ada", "handoff.execute_all bob"), "refused handoff.too_many");
+    let token = 2 * (count + 1);
+    world.run(0, "ada", &format!("task.complete t{count} token={token}"));
+    let all = format!("{count} handoff.executed; {count} task.handed_off");
+    assert_eq!(world.run(0, "ada", "handoff.execute_all bob"), all);
+}
+
+#[test]
 fn every_word_is_reached() {
     let source = include_str!("vocabulary.rs");
-    check_codes(Rejection::REFUSALS, SCENARIOS, &["handoff.too_many"]);
+    let others = ["handoff.too_many", "handoff.too_many_keys"];
+    check_codes(Rejection::REFUSALS, SCENARIOS, &others);
     check_coverage(source, "kind", SCENARIOS, World::kinds, &[]);
 }

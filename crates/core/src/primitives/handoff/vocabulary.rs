@@ -6,7 +6,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::handoff::{
-    Accept, Complete, Handoff, List, Offer, Receipt, Statistics, TransferContext,
+    Accept, Complete, ExecuteAll, Handoff, Import, List, Offer, Passing, Receipt, Statistics,
+    TransferContext,
 };
 use crate::json::{Json, given};
 use crate::names::{AgentId, HandoffId, TaskId, Traceparent};
@@ -24,8 +25,12 @@ use crate::waiting::wait::{Left, Step};
 pub enum Command {
     /// `handoff.offer`
     Offer(Box<Offer>),
+    /// `handoff.import_context`: offers what was handed over elsewhere.
+    ImportContext(Box<Import>),
     /// `handoff.execute`: checks, and moves keys and task in one commit.
     Execute(Box<Offer>),
+    /// `handoff.execute_all`: hands over all tasks and keys of the caller in one commit.
+    ExecuteAll(Box<ExecuteAll>),
     /// `handoff.validate`: checks an offer without making it.
     Validate(Box<Offer>),
     /// `handoff.receive`: the next hand-off for the caller.
@@ -71,6 +76,8 @@ pub enum Command {
         /// The hand-off.
         handoff: HandoffId,
     },
+    /// Sent by a policy when a stage of a pipeline went from one agent to another.
+    Pass(Box<Passing>),
     /// Sent by a policy when something happened to a task that was handed over or offered.
     Follow {
         /// The task.
@@ -197,6 +204,8 @@ pub enum Event {
     Executed(Arc<Handoff>),
     /// The hand-off was rejected by a check; nothing was moved.
     Refused(Arc<Handoff>),
+    /// The output of a stage of a pipeline went to the agent of the next stage.
+    Passed(Arc<Handoff>),
     /// It was approved.
     Approved {
         /// The hand-off.
@@ -325,6 +334,7 @@ impl primitive::Command for Command {
     fn traceparent(&mut self) -> Option<&mut Option<Traceparent>> {
         match self {
             Self::Offer(offer) | Self::Execute(offer) => Some(&mut offer.traceparent),
+            Self::ImportContext(import) => Some(&mut import.context.traceparent),
             _ => None,
         }
     }
@@ -334,9 +344,10 @@ impl Event {
     /// The hand-off that it is about; none if it is about a waiting call.
     pub fn handoff(&self) -> Option<&HandoffId> {
         match self {
-            Self::Offered(handoff) | Self::Executed(handoff) | Self::Refused(handoff) => {
-                Some(&handoff.id)
-            }
+            Self::Offered(handoff)
+            | Self::Executed(handoff)
+            | Self::Refused(handoff)
+            | Self::Passed(handoff) => Some(&handoff.id),
             Self::Approved { handoff, .. }
             | Self::Delivered { handoff, .. }
             | Self::Undelivered { handoff }
@@ -356,6 +367,7 @@ impl primitive::Event for Event {
         match self {
             Self::Offered(_) => "handoff.offered",
             Self::Executed(_) => "handoff.executed",
+            Self::Passed(_) => "handoff.passed",
             Self::Refused(_) => "handoff.refused",
             Self::Approved { .. } => "handoff.approved",
             Self::Delivered { .. } => "handoff.delivered",
@@ -387,9 +399,10 @@ impl primitive::Event for Event {
     fn load(&self) -> usize {
         let text = |text: &Option<String>| text.as_ref().map_or(0, |text| text.len() + 24);
         match self {
-            Self::Offered(handoff) | Self::Executed(handoff) | Self::Refused(handoff) => {
-                handoff.bytes()
-            }
+            Self::Offered(handoff)
+            | Self::Executed(handoff)
+            | Self::Refused(handoff)
+            | Self::Passed(handoff) => handoff.bytes(),
             Self::Approved { by, digest, reason, .. } => {
                 by.as_str().len() + digest.len() + text(reason)
             }

@@ -23,6 +23,9 @@
 //! If one of them ends in any other way the stage fails, and the others are cancelled. A stage
 //! learns about its tasks from their own events ([`Table::observe_task`]).
 //!
+//! The start of a stage by another agent than the one of the stage before it is recorded as a
+//! hand-off between the two, by policy.
+//!
 //! Each commit includes the consequences that fit beside what caused them; the rest is due
 //! immediately and follows in later commits. This only happens with very large outputs and very
 //! many tasks. If an output cannot be passed on, because it is too large or not a list, the stage

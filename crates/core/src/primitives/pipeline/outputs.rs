@@ -1,11 +1,13 @@
 //! The input of a stage, the definitions of its tasks, and its output.
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 
 use super::{Record, StageStatus};
 use crate::json::Json;
 use crate::limits;
-use crate::names::{StageName, Traceparent};
+use crate::names::{AgentId, StageName, Traceparent};
 use crate::task::Status;
 
 /// Why a value cannot be passed on.
@@ -97,6 +99,49 @@ impl Record {
         }
         text.push_str(state.output.as_ref().map_or("null", Json::as_str));
         Ok(())
+    }
+
+    /// The completed stages whose outputs are the input of a stage: those before it, and those
+    /// before a skipped one.
+    pub fn givers(&self, stage: usize) -> BTreeSet<usize> {
+        let mut givers = BTreeSet::new();
+        let mut seen = BTreeSet::new();
+        let mut rest = self.plan.links[stage].clone();
+        while let Some(before) = rest.pop() {
+            if !seen.insert(before) {
+                continue;
+            }
+            match self.stages[before].status {
+                StageStatus::Completed => drop(givers.insert(before)),
+                StageStatus::Skipped => rest.extend(&self.plan.links[before]),
+                StageStatus::Pending
+                | StageStatus::Ready
+                | StageStatus::Running
+                | StageStatus::Failed => {}
+            }
+        }
+        givers
+    }
+
+    /// The agent that worked on a stage last: on its only task, or else the one that started it.
+    pub fn last_worker(&self, stage: usize) -> Option<&AgentId> {
+        let state = &self.stages[stage];
+        let last = match state.members.as_slice() {
+            [member] => member.task_state.worker.as_ref(),
+            [] | [_, _, ..] => None,
+        };
+        last.or(state.worker.as_ref())
+    }
+
+    /// The approximate size in the log of the hand-offs that the start of a stage causes.
+    pub fn passed_bytes(&self, stage: usize) -> (usize, usize) {
+        const FRAME: usize = 1_536;
+        let givers = self.givers(stage);
+        let bytes = |before: &usize| {
+            let output = self.stages[*before].output.as_ref().map_or(0, |it| it.as_bytes().len());
+            FRAME + if output <= limits::PASSED_OUTPUT_BYTES_MAX { output } else { 0 }
+        };
+        (givers.len(), givers.iter().map(bytes).sum())
     }
 
     /// The definitions of the tasks of a stage.

@@ -87,7 +87,10 @@ impl<I: Iterator<Item = TaskId>> Following<'_, I> {
                 let mut members = record.stages[number].members.iter();
                 let worker = members.find_map(|member| member.task_state.worker.clone());
                 let worker = worker.expect("somebody works on it");
-                Event::StageStarted { pipeline, stage: named(number), worker, input: None }
+                let (handoffs, bytes) = record.passed_bytes(number);
+                let stage = named(number);
+                let event = Event::StageStarted { pipeline, stage, worker, input: None };
+                return (event, (1 + handoffs, bytes));
             }
             Step::Complete(number) => match record.made(number) {
                 Ok(_) => Event::StageCompleted { pipeline, stage: named(number), output: None },

@@ -30,7 +30,8 @@ scenarios! {
         (2, "ada", "pipeline.output rel write",
             "write ready: nothing"),
         (3, "bob", "#s pipeline.start_stage rel write",
-            "pipeline.stage_started rel/write by bob; receipt.kept s"),
+            "pipeline.stage_started rel/write by bob; \
+             handoff.passed h-0000000004 from ada to `bob` with {\"a\":1}; receipt.kept s"),
         (3, "bob", "#s pipeline.start_stage rel write",
             r#"r4: write running input={"a":1} attempts=1 retries=0"#),
         (3, "bob", "pipeline.list",
@@ -159,6 +160,7 @@ scenarios! {
              pipeline.stage_ready p/write [p-0000000004]; task.created p-0000000004 text ready; \
              task.claimed p-0000000004 by bob token=4 call=3; \
              pipeline.stage_started p/write by bob; \
+             handoff.passed h-0000000004 of p-0000000004 from ada to `bob` with {\"found\":3}; \
              call 3: p-0000000004 in_progress by bob token=4 until 300003 attempts=1 retries=0"),
         (3, "ann", "pipeline.get p",
             "p running [research completed output={\"found\":3} attempts=1 retries=0; \
@@ -607,7 +609,11 @@ const RELEASE: &[Step] = &[
         "pub",
         "all: task.claim & task.complete p-0000000004 token=5",
         "task.claimed p-0000000004 by pub token=5; \
-         pipeline.stage_started release/publish by pub; task.completed p-0000000004; \
+         pipeline.stage_started release/publish by pub; \
+         handoff.passed h-0000000005 of p-0000000004 from bob to `pub` with \
+         [\"core.tgz\",\"cli.tgz\"]; \
+         handoff.passed h-0000000005.2 of p-0000000004 from ada to `pub` with \"new\"; \
+         task.completed p-0000000004; \
          pipeline.stage_completed release/publish; pipeline.completed release",
     ),
 ];
@@ -615,7 +621,7 @@ const RELEASE: &[Step] = &[
 #[test]
 fn the_log_of_a_release_reads_as_a_story() {
     let log = story(RELEASE);
-    insta::assert_snapshot!(log, @r"
+    insta::assert_snapshot!(log, @r#"
     r1 at 0, ann:
         pipeline.created release [build, notes, publish] automatic
         pipeline.stage_ready release/build [p-0000000001, p-0000000001.2]
@@ -641,8 +647,10 @@ fn the_log_of_a_release_reads_as_a_story() {
     r5 at 4, pub:
         task.claimed p-0000000004 by pub token=5
         pipeline.stage_started release/publish by pub
+        handoff.passed h-0000000005 of p-0000000004 from bob to `pub` with ["core.tgz","cli.tgz"]
+        handoff.passed h-0000000005.2 of p-0000000004 from ada to `pub` with "new"
         task.completed p-0000000004
         pipeline.stage_completed release/publish
         pipeline.completed release
-    ");
+    "#);
 }

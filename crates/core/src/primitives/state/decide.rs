@@ -1,15 +1,16 @@
 //! The rules of shared state, one function per command.
 
-use super::table::Table;
+use super::table::{Table, key_of};
 use super::{
-    Command, Delete, Event, Operation, PatchEntry, Query, Rejection, Removal, Reply, Set, Source,
-    Transfer, Warning, queries,
+    Command, Delete, Event, List, Operation, PatchEntry, Query, Rejection, Removal, Reply, Set,
+    Source, Transfer, Warning, queries,
 };
 use crate::json::Json;
 use crate::limits;
 use crate::names::{AgentId, Key, NamespaceName};
 use crate::namespace::rules::Rules;
 use crate::numbers::{Revision, Version};
+use crate::pattern::Pattern;
 use crate::primitive;
 use crate::space::stamp::Stamp;
 use crate::space::{Happening, ReplyPlan, Space, TablesView};
@@ -175,7 +176,7 @@ fn transfer(
     stamp: &Stamp,
     happen: &mut impl FnMut(Event),
 ) -> Result<Answer, Rejection> {
-    let Transfer { from_namespace, to_namespace, keys, overwrite } = command;
+    let Transfer { from_namespace, to_namespace, keys, pattern, overwrite, copy } = command;
     if from_namespace == to_namespace {
         return Err(Rejection::SameNamespace { namespace: from_namespace });
     }
@@ -184,22 +185,16 @@ fn transfer(
         view.rules(namespace).ok_or_else(unknown)
     };
     let (source_rules, target_rules) = (rules(&from_namespace)?, rules(&to_namespace)?);
-    // Each moved entry causes two events.
-    let max = limits::BATCH_EVENTS_MAX / 2;
-    let count = keys.as_ref().map_or(table.count(&from_namespace), Vec::len);
-    if count > max {
-        return Err(Rejection::TransferTooLarge { entries: count, max });
-    }
-    let mut keys = keys.unwrap_or_else(|| table.keys(&from_namespace));
-    keys.sort_unstable();
-    keys.dedup();
+    let keys = transferred_keys(table, &from_namespace, keys, pattern)?;
     let (source, target) = (table.entries(&from_namespace), table.entries(&to_namespace));
     for key in &keys {
         let Some(entry) = source.and_then(|entries| entries.get(key.as_str())) else {
             return Err(Rejection::NotFound { namespace: from_namespace, key: key.clone() });
         };
-        let rules = source_rules.for_key(key);
-        check_append_only(table, rules, &from_namespace, Some(entry), false)?;
+        if !copy {
+            let rules = source_rules.for_key(key);
+            check_append_only(table, rules, &from_namespace, Some(entry), false)?;
+        }
         let rules = target_rules.for_key(key);
         let present = target.and_then(|entries| entries.get(key.as_str()));
         if let Some(there) = present.filter(|_| !overwrite) {
@@ -216,7 +211,7 @@ fn transfer(
             namespace: to_namespace.clone(),
             key: key.clone(),
             value: Json::trusted(entry.value()),
-            operation: Operation::Transferred,
+            operation: if copy { Operation::Copied } else { Operation::Transferred },
             expires_at,
             bound_to: None,
             source: Some(Source {
@@ -228,14 +223,47 @@ fn transfer(
         };
         let before = table.last_version(&to_namespace, key, present);
         written(rules, write, before, happen)?;
-        happen(Event::Deleted {
-            namespace: from_namespace.clone(),
-            key: key.clone(),
-            version,
-            removal: Removal::TransferredAway,
-        });
+        if !copy {
+            let (namespace, key) = (from_namespace.clone(), key.clone());
+            happen(Event::Deleted { namespace, key, version, removal: Removal::TransferredAway });
+        }
     }
     Ok(Answer::Reply(Reply::Moved { keys }))
+}
+
+/// The keys that a transfer selects, in order and once each.
+fn transferred_keys(
+    table: &Table,
+    namespace: &NamespaceName,
+    keys: Option<Vec<Key>>,
+    pattern: Option<Pattern>,
+) -> Result<Vec<Key>, Rejection> {
+    // Each moved entry causes two events.
+    let max = limits::BATCH_EVENTS_MAX / 2;
+    let fits = |entries: usize| {
+        let too_large = Rejection::TransferTooLarge { entries, max };
+        if entries <= max { Ok(()) } else { Err(too_large) }
+    };
+    let mut keys = match (keys, pattern) {
+        (Some(keys), pattern) => {
+            fits(keys.len())?;
+            let wanted = |key: &Key| pattern.as_ref().is_none_or(|it| it.matches(key.as_str()));
+            keys.into_iter().filter(wanted).collect()
+        }
+        (None, Some(pattern)) => {
+            let list = List { pattern: Some(pattern), ..List::all(namespace.clone()) };
+            let keys: Vec<Key> = table.listed(&list).take(max + 1).map(key_of).collect();
+            fits(keys.len())?;
+            keys
+        }
+        (None, None) => {
+            fits(table.count(namespace))?;
+            table.keys(namespace)
+        }
+    };
+    keys.sort_unstable();
+    keys.dedup();
+    Ok(keys)
 }
 
 fn expire(table: &Table, now: Timestamp, happen: &mut impl FnMut(Event)) -> Answer {

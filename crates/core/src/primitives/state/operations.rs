@@ -15,8 +15,11 @@ operations! {
         has_version:
         "Delete an entry", {"namespace": "shared", "key": "plan", "expected_version": 2};
     Command::Transfer = "state.transfer" -> "moved", Post "/transfers" Body, Work,
-        side_effects("Moved entries are deleted from the source namespace in the same commit."):
-        "Move entries to another namespace",
+        side_effects(
+            "Moved entries are deleted from the source namespace in the same commit; with `copy` \
+             they stay there."
+        ):
+        "Move or copy entries to another namespace",
         {"from_namespace": "agent:ada", "to_namespace": "agent:bob", "keys": ["notes"]};
     Query::Get = "state.get" -> "entry", Get "/state/{namespace}/{*key}" Query, Read, has_version:
         "Get an entry", {"namespace": "shared", "key": "plan"};

@@ -560,7 +560,7 @@ impl Table {
     }
 }
 
-fn key_of(entry: &storage::Entry) -> Key {
+pub(super) fn key_of(entry: &storage::Entry) -> Key {
     Key::parse(entry.key()).expect("keys are checked before they are stored")
 }
 

@@ -336,6 +336,23 @@ scenarios! {
              state.transferred_away b/e v1"),
     ]
 
+    a_copy_leaves_its_source => [
+        (0, "ada", r#"namespace.create a rules={"append_only":true}"#, "namespace.created a"),
+        (0, "ada", "namespace.create b",                "namespace.created b"),
+        (0, "ada", "state.set a/x:1 1",                 "state.set a/x:1 v1 = 1"),
+        (0, "ada", "state.set a/x:2 2",                 "state.set a/x:2 v1 = 2"),
+        (0, "ada", "state.set a/y 3",                   "state.set a/y v1 = 3"),
+        (1, "bob", r#"state.transfer a b pattern="x:*""#, "refused state.append_only"),
+        (1, "bob", r#"state.transfer a b pattern="x:*" copy"#,
+            "state.copied b/x:1 v1 = 1 from a v1 r3 by ada; \
+             state.copied b/x:2 v1 = 2 from a v1 r4 by ada"),
+        (1, "bob", "state.get a/x:1",                   "a/x:1 v1 = 1 r3 at 0 by ada"),
+        (1, "bob", r#"state.transfer a b pattern="x:*" copy"#, "refused state.exists"),
+        (1, "bob", r#"state.transfer a b keys=["x:2","y"] pattern="*" copy"#,
+            "state.copied b/y v1 = 3 from a v1 r5 by ada"),
+        (1, "bob", r#"state.transfer b a pattern="z**""#, "r7: moved []"),
+    ]
+
     a_page_holds_what_was_asked_for => [
         (0, "ada", "many 5 state.set shared/a:{} 1",    "state.set shared/a:0 v1 = 1; \
             state.set shared/a:1 v1 = 1; state.set shared/a:2 v1 = 1; state.set shared/a:3 v1 = 1; \

@@ -127,9 +127,15 @@ pub struct Transfer {
     /// The keys to move. If omitted, all keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys: Option<Vec<Key>>,
+    /// Move only keys that match this pattern. If omitted, any key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<Pattern>,
     /// Replace entries of the same key in the target. If `false`, they are a conflict.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub overwrite: bool,
+    /// Copy the entries: the source keeps its own. If `false`, they move.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub copy: bool,
 }
 
 /// Queries about the shared state.
@@ -407,6 +413,8 @@ pub enum Operation {
     Patched,
     /// Moved from another namespace.
     Transferred,
+    /// Copied from another namespace, which keeps its entry.
+    Copied,
 }
 
 impl Operation {
@@ -451,7 +459,7 @@ impl Event {
     /// The variant of a type's last word: one event may have several types.
     pub(crate) fn variant(word: &str) -> &str {
         match word {
-            "patched" | "transferred" => "set",
+            "patched" | "transferred" | "copied" => "set",
             "expired" | "let_go" | "transferred_away" => "deleted",
             other => other,
         }
@@ -473,6 +481,7 @@ impl primitive::Event for Event {
             Self::Set { operation: Operation::Set, .. } => "state.set",
             Self::Set { operation: Operation::Patched, .. } => "state.patched",
             Self::Set { operation: Operation::Transferred, .. } => "state.transferred",
+            Self::Set { operation: Operation::Copied, .. } => "state.copied",
             Self::Deleted { removal: Removal::Deleted, .. } => "state.deleted",
             Self::Deleted { removal: Removal::Expired, .. } => "state.expired",
             Self::Deleted { removal: Removal::LetGo, .. } => "state.let_go",

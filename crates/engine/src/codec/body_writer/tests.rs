@@ -27,7 +27,7 @@ fn any_agent() -> impl Strategy<Value = AgentId> {
 }
 
 fn any_operation() -> impl Strategy<Value = Operation> {
-    let all = [Operation::Set, Operation::Patched, Operation::Transferred];
+    let all = [Operation::Set, Operation::Patched, Operation::Transferred, Operation::Copied];
     prop::sample::select(all.to_vec())
 }
 

@@ -219,7 +219,9 @@ impl<L: Log> Past<'_, L> {
             let batch = self.batch(revision)?;
             for event in batch.events.iter().filter(|event| event.subject() == subject) {
                 if let Event::Handoff(
-                    handoff::Event::Offered(offer) | handoff::Event::Executed(offer),
+                    handoff::Event::Offered(offer)
+                    | handoff::Event::Executed(offer)
+                    | handoff::Event::Passed(offer),
                 ) = event
                 {
                     causes.push(Cause::of(&batch, event));
@@ -243,8 +245,9 @@ impl<L: Log> Past<'_, L> {
         };
         let batch = self.batch(latest)?;
         let last_event = batch.events.iter().rev().find(|event| event.subject() == subject);
-        let is_offer =
-            |event: &&Event| matches!(event.kind(), "handoff.offered" | "handoff.executed");
+        let is_offer = |event: &&Event| {
+            matches!(event.kind(), "handoff.offered" | "handoff.executed" | "handoff.passed")
+        };
         let last_event = last_event.filter(|event| !is_offer(event));
         causes.extend(last_event.map(|event| Cause::of(&batch, event)));
         let before = causes.len();

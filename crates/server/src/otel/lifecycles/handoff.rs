@@ -50,7 +50,11 @@ impl Handoff {
         of_task: Option<SpanContext>,
         spans: &mut Vec<Span>,
     ) {
-        if let Event::Offered(record) | Event::Executed(record) | Event::Refused(record) = event {
+        if let Event::Offered(record)
+        | Event::Executed(record)
+        | Event::Refused(record)
+        | Event::Passed(record) = event
+        {
             *lifecycle = Some(Box::new(Self::of(seen, record, of_task)));
         }
         let Some(lifecycle) = lifecycle else { return };
@@ -59,6 +63,7 @@ impl Handoff {
                 let error = record.error.as_ref().map(|error| kind_of(error, "refused"));
                 (&record.id, "refused", error.or_else(|| Some("refused".to_owned())))
             }
+            Event::Passed(record) => (&record.id, "completed", None),
             Event::Approved { .. } => return lifecycle.moments.push((seen.time(), "approved")),
             Event::Accepted { receiver, .. } => {
                 lifecycle.receiver = Some(receiver.to_string());

@@ -94,7 +94,10 @@ fn of_task(event: &task_words::Event) -> Option<LifecycleId> {
 fn of_handoff(event: &handoff_words::Event) -> Option<LifecycleId> {
     use handoff_words::Event as Fact;
     let handoff = match event {
-        Fact::Offered(handoff) | Fact::Executed(handoff) | Fact::Refused(handoff) => &handoff.id,
+        Fact::Offered(handoff)
+        | Fact::Executed(handoff)
+        | Fact::Refused(handoff)
+        | Fact::Passed(handoff) => &handoff.id,
         Fact::Approved { handoff, .. }
         | Fact::Accepted { handoff, .. }
         | Fact::Rejected { handoff, .. }
@@ -171,6 +174,7 @@ pub(super) fn begins(event: &Event) -> bool {
             handoff_words::Event::Offered(_)
                 | handoff_words::Event::Executed(_)
                 | handoff_words::Event::Refused(_)
+                | handoff_words::Event::Passed(_)
         ),
         Event::Message(event) => matches!(event, message::Event::Sent(_)),
         Event::Pipeline(event) => matches!(event, pipeline_words::Event::Created(_)),
@@ -190,6 +194,7 @@ pub(super) fn ends(event: &Event) -> bool {
         Event::Handoff(event) => matches!(
             event,
             handoff_words::Event::Refused(_)
+                | handoff_words::Event::Passed(_)
                 | handoff_words::Event::Rejected { .. }
                 | handoff_words::Event::Expired { .. }
                 | handoff_words::Event::Cancelled { .. }
@@ -211,9 +216,9 @@ pub(super) fn ends(event: &Event) -> bool {
 pub(super) fn task_of(event: &Event) -> Option<&TaskId> {
     use handoff_words::Event as Fact;
     match event {
-        Event::Handoff(Fact::Offered(it) | Fact::Executed(it) | Fact::Refused(it)) => {
-            it.task.as_ref()
-        }
+        Event::Handoff(
+            Fact::Offered(it) | Fact::Executed(it) | Fact::Refused(it) | Fact::Passed(it),
+        ) => it.task.as_ref(),
         _ => None,
     }
 }
