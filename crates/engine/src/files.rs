@@ -20,7 +20,7 @@ pub enum File {
         /// The newest of them.
         revision: u64,
     },
-    /// The base of a workspace whose predecessor was deleted. Everything up to its revision is gone.
+    /// The base of a workspace whose predecessor was deleted. All up to its revision is gone.
     Deleted {
         /// The last revision of the predecessor.
         revision: u64,

@@ -104,6 +104,11 @@ impl Line {
 
     /// The values of the keys that are handed over, by `namespace/key` as they were selected.
     async fn values(&self, handoff: &Handoff) -> Result<Map<String, Value>, PeerError> {
+        let is_pattern = handoff.keys.iter().any(|key| !matches!(key.pattern(), Ok(None)));
+        if is_pattern && handoff.receipt.is_none() {
+            let detail = "keys that a pattern selects cannot be sent: name each of them";
+            return Err(PeerError::fatal(detail));
+        }
         let selected = handoff.keys.iter().map(|key| (&key.name, key.name.to_string()));
         let taken = handoff.receipt.iter().flat_map(|receipt| &receipt.keys);
         // They move when it is accepted.
