@@ -39,13 +39,14 @@ PATIENCE = 60
 class Server:
     """A server on a folder, which can be killed and started again at the same address."""
 
-    def __init__(self, program: str, folder: str) -> None:
+    def __init__(self, program: str, folder: str, *more: str) -> None:
         self.program, self.folder, self.listen = program, folder, "127.0.0.1:0"
+        self.more = more
         self.start()
 
     def start(self) -> None:
         command = [self.program, "serve", "--data", f"{self.folder}/data", "--listen", self.listen]
-        command += ["--webhooks", "--webhooks-private"]
+        command += ["--webhooks", "--webhooks-private", *self.more]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         for line in self.process.stderr:
             if line.startswith("  address  "):

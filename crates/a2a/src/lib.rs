@@ -33,6 +33,7 @@ mod listing;
 mod message;
 mod method;
 mod params;
+pub mod peer;
 mod push;
 pub mod rest;
 mod send;

@@ -191,6 +191,17 @@ baton_core::refusals! {
             remedy: "Build with that feature: `cargo build --release -p baton-cli --features \
                 otel`; or remove the setting.",
         }
+        /// An agent of another system cannot be used.
+        #[error("the agent at {url} cannot be used: {reason}")]
+        Peer { url: String, reason: String } => {
+            code: "cli.peer",
+            kind: Unavailable,
+            hint: "check the address with `baton a2a card`",
+            cause: "It cannot be reached, has no card of version 1.0 of the Agent2Agent protocol, \
+                requires a token, or refused the message; the detail says which.",
+            remedy: "Check the address with `baton a2a card`, and pass the token of the agent with \
+                `--token-file`.",
+        }
         /// The operating system refused an operation unrelated to Baton. The exit code is 1.
         #[error("system error: {reason}")]
         System { reason: String } => {

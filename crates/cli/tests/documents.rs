@@ -29,6 +29,7 @@ const ENDLESS: &str = "# ctrl-c ends it";
 /// Documents with shell commands, and their prerequisites.
 const DOCUMENTS: &[(&str, &str)] = &[
     ("README.md", ""),
+    ("docs/a2a.md", ""),
     ("docs/access.md", "export BATON_WORKSPACE=team-one"),
     (
         "docs/artifacts.md",
@@ -284,6 +285,7 @@ fn assert_console(name: &str, text: &str) {
 
 documents! {
     the_readme_does_what_it_says: "README.md", 20;
+    a2a_does_what_it_says: "docs/a2a.md", 2;
     access_does_what_it_says: "docs/access.md", 4;
     artifacts_do_what_they_say: "docs/artifacts.md", 8;
     the_command_line_does_what_it_says: "docs/cli.md", 4;

@@ -2,6 +2,7 @@
 //!
 //! | file | tests |
 //! |---|---|
+//! | `a2a` | agents of other systems: `baton a2a`, and servers that hand tasks to each other |
 //! | `stories` | every command, as a table and as JSON lines, with golden files |
 //! | `refusals` | exit codes and error messages |
 //! | `serving` | startup, startup errors, shutdown; the commands in the banner work |
@@ -27,6 +28,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed, and this says where")]
 
+mod a2a;
 mod backups;
 mod coding_agents;
 mod completion;

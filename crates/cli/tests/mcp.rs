@@ -346,6 +346,17 @@ async fn every_operation_is_a_tool_if_asked_for() {
     assert_eq!(registered["untrusted"]["status"], "active");
 }
 
+#[tokio::test]
+async fn several_tasks_are_created_together_and_listed() {
+    let server = Server::start();
+    let ada = over_http(&server, "ada", None, newest()).await;
+    let tasks = json!([{"type": "x", "id": "one"},
+                       {"type": "x", "id": "two", "depends_on": ["one"]}]);
+    let created = ask(&ada, "baton_create_task", json!({"tasks": tasks})).await;
+    let ids: Vec<_> = created["created"].as_array().unwrap().iter().map(|it| &it["id"]).collect();
+    assert_eq!(ids, ["one", "two"]);
+}
+
 /// What agents wrote is escaped in the text of every answer, whichever field it is in.
 #[tokio::test]
 async fn markup_stays_text_in_every_field() {

@@ -78,6 +78,9 @@ async fn answered(workspace: &Workspace, call: Call) -> Result<Value, Problem> {
 }
 
 fn value_of(reply: &Reply) -> Result<Value, Problem> {
+    if let Reply::Transaction(replies) = reply {
+        return replies.iter().map(value_of).collect();
+    }
     let mut text = Vec::new();
     write_reply(&mut text, reply);
     serde_json::from_slice(&text).map_err(|error| bad("reply", &error.to_string()))

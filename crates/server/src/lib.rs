@@ -50,6 +50,8 @@ pub mod metrics;
 mod openapi;
 #[cfg(feature = "otel")]
 mod otel;
+#[cfg(feature = "a2a")]
+mod peers;
 mod problem;
 pub mod quota;
 mod refusal;
@@ -61,12 +63,16 @@ mod webhooks;
 mod writers;
 pub mod ws;
 
+#[cfg(feature = "a2a")]
+pub use baton_a2a::peer::PeerError;
 use baton_core::refusals::Refusal;
 pub use baton_tls::{Identity, TlsError};
 pub use listener::{ListenError, Server};
 pub use openapi::text as openapi;
 #[cfg(feature = "otel")]
 pub use otel::{Otel, OtelError};
+#[cfg(feature = "a2a")]
+pub use peers::{Outgoing, Peer, Peers, Remote, Updates};
 pub use quota::{Quota, Quotas};
 pub use settings::Settings;
 pub use webhooks::Webhooks;

@@ -148,6 +148,10 @@ impl Server {
                 None => std::future::pending().await,
             }
         };
+        #[cfg(feature = "a2a")]
+        let peers = crate::peers::run(Arc::clone(&shared));
+        #[cfg(not(feature = "a2a"))]
+        let peers = std::future::pending::<()>();
         let _pool = shared.writers.spawn(Writers::default_count());
         let spawn_writers = spawn_writers(&shared);
         let mut scheduling = pin!(shared.fairness.run(&shared.baton));
@@ -157,6 +161,7 @@ impl Server {
             () = health(&shared) => {}
             () = accepting => {}
             () = calling => {}
+            () = peers => {}
             () = idle(&shared, &slots, slots_max as usize) => {}
             () = until => {}
         }

@@ -8,6 +8,8 @@ use baton_tls::Identity;
 use crate::access::Issuer;
 #[cfg(feature = "otel")]
 use crate::otel::Otel;
+#[cfg(feature = "a2a")]
+use crate::peers::Peers;
 use crate::quota::Quotas;
 use crate::server_log::ServerLog;
 use crate::webhooks::Webhooks;
@@ -82,6 +84,9 @@ pub struct Settings {
     /// Whether webhooks are called. By default they are not: a caller that may write to a workspace
     /// could make the server connect to other hosts.
     pub webhooks: Option<Webhooks>,
+    /// Agents of other systems that work here, if any.
+    #[cfg(feature = "a2a")]
+    pub a2a_peers: Option<Peers>,
     /// The export of spans, if any.
     #[cfg(feature = "otel")]
     pub otel: Option<Otel>,
@@ -120,6 +125,8 @@ impl Default for Settings {
             slow: Duration::from_millis(500),
             farewell: Duration::from_secs(10),
             webhooks: None,
+            #[cfg(feature = "a2a")]
+            a2a_peers: None,
             #[cfg(feature = "otel")]
             otel: None,
         }

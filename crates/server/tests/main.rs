@@ -11,6 +11,7 @@
 //! | `bad_requests`  | is every malformed request answered, without effect on others?          |
 //! | `bad_frames`    | and every malformed frame?                                              |
 //! | `a2a`           | are tasks what the A2A protocol says? (a feature)               |
+//! | `peers`         | are tasks done by agents of other systems, and none lost? (a feature)   |
 //! | `access`        | does every caller get what its token allows, and nothing else?          |
 //! | `secure`        | does all of it work with TLS, and nothing without?                      |
 //! | `attack`        | can any of it be bypassed?                                              |
@@ -54,6 +55,8 @@ mod mutated;
 mod origins;
 #[cfg(feature = "otel")]
 mod otel;
+#[cfg(feature = "a2a")]
+mod peers;
 mod quotas;
 mod resources;
 mod secure;

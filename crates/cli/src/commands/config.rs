@@ -58,6 +58,7 @@ fn check(mut settings: Settings, output: &mut Output) -> Result<(), Failure> {
     let serving = ServerSettings::of(&ServerOptions::default(), &mut settings.sources)?;
     serving.identity()?;
     serving.issuer()?;
+    serving.peers.read(settings.ca_file.as_deref())?;
     if let Some(file) = &settings.ca_file {
         Trust::of(Some(file))?;
     }

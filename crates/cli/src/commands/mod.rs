@@ -1,5 +1,6 @@
 //! The commands, one file for each noun.
 
+mod a2a;
 mod agent;
 mod agents_md;
 mod artifact;
@@ -61,7 +62,7 @@ pub(crate) const GROUPS: [(&str, &[&str]); 9] = [
     ("State", &["state", "namespace", "workspace", "tx"]),
     ("Events and history", &["watch", "event", "reaction", "search", "why", "context", "contract"]),
     ("Messages", &["message", "inbox", "topic", "stream"]),
-    ("Coding agents", &["mcp", "prime", "agents-md"]),
+    ("Other agents", &["mcp", "prime", "agents-md", "a2a"]),
     ("Server", &["serve", "top", "ui", "backup", "restore", "log", "doctor", "bench"]),
     ("Access", &["token", "secret"]),
     ("Setup and help", &["config", "completions", "man", "openapi", "demo", "help"]),
@@ -102,6 +103,7 @@ pub(crate) enum Command {
     Mcp(mcp::Mcp),
     Prime(prime::Prime),
     AgentsMd(agents_md::AgentsMd),
+    A2a(a2a::A2a),
     Serve(serve::Serve),
     Top(top::Top),
     #[cfg(feature = "ui")]
@@ -156,6 +158,7 @@ impl Command {
             Self::Mcp(mcp) => mcp.run(context, output).await,
             Self::Prime(_) => prime::Prime::run(context, output).await,
             Self::AgentsMd(block) => block.run(output),
+            Self::A2a(a2a) => a2a.run(context, output).await,
             Self::Serve(serve) => serve.run(context, output).await,
             Self::Top(_) => top::Top::run(context, output).await,
             #[cfg(feature = "ui")]

@@ -38,6 +38,8 @@ Examples:
   baton serve --jwt-jwks keys.json --jwt-issuer https://login.example --jwt-audience baton
                                                  accept JWTs from an identity provider
   baton serve --otel-endpoint http://127.0.0.1:4318     export spans to an OpenTelemetry collector
+  baton serve --a2a-peer reviewer=https://agents.example/reviewer
+                                                 have tasks of `reviewer` done over A2A
   baton serve --log-format json                  log JSON lines
   baton --config /etc/baton.toml serve           read settings from the [serve] table of a file
   baton serve --listen 127.0.0.1:0               pick a free port; the banner on stderr shows it
@@ -61,6 +63,7 @@ impl Serve {
         let tls = serving.identity()?;
         let jwt = serving.issuer()?;
         let webhooks = webhooks(&serving, context)?;
+        let a2a_peers = serving.peers.read(context.settings().ca_file.as_deref())?;
         serving.check_otel()?;
         #[cfg(feature = "otel")]
         let otel = serving.otel()?;
@@ -81,6 +84,7 @@ impl Serve {
             server_log: announcer.server_log.clone(),
             slow: serving.log_slow,
             webhooks,
+            a2a_peers,
             #[cfg(feature = "otel")]
             otel,
             ..Settings::default()

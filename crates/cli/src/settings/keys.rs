@@ -104,6 +104,29 @@ pub(crate) const WEBHOOKS_PRIVATE: Key = key(
     ValueType::Flag,
     Some("false"),
 );
+pub(crate) const A2A_PEERS: Key =
+    key("serve.a2a_peers", "--a2a-peer", "BATON_A2A_PEERS", ValueType::Names, Some(""));
+pub(crate) const A2A_PEER_TOKENS: Key = key(
+    "serve.a2a_peer_tokens",
+    "--a2a-peer-token",
+    "BATON_A2A_PEER_TOKENS",
+    ValueType::Names,
+    Some(""),
+);
+pub(crate) const A2A_REGISTERED: Key = key(
+    "serve.a2a_registered",
+    "--a2a-registered",
+    "BATON_A2A_REGISTERED",
+    ValueType::Names,
+    Some(""),
+);
+pub(crate) const A2A_PEERS_PRIVATE: Key = key(
+    "serve.a2a_peers_private",
+    "--a2a-peers-private",
+    "BATON_A2A_PEERS_PRIVATE",
+    ValueType::Flag,
+    Some("false"),
+);
 pub(crate) const DISK_FREE_MIB_MIN: Key = key(
     "serve.disk_free_mib_min",
     "--disk-free-mib-min",
@@ -150,7 +173,7 @@ const OTEL_VARIABLES: [&str; 2] = ["BATON_OTEL_ENDPOINT", "BATON_OTEL_HEADERS"];
 /// Settings of every command.
 pub(crate) const COMMON: [&Key; 6] = [&URL, &WORKSPACE, &AGENT, &TOKEN, &CA_FILE, &OUTPUT];
 /// Settings of `baton serve`.
-pub(crate) const SERVE: [&Key; 21] = [
+pub(crate) const SERVE: [&Key; 25] = [
     &LISTEN,
     &DATA,
     &ARTIFACTS,
@@ -166,6 +189,10 @@ pub(crate) const SERVE: [&Key; 21] = [
     &EXIT_IDLE_MS,
     &WEBHOOKS,
     &WEBHOOKS_PRIVATE,
+    &A2A_PEERS,
+    &A2A_PEER_TOKENS,
+    &A2A_REGISTERED,
+    &A2A_PEERS_PRIVATE,
     &DISK_FREE_MIB_MIN,
     &LOG_LEVEL,
     &LOG_FORMAT,

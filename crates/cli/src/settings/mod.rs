@@ -15,6 +15,7 @@
 pub(crate) mod keys;
 
 mod file;
+mod peers;
 mod quotas;
 mod server;
 

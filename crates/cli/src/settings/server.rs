@@ -13,6 +13,7 @@ use baton_server::{Otel, OtelError};
 use baton_tls::Identity;
 use clap::Args;
 
+use super::peers::{PeerOptions, PeerSettings};
 use super::{Sources, keys};
 use crate::failure::{Failure, Fault};
 
@@ -66,6 +67,8 @@ pub(crate) struct ServerOptions {
     /// Also allow webhooks to private, loopback and link-local addresses
     #[arg(long)]
     pub(crate) webhooks_private: bool,
+    #[command(flatten)]
+    pub(crate) peers: PeerOptions,
     /// Reject writes while less than this much disk space is free; 0 disables the check [default:
     /// 64]
     #[arg(long, value_name = "MIB")]
@@ -105,6 +108,7 @@ pub(crate) struct ServerSettings {
     pub(crate) idle_max: Option<Duration>,
     pub(crate) webhooks: bool,
     pub(crate) webhooks_private: bool,
+    pub(crate) peers: PeerSettings,
     pub(crate) disk_free_bytes_min: u64,
     pub(crate) quotas: Quotas,
     pub(crate) extents: Extents,
@@ -170,6 +174,7 @@ impl ServerSettings {
                 .filter(|idle_max| !idle_max.is_zero()),
             webhooks: webhooks.parse().expect(checked),
             webhooks_private: private.parse().expect(checked),
+            peers: PeerSettings::of(&options.peers, sources)?,
             disk_free_bytes_min: free.parse::<u64>().expect(checked) << 20,
             quotas,
             extents,

@@ -133,6 +133,13 @@ impl Access {
         }
     }
 
+    /// The authority of calls that the operator has set up: no token limits them, and they count
+    /// against the quotas of their workspace.
+    #[cfg(feature = "a2a")]
+    pub(crate) fn authority_of_server(&self) -> Authority {
+        Authority { credential: None, meters: self.meters.clone() }
+    }
+
     /// Applies a record that was read, written or changed.
     pub(crate) fn load_token(&self, record: &Record) {
         let Some(digest) = record.digest_bytes() else { return };

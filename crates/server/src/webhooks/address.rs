@@ -4,21 +4,21 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// A parsed web address. The rules have validated it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Address<'a> {
+pub(crate) struct Address<'a> {
     /// Whether it uses TLS.
-    pub(super) is_secure: bool,
+    pub(crate) is_secure: bool,
     /// Name or address of the host, without brackets.
-    pub(super) host: &'a str,
+    pub(crate) host: &'a str,
     /// The port.
-    pub(super) port: u16,
+    pub(crate) port: u16,
     /// Host and port as written.
-    pub(super) authority: &'a str,
+    pub(crate) authority: &'a str,
     /// The path and query.
-    pub(super) path: String,
+    pub(crate) path: String,
 }
 
 impl<'a> Address<'a> {
-    pub(super) fn parse(url: &'a str) -> Option<Self> {
+    pub(crate) fn parse(url: &'a str) -> Option<Self> {
         let (is_secure, rest) = match url.strip_prefix("https://") {
             Some(rest) => (true, rest),
             None => (false, url.strip_prefix("http://")?),

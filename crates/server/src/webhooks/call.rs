@@ -1,31 +1,17 @@
 //! One webhook call: its target, its content, and its outcome.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::http::{Request, StatusCode, header};
 use baton_core::WorkspaceName;
 use baton_core::reaction::{Outcome, WebhookCall};
-use baton_tls::{Stream, TlsError};
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
-use tokio::net::{TcpStream, lookup_host};
 
 use super::Webhooks;
-use super::address::{Address, is_public};
+use super::address::Address;
+use super::exchange::{CallError, call_error, exchange};
 use super::signature::signature;
-
-/// An error, and whether a retry may help.
-struct CallError {
-    detail: String,
-    again: bool,
-}
-
-fn call_error(detail: impl Into<String>, again: bool) -> CallError {
-    CallError { detail: detail.into(), again }
-}
 
 /// What is posted.
 pub(super) struct Content {
@@ -79,23 +65,8 @@ async fn make(
 ) -> Result<StatusCode, CallError> {
     let unusable = || call_error("the url cannot be used", false);
     let address = Address::parse(&webhook_call.webhook.url).ok_or_else(unusable)?;
-    let stream = connected(&address, webhooks).await?;
-    let handshake = http1::handshake(TokioIo::new(stream)).await;
-    let broken = |error: hyper::Error| call_error(format!("the connection broke: {error}"), true);
-    let (mut sender, connection) = handshake.map_err(broken)?;
     let request = request(workspace, webhook_call, content, &address).ok_or_else(unusable)?;
-    // The connection is polled together with the request, and dropped with it.
-    let driven = async {
-        // However it ends, the request is notified.
-        let _ = connection.await;
-        std::future::pending().await
-    };
-    let answered = tokio::select! {
-        biased;
-        answered = sender.send_request(request) => answered,
-        answered = driven => answered,
-    };
-    let status = answered.map_err(broken)?.status();
+    let status = exchange(&address, request, webhooks).await?.status;
     match status {
         _ if status.is_success() => Ok(status),
         _ if status.is_redirection() => {
@@ -105,39 +76,6 @@ async fn make(
             Err(call_error(format!("status {status}"), true))
         }
         _ => Err(call_error(format!("status {status}"), status.is_server_error())),
-    }
-}
-
-/// A connection to one of the checked addresses; its certificate proves whether it is the host of
-/// that name.
-async fn connected(address: &Address<'_>, webhooks: &Webhooks) -> Result<Stream, CallError> {
-    let found = allowed(address, webhooks).await?;
-    let reached = TcpStream::connect(&*found).await;
-    let socket = reached.map_err(|error| call_error(format!("cannot connect: {error}"), true))?;
-    if !address.is_secure {
-        return Ok(Stream::from(socket));
-    }
-    // A retry may always help: certificates are renewed.
-    let distrusted = |error: &TlsError| call_error(format!("{}: {error}", error.code()), true);
-    let trust = webhooks.trust.as_ref().map_err(distrusted)?;
-    trust.connect(address.host, socket).await.map_err(|error| distrusted(&error))
-}
-
-/// The addresses of the host, if all of them may be called.
-async fn allowed(address: &Address<'_>, webhooks: &Webhooks) -> Result<Vec<SocketAddr>, CallError> {
-    let looked_up = lookup_host((address.host, address.port)).await;
-    let unknown = |reason: String| call_error(format!("`{}`: {reason}", address.host), true);
-    let found: Vec<_> = looked_up.map_err(|error| unknown(error.to_string()))?.collect();
-    if found.is_empty() {
-        return Err(unknown("the host has no address".to_owned()));
-    }
-    // One private address is enough to refuse: otherwise it would be arbitrary which one is called.
-    match found.iter().find(|there| !webhooks.private && !is_public(there.ip())) {
-        Some(private) => {
-            let detail = format!("{} is not a public address", private.ip());
-            Err(call_error(detail, false))
-        }
-        None => Ok(found),
     }
 }
 

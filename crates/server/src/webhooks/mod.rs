@@ -21,6 +21,7 @@
 
 mod address;
 mod call;
+mod exchange;
 #[cfg(feature = "a2a")]
 mod push;
 mod signature;
@@ -35,7 +36,11 @@ use baton_core::{AgentId, Reply, WorkspaceName};
 use baton_tls::{TlsError, Trust};
 use tokio::task::JoinSet;
 
+#[cfg(feature = "a2a")]
+pub(crate) use address::Address;
 use call::{Content, call};
+#[cfg(feature = "a2a")]
+pub(crate) use exchange::{Answered, CallError, exchange};
 
 /// How often due calls are looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(100);

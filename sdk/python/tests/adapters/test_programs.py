@@ -20,11 +20,12 @@ IMPORTS = {
     "Swarm": "baton",
     "Microsoft Agent Framework": "agent_framework",
     "CrewAI": "crewai",
+    "A2A": "a2a",
 }
 
 
 def check_installed(module: str) -> None:
-    """CrewAI is installed in an environment of its own."""
+    """CrewAI and A2A are installed in environments of their own."""
     try:
         is_there = importlib.util.find_spec(module) is not None
     except ModuleNotFoundError:

@@ -1,0 +1,22 @@
+//! Agents of other systems, as a client of the protocol sees them: cards, calls and their answers,
+//! without any I/O.
+//!
+//! ```text
+//!   card ──▶ Interface ──▶ Call (method, path, body) ─ ─ bytes ─ ─▶ answer ──▶ Reported
+//!   Task, Handoff ──▶ Errand (message with a stable id) ──┘
+//! ```
+//!
+//! 1. A message has a stable `messageId` and a context of its own: a sender that does not know
+//!    whether it arrived finds the task by its context, or sends it again.
+//! 2. Whatever a peer says is input: it is checked, and what cannot be used is an error with a
+//!    reason.
+
+mod answer;
+mod errand;
+mod interface;
+mod reported;
+
+pub use answer::{PeerError, answer, update};
+pub use errand::{Errand, reply};
+pub use interface::{Binding, Call, Interface, card_url};
+pub use reported::{Reported, State};
