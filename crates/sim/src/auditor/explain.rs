@@ -66,8 +66,10 @@ impl<'a> BatchReader<'a> {
                 Event::Wait(WaitEvent::Answered { .. })
                     | Event::Task(task::Event::GaveUp { left: Left::Elsewhere, .. })
                     | Event::Message(message::Event::GaveUp { left: Left::Elsewhere, .. })
-                    | Event::Handoff(handoff::Event::GaveUp { left: Left::Elsewhere, .. })
-                    | Event::Handoff(handoff::Event::Passed(_))
+                    | Event::Handoff(
+                        handoff::Event::GaveUp { left: Left::Elsewhere, .. }
+                            | handoff::Event::Passed(_)
+                    )
                     | Event::Contract(Contracted::Broken { .. })
             )
         };
