@@ -57,6 +57,7 @@ pub mod server_log;
 pub mod settings;
 mod shared;
 mod shares;
+mod standby;
 mod webhooks;
 mod writers;
 pub mod ws;
@@ -69,6 +70,7 @@ pub use openapi::text as openapi;
 pub use otel::{Otel, OtelError};
 pub use quota::{Quota, Quotas};
 pub use settings::Settings;
+pub use standby::{Leader, Standby};
 pub use webhooks::Webhooks;
 
 /// The documentation of every refusal of the server, for `docs/errors.md`.
