@@ -1,4 +1,4 @@
-//! A log in PostgreSQL: several servers share it, one of them writes, another takes over.
+//! A log in `PostgreSQL`: several servers share it, one of them writes, another takes over.
 //!
 //! ```text
 //!   server A (owner)  ──append, fenced by (epoch, holder)──▶ ┌────────────┐

@@ -10,7 +10,7 @@ use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 
 /// The schema if the address names none.
 const SCHEMA: &str = "baton";
-/// The longest name that PostgreSQL does not cut.
+/// The longest name that `PostgreSQL` does not cut.
 const NAME_BYTES_MAX: usize = 63;
 /// How long to wait for a connection to one host.
 const CONNECT_MAX: Duration = Duration::from_secs(3);

@@ -17,7 +17,7 @@ use crate::ownership::{Ownership, Standby};
 use crate::records::Records;
 use crate::schema;
 
-/// A log in PostgreSQL. One server at a time owns it.
+/// A log in `PostgreSQL`. One server at a time owns it.
 pub struct PostgresLog {
     database: Database,
     ownership: Arc<Ownership>,

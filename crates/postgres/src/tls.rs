@@ -15,7 +15,7 @@ use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream}
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream as RustlsStream;
 
-/// What PostgreSQL 17 and later expect to be negotiated.
+/// What `PostgreSQL` 17 and later expect to be negotiated.
 const PROTOCOL: &[u8] = b"postgresql";
 
 /// Makes encrypted connections.

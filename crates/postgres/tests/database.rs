@@ -1,4 +1,4 @@
-//! The log on a real PostgreSQL, which `scripts/postgres` starts; without one these tests check
+//! The log on a real `PostgreSQL`, which `scripts/postgres` starts; without one these tests check
 //! nothing.
 
 use std::ops::ControlFlow;

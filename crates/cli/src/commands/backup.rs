@@ -59,7 +59,7 @@ pub(crate) struct Restore {
     /// Folder to restore to; must be empty or not exist
     #[arg(long, value_name = "FOLDER", required_unless_present_any = ["check", "log"])]
     data: Option<PathBuf>,
-    /// PostgreSQL to restore to; its schema must be empty or not exist
+    /// Postgres database to restore to; its schema must be empty or not exist
     #[cfg_attr(not(feature = "postgres"), arg(skip))]
     #[cfg_attr(
         feature = "postgres",

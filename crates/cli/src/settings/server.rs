@@ -26,8 +26,8 @@ pub(crate) struct ServerOptions {
     /// Data folder; created if it does not exist [default: ./.baton]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) data: Option<String>,
-    /// Keep all data in PostgreSQL instead of the folder; see docs/postgres.md. Prefer PGPASSWORD or
-    /// the file for a password: arguments are visible in the process list
+    /// Keep all data in a Postgres database, not in the folder; see docs/postgres.md. Prefer the
+    /// environment or the file for a password: arguments are visible in the process list
     #[arg(long, value_name = "postgres://USER@HOST/DATABASE")]
     pub(crate) log: Option<String>,
     /// URL of this server that a standby names to its clients [default: the address it listens on]

@@ -36,7 +36,7 @@ impl Proxy {
             for client in listener.incoming().map_while(Result::ok) {
                 let Ok(database) = UnixStream::connect(&socket) else { return };
                 let cut = Arc::clone(&cut);
-                std::thread::spawn(move || forward(client, database, &cut));
+                std::thread::spawn(move || forward(client, &database, &cut));
             }
         });
         Self { folder, next }
@@ -59,13 +59,13 @@ impl Proxy {
 }
 
 /// Copies both ways until one side ends, or the connection is cut.
-fn forward(mut client: UnixStream, database: UnixStream, cut: &AtomicU8) {
+fn forward(mut client: UnixStream, database: &UnixStream, cut: &AtomicU8) {
     let mut to_database = database.try_clone().expect("a descriptor");
     let mut to_client = client.try_clone().expect("a descriptor");
     let (loses_next, is_lost) = mpsc::channel();
     let mut answers = database.try_clone().expect("a descriptor");
     let back = std::thread::spawn(move || {
-        let mut bytes = [0; 1 << 16];
+        let mut bytes = vec![0; 1 << 16];
         while let Ok(count @ 1..) = answers.read(&mut bytes) {
             if is_lost.try_recv().is_ok() || to_client.write_all(&bytes[..count]).is_err() {
                 break;
@@ -73,7 +73,7 @@ fn forward(mut client: UnixStream, database: UnixStream, cut: &AtomicU8) {
         }
         let _ = to_client.shutdown(std::net::Shutdown::Both);
     });
-    let mut bytes = [0; 1 << 16];
+    let mut bytes = vec![0; 1 << 16];
     while let Ok(count @ 1..) = client.read(&mut bytes) {
         let sent = &bytes[..count];
         let is_append = sent.windows(APPEND.len()).any(|window| window == APPEND);
