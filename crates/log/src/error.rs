@@ -266,9 +266,9 @@ refusals! {
             hint: "check the address, the password and that the database accepts connections",
             cause: "The database of the log cannot be reached, refuses the user, or refused a \
                 statement. A running server answers again once it has reached its database, or \
-                ends if another one has taken over.",
-            remedy: "Check the address, the password, the rights of the user, and that the database \
-                runs; then retry.",
+                becomes a standby if another one has taken over.",
+            remedy: "Check the address, the password, the rights of the user, and that the \
+                database runs; then retry.",
         }
         /// The database would lose data, or has lost some.
         #[error("`{location}` cannot have a log: {reason}")]
@@ -279,10 +279,12 @@ refusals! {
             reason: String,
         } => {
             code: "log.unfit",
-            hint: "change the setting of the database that the detail names",
-            cause: "A setting of the database would lose acknowledged writes in a crash, or its \
-                records are damaged. Nothing was changed.",
-            remedy: "Change the setting, or restore the database.",
+            hint: "correct what the detail names",
+            cause: "A setting of the database would lose acknowledged writes in a crash, its \
+                records are damaged, a restore into it has not finished, or the schema has tables \
+                of another program. Nothing was changed.",
+            remedy: "Do what the detail says: change the setting, restore the database, or name \
+                another schema.",
         }
         /// The log cannot be opened with these options.
         #[error("the log cannot be opened so: {reason}")]

@@ -11,7 +11,7 @@
 //! | `location` | `postgres://user@host/database?schema=baton`, parsed and checked |
 //! | `database` | the thread that waits for the network, connections, and what an error means |
 //! | `schema` | the tables, and the settings of the database that would lose data |
-//! | `ownership` | who may write: joining, beating, taking over, giving back; the licence for reads |
+//! | `ownership` | who may write: heartbeats, taking over, giving back; the licence for reads |
 //! | `records` | appends and their unknown outcomes, the records in memory, truncation |
 //! | `blobs` | blobs in chunks, and a cache of them |
 //! | `postgres_log` | [`PostgresLog`]: the contract of a log over all of this |
@@ -23,8 +23,8 @@
 //! 3. An owner answers from memory only while its licence is valid: 1.6 s from the moment at which
 //!    its last successful beat was sent. A standby declares it gone at the earliest 2.0 s after it
 //!    saw that beat.
-//! 4. An append without an answer is resolved by taking the log over from oneself, and looking. What
-//!    is reported as not applied can never be applied later.
+//! 4. An append without an answer is resolved by taking the log over from oneself, and looking.
+//!    What is reported as not applied can never be applied later.
 //!
 //! Deliberately absent: consensus, which is the database's; and several owners of several shards,
 //! although every row names its shard.

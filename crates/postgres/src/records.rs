@@ -46,8 +46,8 @@ const READ: &str = "select position, next, crc, body from record
 const LOOK: &str = "select next, epoch, crc from record where shard = 0 and position = $1";
 const TRUNCATE: &str = "update shard set start = greatest(start, $3)
     where shard = 0 and epoch = $1 and holder = $2::text::uuid returning start";
-/// In batches: a long delete would hold back the vacuum of everything else. It needs no claim, since
-/// the start is durable and only grows.
+/// In batches: a long delete would hold back the vacuum of everything else. It needs no claim,
+/// since the start is durable and only grows.
 const DELETE: &str =
     "delete from record where shard = 0 and position in (select position from record
     where shard = 0 and position < (select start from shard where shard = 0)

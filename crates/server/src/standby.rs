@@ -1,7 +1,7 @@
 //! A server that waits for its log: it answers every request by naming the leader.
 //!
-//! Deliberately absent: tokens, which are in the log. What is answered here is no secret: whether the
-//! process is alive, its version, and the address of the leader.
+//! Deliberately absent: tokens, which are in the log. What is answered here is no secret: whether
+//! the process is alive, its version, and the address of the leader.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -82,8 +82,8 @@ impl Standby {
                 Some(_) = connections.join_next() => {}
                 accepted = self.listener.accept() => match accepted {
                     Ok((stream, _)) if connections.len() < self.settings.connections_max => {
-                        let serving = serve(Arc::clone(&self.settings), self.leader.clone(), stream);
-                        connections.spawn(serving);
+                        let (settings, leader) = (Arc::clone(&self.settings), self.leader.clone());
+                        connections.spawn(serve(settings, leader, stream));
                     }
                     Ok(_) => {}
                     Err(_) => tokio::time::sleep(BREATH).await,

@@ -61,10 +61,7 @@ pub(crate) struct Restore {
     data: Option<PathBuf>,
     /// Postgres database to restore to; its schema must be empty or not exist
     #[cfg_attr(not(feature = "postgres"), arg(skip))]
-    #[cfg_attr(
-        feature = "postgres",
-        arg(long, value_name = "postgres://USER@HOST/DATABASE", conflicts_with = "data")
-    )]
+    #[cfg_attr(feature = "postgres", arg(long, value_name = "URL", conflicts_with = "data"))]
     log: Option<String>,
     /// Verify the backup and show what it contains
     #[arg(long, conflicts_with_all = ["data", "log"])]

@@ -28,7 +28,7 @@ pub(crate) struct ServerOptions {
     pub(crate) data: Option<String>,
     /// Keep all data in a Postgres database, not in the folder; see docs/postgres.md. Prefer the
     /// environment or the file for a password: arguments are visible in the process list
-    #[arg(long, value_name = "postgres://USER@HOST/DATABASE")]
+    #[arg(long, value_name = "URL")]
     pub(crate) log: Option<String>,
     /// URL of this server that a standby names to its clients [default: the address it listens on]
     #[arg(long, value_name = "URL")]
