@@ -97,7 +97,11 @@ const SENTENCES = {
   "checkpoint.written": (it) => `wrote after checkpoint ${it.key} of ${it.task}`,
   "checkpoint.saved": (it) => `saved a checkpoint of ${it.task}`,
   "topic.posted": (it) => `published to ${it.topic}: ${preview(it.body, 80)}`,
-  "semaphore.acquired": (it) => `acquired a permit of ${it.name}`,
+  "semaphore.acquired": (it) =>
+    it.weight > 1
+      ? `acquired ${it.weight} permits of ${it.name}`
+      : `acquired a permit of ${it.name}`,
+  "semaphore.resized": (it) => `set the permits of ${it.name} to ${it.permits}`,
 };
 
 /** @param {any} to */

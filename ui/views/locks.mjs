@@ -82,6 +82,7 @@ const PERMITS = [
     name: "Lease",
     cell: (/** @type {any} */ it) => it.permit && html`<${Left} hold=${it.permit} />`,
   },
+  { name: "Weight", class: "number", cell: (/** @type {any} */ it) => it.permit?.weight },
   { name: "Free", class: "number", cell: (/** @type {any} */ it) => `${it.free} of ${it.all}` },
   { name: "Waiters", class: "number", cell: (/** @type {any} */ it) => it.waiters },
   {
@@ -92,8 +93,8 @@ const PERMITS = [
 ];
 
 /** A row for each permit, or one if none is held. @param {any} semaphore */
-function permitRows({ name, permits, holders = [], waiters }) {
-  const about = { name, all: permits, free: permits - holders.length, waiters: waiters.length };
+function permitRows({ name, permits, free, holders = [], waiters }) {
+  const about = { name, all: permits, free, waiters: waiters.length };
   return holders.length > 0
     ? holders.map((/** @type {any} */ permit) => ({ ...about, permit }))
     : [about];

@@ -219,7 +219,7 @@ impl Answers for Event {
     }
 }
 
-fn take_text(
+pub(crate) fn take_text(
     bytes: &[u8],
     replies: &mut Vec<u8>,
     is_expected: fn(&[u8]) -> bool,

@@ -179,6 +179,7 @@ replies! {
     (Vec<Listed>, Option<WorkspaceName>):
         Workspace(workspace::Reply::Workspaces { workspaces, cursor }) => (workspaces, cursor);
     Forked: Workspace(workspace::Reply::Forked(forked)) => forked;
+    Listed: Workspace(workspace::Reply::Deleted(deleted)) => deleted;
     Differences: Workspace(workspace::Reply::Differences(differences)) => differences;
     Results: Workspace(workspace::Reply::Found(results)) => results;
     Explanation: Workspace(workspace::Reply::Why(explanation)) => explanation;

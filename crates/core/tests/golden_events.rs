@@ -245,6 +245,7 @@ fn handoff_variant(event: &handoff::Event) -> &'static str {
 fn semaphore_variant(event: &semaphore::Event) -> &'static str {
     match event {
         semaphore::Event::Created { .. } => "semaphore created",
+        semaphore::Event::Resized { .. } => "semaphore resized",
         semaphore::Event::Acquired { .. } => "semaphore acquired",
         semaphore::Event::Renewed { .. } => "semaphore renewed",
         semaphore::Event::Released { .. } => "semaphore released",

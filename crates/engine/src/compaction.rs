@@ -406,7 +406,10 @@ impl<L: Log> Shard<L> {
                 File::Snapshot { revision, .. } if revision < capture.revision.0 => {
                     self.log.delete_blob(&old.name(&capture.workspace))?;
                 }
-                File::Snapshot { .. } | File::Base { .. } | File::Run { .. } => {}
+                File::Snapshot { .. }
+                | File::Base { .. }
+                | File::Deleted { .. }
+                | File::Run { .. } => {}
             }
         }
         Ok(true)
@@ -459,8 +462,10 @@ impl<L: Log> Shard<L> {
         self.log
             .delete_blob(&File::Run { first: run.first(), last: run.last() }.name(workspace))?;
         if let Some(base) = base {
-            let file = File::Base { revision: base.revision().0 };
-            self.log.delete_blob(&file.name(workspace))?;
+            let revision = base.revision().0;
+            for file in [File::Base { revision }, File::Deleted { revision }] {
+                self.log.delete_blob(&file.name(workspace))?;
+            }
         }
         Ok(())
     }

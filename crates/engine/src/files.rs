@@ -5,6 +5,7 @@
 //! | `workspaces/NAME/snapshot-REVISION-DEADLINE` | the workspace, and its next deadline |
 //! | `workspaces/NAME/base-REVISION` | the state after the revisions that are no longer kept |
 //! | `workspaces/NAME/run-FIRST-LAST` | archived batches |
+//! | `workspaces/NAME/deleted-REVISION` | the empty workspace that follows a deletion: a base |
 //!
 //! Numbers have twenty digits, so that names sort like numbers. An upper-case letter in a name is
 //! written as `%` and the lower-case one, because some file systems are case-insensitive.
@@ -17,6 +18,11 @@ pub enum File {
     /// The state after the revisions that are no longer kept.
     Base {
         /// The newest of them.
+        revision: u64,
+    },
+    /// The base of a workspace whose predecessor was deleted. Everything up to its revision is gone.
+    Deleted {
+        /// The last revision of the predecessor.
         revision: u64,
     },
     /// Archived batches.
@@ -57,6 +63,7 @@ impl File {
         let folder = folder(workspace);
         match self {
             Self::Base { revision } => format!("{folder}base-{revision:020}"),
+            Self::Deleted { revision } => format!("{folder}deleted-{revision:020}"),
             Self::Run { first, last } => format!("{folder}run-{first:020}-{last:020}"),
             Self::Snapshot { revision, deadline } => {
                 format!("{folder}snapshot-{revision:020}-{deadline:020}")
@@ -67,7 +74,9 @@ impl File {
     /// The newest revision in it.
     pub fn newest(self) -> u64 {
         match self {
-            Self::Base { revision } | Self::Snapshot { revision, .. } => revision,
+            Self::Base { revision }
+            | Self::Deleted { revision }
+            | Self::Snapshot { revision, .. } => revision,
             Self::Run { last, .. } => last,
         }
     }
@@ -75,15 +84,20 @@ impl File {
     fn run(self) -> Option<(u64, u64)> {
         match self {
             Self::Run { first, last } => Some((first, last)),
-            Self::Base { .. } | Self::Snapshot { .. } => None,
+            Self::Base { .. } | Self::Deleted { .. } | Self::Snapshot { .. } => None,
         }
     }
 
     fn base(self) -> Option<u64> {
         match self {
-            Self::Base { revision } => Some(revision),
+            Self::Base { revision } | Self::Deleted { revision } => Some(revision),
             Self::Run { .. } | Self::Snapshot { .. } => None,
         }
+    }
+
+    /// Whether it is not of a workspace that was deleted at this revision.
+    pub fn is_after(self, deleted: u64) -> bool {
+        deleted == 0 || self.newest() > deleted || self == Self::Deleted { revision: deleted }
     }
 
     /// Parses a name; none if it has another form.
@@ -100,6 +114,7 @@ impl File {
         let mut number = || parts.next()?.parse::<u64>().ok();
         let file = match kind {
             "base" => Self::Base { revision: number()? },
+            "deleted" => Self::Deleted { revision: number()? },
             "run" => Self::Run { first: number()?, last: number()? },
             "snapshot" => Self::Snapshot { revision: number()?, deadline: number()? },
             _ => return None,
@@ -108,11 +123,20 @@ impl File {
     }
 }
 
+/// The last revision of the predecessor of a workspace; 0 if it has none.
+pub fn deleted(files: &[File]) -> u64 {
+    let revisions = files.iter().filter_map(|file| match file {
+        File::Deleted { revision } => Some(*revision),
+        File::Base { .. } | File::Run { .. } | File::Snapshot { .. } => None,
+    });
+    revisions.max().unwrap_or(0)
+}
+
 /// The files with the archived history of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain {
-    /// The revision of the base, if there is one.
-    pub base: Option<u64>,
+    /// The base, if there is one.
+    pub base: Option<File>,
     /// First and last revision of each run, oldest first.
     pub runs: Vec<(u64, u64)>,
 }
@@ -120,21 +144,24 @@ pub struct Chain {
 impl Chain {
     /// The newest revision in it.
     pub fn archived(&self) -> u64 {
-        self.runs.last().map_or(self.base.unwrap_or(0), |(_, last)| *last)
+        self.runs.last().map_or(self.base.map_or(0, File::newest), |(_, last)| *last)
     }
 }
 
 /// The base, and the consecutive runs after it; none if they are not consecutive. Other files may
 /// exist: a job that failed after creating its file left it behind, and the next one may have
-/// chosen other boundaries.
+/// chosen other boundaries. Files of a deleted workspace are not part of it.
 pub fn chain(files: &[File]) -> Option<Chain> {
+    let began = deleted(files);
+    let files = files.iter().copied().filter(|file| file.is_after(began));
+    let files: Vec<File> = files.collect();
     let runs: Vec<(u64, u64)> = files.iter().filter_map(|file| file.run()).collect();
     let last = runs.iter().map(|(_, last)| *last).max().unwrap_or(0);
-    let mut bases: Vec<u64> = files.iter().filter_map(|file| file.base()).collect();
-    bases.sort_unstable();
+    let mut bases: Vec<File> = files.into_iter().filter(|file| file.base().is_some()).collect();
+    bases.sort_unstable_by_key(|base| base.newest());
     let mut newest_first = bases.into_iter().rev().map(Some).chain([None]);
     newest_first.find_map(|base| {
-        let runs = runs_between(base.unwrap_or(0), last, &runs)?;
+        let runs = runs_between(base.map_or(0, File::newest), last, &runs)?;
         Some(Chain { base, runs })
     })
 }
@@ -165,6 +192,7 @@ mod tests {
         let workspace = WorkspaceName::parse("Team-7.B").unwrap();
         for file in [
             File::Base { revision: 7 },
+            File::Deleted { revision: 7 },
             File::Run { first: 8, last: 99 },
             File::Snapshot { revision: 99, deadline: 1_700_000_000_000 },
         ] {
@@ -181,7 +209,7 @@ mod tests {
     #[test]
     fn runs_that_a_failed_attempt_left_behind_do_no_harm() {
         let base = |revision| File::Base { revision };
-        let check = |files: &[File], base: Option<u64>, runs: &[(u64, u64)]| {
+        let check = |files: &[File], base: Option<File>, runs: &[(u64, u64)]| {
             let expected = Chain { base, runs: runs.to_vec() };
             assert_eq!(chain(files), Some(expected), "{files:?}");
         };
@@ -192,9 +220,14 @@ mod tests {
         // A successful merge, before the runs that it replaces were deleted.
         check(&[run(1, 9), run(1, 4), run(5, 9)], None, &[(1, 9)]);
         // A complete fold, before the run was deleted.
-        check(&[base(4), run(1, 4), run(5, 9)], Some(4), &[(5, 9)]);
+        check(&[base(4), run(1, 4), run(5, 9)], Some(base(4)), &[(5, 9)]);
         // A fold that failed after it was complete, and then its run was merged.
         check(&[base(4), run(1, 9)], None, &[(1, 9)]);
+        // A deletion, before the files of the deleted workspace were removed, and what follows it.
+        let deleted = File::Deleted { revision: 9 };
+        check(&[deleted, base(4), base(9), run(5, 9)], Some(deleted), &[]);
+        check(&[deleted, run(1, 9), run(10, 12)], Some(deleted), &[(10, 12)]);
+        check(&[deleted, base(12), run(10, 12), run(13, 14)], Some(base(12)), &[(13, 14)]);
         assert_eq!(chain(&[run(1, 4), run(6, 9)]), None);
         assert_eq!(chain(&[base(4), run(6, 9)]), None);
     }

@@ -26,6 +26,9 @@ use crate::history::past::Past;
 use crate::shard::Shard;
 use crate::watch::Wakers;
 
+/// The revision of a workspace that has not been changed since it was created.
+struct Unused(Option<Revision>);
+
 impl<L: Log> Past<'_, L> {
     /// `workspace.fork`: creates a workspace with the content of this one.
     pub fn fork(&self, to: &WorkspaceName, at: Option<At>, by: &AgentId) -> Result<Reply, Error> {
@@ -49,17 +52,18 @@ impl<L: Log> Shard<L> {
     ) -> Result<Reply, Error> {
         self.check_disk_space()?;
         space.seed_fork(origin.clone(), self.clock.now()).map_err(Error::Rejected)?;
-        let revision = space.revision();
-        let forked = Forked { id: to.clone(), revision, origin: origin.clone() };
-        let forked = Reply::Forked(forked);
+        let forked = |revision| {
+            let (id, origin) = (to.clone(), origin.clone());
+            Ok(Reply::Forked(Forked { id, revision, origin }))
+        };
         let created = self.with_files_locked(to, || self.create_locked(to, space, origin))?;
         if created {
-            return Ok(forked);
+            return forked(space.revision());
         }
         let is_repeated = origin.manner == Manner::Fork;
         match self.origin_of(to)? {
-            Some((there, since)) if is_repeated && there == *origin && since == revision => {
-                Ok(forked)
+            Some((there, Unused(Some(revision)))) if is_repeated && there == *origin => {
+                forked(revision)
             }
             there => {
                 let (id, origin) = (to.clone(), there.map(|(origin, _)| Box::new(origin)));
@@ -72,11 +76,16 @@ impl<L: Log> Shard<L> {
     fn create_locked(
         &self,
         to: &WorkspaceName,
-        space: &Space,
+        space: &mut Space,
         origin: &Origin,
     ) -> Result<bool, Error> {
-        if !self.files_of(to)?.is_empty() {
+        let files = self.files_of(to)?;
+        let deleted = files::deleted(&files);
+        if files.iter().any(|file| file.newest() > deleted) {
             return Ok(false);
+        }
+        if deleted > 0 {
+            space.continue_after(Revision(deleted));
         }
         match origin.manner {
             Manner::Fork => self.copy_blobs(&origin.workspace, to, space)?,
@@ -85,34 +94,46 @@ impl<L: Log> Shard<L> {
         }
         // The new workspace cannot be used yet: it is not in memory, and loading waits for the file
         // lock.
-        let Some(mut watchers) = self.machine().take_if_empty(to) else { return Ok(false) };
+        let Some(mut watchers) = self.machine().take_if_empty(to, Revision(deleted)) else {
+            return Ok(false);
+        };
         let written = self.write_space(to, File::Base { revision: space.revision().0 }, space);
         let resume_from = if written.is_ok() { space.revision() } else { Revision(0) };
         let mut wakers = Wakers::default();
         watchers.close(resume_from.next(), &mut wakers);
         wakers.wake();
         written?;
+        for file in files {
+            // What cannot be removed is removed when the workspace is loaded.
+            self.log.delete_blob(&file.name(to)).unwrap_or_default();
+        }
         self.machine().remember_deadline(to.clone(), space.next_deadline());
         Ok(true)
     }
 
-    /// The origin of a workspace, and its revision.
-    fn origin_of(&self, workspace: &WorkspaceName) -> Result<Option<(Origin, Revision)>, Error> {
+    /// The origin of a workspace, and whether it is unused.
+    fn origin_of(&self, workspace: &WorkspaceName) -> Result<Option<(Origin, Unused)>, Error> {
         self.load(workspace)?;
         let mut machine = self.machine();
         let resident = machine.resident(workspace);
         Ok(resident.and_then(|resident| {
             let origin = resident.space.workspace.origin()?.clone();
-            Some((origin, resident.space.revision()))
+            let revision = resident.space.revision();
+            let began = resident.history.base.as_ref().map(|base| base.revision());
+            Some((origin, Unused(Some(revision).filter(|_| began == Some(revision)))))
         }))
     }
 
-    /// Workspaces with commits, and how far each is durable.
+    /// Workspaces with commits that are not deleted, and how far each is durable.
     pub(crate) fn newest_revisions(&self) -> Result<BTreeMap<WorkspaceName, Revision>, Error> {
         let mut newest: BTreeMap<WorkspaceName, Revision> = BTreeMap::new();
+        let mut deleted: BTreeMap<WorkspaceName, Revision> = BTreeMap::new();
         for name in self.log.list_blobs(files::ROOT)? {
             if let Some((workspace, file)) = File::parse(&name) {
                 let revision = Revision(file.newest());
+                if let File::Deleted { .. } = file {
+                    deleted.insert(workspace.clone(), revision);
+                }
                 let known = newest.entry(workspace).or_default();
                 *known = revision.max(*known);
             }
@@ -121,7 +142,9 @@ impl<L: Log> Shard<L> {
             let known = newest.entry(workspace).or_default();
             *known = revision.max(*known);
         }
-        newest.retain(|_, revision| *revision > Revision(0));
+        newest.retain(|workspace, revision| {
+            *revision > deleted.get(workspace).copied().unwrap_or_default()
+        });
         Ok(newest)
     }
 

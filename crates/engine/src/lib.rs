@@ -47,6 +47,7 @@ pub mod blobs;
 pub mod clock;
 pub mod codec;
 pub mod compaction;
+mod deletion;
 mod disk_space;
 mod driver;
 pub mod durability;

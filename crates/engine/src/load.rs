@@ -39,7 +39,9 @@ impl<L: Log> Shard<L> {
             let is_known =
                 machine.resident(workspace).is_some() || machine.tail_of(workspace).is_some();
             drop(machine);
-            if is_known || !self.files_of(workspace)?.is_empty() {
+            let files = self.files_of(workspace)?;
+            let exists = files.iter().any(|file| file.newest() > files::deleted(&files));
+            if is_known || exists {
                 return self.load_locked(workspace);
             }
             self.machine().remember_absent(workspace);
@@ -47,7 +49,7 @@ impl<L: Log> Shard<L> {
         })
     }
 
-    fn load_locked(&self, workspace: &WorkspaceName) -> Result<(), Error> {
+    pub(crate) fn load_locked(&self, workspace: &WorkspaceName) -> Result<(), Error> {
         if self.machine().resident(workspace).is_some() {
             return Ok(());
         }
@@ -101,11 +103,11 @@ impl<L: Log> Shard<L> {
             what: format!("the runs of workspace `{workspace}` do not follow each other"),
         })?;
         let mut history = History::empty();
-        if let Some(revision) = base {
-            let snapshot = Snapshot::open(self.blob(workspace, File::Base { revision })?)?;
+        if let Some(base) = base {
+            let snapshot = Snapshot::open(self.blob(workspace, base)?)?;
             history.base = Some(Arc::new(snapshot));
-            history.floor = Revision(revision);
-            history.tail = Tail::from(revision + 1);
+            history.floor = Revision(base.newest());
+            history.tail = Tail::from(base.newest() + 1);
         }
         for (first, last) in &runs {
             let file = File::Run { first: *first, last: *last };
@@ -113,14 +115,17 @@ impl<L: Log> Shard<L> {
             history.tail = Tail::from(last + 1);
         }
         // Batches after a snapshot that is older than the base were folded into the base.
+        let began = files::deleted(&files);
         let newest = files.iter().rev().copied().find(|file| match file {
             #[cfg(feature = "planted")]
             File::Snapshot { .. } if baton_core::planted::is("loading.older_than_base") => true,
-            File::Snapshot { revision, .. } => base.is_none_or(|base| *revision >= base),
-            File::Base { .. } | File::Run { .. } => false,
+            File::Snapshot { revision, .. } => {
+                base.is_none_or(|base| *revision >= base.newest()) && file.is_after(began)
+            }
+            File::Base { .. } | File::Deleted { .. } | File::Run { .. } => false,
         });
         let is_useful = |file: &File| match file {
-            File::Base { revision } => Some(*revision) == base,
+            File::Base { .. } | File::Deleted { .. } => Some(*file) == base,
             File::Run { first, last } => runs.contains(&(*first, *last)),
             File::Snapshot { .. } => Some(*file) == newest,
         };
@@ -131,13 +136,14 @@ impl<L: Log> Shard<L> {
             Some(file) => Some(Snapshot::open(self.blob(workspace, file)?)?),
             // Without a snapshot, the base is the starting point.
             None => match base {
-                Some(revision) => {
-                    Some(Snapshot::open(self.blob(workspace, File::Base { revision })?)?)
-                }
+                Some(base) => Some(Snapshot::open(self.blob(workspace, base)?)?),
                 None => None,
             },
         };
-        Ok((history, snapshot, Revision(newest.map_or(0, File::newest))))
+        // Nothing is due in an empty workspace, so it needs no snapshot for the deadline.
+        let is_empty = base == Some(File::Deleted { revision: began });
+        let without = if is_empty { began } else { 0 };
+        Ok((history, snapshot, Revision(newest.map_or(without, File::newest))))
     }
 
     /// The blobs of a workspace.

@@ -29,6 +29,7 @@ mod fast_path;
 mod group;
 mod local_time;
 mod progress;
+mod removal;
 mod resident;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -45,6 +46,8 @@ use crate::error::Error;
 use crate::history::{History, LogLocation, Tail};
 use crate::waiter::Waiter;
 use crate::watch::{Notices, Wakers, Watchers};
+pub use removal::{Removed, Stays};
+
 use absent::Absent;
 use deadlines::move_deadline;
 use group::Group;
@@ -532,15 +535,23 @@ impl Machine {
         true
     }
 
-    /// Removes a workspace without any commit from memory, and returns its watchers; none if it has
-    /// commits.
-    pub fn take_if_empty(&mut self, workspace: &WorkspaceName) -> Option<Watchers> {
+    /// Removes a workspace without any commit after this revision from memory, and returns its
+    /// watchers; none if it has commits.
+    pub fn take_if_empty(
+        &mut self,
+        workspace: &WorkspaceName,
+        began: Revision,
+    ) -> Option<Watchers> {
         self.absent.forget(workspace);
-        if self.tails.get(workspace).is_some_and(|tail| !tail.is_empty()) {
-            return None;
+        if let Some(tail) = self.tails.get_mut(workspace) {
+            tail.forget(began);
+            if !tail.is_empty() {
+                return None;
+            }
+            self.tails.remove(workspace);
         }
         match self.residents.get(workspace) {
-            Some(resident) if resident.space.revision() > Revision(0) => None,
+            Some(resident) if resident.space.revision() > began => None,
             Some(_) => self.residents.remove(workspace).map(|resident| resident.watchers),
             None => Some(Watchers::default()),
         }

@@ -21,6 +21,10 @@ impl<L: Log> Shard<L> {
         query: &Query,
         present: Revision,
     ) -> Result<Answer, Error> {
+        if let Query::Workspace(workspace::Query::Delete { revision }) = query {
+            let reply = Reply::Workspace(self.delete_workspace(workspace, *revision)?);
+            return Ok(Answer { revision: present, reply });
+        }
         let past = self.past(workspace, present)?;
         match query {
             Query::State(query) => query_past_state(&past, query, present),
@@ -69,8 +73,10 @@ impl<L: Log> Shard<L> {
         query: &workspace::Query,
     ) -> Result<workspace::Reply, Error> {
         match query {
-            workspace::Query::Get | workspace::Query::Search(_) => {
-                unreachable!("the first is about the present, the second has its own revision")
+            workspace::Query::Get
+            | workspace::Query::Search(_)
+            | workspace::Query::Delete { .. } => {
+                unreachable!("the first is about the present, the others are answered before")
             }
             workspace::Query::List { limit, cursor } => {
                 self.list_workspaces(*limit, cursor.as_ref())

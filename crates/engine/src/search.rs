@@ -70,6 +70,11 @@ impl Indexes {
         index
     }
 
+    /// Drops the index of a workspace that is deleted.
+    pub(crate) fn remove(&self, workspace: &WorkspaceName) {
+        self.all().retain(|cached| cached.workspace != *workspace);
+    }
+
     /// Records the size of an index, and drops others if all together are too large.
     fn set_bytes(&self, workspace: &WorkspaceName, bytes: usize) {
         let mut indexes = self.all();

@@ -428,7 +428,7 @@ fn find_tails(log: &impl Log) -> Result<(Tails, Deadlines), Error> {
         let Some(last) = records.last() else { return Ok((tails, deadlines)) };
         from = last.next;
         for record in &records {
-            find_in_record(&mut tails, &mut deadlines, record.position, &record.body)?;
+            find_in_record(log, &mut tails, &mut deadlines, record.position, &record.body)?;
         }
     }
 }
@@ -444,7 +444,8 @@ fn find_deadlines(log: &impl Log, machine: &mut Machine) -> Result<(), Error> {
             // A workspace that was forked has no snapshot yet: it is loaded to find out whether
             // anything is due.
             Some((workspace, File::Base { .. })) => (workspace, (0, AT_ONCE.0)),
-            Some((_, File::Run { .. })) | None => continue,
+            // Nothing is due in a workspace that was deleted, unless a snapshot says so.
+            Some((_, File::Deleted { .. } | File::Run { .. })) | None => continue,
         };
         let newest = snapshots.entry(found.0).or_default();
         *newest = (*newest).max(found.1);
@@ -456,7 +457,15 @@ fn find_deadlines(log: &impl Log, machine: &mut Machine) -> Result<(), Error> {
     Ok(())
 }
 
+/// Whether the batches before this one are in files.
+fn is_archived(log: &impl Log, workspace: &str, revision: Revision) -> Result<bool, Error> {
+    let names = log.list_blobs(&files::folder(&WorkspaceName::parse(workspace)?))?;
+    let files = names.iter().filter_map(|name| Some(File::parse(name)?.1));
+    Ok(files.into_iter().any(|file| file.newest().saturating_add(1) >= revision.0))
+}
+
 fn find_in_record(
+    log: &impl Log,
     tails: &mut Tails,
     deadlines: &mut Deadlines,
     position: Position,
@@ -473,6 +482,10 @@ fn find_in_record(
                 tails.entry(name).or_insert(Tail::from(revision.0))
             }
         };
+        if tail.next() < revision && is_archived(log, outline.workspace, revision)? {
+            // A workspace that continues elsewhere was created under the name of a deleted one.
+            *tail = Tail::from(revision.0);
+        }
         if tail.next() != revision {
             let what = format!(
                 "the log goes on with revision {revision} of workspace `{}`, not with {}",

@@ -82,7 +82,9 @@ impl<L: Log> Shard<L> {
     fn verify_file(&self, workspace: &WorkspaceName, file: File) -> Result<Timestamp, Error> {
         let blob = self.blob(workspace, file)?;
         match file {
-            File::Base { .. } | File::Snapshot { .. } => Ok(Snapshot::open(blob)?.load()?.time()),
+            File::Base { .. } | File::Deleted { .. } | File::Snapshot { .. } => {
+                Ok(Snapshot::open(blob)?.load()?.time())
+            }
             File::Run { .. } => {
                 let run = Run::open(blob)?;
                 for batch in run.batches(run.first()) {

@@ -14,7 +14,7 @@ use crate::callers::socket::Socket;
 use crate::harness::{Harness, in_memory, settings};
 
 /// Operations that need at least the role operator.
-const SET_UP: [&str; 13] = [
+const SET_UP: [&str; 14] = [
     "namespace.create",
     "namespace.configure",
     "namespace.delete",
@@ -28,9 +28,10 @@ const SET_UP: [&str; 13] = [
     "checkpoint.prune",
     "checkpoint.retain",
     "spend.limit",
+    "semaphore.resize",
 ];
 /// Operations that only an admin may call.
-const ADMINISTER: [&str; 1] = ["workspace.fork"];
+const ADMINISTER: [&str; 2] = ["workspace.fork", "workspace.delete"];
 /// A marker in data that a caller must not see.
 const CANARY: &str = "canary-7c1f";
 

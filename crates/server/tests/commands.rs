@@ -38,6 +38,7 @@ fn of_holds() -> Steps {
         (with("semaphore.get", json!({"name": "models"})), "/holders/0/holder"),
         (with("semaphore.list", json!({})), "/semaphores/0/permits"),
         (with("semaphore.release", json!({"name": "models", "token": 3})), "/free"),
+        (with("semaphore.resize", json!({"name": "models", "permits": 2})), "/permits"),
         (with("artifact.list", json!({})), "/artifacts"),
         (with("secret.list", json!({})), "/secrets"),
     ]
@@ -294,6 +295,7 @@ fn of_handoffs(last: u64) -> Steps {
         (with("workspace.diff", json!({"from": 0})), "/differences/0/change"),
         (with("workspace.search", json!({"query": "kind:task"})), "/found/0/fields/status"),
         (with("workspace.why", json!({"subject": "tasks/passed"})), "/causes/0/sentence"),
+        (with("workspace.delete", json!({"revision": 1})), "/revision"),
     ]
 }
 
@@ -339,7 +341,7 @@ async fn a_list_is_answered_in_order_each_by_itself() {
         {"command": "state.get", "namespace": "shared", "key": "a"},
         {"command": "transaction", "commands": [set("b", 1), set("c", 1)]},
     ]);
-    let response = http.post("/v1/w/commands", &mixed).await;
+    let response = http.post("/v1/other/commands", &mixed).await;
     let answers = response.json();
     assert_eq!(response.status, 200, "{answers}");
     assert_eq!(answers[0]["result"]["version"], 1);

@@ -236,6 +236,12 @@ async fn semaphores_are_paths() {
     assert_eq!(http.post(&format!("{path}/release"), &own).await.json()["free"], 1);
     let response = http.post(&format!("{path}/release"), &own).await;
     assert_eq!(response.problem(), (412, "semaphore.stale_token".to_owned()));
+    let resized = http.post(&format!("{path}/resize"), &json!({"permits": 3})).await;
+    assert_eq!((resized.status, &resized.json()["free"]), (200, &json!(3)));
+    let heavy = http.post(&format!("{path}/acquire"), &json!({"weight": 3})).await.json();
+    assert_eq!(heavy["weight"], 3, "{heavy}");
+    let response = http.post(&format!("{path}/acquire"), &json!({"weight": 4})).await;
+    assert_eq!(response.problem(), (409, "semaphore.too_heavy".to_owned()));
     assert_eq!(http.get("/v1/w/semaphores/nobody").await.status, 404);
 }
 

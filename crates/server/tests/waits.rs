@@ -119,6 +119,41 @@ async fn whoever_is_gone_waits_no_longer() {
     assert_eq!(stays.response().await.json()["holder"], "dora");
 }
 
+/// When the first of two calls leaves the queue of a semaphore, the second may get its permit: not
+/// if the same caller waits in both, and is gone.
+#[tokio::test]
+async fn a_caller_that_is_gone_gets_nothing_by_its_own_departure() {
+    let harness = Harness::new().await;
+    let path = "/v1/w/semaphores/models";
+    let body = json!({"permits": 2, "ttl_ms": LONG_MS});
+    harness.http().await.post(&format!("{path}/acquire"), &body).await;
+    let wait = |weight: u64| {
+        json!({"agent": "bob", "command": "semaphore.acquire", "name": "models",
+            "weight": weight, "wait_ms": LONG_MS})
+    };
+    let counts = async || {
+        let models = harness.http().await.get(path).await.json();
+        let count = |list: &str| models[list].as_array().map(Vec::len);
+        (count("holders"), count("waiters"))
+    };
+    let mut socket = harness.socket().await;
+    begin(&mut socket, 1, wait(2)).await;
+    begin(&mut socket, 2, wait(1)).await;
+    eventually("both calls wait", async || counts().await == (Some(1), Some(2))).await;
+    drop(socket);
+    eventually("no call waits", async || counts().await.1 == Some(0)).await;
+    assert_eq!(counts().await, (Some(1), Some(0)));
+    let mut http = harness.http().await;
+    let body = json!([wait(2), wait(1)]).to_string();
+    let length = body.len().to_string();
+    let lines = lines(&[("host", "localhost"), ("content-length", &length)]);
+    http.send(format!("POST /v1/w/commands HTTP/1.1\r\n{lines}\r\n{body}")).await;
+    eventually("both calls wait", async || counts().await == (Some(1), Some(2))).await;
+    drop(http);
+    eventually("no call waits", async || counts().await.1 == Some(0)).await;
+    assert_eq!(counts().await, (Some(1), Some(0)));
+}
+
 #[tokio::test]
 async fn a_wait_that_runs_out_is_answered_with_nothing() {
     let harness = Harness::new().await;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::waiting::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 182] = [
+pub const SOMETIMES: [&str; 192] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -24,6 +24,12 @@ pub const SOMETIMES: [&str; 182] = [
     "answer: stale hold refused",
     "answer: stale lease refused",
     "answer: stale permit refused",
+    "answer: weight refused",
+    "batch: heavy waiter was not overtaken",
+    "batch: semaphore made larger",
+    "batch: larger semaphore granted",
+    "batch: departure from a queue granted",
+    "batch: semaphore made smaller than its holders",
     "answer: stale save refused",
     "answer: stale fence refused",
     "answer: another agent's token refused",
@@ -73,8 +79,11 @@ pub const SOMETIMES: [&str; 182] = [
     "fault: flipped bit refused",
     "fault: clock set back",
     "fork: continued",
+    "fork: deleted",
+    "fork: deleted before",
     "fork: made",
     "fork: name taken",
+    "fork: replaces a deleted one",
     "handoff: accepted by capability",
     "handoff: accepted too late",
     "handoff: accepted with a task",
@@ -187,6 +196,7 @@ pub const SOMETIMES: [&str; 182] = [
     "wait: session ended",
     "wait: answered by another queue",
     "wait: timed out",
+    "wait: too heavy for a smaller semaphore",
     "wait: given up by a fresh server",
     "watch: lagged",
     "watch: resumed from a run",
@@ -211,6 +221,7 @@ impl Coverage {
             Left::Gone => "wait: caller gone",
             Left::SessionEnded => "wait: session ended",
             Left::Elsewhere => "wait: answered by another queue",
+            Left::TooHeavy => "wait: too heavy for a smaller semaphore",
         });
     }
 

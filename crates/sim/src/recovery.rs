@@ -192,7 +192,7 @@ pub(crate) fn lost_by_corruption(
 pub(crate) fn archived(fresh: &Server, workspace: &WorkspaceName) -> Result<u64, Error> {
     let names = fresh.log.list_blobs(&files::folder(workspace))?;
     let newest = names.iter().filter_map(|name| match File::parse(name)?.1 {
-        File::Base { revision } => Some(revision),
+        File::Base { revision } | File::Deleted { revision } => Some(revision),
         File::Run { last, .. } => Some(last),
         File::Snapshot { .. } => None,
     });

@@ -12,7 +12,7 @@ const SEEDS_MAX: u64 = 300;
 const SEEDS_CLEAN: u64 = 100;
 
 /// Every planted bug, and what goes wrong with it.
-const PLANTED: [(&str, &str); 108] = [
+const PLANTED: [(&str, &str); 114] = [
     ("state.version_stands_still", "a write does not raise the version"),
     ("state.ignore_expected_version", "a stale write wins"),
     ("plainly.ignores_version", "a stale write wins on the fast path"),
@@ -44,6 +44,10 @@ const PLANTED: [(&str, &str); 108] = [
     ("lock.impatient", "a wait times out too early"),
     ("policy.free_lock_stays", "a free lock is not handed over"),
     ("semaphore.one_too_many", "there are more holders than permits"),
+    ("semaphore.light_overtakes", "a light call passes a heavy one that waits"),
+    ("semaphore.heavy_waits_in_vain", "a call waits for more permits than there are"),
+    ("policy.departure_frees_nothing", "calls wait behind a heavy one that has left"),
+    ("policy.growth_frees_nothing", "a larger semaphore grants nothing to those that wait"),
     ("barrier.one_too_few", "a barrier opens before all have arrived"),
     ("barrier.opens_twice", "a generation of a barrier opens twice"),
     ("barrier.the_dead_count", "an arrival of an ended session counts"),
@@ -111,6 +115,8 @@ const PLANTED: [(&str, &str); 108] = [
     ("settled.lost_counts", "a lost write is acknowledged"),
     ("contents.secret_on_the_wrong_shelf", "a secret is stored with the artifacts"),
     ("founding.still_held", "a fork starts with holds of its origin"),
+    ("deletion.not_recorded", "a deleted workspace comes back"),
+    ("deletion.versions_again", "an entry has a version of a deleted workspace"),
     ("past.space_too_far", "a point-in-time read replays one revision too many"),
     ("past.one_too_far", "the past shows one revision too much"),
     ("keeping.truncate_too_far", "the log is truncated too far"),

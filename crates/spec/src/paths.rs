@@ -218,8 +218,8 @@ fn resource(operation: &Operation, vocabulary: &Vocabulary) -> Value {
         refused(&mut described["responses"], &[408, 415]);
     }
     refused(&mut described["responses"], &[400, 403, 404, 405, 413, 429, 503]);
-    // A fork is a query, but its name may exist already.
-    if changes || name == "workspace.fork" {
+    // These are queries, but the name of a fork may exist, and a workspace may be in use.
+    if changes || matches!(name, "workspace.fork" | "workspace.delete") {
         refused(&mut described["responses"], &[409, 412]);
     }
     if operation.has_version && !changes {

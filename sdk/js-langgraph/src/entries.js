@@ -1,13 +1,16 @@
 // The entries of a namespace of a workspace, which is created when it is first used.
 
 import { BatonError, ConflictError, NotFoundError } from "@baton/sdk";
-import { PART_LENGTH_MAX } from "./values.js";
 
 /** @import { State, Workspace } from "@baton/sdk" */
-/** @import { Entry } from "@baton/sdk/types" */
+/** @import { Entry, TransactionCommand } from "@baton/sdk/types" */
 
 /** How many commands a transaction has at most here; the server accepts a thousand. */
 const COMMANDS_MAX = 500;
+/** Four bytes each, at worst, are less than the nine mebibytes of a request. */
+const TRANSACTION_CHARACTERS_MAX = 2_000_000;
+/** For entries that may have a mebibyte each: the event of a deletion has the value. */
+const LARGE_PAGE_ENTRIES = 16;
 
 export class Entries {
   #workspace;
@@ -23,6 +26,10 @@ export class Entries {
     this.#state = workspace.state.in(namespace);
   }
 
+  get namespace() {
+    return this.#namespace;
+  }
+
   /** @returns {Promise<State>} */
   async state() {
     this.#created ??= this.#create();
@@ -35,19 +42,23 @@ export class Entries {
     return this.#state;
   }
 
-  /** Writes several entries, all or none. @param {[string, unknown][]} entries */
-  async write(entries) {
-    await this.state();
+  /** A command that writes an entry. @param {string} key @param {unknown} value */
+  set(key, value) {
     const namespace = this.#namespace;
-    const commands = entries
-      .flatMap(([key, value]) => divided(key, value))
-      .map(([key, value]) => ({
-        command: /** @type {const} */ ("state.set"),
-        namespace,
-        key,
-        value,
-      }));
-    await this.#workspace.transaction(commands);
+    return { command: /** @type {const} */ ("state.set"), namespace, key, value };
+  }
+
+  /**
+   * Executes commands in one transaction if they fit; if not, the last one is in the last
+   * transaction, so that nothing refers to what is not there.
+   * @param {TransactionCommand[]} before
+   * @param {TransactionCommand} last
+   */
+  async write(before, last) {
+    await this.state();
+    let groups = grouped([...before, last]);
+    if (groups.length > 1) groups = [...grouped(before), [last]];
+    for (const group of groups) await this.#workspace.transaction(group);
   }
 
   /**
@@ -71,19 +82,10 @@ export class Entries {
     }
   }
 
-  /** The value of an entry; none if there is none. @param {string} key @returns {Promise<any>} */
-  async find(key) {
-    const state = await this.state();
-    const entry = await state.find(key);
-    const { parts, ...value } = entry?.value ?? {};
-    if (parts === undefined) return entry?.value;
-    const found = await Promise.all(
-      Array.from({ length: parts }, (_, index) => state.get(partKey(key, index))),
-    );
-    return {
-      type: value.type,
-      [value.isText ? "text" : "base64"]: found.map((it) => it.value).join(""),
-    };
+  /** The values of entries that are there. @param {string[]} keys @returns {Promise<any[]>} */
+  async values(keys) {
+    const entries = await Promise.all(keys.map((key) => this.#state.get(key)));
+    return entries.map((entry) => entry.value);
   }
 
   /** @param {string} prefix @returns {AsyncGenerator<Entry, void, void>} */
@@ -101,30 +103,45 @@ export class Entries {
     }
   }
 
-  /** Deletes everything under some prefixes. @param {string[]} prefixes */
-  async delete(prefixes) {
+  /** Deletes everything under a prefix. @param {string} prefix */
+  async clear(prefix) {
     const namespace = this.#namespace;
-    for (const prefix of prefixes) {
-      for (;;) {
-        const { entries } = await (await this.state()).list({ prefix, limit: COMMANDS_MAX });
-        if (entries.length === 0) break;
-        const commands = entries.map(({ key }) => ({
-          command: /** @type {const} */ ("state.delete"),
-          namespace,
-          key,
-        }));
-        try {
-          await this.#workspace.transaction(commands);
-        } catch (error) {
-          // Another client deleted some of them meanwhile: what is left is listed again.
-          if (!(error instanceof BatonError) || error.code !== "transaction.command_refused")
-            throw error;
-        }
+    for (;;) {
+      const entries = await this.#page(prefix);
+      if (entries.length === 0) return;
+      const commands = entries.map(({ key }) => ({
+        command: /** @type {const} */ ("state.delete"),
+        namespace,
+        key,
+      }));
+      try {
+        await this.#workspace.transaction(commands);
+      } catch (error) {
+        // Another client deleted some of them meanwhile: what is left is listed again.
+        if (!(error instanceof BatonError) || error.code !== "transaction.command_refused")
+          throw error;
       }
     }
   }
 
+  /** The first entries under a prefix; none if there is no namespace. @param {string} prefix */
+  async #page(prefix) {
+    try {
+      return (await this.#state.list({ prefix, limit: LARGE_PAGE_ENTRIES })).entries;
+    } catch (error) {
+      if (error instanceof NotFoundError) return [];
+      throw error;
+    }
+  }
+
   async #create() {
+    try {
+      // To create one needs another role than to use it.
+      await this.#workspace.namespaces.get(this.#namespace);
+      return;
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error;
+    }
     try {
       await this.#workspace.namespaces.create(this.#namespace);
     } catch (error) {
@@ -133,22 +150,33 @@ export class Entries {
   }
 }
 
-/** @param {string} key @param {number} index */
-const partKey = (key, index) => `${key}#${index}`;
-
 /**
- * An entry, or several of them if its value is too large for one.
- * @param {string} key
- * @param {any} value
- * @returns {[string, unknown][]}
+ * Commands in as few transactions as possible.
+ * @param {TransactionCommand[]} commands
  */
-function divided(key, value) {
-  const text = value?.text ?? value?.base64;
-  if (typeof text !== "string" || text.length <= PART_LENGTH_MAX) return [[key, value]];
-  const parts = text.match(new RegExp(`[^]{1,${PART_LENGTH_MAX}}`, "gu")) ?? [];
-  const head = { type: value.type, isText: "text" in value, parts: parts.length };
-  return [
-    [key, head],
-    .../** @type {[string, unknown][]} */ (parts.map((part, index) => [partKey(key, index), part])),
-  ];
+function grouped(commands) {
+  /** @type {TransactionCommand[][]} */
+  const groups = [];
+  let characters = 0;
+  for (const command of commands) {
+    const { value, state = value, writes = state } = /** @type {any} */ (command);
+    const size = charactersOf(writes);
+    const group = groups.at(-1);
+    const fits = characters + size <= TRANSACTION_CHARACTERS_MAX && group?.length !== COMMANDS_MAX;
+    if (group && fits) {
+      group.push(command);
+      characters += size;
+    } else {
+      groups.push([command]);
+      characters = size;
+    }
+  }
+  return groups;
+}
+
+/** About how many characters a value has as JSON. @param {unknown} value @returns {number} */
+function charactersOf(value) {
+  if (typeof value === "string") return value.length;
+  if (typeof value !== "object" || value === null) return 8;
+  return Object.entries(value).reduce((sum, [name, it]) => sum + name.length + charactersOf(it), 0);
 }

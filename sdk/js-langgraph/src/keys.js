@@ -1,73 +1,75 @@
-// Keys of entries. Parts are encoded, so that a slash in a name does not end it.
+// Names of threads, checkpoints and entries. The Python package has the same ones.
 //
-//   t/THREAD/NAMESPACE/CHECKPOINT/c          a checkpoint
-//   t/THREAD/NAMESPACE/CHECKPOINT/w/TASK     the writes of a task after it
-//   v/THREAD/NAMESPACE/CHANNEL/VERSION       the value of a channel
-//   s/LABEL/LABEL//KEY                       an item of the store
+//   task NAMESPACE:THREAD, key CHECKPOINT_NS/CHECKPOINT    a checkpoint, with its writes
 //
-// Entries are listed in the order of their keys, and the newest checkpoint is wanted first. The id
-// of
-// a checkpoint is therefore written as the complement of its bytes: a greater id is a smaller key.
+//   v/THREAD/CHECKPOINT_NS/CHANNEL/VERSION    the entry of a value too large for a checkpoint
+//   v/THREAD/CHECKPOINT_NS//CHECKPOINT/NAME   the entry of a value too large for a write
+//   s/LABEL/LABEL//KEY                        the entry of an item of the store
+//
+// Parts of keys are percent-encoded, so that a slash in a name does not end it. Keys of checkpoints
+// sort as their ids, and the greatest is the newest.
 
 /**
- * After every hexadecimal digit, so that a longer id with the same beginning is the greater one.
+ * @typedef {object} Place - A checkpoint.
+ * @property {string} thread
+ * @property {string} namespace
+ * @property {string} id
  */
-const END = "~";
 
-/** @param {string} id */
-export function descending(id) {
-  const bytes = new TextEncoder().encode(id);
-  return [...bytes].map((byte) => (255 - byte).toString(16).padStart(2, "0")).join("") + END;
+/** What the id of a task can contain, without the colon that ends the namespace and the escape. */
+const IN_TASKS = /[A-Za-z0-9._-]/;
+
+/**
+ * The id under which the checkpoints of a thread are.
+ * @param {string} namespace
+ * @param {string} thread
+ */
+export function taskOf(namespace, thread) {
+  const escaped = Array.from(new TextEncoder().encode(thread), (byte) => {
+    const letter = String.fromCharCode(byte);
+    return IN_TASKS.test(letter) ? letter : `@${byte.toString(16).padStart(2, "0")}`;
+  });
+  return `${namespace}:${escaped.join("")}`;
 }
 
-/** @param {string} text */
-function ascending(text) {
-  const pairs = text.slice(0, -END.length).match(/../g) ?? [];
-  return new TextDecoder().decode(
-    Uint8Array.from(pairs, (pair) => 255 - Number.parseInt(pair, 16)),
+/**
+ * The thread whose checkpoints are under an id; none if they are not of this namespace.
+ * @param {string} namespace
+ * @param {string} task
+ */
+export function threadOf(namespace, task) {
+  const beginning = `${namespace}:`;
+  if (!task.startsWith(beginning)) return undefined;
+  const letters = task.slice(beginning.length).match(/@[0-9a-f]{2}|[^]/g) ?? [];
+  const bytes = letters.map((it) =>
+    it.length === 1 ? it.charCodeAt(0) : Number.parseInt(it.slice(1), 16),
   );
+  return new TextDecoder().decode(Uint8Array.from(bytes));
 }
 
-/** @param {string} thread */
-export const threadPrefix = (thread) => `t/${encodeURIComponent(thread)}/`;
+/** What the keys of all checkpoints of a namespace of LangGraph begin with. @param {string} name */
+export const namespacePrefix = (name) => `${encodeURIComponent(name)}/`;
 
-/** @param {string} thread @param {string} namespace */
-export const namespacePrefix = (thread, namespace) =>
-  `${threadPrefix(thread)}${encodeURIComponent(namespace)}/`;
+/** @param {Place} place */
+export const checkpointKey = ({ namespace, id }) =>
+  `${namespacePrefix(namespace)}${encodeURIComponent(id)}`;
 
-/** @param {string} thread @param {string} namespace @param {string} id */
-export const checkpointPrefix = (thread, namespace, id) =>
-  `${namespacePrefix(thread, namespace)}${descending(id)}/`;
+/** The checkpoint that a key names. @param {string} thread @param {string} key @returns {Place} */
+export function placeOf(thread, key) {
+  const [namespace = "", id = ""] = key.split("/");
+  return { thread, namespace: decodeURIComponent(namespace), id: decodeURIComponent(id) };
+}
 
 /** @param {string} thread */
 export const valuesPrefix = (thread) => `v/${encodeURIComponent(thread)}/`;
 
-/**
- * @param {string} thread
- * @param {string} namespace
- * @param {string} channel
- * @param {string | number} version
- */
-export const valueKey = (thread, namespace, channel, version) =>
-  [valuesPrefix(thread) + encodeURIComponent(namespace), channel, String(version)]
-    .map((part, index) => (index === 0 ? part : encodeURIComponent(part)))
-    .join("/");
+/** @param {Place} place @param {string} channel @param {string | number} version */
+export const valueKey = ({ thread, namespace }, channel, version) =>
+  valuesPrefix(thread) + [namespace, channel, String(version)].map(encodeURIComponent).join("/");
 
-/**
- * @typedef {object} Place - What the key of a checkpoint or of its writes says.
- * @property {string} thread
- * @property {string} namespace
- * @property {string} id
- * @property {string | undefined} task - None for the checkpoint itself.
- */
+/** @param {Place} place @param {string} name */
+export const writeValueKey = ({ thread, namespace, id }, name) =>
+  valuesPrefix(thread) + [namespace, "", id, name].map(encodeURIComponent).join("/");
 
-/** @param {string} key @returns {Place} */
-export function placeOf(key) {
-  const [, thread = "", namespace = "", id = "", , task] = key.split("/");
-  return {
-    thread: decodeURIComponent(thread),
-    namespace: decodeURIComponent(namespace),
-    id: ascending(id),
-    task: task === undefined ? undefined : decodeURIComponent(task),
-  };
-}
+/** The key of a part of a long value. @param {string} key @param {number} index */
+export const partKey = (key, index) => `${key}#${index}`;

@@ -9,7 +9,7 @@ import { Annotation, Command, END, interrupt, START, StateGraph } from "@langcha
 import { MemorySaver, uuid6 } from "@langchain/langgraph-checkpoint";
 import { Server } from "../../js/test/server.mjs";
 import { BatonSaver, BatonStore } from "../index.js";
-import { descending, placeOf, checkpointPrefix } from "../src/keys.js";
+import { checkpointKey, placeOf, taskOf, threadOf } from "../src/keys.js";
 
 let server;
 let client;
@@ -109,6 +109,88 @@ test("values that are large or not text", async () => {
     expect(await saver.getTuple(saved)).toBe(undefined);
 });
 
+test("values that are larger than a transaction, or too large for a write", async () => {
+    const saver = new BatonSaver(workspace());
+    const config = { configurable: { thread_id: "t", checkpoint_ns: "" } };
+    const values = Object.fromEntries(["a", "b", "c"].map((it) => [it, it.repeat(5_000_000)]));
+    const versions = { a: 1, b: 1, c: 1 };
+    const checkpoint = {
+        v: 4,
+        id: uuid6(0),
+        ts: "",
+        channel_values: values,
+        channel_versions: versions,
+        versions_seen: {},
+    };
+    const metadata = { source: "input", step: 0, parents: {} };
+    const first = await saver.put(config, checkpoint, metadata, versions);
+    await saver.putWrites(first, [["small", 1], ...Object.entries(values)], "task");
+    const found = await saver.getTuple(first);
+    expect(found.checkpoint.channel_values).toEqual(values);
+    expect(found.pendingWrites.map(([, channel, value]) => [channel, value])).toEqual([
+        ["small", 1],
+        ...Object.entries(values),
+    ]);
+    // What has not changed is not written again.
+    const second = await saver.put(first, { ...checkpoint, id: uuid6(1) }, metadata, {});
+    expect((await saver.getTuple(second)).checkpoint.channel_values).toEqual(values);
+});
+
+test("an operation is one request", async () => {
+    const it = workspace();
+    const saver = new BatonSaver(it);
+    const calls = vi.spyOn(it.caller.transport, "call");
+    const config = { configurable: { thread_id: "t", checkpoint_ns: "" } };
+    const checkpoint = {
+        v: 4,
+        id: uuid6(0),
+        ts: "",
+        channel_values: { a: 1 },
+        channel_versions: { a: 1 },
+        versions_seen: {},
+    };
+    const metadata = { source: "input", step: 0, parents: {} };
+    const saved = await saver.put(config, checkpoint, metadata, { a: 1 });
+    await saver.putWrites(saved, [["a", 2]], "task");
+    await saver.putWrites(saved, [["a", 3]], "task");
+    expect((await saver.getTuple(config)).pendingWrites).toEqual([["task", "a", 2]]);
+    expect((await saver.getTuple(saved)).checkpoint.channel_values).toEqual({ a: 1 });
+    expect(calls.mock.calls.map(([request]) => request.command)).toEqual([
+        "checkpoint.save",
+        "checkpoint.write",
+        "checkpoint.write",
+        "checkpoint.history",
+        "checkpoint.history",
+    ]);
+    calls.mockRestore();
+});
+
+test("checkpoints of others are left alone", async () => {
+    const it = workspace();
+    const saver = new BatonSaver(it);
+    const config = { configurable: { thread_id: "t" } };
+    await article({ checkpointer: saver }).updateState(config, { draft: "v0" }, "write");
+    for (const [key, state] of Object.entries({ "/9": { step: 1 }, "/8": "text", "/7": null }))
+        await it.checkpoints.save("langgraph:t", state, { key });
+    const found = [];
+    for await (const { checkpoint: it } of saver.list(config)) found.push(it.channel_values.draft);
+    expect(found).toEqual(["v0"]);
+    expect((await saver.getTuple(config)).checkpoint.channel_values.draft).toBe("v0");
+});
+
+test("a first checkpoint that is copied keeps its values", async () => {
+    const saver = new BatonSaver(workspace());
+    const graph = article({ checkpointer: saver });
+    const config = { configurable: { thread_id: "t" } };
+    await graph.updateState(config, { draft: "v0" }, "write");
+    const first = (await graph.getState(config)).config;
+    const copy = await graph.updateState(first, null, "__copy__");
+    expect(copy.configurable.checkpoint_id).not.toBe(first.configurable.checkpoint_id);
+    const { values, parentConfig } = await graph.getState(copy);
+    expect(values).toEqual({ draft: "v0", log: [] });
+    expect(parentConfig).toBe(undefined);
+});
+
 test("the first write of a task counts; of errors and interrupts the last", async () => {
     const saver = new BatonSaver(workspace());
     const config = { configurable: { thread_id: "t", checkpoint_ns: "", checkpoint_id: uuid6(0) } };
@@ -156,18 +238,15 @@ test("the first write of a task counts; of errors and interrupts the last", asyn
     ]);
 });
 
-test("keys sort greater ids first, and can be read again", () => {
-    const ids = ["1f0", "1f0a", "1f1", "2", "é"];
-    expect(ids.map(descending).sort().reverse()).toEqual(ids.map(descending));
-    const place = { thread: "a/b", namespace: "x:1|y:2", id: "1f0" };
-    expect(placeOf(`${checkpointPrefix("a/b", "x:1|y:2", "1f0")}c`)).toEqual({
-        ...place,
-        task: undefined,
-    });
-    expect(placeOf(`${checkpointPrefix("a/b", "x:1|y:2", "1f0")}w/t%2F1`)).toEqual({
-        ...place,
-        task: "t/1",
-    });
+test("names of threads and checkpoints can be read again", () => {
+    for (const thread of ["article-7", "a/b:c", "@", "é😀", ""]) {
+        const task = taskOf("langgraph", thread);
+        expect(task).toMatch(/^langgraph:[A-Za-z0-9._@-]*$/);
+        expect(threadOf("langgraph", task)).toBe(thread);
+    }
+    expect(threadOf("langgraph", "other:a")).toBe(undefined);
+    const place = { thread: "a/b", namespace: "x:1|y/2", id: "1f0/é" };
+    expect(placeOf("a/b", checkpointKey(place))).toEqual(place);
 });
 
 describe("the store", () => {

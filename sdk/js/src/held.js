@@ -16,6 +16,12 @@ const WAIT_MS_MAX = 3_600_000;
  *   others get it if this program dies. It is renewed in a third of that.
  */
 
+/**
+ * @typedef {object} SemaphoreOptions
+ * @property {number} [permits] - How many permits the semaphore has; required in its first use.
+ * @property {number} [weight] - How many of them to take; one if not given.
+ */
+
 /** @typedef {{ name: string, token: number, ttl_ms: number }} Grant */
 
 /**
@@ -71,7 +77,7 @@ export class Held {
  * @param {Caller} caller
  * @param {"lock" | "semaphore"} group
  * @param {string} name
- * @param {HoldOptions & CallOptions & { permits?: number }} options
+ * @param {HoldOptions & CallOptions & SemaphoreOptions} options
  */
 export async function hold(caller, group, name, { wait_ms = Infinity, ...options }) {
   const until = performance.now() + wait_ms;

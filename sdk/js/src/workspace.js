@@ -14,7 +14,7 @@ import { Worker } from "./worker.js";
 
 /** @import { Bytes } from "./contents.js" */
 /** @import { CallOptions, Caller, Context, TransactionAnswer } from "./caller.js" */
-/** @import { Held, HoldOptions } from "./held.js" */
+/** @import { Held, HoldOptions, SemaphoreOptions } from "./held.js" */
 /** @import { Http } from "./http.js" */
 /** @import { ClaimedTask } from "./job.js" */
 /** @import { ServiceOptions } from "./service.js" */
@@ -145,10 +145,11 @@ export class Workspace extends groups.WorkspaceOperations {
   }
 
   /**
-   * Waits for a permit of a semaphore, and holds it until it is released: it is renewed meanwhile.
-   * Throws a `NotAcquiredError` if none is free within `wait_ms`.
+   * Waits for a permit of a semaphore, or several with `weight`, and holds them until they are
+   * released: they are renewed meanwhile. Throws a `NotAcquiredError` if they are not free within
+   * `wait_ms`.
    * @param {string} name
-   * @param {HoldOptions & CallOptions & { permits?: number }} [options]
+   * @param {HoldOptions & CallOptions & SemaphoreOptions} [options]
    * @returns {Promise<Held>}
    */
   semaphore(name, options = {}) {

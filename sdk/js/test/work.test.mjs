@@ -68,6 +68,14 @@ test("permits are counted", async () => {
     await one.release();
     const three = await ada.semaphore("models", { wait_ms: 0 });
     await Promise.all([two.release(), three.release()]);
+    const both = await ada.semaphore("models", { permits: 2, weight: 2 });
+    await assert.rejects(ada.semaphore("models", { wait_ms: 0 }), {
+        code: "client.not_acquired",
+    });
+    assert.equal((await ada.semaphores.get("models")).holders[0].weight, 2);
+    assert.equal((await ada.semaphores.resize("models", 3)).free, 1);
+    await both.release();
+    await assert.rejects(ada.semaphore("models", { weight: 4 }), { code: "semaphore.too_heavy" });
 });
 
 test("a waiting hold can be aborted", async () => {

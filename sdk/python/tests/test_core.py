@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from baton._json import Encoded
 from baton._leases import RENEWALS_PER_TTL
 from baton._operations import OPERATIONS
 from baton._options import Options
@@ -241,6 +242,17 @@ def test_what_is_not_json_is_not_sent(value: object) -> None:
     with pytest.raises(NotJson):
         client.call("state.set", namespace="shared", key="k", value=value)
     assert client.sent() == []
+
+
+def test_what_is_json_already_is_sent_as_it_is() -> None:
+    client = Client()
+    value = Encoded(b'{"a": [1,"\xc3\xa9"]}')
+    client.call("state.set", namespace="shared", key="k", value=value)
+    client.call("state.set", namespace="shared", key="k", value={"in": [value]})
+    first, second = client.sent()
+    assert first["value"] == {"a": [1, "é"]}
+    assert second["value"] == {"in": [{"a": [1, "é"]}]}
+    assert first.keys() == second.keys()
 
 
 def test_closing_ends_what_waits() -> None:

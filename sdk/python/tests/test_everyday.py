@@ -255,6 +255,12 @@ def test_a_lock_has_one_holder(b: baton.Baton) -> None:
     with b.semaphore("models", 1), pytest.raises(baton.NotAcquired):
         with bob.semaphore("models", 1, wait=0):
             pass
+    b.semaphores.resize("models", 3)
+    with b.semaphore("models", weight=2):
+        assert b.semaphores.get("models").holders[0].weight == 2
+        with bob.semaphore("models", wait=0), pytest.raises(baton.NotAcquired):
+            with bob.semaphore("models", weight=2, wait=0):
+                pass
 
 
 def test_a_session_is_kept_and_ended(b: baton.Baton) -> None:

@@ -145,6 +145,8 @@ async def test_locks_and_sessions(a: baton.AsyncBaton) -> None:
         assert (await a.agents.get()).capabilities == ["x"]
     async with a.semaphore("models", 2) as one, bob.semaphore("models", 2) as two:
         assert one.token != two.token
+    async with a.semaphore("memory", 4, weight=3):
+        assert (await a.semaphores.get("memory")).free == 1
 
 
 async def test_messages_streams_and_topics(a: baton.AsyncBaton) -> None:

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use baton_client::Semaphores;
 use baton_core::Token;
-use baton_core::semaphore::{Permit, Semaphore as Record};
+use baton_core::semaphore::{Permit, PermitWait, Semaphore as Record};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
@@ -18,12 +18,14 @@ use crate::supervised::{Lease, StopSignals};
 const AFTER_HELP: &str = "\
 Examples:
   baton semaphore run models --permits 4 --wait 10m -- ./ask-model.sh   at most four at a time
+  baton semaphore run models --weight 2 --wait 10m -- ./ask-twice.sh    two of the four permits
+  baton semaphore resize models 8                                       eight from now on
   baton semaphore ls                                                    list holders and waiters
 
-The first use of a semaphore sets its number of permits. `run` renews the permit while the program
-runs, passes its token to the program as BATON_PERMIT_TOKEN, and terminates the program if the
-permit is lost. It exits with the exit code of the program, with 10 if the wait for a permit times
-out, and with 5 if the permit is lost.";
+The first use of a semaphore sets its number of permits; `resize` changes it. `run` renews the
+permit while the program runs, passes its token to the program as BATON_PERMIT_TOKEN, and terminates
+the program if the permit is lost. It exits with the exit code of the program, with 10 if the wait
+for a permit times out, and with 5 if the permit is lost.";
 
 /// Limit how many programs run at a time
 #[derive(Args)]
@@ -41,6 +43,14 @@ enum Verb {
     Renew(Renew),
     /// Release a permit; the next waiter acquires it
     Release(Release),
+    /// Change the number of permits; holders keep theirs
+    Resize {
+        /// Semaphore name
+        name: String,
+        /// New number of permits
+        #[arg(value_name = "COUNT")]
+        permits: u64,
+    },
     /// Show a semaphore
     Get {
         /// Semaphore name
@@ -57,6 +67,9 @@ struct Wanted {
     /// Number of permits; required on first use
     #[arg(long, value_name = "COUNT")]
     permits: Option<u64>,
+    /// How many of the permits to take [default: 1]
+    #[arg(long, value_name = "COUNT")]
+    weight: Option<u64>,
     /// How long to wait for a permit, such as 30s [default: do not wait]
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     wait: Option<u64>,
@@ -115,10 +128,10 @@ impl Semaphore {
                 held(output, &semaphores().await?.renew_for(&name, Token(token), ttl).await?)
             }
             Verb::Release(Release { name, token }) => {
-                let semaphore = semaphores().await?.release(&name, Token(token)).await?;
-                let Record { free, permits, .. } = &semaphore;
-                let sentence = format!("semaphore {name} has {free} of {permits} permits free");
-                output.said(&semaphore, &sentence)
+                counted(output, &semaphores().await?.release(&name, Token(token)).await?)
+            }
+            Verb::Resize { name, permits } => {
+                counted(output, &semaphores().await?.resize(&name, permits).await?)
             }
             Verb::Get { name } => {
                 let semaphore = semaphores().await?.get(&name).await?;
@@ -141,9 +154,16 @@ impl Semaphore {
 }
 
 fn held(output: &mut Output, permit: &Permit) -> Result<(), Failure> {
-    let Permit { name, token, expires_at, .. } = permit;
-    let sentence = format!("permit of {name} acquired until {expires_at} (token {token})");
+    let Permit { name, token, expires_at, weight, .. } = permit;
+    let what = if *weight == 1 { "permit".to_owned() } else { format!("{weight} permits") };
+    let sentence = format!("{what} of {name} acquired until {expires_at} (token {token})");
     output.said(permit, &sentence)
+}
+
+fn counted(output: &mut Output, semaphore: &Record) -> Result<(), Failure> {
+    let Record { name, free, permits, .. } = semaphore;
+    let sentence = format!("semaphore {name} has {free} of {permits} permits free");
+    output.said(semaphore, &sentence)
 }
 
 impl Wanted {
@@ -152,13 +172,19 @@ impl Wanted {
         if let Some(count) = self.permits {
             acquiring = acquiring.permits(count);
         }
+        if let Some(weight) = self.weight {
+            acquiring = acquiring.weight(weight);
+        }
         if let Some(ttl_ms) = self.ttl {
             acquiring = acquiring.ttl_ms(ttl_ms);
         }
         if let Some(wait_ms) = self.wait {
             acquiring = acquiring.wait_ms(wait_ms);
         }
-        let what = || format!("all permits of `{}` are held", self.name);
+        let what = || match self.weight.unwrap_or(1) {
+            1 => format!("all permits of `{}` are held, or others wait for them", self.name),
+            weight => format!("{weight} permits of `{}` are not free, or others wait", self.name),
+        };
         let permit = acquiring.await?;
         Ok(permit.ok_or_else(|| Fault::NothingInTime { what: what() })?)
     }
@@ -201,9 +227,16 @@ struct Row<'a> {
 impl<'a> Row<'a> {
     fn of(semaphore: &'a Record) -> Self {
         let holders = semaphore.holders.iter();
-        let holders: Vec<String> =
-            holders.map(|permit| format!("{} ({})", permit.holder, permit.token)).collect();
-        let waiting: Vec<&str> = semaphore.waiters.iter().map(|wait| wait.agent.as_str()).collect();
+        let holder = |permit: &Permit| match permit.weight {
+            1 => format!("{} ({})", permit.holder, permit.token),
+            weight => format!("{} ({}, weight {weight})", permit.holder, permit.token),
+        };
+        let waiter = |wait: &PermitWait| match wait.weight {
+            1 => wait.agent.to_string(),
+            weight => format!("{} (weight {weight})", wait.agent),
+        };
+        let holders: Vec<String> = holders.map(holder).collect();
+        let waiting: Vec<String> = semaphore.waiters.iter().map(waiter).collect();
         Self {
             name: semaphore.name.as_str(),
             permits: semaphore.permits,

@@ -1,4 +1,4 @@
-//! `baton workspace`: list, inspect, configure, fork, export and import workspaces.
+//! `baton workspace`: list, inspect, configure, fork, delete, export and import workspaces.
 
 mod transfer;
 
@@ -22,9 +22,10 @@ Examples:
   baton workspace fork what-if --at 1200              fork the state as of a revision
   baton workspace diff 2026-11-15T09:00:00Z           show everything that changed since then
   baton workspace export research research.baton      write a workspace to a file
-  baton workspace import research.baton --as copy     create a workspace from it";
+  baton workspace import research.baton --as copy     create a workspace from it
+  baton workspace delete copy --yes                   delete a workspace with its history";
 
-/// List, inspect, fork, export and import workspaces
+/// List, inspect, fork, delete, export and import workspaces
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Workspace {
@@ -42,6 +43,8 @@ enum Verb {
     Ls,
     /// Create a workspace from the state of this one; later changes are not shared
     Fork(Fork),
+    /// Delete a workspace with its history; this cannot be undone
+    Delete(Delete),
     /// Show everything that changed between two points in time
     Diff(ShowDiff),
     Export(transfer::Export),
@@ -55,6 +58,15 @@ struct Fork {
     /// Use the state as of this revision, or time such as 2026-11-15T09:00:00Z
     #[arg(long, value_name = "MOMENT")]
     at: Option<At>,
+}
+
+#[derive(Args)]
+struct Delete {
+    /// Name of the workspace
+    name: String,
+    /// Confirm the deletion
+    #[arg(long, required = true)]
+    yes: bool,
 }
 
 #[derive(Args)]
@@ -79,16 +91,27 @@ struct Configure {
     history_age: Option<u64>,
 }
 
+impl Delete {
+    async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
+        let workspace = context.workspace_named(&self.name).await?;
+        let revision = workspace.ask(Query::Get).await?.revision;
+        let deleted = workspace.delete(revision).await?;
+        let sentence = format!("workspace {} deleted at revision {}", deleted.id, deleted.revision);
+        output.said(&deleted, &sentence)
+    }
+}
+
 impl Workspace {
     pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         let verb = match self.verb {
             Verb::Export(export) => return export.run(context, output).await,
             Verb::Import(import) => return import.run(context, output).await,
+            Verb::Delete(delete) => return delete.run(context, output).await,
             verb => verb,
         };
         let workspace = context.workspace().await?;
         let answer = match verb {
-            Verb::Export(_) | Verb::Import(_) => unreachable!("handled above"),
+            Verb::Export(_) | Verb::Import(_) | Verb::Delete(_) => unreachable!("handled above"),
             Verb::Get => workspace.ask(Query::Get).await?,
             Verb::Configure(Configure { history_count, history_age: history_age_ms }) => {
                 workspace.execute(Command::Configure { history_count, history_age_ms }).await?

@@ -3,10 +3,10 @@
 
 use std::io::{Read, Write};
 
-use baton_core::WorkspaceName;
 use baton_core::history::{At, Explanation};
 use baton_core::search::{Results, Search};
 use baton_core::workspace::{Diff, Differences, Forked, Listed, Query};
+use baton_core::{Revision, WorkspaceName};
 
 use crate::{Error, Workspace};
 
@@ -17,6 +17,13 @@ impl Workspace {
     pub async fn fork(&self, to: &str) -> Result<Forked, Error> {
         let (to, at) = (WorkspaceName::parse(to)?, self.moment());
         self.query(Query::Fork { to, at }).await
+    }
+
+    /// Deletes the workspace with its history. The revision is one that it has had, such as
+    /// [`Answer::revision`](baton_core::Answer): a workspace that was created under the same name
+    /// since is not deleted.
+    pub async fn delete(&self, revision: Revision) -> Result<Listed, Error> {
+        self.query(Query::Delete { revision }).await
     }
 
     /// Lists the changes between two points in history, by subject: one page.

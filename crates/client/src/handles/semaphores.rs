@@ -11,7 +11,8 @@ impl Semaphores {
     /// same effect as for a [lock](crate::Locks::acquire).
     pub fn acquire(&self, name: &str) -> AcquiringPermit {
         let name = SemaphoreName::parse(name).map_err(Into::into);
-        let acquire = name.map(|name| Acquire { name, permits: None, ttl_ms: None, wait_ms: None });
+        let (permits, weight, ttl_ms, wait_ms) = (None, None, None, None);
+        let acquire = name.map(|name| Acquire { name, permits, weight, ttl_ms, wait_ms });
         AcquiringPermit::new(&self.workspace, acquire)
     }
 
@@ -36,6 +37,12 @@ impl Semaphores {
         self.workspace.run(Command::Release { name: SemaphoreName::parse(name)?, token }).await
     }
 
+    /// Changes the number of permits. Waiting calls get what is added; holders keep what they have.
+    /// Returns the semaphore as it is afterwards.
+    pub async fn resize(&self, name: &str, permits: u64) -> Result<Semaphore, Error> {
+        self.workspace.run(Command::Resize { name: SemaphoreName::parse(name)?, permits }).await
+    }
+
     /// Reads a semaphore.
     pub async fn get(&self, name: &str) -> Result<Semaphore, Error> {
         self.workspace.query(Query::Get { name: SemaphoreName::parse(name)? }).await
@@ -53,6 +60,8 @@ request! {
         workspace.run(Command::Acquire(acquire));
     /// Sets how many permits the semaphore has; the first use decides.
     permits(count: u64) |acquire| acquire.permits = Some(count);
+    /// Sets how many of them to take.
+    weight(permits: u64) |acquire| acquire.weight = Some(permits);
     /// Sets how long the permit is held unless it is renewed.
     ttl_ms(milliseconds: u64) |acquire| acquire.ttl_ms = Some(milliseconds);
     /// Sets how long to wait for a permit.

@@ -14,7 +14,7 @@
 //! | `reader`   | ask and watch                                                          |
 //! | `worker`   | and take part: state, tasks, hand-offs, messages, locks                |
 //! | `operator` | and set up: namespaces, rules, reactions, retention                    |
-//! | `admin`    | and reach beyond the workspace: fork, export, tokens, backups          |
+//! | `admin`    | and reach beyond the workspace: fork, delete, export, tokens, backups  |
 //!
 //! Invariants:
 //!

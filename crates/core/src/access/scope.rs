@@ -171,6 +171,7 @@ fn of_query(query: &Query) -> Scope {
         Query::Workspace(query) => match query {
             workspace::Query::Get | workspace::Query::List { .. } => Scope::NOTHING,
             workspace::Query::Fork { .. }
+            | workspace::Query::Delete { .. }
             | workspace::Query::Diff(_)
             | workspace::Query::Search(_)
             | workspace::Query::Why { .. } => Scope::All,

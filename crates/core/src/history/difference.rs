@@ -7,6 +7,7 @@ use crate::json::{Json, given};
 use crate::names::AgentId;
 use crate::numbers::Revision;
 use crate::space::batch::Batch;
+use crate::task;
 use crate::time::Timestamp;
 
 /// Events that create their subject, if they are the first about it.
@@ -31,7 +32,7 @@ const BEGIN: &[&str] = &[
     "task.created",
 ];
 
-/// Events that end their subject.
+/// Events that end their subject, in addition to those in [`Turn::of`].
 const END: &[&str] = &[
     "agent.forgotten",
     "agent.left",
@@ -71,6 +72,36 @@ const END: &[&str] = &[
     "task.completed",
 ];
 
+/// What an event means for the existence of its subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// It creates it, if it is the first about it.
+    Begins,
+    /// It continues after its end.
+    Resumes,
+    /// It ends it.
+    Ends,
+}
+
+impl Turn {
+    /// The meaning of an event; none if it leaves this as it is.
+    pub fn of(event: &Event) -> Option<Self> {
+        match event {
+            // A failed attempt may be followed by another one.
+            Event::Task(task::Event::Failed { outcome, .. }) => {
+                (*outcome == task::Outcome::Failed).then_some(Self::Ends)
+            }
+            Event::Task(task::Event::Reviewed { verdict, accepts, .. }) => {
+                let ends = *verdict != task::Verdict::Retry && !accepts;
+                ends.then_some(Self::Ends)
+            }
+            Event::Task(task::Event::Retried { .. }) => Some(Self::Resumes),
+            other if BEGIN.contains(&other.kind()) => Some(Self::Begins),
+            other => END.contains(&other.kind()).then_some(Self::Ends),
+        }
+    }
+}
+
 /// The types of events that create or end their subject.
 pub fn deciding() -> impl Iterator<Item = &'static str> {
     BEGIN.iter().chain(END).copied()
@@ -102,12 +133,11 @@ impl Change {
         }
     }
 
-    /// The change that results from events of these types, in order.
-    pub fn of<'a>(kinds: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut kinds = kinds.into_iter().peekable();
-        let before = !kinds.peek().is_some_and(|first| BEGIN.contains(first));
-        let decisive = kinds.filter(|kind| BEGIN.contains(kind) || END.contains(kind)).last();
-        Self::between(before, !decisive.is_some_and(|kind| END.contains(&kind)))
+    /// The change that results from events with these meanings, in order.
+    pub fn of(turns: impl IntoIterator<Item = Option<Turn>>) -> Self {
+        let mut turns = turns.into_iter().peekable();
+        let before = turns.peek() != Some(&Some(Turn::Begins));
+        Self::between(before, turns.flatten().last() != Some(Turn::Ends))
     }
 }
 
@@ -158,20 +188,71 @@ pub struct Difference {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent;
+    use crate::lock;
+    use crate::names::{LockName, TaskId};
+    use crate::numbers::Token;
+    use crate::task::{Cause, Outcome, Verdict};
+
+    fn turn(word: &str) -> Option<Turn> {
+        let task = TaskId::parse("t").unwrap();
+        let reviewed = |verdict, accepts| {
+            let (task, note, result) = (task.clone(), None, None);
+            task::Event::Reviewed { task, verdict, accepts, note, result }
+        };
+        let failed = |outcome| {
+            let (task, error, cause) = (task.clone(), Json::null(), Cause::Reported);
+            task::Event::Failed { task, error, cause, outcome }
+        };
+        let name = || LockName::parse("door").unwrap();
+        let agent = AgentId::parse("ada").unwrap();
+        let event: Event = match word {
+            "ready" => task::Event::Ready { task }.into(),
+            "completed" => task::Event::Completed { task, result: None, artifacts: None }.into(),
+            "cancelled" => task::Event::Cancelled { task, reason: None, because: None }.into(),
+            "failed" => failed(Outcome::Failed).into(),
+            "failed once" => failed(Outcome::Retry { not_before: None }).into(),
+            "in review" => failed(Outcome::Review).into(),
+            "retried" => {
+                let (because, deadline, reason) = (None, None, None);
+                task::Event::Retried { task, because, deadline, reason }.into()
+            }
+            "returned" => reviewed(Verdict::Retry, false).into(),
+            "accepted" => reviewed(Verdict::Complete, true).into(),
+            "done by hand, of old" => reviewed(Verdict::Complete, false).into(),
+            "rejected" => reviewed(Verdict::Fail, false).into(),
+            "seen" => agent::Event::Seen { agent }.into(),
+            "acquired" => {
+                let (token, ttl_ms, wait) = (Token(1), 1, None);
+                lock::Event::Acquired { name: name(), holder: agent, token, ttl_ms, wait }.into()
+            }
+            "released" => lock::Event::Released { name: name(), token: Token(1) }.into(),
+            _ => panic!("`{word}` is not in the table"),
+        };
+        Turn::of(&event)
+    }
 
     #[test]
     fn the_first_event_tells_what_was_before_and_the_last_decisive_one_what_is_after() {
-        for (kinds, change) in [
-            (&["task.created"][..], Change::Created),
-            (&["task.created", "task.claimed"], Change::Created),
-            (&["task.claimed", "task.progressed"], Change::Changed),
-            (&["task.claimed", "task.completed"], Change::Ended),
-            (&["task.created", "task.claimed", "task.completed"], Change::Passed),
-            (&["lock.released", "lock.acquired"], Change::Changed),
-            (&["lock.acquired", "lock.released", "lock.acquired"], Change::Created),
-            (&["agent.seen"], Change::Changed),
+        for (words, change) in [
+            (&["ready", "failed once"][..], Change::Changed),
+            (&["ready", "failed once", "ready", "failed"], Change::Ended),
+            (&["failed", "retried"], Change::Changed),
+            (&["retried", "ready", "completed"], Change::Ended),
+            (&["cancelled", "retried", "ready"], Change::Changed),
+            (&["ready", "completed"], Change::Ended),
+            (&["in review"], Change::Changed),
+            (&["in review", "returned"], Change::Changed),
+            (&["in review", "rejected"], Change::Ended),
+            (&["in review", "accepted", "completed"], Change::Ended),
+            (&["in review", "done by hand, of old"], Change::Ended),
+            (&["released", "acquired"], Change::Changed),
+            (&["acquired"], Change::Created),
+            (&["acquired", "released", "acquired"], Change::Created),
+            (&["acquired", "released"], Change::Passed),
+            (&["seen"], Change::Changed),
         ] {
-            assert_eq!(Change::of(kinds.iter().copied()), change, "{kinds:?}");
+            assert_eq!(Change::of(words.iter().copied().map(turn)), change, "{words:?}");
         }
     }
 }

@@ -11,23 +11,31 @@ pub(super) fn a_free_permit_goes_to_the_first_in_line(
     event: &Event,
 ) -> Vec<Command> {
     let name = event.name();
-    if !is_awaited(space, event) || space.semaphore.free(name) == 0 {
+    let first = space.semaphore.line(name).next();
+    let fits = first.is_some_and(|first| first.weight <= space.semaphore.free(name));
+    if !fits || !is_awaited(space, event) {
         return Vec::new();
     }
     vec![semaphore::Command::HandOver { name: name.clone() }.into()]
 }
 
-/// Whether this is the end of a permit that a call waits for.
+/// Whether a call waits for what this event may have made free: permits that were returned or
+/// added, or the first place in the queue, where a call may have waited for more of them.
 pub(super) fn is_awaited(space: &Space, event: &Event) -> bool {
     match event {
+        #[cfg(feature = "planted")]
+        Event::GaveUp { .. } if crate::planted::is("policy.departure_frees_nothing") => false,
+        #[cfg(feature = "planted")]
+        Event::Resized { .. } if crate::planted::is("policy.growth_frees_nothing") => false,
         Event::Released { name, .. }
         | Event::Expired { name, .. }
-        | Event::Dropped { name, .. } => space.semaphore.line(name).next().is_some(),
+        | Event::Dropped { name, .. }
+        | Event::Resized { name, .. }
+        | Event::GaveUp { name, .. } => space.semaphore.line(name).next().is_some(),
         Event::Created { .. }
         | Event::Acquired { .. }
         | Event::Renewed { .. }
         | Event::Queued { .. }
-        | Event::GaveUp { .. }
         | Event::Forgotten { .. } => false,
     }
 }

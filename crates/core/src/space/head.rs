@@ -40,6 +40,10 @@ macro_rules! head {
             /// The origin of the workspace, if it was forked or imported.
             #[serde(default)]
             pub origin: Option<Origin>,
+            /// The revision at which the previous workspace of this name was deleted, if there was
+            /// one.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub began: Option<Revision>,
             /// Stored answers, oldest first.
             pub receipts: Vec<Kept>,
             /// The last granted token.
@@ -59,7 +63,7 @@ macro_rules! head {
             /// The current state without the entries.
             pub fn head(&self) -> Head {
                 let state::Facts { last_removal, authors, endings, retired } = self.state.facts();
-                let (retention, origin) = self.workspace.facts();
+                let (retention, origin, began) = self.workspace.facts();
                 Head {
                     revision: self.revision,
                     time: self.time,
@@ -69,6 +73,7 @@ macro_rules! head {
                     retired,
                     retention,
                     origin,
+                    began,
                     receipts: self.receipts.all().cloned().collect(),
                     token: self.token,
                     keyed_waits: self.keyed_waits.all().cloned().collect(),
@@ -89,7 +94,7 @@ macro_rules! head {
                 Self {
                     state,
                     user_event: user_event::Table,
-                    workspace: workspace::Table::restore((head.retention, head.origin)),
+                    workspace: workspace::Table::restore((head.retention, head.origin, head.began)),
                     receipts: Receipts::restore(head.receipts),
                     keyed_waits: KeyedWaits::restore(&head.keyed_waits),
                     $($($module: <crate::$module::Table as Table>::restore(head.$facts),)?)*

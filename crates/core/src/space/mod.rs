@@ -22,6 +22,7 @@ pub mod stamp;
 
 mod artifact_refs;
 mod contracts;
+mod deletion;
 mod effect;
 mod fast_set;
 mod fork_seed;

@@ -649,7 +649,10 @@ fn any_deed(space: &Space, kind: u8, agent: &str, number: u64) -> String {
     match kind {
         0 => format!("lock.acquire n{name} ttl_ms=900 wait_ms=700"),
         1 => format!("lock.release n{name} token={}", token("lock")),
-        2 => format!("semaphore.acquire n{name} permits=2 ttl_ms=800 wait_ms=500"),
+        2 => {
+            let weight = 1 + number % 2;
+            format!("semaphore.acquire n{name} permits=2 weight={weight} ttl_ms=800 wait_ms=500")
+        }
         3 => format!("semaphore.release n{name} token={}", token("semaphore")),
         4 => format!("barrier.arrive n{name} count=3 wait_ms=400"),
         5 => format!("barrier.arrive n{name} count=3"),

@@ -76,7 +76,7 @@ fn tree(asked: &str) -> Value {
         | ("rule", "add" | "remove")
         | ("contract", "declare" | "delete")
         | ("reaction", "add" | "remove" | "enable" | "disable" | "get")
-        | ("lock" | "semaphore", "acquire" | "renew" | "release" | "get")
+        | ("lock" | "semaphore", "acquire" | "renew" | "release" | "get" | "resize")
         | ("barrier", "arrive" | "reset" | "get") => &["name"],
         ("agent", "register" | "heartbeat" | "leave" | "get") => &["agent"],
         ("message", "send" | "request") => &["to", "body"],

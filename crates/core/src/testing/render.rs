@@ -286,13 +286,15 @@ fn shown_lock(reply: &lock::Reply) -> String {
 fn rendered_semaphore(event: &semaphore::Event) -> String {
     let line = format!("{} {}", event.kind(), event.name());
     match event {
-        semaphore::Event::Created { permits, .. } => format!("{line} permits={permits}"),
-        semaphore::Event::Acquired { holder, token, wait, .. } => {
-            let call = wait.map_or(String::new(), |wait| format!(" call={wait}"));
-            format!("{line} by {holder} token={token}{call}")
+        semaphore::Event::Created { permits, .. } | semaphore::Event::Resized { permits, .. } => {
+            format!("{line} permits={permits}")
         }
-        semaphore::Event::Queued { waiter, wait, until, .. } => {
-            format!("{line} by {waiter} call={wait} until {}", until.0)
+        semaphore::Event::Acquired { holder, token, wait, weight, .. } => {
+            let call = wait.map_or(String::new(), |wait| format!(" call={wait}"));
+            format!("{line} by {holder} token={token}{call}{}", weighing(*weight))
+        }
+        semaphore::Event::Queued { waiter, wait, until, weight, .. } => {
+            format!("{line} by {waiter} call={wait} until {}{}", until.0, weighing(*weight))
         }
         semaphore::Event::GaveUp { waiter, wait, left, .. } => {
             format!("{line} by {waiter} call={wait} {left:?}")
@@ -307,16 +309,26 @@ fn rendered_semaphore(event: &semaphore::Event) -> String {
     }
 }
 
+/// A weight, if it is not the usual one.
+fn weighing(weight: u64) -> String {
+    if weight == 1 { String::new() } else { format!(" weight={weight}") }
+}
+
 fn shown_semaphore(reply: &semaphore::Reply) -> String {
     let held = |permit: &semaphore::Permit| {
-        let semaphore::Permit { name, holder, token, expires_at, .. } = permit;
-        format!("{name} by {holder} token={token} until {}", expires_at.0)
+        let semaphore::Permit { name, holder, token, expires_at, weight, .. } = permit;
+        let weight = weighing(*weight);
+        format!("{name} by {holder} token={token} until {}{weight}", expires_at.0)
     };
     let whole = |semaphore: &semaphore::Semaphore| {
         let semaphore::Semaphore { name, permits, free, holders, waiters } = semaphore;
-        let holders: Vec<_> =
-            holders.iter().map(|permit| format!("{}={}", permit.holder, permit.token)).collect();
-        let waiters: Vec<_> = waiters.iter().map(|wait| wait.agent.as_str()).collect();
+        let holder = |permit: &semaphore::Permit| {
+            format!("{}={}{}", permit.holder, permit.token, weighing(permit.weight))
+        };
+        let waiter =
+            |wait: &semaphore::PermitWait| format!("{}{}", wait.agent, weighing(wait.weight));
+        let holders: Vec<_> = holders.iter().map(holder).collect();
+        let waiters: Vec<_> = waiters.iter().map(waiter).collect();
         let (holders, waiters) = (holders.join(", "), waiters.join(", "));
         format!("{name} {free}/{permits} held=[{holders}] line=[{waiters}]")
     };

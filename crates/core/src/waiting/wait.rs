@@ -72,6 +72,8 @@ pub enum Left {
     SessionEnded,
     /// The call waited in several queues, and was answered by another one.
     Elsewhere,
+    /// The semaphore was made smaller than the weight that the call asked for.
+    TooHeavy,
 }
 
 /// The idempotency key under which a call waits: a repeated call takes its place.

@@ -18,6 +18,27 @@ pub struct Waiter<Name> {
     pub wait: Wait,
     /// How long it will be held; 0 if it is not held.
     pub ttl_ms: u64,
+    /// How many permits it takes. A resource that is not a semaphore is taken as a whole.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub weight: u64,
+}
+
+impl<Name> Waiter<Name> {
+    /// A call that waits for the whole of a resource.
+    pub fn new(name: Name, wait: Wait, ttl_ms: u64) -> Self {
+        Self { name, wait, ttl_ms, weight: one() }
+    }
+}
+
+/// The weight of what was recorded without one.
+pub(crate) fn one() -> u64 {
+    1
+}
+
+/// Whether a weight is not recorded.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+pub(crate) fn is_one(weight: &u64) -> bool {
+    *weight == 1
 }
 
 /// The wait queues of one kind of resource, one per name.

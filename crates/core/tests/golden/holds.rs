@@ -34,20 +34,32 @@ pub(crate) fn semaphores() -> Vec<(&'static str, Event)> {
     let name = || SemaphoreName::parse("model/large").unwrap();
     let (token, wait, ttl_ms) = (Token(300), WaitId(70_000), 300_000);
     let until = Timestamp(1_794_700_800_123);
-    let acquired =
-        |wait| semaphore::Event::Acquired { name: name(), holder: ada(), token, ttl_ms, wait };
-    let gave_up = |left| semaphore::Event::GaveUp { name: name(), waiter: ada(), wait, left };
-    let queued = semaphore::Event::Queued { name: name(), waiter: ada(), wait, ttl_ms, until };
+    let acquired = |weight, wait| {
+        let (name, holder) = (name(), ada());
+        semaphore::Event::Acquired { name, holder, token, ttl_ms, weight, wait }
+    };
+    let gave_up = |left, weight| {
+        let (name, waiter) = (name(), ada());
+        semaphore::Event::GaveUp { name, waiter, wait, left, weight }
+    };
+    let queued = |weight| {
+        let (name, waiter) = (name(), ada());
+        semaphore::Event::Queued { name, waiter, wait, ttl_ms, until, weight }
+    };
     let events = vec![
         ("semaphore.created", semaphore::Event::Created { name: name(), permits: 3 }),
-        ("semaphore.acquired", acquired(None)),
-        ("semaphore.acquired with a wait before it", acquired(Some(wait))),
+        ("semaphore.acquired", acquired(1, None)),
+        ("semaphore.acquired with a wait before it", acquired(1, Some(wait))),
+        ("semaphore.acquired with a weight", acquired(300, None)),
         ("semaphore.renewed", semaphore::Event::Renewed { name: name(), token, ttl_ms }),
         ("semaphore.released", semaphore::Event::Released { name: name(), token }),
         ("semaphore.expired", semaphore::Event::Expired { name: name(), token }),
         ("semaphore.dropped", semaphore::Event::Dropped { name: name(), token }),
-        ("semaphore.queued", queued),
-        ("semaphore.gave_up", gave_up(Left::Timeout)),
+        ("semaphore.queued", queued(1)),
+        ("semaphore.queued with a weight", queued(300)),
+        ("semaphore.gave_up", gave_up(Left::Timeout, 1)),
+        ("semaphore.gave_up with a weight that never fits", gave_up(Left::TooHeavy, 300)),
+        ("semaphore.resized", semaphore::Event::Resized { name: name(), permits: 300 }),
         ("semaphore.forgotten", semaphore::Event::Forgotten { name: name() }),
     ];
     events.into_iter().map(|(name, event)| (name, Event::Semaphore(event))).collect()

@@ -114,10 +114,11 @@ impl Disk for SystemDisk {
             return Ok(Locked::InUse { holder: "another process".to_owned() });
         }
         // The number helps a person find out which process uses the folder. The lock does not
-        // depend on it, so a number left behind by a dead process does no harm.
+        // depend on it, so a number left behind by a dead process does no harm, and neither does
+        // one that a full disk does not take.
         file.set_len(0)?;
         file.rewind()?;
-        write!(file, "{}", std::process::id())?;
+        write!(file, "{}", std::process::id()).unwrap_or_default();
         Ok(Locked::Held(SystemLock { _file: file, _folder: folder }))
     }
 

@@ -156,6 +156,12 @@ impl FaultyDisk {
         self.model().capacity = bytes_max;
     }
 
+    /// Overwriting needs as much space as appending does. A write that does not fit leaves all its
+    /// blocks but the last.
+    pub fn copy_on_write(&self, copy: bool) {
+        self.model().copy_on_write = copy;
+    }
+
     /// The total size of all files in bytes.
     pub fn bytes_used(&self) -> u64 {
         self.model().bytes_used()

@@ -49,6 +49,7 @@ pub(crate) struct Model {
     pub(crate) fail_nth: BTreeSet<(Operation, u64)>,
     pub(crate) fail_at: BTreeSet<u64>,
     pub(crate) capacity: Option<u64>,
+    pub(crate) copy_on_write: bool,
     pub(crate) refuse_direct: bool,
     pub(crate) keep_cache_on_failed_sync: bool,
 }
@@ -70,6 +71,7 @@ impl Model {
             fail_nth: BTreeSet::new(),
             fail_at: BTreeSet::new(),
             capacity: None,
+            copy_on_write: false,
             refuse_direct: false,
             keep_cache_on_failed_sync: false,
         }
@@ -126,7 +128,11 @@ impl Model {
             }
             return Err(error);
         }
-        self.check_capacity(id, at + bytes.len())?;
+        if let Err(error) = self.check_capacity(id, at, bytes.len()) {
+            let whole = bytes.len().saturating_sub(1) / BLOCK_BYTES * BLOCK_BYTES;
+            self.file(id).write_cached(at, &bytes[..whole]);
+            return Err(error);
+        }
         match write {
             Write::Buffered => self.file(id).write_cached(at, bytes),
             Write::Direct => {
@@ -159,8 +165,10 @@ impl Model {
         self.random = random;
     }
 
-    fn check_capacity(&mut self, id: FileId, end: usize) -> io::Result<()> {
-        let more = end.saturating_sub(self.file(id).cached.len()) as u64;
+    fn check_capacity(&mut self, id: FileId, at: usize, bytes: usize) -> io::Result<()> {
+        let end = at + bytes;
+        let grown = end.saturating_sub(self.file(id).cached.len());
+        let more = if self.copy_on_write { bytes } else { grown } as u64;
         match self.capacity {
             Some(capacity) if more > 0 && self.bytes_used() + more > capacity => {
                 Err(io::Error::new(io::ErrorKind::StorageFull, "no space is left"))

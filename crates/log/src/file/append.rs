@@ -18,7 +18,8 @@
 //! 1. The first `offset(tail) % 4096` bytes of the buffer are those of the file's block.
 //! 2. Nothing is allocated once the buffer has the size of the largest record so far.
 //! 3. After a failed write or sync nothing is written again. Linux forgets which pages it could not
-//!    write and would report the next sync as a success.
+//!    write and would report the next sync as a success. A write that found no space is the
+//!    exception.
 
 use std::io;
 use std::path::Path;
@@ -102,13 +103,16 @@ impl<D: Disk> Appender<D> {
         if RECORD_HEADER_BYTES + body.len() > self.segment.room_at(self.tail) {
             self.rotate(shared)?;
         }
-        self.write(body).map_err(|error| shared.fail(&self.segment.path, &error))?;
+        self.write(body).map_err(|error| match error {
+            WriteError::Full => AppendError::Full,
+            WriteError::Failed(error) => shared.fail(&self.segment.path, &error),
+        })?;
         self.watermark.advance(self.tail);
         shared.set_tail(self.tail);
         Ok(self.tail)
     }
 
-    fn write(&mut self, body: &[u8]) -> io::Result<()> {
+    fn write(&mut self, body: &[u8]) -> Result<(), WriteError> {
         let offset = self.segment.offset_of(self.tail);
         let kept = in_memory(offset % BLOCK_BYTES as u64);
         let end = kept + RECORD_HEADER_BYTES + body.len();
@@ -117,9 +121,9 @@ impl<D: Disk> Appender<D> {
         let memory = &mut self.buffer.slice_mut()[..padded];
         encode_record(self.segment.salt, self.tail, body, &mut memory[kept..end]);
         memory[end..].fill(0);
-        self.file.write_at(offset - kept as u64, memory)?;
+        self.file.write_at(offset - kept as u64, memory).map_err(WriteError::of_write)?;
         if !planted::is("log.skip_sync") {
-            self.method.sync(&self.file)?;
+            self.method.sync(&self.file).map_err(WriteError::Failed)?;
         }
         keep_last_block(&mut self.buffer, end);
         self.last = self.tail;
@@ -154,6 +158,23 @@ impl<D: Disk> Appender<D> {
         (self.last, self.tail) = (base, base);
         self.watermark.sync();
         Ok(())
+    }
+}
+
+/// Why a record is not in the log.
+enum WriteError {
+    /// The file system had no space for it, as can happen where overwriting allocates blocks.
+    Full,
+    /// The outcome is unknown.
+    Failed(io::Error),
+}
+
+impl WriteError {
+    /// A write that found no space did not write its last block, in which the record ends: what it
+    /// wrote is no record, and the next one replaces it. This is not so for a sync that found no
+    /// space: some of the blocks it was about may be on disk and others lost.
+    fn of_write(error: io::Error) -> Self {
+        if is_full(&error) { Self::Full } else { Self::Failed(error) }
     }
 }
 

@@ -119,7 +119,9 @@ pub(crate) fn lock<D: Disk>(disk: &D, layout: &FolderLayout) -> Result<D::Lock, 
     }
 }
 
-/// Tries a direct write, because support by the file system cannot be queried.
+/// Tries a direct write, because support by the file system cannot be queried. If the disk is full,
+/// it cannot be tried: then the method that works everywhere is used, so that a log on a full disk
+/// can still be read and truncated.
 fn choose_method<D: Disk>(
     disk: &D,
     layout: &FolderLayout,
@@ -130,16 +132,15 @@ fn choose_method<D: Disk>(
         disk.remove(&probe).map_err(failed(&probe))?;
         return Ok(SyncMethod::DataSync);
     }
-    disk.create(&probe).map_err(cannot_create(layout))?;
+    match disk.create(&probe) {
+        Err(error) if !is_full(&error) => return Err(failed(&layout.folder)(error)),
+        Ok(_) | Err(_) => {}
+    }
     let written = disk
         .open_for_write(&probe, Write::Direct)
         .and_then(|file| file.write_at(0, BlockBuffer::new(BLOCK_BYTES).slice()));
     disk.remove(&probe).map_err(failed(&probe))?;
-    match written {
-        Ok(()) => Ok(SyncMethod::Direct),
-        Err(error) if is_full(&error) => Err(cannot_create(layout)(error)),
-        Err(_) => Ok(SyncMethod::DataSync),
-    }
+    Ok(if written.is_ok() { SyncMethod::Direct } else { SyncMethod::DataSync })
 }
 
 fn start_preparer<D: Disk>(shared: &Arc<Shared<D>>) -> Result<JoinHandle<()>, OpenError> {

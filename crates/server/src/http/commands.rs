@@ -1,5 +1,6 @@
 //! Commands by name: one, or a list of them; and transactions.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use axum::Router;
@@ -108,7 +109,7 @@ async fn many(context: &RequestContext, text: &str) -> Result<Response<Body>, Re
     let mut answers: Vec<Option<Result<Answer, Problem>>> = Vec::new();
     answers.resize_with(calls.len(), || None);
     let mut in_flight = InFlight::default();
-    let mut waits = Vec::new();
+    let mut waits = VecDeque::new();
     for (index, read) in calls.into_iter().enumerate() {
         answers[index] = match read {
             Ok((caller, call, bytes)) => {
@@ -152,7 +153,7 @@ async fn many(context: &RequestContext, text: &str) -> Result<Response<Body>, Re
 /// once. Calls that wait are collected, so that the following ones do not wait with them.
 async fn submit(
     context: &RequestContext,
-    (in_flight, waits): (&mut InFlight<usize>, &mut Vec<(usize, Waiting)>),
+    (in_flight, waits): (&mut InFlight<usize>, &mut VecDeque<(usize, Waiting)>),
     caller: Caller,
     call: Call,
     index: usize,
@@ -187,7 +188,9 @@ async fn submit(
         match in_flight.submit(baton, &caller.workspace, &caller.agent, request, index) {
             Ok(Admission::Answer(())) => return None,
             Ok(Admission::Wait(waiting)) => {
-                waits.push((index, waiting));
+                // If the caller goes, its last call leaves first: what an earlier one leaves must
+                // not be granted to a later one.
+                waits.push_front((index, waiting));
                 return None;
             }
             Ok(Admission::Retry(back, after)) => {

@@ -366,7 +366,7 @@ impl RequestContext {
         {
             fields.text("token", token);
         }
-        if operation.name == "workspace.fork" {
+        if matches!(operation.name, "workspace.fork" | "workspace.delete") {
             self.no_fence()?;
         }
         self.carry_out(&self.caller, fields.operation(operation)?).await.map(HttpAnswer)

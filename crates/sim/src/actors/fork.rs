@@ -1,4 +1,4 @@
-//! Forks that agents create, and an agent that continues in them.
+//! Forks that agents create, and an agent that continues in them and deletes them at times.
 //!
 //! A fork is requested like any query about the past. From then on it is another workspace: an
 //! agent writes to it, the origin continues with all others, and after every write and restart it
@@ -64,10 +64,11 @@ impl World {
                 id, ..
             }))) => {
                 self.coverage.met("fork: name taken");
-                demand!(
-                    self.auditor.is_fork(&id),
-                    "`{id}` is reported as existing, but does not exist"
-                );
+                let is_there = match self.auditor.fork(&id) {
+                    Some(fork) => !fork.is_deleted(),
+                    None => self.auditor.is_fork(&id),
+                };
+                demand!(is_there, "`{id}` is reported as existing, but does not exist");
                 Ok(())
             }
             Err(error) => {
@@ -89,17 +90,23 @@ impl World {
         due: Revision,
     ) -> Audit {
         let Forked { id, revision, origin } = forked;
-        if let Some(fork) = self.auditor.fork(id) {
+        let deleted = self.auditor.fork(id).filter(|fork| fork.is_deleted());
+        let began = deleted.map(Fork::head);
+        if let Some(fork) = self.auditor.fork(id).filter(|fork| !fork.is_deleted()) {
             let same = (&fork.origin, fork.at) == (workspace, due.0);
             let untouched = fork.head() == revision.0 && fork.began == revision.0;
             demand!(same && untouched, "`{id}` is another fork, at revision {}", fork.head());
             return Ok(());
         }
-        if self.auditor.is_fork(id) {
+        if began.is_none() && self.auditor.is_fork(id) {
             // An attempt whose outcome was unknown has succeeded after all.
             return Ok(());
         }
-        let fork = Fork::new(workspace, self.auditor.ledger(workspace), due.0, revision.0);
+        let mut fork = Fork::new(workspace, self.auditor.ledger(workspace), due.0, revision.0);
+        if let Some(deleted) = self.auditor.fork(id) {
+            fork.replace(deleted)?;
+            self.coverage.met("fork: replaces a deleted one");
+        }
         self.auditor.add_fork(id.clone(), fork);
         self.coverage.met("fork: made");
         if !self.load(id)? {
@@ -111,7 +118,7 @@ impl World {
             && (origin.revision, &origin.by) == (due, by)
             && time.is_none_or(|time| time == origin.time);
         demand!(same, "the origin of `{id}` is {origin:?}, not {workspace} at {due}");
-        self.is_a_replay(workspace, id, origin, due)?;
+        self.is_a_replay(workspace, id, origin, (due, began.map(Revision)))?;
         self.fork_is_as_it_was(id)
     }
 
@@ -141,7 +148,7 @@ impl World {
         workspace: &WorkspaceName,
         id: &WorkspaceName,
         origin: &Origin,
-        due: Revision,
+        (due, began): (Revision, Option<Revision>),
     ) -> Audit {
         let ledger = self.auditor.ledger(workspace);
         let mut replayed = Space::default();
@@ -151,6 +158,9 @@ impl World {
         }
         let founded = replayed.seed_fork(origin.clone(), self.clock.now());
         founded.map_err(|error| broken(format!("a replay cannot be a fork: {error}")))?;
+        if let Some(began) = began {
+            replayed.continue_after(began);
+        }
         let mut machine = self.server().shard.machine();
         let Some(resident) = machine.resident(id) else { return Ok(()) };
         let (theirs, ours) = (resident.space.head(), replayed.head());
@@ -167,6 +177,9 @@ impl World {
         let id = self.rng.pick(&names).clone();
         if !self.load(&id)? {
             return Ok(());
+        }
+        if self.rng.once_in(8) {
+            return self.delete_fork(&id);
         }
         let (namespace, key) = (NamespaceName::shared(), self.key());
         let command: Command = if self.rng.once_in(4) {
@@ -215,6 +228,46 @@ impl World {
             }
         }
         self.fork_is_as_it_was(&id)
+    }
+
+    /// An agent deletes a fork, or a deleted one again, perhaps with a revision of the deleted one.
+    fn delete_fork(&mut self, id: &WorkspaceName) -> Audit {
+        if !self.flush()? || !self.load(id)? {
+            return Ok(());
+        }
+        let Some(fork) = self.auditor.fork(id) else { return Ok(()) };
+        let (head, deleted) = (fork.head(), fork.deleted.unwrap_or(0));
+        let asked = self.rng.below(head) + 1;
+        self.trace.tell(|| format!("heir deletes {id}, which has had revision {asked}"));
+        let heir = AgentId::parse("heir").expect("a good name");
+        let query = workspace::Query::Delete { revision: Revision(asked) }.into();
+        let answer = self.server().shard.query_past(id, &heir, &query, Revision(head));
+        self.absorb()?;
+        match answer {
+            Ok(Answer { reply: Reply::Workspace(workspace::Reply::Deleted(gone)), .. }) => {
+                demand!(asked > deleted, "`{id}` is deleted by revision {asked} before {deleted}");
+                let fork = self.auditor.fork_mut(id).ok_or_else(|| broken("a fork is lost"))?;
+                let (last, head) = (gone.revision.0, fork.head());
+                demand!(last == head, "`{id}` is deleted at revision {last}, it is at {head}");
+                fork.delete();
+                self.coverage.met("fork: deleted");
+                if !self.load(id)? {
+                    return Ok(());
+                }
+                self.fork_is_as_it_was(id)
+            }
+            Err(Error::Rejected(Rejection::Workspace(WorkspaceRejection::NotFound { .. }))) => {
+                demand!(asked <= deleted, "`{id}` with revision {asked} is not found");
+                self.coverage.met("fork: deleted before");
+                Ok(())
+            }
+            Err(error) if is_excused(&error) => {
+                // It may be deleted anyway.
+                self.auditor.unknown_fork(id);
+                Ok(())
+            }
+            other => Err(broken(format!("the deletion of `{id}` was answered with {other:?}"))),
+        }
     }
 
     fn key(&mut self) -> Key {

@@ -45,13 +45,20 @@ impl SemaphoreActor {
                     _ => semaphore::Query::List { limit: None, cursor: None }.into(),
                 });
             }
+            (9, ..) => {
+                let (name, usual) = name(inputs);
+                let permits = *inputs.rng.pick(&[1, usual, usual + 1, 4]);
+                SemaphoreCommand::Resize { name, permits }.into()
+            }
             _ => {
                 let (name, usual) = name(inputs);
                 // Once in a while an agent gives the wrong number of permits.
                 let permits = *inputs.rng.pick(&[None, Some(usual), Some(usual), Some(4)]);
                 let ttl_ms = *inputs.rng.pick(&[Some(150), Some(3_000), Some(40_000), None]);
                 let wait_ms = *inputs.rng.pick(&[None, Some(400), Some(30_000), Some(600_000)]);
-                SemaphoreCommand::Acquire(Acquire { name, permits, ttl_ms, wait_ms }).into()
+                let weight = *inputs.rng.pick(&[None, Some(1), Some(2), Some(usual), Some(usual)]);
+                let acquire = Acquire { name, permits, weight, ttl_ms, wait_ms };
+                SemaphoreCommand::Acquire(acquire).into()
             }
         };
         Action::Submit(command.into())
@@ -89,6 +96,7 @@ impl SemaphoreActor {
 
 /// One of a few, and its usual number of permits.
 fn name(inputs: &mut Inputs<'_>) -> (SemaphoreName, u64) {
-    let permits = inputs.rng.between(1, 3);
+    // Mostly the largest, so that calls of different weights meet in its queue.
+    let permits = *inputs.rng.pick(&[1, 2, 3, 3, 3]);
     (SemaphoreName::parse(&format!("slots-{permits}")).expect("a good name"), permits)
 }

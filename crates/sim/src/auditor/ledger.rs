@@ -148,6 +148,8 @@ pub struct Ledger {
     /// behind the log.
     server_since: Timestamp,
     clock: Timestamp,
+    /// How far the workspace may be ahead of the clock of the server.
+    ahead_ms: u64,
     /// The latest time from which the server may count: later than the one above if it has evicted
     /// and loaded the workspace since.
     pub(crate) woken_at: Timestamp,
@@ -197,6 +199,7 @@ impl Ledger {
             heard: BTreeMap::new(),
             server_since: Timestamp(0),
             clock: Timestamp(0),
+            ahead_ms: 0,
             woken_at: Timestamp(0),
             floor: 0,
             answered: 0,
@@ -259,12 +262,13 @@ impl Ledger {
         // The clock may have been set back, and then earlier times are not comparable.
         self.heard.clear();
         self.answered = 0;
+        self.ahead_ms = self.time().since(now);
         self.forgotten(now);
     }
 
     /// The server has lost its memory, and with it all waiting calls.
     pub fn forgotten(&mut self, now: Timestamp) {
-        self.woken_at = self.woken_at.max(now).max(self.time());
+        self.woken_at = self.woken_at.max(now.after(self.ahead_ms)).max(self.time());
         self.waits.abandon_all(self.head());
     }
 
@@ -345,6 +349,7 @@ impl Ledger {
         self.floor = self.floor.max(aged as u64);
         if now < self.time() {
             // A server that loads it now counts from its own time.
+            self.ahead_ms = self.ahead_ms.max(self.time().since(now));
             self.woken_at = self.woken_at.max(self.time());
         }
     }

@@ -97,6 +97,16 @@ impl Auditor {
         self.forks.get(name)?.as_ref()
     }
 
+    /// The same, to be changed.
+    pub fn fork_mut(&mut self, name: &WorkspaceName) -> Option<&mut Fork> {
+        self.forks.get_mut(name)?.as_mut()
+    }
+
+    /// Nothing is known any more about the content of a fork.
+    pub fn unknown_fork(&mut self, name: &WorkspaceName) {
+        self.forks.insert(name.clone(), None);
+    }
+
     /// All forks whose content is known, by name.
     pub fn forks(&self) -> Vec<WorkspaceName> {
         let known = self.forks.iter().filter(|(_, fork)| fork.is_some());

@@ -13,7 +13,8 @@
 //! 2. Only its own batches change them: neither later changes of the origin, nor that the origin
 //!    drops its history.
 //! 3. Acknowledged writes exist after a restart, and nothing else.
-//! 4. No fork replaces another.
+//! 4. No fork replaces another, unless that was deleted.
+//! 5. A deleted fork is empty, and nothing of it comes back; its revisions and versions continue.
 //!
 //! Deliberately absent: everything but entries. The rest of the initial state is compared, once,
 //! with a replay of the origin's ledger (`forking`).
@@ -37,7 +38,11 @@ pub struct Fork {
     pub at: u64,
     /// Its first revision.
     pub began: u64,
-    batches: Vec<Arc<Batch>>,
+    /// The revision at which it was deleted.
+    pub deleted: Option<u64>,
+    head: u64,
+    /// Its batches, and those of deleted forks of the same name.
+    batches: BTreeMap<u64, Arc<Batch>>,
     facts: BTreeMap<EntryKey, EntryModel>,
     /// The last versions of keys that went in the fork.
     gone: BTreeMap<EntryKey, u64>,
@@ -48,19 +53,39 @@ impl Fork {
     pub fn new(origin: &WorkspaceName, ledger: &Ledger, at: u64, began: u64) -> Self {
         let facts = ledger.facts(at).filter(|(_, fact)| fact.bound_to.is_none());
         let facts = facts.map(|(place, fact)| (place.clone(), fact.clone())).collect();
-        let (batches, gone) = (Vec::new(), BTreeMap::new());
-        Self { origin: origin.clone(), at, began, batches, facts, gone }
+        let (batches, gone) = (BTreeMap::new(), BTreeMap::new());
+        let (origin, head, deleted) = (origin.clone(), began, None);
+        Self { origin, at, began, deleted, head, batches, facts, gone }
     }
 
     /// Its newest durable revision.
     pub fn head(&self) -> u64 {
-        self.began + self.batches.len() as u64
+        self.head
     }
 
     /// One of its own batches.
     pub fn batch(&self, revision: u64) -> Option<&Arc<Batch>> {
-        let index = usize::try_from(revision.checked_sub(self.began + 1)?).ok()?;
-        self.batches.get(index)
+        self.batches.get(&revision)
+    }
+
+    /// Whether it was deleted and nothing was written since.
+    pub fn is_deleted(&self) -> bool {
+        self.deleted == Some(self.head)
+    }
+
+    /// It is deleted.
+    pub fn delete(&mut self) {
+        let gone = std::mem::take(&mut self.facts).into_iter();
+        self.gone.extend(gone.map(|(place, fact)| (place, fact.version)));
+        self.deleted = Some(self.head);
+    }
+
+    /// Takes the place of a deleted fork of the same name, whose batches may still be in the log.
+    pub fn replace(&mut self, deleted: &Self) -> Audit {
+        let (began, last) = (self.began, deleted.head);
+        demand!(began > last, "a fork begins at {began}, a deleted one had {last}");
+        self.batches.clone_from(&deleted.batches);
+        Ok(())
     }
 
     /// The version of an entry, if it exists at this time. An expired one does not, even before
@@ -98,7 +123,8 @@ impl Fork {
                 _ => {}
             }
         }
-        self.batches.push(Arc::clone(batch));
+        self.batches.insert(revision, Arc::clone(batch));
+        self.head = revision;
         Ok(())
     }
 

@@ -12,7 +12,6 @@ use baton_core::{AgentId, Event, Key, NamespaceName, TaskId, Token};
 use crate::auditor::answers::same_entry;
 use crate::auditor::explain::BatchReader;
 use crate::auditor::{Audit, Breach, demand};
-use crate::models::task_review::Acceptance;
 
 /// The default deadline.
 const DEADLINE_MS: u64 = 3_600_000;
@@ -227,7 +226,7 @@ impl BatchReader<'_> {
         let deal = self.ledger.handoffs.at(&complete.handoff, before);
         if let Some(task) = deal.and_then(|deal| deal.handoff.task.clone()) {
             let work = self.ledger.tasks.at(&task, before);
-            let is_reviewed = work.is_some_and(|work| work.review != Acceptance::NotNeeded);
+            let is_reviewed = work.is_some_and(|work| work.review.is_needed());
             let kind = if is_reviewed { "task.submitted" } else { "task.completed" };
             self.take_passed(kind, &task)?;
             self.follow_tasks()?;

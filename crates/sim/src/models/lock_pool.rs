@@ -2,18 +2,20 @@
 //!
 //! A lock is a pool with one permit. Laws:
 //!
-//! 1. There are never more holders than permits, and each hold has its own token.
+//! 1. Nothing is granted beyond the number of permits, and each hold has its own token.
 //! 2. A later call goes to the end of the wait queue; the first in the queue is served next.
-//! 3. No call waits while a permit is free: it goes to the first in the queue in the same batch.
+//! 3. The first in the queue does not wait while its weight is free: it gets it in the same batch.
 //! 4. A hold ends by its holder, with the session of the holder, or when it expires: never earlier
 //!    than promised, and times without a server do not count.
 //! 5. When a session ends, everything that it holds and waits for ends in the same batch.
+//! 6. A change of the number of permits ends no hold. It ends exactly the waits that it makes
+//!    impossible.
 
 use std::collections::BTreeSet;
 
 use baton_core::waiting::wait::Left;
 use baton_core::{
-    AgentId, Batch, LockName, SemaphoreName, Timestamp, Token, WaitId, lock, semaphore,
+    AgentId, Batch, Event, LockName, SemaphoreName, Timestamp, Token, WaitId, lock, semaphore,
 };
 
 use crate::auditor::ledger::Ledger;
@@ -25,7 +27,7 @@ use crate::coverage::Coverage;
 pub enum PoolKind {
     /// One permit.
     Lock,
-    /// As many permits as the first call defined.
+    /// As many permits as the first call, or a resize, defined.
     Semaphore,
 }
 
@@ -47,6 +49,8 @@ pub struct PoolHold {
     pub expires_at: Timestamp,
     /// The duration of a renewal.
     pub ttl_ms: u64,
+    /// How many permits it takes.
+    pub weight: u64,
 }
 
 /// A call that waits for a permit.
@@ -62,13 +66,17 @@ pub struct PoolWaiter {
     pub until: Timestamp,
     /// The requested time to live.
     pub ttl_ms: u64,
+    /// The requested number of permits.
+    pub weight: u64,
 }
 
 /// A pool as it was.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pool {
-    /// The maximum number of holders.
-    pub permits: usize,
+    /// The maximum weight of all holders.
+    pub permits: u64,
+    /// Whether the number of permits was changed.
+    pub is_resized: bool,
     /// The holds.
     pub holds: Vec<PoolHold>,
     /// The wait queue, in order of arrival.
@@ -78,7 +86,38 @@ pub struct Pool {
 impl Pool {
     /// A free lock.
     pub fn free_lock() -> Self {
-        Self { permits: 1, holds: Vec::new(), queue: Vec::new() }
+        Self { permits: 1, is_resized: false, holds: Vec::new(), queue: Vec::new() }
+    }
+
+    fn taken(&self) -> u64 {
+        self.holds.iter().map(|held| held.weight).sum()
+    }
+
+    /// How many permits are free.
+    pub fn free(&self) -> u64 {
+        self.permits.saturating_sub(self.taken())
+    }
+
+    /// Whether a new call of this weight has to wait.
+    pub fn must_wait(&self, weight: u64) -> bool {
+        self.free() < weight || !self.queue.is_empty()
+    }
+
+    /// A call leaves the queue without a result: refused if and only if its weight never fits.
+    fn leave(&mut self, wait: WaitId, weight: u64, left: Left) -> Audit {
+        let index = self.queue.iter().position(|there| there.wait == wait.0);
+        let Some(index) = index else {
+            return Err(Breach(format!("call {wait} is not in the queue")));
+        };
+        let waiter = self.queue.remove(index);
+        demand!(waiter.weight == weight, "call {wait} asked for {}", waiter.weight);
+        let is_in_vain = weight > self.permits;
+        demand!(
+            is_in_vain == (left == Left::TooHeavy),
+            "call {wait} asked for {weight} of {} permits and left: {left:?}",
+            self.permits
+        );
+        Ok(())
     }
 
     fn take(&mut self, token: Token) -> Audit<PoolHold> {
@@ -93,30 +132,33 @@ impl Pool {
 /// A change of a pool, in terms common to all kinds.
 #[derive(Clone, Copy)]
 pub(crate) enum PoolChange<'a> {
-    Acquired { holder: &'a AgentId, token: Token, ttl_ms: u64, wait: Option<WaitId> },
+    Acquired { holder: &'a AgentId, token: Token, ttl_ms: u64, weight: u64, wait: Option<WaitId> },
     Renewed { token: Option<Token>, ttl_ms: u64 },
     Released { token: Token },
     Expired { token: Token },
     Dropped { token: Token },
-    Queued { agent: &'a AgentId, wait: WaitId, ttl_ms: u64, until: Timestamp },
-    GaveUp { agent: &'a AgentId, wait: WaitId, left: Left },
+    Queued { agent: &'a AgentId, wait: WaitId, ttl_ms: u64, until: Timestamp, weight: u64 },
+    GaveUp { agent: &'a AgentId, wait: WaitId, left: Left, weight: u64 },
+    Resized { permits: u64 },
 }
 
 /// A lock event in these terms.
 fn of_lock(event: &lock::Event) -> PoolChange<'_> {
     match event {
         lock::Event::Acquired { holder, token, ttl_ms, wait, .. } => {
-            PoolChange::Acquired { holder, token: *token, ttl_ms: *ttl_ms, wait: *wait }
+            let (token, ttl_ms, wait) = (*token, *ttl_ms, *wait);
+            PoolChange::Acquired { holder, token, ttl_ms, weight: 1, wait }
         }
         lock::Event::Renewed { ttl_ms, .. } => PoolChange::Renewed { token: None, ttl_ms: *ttl_ms },
         lock::Event::Released { token, .. } => PoolChange::Released { token: *token },
         lock::Event::Expired { token, .. } => PoolChange::Expired { token: *token },
         lock::Event::Dropped { token, .. } => PoolChange::Dropped { token: *token },
         lock::Event::Queued { waiter: agent, wait, ttl_ms, until, .. } => {
-            PoolChange::Queued { agent, wait: *wait, ttl_ms: *ttl_ms, until: *until }
+            let (wait, ttl_ms, until) = (*wait, *ttl_ms, *until);
+            PoolChange::Queued { agent, wait, ttl_ms, until, weight: 1 }
         }
         lock::Event::GaveUp { waiter: agent, wait, left, .. } => {
-            PoolChange::GaveUp { agent, wait: *wait, left: *left }
+            PoolChange::GaveUp { agent, wait: *wait, left: *left, weight: 1 }
         }
     }
 }
@@ -126,8 +168,10 @@ fn of_semaphore(event: &semaphore::Event) -> Option<PoolChange<'_>> {
     use semaphore::Event;
     Some(match event {
         Event::Created { .. } | Event::Forgotten { .. } => return None,
-        Event::Acquired { holder, token, ttl_ms, wait, .. } => {
-            PoolChange::Acquired { holder, token: *token, ttl_ms: *ttl_ms, wait: *wait }
+        Event::Resized { permits, .. } => PoolChange::Resized { permits: *permits },
+        Event::Acquired { holder, token, ttl_ms, weight, wait, .. } => {
+            let (token, ttl_ms, weight, wait) = (*token, *ttl_ms, *weight, *wait);
+            PoolChange::Acquired { holder, token, ttl_ms, weight, wait }
         }
         Event::Renewed { token, ttl_ms, .. } => {
             PoolChange::Renewed { token: Some(*token), ttl_ms: *ttl_ms }
@@ -135,13 +179,31 @@ fn of_semaphore(event: &semaphore::Event) -> Option<PoolChange<'_>> {
         Event::Released { token, .. } => PoolChange::Released { token: *token },
         Event::Expired { token, .. } => PoolChange::Expired { token: *token },
         Event::Dropped { token, .. } => PoolChange::Dropped { token: *token },
-        Event::Queued { waiter: agent, wait, ttl_ms, until, .. } => {
-            PoolChange::Queued { agent, wait: *wait, ttl_ms: *ttl_ms, until: *until }
+        Event::Queued { waiter: agent, wait, ttl_ms, until, weight, .. } => {
+            let (wait, ttl_ms, until, weight) = (*wait, *ttl_ms, *until, *weight);
+            PoolChange::Queued { agent, wait, ttl_ms, until, weight }
         }
-        Event::GaveUp { waiter: agent, wait, left, .. } => {
-            PoolChange::GaveUp { agent, wait: *wait, left: *left }
+        Event::GaveUp { waiter: agent, wait, left, weight, .. } => {
+            PoolChange::GaveUp { agent, wait: *wait, left: *left, weight: *weight }
         }
     })
+}
+
+/// Counts what made room for a call that waited, other than the end of a hold.
+fn cover_grant(batch: &Batch, coverage: &mut Coverage) {
+    use semaphore::Event as Change;
+    let has = |is: fn(&Change) -> bool| {
+        let mut events = batch.events.iter();
+        events.any(|event| matches!(event, Event::Semaphore(event) if is(event)))
+    };
+    let is_end = |event: &Change| {
+        matches!(event, Change::Released { .. } | Change::Expired { .. } | Change::Dropped { .. })
+    };
+    if has(|event| matches!(event, Change::Resized { .. })) {
+        coverage.met("batch: larger semaphore granted");
+    } else if has(|event| matches!(event, Change::GaveUp { .. })) && !has(is_end) {
+        coverage.met("batch: departure from a queue granted");
+    }
 }
 
 /// The name of a lock among the pools.
@@ -194,8 +256,7 @@ impl Ledger {
         let words = |breach: Breach| Breach(format!("semaphore `{}`: {}", event.name(), breach.0));
         let pool = match (event, of_semaphore(event), pool) {
             (semaphore::Event::Created { permits, .. }, _, None) => {
-                let permits = usize::try_from(*permits).unwrap_or(usize::MAX);
-                Pool { permits, ..Pool::free_lock() }
+                Pool { permits: *permits, ..Pool::free_lock() }
             }
             (_, Some(change), Some(pool)) => {
                 self.change(pool, batch, &change, ended, coverage).map_err(words)?
@@ -216,10 +277,20 @@ impl Ledger {
         coverage: &mut Coverage,
     ) -> Audit<Pool> {
         match *change {
-            PoolChange::Acquired { holder, token, ttl_ms, wait } => {
-                self.acquired(&mut pool, batch, (holder, ttl_ms), token, wait)?;
+            PoolChange::Acquired { holder, token, ttl_ms, weight, wait } => {
+                self.acquired(&mut pool, batch, (holder, ttl_ms, weight), token, wait)?;
                 if wait.is_some() {
                     coverage.met("batch: handed over to the first in line");
+                    cover_grant(batch, coverage);
+                }
+            }
+            PoolChange::Resized { permits } => {
+                if permits > pool.permits {
+                    coverage.met("batch: semaphore made larger");
+                }
+                (pool.permits, pool.is_resized) = (permits, true);
+                if pool.taken() > permits {
+                    coverage.met("batch: semaphore made smaller than its holders");
                 }
             }
             PoolChange::Renewed { token, ttl_ms } => {
@@ -245,23 +316,20 @@ impl Ledger {
                 demand!(ended.contains(&held.holder), "the session of its holder has not ended");
                 coverage.met("batch: hold dropped with its session");
             }
-            PoolChange::Queued { agent, wait, ttl_ms, until } => {
+            PoolChange::Queued { agent, wait, ttl_ms, until, weight } => {
                 demand!(
-                    pool.holds.len() >= pool.permits,
-                    "`{agent}` waits although {} of {} permits are taken",
-                    pool.holds.len(),
-                    pool.permits
+                    weight <= pool.permits && pool.must_wait(weight),
+                    "`{agent}` waits for {weight} permits of {pool:?}"
                 );
+                if pool.free() >= weight {
+                    coverage.met("batch: heavy waiter was not overtaken");
+                }
                 self.waits.begin(batch, agent, wait, until)?;
-                let (agent, wait) = (agent.clone(), wait.0);
-                pool.queue.push(PoolWaiter { agent, wait, since: batch.time, until, ttl_ms });
+                let (agent, wait, since) = (agent.clone(), wait.0, batch.time);
+                pool.queue.push(PoolWaiter { agent, wait, since, until, ttl_ms, weight });
             }
-            PoolChange::GaveUp { agent, wait, left } => {
-                let index = pool.queue.iter().position(|there| there.wait == wait.0);
-                let Some(index) = index else {
-                    return Err(Breach(format!("call {wait} is not in the queue")));
-                };
-                pool.queue.remove(index);
+            PoolChange::GaveUp { agent, wait, left, weight } => {
+                pool.leave(wait, weight, left)?;
                 self.waits.left(batch, wait, agent, left, ended)?;
                 coverage.left(left);
             }
@@ -273,13 +341,14 @@ impl Ledger {
         &mut self,
         pool: &mut Pool,
         batch: &Batch,
-        (holder, ttl_ms): (&AgentId, u64),
+        (holder, ttl_ms, weight): (&AgentId, u64, u64),
         token: Token,
         wait: Option<WaitId>,
     ) -> Audit {
         demand!(
-            pool.holds.len() < pool.permits,
-            "`{holder}` got it under token {token} while {:?} had it",
+            pool.free() >= weight,
+            "`{holder}` got {weight} of {} permits under token {token} while {:?} had it",
+            pool.permits,
             pool.holds
         );
         self.tokens.give(batch, token, holder)?;
@@ -287,7 +356,10 @@ impl Ledger {
             let first = pool.queue.first().map(|first| first.wait);
             demand!(first == Some(wait.0), "call {wait} got it when {first:?} was first in line");
             let first = pool.queue.remove(0);
-            demand!(first.ttl_ms == ttl_ms, "`{holder}` requested {} ms", first.ttl_ms);
+            demand!(
+                first.ttl_ms == ttl_ms && first.weight == weight,
+                "`{holder}` requested {first:?}"
+            );
             self.waits.granted(batch, wait, holder)?;
         } else {
             demand!(pool.queue.is_empty(), "`{holder}` has passed {:?}", pool.queue);
@@ -300,6 +372,7 @@ impl Ledger {
             since: batch.time,
             expires_at: batch.time.after(ttl_ms),
             ttl_ms,
+            weight,
         });
         Ok(())
     }
@@ -324,10 +397,12 @@ impl Ledger {
         for name in std::mem::take(&mut self.touched) {
             let Some(pool) = self.pool(&name, revision) else { continue };
             demand!(
-                pool.queue.is_empty() || pool.holds.len() >= pool.permits,
+                pool.queue.first().is_none_or(|first| first.weight > pool.free()),
                 "{name:?} is free, and yet {:?} wait",
                 pool.queue
             );
+            let in_vain = pool.queue.iter().find(|there| there.weight > pool.permits);
+            demand!(in_vain.is_none(), "{in_vain:?} waits for more than {name:?} has");
         }
         if ended.is_empty() {
             return Ok(());

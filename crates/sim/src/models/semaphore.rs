@@ -1,10 +1,10 @@
 //! Checks answers about semaphores, and that batches about them are what was requested.
 
 use baton_core::semaphore::{
-    self, Acquire, Command as SemaphoreCommand, Event as SemaphoreEvent, Permit, Rejection,
-    Reply as SemaphoreReply, Semaphore,
+    self, Acquire, Command as SemaphoreCommand, Event as SemaphoreEvent, Permit, PermitWait,
+    Rejection, Reply as SemaphoreReply, Semaphore,
 };
-use baton_core::waiting::wait::Left;
+use baton_core::waiting::wait::{Left, Wait};
 use baton_core::{Answer, Event, Rejection as AnyRejection, Reply, SemaphoreName, limits};
 
 use crate::auditor::answers::DecidedRequest;
@@ -22,6 +22,17 @@ fn same_permit(there: &PoolHold, shown: &Permit) -> bool {
         && there.since == shown.acquired_at
         && there.expires_at == shown.expires_at
         && there.ttl_ms == shown.ttl_ms
+        && there.weight == shown.weight
+}
+
+fn same_waits(pool: &Pool, shown: &[PermitWait]) -> bool {
+    let wait = |shown: &PermitWait| {
+        let PermitWait { id, agent, since, until, .. } = shown.clone();
+        Wait { id, agent, since, until }
+    };
+    let waits: Vec<Wait> = shown.iter().map(wait).collect();
+    let weights = pool.queue.iter().map(|there| there.weight);
+    same_queue(pool, &waits) && weights.eq(shown.iter().map(|shown| shown.weight))
 }
 
 impl Ledger {
@@ -44,11 +55,11 @@ impl Ledger {
         let mut holders: Vec<&Permit> = shown.holders.iter().collect();
         holders.sort_by_key(|permit| permit.token);
         let mut pairs = pool.holds.iter().zip(&holders);
-        let same = shown.permits == pool.permits as u64
-            && shown.free == (pool.permits - pool.holds.len()) as u64
+        let same = shown.permits == pool.permits
+            && shown.free == pool.free()
             && pool.holds.len() == holders.len()
             && pairs.all(|(held, permit)| same_permit(held, permit))
-            && same_queue(pool, &shown.waiters);
+            && same_waits(pool, &shown.waiters);
         demand!(same, "{shown:?} is shown, it is {pool:?}");
         Ok(())
     }
@@ -66,10 +77,21 @@ impl Ledger {
                 Reply::Semaphore(SemaphoreReply::Permit(None)),
             ) => {
                 let pool = self.semaphore(&acquire.name, at);
-                let full = pool.is_some_and(|pool| pool.holds.len() >= pool.permits);
+                let weight = acquire.weight.unwrap_or(1);
+                let full = pool.is_some_and(|pool| pool.must_wait(weight));
                 let waits = acquire.wait_ms.unwrap_or(0) > 0;
                 demand!(full && !waits, "there was a permit to get in {pool:?}");
                 Ok(())
+            }
+            (
+                SemaphoreCommand::Resize { name, permits },
+                Reply::Semaphore(SemaphoreReply::Semaphore(shown)),
+            ) => {
+                demand!(
+                    shown.name == *name && shown.permits == *permits,
+                    "it was not resized to {permits}: {shown:?}"
+                );
+                self.semaphore_shown(shown, at)
             }
             (
                 SemaphoreCommand::Renew { name, token, .. },
@@ -95,7 +117,10 @@ impl Ledger {
                 | SemaphoreCommand::Renew { name, .. },
                 SemaphoreReply::Permit(Some(permit)),
             ) => self.permit_shown(name, permit, at),
-            (SemaphoreCommand::Release { name, .. }, SemaphoreReply::Semaphore(shown)) => {
+            (
+                SemaphoreCommand::Release { name, .. } | SemaphoreCommand::Resize { name, .. },
+                SemaphoreReply::Semaphore(shown),
+            ) => {
                 demand!(shown.name == *name, "another semaphore is shown");
                 self.semaphore_shown(shown, at)
             }
@@ -149,6 +174,17 @@ impl Ledger {
                 Ok(())
             }
             (
+                WaitEnd::Left(Left::TooHeavy),
+                Err(AnyRejection::Semaphore(Rejection::TooHeavy { name: named, permits, .. })),
+            ) => {
+                let there = self.semaphore(name, revision).map(|pool| pool.permits);
+                demand!(
+                    named == name && there == Some(*permits),
+                    "{permits} permits of `{named}` are shown, there are {there:?}"
+                );
+                Ok(())
+            }
+            (
                 WaitEnd::Left(Left::SessionEnded),
                 Err(AnyRejection::Semaphore(Rejection::SessionEnded { name: named, agent })),
             ) => {
@@ -174,8 +210,15 @@ impl Ledger {
                 demand!(self.semaphore(name, at).is_none(), "`{name}` was there");
             }
             Rejection::PermitsDiffer { name, given, permits } => {
-                let there = self.semaphore(name, at).map(|pool| pool.permits as u64);
-                demand!(there == Some(*permits) && given != permits, "it has {there:?} permits");
+                let pool = self.semaphore(name, at);
+                let there = pool.filter(|pool| !pool.is_resized).map(|pool| pool.permits);
+                demand!(there == Some(*permits) && given != permits, "it is {pool:?}");
+            }
+            Rejection::TooHeavy { name, weight, permits } => {
+                coverage.met("answer: weight refused");
+                // It may be the number that the call itself gave for a new one.
+                let there = self.semaphore(name, at).map_or(*permits, |pool| pool.permits);
+                demand!(there == *permits && weight > permits, "it has {there} permits");
             }
             Rejection::StaleToken { name, given, free } => {
                 coverage.met("answer: stale permit refused");
@@ -184,7 +227,7 @@ impl Ledger {
                 };
                 let live = pool.holds.iter().any(|held| held.token == given.0);
                 demand!(!live, "token {given} of `{name}` was refused, but it was live");
-                let there = (pool.permits - pool.holds.len()) as u64;
+                let there = pool.free();
                 demand!(there == *free, "{free} permits are called free, {there} are");
             }
             other => {
@@ -198,7 +241,8 @@ impl Ledger {
     /// Whether an acquire would have to wait.
     pub(crate) fn must_wait_for(&self, acquire: &Acquire, at: u64) -> bool {
         let pool = self.semaphore(&acquire.name, at);
-        acquire.wait_ms.is_some() && pool.is_some_and(|pool| pool.holds.len() >= pool.permits)
+        let weight = acquire.weight.unwrap_or(1);
+        acquire.wait_ms.is_some() && pool.is_some_and(|pool| pool.must_wait(weight))
     }
 }
 
@@ -230,11 +274,33 @@ impl BatchReader<'_> {
                 self.follow_grants();
                 Ok(())
             }
+            SemaphoreCommand::Resize { name, permits } => self.resize(name, *permits),
             SemaphoreCommand::HandOver { .. }
             | SemaphoreCommand::LetGo { .. }
             | SemaphoreCommand::GiveUp { .. }
             | SemaphoreCommand::Expire => Err(Breach("a client cannot request this".to_owned())),
         }
+    }
+
+    /// Without events it had that number already, as the answer shows. That exactly those leave
+    /// whose weight does not fit is a law of the ledger.
+    fn resize(&mut self, name: &SemaphoreName, permits: u64) -> Audit {
+        if let Some(Event::Semaphore(SemaphoreEvent::Resized { name: there, permits: now })) =
+            self.peek()
+        {
+            demand!(name == there && permits == *now, "another semaphore was resized");
+            self.skip();
+            let is_refused = |event: &Event| {
+                let left = Left::TooHeavy;
+                matches!(event, Event::Semaphore(SemaphoreEvent::GaveUp { left: it, .. })
+                    if *it == left)
+            };
+            while self.peek().is_some_and(is_refused) {
+                self.skip();
+            }
+            self.follow_grants();
+        }
+        Ok(())
     }
 
     fn acquire_permit(&mut self, acquire: &Acquire) -> Audit {
@@ -244,15 +310,22 @@ impl BatchReader<'_> {
             self.skip();
         }
         let ttl = acquire.ttl_ms.unwrap_or(limits::HOLD_TTL_MS_DEFAULT);
+        let wanted = (&acquire.name, ttl, acquire.weight.unwrap_or(1));
         match self.peek() {
             Some(Event::Semaphore(SemaphoreEvent::Acquired {
-                name, ttl_ms, wait: None, ..
+                name,
+                ttl_ms,
+                weight,
+                wait: None,
+                ..
             })) => {
-                demand!(*name == acquire.name && ttl == *ttl_ms, "another permit was taken");
+                demand!((name, *ttl_ms, *weight) == wanted, "another permit was taken");
                 self.skip();
             }
-            Some(Event::Semaphore(SemaphoreEvent::Queued { name, ttl_ms, until, .. })) => {
-                demand!(*name == acquire.name && ttl == *ttl_ms, "it waits for something else");
+            Some(Event::Semaphore(SemaphoreEvent::Queued {
+                name, ttl_ms, until, weight, ..
+            })) => {
+                demand!((name, *ttl_ms, *weight) == wanted, "it waits for something else");
                 let longest = acquire.wait_ms.map(|wait| self.batch.time.after(wait));
                 demand!(longest == Some(*until), "it waits until {until}, not {longest:?}");
                 self.skip();

@@ -18,7 +18,6 @@ use crate::auditor::ledger::Ledger;
 use crate::auditor::{Audit, Breach, demand};
 use crate::coverage::Coverage;
 use crate::models::task::{TaskModel, is_over};
-use crate::models::task_review::Acceptance;
 use crate::models::wait::WaitEnd;
 
 /// The default lease.
@@ -48,7 +47,7 @@ impl Ledger {
             && shown.retries == work.retries
             && shown.lease == work.lease
             && shown.result == work.result
-            && shown.review == (work.review != Acceptance::NotNeeded)
+            && shown.review == work.review.is_needed()
             && shown.submitted_by.as_ref() == work.submitter()
             && shown.created_at == work.created_at;
         demand!(same && pending, "{shown:?} is shown, but it is {work:?}");

@@ -18,6 +18,15 @@ pub enum Acceptance {
     Needed,
     /// It was, so that the task is completed next.
     Given,
+    /// It need not, and the task was accepted after failed attempts: it is completed next.
+    GivenAfterFailures,
+}
+
+impl Acceptance {
+    /// Whether the task was created with `review`.
+    pub(crate) fn is_needed(self) -> bool {
+        matches!(self, Self::Needed | Self::Given)
+    }
 }
 
 impl TaskModel {
@@ -44,7 +53,9 @@ impl TaskModel {
 
     /// It is completed, although its result must be accepted.
     pub(crate) fn completed_by_review(&self) -> Audit {
-        let is_accepted = self.submitter().is_some() && self.review == Acceptance::Given;
+        let is_in_review = self.status == Status::WaitingReview;
+        let given = [Acceptance::Given, Acceptance::GivenAfterFailures];
+        let is_accepted = is_in_review && given.contains(&self.review);
         demand!(is_accepted, "it was completed, and nobody has accepted its result");
         Ok(())
     }
@@ -59,19 +70,23 @@ impl TaskModel {
         let Event::Reviewed { verdict, accepts, result, .. } = event else { return Ok(()) };
         demand!(self.status == Status::WaitingReview, "it was {:?}", self.status);
         let submitter = self.submitter();
-        let is_accepted = submitter.is_some() && *verdict == Verdict::Complete;
+        let is_accepted = *verdict == Verdict::Complete;
         demand!(*accepts == is_accepted, "it accepts {submitter:?}: {accepts}");
         if is_accepted {
             demand!(submitter != Some(&batch.agent), "{submitter:?} accepted its own result");
-            self.review = Acceptance::Given;
-            coverage.met("task: accepted");
+            coverage.met(if submitter.is_some() { "task: accepted" } else { "task: reviewed" });
+            self.review = match self.review {
+                Acceptance::NotNeeded => Acceptance::GivenAfterFailures,
+                Acceptance::Needed | Acceptance::Given | Acceptance::GivenAfterFailures => {
+                    Acceptance::Given
+                }
+            };
             return Ok(());
         }
         self.result = result.clone().or(self.result.take());
         self.status = match verdict {
             Verdict::Retry => Status::Pending,
-            Verdict::Complete => Status::Completed,
-            Verdict::Fail => Status::Failed,
+            Verdict::Complete | Verdict::Fail => Status::Failed,
         };
         self.ready = *verdict == Verdict::Retry;
         self.retries = if self.ready { 0 } else { self.retries };

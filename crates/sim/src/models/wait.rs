@@ -180,6 +180,8 @@ impl Waits {
                     "call {wait} of `{agent}` was given up without a reason"
                 );
             }
+            // The ledger of pools checks that its weight does not fit.
+            wait::Left::TooHeavy => demand!(!by_engine, "no agent made a semaphore smaller"),
             wait::Left::Elsewhere => {}
             wait::Left::SessionEnded => {
                 demand!(

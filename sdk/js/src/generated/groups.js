@@ -914,6 +914,18 @@ export class SemaphoreOperations {
   }
 
   /**
+   * Change the number of permits of a semaphore.
+   * @param {T.SemaphoreName} name - The semaphore.
+   * @param {number} permits - The new number of permits. Calls of `semaphore.acquire` that give another number in
+   *   `permits` are accepted from then on.
+   * @param {T.SemaphoreResizeOptions & CallOptions} [options]
+   * @returns {Promise<T.Semaphore>}
+   */
+  resize(name, permits, options) {
+    return this.caller.call("semaphore.resize", { name, permits }, options);
+  }
+
+  /**
    * Get a semaphore.
    * @param {T.SemaphoreName} name - The semaphore.
    * @param {T.SemaphoreGetOptions & CallOptions} [options]
@@ -1881,6 +1893,17 @@ export class WorkspaceOperations {
    */
   fork(to, options) {
     return this.caller.call("workspace.fork", { to }, options);
+  }
+
+  /**
+   * Delete a workspace with its history.
+   * @param {T.Revision} revision - A revision of the workspace, such as its current one. It identifies the workspace:
+   *   one that was created under the same name since is not deleted.
+   * @param {CallOptions} [options]
+   * @returns {Promise<T.ListedWorkspace>}
+   */
+  delete(revision, options) {
+    return this.caller.call("workspace.delete", { revision }, options);
   }
 
   /**

@@ -208,11 +208,12 @@ class AsyncBaton(Handle):
         name: str,
         permits: int | None = None,
         *,
+        weight: int | None = None,
         ttl: float | None = None,
         wait: float | None = None,
     ) -> AsyncHold:
-        """A context manager that holds one of the permits of a semaphore. See `lock`."""
-        fields = hold_fields(name, ttl, permits=permits)
+        """A context manager that holds permits of a semaphore: one, or `weight`. See `lock`."""
+        fields = hold_fields(name, ttl, permits=permits, weight=weight)
         return AsyncHold(self, Wanted(PERMIT, name, fields, wait))
 
     def session(

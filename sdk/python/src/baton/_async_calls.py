@@ -3137,6 +3137,7 @@ class SemaphoresCalls(AsyncCalls):
         permits: int | None = None,
         ttl_ms: int | None = None,
         wait_ms: int | None = None,
+        weight: int | None = None,
         token: int | None = None,
         idempotency_key: str | None = None,
         timeout: float | None = None,
@@ -3146,11 +3147,13 @@ class SemaphoresCalls(AsyncCalls):
         Args:
             name: The semaphore.
             permits: The number of permits of the semaphore. Required in the first call for a
-                name; later calls must give the same number. If omitted later, the existing
-                number.
+                name; later calls must give the same number, unless `semaphore.resize` has set
+                another since. If omitted later, the existing number.
             ttl_ms: Time to live of the permit in milliseconds, unless it is renewed.
             wait_ms: How long to wait for a permit, in milliseconds. If omitted, the call does
                 not wait.
+            weight: How many of the permits to take, at most as many as the semaphore has. They
+                are acquired and released together, under one token.
             token: Refuses the change once the lease, hold or session of this token is over.
             idempotency_key: Repeating the call under this key has no second effect.
             timeout: Seconds after which the call fails, besides the time that it asks to wait.
@@ -3162,6 +3165,8 @@ class SemaphoresCalls(AsyncCalls):
             sent["ttl_ms"] = ttl_ms
         if wait_ms is not None:
             sent["wait_ms"] = wait_ms
+        if weight is not None:
+            sent["weight"] = weight
         raw = await self._call(
             OPERATIONS["semaphore.acquire"],
             sent,
@@ -3221,6 +3226,35 @@ class SemaphoresCalls(AsyncCalls):
         raw = await self._call(
             OPERATIONS["semaphore.release"],
             sent,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+        )
+        return t.Semaphore(raw)
+
+    async def resize(
+        self,
+        name: str,
+        permits: int,
+        *,
+        token: int | None = None,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> t.Semaphore:
+        """Change the number of permits of a semaphore (`semaphore.resize`).
+
+        Args:
+            name: The semaphore.
+            permits: The new number of permits. Calls of `semaphore.acquire` that give another
+                number in `permits` are accepted from then on.
+            token: Refuses the change once the lease, hold or session of this token is over.
+            idempotency_key: Repeating the call under this key has no second effect.
+            timeout: Seconds after which the call fails, besides the time that it asks to wait.
+        """
+        sent: dict[str, Any] = {"name": name, "permits": permits}
+        raw = await self._call(
+            OPERATIONS["semaphore.resize"],
+            sent,
+            token=token,
             idempotency_key=idempotency_key,
             timeout=timeout,
         )
@@ -4813,6 +4847,23 @@ class WorkspaceCalls(AsyncCalls):
             sent["at"] = at
         raw = await self._call(OPERATIONS["workspace.fork"], sent, timeout=timeout)
         return t.Forked(raw)
+
+    async def delete(
+        self,
+        revision: int,
+        *,
+        timeout: float | None = None,
+    ) -> t.ListedWorkspace:
+        """Delete a workspace with its history (`workspace.delete`).
+
+        Args:
+            revision: A revision of the workspace, such as its current one. It identifies the
+                workspace: one that was created under the same name since is not deleted.
+            timeout: Seconds after which the call fails, besides the time that it asks to wait.
+        """
+        sent: dict[str, Any] = {"revision": revision}
+        raw = await self._call(OPERATIONS["workspace.delete"], sent, timeout=timeout)
+        return t.ListedWorkspace(raw)
 
     async def diff(
         self,

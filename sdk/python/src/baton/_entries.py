@@ -14,6 +14,7 @@ from typing import Any
 
 from ._bridge import Steps
 from ._flow import Call
+from ._json import Encoded
 from .errors import Conflict, NotFound
 
 COMMANDS_MAX = 500
@@ -203,7 +204,7 @@ def grouped(commands: Sequence[Command]) -> list[list[Command]]:
 
 def _characters(value: Any) -> int:
     """About how many characters a value has as JSON."""
-    if isinstance(value, str):
+    if isinstance(value, (str, Encoded)):
         return len(value)
     if isinstance(value, dict):
         members: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType]

@@ -267,6 +267,9 @@ OPERATIONS: dict[str, Operation] = {
         "semaphore.release",
         has_token=True,
     ),
+    "semaphore.resize": Operation(
+        "semaphore.resize",
+    ),
     "semaphore.get": Operation(
         "semaphore.get",
         asks=True,
@@ -577,6 +580,11 @@ OPERATIONS: dict[str, Operation] = {
     ),
     "workspace.fork": Operation(
         "workspace.fork",
+        asks=True,
+        is_past=True,
+    ),
+    "workspace.delete": Operation(
+        "workspace.delete",
         asks=True,
         is_past=True,
     ),

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._error import BatonError
-from ._json import decode, encode
+from ._json import decode, encode, encode_frame
 from ._leases import RENEWALS_PER_TTL, Kept, Leases, silent
 from ._operation import Operation
 from ._operations import OPERATIONS
@@ -108,7 +108,7 @@ class Protocol:
         if operation.waits == "timeout_ms" and not wait_ms:
             wait_ms = 30_000
         request = Request(
-            number, encode(frame), effect, deliver, operation, caller, _count(wait_ms)
+            number, encode_frame(frame), effect, deliver, operation, caller, _count(wait_ms)
         )
         self._requests.add(request)
         return request

@@ -1505,17 +1505,20 @@ class SemaphoresCalls(TransactionCalls):
         permits: int | None = None,
         ttl_ms: int | None = None,
         wait_ms: int | None = None,
+        weight: int | None = None,
     ) -> Pending[t.Permit | None]:
         """Acquire a permit, optionally waiting for one (`semaphore.acquire`).
 
         Args:
             name: The semaphore.
             permits: The number of permits of the semaphore. Required in the first call for a
-                name; later calls must give the same number. If omitted later, the existing
-                number.
+                name; later calls must give the same number, unless `semaphore.resize` has set
+                another since. If omitted later, the existing number.
             ttl_ms: Time to live of the permit in milliseconds, unless it is renewed.
             wait_ms: How long to wait for a permit, in milliseconds. If omitted, the call does
                 not wait.
+            weight: How many of the permits to take, at most as many as the semaphore has. They
+                are acquired and released together, under one token.
         """
         sent: dict[str, Any] = {"name": name}
         if permits is not None:
@@ -1524,6 +1527,8 @@ class SemaphoresCalls(TransactionCalls):
             sent["ttl_ms"] = ttl_ms
         if wait_ms is not None:
             sent["wait_ms"] = wait_ms
+        if weight is not None:
+            sent["weight"] = weight
         return self._queue(OPERATIONS["semaphore.acquire"], sent, lambda raw: t.optional(t.Permit, raw))
 
     def renew(
@@ -1559,6 +1564,21 @@ class SemaphoresCalls(TransactionCalls):
         """
         sent: dict[str, Any] = {"name": name, "token": token}
         return self._queue(OPERATIONS["semaphore.release"], sent, lambda raw: t.Semaphore(raw))
+
+    def resize(
+        self,
+        name: str,
+        permits: int,
+    ) -> Pending[t.Semaphore]:
+        """Change the number of permits of a semaphore (`semaphore.resize`).
+
+        Args:
+            name: The semaphore.
+            permits: The new number of permits. Calls of `semaphore.acquire` that give another
+                number in `permits` are accepted from then on.
+        """
+        sent: dict[str, Any] = {"name": name, "permits": permits}
+        return self._queue(OPERATIONS["semaphore.resize"], sent, lambda raw: t.Semaphore(raw))
 
 
 class SpendingCalls(TransactionCalls):

@@ -226,6 +226,7 @@ EventType = Literal[
     "semaphore.queued",
     "semaphore.released",
     "semaphore.renewed",
+    "semaphore.resized",
     "spend.exhausted",
     "spend.limited",
     "spend.recorded",
@@ -2859,6 +2860,43 @@ class Permit(Record):
         """The time to live in milliseconds that a renewal grants."""
         return self.raw["ttl_ms"]
 
+    @property
+    def weight(self) -> int:
+        """How many permits of the semaphore it takes."""
+        return self.raw.get("weight", 1)
+
+
+class PermitWait(Record):
+    """A call that waits for a permit."""
+
+    __slots__ = ()
+    _required = frozenset({"agent", "id", "since", "until"})
+
+    @property
+    def agent(self) -> str:
+        """The agent that waits."""
+        return self.raw["agent"]
+
+    @property
+    def id(self) -> int:
+        """The waiting call."""
+        return self.raw["id"]
+
+    @property
+    def since(self) -> datetime:
+        """When it started to wait."""
+        return moment(self.raw["since"])
+
+    @property
+    def until(self) -> datetime:
+        """When the wait times out."""
+        return moment(self.raw["until"])
+
+    @property
+    def weight(self) -> int:
+        """How many permits it waits for."""
+        return self.raw.get("weight", 1)
+
 
 class Pipeline(Record):
     """A pipeline."""
@@ -3556,7 +3594,9 @@ class Semaphore(Record):
 
     @property
     def free(self) -> int:
-        """The number of free permits."""
+        """The number of free permits. 0 while more are held than there are since it was made
+        smaller.
+        """
         return self.raw["free"]
 
     @property
@@ -3575,9 +3615,9 @@ class Semaphore(Record):
         return self.raw["permits"]
 
     @property
-    def waiters(self) -> list[Wait]:
+    def waiters(self) -> list[PermitWait]:
         """The wait queue, first in line first."""
-        return [Wait(each) for each in self.raw["waiters"]]
+        return [PermitWait(each) for each in self.raw["waiters"]]
 
 
 class SemaphoreSemaphores(Record):
@@ -4943,6 +4983,7 @@ __all__ = [
     "Part",
     "PendingWrite",
     "Permit",
+    "PermitWait",
     "Pipeline",
     "PipelinePipelines",
     "PipelineStatus",

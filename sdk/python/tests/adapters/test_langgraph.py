@@ -303,6 +303,47 @@ def test_values_come_back_as_they_were(b: baton.Baton) -> None:
     assert b.checkpoints.list().checkpoints == []
 
 
+def test_what_is_json_is_stored_as_json(b: baton.Baton) -> None:
+    saver = BatonSaver(b)
+    deep: Any = "deep"
+    for _ in range(32):
+        deep = [deep]
+    values: dict[str, Any] = {
+        'quoted "é😀"': ["\u2028", "\x00", "a\\b"],
+        "numbers": [2**70, -(2**70), -0.0, 1e308, 5e-324, 0.1, 1.0, True],
+        "": {"": {}, "langgraph": [None]},
+        "deep": deep,
+    }
+    given = checkpoint(**values)
+    first = saver.put(thread(), given, {"step": 1}, given["channel_versions"])
+    larger: dict[str, Any] = {**values, "large": "x" * 1_500_000}
+    given = checkpoint(**larger)
+    second = saver.put(first, given, {"step": 2}, given["channel_versions"])
+    given = checkpoint(**values, messages=[HumanMessage("hello", id="m")])
+    third = saver.put(second, given, {"step": 3}, given["channel_versions"])
+    for saved, wanted in ((first, values), (second, larger), (third, given["channel_values"])):
+        found = saver.get_tuple(saved)
+        assert found is not None
+        assert repr(found.checkpoint["channel_values"]) == repr(
+            {name: wanted[name] for name in found.checkpoint["channel_values"]}
+        )
+        assert found.checkpoint["channel_values"].keys() == wanted.keys()
+    history = b.call("checkpoint.history", task="langgraph:t")["checkpoints"]
+    forms = [(it.get("content_type"), type(it["state"]).__name__) for it in history]
+    assert forms == [("langgraph.v1", "str"), (None, "dict"), (None, "dict")]
+    assert history[-1]["state"]["values"]["deep"] == deep
+    assert [it.metadata["step"] for it in saver.list(thread())] == [3, 2, 1]  # pyright: ignore[reportTypedDictNotRequiredAccess]
+
+
+def test_checkpoints_of_others_are_left_alone(b: baton.Baton) -> None:
+    saver = BatonSaver(b)
+    for key, state in {"/9": {"step": 1}, "/8": "text", "/7": None}.items():
+        b.call("checkpoint.save", task="langgraph:t", key=key, state=state)
+    given = checkpoint(text="mine")
+    saver.put(thread(), given, {"step": 1}, given["channel_versions"])
+    assert len(list(saver.list(thread()))) == 1
+
+
 def test_more_than_a_transaction_can_carry_is_stored(b: baton.Baton) -> None:
     saver = BatonSaver(b)
     values = {f"c{at}": str(at) * 2_400_000 for at in range(2)}

@@ -2,6 +2,7 @@
 
 use baton_client::Tasks;
 use baton_core::AgentId;
+use baton_core::spend::Budget;
 use baton_core::task::OnExhausted;
 use clap::Args;
 
@@ -62,6 +63,10 @@ pub(super) struct Add {
     /// Another agent must accept the result before the task is completed
     #[arg(long)]
     review: bool,
+    /// Budget of the task and its subtasks, such as tokens=100000,calls=50 [units: tokens,
+    /// `cost_micros`, calls]
+    #[arg(long, value_name = "LIMITS", value_parser = budget)]
+    budget: Option<Budget>,
     /// Additional metadata: a JSON object, @FILE, or - for stdin
     #[arg(long, value_name = "JSON")]
     metadata: Option<Source>,
@@ -79,6 +84,25 @@ fn exhausted(word: &str) -> Result<OnExhausted, String> {
         }
         _ => Err("expected fail, review, or agent:ID".to_owned()),
     }
+}
+
+fn budget(words: &str) -> Result<Budget, String> {
+    let mut budget = Budget::default();
+    for word in words.split(',') {
+        let expected = || format!("`{word}`: expected tokens=N, cost_micros=N or calls=N");
+        let (unit, amount) = word.split_once('=').ok_or_else(expected)?;
+        let limit = match unit.trim() {
+            "tokens" => &mut budget.tokens,
+            "cost_micros" => &mut budget.cost_micros,
+            "calls" => &mut budget.calls,
+            _ => return Err(expected()),
+        };
+        let amount = amount.trim().parse().map_err(|_| expected())?;
+        if limit.replace(amount).is_some() {
+            return Err(format!("{unit} is limited twice"));
+        }
+    }
+    Ok(budget)
 }
 
 impl Add {
@@ -131,6 +155,9 @@ impl Add {
         }
         if self.review {
             creating = creating.review();
+        }
+        if let Some(budget) = self.budget {
+            creating = creating.budget(budget);
         }
         if let Some(traceparent) = self.trace.given() {
             creating = creating.traceparent(&traceparent);

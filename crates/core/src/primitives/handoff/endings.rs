@@ -17,7 +17,10 @@ pub(super) fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
         Event::GaveUp { left: Left::SessionEnded, receiver, .. } => {
             Err(Rejection::SessionEnded { agent: receiver.clone() })
         }
-        Event::GaveUp { left: Left::Timeout | Left::Gone | Left::Elsewhere, .. }
+        Event::GaveUp {
+            left: Left::Timeout | Left::Gone | Left::Elsewhere | Left::TooHeavy,
+            ..
+        }
         | Event::Offered(_)
         | Event::Executed(_)
         | Event::Refused(_)

@@ -181,7 +181,7 @@ impl Table {
             Event::Queued { wait, receiver, until } => {
                 let (agent, since, until) = (receiver.clone(), moment.time, *until);
                 let there = Wait { id: *wait, agent, since, until };
-                let waiter = Waiter { name: receiver.clone(), wait: there, ttl_ms: 0 };
+                let waiter = Waiter::new(receiver.clone(), there, 0);
                 Some((*wait, self.wait_queues.replace(*wait, Some(waiter))))
             }
             Event::Delivered { wait: Some(wait), .. } | Event::GaveUp { wait, .. } => {

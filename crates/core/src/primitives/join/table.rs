@@ -97,7 +97,7 @@ impl primitive::Table for Table {
             Event::Queued { join, waiter, wait, until } => {
                 let (agent, since) = (waiter.clone(), moment.time);
                 let who = Wait { id: *wait, agent, since, until: *until };
-                let waiter = Waiter { name: join.clone(), wait: who, ttl_ms: 0 };
+                let waiter = Waiter::new(join.clone(), who, 0);
                 Undo::Wait(*wait, self.wait_queues.replace(*wait, Some(waiter)))
             }
             Event::Answered { wait, .. } | Event::GaveUp { wait, .. } => {

@@ -66,7 +66,7 @@ impl primitive::Table for Table {
             Event::Queued { name, waiter, wait, ttl_ms, until } => {
                 let who =
                     Wait { id: *wait, agent: waiter.clone(), since: moment.time, until: *until };
-                let waiter = Waiter { name: name.clone(), wait: who, ttl_ms: *ttl_ms };
+                let waiter = Waiter::new(name.clone(), who, *ttl_ms);
                 (None, Some((*wait, Some(waiter))))
             }
             Event::GaveUp { wait, .. } => (None, Some((*wait, None))),

@@ -227,7 +227,10 @@ pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
         Event::GaveUp { left: Left::SessionEnded, receiver, .. } => {
             Err(Rejection::SessionEnded { agent: receiver.clone() })
         }
-        Event::GaveUp { left: Left::Timeout | Left::Gone | Left::Elsewhere, .. }
+        Event::GaveUp {
+            left: Left::Timeout | Left::Gone | Left::Elsewhere | Left::TooHeavy,
+            ..
+        }
         | Event::Sent(_)
         | Event::Returned { .. }
         | Event::Acked { .. }

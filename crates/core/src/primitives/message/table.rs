@@ -214,7 +214,7 @@ impl Table {
             Event::Queued { wait, receiver, until, redeliver_ms } => {
                 let (agent, since, until) = (receiver.clone(), moment.time, *until);
                 let there = Wait { id: *wait, agent, since, until };
-                let waiter = Waiter { name: receiver.clone(), wait: there, ttl_ms: *redeliver_ms };
+                let waiter = Waiter::new(receiver.clone(), there, *redeliver_ms);
                 undo.receiver = Some((*wait, self.receivers.replace(*wait, Some(waiter))));
             }
             Event::Delivered { wait: Some(wait), .. }
@@ -266,7 +266,7 @@ impl Table {
         undo: &mut Undo,
     ) {
         let there = Wait { id: wait, agent: requester.clone(), since: moment.time, until };
-        let waiter = Waiter { name: message.clone(), wait: there, ttl_ms: 0 };
+        let waiter = Waiter::new(message.clone(), there, 0);
         undo.requester = Some((wait, self.requesters.replace(wait, Some(waiter))));
     }
 

@@ -71,6 +71,7 @@ pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided,
         Command::Acquire(command) => acquire(table, command, stamp),
         Command::Renew { name, token, ttl_ms } => renew(table, name, token, ttl_ms, stamp),
         Command::Release { name, token } => release(table, name, token),
+        Command::Resize { name, permits } => resize(table, name, permits),
         Command::HandOver { name } => Ok(hand_over(table, &name, stamp)),
         Command::LetGo { agent } => Ok(let_go(table, &agent)),
         Command::GiveUp { wait } => Ok(give_up(table, wait)),
@@ -79,17 +80,22 @@ pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided,
 }
 
 fn acquire(table: &Table, command: Acquire, stamp: &Stamp) -> Result<Decided, Rejection> {
-    let Acquire { name, permits, ttl_ms, wait_ms } = command;
+    let Acquire { name, permits, weight, ttl_ms, wait_ms } = command;
     let ttl_ms = checked_ttl(ttl_ms, limits::HOLD_TTL_MS_DEFAULT)?;
     let wait_ms = within("wait_ms", wait_ms, 0, (0, limits::WAIT_MS_MAX))?;
-    let mut events = found(table, &name, permits)?;
+    let weight = within("weight", weight, 1, (1, limits::PERMITS_PER_SEMAPHORE_MAX))?;
+    let permits = size(table, &name, permits)?;
+    if weight > permits {
+        return Err(Rejection::TooHeavy { name, weight, permits });
+    }
+    let mut events = created(table, &name, permits)?;
     let agent = stamp.agent.clone();
     let is_new = !events.is_empty();
-    if is_new || table.free(&name) > 0 {
+    if is_new || is_available(table, &name, weight) {
         let all = ("permits held in this workspace", table.held(), limits::PERMITS_MAX);
         check_counts(table, &agent, all)?;
         let token = stamp.token();
-        events.push(Event::Acquired { name, holder: agent, token, ttl_ms, wait: None });
+        events.push(Event::Acquired { name, holder: agent, token, ttl_ms, weight, wait: None });
         return Ok(Decided { events, plan: ReplyPlan::Permit(token) });
     }
     if wait_ms == 0 {
@@ -98,38 +104,50 @@ fn acquire(table: &Table, command: Acquire, stamp: &Stamp) -> Result<Decided, Re
     let all = ("calls that wait for a permit", table.waits().len(), limits::WAITS_MAX);
     check_counts(table, &agent, all)?;
     let until = stamp.now.after(wait_ms);
-    events.push(Event::Queued { name, waiter: agent, wait: stamp.wait(), ttl_ms, until });
+    events.push(Event::Queued { name, waiter: agent, wait: stamp.wait(), ttl_ms, until, weight });
     Ok(Decided { events, plan: ReplyPlan::Later })
 }
 
-/// The event that creates the semaphore; none if it exists.
-fn found(
-    table: &Table,
-    name: &SemaphoreName,
-    permits: Option<u64>,
-) -> Result<Vec<Event>, Rejection> {
-    let range = (1, limits::PERMITS_PER_SEMAPHORE_MAX);
-    let present = table.permits(name);
-    let Some(permits) = permits else {
-        let is_there = present.map(|_| Vec::new());
-        return is_there.ok_or_else(|| Rejection::NotFound { name: name.clone() });
-    };
-    let given = within("permits", Some(permits), permits, range)?;
-    match present {
-        Some(permits) if permits != given => {
-            return Err(Rejection::PermitsDiffer { name: name.clone(), given, permits });
-        }
-        Some(_) => return Ok(Vec::new()),
-        None => {}
+/// Whether a call gets its permits at once. While others wait it does not, even if there are
+/// enough: light calls must not keep a heavy one waiting.
+fn is_available(table: &Table, name: &SemaphoreName, weight: u64) -> bool {
+    #[cfg(feature = "planted")]
+    if crate::planted::is("semaphore.light_overtakes") {
+        return table.free(name) >= weight;
     }
+    table.free(name) >= weight && table.line(name).next().is_none()
+}
+
+/// A number of permits that a caller has given.
+fn checked_permits(given: u64) -> Result<u64, Rejection> {
+    Ok(within("permits", Some(given), given, (1, limits::PERMITS_PER_SEMAPHORE_MAX))?)
+}
+
+/// The number of permits that the semaphore has, or will have if this call creates it.
+fn size(table: &Table, name: &SemaphoreName, given: Option<u64>) -> Result<u64, Rejection> {
+    let given = given.map(checked_permits).transpose()?;
+    match (table.permits(name), given) {
+        (Some(permits), Some(given)) if given != permits && !table.is_resized(name) => {
+            Err(Rejection::PermitsDiffer { name: name.clone(), given, permits })
+        }
+        (Some(permits), _) | (None, Some(permits)) => Ok(permits),
+        (None, None) => Err(Rejection::NotFound { name: name.clone() }),
+    }
+}
+
+/// The events that create the semaphore; none if it exists.
+fn created(table: &Table, name: &SemaphoreName, permits: u64) -> Result<Vec<Event>, Rejection> {
     let mut events = Vec::new();
+    if table.permits(name).is_some() {
+        return Ok(events);
+    }
     if table.len() >= limits::SEMAPHORES_MAX {
         let too_many =
             || TooMany { what: "semaphores in use in this workspace", max: limits::SEMAPHORES_MAX };
         let idle = table.longest_idle().ok_or_else(too_many)?;
         events.push(Event::Forgotten { name: idle.clone() });
     }
-    events.push(Event::Created { name: name.clone(), permits: given });
+    events.push(Event::Created { name: name.clone(), permits });
     Ok(events)
 }
 
@@ -175,14 +193,34 @@ fn release(table: &Table, name: SemaphoreName, token: Token) -> Result<Decided, 
     Ok(Decided { events: vec![event], plan: ReplyPlan::Semaphore(name) })
 }
 
+fn resize(table: &Table, name: SemaphoreName, permits: u64) -> Result<Decided, Rejection> {
+    let permits = checked_permits(permits)?;
+    let Some(before) = table.permits(&name) else { return Err(Rejection::NotFound { name }) };
+    let mut events = Vec::new();
+    if permits != before {
+        events.push(Event::Resized { name: name.clone(), permits });
+        let in_vain = table.line(&name).filter(|waiter| waiter.weight > permits);
+        #[cfg(feature = "planted")]
+        let in_vain = in_vain.filter(|_| !crate::planted::is("semaphore.heavy_waits_in_vain"));
+        events.extend(in_vain.map(|waiter| gave_up(waiter, Left::TooHeavy)));
+    }
+    Ok(Decided { events, plan: ReplyPlan::Semaphore(name) })
+}
+
 fn hand_over(table: &Table, name: &SemaphoreName, stamp: &Stamp) -> Decided {
-    let free = usize::try_from(table.free(name)).expect("semaphores have few permits");
-    let granted = table.line(name).take(free).zip(stamp.tokens());
+    let mut free = table.free(name);
+    let fits = |waiter: &&Waiter| {
+        let left = free.checked_sub(waiter.weight);
+        free = left.unwrap_or(free);
+        left.is_some()
+    };
+    let granted = table.line(name).take_while(fits).zip(stamp.tokens());
     let granted = granted.map(|(waiter, token)| Event::Acquired {
         name: name.clone(),
         holder: waiter.wait.agent.clone(),
         token,
         ttl_ms: waiter.ttl_ms,
+        weight: waiter.weight,
         wait: Some(waiter.wait.id),
     });
     done(granted.collect())
@@ -198,8 +236,9 @@ fn let_go(table: &Table, agent: &AgentId) -> Decided {
 }
 
 fn gave_up(waiter: &Waiter, left: Left) -> Event {
-    let wait = &waiter.wait;
-    Event::GaveUp { name: waiter.name.clone(), waiter: wait.agent.clone(), wait: wait.id, left }
+    let Waiter { name, wait, weight, .. } = waiter;
+    let (name, agent) = (name.clone(), wait.agent.clone());
+    Event::GaveUp { name, waiter: agent, wait: wait.id, left, weight: *weight }
 }
 
 fn give_up(table: &Table, wait: WaitId) -> Decided {
@@ -224,8 +263,13 @@ pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
         Event::GaveUp { name, waiter, left: Left::SessionEnded, .. } => {
             Err(Rejection::SessionEnded { name: name.clone(), agent: waiter.clone() })
         }
+        Event::GaveUp { name, left: Left::TooHeavy, weight, .. } => {
+            let permits = table.permits(name).unwrap_or_default();
+            Err(Rejection::TooHeavy { name: name.clone(), weight: *weight, permits })
+        }
         Event::GaveUp { .. }
         | Event::Created { .. }
+        | Event::Resized { .. }
         | Event::Renewed { .. }
         | Event::Released { .. }
         | Event::Expired { .. }

@@ -37,8 +37,27 @@ crate::refusals! {
             code: "semaphore.permits_differ",
             kind: Conflict,
             hint: "omit `permits` to use the existing number, or choose another name",
-            cause: "The semaphore was created with the number in the facts, which does not change.",
-            remedy: "Omit `permits`, or use another name.",
+            cause: "The semaphore was created with the number in the facts.",
+            remedy: "Omit `permits`, use another name, or change the number with \
+                `semaphore.resize`.",
+        }
+        /// The weight is greater than the number of permits.
+        #[error("semaphore `{name}` has {permits} permits, a weight of {weight} can never fit")]
+        TooHeavy {
+            /// The semaphore.
+            name: SemaphoreName,
+            /// The weight that was asked for.
+            weight: u64,
+            /// Its number of permits.
+            permits: u64,
+        } => {
+            code: "semaphore.too_heavy",
+            kind: Conflict,
+            hint: "ask for a smaller weight, or make the semaphore larger",
+            cause: "`weight` is greater than the number of permits of the semaphore, or \
+                `semaphore.resize` made it smaller than that while the call waited.",
+            remedy: "Acquire with a `weight` of at most the number of permits in the facts, or \
+                change that number with `semaphore.resize`.",
         }
         /// The token belongs to a permit that has ended.
         #[error("token {given} of semaphore `{name}` is stale: {free} of its permits are free now")]
@@ -64,7 +83,7 @@ crate::refusals! {
             code: "semaphore.out_of_range",
             kind: Invalid,
             hint: "use a number within the range",
-            cause: "`permits` is not between 1 and 10,000, `ttl_ms` is not between 100 \
+            cause: "`permits` or `weight` is not between 1 and 10,000, `ttl_ms` is not between 100 \
                 milliseconds and one day, `wait_ms` is more than one hour, or `limit` is not a \
                 valid page size.",
             remedy: "Use a number within the range in the detail. To wait longer, repeat the call.",

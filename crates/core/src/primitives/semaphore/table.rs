@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use serde::{Deserialize, Serialize};
 
-use super::vocabulary::{Event, Permit, Semaphore};
+use super::vocabulary::{Event, Permit, PermitWait, Semaphore};
 use crate::names::{AgentId, SemaphoreName};
 use crate::numbers::{Token, WaitId};
 use crate::primitive;
@@ -25,7 +25,7 @@ pub struct Table {
     // Semaphores without holders: the first to be forgotten comes first.
     idle: BTreeSet<(Timestamp, SemaphoreName)>,
     permits: BTreeMap<Token, Permit>,
-    // The number of held permits of each.
+    // The weight of all that is held of each.
     taken: BTreeMap<SemaphoreName, u64>,
     by_name: BTreeSet<(SemaphoreName, Token)>,
     by_holder: BTreeSet<(AgentId, Token)>,
@@ -42,6 +42,9 @@ pub struct Record {
     pub name: SemaphoreName,
     /// The number of permits.
     pub permits: u64,
+    /// Whether the number was changed: callers may give another one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_resized: bool,
     /// When it was created, or a permit was last returned.
     pub idle_since: Timestamp,
 }
@@ -65,15 +68,22 @@ impl primitive::Table for Table {
         let (permit, wait) = match event {
             Event::Created { name, permits } => {
                 let (permits, idle_since) = (*permits, moment.time);
-                record = Some(Record { name: name.clone(), permits, idle_since });
+                let (name, is_resized) = (name.clone(), false);
+                record = Some(Record { name, permits, is_resized, idle_since });
                 (None, None)
             }
-            Event::Acquired { name, holder, token, ttl_ms, wait } => {
-                assert!(self.free(name) > 0, "there are never more holders than permits");
+            Event::Resized { permits, .. } => {
+                let (permits, is_resized) = (*permits, true);
+                record = record.map(|record| Record { permits, is_resized, ..record });
+                (None, None)
+            }
+            Event::Acquired { name, holder, token, ttl_ms, weight, wait } => {
+                assert!(self.free(name) >= *weight, "nothing is granted beyond the permits");
                 let permit = Permit {
                     name: name.clone(),
                     holder: holder.clone(),
                     token: *token,
+                    weight: *weight,
                     acquired_at: moment.time,
                     expires_at: moment.time.after(*ttl_ms),
                     ttl_ms: *ttl_ms,
@@ -93,10 +103,11 @@ impl primitive::Table for Table {
                 record = record.map(|record| Record { idle_since: moment.time, ..record });
                 (Some((*token, None)), None)
             }
-            Event::Queued { name, waiter, wait, ttl_ms, until } => {
+            Event::Queued { name, waiter, wait, ttl_ms, until, weight } => {
                 let who =
                     Wait { id: *wait, agent: waiter.clone(), since: moment.time, until: *until };
-                let waiter = Waiter { name: name.clone(), wait: who, ttl_ms: *ttl_ms };
+                let (name, ttl_ms, weight) = (name.clone(), *ttl_ms, *weight);
+                let waiter = Waiter { name, wait: who, ttl_ms, weight };
                 (None, Some((*wait, Some(waiter))))
             }
             Event::GaveUp { wait, .. } => (None, Some((*wait, None))),
@@ -139,16 +150,21 @@ impl primitive::Table for Table {
         assert_eq!(indexes, [count; 3], "every permit has a semaphore, a holder and an end");
         for (name, taken) in &self.taken {
             let held = self.by_name.range((name.clone(), Token(0))..);
-            let held = held.take_while(|(there, _)| there == name).count();
-            assert_eq!(*taken, held as u64, "what is taken is held");
-            assert!(self.permits(name).is_some_and(|most| *taken <= most), "holders fit permits");
+            let held = held.take_while(|(there, _)| there == name);
+            let held: u64 = held.map(|(_, token)| self.permits[token].weight).sum();
+            assert_eq!(*taken, held, "what is taken is held");
+            let record = self.records.get(name).expect("what is held is known");
+            // Made smaller, it may have more holders than permits for a time.
+            assert!(record.is_resized || *taken <= record.permits, "holders fit permits");
         }
         let idle = self.records.len() - self.taken.len();
         assert_eq!(idle, self.idle.len(), "exactly those without holders are idle");
         self.wait_queues.check();
         for waiter in self.wait_queues.all() {
-            assert_eq!(self.free(&waiter.name), 0, "nobody waits while a permit is free");
-            assert!(self.records.contains_key(&waiter.name), "nobody waits for what is unknown");
+            let permits = self.permits(&waiter.name);
+            assert!(permits.is_some_and(|most| waiter.weight <= most), "no call waits in vain");
+            let first = self.line(&waiter.name).next().expect("a call waits");
+            assert!(first.weight > self.free(&waiter.name), "no call waits for what is free");
         }
     }
 
@@ -163,7 +179,10 @@ impl primitive::Table for Table {
     }
 
     fn wait_ids(&self) -> impl Iterator<Item = WaitId> {
-        self.wait_queues.all().map(|waiter| waiter.wait.id)
+        // The last in line comes first: if all of them leave, no departure may grant a permit to a
+        // call behind it that leaves next.
+        let waits: Vec<_> = self.wait_queues.all().map(|waiter| waiter.wait.id).collect();
+        waits.into_iter().rev()
     }
 
     fn is_waiting(&self, wait: WaitId) -> bool {
@@ -201,7 +220,7 @@ impl Table {
             self.by_holder.remove(&(before.holder.clone(), token));
             self.ends.remove(&(self.end(before), token));
             let taken = self.taken.get_mut(&before.name).expect("a permit that is held is taken");
-            *taken -= 1;
+            *taken -= before.weight;
             if *taken == 0 {
                 self.taken.remove(&before.name);
             }
@@ -210,7 +229,7 @@ impl Table {
             self.by_name.insert((after.name.clone(), token));
             self.by_holder.insert((after.holder.clone(), token));
             self.ends.insert((self.end(&after), token));
-            *self.taken.entry(after.name.clone()).or_default() += 1;
+            *self.taken.entry(after.name.clone()).or_default() += after.weight;
             self.permits.insert(token, after);
         }
         before
@@ -235,6 +254,11 @@ impl Table {
     /// The number of permits of a semaphore; none if it is unknown.
     pub fn permits(&self, name: &SemaphoreName) -> Option<u64> {
         self.records.get(name).map(|record| record.permits)
+    }
+
+    /// Whether the number of permits was changed since the semaphore was created.
+    pub fn is_resized(&self, name: &SemaphoreName) -> bool {
+        self.records.get(name).is_some_and(|record| record.is_resized)
     }
 
     /// The number of free permits.
@@ -282,7 +306,10 @@ impl Table {
             permits: record.permits,
             free: self.free(name),
             holders: tokens.map(|(_, token)| self.permits[token].clone()).collect(),
-            waiters: self.line(name).map(|waiter| waiter.wait.clone()).collect(),
+            waiters: self
+                .line(name)
+                .map(|waiter| PermitWait::of(&waiter.wait, waiter.weight))
+                .collect(),
         })
     }
 

@@ -68,6 +68,137 @@ scenarios! {
         (100, "ada", "semaphore.list",                    "[gpu 1/3 held=[bob=5, eve=6] line=[]]"),
     ]
 
+    a_holder_takes_as_many_permits_as_its_weight => [
+        (0, "ada", "semaphore.acquire gpu permits=4 weight=5", "refused semaphore.too_heavy"),
+        (0, "ada", "semaphore.acquire gpu permits=4 weight=0", "refused semaphore.out_of_range"),
+        (0, "ada", "semaphore.acquire gpu permits=4 weight=10001",
+            "refused semaphore.out_of_range"),
+        (0, "ada", "semaphore.acquire gpu permits=4 weight=3",
+            "semaphore.created gpu permits=4; semaphore.acquired gpu by ada token=1 weight=3"),
+        (1, "bob", "semaphore.acquire gpu weight=5",      "refused semaphore.too_heavy"),
+        (1, "bob", "semaphore.acquire gpu weight=2",      "r1: null"),
+        (1, "bob", "semaphore.acquire gpu weight=1",      "semaphore.acquired gpu by bob token=2"),
+        (1, "bob", "semaphore.get gpu", "gpu 0/4 held=[ada=1 weight=3, bob=2] line=[]"),
+        (2, "ada", "semaphore.renew gpu token=1 ttl_ms=1000",
+            "semaphore.renewed gpu token=1 ttl=1000"),
+        (3, "ada", "semaphore.release gpu token=1",       "semaphore.released gpu token=1"),
+        (3, "bob", "semaphore.get gpu",                   "gpu 3/4 held=[bob=2] line=[]"),
+    ]
+
+    a_heavy_call_is_not_overtaken => [
+        (0, "ada", "semaphore.acquire gpu permits=3",
+            "semaphore.created gpu permits=3; semaphore.acquired gpu by ada token=1"),
+        (0, "bob", "semaphore.acquire gpu weight=3 wait_ms=100",
+            "semaphore.queued gpu by bob call=2 until 100 weight=3; call 2 waits"),
+        // Two permits are free, but the next ones are for the call that waits.
+        (1, "eve", "semaphore.acquire gpu",               "r2: null"),
+        (1, "eve", "semaphore.acquire gpu wait_ms=500",
+            "semaphore.queued gpu by eve call=3 until 501; call 3 waits"),
+        (1, "fay", "semaphore.acquire gpu weight=2 wait_ms=500",
+            "semaphore.queued gpu by fay call=4 until 501 weight=2; call 4 waits"),
+        (1, "ada", "semaphore.get gpu",
+            "gpu 2/3 held=[ada=1] line=[bob weight=3, eve, fay weight=2]"),
+        // The head of the queue leaves: those behind it get what is free.
+        (100, "ada", "time",
+            "semaphore.gave_up gpu by bob call=2 Timeout; \
+             semaphore.acquired gpu by eve token=5 call=3; call 2: null; \
+             call 3: gpu by eve token=5 until 300100"),
+        (101, "ada", "semaphore.release gpu token=1",
+            "semaphore.released gpu token=1; \
+             semaphore.acquired gpu by fay token=6 call=4 weight=2; \
+             call 4: gpu by fay token=6 until 300101 weight=2"),
+    ]
+
+    a_departure_grants_to_those_behind => [
+        (0, "ada", "agent.register ada",
+            "agent.joined ada token=1 ttl=60000; namespace.created agent:ada"),
+        (0, "bob", "semaphore.acquire gpu permits=2",
+            "semaphore.created gpu permits=2; semaphore.acquired gpu by bob token=2"),
+        (0, "ada", "semaphore.acquire gpu weight=2 wait_ms=100",
+            "semaphore.queued gpu by ada call=3 until 100 weight=2; call 3 waits"),
+        (0, "eve", "semaphore.acquire gpu wait_ms=100",
+            "semaphore.queued gpu by eve call=4 until 100; call 4 waits"),
+        (1, "ada", "agent.leave ada",
+            "agent.left ada; semaphore.gave_up gpu by ada call=3 SessionEnded; \
+             semaphore.acquired gpu by eve token=5 call=4; \
+             call 3: refused semaphore.session_ended; call 4: gpu by eve token=5 until 300001"),
+    ]
+
+    no_departure_grants_to_another_caller_that_is_gone => [
+        (0, "bob", "semaphore.acquire gpu permits=2",
+            "semaphore.created gpu permits=2; semaphore.acquired gpu by bob token=1"),
+        (0, "ada", "semaphore.acquire gpu weight=2 wait_ms=100",
+            "semaphore.queued gpu by ada call=2 until 100 weight=2; call 2 waits"),
+        (0, "eve", "semaphore.acquire gpu wait_ms=100",
+            "semaphore.queued gpu by eve call=3 until 100; call 3 waits"),
+        (0, "ada", "gone",
+            "semaphore.gave_up gpu by eve call=3 Gone; call 3: null | \
+             semaphore.gave_up gpu by ada call=2 Gone; call 2: null"),
+    ]
+
+    a_larger_semaphore_grants_at_once => [
+        (0, "ada", "semaphore.resize gpu permits=2",      "refused semaphore.not_found"),
+        (0, "ada", "semaphore.acquire gpu permits=1",
+            "semaphore.created gpu permits=1; semaphore.acquired gpu by ada token=1"),
+        (0, "ada", "semaphore.resize gpu permits=0",      "refused semaphore.out_of_range"),
+        (0, "ada", "semaphore.resize gpu permits=10001",  "refused semaphore.out_of_range"),
+        (0, "ada", "semaphore.resize gpu permits=1",      "r1: gpu 0/1 held=[ada=1] line=[]"),
+        (0, "bob", "semaphore.acquire gpu permits=4",     "refused semaphore.permits_differ"),
+        (0, "bob", "semaphore.acquire gpu wait_ms=100",
+            "semaphore.queued gpu by bob call=2 until 100; call 2 waits"),
+        (0, "eve", "semaphore.acquire gpu wait_ms=100",
+            "semaphore.queued gpu by eve call=3 until 100; call 3 waits"),
+        (1, "ada", "semaphore.resize gpu permits=2",
+            "semaphore.resized gpu permits=2; semaphore.acquired gpu by bob token=4 call=2; \
+             call 2: gpu by bob token=4 until 300001"),
+        (2, "ada", "semaphore.resize gpu permits=9",
+            "semaphore.resized gpu permits=9; semaphore.acquired gpu by eve token=5 call=3; \
+             call 3: gpu by eve token=5 until 300002"),
+        // Programs that give the number of before still get permits.
+        (3, "ada", "semaphore.acquire gpu permits=1",     "semaphore.acquired gpu by ada token=6"),
+        (3, "ada", "semaphore.acquire gpu permits=9",     "semaphore.acquired gpu by ada token=7"),
+        (3, "ada", "semaphore.acquire gpu permits=0",     "refused semaphore.out_of_range"),
+        (3, "ada", "semaphore.get gpu",
+            "gpu 4/9 held=[ada=1, bob=4, eve=5, ada=6, ada=7] line=[]"),
+    ]
+
+    a_smaller_semaphore_takes_nothing_from_its_holders => [
+        (0, "ada", "semaphore.acquire gpu permits=4 weight=3",
+            "semaphore.created gpu permits=4; semaphore.acquired gpu by ada token=1 weight=3"),
+        (0, "bob", "semaphore.acquire gpu",               "semaphore.acquired gpu by bob token=2"),
+        (0, "eve", "semaphore.acquire gpu weight=3 wait_ms=100",
+            "semaphore.queued gpu by eve call=3 until 100 weight=3; call 3 waits"),
+        (0, "fay", "semaphore.acquire gpu weight=2 wait_ms=100",
+            "semaphore.queued gpu by fay call=4 until 100 weight=2; call 4 waits"),
+        (1, "ada", "semaphore.resize gpu permits=2",
+            "semaphore.resized gpu permits=2; semaphore.gave_up gpu by eve call=3 TooHeavy; \
+             call 3: refused semaphore.too_heavy"),
+        (1, "ada", "semaphore.get gpu",
+            "gpu 0/2 held=[ada=1 weight=3, bob=2] line=[fay weight=2]"),
+        (1, "ada", "semaphore.renew gpu token=1 ttl_ms=1000",
+            "semaphore.renewed gpu token=1 ttl=1000"),
+        (2, "ada", "semaphore.release gpu token=1",       "semaphore.released gpu token=1"),
+        (2, "ada", "semaphore.get gpu",
+            "gpu 1/2 held=[bob=2] line=[fay weight=2]"),
+        (3, "bob", "semaphore.release gpu token=2",
+            "semaphore.released gpu token=2; \
+             semaphore.acquired gpu by fay token=8 call=4 weight=2; \
+             call 4: gpu by fay token=8 until 300003 weight=2"),
+    ]
+
+    a_refused_call_may_make_way_for_a_lighter_one => [
+        (0, "ada", "semaphore.acquire gpu permits=4 weight=1",
+            "semaphore.created gpu permits=4; semaphore.acquired gpu by ada token=1"),
+        (0, "eve", "semaphore.acquire gpu weight=4 wait_ms=100",
+            "semaphore.queued gpu by eve call=2 until 100 weight=4; call 2 waits"),
+        (0, "fay", "semaphore.acquire gpu wait_ms=100",
+            "semaphore.queued gpu by fay call=3 until 100; call 3 waits"),
+        (1, "ada", "semaphore.resize gpu permits=3",
+            "semaphore.resized gpu permits=3; semaphore.gave_up gpu by eve call=2 TooHeavy; \
+             semaphore.acquired gpu by fay token=4 call=3; \
+             call 2: refused semaphore.too_heavy; call 3: gpu by fay token=4 until 300001"),
+    ]
+
     a_permit_ends_by_itself_unless_it_is_renewed => [
         (0,    "ada", "semaphore.acquire gpu permits=2 ttl_ms=1000",
             "semaphore.created gpu permits=2; semaphore.acquired gpu by ada token=1"),
@@ -188,7 +319,8 @@ fn full(release: bool) -> World {
         let agent = AgentId::parse(&format!("a{}", number / 100)).unwrap();
         let name = SemaphoreName::parse(&format!("s{number:05}")).unwrap();
         let (permits, ttl_ms) = (Some(1), Some(86_400_000));
-        let ask = Acquire { name: name.clone(), permits, ttl_ms, wait_ms: None };
+        let (weight, wait_ms) = (None, None);
+        let ask = Acquire { name: name.clone(), permits, weight, ttl_ms, wait_ms };
         let now = Timestamp(number as u64);
         let commit = |space: &mut Space, ask: Ask| {
             space.commit(Command::from(ask).into(), &agent, now).unwrap();

@@ -9,6 +9,7 @@ use crate::numbers::{Token, WaitId};
 use crate::primitive;
 use crate::time::Timestamp;
 use crate::waiting::wait::{Left, Step, Wait};
+use crate::waiting::wait_queue::{is_one, one};
 
 /// Commands that change semaphores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,7 +39,19 @@ pub enum Command {
         /// The token of the permit.
         token: Token,
     },
-    /// Sent by a policy when a permit with waiters has become free.
+    /// `semaphore.resize`
+    Resize {
+        /// The semaphore.
+        name: SemaphoreName,
+        /// The new number of permits. Calls of `semaphore.acquire` that give another number in
+        /// `permits` are accepted from then on.
+        #[cfg_attr(
+            feature = "schema",
+            schemars(range(min = 1, max = limits::PERMITS_PER_SEMAPHORE_MAX))
+        )]
+        permits: u64,
+    },
+    /// Sent by a policy when permits may have become free for waiting calls.
     HandOver {
         /// The semaphore.
         name: SemaphoreName,
@@ -65,9 +78,18 @@ pub struct Acquire {
     /// The semaphore.
     pub name: SemaphoreName,
     /// The number of permits of the semaphore. Required in the first call for a name; later calls
-    /// must give the same number. If omitted later, the existing number.
+    /// must give the same number, unless `semaphore.resize` has set another since. If omitted
+    /// later, the existing number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permits: Option<u64>,
+    /// How many of the permits to take, at most as many as the semaphore has. They are acquired
+    /// and released together, under one token.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = 1),
+        range(min = 1, max = limits::PERMITS_PER_SEMAPHORE_MAX),
+    ))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<u64>,
     /// Time to live of the permit in milliseconds, unless it is renewed.
     #[cfg_attr(feature = "schema", schemars(
         extend("default" = limits::HOLD_TTL_MS_DEFAULT),
@@ -115,12 +137,40 @@ pub struct Permit {
     pub holder: AgentId,
     /// The fencing token of the permit.
     pub token: Token,
+    /// How many permits of the semaphore it takes.
+    #[serde(default = "one")]
+    pub weight: u64,
     /// When it was acquired.
     pub acquired_at: Timestamp,
     /// When it expires unless it is renewed.
     pub expires_at: Timestamp,
     /// The time to live in milliseconds that a renewal grants.
     pub ttl_ms: u64,
+}
+
+/// A call that waits for a permit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PermitWait {
+    /// The waiting call.
+    pub id: WaitId,
+    /// The agent that waits.
+    pub agent: AgentId,
+    /// When it started to wait.
+    pub since: Timestamp,
+    /// When the wait times out.
+    pub until: Timestamp,
+    /// How many permits it waits for.
+    #[serde(default = "one")]
+    pub weight: u64,
+}
+
+impl PermitWait {
+    /// A waiting call as callers see it.
+    pub(super) fn of(wait: &Wait, weight: u64) -> Self {
+        let Wait { id, agent, since, until } = wait.clone();
+        Self { id, agent, since, until, weight }
+    }
 }
 
 /// A semaphore.
@@ -131,12 +181,12 @@ pub struct Semaphore {
     pub name: SemaphoreName,
     /// The number of permits.
     pub permits: u64,
-    /// The number of free permits.
+    /// The number of free permits. 0 while more are held than there are since it was made smaller.
     pub free: u64,
     /// The held permits, oldest first.
     pub holders: Vec<Permit>,
     /// The wait queue, first in line first.
-    pub waiters: Vec<Wait>,
+    pub waiters: Vec<PermitWait>,
 }
 
 /// Replies about semaphores.
@@ -171,6 +221,13 @@ pub enum Event {
         /// The number of permits.
         permits: u64,
     },
+    /// The number of permits was changed.
+    Resized {
+        /// The semaphore.
+        name: SemaphoreName,
+        /// The new number of permits.
+        permits: u64,
+    },
     /// A permit was acquired.
     Acquired {
         /// The semaphore.
@@ -181,6 +238,9 @@ pub enum Event {
         token: Token,
         /// How long it lasts, in milliseconds.
         ttl_ms: u64,
+        /// How many permits it takes.
+        #[serde(default = "one", skip_serializing_if = "is_one")]
+        weight: u64,
         /// The waiting call that this answers.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         wait: Option<WaitId>,
@@ -227,6 +287,9 @@ pub enum Event {
         ttl_ms: u64,
         /// When the wait times out.
         until: Timestamp,
+        /// How many permits it waits for.
+        #[serde(default = "one", skip_serializing_if = "is_one")]
+        weight: u64,
     },
     /// A call stopped waiting without a result.
     GaveUp {
@@ -238,6 +301,9 @@ pub enum Event {
         wait: WaitId,
         /// The reason.
         left: Left,
+        /// How many permits it waited for.
+        #[serde(default = "one", skip_serializing_if = "is_one")]
+        weight: u64,
     },
     /// The record of the longest idle semaphore was removed to make room.
     Forgotten {
@@ -255,6 +321,7 @@ impl primitive::Command for Command {
         match self {
             Self::Renew { token, .. } | Self::Release { token, .. } => Some(*token),
             Self::Acquire(_)
+            | Self::Resize { .. }
             | Self::HandOver { .. }
             | Self::LetGo { .. }
             | Self::GiveUp { .. }
@@ -268,6 +335,7 @@ impl Event {
     pub fn name(&self) -> &SemaphoreName {
         match self {
             Self::Created { name, .. }
+            | Self::Resized { name, .. }
             | Self::Acquired { name, .. }
             | Self::Renewed { name, .. }
             | Self::Released { name, .. }
@@ -284,6 +352,7 @@ impl primitive::Event for Event {
     fn kind(&self) -> &str {
         match self {
             Self::Created { .. } => "semaphore.created",
+            Self::Resized { .. } => "semaphore.resized",
             Self::Acquired { .. } => "semaphore.acquired",
             Self::Renewed { .. } => "semaphore.renewed",
             Self::Released { .. } => "semaphore.released",
@@ -305,6 +374,7 @@ impl primitive::Event for Event {
             | Self::Queued { waiter: agent, .. }
             | Self::GaveUp { waiter: agent, .. } => agent.as_str().len(),
             Self::Created { .. }
+            | Self::Resized { .. }
             | Self::Renewed { .. }
             | Self::Released { .. }
             | Self::Expired { .. }

@@ -97,6 +97,12 @@ impl Retired {
         std::mem::replace(&mut self.floor, raised)
     }
 
+    /// No key that is gone ever had a version above this one.
+    pub(super) fn newest(&self) -> u32 {
+        let versions = self.by_key.values().map(|last| last.version);
+        versions.max().unwrap_or(0).max(self.floor)
+    }
+
     /// Takes back [`Retired::raise_floor`].
     pub(super) fn lower_floor(&mut self, before: u32) {
         self.floor = before;

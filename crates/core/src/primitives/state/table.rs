@@ -292,6 +292,15 @@ impl Table {
         self.retired.raise_floor(versions.filter(|it| *it < u32::MAX).max().unwrap_or(0))
     }
 
+    /// A table without entries, in which no key gets a version that any key has had here.
+    pub(crate) fn emptied(&self) -> Self {
+        let entries = self.by_namespace.values().flat_map(Entries::iter);
+        let there = entries.map(storage::Entry::version).filter(|version| *version < u32::MAX);
+        let mut retired = Retired::default();
+        retired.raise_floor(there.max().unwrap_or(0).max(self.retired.newest()));
+        Self { retired, ..Self::default() }
+    }
+
     /// The version of an entry, or the last one that it had; 0 if its key is new.
     pub(super) fn last_version(
         &self,

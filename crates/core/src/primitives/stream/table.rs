@@ -165,7 +165,7 @@ impl primitive::Table for Table {
             Event::Queued { stream, reader, wait, from, limit, until } => {
                 let (agent, since, until) = (reader.clone(), moment.time, *until);
                 let there = Wait { id: *wait, agent, since, until };
-                let waiter = Waiter { name: stream.clone(), wait: there, ttl_ms: 0 };
+                let waiter = Waiter::new(stream.clone(), there, 0);
                 let want = Want { from: *from, limit: *limit };
                 Undo::Wait(*wait, self.replace_wait(*wait, Some((waiter, want))))
             }

@@ -78,7 +78,7 @@ pub(super) fn review(table: &Table, command: Review, stamp: &Stamp) -> Result<De
     text_fits("note", note.as_ref(), limits::NOTE_BYTES_MAX)?;
     json_fits("result", result.as_ref(), limits::VALUE_BYTES_MAX)?;
     let submitted_by = record.submitted_by();
-    let accepts = submitted_by.is_some() && verdict == Verdict::Complete;
+    let accepts = verdict == Verdict::Complete;
     let is_own = accepts && submitted_by == Some(&stamp.agent);
     #[cfg(feature = "planted")]
     let is_own = is_own && !crate::planted::is("task.own_work_accepted");
@@ -144,6 +144,7 @@ impl Record {
             }
             // The next event completes it.
             Verdict::Complete if *accepts => {}
+            // Recorded before a verdict after failed attempts had an event for the completion.
             Verdict::Complete => self.turn(Status::Completed, false, moment),
             Verdict::Fail => self.turn(Status::Failed, false, moment),
         }

@@ -13,7 +13,10 @@ pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
         Event::GaveUp { left: Left::SessionEnded, claimant, .. } => {
             Err(Rejection::SessionEnded { agent: claimant.clone() })
         }
-        Event::GaveUp { left: Left::Timeout | Left::Gone | Left::Elsewhere, .. }
+        Event::GaveUp {
+            left: Left::Timeout | Left::Gone | Left::Elsewhere | Left::TooHeavy,
+            ..
+        }
         | Event::Created(_)
         | Event::Queued { .. }
         | Event::Renewed { .. }

@@ -334,8 +334,10 @@ scenarios! {
             "task.created b w ready"),
         (0, "ada", "task.claim",                     "task.claimed b by ada token=10"),
         (0, "ada", r#"task.fail b token=10 error="no""#, r#"task.failed b "no" for review"#),
-        (0, "ann", r#"task.review b verdict="complete" result=7"#, "task.reviewed b Complete"),
-        (0, "ann", "task.get b",        r#"b completed attempts=1 retries=1 result=7 error="no""#),
+        (0, "ann", r#"task.create x id="later" depends_on=["b"]"#, "task.created later x"),
+        (0, "ann", r#"task.review b verdict="complete" result=7"#,
+            "task.reviewed b Complete; task.completed b; task.ready later"),
+        (0, "ann", "task.get b",        "b completed attempts=1 retries=1 result=7"),
     ]
 
     another_agent_may_try_once => [

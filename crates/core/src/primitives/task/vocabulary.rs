@@ -375,7 +375,7 @@ pub enum Event {
         task: TaskId,
         /// The verdict.
         verdict: Verdict,
-        /// Whether it accepts a submitted result: the task is completed in the same commit.
+        /// Whether it accepts the work: the task is completed by an event in the same commit.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         accepts: bool,
         /// The note of the reviewer.

@@ -113,10 +113,8 @@ impl Table {
     fn replace(&mut self, id: WaitId, after: Option<Waiter>) -> Option<Waiter> {
         let before = self.waits.remove(&id);
         self.due.remove(&id);
-        let queued = after.as_ref().map(|Waiter { wait, goal, .. }| wait_queue::Waiter {
-            name: goal.target(),
-            wait: wait.clone(),
-            ttl_ms: 0,
+        let queued = after.as_ref().map(|Waiter { wait, goal, .. }| {
+            wait_queue::Waiter::new(goal.target(), wait.clone(), 0)
         });
         self.wait_queues.replace(id, queued);
         if let Some(after) = after {

@@ -28,6 +28,7 @@ impl Rules for Table {
             Query::Get => Some(Ok(about(&space.workspace, space.counts()))),
             Query::List { .. }
             | Query::Fork { .. }
+            | Query::Delete { .. }
             | Query::Diff(_)
             | Query::Search(_)
             | Query::Why { .. } => None,

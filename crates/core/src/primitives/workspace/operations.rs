@@ -16,6 +16,10 @@ operations! {
         side_effects("Creates the workspace. Later changes of either do not affect the other."):
         "Fork a workspace from its state at a revision or time",
         {"to": "research-what-if", "at": 42};
+    Query::Delete = "workspace.delete" -> "deleted", Delete "" Query, Administer, is_about_the_past,
+        side_effects("Waiting calls are rejected and watches end. A new workspace of this name \
+            starts empty, and its revisions continue after the last one."):
+        "Delete a workspace with its history", {"revision": 42};
     Query::Diff = "workspace.diff" -> "differences", Get "/differences" Query, Read,
         is_about_the_past:
         "List what changed between two revisions or times",

@@ -5,6 +5,7 @@ use thiserror::Error;
 
 use crate::history::Origin;
 use crate::names::WorkspaceName;
+use crate::numbers::Revision;
 use crate::refusal::{BadField, OutOfRange, TooLarge};
 use crate::search::{BadFilter, Refused};
 
@@ -43,6 +44,48 @@ crate::refusals! {
                 was itself forked or imported, the response contains its origin.",
             remedy: "Choose another name. Repeating a fork whose response was lost returns the \
                 same response, as long as the new workspace is unchanged.",
+        }
+        /// The workspace does not exist, or is a later one of the same name.
+        #[error("there is no workspace `{id}` with revision {revision}")]
+        NotFound {
+            /// The id.
+            id: WorkspaceName,
+            /// The given revision.
+            revision: Revision,
+        } => {
+            code: "workspace.not_found",
+            kind: NotFound,
+            hint: "list the workspaces; one that is deleted already need not be deleted again",
+            cause: "The workspace has no commits, has not reached that revision, or was deleted \
+                since it had it. A workspace that was created under the same name afterwards is \
+                not deleted.",
+            remedy: "Take the revision from `workspace.get` or `workspace.list`. After a lost \
+                response, this means that the workspace was deleted.",
+        }
+        /// The workspace is being read as a whole.
+        #[error("workspace `{id}` is being exported, backed up or searched")]
+        InUse {
+            /// The id.
+            id: WorkspaceName,
+        } => {
+            code: "workspace.in_use",
+            kind: Conflict,
+            hint: "repeat the request when the export, the backup or the query has ended",
+            cause: "An export, a backup, a fork or a query about the past reads the files of the \
+                workspace, which deleting it would remove.",
+            remedy: "Repeat the request later.",
+        }
+        /// The workspace was deleted while the call waited.
+        #[error("workspace `{id}` was deleted")]
+        Deleted {
+            /// The id.
+            id: WorkspaceName,
+        } => {
+            code: "workspace.deleted",
+            kind: NotFound,
+            hint: "nothing that the call waited for exists any more",
+            cause: "The workspace was deleted while the call waited in it.",
+            remedy: "Start again in an empty workspace of that name, or in another one.",
         }
         /// Nothing is known about the subject.
         #[error("nothing is known about `{subject}`")]

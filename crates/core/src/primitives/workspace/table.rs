@@ -2,6 +2,7 @@
 
 use super::vocabulary::{Event, Retention};
 use crate::history::Origin;
+use crate::numbers::Revision;
 use crate::primitive;
 use crate::space::batch::Moment;
 
@@ -10,6 +11,7 @@ use crate::space::batch::Moment;
 pub struct Table {
     retention: Retention,
     origin: Option<Origin>,
+    began: Option<Revision>,
 }
 
 /// How to undo one change: the previous configuration.
@@ -18,7 +20,7 @@ pub struct Undo(Table);
 impl primitive::Table for Table {
     type Event = Event;
     type Undo = Undo;
-    type Facts = (Retention, Option<Origin>);
+    type Facts = (Retention, Option<Origin>, Option<Revision>);
 
     fn evolve(&mut self, event: &Event, _moment: &Moment<'_>) -> Undo {
         let before = self.clone();
@@ -34,11 +36,11 @@ impl primitive::Table for Table {
     }
 
     fn facts(&self) -> Self::Facts {
-        (self.retention, self.origin.clone())
+        (self.retention, self.origin.clone(), self.began)
     }
 
-    fn restore((retention, origin): Self::Facts) -> Self {
-        Self { retention, origin }
+    fn restore((retention, origin, began): Self::Facts) -> Self {
+        Self { retention, origin, began }
     }
 
     fn check(&self) {
@@ -56,5 +58,15 @@ impl Table {
     /// The origin of the workspace, if it was forked or imported.
     pub fn origin(&self) -> Option<&Origin> {
         self.origin.as_ref()
+    }
+
+    /// The revision at which the previous workspace of this name was deleted; 0 if there was none.
+    pub fn began(&self) -> Revision {
+        self.began.unwrap_or_default()
+    }
+
+    /// The previous workspace of this name was deleted at this revision.
+    pub(crate) fn begin_after(&mut self, revision: Revision) {
+        self.began = Some(revision);
     }
 }

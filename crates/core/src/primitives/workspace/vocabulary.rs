@@ -59,6 +59,12 @@ pub enum Query {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at: Option<At>,
     },
+    /// `workspace.delete`: deletes the workspace that has had this revision.
+    Delete {
+        /// A revision of the workspace, such as its current one. It identifies the workspace: one
+        /// that was created under the same name since is not deleted.
+        revision: Revision,
+    },
     /// `workspace.diff`
     Diff(Diff),
     /// `workspace.search`
@@ -146,6 +152,8 @@ pub enum Reply {
     },
     /// The new workspace.
     Forked(Forked),
+    /// The workspace that was deleted, and its last revision.
+    Deleted(Listed),
     /// The changes between two revisions or times.
     Differences(Differences),
     /// Search results.

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-use baton_core::history::{Change, Difference, Happened};
+use baton_core::history::{Change, Difference, Happened, Turn};
 use baton_core::refusal::{bad, within};
 use baton_core::state::List;
 use baton_core::workspace::Differences;
@@ -174,7 +174,7 @@ impl<L: Log> Past<'_, L> {
         let place = place_of(subject);
         let taken_along = place.as_ref().and_then(|(namespace, _)| gone.get(namespace));
         revisions.extend(taken_along);
-        let mut events = Vec::new();
+        let (mut events, mut turns) = (Vec::new(), Vec::new());
         for revision in revisions {
             let batch = self.batch(Revision(revision))?;
             let concerns = |event: &&Event| {
@@ -183,10 +183,11 @@ impl<L: Log> Past<'_, L> {
             };
             for event in batch.events.iter().filter(|event| event.is_public()).filter(concerns) {
                 events.push(Happened::of(&batch, event));
+                turns.push(Turn::of(event));
             }
         }
         let count = events.len() as u64;
-        let by_events = Change::of(events.iter().map(|event| event.kind.as_str()));
+        let by_events = Change::of(turns);
         events.drain(..events.len().saturating_sub(EVENTS_MAX));
         let (old_value, new_value) = match &place {
             Some((namespace, key)) => {

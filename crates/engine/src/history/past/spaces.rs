@@ -38,6 +38,12 @@ pub const REMEMBERED_MS: u64 = 10_000;
 pub struct PastSpaceCache(Mutex<Vec<(WorkspaceName, Space, Timestamp)>>);
 
 impl PastSpaceCache {
+    /// Drops the spaces of a workspace that is deleted.
+    pub(crate) fn remove(&self, workspace: &WorkspaceName) {
+        let mut spaces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        spaces.retain(|(name, ..)| name != workspace);
+    }
+
     /// Takes out the newest space of a workspace between two revisions.
     fn take(&self, workspace: &WorkspaceName, from: Revision, to: Revision) -> Option<Space> {
         let mut spaces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -155,7 +161,7 @@ impl<L: Log> Past<'_, L> {
         let files = self.shard.files_of(self.workspace)?;
         let fitting = files.into_iter().filter(|file| match file {
             File::Snapshot { revision, .. } => (from.next().0..=to.0).contains(revision),
-            File::Base { .. } | File::Run { .. } => false,
+            File::Base { .. } | File::Deleted { .. } | File::Run { .. } => false,
         });
         let Some(file) = fitting.max() else { return Ok(None) };
         // A newer one may have replaced it in the meantime.

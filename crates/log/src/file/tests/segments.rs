@@ -123,6 +123,38 @@ fn a_full_disk_goes_on_with_what_truncation_frees() {
 }
 
 #[test]
+fn a_full_disk_that_copies_on_write_refuses_appends_until_there_is_space() {
+    let disk = FaultyDisk::new(1);
+    let log = open(&disk);
+    append(&log, &[1; 3000]);
+    disk.copy_on_write(true);
+    disk.set_capacity(Some(disk.bytes_used()));
+    for bytes in [10, 3000, 8000] {
+        assert_eq!(log.append(log.tail(), &vec![7; bytes]), Err(AppendError::Full));
+        let copy = disk.fork();
+        copy.set_capacity(None);
+        assert_eq!(bodies(&open(&copy)), [vec![1; 3000]], "what was refused does not appear");
+    }
+    disk.set_capacity(None);
+    append(&log, &[2; 10]);
+    assert_eq!(bodies(&log), [vec![1; 3000], vec![2; 10]]);
+}
+
+#[test]
+fn a_log_on_a_full_disk_is_opened() {
+    let disk = FaultyDisk::new(1);
+    disk.set_capacity(Some(2 * SEGMENT_BYTES + 1000));
+    let log = open(&disk);
+    while log.append(log.tail(), &[7; 3000]).is_ok() {}
+    let kept = bodies(&log);
+    drop(log);
+    let log = open(&disk);
+    assert_eq!(bodies(&log), kept);
+    log.truncate(log.tail()).expect("truncation needs no space");
+    append(&log, &[8; 3000]);
+}
+
+#[test]
 fn a_disk_without_space_for_the_first_segment_is_full() {
     let disk = FaultyDisk::new(1);
     disk.set_capacity(Some(SEGMENT_BYTES - 1));

@@ -22,7 +22,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from .._bridge import Steps
 from .._entries import Command, Entries
 from .._flow import Call
-from ._found import CONTENT_TYPE, Found, Scan, is_large, write_value
+from ._found import Found, Scan, is_large, write_value
 from ._keys import Place, namespace_prefix, part_key, task_of
 from ._upkeep import Upkeep
 from ._values import Typed, contains, divided, joined, loaded, packed, stored
@@ -98,7 +98,7 @@ class Checkpoints:
     def _values(self, found: Found, channels: set[str] | None) -> Steps[dict[str, Any]]:
         """The values of channels; of all of them if none are named."""
         values = {
-            channel: loaded(found.serde, value)
+            channel: loaded(found.serde, value, channel)
             for channel, value in found.inline.items()
             if channels is None or channel in channels
         }
@@ -106,7 +106,8 @@ class Checkpoints:
         for channel in large:
             key = found.value_key(channel)
             head = yield Call("state.get", {"namespace": self.entries.namespace, "key": key})
-            values[channel] = loaded(found.serde, (yield from self._joined(key, head["value"])))
+            value = yield from self._joined(key, head["value"])
+            values[channel] = loaded(found.serde, value, channel)
         return values
 
     def _joined(self, key: str, head: Mapping[str, Any]) -> Steps[Typed]:
@@ -129,7 +130,8 @@ class Checkpoints:
                 value = yield from self._joined(key, write["value"])
             else:
                 value = write_value(write)
-            writes.append((write["writer"], write["channel"], loaded(found.serde, value)))
+            channel = write["channel"]
+            writes.append((write["writer"], channel, loaded(found.serde, value, channel)))
         return writes
 
     def delta_history(
@@ -186,14 +188,10 @@ class Checkpoints:
         whole: dict[str, Any] = dict(get_checkpoint_metadata(config, metadata))
         inline, large, before = self._divided(serde, place, checkpoint, new_versions)
         parts = {"checkpoint": stored(serde, content), "metadata": stored(serde, whole), **inline}
-        header: dict[str, Any] = {
-            "parts": [[name, part.type, len(part.data)] for name, part in parts.items()],
-            "large": large,
-        }
+        header: dict[str, Any] = {"large": large} if large else {}
         fields: dict[str, Any] = {
             "task": task_of(self.entries.namespace, place.thread),
             "key": place.key,
-            "content_type": CONTENT_TYPE,
         }
         if parent.id:
             header["parent"] = parent.id
@@ -201,7 +199,9 @@ class Checkpoints:
         run = whole.get("run_id")
         if isinstance(run, str):
             fields["metadata"] = {"run_id": run}
-        fields["state"] = packed(header, [part.data for part in parts.values()])
+        content_type, fields["state"] = packed(serde, header, parts)
+        if content_type is not None:
+            fields["content_type"] = content_type
         if before:
             yield from self.entries.write(before, [{"command": "checkpoint.save", **fields}])
         else:
@@ -226,23 +226,26 @@ class Checkpoints:
         for channel, value in checkpoint["channel_values"].items():
             if channel not in versions:
                 continue
-            key = place.value_key(channel, versions[channel])
-            if channel not in new_versions and key in self._known:
+            if channel not in new_versions and self._is_known(place, channel, versions[channel]):
                 large.append(channel)
                 continue
-            it = stored(serde, value)
+            it = stored(serde, value, channel)
             if len(it.data) <= min(INLINE_LENGTH_MAX, left):
                 inline[f"={channel}"] = it
                 left -= len(it.data)
             else:
                 large.append(channel)
                 head, parts = divided(it)
+                key = place.value_key(channel, versions[channel])
                 commands += self._set_parts(key, parts)
                 commands.append(self.entries.set(key, head))
         return inline, large, commands
 
     def _set_parts(self, key: str, parts: Sequence[str]) -> list[Command]:
         return [self.entries.set(part_key(key, at), part) for at, part in enumerate(parts)]
+
+    def _is_known(self, place: Place, channel: str, version: str | int | float) -> bool:
+        return bool(self._known) and place.value_key(channel, version) in self._known
 
     def _remember(self, place: Place, checkpoint: Checkpoint, large: Sequence[str]) -> None:
         """A large value that does not change is not written with every checkpoint."""
@@ -272,7 +275,7 @@ class Checkpoints:
         before: list[Command] = []
         left = WRITES_TOTAL_MAX
         for position, (channel, value) in enumerate(writes):
-            it = stored(serde, value)
+            it = stored(serde, value, channel)
             index = WRITES_IDX_MAP.get(channel, position)
             write: dict[str, Any] = {"index": index, "channel": channel}
             if index < 0:

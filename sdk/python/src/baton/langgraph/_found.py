@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode
+from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,9 +14,8 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from .._bridge import Steps
 from .._flow import Call
 from ._keys import Place, place_of, task_of
-from ._values import Typed, loaded, unpacked
+from ._values import Ready, Typed, loaded, unpacked
 
-CONTENT_TYPE = "langgraph.v1"
 PAGE_CHECKPOINTS = 100
 
 
@@ -25,8 +25,10 @@ class Found:
 
     place: Place
     serde: SerializerProtocol
-    header: dict[str, Any]
-    data: bytes = field(repr=False)
+    header: Mapping[str, Any] = field(repr=False)
+    parts: Mapping[str, Typed | Ready] = field(repr=False)
+    """The checkpoint, its metadata, and the values of channels, whose names begin with an equals
+    sign here."""
     writes: list[dict[str, Any]]
 
     @property
@@ -36,29 +38,18 @@ class Found:
         return None if parent is None else self.place._replace(id=parent)
 
     @cached_property
-    def _parts(self) -> dict[str, Typed]:
-        """What follows the header: the checkpoint, its metadata, and the values of channels, whose
-        names begin with an equals sign here."""
-        parts: dict[str, Typed] = {}
-        at = 0
-        for name, kind, size in self.header["parts"]:
-            parts[name] = Typed(kind, self.data[at : at + size])
-            at += size
-        return parts
-
-    @cached_property
     def metadata(self) -> dict[str, Any]:
-        return loaded(self.serde, self._parts["metadata"])
+        return loaded(self.serde, self.parts["metadata"])
 
     @cached_property
     def content(self) -> dict[str, Any]:
         """The checkpoint without the values of its channels."""
-        return loaded(self.serde, self._parts["checkpoint"])
+        return loaded(self.serde, self.parts["checkpoint"])
 
     @cached_property
-    def inline(self) -> dict[str, Typed]:
+    def inline(self) -> dict[str, Typed | Ready]:
         """The values that are in the checkpoint."""
-        return {name[1:]: it for name, it in self._parts.items() if name.startswith("=")}
+        return {name[1:]: it for name, it in self.parts.items() if name.startswith("=")}
 
     @property
     def elsewhere(self) -> list[str]:
@@ -114,23 +105,25 @@ class Scan:
             "limit": PAGE_CHECKPOINTS,
             **(fields or {}),
         }
-        self._left: list[dict[str, Any]] = []
+        self._left: deque[dict[str, Any]] = deque()
         self._is_over = False
 
     def next(self) -> Steps[Found | None]:
-        while not self._left:
+        while True:
+            while self._left:
+                first = self._left.popleft()
+                state = unpacked(first.get("content_type"), first["state"])
+                # Another program may save checkpoints with keys here.
+                if state is not None:
+                    place = place_of(self._thread, first["key"])
+                    return Found(place, self._serde, *state, first.get("writes", []))
             if self._is_over:
                 return None
             page = yield Call("checkpoint.history", dict(self._fields))
-            found = page["checkpoints"]
-            self._left = [it for it in found if it.get("content_type") == CONTENT_TYPE]
+            self._left.extend(page["checkpoints"])
             cursor = page.get("cursor")
             self._fields["cursor"] = cursor
             self._is_over = cursor is None
-        first = self._left.pop(0)
-        header, data = unpacked(first["state"])
-        place = place_of(self._thread, first["key"])
-        return Found(place, self._serde, header, data, first.get("writes", []))
 
     def all(self) -> Steps[list[Found]]:
         """All of them."""

@@ -18,13 +18,15 @@ from urllib.parse import quote, unquote
 
 _UNESCAPED = "!'()*"
 """What `encodeURIComponent` leaves as it is, and `quote` does not."""
+_IS_PLAIN = re.compile(r"[A-Za-z0-9._~!'()*-]*").fullmatch
+"""Finds soon that there is nothing to encode, which is mostly so."""
 _NOT_IN_TASKS = re.compile(rb"[^A-Za-z0-9._-]")
 """What the id of a task cannot contain, the colon that ends the namespace, and the escape."""
 _ESCAPED = re.compile(rb"@([0-9a-f]{2})")
 
 
 def encoded(part: str) -> str:
-    return quote(part, safe=_UNESCAPED)
+    return part if _IS_PLAIN(part) else quote(part, safe=_UNESCAPED)
 
 
 def task_of(namespace: str, thread: str) -> str:
@@ -79,4 +81,6 @@ class Place(NamedTuple):
 def place_of(thread: str, key: str) -> Place:
     """The checkpoint that a key names."""
     namespace, _, id = key.partition("/")
-    return Place(thread, unquote(namespace), unquote(id))
+    if "%" in key:
+        namespace, id = unquote(namespace), unquote(id)
+    return Place(thread, namespace, id)

@@ -1,22 +1,25 @@
-//! Fairness: the latency of a quiet tenant while another one floods the server.
+//! Fairness: the latency of a quiet tenant while another one does what costs the server most.
 //!
 //! ```text
-//!   round 1   quiet alone ── quiet beside 64 connections x 16 in flight of another workspace
+//!   round 1   quiet alone ── quiet beside the noise of another workspace
 //!   round 2   the same, the other way around …
 //! ```
 //!
-//! The quiet tenant has one connection with one request in flight, and both set entries over a
+//! The quiet tenant has one connection with one request in flight, and sets entries over a
 //! WebSocket. Its p99 beside the noisy tenant may be twice as long as alone: the ratio is taken per
-//! round, and the median is reported.
+//! round, and the median is reported, for each kind of noise.
 //!
 //! The noisy tenant has its own thread here. On a machine with two cores that thread also takes
 //! processor time from the server; a server alone on its machine does better than this.
+
+mod noise;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
 
+use self::noise::Noise;
 use crate::Outcome;
 use crate::options::Options;
 use crate::peers::driver::{self, Opened, Requests, TurnResult};
@@ -28,23 +31,20 @@ use crate::samples::{key, value};
 
 /// The maximum ratio of the p99 latencies.
 const MOST: f64 = 2.0;
-const NOISY_CONNECTIONS: usize = 64;
-const NOISY_IN_FLIGHT: usize = 16;
-/// Keys of each connection.
+/// Keys of the quiet tenant.
 const KEYS: usize = 256;
 
-/// One set after the other, in one workspace.
+/// One set after the other.
 struct Sets {
     requests: Vec<Vec<u8>>,
     next: usize,
 }
 
 impl Sets {
-    fn new(workspace: &str, connection: usize) -> Self {
+    fn new() -> Self {
         let request = |number: usize| {
-            let (id, number) = (number + 1, connection * KEYS + number);
-            let (key, value) = (key(number), value(number));
-            let head = format!(r#"{{"id":{id},"workspace":"{workspace}","agent":"ada""#);
+            let (id, key, value) = (number + 1, key(number), value(number));
+            let head = format!(r#"{{"id":{id},"workspace":"quiet","agent":"ada""#);
             let what = r#""command":"state.set","namespace":"shared""#;
             let text = format!(r#"{head},{what},"key":"{key}","value":{value}}}"#);
             let mut frame = Vec::new();
@@ -62,35 +62,41 @@ impl Requests for Sets {
     }
 }
 
-fn open(port: u16, workspace: &str, connections: usize) -> Outcome<Vec<Opened<Sets, baton::Json>>> {
-    let open = |number| Ok((baton::connect(port)?, Sets::new(workspace, number), baton::Json));
-    (0..connections).map(open).collect()
-}
-
-/// Measures both ways, in rounds.
+/// Measures both ways, in rounds, for each kind of noise.
 pub(crate) fn run(options: &Options) -> Outcome<()> {
     let program = programs::baton(options.baton.as_deref())?;
     let mut report = Report::default();
+    for noise in &noise::ALL {
+        compare(options, &program, noise, &mut report)?;
+    }
+    say(&report.summary());
+    if let Some(path) = &options.json {
+        report.write_json(path)?;
+    }
+    Ok(())
+}
+
+fn compare(options: &Options, program: &Path, noise: &Noise, report: &mut Report) -> Outcome<()> {
     let mut turns = Vec::new();
     for number in 0..options.turns {
         // Fresh for every round, so that the noisy tenant's data does not affect the other's
         // latency.
         let alone_first = number % 2 == 0;
-        let first = turn(options, &program, !alone_first)?;
-        let second = turn(options, &program, alone_first)?;
+        let first = turn(options, program, (!alone_first).then_some(noise))?;
+        let second = turn(options, program, alone_first.then_some(noise))?;
         turns.push(if alone_first { (first, second) } else { (second, first) });
     }
     let of = |number: fn(&(Quiet, Quiet)) -> f64| turns.iter().map(number).collect::<Vec<_>>();
-    let noise = median(&of(|turn| turn.1.noisy_rate));
+    let noisy_rate = median(&of(|turn| turn.1.noisy_rate));
     for (name, ratios, sides, target) in [
         (
-            "p99 of a quiet tenant beside a noisy one",
+            "p99",
             of(|turn| turn.1.p99_us / turn.0.p99_us),
             (median(&of(|turn| turn.1.p99_us)), median(&of(|turn| turn.0.p99_us))),
             Some(Target::AtMost(MOST)),
         ),
         (
-            "p50 of a quiet tenant beside a noisy one",
+            "p50",
             of(|turn| turn.1.p50_us / turn.0.p50_us),
             (median(&of(|turn| turn.1.p50_us)), median(&of(|turn| turn.0.p50_us))),
             None,
@@ -98,15 +104,14 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
     ] {
         let said = (format!("{:.0} µs beside it", sides.0), format!("{:.0} µs alone", sides.1));
         let facts = json!({
-            "ratios": ratios, "beside_us": sides.0, "alone_us": sides.1, "noisy_per_second": noise
+            "ratios": ratios, "beside_us": sides.0, "alone_us": sides.1,
+            "noisy_per_second": noisy_rate
         });
-        let note = format!("while the noisy one sets {}", rate(noise));
-        let line = Comparison { note, target, facts, ..Comparison::of_ratios(name, &ratios, said) };
+        let note = format!("while the noisy one does {}", rate(noisy_rate));
+        let name = format!("{name} of a quiet tenant beside {}", noise.name);
+        let line =
+            Comparison { note, target, facts, ..Comparison::of_ratios(&name, &ratios, said) };
         report.add(line);
-    }
-    say(&report.summary());
-    if let Some(path) = &options.json {
-        report.write_json(path)?;
     }
     Ok(())
 }
@@ -118,19 +123,18 @@ struct Quiet {
     noisy_rate: f64,
 }
 
-fn turn(options: &Options, program: &Path, is_noisy: bool) -> Outcome<Quiet> {
+fn turn(options: &Options, program: &Path, noise: Option<&Noise>) -> Outcome<Quiet> {
     let server = baton::start(program, &options.folder)?;
-    if !is_noisy {
+    let Some(noise) = noise else {
         let TurnResult { p50_us, p99_us, .. } = measure_quiet(options, &server)?;
         return Ok(Quiet { p50_us, p99_us, noisy_rate: 0.0 });
-    }
-    let noisy = open(server.port(), "noisy", NOISY_CONNECTIONS)?;
+    };
+    let port = server.port();
+    noise.prepare(port)?;
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let flooding = scope.spawn(|| {
-            let done = driver::flood(noisy, NOISY_IN_FLIGHT, &is_over);
-            done.map_err(|error| error.to_string())
-        });
+        let flooding =
+            scope.spawn(|| noise.flood(port, &is_over).map_err(|error| error.to_string()));
         let measured = measure_quiet(options, &server);
         is_over.store(true, Ordering::SeqCst);
         let noisy_rate = flooding.join().map_err(|_| "the noisy tenant panicked")??;
@@ -140,5 +144,7 @@ fn turn(options: &Options, program: &Path, is_noisy: bool) -> Outcome<Quiet> {
 }
 
 fn measure_quiet(options: &Options, server: &Server) -> Outcome<TurnResult> {
-    driver::measure(open(server.port(), "quiet", 1)?, 1, options.turn, server.pid())
+    let opened: Opened<Sets, baton::Json> =
+        (baton::connect(server.port())?, Sets::new(), baton::Json);
+    driver::measure(vec![opened], 1, options.turn, server.pid())
 }
