@@ -33,6 +33,7 @@ impl<L: Log> Shard<L> {
     }
 
     fn delete_locked(&self, workspace: &WorkspaceName, revision: Revision) -> Result<Reply, Error> {
+        self.check_serving()?;
         self.check_disk_space()?;
         let rejected = |rejection: Rejection| Err(Error::Rejected(rejection.into()));
         let id = workspace.clone();
@@ -55,9 +56,7 @@ impl<L: Log> Shard<L> {
                     self.block_until_durable(group);
                 }
             }
-            if let Some(stopped) = self.watermark().stopped() {
-                return Err(stopped);
-            }
+            self.check_serving()?;
         };
         let revision = removed.space.revision();
         if let Err(error) = self.record_deletion(workspace, &removed) {

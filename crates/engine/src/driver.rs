@@ -335,9 +335,7 @@ impl Driver {
     }
 
     async fn run(&self, job: LoadJob) -> Result<(), Error> {
-        if let Some(stopped) = self.shard.watermark().stopped() {
-            return Err(stopped);
-        }
+        self.shard.check_serving()?;
         let oneshot = Oneshot::new();
         self.enqueue(job, Some(Arc::clone(&oneshot)));
         oneshot.answer().await
@@ -348,11 +346,6 @@ impl Driver {
         WaitDurable { driver: self, group, state: WaitState::Fresh }
     }
 
-    /// Why nothing can be written any more, if so, on every path of a write.
-    fn check_writable(&self) -> Result<(), Error> {
-        self.shard.watermark().stopped().map_or(Ok(()), Err)
-    }
-
     /// Decides a request, if the group has room and the workspace is in memory.
     pub(crate) fn submit(
         self: &Arc<Self>,
@@ -360,7 +353,7 @@ impl Driver {
         request: Request,
         agent: &AgentId,
     ) -> Result<Admission<Waiting, Request>, Error> {
-        self.check_writable()?;
+        self.shard.check_serving()?;
         self.shard.check_disk_space_for(&request.mutation)?;
         let now = self.shard.clock.now();
         let mut machine = self.shard.machine();
@@ -405,7 +398,7 @@ impl Driver {
         set: &FastSet<'_>,
         agent: &AgentId,
     ) -> Option<HeldAnswer> {
-        self.check_writable().ok()?;
+        self.shard.check_serving().ok()?;
         self.shard.check_disk_space().ok()?;
         let now = self.shard.clock.now();
         let mut machine = self.shard.machine();

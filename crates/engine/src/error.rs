@@ -207,6 +207,20 @@ baton_core::refusals! {
             cause: "An earlier write failed; continuing could contradict the data on disk. Nothing \
                 was written.",
         }
+        /// Another server has taken the log over. The request was not executed.
+        #[error("another server has taken over; the request was not executed")]
+        Fenced => {
+            code: "log.fenced",
+            kind: Unavailable,
+            hint: "send the request again, to the server that is the leader now",
+        }
+        /// The database of the log does not answer, so another server may own the log.
+        #[error("the database of the log does not answer")]
+        Away => {
+            code: "log.away",
+            kind: Unavailable,
+            hint: "retry; another server takes over if this one cannot reach the database",
+        }
         /// The engine is closed.
         #[error("the engine is closed")]
         Closed => {
@@ -385,6 +399,8 @@ impl From<&Error> for Problem {
             Error::Full
             | Error::Unknown { .. }
             | Error::Stopped { .. }
+            | Error::Away
+            | Error::Fenced
             | Error::Closed
             | Error::Corrupt { .. }
             | Error::Newer { .. }
@@ -455,6 +471,7 @@ impl From<BlobError> for Error {
     fn from(error: BlobError) -> Self {
         match error {
             BlobError::Unreachable(reason) => Self::StoreUnavailable { reason },
+            BlobError::Fenced => Self::Fenced,
             error => Self::Storage { what: error.to_string() },
         }
     }

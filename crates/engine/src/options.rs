@@ -7,6 +7,11 @@ use std::time::Duration;
 use baton_core::access::CLOSED;
 use baton_core::{StorageQuota, WorkspaceName};
 
+/// Batches that are only in the log, if that is in a database.
+const DATABASE_TAIL_BATCHES_MAX: usize = 50_000;
+/// Bytes of a log in a database: they are read in less than a second.
+const DATABASE_LOG_BYTES_MAX: u64 = 48 << 20;
+
 /// Storage quotas of workspaces; unlimited by default.
 #[derive(Clone, Debug, Default)]
 pub struct Extents {
@@ -69,6 +74,20 @@ pub struct Options {
     pub residents_max: usize,
     /// How often compaction runs.
     pub compaction_interval: Duration,
+}
+
+impl Options {
+    /// For a log in a database: callers never wait for the network, and the log stays short, since
+    /// the next server reads all of it when it takes over.
+    #[must_use]
+    pub fn for_database(self) -> Self {
+        Self {
+            inline_batches_max: 0,
+            tail_batches_max: self.tail_batches_max.min(DATABASE_TAIL_BATCHES_MAX),
+            log_bytes_max: self.log_bytes_max.min(DATABASE_LOG_BYTES_MAX),
+            ..self
+        }
+    }
 }
 
 impl Default for Options {

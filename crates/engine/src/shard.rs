@@ -148,6 +148,17 @@ impl<L: Log> Shard<L> {
         &self.watermark
     }
 
+    /// Why nothing can be answered, if so: the engine has stopped, or another server may own the
+    /// log. Checked between the arrival of a request and its answer, so an answer from memory was
+    /// true at that moment.
+    pub fn check_serving(&self) -> Result<(), Error> {
+        match self.watermark.stopped() {
+            Some(stopped) => Err(stopped),
+            None if self.log.is_current() => Ok(()),
+            None => Err(Error::Away),
+        }
+    }
+
     /// Runs a function while no other thread loads the same workspace or writes its files.
     pub(crate) fn with_files_locked<T>(
         &self,
@@ -222,9 +233,9 @@ impl<L: Log> Shard<L> {
             }
             Err(AppendError::Full) => Error::Full,
             Err(error @ AppendError::TooLarge { .. }) => Error::Storage { what: error.to_string() },
-            Err(error @ (AppendError::Failed(_) | AppendError::Fenced { .. })) => {
-                Error::Unknown { reason: error.to_string() }
-            }
+            // It is certain that nothing was written.
+            Err(AppendError::Fenced { .. }) => Error::Fenced,
+            Err(error @ AppendError::Failed(_)) => Error::Unknown { reason: error.to_string() },
         };
         let (lost, wakers) = self.machine().abandon(self.clock.now(), &failed);
         self.watermark.mark_lost(lost, failed);

@@ -15,7 +15,7 @@ const SEGMENT_BYTES_MAX: usize = 240;
 const NAME_BYTES_MAX: usize = 1024;
 
 /// Refuses an invalid name of a blob.
-pub(crate) fn check(name: &str) -> Result<(), BlobError> {
+pub fn check(name: &str) -> Result<(), BlobError> {
     let refuse = |reason| Err(BlobError::Name { name: name.to_owned(), reason });
     if name.len() > NAME_BYTES_MAX {
         return refuse("it has more than 1024 bytes");
@@ -41,7 +41,7 @@ pub(crate) fn check(name: &str) -> Result<(), BlobError> {
 }
 
 /// Refuses an invalid prefix of a blob's name.
-pub(crate) fn check_prefix(prefix: &str) -> Result<(), BlobError> {
+pub fn check_prefix(prefix: &str) -> Result<(), BlobError> {
     let refuse = |reason| Err(BlobError::Name { name: prefix.to_owned(), reason });
     if prefix.len() > NAME_BYTES_MAX {
         return refuse("it has more than 1024 bytes");

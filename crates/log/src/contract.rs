@@ -108,6 +108,12 @@ pub trait Log: Send + Sync + 'static {
     /// Describes this log and how it makes records durable; shown to the operator at start.
     fn description(&self) -> String;
 
+    /// Whether this process may answer from what it has read and written. False while another one
+    /// may have taken the log over, which only logs that several machines share can be.
+    fn is_current(&self) -> bool {
+        true
+    }
+
     /// The number of free bytes in the storage, if known.
     fn free_bytes(&self) -> Option<u64> {
         None
@@ -185,6 +191,10 @@ impl<T: Log + ?Sized> Log for Arc<T> {
 
     fn description(&self) -> String {
         (**self).description()
+    }
+
+    fn is_current(&self) -> bool {
+        (**self).is_current()
     }
 
     fn free_bytes(&self) -> Option<u64> {

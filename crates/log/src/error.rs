@@ -119,6 +119,12 @@ refusals! {
             code: "log.beyond_tail",
             hint: "read up to the tail",
         }
+        /// Another server owns the log. Nothing changed.
+        #[error("the log belongs to another server now")]
+        Fenced => {
+            code: "log.fenced",
+            hint: "stop one of the two writers, then read what the other wrote",
+        }
         /// The storage failed. Some records may be removed, but none that is needed; appends fail
         /// from now on until the log is opened again.
         #[error("the log could not be truncated and takes no more records: {0}")]
@@ -168,6 +174,12 @@ refusals! {
             code: "log.blob_out_of_range",
             hint: "read within its length",
             cause: "The requested part does not exist.",
+        }
+        /// Another server owns the log. Nothing changed.
+        #[error("the log belongs to another server now")]
+        Fenced => {
+            code: "log.fenced",
+            hint: "stop one of the two writers, then read what the other wrote",
         }
         /// There is no space left. The blob does not exist.
         #[error("no space is left for the blob")]
@@ -241,6 +253,38 @@ refusals! {
                 Nothing was changed.",
             remedy: "Keep a copy of the folder; `baton log repair` truncates the log there and \
                 saves the removed part.",
+        }
+        /// The database of the log cannot be used at the moment.
+        #[error("`{location}` cannot be used: {reason}")]
+        Away {
+            /// Where it is, without a password.
+            location: String,
+            /// What the database or the network reports.
+            reason: String,
+        } => {
+            code: "log.away",
+            hint: "check the address, the password and that the database accepts connections",
+            cause: "The database of the log cannot be reached, refuses the user, or refused a \
+                statement. A running server answers again once it has reached its database, or \
+                becomes a standby if another one has taken over.",
+            remedy: "Check the address, the password, the rights of the user, and that the \
+                database runs; then retry.",
+        }
+        /// The database would lose data, or has lost some.
+        #[error("`{location}` cannot have a log: {reason}")]
+        Unfit {
+            /// Where it is, without a password.
+            location: String,
+            /// What is wrong.
+            reason: String,
+        } => {
+            code: "log.unfit",
+            hint: "correct what the detail names",
+            cause: "A setting of the database would lose acknowledged writes in a crash, its \
+                records are damaged, a restore into it has not finished, or the schema has tables \
+                of another program. Nothing was changed.",
+            remedy: "Do what the detail says: change the setting, restore the database, or name \
+                another schema.",
         }
         /// The log cannot be opened with these options.
         #[error("the log cannot be opened so: {reason}")]

@@ -49,6 +49,10 @@ macro_rules! forward_reads {
             self.$log.list_blobs(prefix)
         }
 
+        fn is_current(&self) -> bool {
+            self.$log.is_current()
+        }
+
         fn free_bytes(&self) -> Option<u64> {
             self.$log.free_bytes()
         }

@@ -59,6 +59,7 @@ pub mod server_log;
 pub mod settings;
 mod shared;
 mod shares;
+mod standby;
 mod webhooks;
 mod writers;
 pub mod ws;
@@ -75,6 +76,7 @@ pub use otel::{Otel, OtelError};
 pub use peers::{Outgoing, Peer, Peers, Remote, Updates};
 pub use quota::{Quota, Quotas};
 pub use settings::Settings;
+pub use standby::{Leader, Standby};
 pub use webhooks::Webhooks;
 
 /// The documentation of every refusal of the server, for `docs/errors.md`.

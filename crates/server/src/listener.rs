@@ -36,7 +36,7 @@ use crate::webhooks;
 use crate::writers::Writers;
 
 /// How long to wait when no file descriptor is left for a connection.
-const BREATH: Duration = Duration::from_millis(50);
+pub(crate) const BREATH: Duration = Duration::from_millis(50);
 /// How often the engine and its disk are checked.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// How long a refused connection may take to receive the reason.
@@ -98,13 +98,7 @@ pub struct Server {
 impl Server {
     /// Listens; connections are served by [`Server::run`].
     pub async fn bind(baton: Baton, settings: Settings) -> Result<Self, ListenError> {
-        let address = settings.listen;
-        if !address.ip().is_loopback() && !settings.demands_tokens() {
-            return Err(ListenError::NotLoopback { address });
-        }
-        let taken = |reason| ListenError::Taken { address, reason };
-        let listener = TcpListener::bind(address).await.map_err(taken)?;
-        let address = listener.local_addr().map_err(taken)?;
+        let (listener, address) = listen(&settings).await?;
         let shared = Shared::new(baton, settings);
         let unreadable = |error: TokenError| ListenError::Tokens { reason: error.to_string() };
         let tokens = Tokens::of(&shared.baton).map_err(unreadable)?;
@@ -190,6 +184,18 @@ impl Server {
     }
 }
 
+/// Listens on the address of the settings, and returns the actual one.
+pub(crate) async fn listen(settings: &Settings) -> Result<(TcpListener, SocketAddr), ListenError> {
+    let address = settings.listen;
+    if !address.ip().is_loopback() && !settings.demands_tokens() {
+        return Err(ListenError::NotLoopback { address });
+    }
+    let taken = |reason| ListenError::Taken { address, reason };
+    let listener = TcpListener::bind(address).await.map_err(taken)?;
+    let address = listener.local_addr().map_err(taken)?;
+    Ok((listener, address))
+}
+
 /// Returns when no connection has been open for as long as the settings allow.
 async fn idle(shared: &Shared, slots: &Semaphore, slots_max: usize) {
     let Some(idle_max) = shared.settings.idle_max else { return std::future::pending().await };
@@ -260,7 +266,8 @@ fn admit(
             let shared = Arc::clone(shared);
             tokio::spawn(async move {
                 let max = shared.settings.connections_max;
-                let greeting = tokio::time::timeout(TURN_AWAY, greeted(&shared, stream)).await;
+                let greeting =
+                    tokio::time::timeout(TURN_AWAY, greeted(&shared.settings, stream)).await;
                 if let Ok(Some(stream)) = greeting {
                     turn_away(Refusal::TooManyConnections { max }, stream).await;
                 }
@@ -281,11 +288,11 @@ fn admit(
 
 /// The connection after the TLS handshake, if TLS is required. The connection's task waits for it,
 /// not the listener.
-async fn greeted(shared: &Shared, stream: TcpStream) -> Option<Stream> {
-    let Some(identity) = &shared.settings.tls else { return Some(Stream::from(stream)) };
+pub(crate) async fn greeted(settings: &Settings, stream: TcpStream) -> Option<Stream> {
+    let Some(identity) = &settings.tls else { return Some(Stream::from(stream)) };
     // Boxed, since it would make every connection larger for its whole lifetime.
     let shaking = Box::pin(identity.accept(stream));
-    match tokio::time::timeout(shared.settings.head_deadline, shaking).await {
+    match tokio::time::timeout(settings.head_deadline, shaking).await {
         Ok(Ok(Accepted::Secure(stream))) => return Some(stream),
         Ok(Ok(Accepted::Plain(stream))) => {
             Box::pin(turn_away(Refusal::PlainText {}, Stream::from(stream))).await;
@@ -343,7 +350,7 @@ async fn serve(
     stream: TcpStream,
     slot: Arc<ConnectionSlot>,
 ) {
-    let Some(stream) = greeted(&shared, stream).await else { return };
+    let Some(stream) = greeted(&shared.settings, stream).await else { return };
     let guarded = Arc::clone(&shared);
     let (router, slot) = (&router, &slot);
     let service = service_fn(move |request: Request<Incoming>| {

@@ -96,6 +96,8 @@ pub enum Transport {
     WebSocket,
 }
 
+const LEADER_HELP: &str = "1 if the server has the log, 0 if it is a standby.";
+
 /// The codes of offers that rules reject.
 const OFFER_REFUSED: &str = "handoff.invalid";
 
@@ -166,13 +168,7 @@ impl Metrics {
         let refused: Vec<_> = refused.collect();
         let help = "Requests refused because a quota is reached.";
         page.family("baton_quota_refused_total", "counter", help, &refused);
-        let version = format!("{{version=\"{}\"}}", env!("CARGO_PKG_VERSION"));
-        page.family(
-            "baton_build",
-            "gauge",
-            "The version of the server, as a label.",
-            &[(version, 1)],
-        );
+        page.build();
         self.gauges(counted, &mut page);
         for (name, help, value) in [
             ("baton_events_pushed_total", "Events pushed to watchers.", self.pushed.count()),
@@ -207,6 +203,7 @@ impl Metrics {
     /// What is there at the moment.
     fn gauges(&self, counted: &MetricsSnapshot, page: &mut Page) {
         for (name, help, value) in [
+            ("baton_leader", LEADER_HELP, 1),
             ("baton_connections", "Open connections.", self.connections.count()),
             ("baton_websockets", "Open WebSockets.", self.websockets.count()),
             ("baton_watches", "Open watches.", self.watches.count()),
@@ -235,6 +232,17 @@ impl Metrics {
     }
 }
 
+/// The content type of the page.
+pub(crate) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// The page of a standby, which has no engine to measure.
+pub(crate) fn standby_text() -> String {
+    let mut page = Page::default();
+    page.build();
+    page.one("baton_leader", "gauge", LEADER_HELP, 0);
+    page.0
+}
+
 /// A page of metrics that is being written.
 #[derive(Default)]
 struct Page(String);
@@ -245,6 +253,12 @@ impl Page {
         for (labels, value) in lines {
             let _ = writeln!(self.0, "{name}{labels} {value}");
         }
+    }
+
+    fn build(&mut self) {
+        let version = format!("{{version=\"{}\"}}", env!("CARGO_PKG_VERSION"));
+        let help = "The version of the server, as a label.";
+        self.family("baton_build", "gauge", help, &[(version, 1)]);
     }
 
     fn one(&mut self, name: &str, kind: &str, help: &str, value: u64) {

@@ -242,6 +242,23 @@ baton_core::refusals! {
                 `--connections-max`.",
             remedy: "Close some, share one WebSocket for many requests, or raise the limit.",
         }
+        /// The server waits for the log that another server has.
+        #[error("this server is a standby{}", leader_named(leader.as_deref()))]
+        Standby {
+            /// The address of the leader, if it is known.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            leader: Option<String>,
+        } => {
+            code: "server.standby",
+            kind: Unavailable,
+            hint: "send the request to the leader, or retry: this server takes over when the \
+                leader is gone",
+            cause: "Several servers share one log in a database (`baton serve --log`), and \
+                another one is the leader, or none is yet. Nothing was done.",
+            remedy: "Send the request to the address in `leader`, or to another server; a load \
+                balancer finds the leader by `/readyz`. If `leader` is missing, the database does \
+                not answer, or the data are being read: retry.",
+        }
         /// The server is shutting down.
         #[error("the server is shutting down")]
         Closing {} => {
@@ -255,6 +272,10 @@ baton_core::refusals! {
         /// A quota is reached.
         OverQuota(OverQuota),
     }
+}
+
+fn leader_named(leader: Option<&str>) -> String {
+    leader.map_or_else(String::new, |leader| format!("; the leader is {leader}"))
 }
 
 impl From<Refusal> for Problem {

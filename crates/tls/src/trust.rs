@@ -56,6 +56,13 @@ impl Trust {
         Ok(Self(Arc::new(config)))
     }
 
+    /// The configuration for another protocol than HTTP.
+    pub fn client_config(&self, protocol: &[u8]) -> Arc<ClientConfig> {
+        let mut config = ClientConfig::clone(&self.0);
+        config.alpn_protocols = vec![protocol.to_vec()];
+        Arc::new(config)
+    }
+
     /// Performs the handshake with a host, which must have this name: a DNS name, or an address
     /// with or without brackets.
     pub async fn connect(&self, host: &str, socket: TcpStream) -> Result<Stream, TlsError> {

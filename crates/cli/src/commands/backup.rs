@@ -11,9 +11,10 @@ use clap::Args;
 
 use crate::atomic_file::{AtomicFile, unreadable};
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::{Failure, Fault};
 use crate::output::Output;
 use crate::progress::Unit;
+use crate::settings::is_database;
 
 /// Readable by the owner only: a backup contains secrets.
 const MODE: u32 = 0o600;
@@ -31,6 +32,7 @@ serve requests meanwhile. If it requires tokens, you need an unrestricted admin 
 const RESTORE_HELP: &str = "\
 Examples:
   baton restore today.backup --data ./restored     restore, then run: baton serve --data …
+  baton restore today.backup --log postgres://baton@db/fleet    restore to PostgreSQL
   baton restore today.backup --check               verify the file without restoring it
 
 The backup is verified completely before the folder is created. Stop the original server first: two
@@ -55,10 +57,14 @@ pub(crate) struct Restore {
     /// Backup file
     file: PathBuf,
     /// Folder to restore to; must be empty or not exist
-    #[arg(long, value_name = "FOLDER", required_unless_present = "check")]
+    #[arg(long, value_name = "FOLDER", required_unless_present_any = ["check", "log"])]
     data: Option<PathBuf>,
+    /// Postgres database to restore to; its schema must be empty or not exist
+    #[cfg_attr(not(feature = "postgres"), arg(skip))]
+    #[cfg_attr(feature = "postgres", arg(long, value_name = "URL", conflicts_with = "data"))]
+    log: Option<String>,
     /// Verify the backup and show what it contains
-    #[arg(long, conflicts_with = "data")]
+    #[arg(long, conflicts_with_all = ["data", "log"])]
     check: bool,
 }
 
@@ -74,6 +80,10 @@ impl Backup {
                 let client = context.connect(Options::default()).await?;
                 client.backup(file).await?;
             }
+            Some(folder) if is_database(&folder.to_string_lossy()) => {
+                let reason = "--data is a folder; back up a database through its server";
+                return Err(Fault::Usage { reason: reason.to_owned() }.into());
+            }
             Some(folder) => {
                 backup::of_folder(&folder, Box::new(file))?;
             }
@@ -85,8 +95,11 @@ impl Backup {
 }
 
 impl Restore {
-    pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
+    pub(crate) fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         let file = File::open(&self.file).map_err(|error| unreadable(&self.file, error))?;
+        if let Some(address) = &self.log {
+            return restore_to_database(address, file, context, output);
+        }
         match self.data {
             None => {
                 let summary = backup::verify(output.reading("verifying", file))?;
@@ -98,6 +111,43 @@ impl Restore {
             }
         }
     }
+}
+
+/// Restores into a database. Until everything was verified, no server can use it.
+#[cfg(feature = "postgres")]
+fn restore_to_database(
+    address: &str,
+    file: File,
+    context: &Context,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    use std::ops::ControlFlow;
+    use std::sync::Arc;
+
+    use baton::error::Error;
+    use baton_postgres::{PostgresLog, Standby};
+
+    let location =
+        super::serve::database::location(address, context.settings().ca_file.as_deref())?;
+    let place = location.description().to_owned();
+    let goes_on = |_: Option<&str>| ControlFlow::Continue(());
+    let log = PostgresLog::open(location, "baton restore", Standby::Refuse, goes_on);
+    let log = Arc::new(log.map_err(Error::from)?);
+    if !log.begin_restore().map_err(Error::from)? {
+        return Err(Error::RestoreTaken { place }.into());
+    }
+    let summary = backup::restore(output.reading("restoring", file), Arc::clone(&log))?;
+    log.finish_restore().map_err(Error::from)?;
+    said(
+        output,
+        &summary,
+        &format!("restored to {place}; start the server with: baton serve --log …"),
+    )
+}
+
+#[cfg(not(feature = "postgres"))]
+fn restore_to_database(_: &str, _: File, _: &Context, _: &mut Output) -> Result<(), Failure> {
+    Err(Fault::NotBuilt { what: "a log in PostgreSQL", feature: "postgres" }.into())
 }
 
 fn next_step(folder: &Path) -> String {

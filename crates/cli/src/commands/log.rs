@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::failure::{Failure, Fault};
 use crate::output::{Output, plain};
+use crate::settings::is_database;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -63,6 +64,11 @@ enum Verb {
 impl Log {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         let folder = &self.data;
+        if is_database(&folder.to_string_lossy()) {
+            let reason = "`baton log` reads a data folder; PostgreSQL checks and repairs its own \
+                files: see pg_amcheck";
+            return Err(Fault::Usage { reason: reason.to_owned() }.into());
+        }
         match self.verb {
             Verb::Verify => {
                 let report = baton_log::verify(folder)?;

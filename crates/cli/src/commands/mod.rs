@@ -164,7 +164,7 @@ impl Command {
             #[cfg(feature = "ui")]
             Self::Ui(ui) => ui.run(context, output).await,
             Self::Backup(backup) => backup.run(context, output).await,
-            Self::Restore(restore) => restore.run(output),
+            Self::Restore(restore) => restore.run(context, output),
             Self::Log(log) => log.run(output),
             Self::Doctor(doctor) => doctor.run(context, output).await,
             Self::Bench(bench) => bench.run(context, output).await,

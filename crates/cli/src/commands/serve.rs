@@ -2,6 +2,7 @@
 
 use std::future::pending;
 use std::io;
+use std::path::Path;
 
 use baton::{Baton, Options};
 #[cfg(feature = "s3")]
@@ -20,12 +21,14 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::context::Context;
 use crate::failure::Failure;
-#[cfg(feature = "s3")]
+#[cfg(any(feature = "s3", not(feature = "postgres")))]
 use crate::failure::Fault;
 use crate::output::Output;
 use crate::settings::{ServerOptions, ServerSettings, keys};
 
 mod announcer;
+#[cfg(feature = "postgres")]
+pub(crate) mod database;
 
 use announcer::Announcer;
 
@@ -33,6 +36,7 @@ const AFTER_HELP: &str = "\
 Examples:
   baton serve                                    data in ./.baton, listening on 127.0.0.1:4747
   baton serve --data /var/lib/baton              use another data folder
+  baton serve --log postgres://baton@db/fleet    data in PostgreSQL; a second server stands by
   baton serve --tokens --listen 0.0.0.0:4747     accept remote clients, with access tokens
   baton serve --tls-cert chain.pem --tls-key key.pem    serve TLS; SIGHUP reloads both files
   baton serve --jwt-jwks keys.json --jwt-issuer https://login.example --jwt-audience baton
@@ -59,7 +63,7 @@ impl Serve {
     pub(crate) async fn run(self, context: &Context, output: &Output) -> Result<(), Failure> {
         let serving = ServerSettings::of(&self.options, &mut context.sources())?;
         allow_many_files();
-        let signals = StopSignals::listen()?;
+        let mut signals = StopSignals::listen()?;
         let tls = serving.identity()?;
         let jwt = serving.issuer()?;
         let webhooks = webhooks(&serving, context)?;
@@ -71,7 +75,9 @@ impl Serve {
         let announcer = Announcer::of(&serving, output)?;
         let is_secure = tls.is_some();
         let demands = serving.tokens || jwt.is_some();
-        let baton = open(&serving).await?;
+        serving.check_log()?;
+        let baton = if serving.log.is_some() { None } else { Some(open(&serving).await?) };
+        let options = options(&serving);
         let settings = Settings {
             listen: serving.listen,
             tokens: serving.tokens,
@@ -89,6 +95,12 @@ impl Serve {
             otel,
             ..Settings::default()
         };
+        let Some(baton) = baton else {
+            let (log, advertise) = (serving.log.unwrap_or_default(), serving.advertise);
+            let ca_file = context.settings().ca_file.as_deref();
+            let place = Place { log: &log, advertise, ca_file };
+            return serve_database(place, options, settings, &announcer, (signals, reload)).await;
+        };
         // Before the server listens, so that a server with tokens always has at least one.
         let first = if serving.tokens { first_token(&baton).await? } else { None };
         let server = Server::bind(baton.clone(), settings).await?;
@@ -100,12 +112,48 @@ impl Serve {
         announcer.began(&baton.description(), &url, demands);
         drop(baton);
         tokio::select! {
-            () = server.run(signals.received()) => {}
+            () = server.run(async move { signals.received().await }) => {}
             () = reload_on_hangup(reload, &announcer) => {}
         }
         announcer.ended();
         Ok(())
     }
+}
+
+/// A log in a database.
+#[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "used only with a database"))]
+struct Place<'a> {
+    log: &'a str,
+    advertise: Option<String>,
+    ca_file: Option<&'a Path>,
+}
+
+#[cfg(feature = "postgres")]
+async fn serve_database(
+    place: Place<'_>,
+    options: Options,
+    settings: Settings,
+    announcer: &Announcer,
+    (signals, reload): (StopSignals, Option<Reload>),
+) -> Result<(), Failure> {
+    let location = database::location(place.log, place.ca_file)?;
+    let advertise = place.advertise;
+    let server = database::DatabaseServer { location, advertise, options, settings };
+    tokio::select! {
+        ended = server.run(announcer, signals) => ended,
+        () = reload_on_hangup(reload, announcer) => Ok(()),
+    }
+}
+
+#[cfg(not(feature = "postgres"))]
+async fn serve_database(
+    _: Place<'_>,
+    _: Options,
+    _: Settings,
+    _: &Announcer,
+    _: (StopSignals, Option<Reload>),
+) -> Result<(), Failure> {
+    Err(Fault::NotBuilt { what: "a log in PostgreSQL", feature: "postgres" }.into())
 }
 
 /// Webhook settings, if webhooks are enabled. Endpoints are verified with the same CA setting that
@@ -205,7 +253,7 @@ impl StopSignals {
         Ok(Self { interrupt, terminate: signal(SignalKind::terminate())? })
     }
 
-    async fn received(mut self) {
+    async fn received(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}

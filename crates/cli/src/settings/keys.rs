@@ -63,6 +63,13 @@ pub(crate) const LISTEN: Key =
     key("serve.listen", "--listen", "BATON_LISTEN", ValueType::Address, Some("127.0.0.1:4747"));
 pub(crate) const DATA: Key =
     key("serve.data", "--data", "BATON_DATA", ValueType::Text, Some("./.baton"));
+pub(crate) const LOG: Key = Key {
+    // It may contain a password.
+    is_secret: true,
+    ..key("serve.log", "--log", "BATON_LOG", ValueType::Text, None)
+};
+pub(crate) const ADVERTISE: Key =
+    key("serve.advertise", "--advertise", "BATON_ADVERTISE", ValueType::Text, None);
 pub(crate) const ARTIFACTS: Key =
     key("serve.artifacts", "--artifacts", "BATON_ARTIFACTS", ValueType::Text, None);
 pub(crate) const TOKENS: Key =
@@ -173,9 +180,11 @@ const OTEL_VARIABLES: [&str; 2] = ["BATON_OTEL_ENDPOINT", "BATON_OTEL_HEADERS"];
 /// Settings of every command.
 pub(crate) const COMMON: [&Key; 6] = [&URL, &WORKSPACE, &AGENT, &TOKEN, &CA_FILE, &OUTPUT];
 /// Settings of `baton serve`.
-pub(crate) const SERVE: [&Key; 25] = [
+pub(crate) const SERVE: [&Key; 27] = [
     &LISTEN,
     &DATA,
+    &LOG,
+    &ADVERTISE,
     &ARTIFACTS,
     &TOKENS,
     &JWT_KEY,

@@ -32,7 +32,7 @@ use crate::output::Mode;
 use file::File;
 use keys::Key;
 
-pub(crate) use server::{ServerOptions, ServerSettings};
+pub(crate) use server::{ServerOptions, ServerSettings, is_database};
 
 /// The source of default values.
 const DEFAULT: &str = "default";

@@ -27,6 +27,13 @@ pub(crate) struct ServerOptions {
     /// Data folder; created if it does not exist [default: ./.baton]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) data: Option<String>,
+    /// Keep all data in a Postgres database, not in the folder; see docs/postgres.md. Prefer the
+    /// environment or the file for a password: arguments are visible in the process list
+    #[arg(long, value_name = "URL")]
+    pub(crate) log: Option<String>,
+    /// URL of this server that a standby names to its clients [default: the address it listens on]
+    #[arg(long, value_name = "URL")]
+    pub(crate) advertise: Option<String>,
     /// Store the content of artifacts in an S3 bucket; see docs/artifacts.md for the URL
     #[cfg_attr(not(feature = "s3"), arg(skip))]
     #[cfg_attr(feature = "s3", arg(long, value_name = "s3://BUCKET/PREFIX"))]
@@ -96,6 +103,9 @@ pub(crate) struct ServerOptions {
 pub(crate) struct ServerSettings {
     pub(crate) listen: SocketAddr,
     pub(crate) data: PathBuf,
+    /// The address of the database that has the data, if it is not the folder.
+    pub(crate) log: Option<String>,
+    pub(crate) advertise: Option<String>,
     #[cfg_attr(not(feature = "s3"), expect(dead_code, reason = "used only with a bucket"))]
     pub(crate) artifacts: Option<String>,
     pub(crate) tokens: bool,
@@ -130,6 +140,8 @@ impl ServerSettings {
         let hosts = options.host.join(",");
         let listen = text(&keys::LISTEN, options.listen.as_deref())?;
         let data = text(&keys::DATA, options.data.as_deref())?;
+        let log = text(&keys::LOG, options.log.as_deref())?;
+        let advertise = text(&keys::ADVERTISE, options.advertise.as_deref())?;
         let artifacts = text(&keys::ARTIFACTS, options.artifacts.as_deref())?;
         let tokens = text(&keys::TOKENS, flag(options.tokens))?;
         let jwt_key = text(&keys::JWT_KEY, options.jwt_key.as_deref())?;
@@ -164,6 +176,8 @@ impl ServerSettings {
         Ok(Self {
             listen: listen.parse().expect(checked),
             data: data.into(),
+            log: Some(log).filter(|address| !address.is_empty()),
+            advertise: Some(advertise).filter(|url| !url.is_empty()),
             artifacts: Some(artifacts).filter(|address| !address.is_empty()),
             tokens: tokens.parse().expect(checked),
             tls,
@@ -183,6 +197,25 @@ impl ServerSettings {
             log_slow: Duration::from_millis(slow_ms.parse().expect(checked)),
             otel: (!endpoint.is_empty()).then_some((endpoint, headers)),
         })
+    }
+
+    /// Fails if what is configured cannot be combined with where the log is.
+    pub(crate) fn check_log(&self) -> Result<(), Failure> {
+        let usage = |reason: &str| Err(Fault::Usage { reason: reason.to_owned() }.into());
+        if is_database(&self.data.to_string_lossy()) {
+            return usage("--data is a folder; name a database with --log");
+        }
+        match &self.log {
+            Some(log) if !is_database(log) => {
+                usage("--log is the address of a database: postgres://user@host/database")
+            }
+            Some(_) if self.artifacts.is_some() => usage(
+                "--artifacts cannot be combined with --log: a bucket does not know which \
+                     server is the leader",
+            ),
+            None if self.advertise.is_some() => usage("--advertise requires --log"),
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// The TLS certificate, if configured; reads its files.
@@ -236,4 +269,9 @@ fn issuer(
         );
     }
     Ok(Some((file, name, audience)))
+}
+
+/// Whether a text is the address of a database.
+pub(crate) fn is_database(text: &str) -> bool {
+    text.starts_with("postgres://") || text.starts_with("postgresql://")
 }

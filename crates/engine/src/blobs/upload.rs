@@ -177,7 +177,8 @@ fn full_or_failed(error: BlobError) -> Error {
         | BlobError::Exists { .. }
         | BlobError::OutOfRange { .. }
         | BlobError::Failed(_)
-        | BlobError::Unreachable(_) => error.into(),
+        | BlobError::Unreachable(_)
+        | BlobError::Fenced => error.into(),
     }
 }
 

@@ -39,9 +39,7 @@ impl Baton {
     /// Starts an upload, to be written piece by piece. It does blocking I/O, and so does the
     /// result: call both where blocking is allowed.
     pub fn upload(&self, caller: &Caller) -> Result<Upload, Error> {
-        if let Some(stopped) = self.driver.shard.watermark().stopped() {
-            return Err(stopped);
-        }
+        self.driver.shard.check_serving()?;
         self.check_disk_space()?;
         self.driver.shard.upload(&caller.workspace, BlobKind::Artifacts, random_place())
     }
@@ -244,9 +242,7 @@ impl Baton {
         caller: &Caller,
         from: Box<dyn Read + Send>,
     ) -> Result<Forked, Error> {
-        if let Some(stopped) = self.driver.shard.watermark().stopped() {
-            return Err(stopped);
-        }
+        self.driver.shard.check_serving()?;
         let (driver, caller) = (Arc::clone(&self.driver), caller.clone());
         let read =
             run_blocking(move || driver.shard.import(&caller.workspace, &caller.agent, from));

@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use baton_client::{Caller, Workspace};
 use baton_core::{Answer, Mutation, Query, Request, Revision, WorkspaceName, wire};
-use baton_log::Log;
 use baton_log::file::{FileLog, Options as FileOptions};
+use baton_log::{Log, OpenError};
 
 pub use change_feed::ChangeFeedPage;
 pub use watch::EngineWatch;
@@ -42,24 +42,56 @@ impl std::fmt::Debug for Baton {
     }
 }
 
-/// Opens the data in a folder, which is created if it does not exist.
+/// Opens the data in a folder, which is created if it does not exist; or, with the feature
+/// `postgres`, in a database: `postgres://user@host/database`.
 ///
-/// A folder can be open in one engine at a time, in one process.
-pub async fn open(folder: impl AsRef<Path>) -> Result<Baton, baton_client::Error> {
-    open_with(folder, Options::default()).await
+/// Data can be open in one engine at a time, in one process.
+pub async fn open(location: impl AsRef<Path>) -> Result<Baton, baton_client::Error> {
+    open_with(location, Options::default()).await
 }
 
 /// Like [`open`], with options.
 pub async fn open_with(
-    folder: impl AsRef<Path>,
+    location: impl AsRef<Path>,
     options: Options,
 ) -> Result<Baton, baton_client::Error> {
-    let folder = folder.as_ref().to_owned();
-    let opened = run_blocking(move || {
-        let log = FileLog::open(FileOptions::new(&folder))?;
-        Baton::on(log, SystemClock::default(), options)
+    let location = location.as_ref().to_owned();
+    let opened = run_blocking(move || match database_address(&location) {
+        Some(address) => open_database(address, options),
+        None => {
+            let log = FileLog::open(FileOptions::new(&location))?;
+            Baton::on(log, SystemClock::default(), options)
+        }
     });
     Ok(opened.await??)
+}
+
+/// The address of a database, if it is no folder.
+fn database_address(location: &Path) -> Option<&str> {
+    let schemes = ["postgres://", "postgresql://"];
+    location.to_str().filter(|text| schemes.iter().any(|scheme| text.starts_with(scheme)))
+}
+
+/// Opens a log in a database; refused while another process owns it.
+#[cfg(feature = "postgres")]
+fn open_database(address: &str, options: Options) -> Result<Baton, Error> {
+    use std::ops::ControlFlow;
+
+    use baton_postgres::{LocationError, PostgresLocation, PostgresLog, Standby};
+
+    let bad = |error: LocationError| OpenError::Options { reason: error.to_string() };
+    let password = std::env::var("PGPASSWORD").ok();
+    let location = PostgresLocation::parse(address, password.as_deref(), None).map_err(bad)?;
+    let name = format!("process {}", std::process::id());
+    let goes_on = |_: Option<&str>| ControlFlow::Continue(());
+    let log = PostgresLog::open(location, &name, Standby::Refuse, goes_on)?;
+    Baton::on(log, SystemClock::default(), options.for_database())
+}
+
+#[cfg(not(feature = "postgres"))]
+fn open_database(_: &str, _: Options) -> Result<Baton, Error> {
+    let reason = "a database needs the feature `postgres`".to_owned();
+    Err(OpenError::Options { reason }.into())
 }
 
 impl Baton {
@@ -103,6 +135,7 @@ impl Baton {
 
     /// Writes all workspaces into one file while they are used; see [`backup`](crate::backup).
     pub async fn backup(&self, to: Box<dyn Write + Send>) -> Result<Summary, Error> {
+        self.driver.shard.check_serving()?;
         let driver = Arc::clone(&self.driver);
         run_blocking(move || driver.shard.backup(to)).await?
     }
@@ -175,9 +208,7 @@ impl Baton {
     pub async fn ask(&self, caller: &Caller, query: Query) -> Result<Answer, Error> {
         let driver = &*self.driver;
         loop {
-            if let Some(stopped) = driver.shard.watermark().stopped() {
-                return Err(stopped);
-            }
+            driver.shard.check_serving()?;
             match driver.shard.ask(&caller.workspace, &query, Some(&caller.agent)) {
                 Admission::Answer(held) => {
                     let durable = driver.wait_durable(held.group()).await?;

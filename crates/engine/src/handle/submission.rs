@@ -34,10 +34,8 @@ impl Baton {
         query: &Query,
         agent: Option<&AgentId>,
     ) -> Result<Admission<Held<Revision>, ()>, Error> {
-        match self.driver.shard.watermark().stopped() {
-            Some(stopped) => Err(stopped),
-            None => Ok(self.driver.shard.ask(workspace, query, agent)),
-        }
+        self.driver.shard.check_serving()?;
+        Ok(self.driver.shard.ask(workspace, query, agent))
     }
 
     /// Sets an entry by the fast path, if it applies. If not, nothing has happened: submit it as a
@@ -60,9 +58,7 @@ impl Baton {
         agent: &AgentId,
     ) -> Option<HeldAnswer> {
         let shard = &self.driver.shard;
-        if shard.watermark().stopped().is_some() {
-            return None;
-        }
+        shard.check_serving().ok()?;
         shard.fast_get(workspace, entry, agent)
     }
 
@@ -108,6 +104,12 @@ impl Baton {
     /// Why writes are refused at the moment, if so: the disk is nearly full.
     pub fn check_disk_space(&self) -> Result<(), Error> {
         self.driver.shard.check_disk_space()
+    }
+
+    /// Why requests are refused, if so: the engine has stopped, or the database of the log does not
+    /// answer.
+    pub fn check_serving(&self) -> Result<(), Error> {
+        self.driver.shard.check_serving()
     }
 
     /// Why requests are refused, if the engine has stopped.

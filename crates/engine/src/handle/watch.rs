@@ -43,9 +43,7 @@ impl EngineWatch {
             Filter { pattern: request.pattern, kinds: request.types, waits: request.waits };
         let driver = &*baton.driver;
         let held = loop {
-            if let Some(stopped) = driver.shard.watermark().stopped() {
-                return Err(stopped);
-            }
+            driver.shard.check_serving()?;
             match driver.shard.watch(workspace, &filter) {
                 Some(held) => break held,
                 None => driver.ensure_loaded(workspace).await?,

@@ -50,6 +50,9 @@ use crate::shared::Shared;
 use crate::ws;
 use unread_body::UnreadBody;
 
+pub(crate) use about::STANDBY_HEALTH;
+pub(crate) use request_context::json;
+
 #[cfg(any(feature = "a2a", feature = "mcp"))]
 pub(crate) use request_context::{header_text, receive};
 

@@ -278,7 +278,7 @@ pub(super) fn tag(reply: &Reply) -> Option<HeaderValue> {
 }
 
 /// A JSON body.
-pub(super) fn json(body: impl Into<Body>) -> Response<Body> {
+pub(crate) fn json(body: impl Into<Body>) -> Response<Body> {
     let mut response = Response::new(body.into());
     let kind = HeaderValue::from_static("application/json");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);

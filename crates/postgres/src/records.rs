@@ -1,0 +1,460 @@
+//! Appends and their unknown outcomes, the records in memory, truncation.
+//!
+//! ```text
+//!   append ──▶ inserted ─────────────────────────────▶ durable
+//!     │   └──▶ no row: another server owns the log ──▶ fenced
+//!     └──────▶ no answer ──▶ take over from oneself ──▶ my record is there ──▶ durable
+//!                                     │                 the tail is before it ──▶ send it again
+//!                                     └──▶ not mine any more: look all the same
+//! ```
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
+
+use baton_log::{
+    AppendError, OpenError, Position, RECORD_BYTES_MAX, ReadError, Record, TruncateError,
+};
+use tokio_postgres::Row;
+
+use crate::database::{Database, Failure, Purpose, Session, Value};
+use crate::ownership::{Claim, Ownership, now_ms};
+
+/// How long the answer to an append is awaited before its outcome is resolved.
+const APPEND_MAX: Duration = Duration::from_secs(2);
+/// How long the outcome of an append is resolved before it is given up.
+const RESOLVE_MS: u64 = 10_000;
+const PAUSE: Duration = Duration::from_millis(100);
+/// Records in memory. The engine archives the log long before it has as much.
+const SPOOL_BYTES_MAX: usize = 64 << 20;
+/// Records that one statement reads.
+const PAGE: i64 = 64;
+
+/// One row if the record was inserted. The tail is that of the database: a log that went back with
+/// its database, or on with another owner, accepts nothing.
+const APPEND: &str = "with held as (select s.shard from shard s
+        where s.shard = 0 and s.epoch = $1 and s.holder = $2::text::uuid
+        and coalesce((select r.next from record r where r.shard = 0
+            order by r.position desc limit 1), s.start) = $3
+        for share of s)
+    insert into record (shard, position, next, epoch, crc, body)
+    select 0, $3, $4, $1, $5, $6 from held on conflict do nothing returning next";
+const TAIL: &str = "select s.start, coalesce((select r.next from record r where r.shard = 0
+    order by r.position desc limit 1), s.start) from shard s where s.shard = 0";
+const READ: &str = "select position, next, crc, body from record
+    where shard = 0 and position >= $1 order by position limit $2";
+const LOOK: &str = "select next, epoch, crc from record where shard = 0 and position = $1";
+const TRUNCATE: &str = "update shard set start = greatest(start, $3)
+    where shard = 0 and epoch = $1 and holder = $2::text::uuid returning start";
+/// In batches: a long delete would hold back the vacuum of everything else. It needs no claim,
+/// since the start is durable and only grows.
+const DELETE: &str =
+    "delete from record where shard = 0 and position in (select position from record
+    where shard = 0 and position < (select start from shard where shard = 0)
+    order by position limit 1000) returning 1";
+
+/// The records of the log.
+pub(crate) struct Records {
+    database: Database,
+    ownership: Arc<Ownership>,
+    kept: RwLock<Kept>,
+    /// Held during an append. The session is that of appends.
+    appender: Mutex<Appender>,
+}
+
+#[derive(Default)]
+struct Appender {
+    session: Arc<tokio::sync::Mutex<Option<Session>>>,
+    failed: Option<AppendError>,
+}
+
+/// What is known of the log: its ends, and the newest records.
+#[derive(Default)]
+struct Kept {
+    start: Position,
+    tail: Position,
+    spool: VecDeque<Record>,
+    bytes: usize,
+}
+
+impl Kept {
+    fn push(&mut self, record: Record) {
+        self.tail = record.next;
+        self.bytes += record.body.len();
+        self.spool.push_back(record);
+        while self.bytes > SPOOL_BYTES_MAX {
+            self.pop();
+        }
+    }
+
+    fn pop(&mut self) {
+        if let Some(record) = self.spool.pop_front() {
+            self.bytes -= record.body.len();
+        }
+    }
+
+    /// The position of the oldest record in memory.
+    fn spool_start(&self) -> Position {
+        self.spool.front().map_or(self.tail, |record| record.position)
+    }
+
+    fn check(&self, position: Position) -> Result<(), ReadError> {
+        let (start, tail) = (self.start, self.tail);
+        if position < start {
+            return Err(ReadError::Truncated { position, start });
+        }
+        if position > tail {
+            return Err(ReadError::BeyondTail { position, tail });
+        }
+        Ok(())
+    }
+
+    fn index_of(&self, position: Position) -> Result<usize, ReadError> {
+        let found = self.spool.binary_search_by_key(&position, |record| record.position);
+        found.map_err(|_| no_record(position))
+    }
+}
+
+fn no_record(position: Position) -> ReadError {
+    ReadError::Corrupt { position, reason: "no record begins here".to_owned() }
+}
+
+/// Positions count bytes, and are below the largest number of the database.
+fn long(position: Position) -> i64 {
+    i64::try_from(position.0).unwrap_or(i64::MAX)
+}
+
+fn position(number: i64) -> Position {
+    Position(u64::try_from(number).unwrap_or_default())
+}
+
+/// The record of a row, with its checksum verified.
+fn record_of(row: &Row) -> Result<Record, ReadError> {
+    let (crc, body): (i64, Vec<u8>) = (row.get(2), row.get(3));
+    let record = Record { position: position(row.get(0)), next: position(row.get(1)), body };
+    if i64::from(crc32fast::hash(&record.body)) == crc {
+        return Ok(record);
+    }
+    let reason = "its checksum does not match".to_owned();
+    Err(ReadError::Corrupt { position: record.position, reason })
+}
+
+/// The outcome of an append that had no answer.
+enum Resolved {
+    /// The record is there.
+    Durable,
+    /// It is not there and never will be: it can be sent again.
+    Absent,
+    /// It is not there and never will be, and another server owns the log.
+    Fenced,
+    /// The database lost records that it had acknowledged.
+    WentBack,
+    /// Another server owns the log, and has truncated it beyond the record.
+    Unknown,
+}
+
+impl Records {
+    /// Reads what the log has.
+    pub(crate) async fn load(
+        database: &Database,
+        ownership: &Arc<Ownership>,
+    ) -> Result<Self, OpenError> {
+        let location = database.location().description().to_owned();
+        let away = |failure: Failure| failure.at_opening(&location);
+        let damaged = |error: ReadError| OpenError::Unfit {
+            location: location.clone(),
+            reason: error.to_string(),
+        };
+        let row = database.query_one(TAIL, vec![]).await.map_err(away)?;
+        let (start, tail) = (position(row.get(0)), position(row.get(1)));
+        let mut kept = Kept { start, tail: start, ..Kept::default() };
+        while kept.tail < tail {
+            let from = vec![Value::Long(long(kept.tail)), Value::Long(PAGE)];
+            let rows = database.query(READ, from).await.map_err(away)?;
+            let expected = kept.tail;
+            for row in &rows {
+                let record = record_of(row).map_err(damaged)?;
+                if record.position != kept.tail {
+                    return Err(damaged(no_record(kept.tail)));
+                }
+                kept.push(record);
+            }
+            if kept.tail == expected {
+                return Err(damaged(no_record(expected)));
+            }
+        }
+        Ok(Self {
+            database: database.clone(),
+            ownership: Arc::clone(ownership),
+            kept: RwLock::new(kept),
+            appender: Mutex::default(),
+        })
+    }
+
+    fn kept(&self) -> std::sync::RwLockReadGuard<'_, Kept> {
+        self.kept.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn kept_mut(&self) -> std::sync::RwLockWriteGuard<'_, Kept> {
+        self.kept.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn appender(&self) -> MutexGuard<'_, Appender> {
+        self.appender.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn start(&self) -> Position {
+        self.kept().start
+    }
+
+    pub(crate) fn tail(&self) -> Position {
+        self.kept().tail
+    }
+
+    pub(crate) fn append(&self, expected: Position, body: &[u8]) -> Result<Position, AppendError> {
+        let mut appender = self.appender();
+        if let Some(failed) = &appender.failed {
+            return Err(failed.clone());
+        }
+        let tail = self.tail();
+        if expected != tail {
+            return Err(AppendError::Fenced { expected, tail });
+        }
+        if body.len() > RECORD_BYTES_MAX {
+            return Err(AppendError::TooLarge { bytes: body.len(), bytes_max: RECORD_BYTES_MAX });
+        }
+        let next = Position(tail.0 + body.len() as u64 + 1);
+        let insert = Insert {
+            database: self.database.clone(),
+            ownership: Arc::clone(&self.ownership),
+            session: Arc::clone(&appender.session),
+            position: expected,
+            next,
+            crc: i64::from(crc32fast::hash(body)),
+            body: body.into(),
+        };
+        let closing = || AppendError::Failed("the log is being closed".to_owned());
+        let outcome = self.database.wait(insert.run()).ok_or_else(closing).and_then(|it| it);
+        match outcome {
+            Ok(()) => {
+                let body = body.to_vec();
+                self.kept_mut().push(Record { position: expected, next, body });
+                Ok(next)
+            }
+            // Nothing was written, and the log is still this server's.
+            Err(AppendError::Full) => Err(AppendError::Full),
+            Err(failed) => {
+                appender.failed = Some(failed.clone());
+                Err(failed)
+            }
+        }
+    }
+
+    pub(crate) fn read(&self, from: Position, bytes_max: usize) -> Result<Vec<Record>, ReadError> {
+        let kept = self.kept();
+        kept.check(from)?;
+        if from < kept.spool_start() {
+            drop(kept);
+            return self.read_stored(from, bytes_max);
+        }
+        let first = if from == kept.tail { kept.spool.len() } else { kept.index_of(from)? };
+        Ok(within(kept.spool.range(first..).cloned(), bytes_max))
+    }
+
+    /// Records that are no longer in memory.
+    fn read_stored(&self, from: Position, bytes_max: usize) -> Result<Vec<Record>, ReadError> {
+        let failed = |failure: Failure| ReadError::Failed(failure.reason());
+        let asked = vec![Value::Long(long(from)), Value::Long(PAGE)];
+        let rows = self.database.ask(READ, asked).map_err(failed)?;
+        let records: Vec<Record> = rows.iter().map(record_of).collect::<Result<_, _>>()?;
+        match records.first() {
+            Some(first) if first.position == from => Ok(within(records.into_iter(), bytes_max)),
+            Some(_) | None => Err(no_record(from)),
+        }
+    }
+
+    pub(crate) fn read_part(
+        &self,
+        record: Position,
+        offset: u32,
+        buffer: &mut [u8],
+    ) -> Result<(), ReadError> {
+        let kept = self.kept();
+        kept.check(record)?;
+        let beyond = ReadError::BeyondTail { position: record, tail: kept.tail };
+        if record == kept.tail {
+            return Err(beyond);
+        }
+        let is_stored = record < kept.spool_start();
+        let body = if is_stored { None } else { Some(kept.index_of(record)?) };
+        let copy = |body: &[u8], buffer: &mut [u8]| {
+            let from = offset as usize;
+            let part = from.checked_add(buffer.len()).and_then(|to| body.get(from..to));
+            part.map(|part| buffer.copy_from_slice(part)).ok_or(beyond)
+        };
+        if let Some(index) = body {
+            return copy(&kept.spool[index].body, buffer);
+        }
+        drop(kept);
+        let stored = self.read_stored(record, 0)?;
+        copy(stored.first().map_or(&[], |record| &record.body), buffer)
+    }
+
+    pub(crate) fn truncate(&self, before: Position) -> Result<(), TruncateError> {
+        // Appends wait: the claim must not change between here and the statement.
+        let appender = self.appender();
+        let start = {
+            let kept = self.kept();
+            let tail = kept.tail;
+            if before > tail {
+                return Err(TruncateError::BeyondTail { before, tail });
+            }
+            // A position inside a record still needs that record.
+            let spool = &kept.spool;
+            let after = spool.partition_point(|record| record.next <= before);
+            match spool.get(after) {
+                Some(record) if before >= kept.spool_start() => record.position,
+                Some(_) => return Ok(()),
+                None => tail,
+            }
+        };
+        let [epoch, holder] = self.ownership.claim().values();
+        let asked = vec![epoch, holder, Value::Long(long(start))];
+        let failed = |failure: Failure| TruncateError::Failed(failure.reason());
+        if self.database.ask(TRUNCATE, asked).map_err(failed)?.is_empty() {
+            self.ownership.lose();
+            return Err(TruncateError::Fenced);
+        }
+        drop(appender);
+        let mut kept = self.kept_mut();
+        kept.start = kept.start.max(start);
+        while kept.spool.front().is_some_and(|record| record.position < start) {
+            kept.pop();
+        }
+        drop(kept);
+        self.delete_truncated();
+        Ok(())
+    }
+
+    /// Deletes the rows before the start in the background; what is left is deleted next time.
+    fn delete_truncated(&self) {
+        let database = self.database.clone();
+        drop(self.database.spawn(async move {
+            while database.query(DELETE, vec![]).await.is_ok_and(|rows| !rows.is_empty()) {}
+        }));
+    }
+}
+
+/// At least one record, then as many as fit.
+fn within(records: impl Iterator<Item = Record>, bytes_max: usize) -> Vec<Record> {
+    let mut bytes = 0;
+    let mut is_first = true;
+    records
+        .take_while(|record| {
+            bytes += record.body.len();
+            std::mem::take(&mut is_first) || bytes <= bytes_max
+        })
+        .collect()
+}
+
+/// One append, until its outcome is known.
+struct Insert {
+    database: Database,
+    ownership: Arc<Ownership>,
+    session: Arc<tokio::sync::Mutex<Option<Session>>>,
+    position: Position,
+    next: Position,
+    crc: i64,
+    body: Arc<[u8]>,
+}
+
+impl Insert {
+    async fn run(self) -> Result<(), AppendError> {
+        let until = now_ms() + RESOLVE_MS;
+        let fenced = || AppendError::Fenced { expected: self.position, tail: self.position };
+        loop {
+            let claim = self.ownership.claim();
+            let reason = match self.send(&claim).await {
+                Ok(true) => return Ok(()),
+                Ok(false) => "the database refused the position".to_owned(),
+                Err(Failure::Full) => return Err(AppendError::Full),
+                Err(Failure::Again(_)) if now_ms() < until => {
+                    tokio::time::sleep(PAUSE).await;
+                    continue;
+                }
+                Err(failure) => failure.reason(),
+            };
+            match self.resolve(&claim, until).await {
+                Ok(Resolved::Durable) => return Ok(()),
+                Ok(Resolved::Absent) if now_ms() < until => {}
+                Ok(Resolved::Absent) => return Err(AppendError::Failed(reason)),
+                Ok(Resolved::Fenced) => return Err(fenced()),
+                Ok(Resolved::WentBack) => {
+                    let lost = "the database has lost records that it had acknowledged";
+                    return Err(AppendError::Failed(lost.to_owned()));
+                }
+                Ok(Resolved::Unknown) => {
+                    let gone = "another server owns the log and has truncated it since";
+                    return Err(AppendError::Failed(gone.to_owned()));
+                }
+                Err(unresolved) => {
+                    return Err(AppendError::Failed(format!("{reason}; {unresolved}")));
+                }
+            }
+        }
+    }
+
+    /// Sends the statement. Whether it inserted the record.
+    async fn send(&self, claim: &Claim) -> Result<bool, Failure> {
+        let mut slot = self.session.lock().await;
+        let session = match slot.take() {
+            Some(session) => session,
+            None => self.database.connect(Purpose::Append).await?,
+        };
+        let [epoch, holder] = claim.values();
+        let values = [
+            epoch,
+            holder,
+            Value::Long(long(self.position)),
+            Value::Long(long(self.next)),
+            Value::Long(self.crc),
+            Value::Bytes(Arc::clone(&self.body)),
+        ];
+        let answer = tokio::time::timeout(APPEND_MAX, session.query(APPEND, &values)).await;
+        let silent = || Failure::Broken("the database does not answer".to_owned());
+        let rows = answer.unwrap_or_else(|_| Err(silent()))?;
+        *slot = Some(session);
+        Ok(!rows.is_empty())
+    }
+
+    /// Finds out what became of a statement that had no answer.
+    async fn resolve(&self, sent: &Claim, until: u64) -> Result<Resolved, String> {
+        loop {
+            match self.look(sent).await {
+                Ok(resolved) => return Ok(resolved),
+                Err(failure) if now_ms() >= until => return Err(failure.reason()),
+                Err(_) => tokio::time::sleep(PAUSE).await,
+            }
+        }
+    }
+
+    async fn look(&self, sent: &Claim) -> Result<Resolved, Failure> {
+        // It waits for the statement, which holds the row until it has ended.
+        let is_mine = self.ownership.take_again().await?.is_some();
+        let asked = vec![Value::Long(long(self.position))];
+        let rows = self.database.query(LOOK, asked).await?;
+        if let Some(row) = rows.first() {
+            let (next, epoch, crc): (i64, i64, i64) = (row.get(0), row.get(1), row.get(2));
+            let is_this = (position(next), epoch, crc) == (self.next, sent.epoch, self.crc);
+            return Ok(if is_this { Resolved::Durable } else { Resolved::Fenced });
+        }
+        let row = self.database.query_one(TAIL, vec![]).await?;
+        let (start, tail) = (position(row.get(0)), position(row.get(1)));
+        Ok(match is_mine {
+            false if start > self.position => Resolved::Unknown,
+            false => Resolved::Fenced,
+            true if tail == self.position => Resolved::Absent,
+            true => Resolved::WentBack,
+        })
+    }
+}

@@ -1,0 +1,253 @@
+//! The log on a real `PostgreSQL`, which `scripts/postgres` starts; without one these tests check
+//! nothing.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc;
+
+use baton_log::{AppendError, BlobError, Log, MemoryLog, OpenError, Position, TruncateError};
+use baton_postgres::{PostgresLocation, PostgresLog, Standby};
+
+mod proxy;
+
+use proxy::{Cut, Proxy};
+
+/// The database with a schema of its own; none if no server was started.
+fn location() -> Option<PostgresLocation> {
+    static SCHEMAS: AtomicU32 = AtomicU32::new(0);
+    let address = std::env::var("BATON_POSTGRES").ok()?;
+    let number = SCHEMAS.fetch_add(1, Ordering::SeqCst);
+    let address = format!("{address}?schema=t{}_{number}", std::process::id());
+    Some(PostgresLocation::parse(&address, None, None).expect("the script gives a good address"))
+}
+
+fn open(location: &PostgresLocation, name: &str) -> Result<PostgresLog, OpenError> {
+    PostgresLog::open(location.clone(), name, Standby::Refuse, |_| ControlFlow::Continue(()))
+}
+
+fn schema(location: &PostgresLocation) -> &str {
+    location.description().rsplit(' ').next().expect("it names the schema")
+}
+
+fn bodies(log: &PostgresLog, from: Position) -> Vec<Vec<u8>> {
+    let records = log.read(from, usize::MAX).expect("it is readable");
+    records.into_iter().map(|record| record.body).collect()
+}
+
+/// Executes statements of an operator.
+fn execute(location: &PostgresLocation, sql: &str) {
+    let address = std::env::var("BATON_POSTGRES").expect("a location was made of it");
+    let sql = format!("set search_path = {}; {sql}", schema(location));
+    let runtime = tokio::runtime::Runtime::new().expect("a thread can be started");
+    runtime.block_on(async {
+        let (client, connection) =
+            tokio_postgres::connect(&address, tokio_postgres::NoTls).await.expect("it is there");
+        tokio::spawn(connection);
+        client.batch_execute(&sql).await.expect("the statement is good");
+    });
+}
+
+baton_log::conformance!(postgres, {
+    let (location, memory) = (location(), MemoryLog::default());
+    move || match &location {
+        Some(location) => Box::new(open(location, "tests").expect("it is free")) as Box<dyn Log>,
+        None => Box::new(memory.clone()),
+    }
+});
+
+#[test]
+fn a_second_server_is_refused_by_the_name_of_the_first() {
+    let Some(location) = location() else { return };
+    let first = open(&location, "http://a:4747").expect("it is free");
+    let refused = open(&location, "http://b:4747").err().expect("it is in use");
+    assert_eq!(refused.code(), "log.in_use");
+    assert!(refused.to_string().contains("http://a:4747"), "{refused}");
+    drop(first);
+    open(&location, "http://b:4747").expect("it was given back");
+}
+
+#[test]
+fn a_standby_takes_over_what_was_acknowledged() {
+    let Some(location) = location() else { return };
+    let first = open(&location, "first").expect("it is free");
+    let start = first.tail();
+    let tail = first.append(start, b"acknowledged").expect("it is healthy");
+    let (sender, receiver) = mpsc::channel();
+    std::thread::scope(|scope| {
+        let standby = scope.spawn(|| {
+            let waits = move |owner: Option<&str>| {
+                drop(sender.send(owner.map(str::to_owned)));
+                ControlFlow::Continue(())
+            };
+            PostgresLog::open(location.clone(), "second", Standby::Wait, waits)
+        });
+        assert_eq!(receiver.recv().expect("it waits").as_deref(), Some("first"));
+        drop(first);
+        let second = standby.join().expect("no panic").expect("it takes over");
+        assert_eq!(second.tail(), tail);
+        let records = second.read(start, 100).expect("it is readable");
+        assert_eq!(records[0].body, b"acknowledged");
+        second.append(tail, b"next").expect("it is the owner");
+    });
+}
+
+#[test]
+fn an_owner_that_was_declared_gone_can_change_nothing() {
+    let Some(location) = location() else { return };
+    let zombie = open(&location, "zombie").expect("it is free");
+    let start = zombie.tail();
+    let tail = zombie.append(start, b"one").expect("it is healthy");
+    let mut old = zombie.create_blob("w/old").expect("the name is free");
+    old.write(b"old").expect("there is space");
+    old.commit().expect("it is the owner");
+    let mut late = zombie.create_blob("w/late").expect("the name is free");
+    late.write(b"late").expect("there is space");
+    execute(&location, "update server set gone = true");
+    let owner = open(&location, "owner").expect("the other is gone");
+    let refused = zombie.append(tail, b"two").expect_err("it is fenced");
+    assert_eq!(refused, AppendError::Fenced { expected: tail, tail });
+    assert_eq!(zombie.append(tail, b"three"), Err(refused), "and stays so");
+    assert_eq!(zombie.truncate(tail), Err(TruncateError::Fenced));
+    assert_eq!(late.commit(), Err(BlobError::Fenced));
+    assert_eq!(zombie.delete_blob("w/old"), Err(BlobError::Fenced));
+    assert!(zombie.is_lost() && !zombie.is_current(), "it answers no reads");
+    drop(zombie);
+    assert_eq!(owner.list_blobs(""), Ok(vec!["w/old".to_owned()]));
+    assert_eq!((owner.start(), owner.tail()), (start, tail));
+    owner.append(tail, b"two").expect("the owner goes on, also after the other was dropped");
+}
+
+#[test]
+fn an_append_whose_connection_was_cut_has_one_outcome() {
+    let Some(location) = location() else { return };
+    let log = open(&location, "cut").expect("it is free");
+    let mut tail = log.tail();
+    let start = tail;
+    for round in 0..5_u8 {
+        execute(
+            &location,
+            "select pg_terminate_backend(pid) from pg_stat_activity
+             where application_name = 'baton ' || current_schema",
+        );
+        tail = log.append(tail, &[round]).expect("it is resolved");
+    }
+    assert_eq!(bodies(&log, start), [[0], [1], [2], [3], [4]]);
+    drop(log);
+    assert_eq!(open(&location, "again").expect("it was given back").tail(), tail);
+}
+
+/// The same schema of the same database, through a proxy.
+fn through(proxy: &Proxy, location: &PostgresLocation) -> PostgresLocation {
+    let folder = proxy.folder().display().to_string().replace('/', "%2F");
+    let address = format!("postgres://baton@{folder}/postgres?schema={}", schema(location));
+    PostgresLocation::parse(&address, None, None).expect("a good address")
+}
+
+fn proxy() -> Proxy {
+    let address = std::env::var("BATON_POSTGRES").expect("a location was made of it");
+    let folder = address.split(['@', '/']).nth(3).expect("the folder of a socket");
+    Proxy::start(&Path::new(&folder.replace("%2F", "/")).join(".s.PGSQL.5432"))
+}
+
+#[test]
+fn an_append_without_an_answer_is_resolved() {
+    let Some(location) = location() else { return };
+    let proxy = proxy();
+    let log = open(&through(&proxy, &location), "cut").expect("it is free");
+    let start = log.tail();
+    let mut tail = start;
+    for (body, cut) in [(b"1", Cut::Before), (b"2", Cut::After), (b"3", Cut::After)] {
+        proxy.cut(cut);
+        tail = log.append(tail, body).expect("the outcome is found");
+        assert!(proxy.has_cut(), "{cut:?}");
+    }
+    tail = log.append(tail, b"4").expect("it goes on");
+    assert_eq!(bodies(&log, start), [b"1", b"2", b"3", b"4"]);
+    drop(log);
+    let again = open(&location, "again").expect("it was given back");
+    assert_eq!((again.tail(), bodies(&again, start).len()), (tail, 4));
+}
+
+#[test]
+fn what_a_zombie_is_told_of_its_last_append_is_true() {
+    for (cut, is_durable) in [(Cut::Before, false), (Cut::After, true)] {
+        let Some(location) = location() else { return };
+        let proxy = proxy();
+        let zombie = open(&through(&proxy, &location), "zombie").expect("it is free");
+        let start = zombie.tail();
+        execute(&location, "update server set gone = true");
+        proxy.cut(cut);
+        let outcome = zombie.append(start, b"last");
+        assert_eq!(outcome.is_ok(), is_durable, "{cut:?}: {outcome:?}");
+        let owner = open(&location, "owner").expect("the other is gone");
+        assert_eq!(bodies(&owner, start).len(), usize::from(is_durable), "{cut:?}");
+        let refused = zombie.append(zombie.tail(), b"more").expect_err("it is fenced");
+        assert_eq!(refused.code(), "log.fenced", "{cut:?}");
+        assert!(!zombie.is_current(), "it answers no reads");
+    }
+}
+
+#[test]
+fn a_full_database_loses_nothing_and_goes_on() {
+    let Some(location) = location() else { return };
+    let log = open(&location, "full").expect("it is free");
+    let tail = log.append(log.tail(), b"before").expect("it is healthy");
+    execute(
+        &location,
+        "create function refuse() returns trigger language plpgsql as
+            $$ begin raise exception 'no space left' using errcode = '53100'; end $$;
+         create trigger refuse before insert on record execute function refuse();
+         create trigger refuse before insert on chunk execute function refuse()",
+    );
+    assert_eq!(log.append(tail, b"full"), Err(AppendError::Full));
+    let mut blob = log.create_blob("w/a").expect("the name is free");
+    assert_eq!(blob.write(&vec![0; 1 << 20]), Err(BlobError::Full));
+    drop(blob);
+    execute(&location, "drop trigger refuse on record; drop trigger refuse on chunk");
+    log.append(tail, b"after").expect("there is space again");
+    assert_eq!(log.list_blobs(""), Ok(vec![]));
+}
+
+#[test]
+fn a_schema_of_another_program_is_refused_and_left_alone() {
+    let Some(location) = location() else { return };
+    let schema = schema(&location);
+    execute(&location, &format!("create schema {schema}; create table {schema}.meta (a int)"));
+    let refused = open(&location, "baton").err().expect("it is not ours");
+    assert_eq!(refused.code(), "log.unfit");
+    assert!(refused.to_string().contains("tables of another program"), "{refused}");
+}
+
+#[test]
+fn a_database_cannot_be_opened_while_it_is_restored() {
+    let Some(location) = location() else { return };
+    let log = open(&location, "restore").expect("it is free");
+    assert_eq!(log.begin_restore(), Ok(true));
+    drop(log);
+    let refused = open(&location, "server").err().expect("it is not complete");
+    assert_eq!(refused.code(), "log.unfit");
+    execute(&location, "update meta set format = 1");
+    let log = open(&location, "server").expect("it is complete");
+    log.append(log.tail(), b"data").expect("it is healthy");
+    assert_eq!(log.begin_restore(), Ok(false), "it has data");
+}
+
+#[test]
+fn a_database_that_is_not_there_is_named_without_its_password() {
+    let address = "postgres://ada:secret@127.0.0.1:1/fleet";
+    let location = PostgresLocation::parse(address, None, None).expect("a good address");
+    let refused = open(&location, "nobody").err().expect("nothing is there");
+    assert_eq!(refused.code(), "log.away");
+    let said = refused.to_string();
+    assert!(said.contains("postgres://127.0.0.1/fleet") && !said.contains("secret"), "{said}");
+}
+
+#[test]
+fn tables_of_a_newer_program_and_settings_that_lose_data_are_refused() {
+    let Some(location) = location() else { return };
+    drop(open(&location, "first").expect("it is free"));
+    execute(&location, "update meta set format = 2");
+    let newer = open(&location, "old").err();
+    assert_eq!(newer, Some(OpenError::Newer { found: 2, supported: 1 }));
+}
