@@ -104,7 +104,7 @@ pub(crate) enum Command {
     Prime(prime::Prime),
     AgentsMd(agents_md::AgentsMd),
     A2a(a2a::A2a),
-    Serve(serve::Serve),
+    Serve(Box<serve::Serve>),
     Top(top::Top),
     #[cfg(feature = "ui")]
     Ui(ui::Ui),
