@@ -58,6 +58,9 @@ fn embed_dashboard(folder: &Path) {
         if is_own_module(&name) {
             let text = String::from_utf8(bytes).expect("modules are UTF-8");
             bytes = without_comments(&text).into_bytes();
+        } else if name.starts_with("styles/") {
+            let text = String::from_utf8(bytes).expect("styles are UTF-8");
+            bytes = without_indentation(&text).into_bytes();
         }
         let deflated = compress_to_vec_zlib(&bytes, LEVEL);
         fs::write(folder.join(format!("ui-{number}")), deflated).expect("it can be written");
@@ -100,6 +103,13 @@ fn list(path: &Path, found: &mut Vec<PathBuf>) {
 fn is_own_module(name: &str) -> bool {
     let extension = Path::new(name).extension().and_then(|it| it.to_str());
     matches!(extension, Some("js" | "mjs")) && !name.starts_with("vendor/")
+}
+
+/// A style sheet without its indentation and the lines that are comments only.
+fn without_indentation(style: &str) -> String {
+    let is_comment = |line: &str| line.starts_with("/*") && line.ends_with("*/");
+    let lines = style.lines().map(str::trim).map(|line| if is_comment(line) { "" } else { line });
+    lines.flat_map(|line| [line, "\n"]).collect()
 }
 
 /// A module without the lines that are comments only, a fifth of it: types and explanations, which

@@ -944,6 +944,7 @@ fn every_variant_has_an_example() {
     let shown: BTreeSet<&str> = examples.iter().map(|(_, event)| variant(event)).collect();
     let sources = [
         (include_str!("golden_events.rs"), "fn variant(", "fn json("),
+        (include_str!("golden_events/states.rs"), "fn state_variant(", "fn states("),
         (include_str!("golden_events/talk.rs"), "fn message_variant(", "fn id("),
         (include_str!("golden_events/waits.rs"), "fn wait_variant(", "fn waits("),
         (include_str!("golden_events/tasks.rs"), "fn spend_variant(", "fn spending("),

@@ -253,7 +253,7 @@ baton_core::refusals! {
             kind: Unavailable,
             hint: "send the request to the leader, or retry: this server takes over when the \
                 leader is gone",
-            cause: "Several servers share one log in a database (`baton serve --log`), and \
+            cause: "Several servers share one log in a database (`baton serve --log URL`), and \
                 another one is the leader, or none is yet. Nothing was done.",
             remedy: "Send the request to the address in `leader`, or to another server; a load \
                 balancer finds the leader by `/readyz`. If `leader` is missing, the database does \

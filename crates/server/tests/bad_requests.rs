@@ -123,7 +123,7 @@ async fn paths_methods_and_parameters_that_there_are_not() {
     }
     for (method, path) in [
         ("POST", "/healthz"),
-        ("DELETE", "/v1/w"),
+        ("POST", "/v1/w"),
         ("GET", COMMANDS),
         ("PUT", COMMANDS),
         ("POST", "/v1/w/state/shared/k"),

@@ -263,6 +263,10 @@ fn of_handoffs(last: u64) -> Steps {
     };
     let id = |number: u64| format!("h-{:010}", last + number);
     let this = |number: u64| json!({"handoff": id(number)});
+    let elsewhere = json!({
+        "originating_task_id": "t-7", "originating_agent": "https://agents.example/ada",
+        "state": {"tone": "dry"}, "output_keys": [],
+    });
     vec![
         (by("gil", "handoff.validate", json!({"to": "bob"})), "/valid"),
         (by("gil", "handoff.offer", json!({"to": "bob", "approval": true})), "/digest"),
@@ -284,6 +288,10 @@ fn of_handoffs(last: u64) -> Steps {
             ),
             "/steps/2/step",
         ),
+        (by("hal", "task.create", json!({"type": "all", "task": "all"})), "/id"),
+        (by("hal", "task.claim", json!({"task": "all"})), "/lease/token"),
+        (by("hal", "handoff.execute_all", json!({"to": "bob"})), "/handoffs/0/id"),
+        (by("hal", "handoff.import_context", json!({"to": "bob", "context": elsewhere})), "/id"),
         (with("handoff.get", this(1)), "/digest"),
         (with("handoff.wait", this(1)), "/ended_at"),
         (with("handoff.export", this(1)), "/originating_agent"),

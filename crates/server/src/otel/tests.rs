@@ -235,6 +235,7 @@ fn the_tasks_of_a_pipeline_stand_below_their_stages() {
             "invoke_agent ada 1..3 completed below task a",
             "task a 0..3 completed below stage a",
             "stage a 0..3 completed below invoke_workflow p",
+            "handoff ada 5..5 completed below task b",
             "invoke_agent bob 5..7 completed below task b",
             "task b 3..7 completed below stage b",
             "stage b 3..7 completed below invoke_workflow p",

@@ -56,6 +56,9 @@ fn every_refusal_is_reached() {
     // Only the engine can refuse these, since they are about the past or about other workspaces.
     let elsewhere = [
         "workspace.exists",
+        "workspace.not_found",
+        "workspace.in_use",
+        "workspace.deleted",
         "workspace.unknown_subject",
         "workspace.bad_filter",
         "workspace.too_large",
