@@ -85,6 +85,7 @@ impl Fork {
         let (began, last) = (self.began, deleted.head);
         demand!(began > last, "a fork begins at {began}, a deleted one had {last}");
         self.batches.clone_from(&deleted.batches);
+        self.deleted = Some(last);
         Ok(())
     }
 
