@@ -106,7 +106,10 @@ pub(crate) struct ServerSettings {
     /// The address of the database that has the data, if it is not the folder.
     pub(crate) log: Option<String>,
     pub(crate) advertise: Option<String>,
-    #[cfg_attr(not(feature = "s3"), expect(dead_code, reason = "used only with a bucket"))]
+    #[cfg_attr(
+        not(any(feature = "postgres", feature = "s3")),
+        expect(dead_code, reason = "used only with a bucket or a database")
+    )]
     pub(crate) artifacts: Option<String>,
     pub(crate) tokens: bool,
     /// The paths of the certificate and its key.

@@ -249,9 +249,9 @@ impl Ledger {
     fn passed(&mut self, batch: &Batch, handoff: &Handoff) -> Audit {
         demand!(!self.handoffs.all.contains_key(&handoff.id), "it was there already");
         let receiver = handoff.to.agent();
-        let is_over = handoff.status == Status::Completed && handoff.keys.is_empty();
+        let is_over = (handoff.status, handoff.ended_at) == (Status::Completed, Some(batch.time));
         let is_other = receiver == handoff.receiver.as_ref() && receiver != Some(&handoff.from);
-        demand!(is_over && is_other, "it is {handoff:?}");
+        demand!(is_over && is_other && handoff.keys.is_empty(), "it is {handoff:?}");
         let seen = self.seen(handoff, u64::MAX);
         self.handoffs.set(batch, handoff.clone(), seen);
         Ok(())
