@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   card ──▶ Interface ──▶ Call (method, path, body) ─ ─ bytes ─ ─▶ answer ──▶ Reported
-//!   Task, Handoff ──▶ Errand (message with a stable id) ──┘
+//!   Task, Handoff ──▶ Assignment (message with a stable id) ──┘
 //! ```
 //!
 //! 1. A message has a stable `messageId` and a context of its own: a sender that does not know
@@ -12,11 +12,11 @@
 //!    reason.
 
 mod answer;
-mod errand;
+mod assignment;
 mod interface;
 mod reported;
 
 pub use answer::{PeerError, answer, update};
-pub use errand::{Errand, reply};
+pub use assignment::{Assignment, reply};
 pub use interface::{Binding, Call, Interface, card_url};
 pub use reported::{Reported, State};

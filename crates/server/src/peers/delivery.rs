@@ -1,14 +1,14 @@
 //! Giving work to a peer: every message once, and back to the giver if it cannot be delivered.
 
 use baton_a2a::Method;
-use baton_a2a::peer::{Errand, Interface, PeerError, Reported, State};
+use baton_a2a::peer::{Assignment, Interface, PeerError, Reported, State};
 use baton_core::Token;
 use baton_core::handoff::{Accept, Handoff, Status};
 use baton_core::task::Task;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::line::{LEASE_MS, Line};
+use super::worker::{LEASE_MS, PeerWorker};
 
 /// How often a message is sent before it counts as undeliverable.
 const ATTEMPTS_MAX: u32 = 4;
@@ -52,7 +52,7 @@ pub(super) fn shortened(reason: &str) -> String {
     reason.chars().take(REASON_CHARACTERS_MAX).collect()
 }
 
-impl Line {
+impl PeerWorker {
     /// Takes over a hand-off when its message has arrived; otherwise the giver keeps it.
     pub(super) async fn take_over(self, handoff: Handoff) {
         let handoffs = self.there.handoffs();
@@ -98,8 +98,8 @@ impl Line {
         let task = task.map_err(|error| PeerError::fatal(error.to_string()))?;
         let name = self.there.name().as_str();
         let handed = Some((handoff, self.values(handoff).await?));
-        let errand = Errand::of(name, &task, handed, None);
-        self.deliver(&errand, handoff.deliveries > 1).await
+        let assignment = Assignment::of(name, &task, handed, None);
+        self.deliver(&assignment, handoff.deliveries > 1).await
     }
 
     /// The values of the keys that are handed over, by `namespace/key` as they were selected.
@@ -136,13 +136,13 @@ impl Line {
     /// Delivers a message. One that may have arrived before is looked for first.
     async fn deliver(
         &self,
-        errand: &Errand,
+        assignment: &Assignment,
         is_repeated: bool,
     ) -> Result<(Interface, Reported), PeerError> {
         let mut pause = self.pause;
         let mut attempt = 1;
         loop {
-            match self.tried(errand, is_repeated || attempt > 1).await {
+            match self.tried(assignment, is_repeated || attempt > 1).await {
                 Ok(delivered) => return Ok(delivered),
                 Err(error) if !error.again || attempt == ATTEMPTS_MAX => return Err(error),
                 Err(_) => {}
@@ -154,14 +154,14 @@ impl Line {
 
     async fn tried(
         &self,
-        errand: &Errand,
+        assignment: &Assignment,
         may_be_there: bool,
     ) -> Result<(Interface, Reported), PeerError> {
         let interface = self.remote.interface().await?;
-        if may_be_there && let Some(found) = self.found(&interface, &errand.context_id).await {
+        if may_be_there && let Some(found) = self.found(&interface, &assignment.context_id).await {
             return Ok((interface, found));
         }
-        let params = errand.params(&interface);
+        let params = assignment.params(&interface);
         let answer = self.remote.call(&interface, Method::SendMessage, params).await?;
         let reported = Reported::of_answer(&answer)?;
         Ok((interface, reported))
@@ -240,10 +240,10 @@ impl Line {
             Some(handoff) => Some((handoff, self.values(handoff).await?)),
             None => None,
         };
-        let errand = Errand::of(name, &work.task, handed, message);
+        let assignment = Assignment::of(name, &work.task, handed, message);
         let mut record = Record {
             url: self.remote.url().to_owned(),
-            message: errand.message_id.clone(),
+            message: assignment.message_id.clone(),
             task: None,
             token: work.token,
         };
@@ -251,7 +251,7 @@ impl Line {
         self.note(work, &record).await?;
         // The message of a hand-off was sent before it was accepted.
         let may_be_there = message.is_some() || work.handoff.is_some();
-        let (interface, reported) = self.deliver(&errand, may_be_there).await?;
+        let (interface, reported) = self.deliver(&assignment, may_be_there).await?;
         record.task = Some(reported.id.clone()).filter(|id| !id.is_empty());
         self.note(work, &record).await?;
         Ok((interface, reported))

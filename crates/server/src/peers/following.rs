@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::delivery::Work;
-use super::line::{LEASE_MS, Line};
+use super::worker::{LEASE_MS, PeerWorker};
 
 /// How often a lease is renewed.
 const RENEW_MS: u64 = LEASE_MS / 4;
@@ -30,7 +30,7 @@ struct Said {
     progress: Option<f64>,
 }
 
-impl Line {
+impl PeerWorker {
     /// Has a task done by the peer. If the lease is lost meanwhile, somebody else decides about the
     /// task here, and it is cancelled there.
     pub(super) async fn attend(&self, work: Work) {

@@ -21,11 +21,11 @@
 
 mod delivery;
 mod following;
-mod line;
 mod outcome;
 mod registered;
 mod remote;
 mod sending;
+mod worker;
 
 use std::fmt;
 use std::path::Path;
@@ -41,9 +41,9 @@ use tokio::task::JoinSet;
 use crate::guarded_carrier::GuardedCarrier;
 use crate::shared::Shared;
 use crate::webhooks::Webhooks;
-use line::Line;
 pub use remote::{Remote, Updates};
 pub use sending::Outgoing;
+use worker::PeerWorker;
 
 /// The workspace of peers that name none.
 const WORKSPACE: &str = "default";
@@ -122,12 +122,17 @@ fn workspace_of(shared: &Arc<Shared>, workspace: &WorkspaceName, agent: &str) ->
     there.and_then(|there| there.as_agent(agent)).ok()
 }
 
-fn line_of(shared: &Arc<Shared>, peers: &Peers, peer: &Peer, is_registered: bool) -> Option<Line> {
+fn worker_of(
+    shared: &Arc<Shared>,
+    peers: &Peers,
+    peer: &Peer,
+    is_registered: bool,
+) -> Option<PeerWorker> {
     let there = workspace_of(shared, &peer.workspace, peer.agent.as_str())?;
     let remote = Remote::new(&peer.url, peer.token.clone(), peers.webhooks.clone());
     let remote = remote.within(peers.deadline);
     let (patience, pause) = (peers.patience, peers.pause);
-    Some(Line { there, remote, patience, pause, is_registered })
+    Some(PeerWorker { there, remote, patience, pause, is_registered })
 }
 
 /// Serves the peers until it is dropped. It does not end on its own.
@@ -137,8 +142,8 @@ pub(crate) async fn run(shared: Arc<Shared>) {
     };
     let mut serving = JoinSet::new();
     for peer in &peers.peers {
-        if let Some(line) = line_of(&shared, &peers, peer, false) {
-            serving.spawn(line.serve());
+        if let Some(worker) = worker_of(&shared, &peers, peer, false) {
+            serving.spawn(worker.serve());
         }
     }
     for workspace in &peers.registered {

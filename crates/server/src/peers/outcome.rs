@@ -9,9 +9,9 @@ use baton_core::handoff::{Complete, Handoff};
 use serde_json::{Value, json};
 
 use super::delivery::{Work, shortened, words};
-use super::line::Line;
+use super::worker::PeerWorker;
 
-impl Line {
+impl PeerWorker {
     /// Reports how a task has ended.
     pub(super) async fn conclude(&self, work: &Work, ended: Result<Reported, PeerError>) {
         let (code, detail, is_final) = match ended {

@@ -12,7 +12,7 @@ use baton_core::agent::Agent;
 use baton_core::{AgentId, WorkspaceName};
 use tokio::task::{AbortHandle, JoinSet};
 
-use super::{Peer, Peers, line_of};
+use super::{Peer, Peers, worker_of};
 use crate::shared::Shared;
 
 /// Events after which a peer is there, or is not.
@@ -23,7 +23,7 @@ const PEERS_MAX: usize = 256;
 /// The peers of one workspace, by agent, each with its address.
 #[derive(Default)]
 struct Serving {
-    lines: JoinSet<()>,
+    workers: JoinSet<()>,
     by_agent: BTreeMap<AgentId, (String, AbortHandle)>,
 }
 
@@ -77,15 +77,15 @@ fn peer_of(workspace: &WorkspaceName, agent: &Agent) -> Option<Peer> {
 }
 
 impl Serving {
-    /// Begins and ends lines, so that there is one for each of these.
+    /// Begins and ends workers, so that there is one for each of these.
     fn adapt(&mut self, shared: &Arc<Shared>, peers: &Peers, wanted: Vec<Peer>) {
         let is_wanted = |agent: &AgentId, url: &str| {
             wanted.iter().any(|peer| peer.agent == *agent && peer.url == url)
         };
-        self.by_agent.retain(|agent, (url, line)| {
+        self.by_agent.retain(|agent, (url, worker)| {
             let stays = is_wanted(agent, url);
             if !stays {
-                line.abort();
+                worker.abort();
             }
             stays
         });
@@ -93,11 +93,11 @@ impl Serving {
             if self.by_agent.contains_key(&peer.agent) {
                 continue;
             }
-            if let Some(line) = line_of(shared, peers, &peer, true) {
-                let handle = self.lines.spawn(line.serve());
+            if let Some(worker) = worker_of(shared, peers, &peer, true) {
+                let handle = self.workers.spawn(worker.serve());
                 self.by_agent.insert(peer.agent, (peer.url, handle));
             }
         }
-        while self.lines.try_join_next().is_some() {}
+        while self.workers.try_join_next().is_some() {}
     }
 }

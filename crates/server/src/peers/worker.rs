@@ -33,9 +33,9 @@ const TASK_EVENTS: [&str; 8] = [
 /// Events after which a hand-off may be there to receive.
 const HANDOFF_EVENTS: [&str; 3] = ["handoff.offered", "handoff.approved", "handoff.undelivered"];
 
-/// The line to one peer.
+/// Does the tasks of one peer here.
 #[derive(Clone)]
-pub(super) struct Line {
+pub(super) struct PeerWorker {
     /// The workspace, with the peer as the agent.
     pub(super) there: Workspace,
     pub(super) remote: Remote,
@@ -57,7 +57,7 @@ struct Backlog {
     names: BTreeMap<tokio::task::Id, String>,
 }
 
-impl Line {
+impl PeerWorker {
     /// Serves the peer until it is dropped.
     pub(super) async fn serve(self) {
         let mut backlog = Backlog::default();
@@ -109,7 +109,7 @@ impl Line {
             Ok(known) if known.status == Session::Active => {
                 agents.heartbeat(known.token).await.map(drop)
             }
-            // The session has ended, and the line ends soon.
+            // The session has ended, and the worker ends soon.
             Ok(_) | Err(_) if self.is_registered => Ok(()),
             Ok(_) | Err(_) => {
                 let metadata = json!({"a2a": self.remote.url()});
@@ -125,9 +125,9 @@ impl Line {
                 if !backlog.busy.contains(&task)
                     && let Some(task) = self.claimed(&task).await?
                 {
-                    let line = self.clone();
+                    let worker = self.clone();
                     let name = task.id.as_str().to_owned();
-                    backlog.begin(name, async move { line.resume(task).await });
+                    backlog.begin(name, async move { worker.resume(task).await });
                 }
                 continue;
             }
@@ -147,8 +147,8 @@ impl Line {
         let name = handoff.task.as_ref().map_or(handoff.id.as_str(), |task| task.as_str());
         let name = name.to_owned();
         if !backlog.busy.contains(&name) {
-            let line = self.clone();
-            backlog.begin(name, async move { line.take_over(handoff).await });
+            let worker = self.clone();
+            backlog.begin(name, async move { worker.take_over(handoff).await });
         }
     }
 

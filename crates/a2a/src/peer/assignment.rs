@@ -12,7 +12,7 @@ use crate::transfer::TRANSFER_CONTEXT;
 
 /// A task that an agent of another system is to do.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Errand {
+pub struct Assignment {
     /// The id of the message, which is the same in every repetition.
     pub message_id: String,
     /// The conversation, which only this message begins.
@@ -22,10 +22,10 @@ pub struct Errand {
     transfer: Option<Value>,
 }
 
-impl Errand {
-    /// The errand of a task, which came by a hand-off, with the values of its keys, or by
-    /// assignment. Without a `message_id` of an earlier attempt, it is made from the hand-off or
-    /// the lease.
+impl Assignment {
+    /// The assignment of a task that came by a hand-off, with the values of its keys, or that is
+    /// assigned to the peer. Without a `message_id` of an earlier attempt, it is made from the
+    /// hand-off or the lease.
     pub fn of(
         workspace: &str,
         task: &Task,
