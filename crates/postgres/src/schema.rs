@@ -7,7 +7,7 @@ use crate::database::{Database, Failure, Value};
 /// The format of the tables that this program writes and reads.
 const FORMAT: i32 = 1;
 
-/// Creates the tables once, whoever comes first. `SCHEMA` is replaced by the name.
+/// Creates the tables once; the first server does it. `SCHEMA` is replaced by the name.
 ///
 /// One row per group of commits and shard, never one per entry; no row is updated by an append: a
 /// row that every append updates slows down a hundredfold while a dump holds an old snapshot.

@@ -135,7 +135,7 @@ fn remote(url: &str, token_file: Option<&Path>, context: &Context) -> Result<Rem
     };
     let token = token_file.map(std::fs::read_to_string).transpose().map_err(unreadable)?;
     let token = token.map(|token| token.trim().to_owned());
-    // Whoever runs the program can reach what it reaches.
+    // The user of the program can reach what it reaches.
     let webhooks = Webhooks::new(true, context.settings().ca_file.as_deref())?;
     Ok(Remote::new(url, token, webhooks))
 }
