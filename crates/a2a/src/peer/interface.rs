@@ -85,7 +85,7 @@ fn origin(url: &str) -> Option<String> {
     (is_plain && is_host && is_known).then(|| format!("{scheme}://{authority}"))
 }
 
-/// The beginning of a text of somebody else, without control characters.
+/// The beginning of a text from a peer, without control characters.
 pub(super) fn shown(text: &str) -> String {
     text.chars().take(200).flat_map(char::escape_default).collect()
 }

@@ -36,7 +36,7 @@ pub enum State {
     /// It waits for a worker.
     #[default]
     Submitted,
-    /// It goes on.
+    /// It is in progress.
     Working,
     /// It needs an answer.
     Asks,

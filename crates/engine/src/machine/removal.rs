@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use baton_core::{Revision, Space, WaitId, WorkspaceName};
+use baton_core::{Revision, Space, Timestamp, WaitId, WorkspaceName};
 
 use super::Machine;
 use super::deadlines::move_deadline;
@@ -27,7 +27,7 @@ pub struct Removed {
     /// Its tables.
     pub space: Space,
     tail: Tail,
-    deadline: Option<baton_core::Timestamp>,
+    deadline: Option<Timestamp>,
     watchers: Watchers,
     waiters: BTreeMap<WaitId, Arc<Waiter>>,
 }

@@ -47,7 +47,7 @@ impl Work {
     }
 }
 
-/// The beginning of a reason that somebody else gave.
+/// The beginning of a reason that a peer gave.
 pub(super) fn shortened(reason: &str) -> String {
     reason.chars().take(REASON_CHARACTERS_MAX).collect()
 }

@@ -31,7 +31,7 @@ struct Said {
 }
 
 impl PeerWorker {
-    /// Has a task done by the peer. If the lease is lost meanwhile, somebody else decides about the
+    /// Has a task done by the peer. If the lease is lost meanwhile, another agent decides about the
     /// task here, and it is cancelled there.
     pub(super) async fn attend(&self, work: Work) {
         let known = Known::default();

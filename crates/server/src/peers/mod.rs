@@ -9,7 +9,7 @@
 //! ```
 //!
 //! 1. A peer is an agent like any other: it has a session, and holds each task under a lease, which
-//!    is renewed as long as the work goes on there.
+//!    is renewed while the peer works on it.
 //! 2. The id of a message is recorded before it is sent, and that of the task when it is known.
 //!    A server that starts again finds both, and follows the same task: nothing is done twice.
 //! 3. A hand-off is accepted when the message has arrived. If it cannot be delivered, it is

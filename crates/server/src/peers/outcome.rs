@@ -31,7 +31,7 @@ impl PeerWorker {
         let (tasks, id) = (self.there.tasks(), work.task.id.as_str());
         let detail = shortened(&detail);
         let error = json!({"code": code, "peer": self.remote.url(), "detail": detail});
-        // If the lease is lost, somebody else decides about the task.
+        // If the lease is lost, another agent decides about the task.
         let _ = self
             .insist(|| {
                 let failing = tasks.fail(id, work.token, &error);

@@ -62,7 +62,7 @@ impl PeerWorker {
     pub(super) async fn serve(self) {
         let mut backlog = Backlog::default();
         loop {
-            // An interruption, such as a full disk, ends; work goes on meanwhile.
+            // An interruption, such as a full disk, ends; work continues meanwhile.
             let _ = self.served(&mut backlog).await;
             tokio::time::sleep(self.pause).await;
         }
