@@ -11,6 +11,7 @@
 //! | `bad_requests`  | is every malformed request answered, without effect on others?          |
 //! | `bad_frames`    | and every malformed frame?                                              |
 //! | `a2a`           | are tasks what the A2A protocol says? (a feature)               |
+//! | `grpc`          | and are they the same in gRPC? (a feature)                              |
 //! | `peers`         | are tasks done by agents of other systems, and none lost? (a feature)   |
 //! | `access`        | does every caller get what its token allows, and nothing else?          |
 //! | `secure`        | does all of it work with TLS, and nothing without?                      |
@@ -46,6 +47,8 @@ mod events;
 mod failing_disk;
 mod fairness;
 mod frames;
+#[cfg(feature = "a2a")]
+mod grpc;
 mod harness;
 mod jwt;
 mod limits;
