@@ -12,13 +12,16 @@
 //!   baton-bench search [--keys N] [--only WORD] [--folder F] [--json F]
 //!   baton-bench soak   [--seconds S] [--folder F] [--json F] [--baton PATH]
 //!   baton-bench fairness [--seconds S] [--turns N] [--folder F] [--json F] [--baton PATH]
+//!   baton-bench mcp    [--seconds S] [--turns N] [--only WORD] [--folder F] [--json F]
+//!                      [--baton PATH]
 //! ```
 //!
 //! `kernel` measures the engine in process against a bare file; `peers` the server against Redis,
 //! Postgres and etcd; `work` its tasks and locks against theirs and those of `BullMQ`; `talk` its
 //! messages, topics and streams against Redis and NATS; `search` queries among a million tasks,
 //! against a time limit; `soak` whether memory grows in ten minutes; `fairness` the latency of a
-//! quiet tenant beside a noisy one, against its latency alone.
+//! quiet tenant beside a noisy one, against its latency alone; `mcp` calls of tools against the same
+//! command over HTTP, and the memory of a session.
 //!
 //! | option | means | default |
 //! |---|---|---|
@@ -36,6 +39,7 @@
 
 mod fairness;
 mod kernel;
+mod mcp;
 mod options;
 mod peers;
 mod report;
@@ -67,6 +71,7 @@ fn main() -> ExitCode {
         Ok(Mode::Search(options)) => search::run(&options),
         Ok(Mode::Soak(options)) => soak::run(&options),
         Ok(Mode::Fairness(options)) => fairness::run(&options),
+        Ok(Mode::Mcp(options)) => mcp::run(&options),
         Ok(Mode::Part(part)) => kernel::run_part(&part),
         Err(error) => Err(error.into()),
     };

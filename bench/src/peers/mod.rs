@@ -27,7 +27,7 @@ pub(crate) mod baton;
 pub(crate) mod driver;
 pub(crate) mod etcd;
 pub(crate) mod fanout;
-mod http;
+pub(crate) mod http;
 pub(crate) mod http2;
 mod idle;
 pub(crate) mod latencies;
@@ -36,7 +36,7 @@ pub(crate) mod postgres;
 pub(crate) mod processes;
 pub(crate) mod programs;
 pub(crate) mod redis;
-mod requests;
+pub(crate) mod requests;
 #[cfg(test)]
 pub(crate) mod tests;
 pub(crate) mod throughput;
