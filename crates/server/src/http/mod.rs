@@ -33,6 +33,8 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
+#[cfg(feature = "mcp")]
+use axum::http::StatusCode;
 use axum::http::{Request, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -91,6 +93,8 @@ pub(crate) async fn answer(
 ) -> Response {
     #[cfg(feature = "a2a")]
     let is_grpc = crate::a2a::is_call(&request);
+    #[cfg(feature = "mcp")]
+    let challenge = crate::mcp::challenge(shared, &request);
     let admission = admit(shared, slot, &request);
     let (request, unread) = UnreadBody::of(request);
     let mut response = match admission {
@@ -100,6 +104,10 @@ pub(crate) async fn answer(
             Refused::from(refusal).into_response()
         }
     };
+    #[cfg(feature = "mcp")]
+    if let (StatusCode::UNAUTHORIZED, Some(challenge)) = (response.status(), challenge) {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+    }
     #[cfg(feature = "a2a")]
     if is_grpc {
         response = crate::a2a::refused_before(response);
@@ -216,6 +224,10 @@ fn is_public(shared: &Shared, path: &str) -> bool {
     }
     #[cfg(not(feature = "a2a"))]
     let _ = shared;
+    #[cfg(feature = "mcp")]
+    if crate::mcp::is_public(path) {
+        return true;
+    }
     #[cfg(feature = "ui")]
     if dashboard::is_public(path) {
         return true;
