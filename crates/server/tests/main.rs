@@ -12,6 +12,7 @@
 //! | `bad_frames`    | and every malformed frame?                                              |
 //! | `a2a`           | are tasks what the A2A protocol says? (a feature)               |
 //! | `grpc`          | and are they the same in gRPC? (a feature)                              |
+//! | `mcp`           | is every malformed request of MCP refused, and none left over?          |
 //! | `peers`         | are tasks done by agents of other systems, and none lost? (a feature)   |
 //! | `access`        | does every caller get what its token allows, and nothing else?          |
 //! | `secure`        | does all of it work with TLS, and nothing without?                      |
@@ -52,6 +53,8 @@ mod grpc;
 mod harness;
 mod jwt;
 mod limits;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod messages;
 mod metrics;
 mod mutated;
