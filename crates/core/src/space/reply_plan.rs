@@ -67,7 +67,6 @@ impl From<lock::ReplyPlan> for ReplyPlan {
             lock::ReplyPlan::Hold(name) => Self::Hold(name),
             lock::ReplyPlan::Lock(name) => Self::Lock(name),
             lock::ReplyPlan::Nothing => Self::Reply(Reply::Lock(lock::Reply::Hold(None))),
-            lock::ReplyPlan::Done => Self::Reply(Reply::Lock(lock::Reply::Done)),
             lock::ReplyPlan::Later => Self::Waits,
         }
     }
@@ -80,8 +79,7 @@ impl From<message::ReplyPlan> for ReplyPlan {
             message::ReplyPlan::Message(_)
             | message::ReplyPlan::Received(_)
             | message::ReplyPlan::Reply(_)
-            | message::ReplyPlan::Handler(..)
-            | message::ReplyPlan::Done => Self::Message(plan),
+            | message::ReplyPlan::Handler(..) => Self::Message(plan),
         }
     }
 }
@@ -90,9 +88,7 @@ impl From<stream::ReplyPlan> for ReplyPlan {
     fn from(plan: stream::ReplyPlan) -> Self {
         match plan {
             stream::ReplyPlan::Later => Self::Waits,
-            stream::ReplyPlan::Stream(_)
-            | stream::ReplyPlan::Reply(_)
-            | stream::ReplyPlan::Done => Self::Stream(plan),
+            stream::ReplyPlan::Stream(_) | stream::ReplyPlan::Reply(_) => Self::Stream(plan),
         }
     }
 }
@@ -104,7 +100,6 @@ impl From<semaphore::ReplyPlan> for ReplyPlan {
             semaphore::ReplyPlan::Permit(token) => Self::Permit(token),
             semaphore::ReplyPlan::Semaphore(name) => Self::Semaphore(name),
             semaphore::ReplyPlan::Nothing => reply(semaphore::Reply::Permit(None)),
-            semaphore::ReplyPlan::Done => reply(semaphore::Reply::Done),
             semaphore::ReplyPlan::Later => Self::Waits,
         }
     }
@@ -116,7 +111,6 @@ impl From<barrier::ReplyPlan> for ReplyPlan {
         match plan {
             barrier::ReplyPlan::Arrival(arrival) => reply(barrier::Reply::Arrival(arrival)),
             barrier::ReplyPlan::Barrier(name) => Self::Barrier(name),
-            barrier::ReplyPlan::Done => reply(barrier::Reply::Done),
             barrier::ReplyPlan::Later => Self::Waits,
         }
     }
@@ -128,8 +122,7 @@ impl From<task::ReplyPlan> for ReplyPlan {
             task::ReplyPlan::Later => Self::Waits,
             task::ReplyPlan::Task(..)
             | task::ReplyPlan::Claimed(_)
-            | task::ReplyPlan::Completed(..)
-            | task::ReplyPlan::Done => Self::Task(plan),
+            | task::ReplyPlan::Completed(..) => Self::Task(plan),
         }
     }
 }
@@ -138,10 +131,9 @@ impl From<join::ReplyPlan> for ReplyPlan {
     fn from(plan: join::ReplyPlan) -> Self {
         match plan {
             join::ReplyPlan::Later => Self::Waits,
-            join::ReplyPlan::Join(_)
-            | join::ReplyPlan::Settled(_)
-            | join::ReplyPlan::Nothing
-            | join::ReplyPlan::Done => Self::Join(plan),
+            join::ReplyPlan::Join(_) | join::ReplyPlan::Settled(_) | join::ReplyPlan::Nothing => {
+                Self::Join(plan)
+            }
         }
     }
 }
@@ -154,8 +146,7 @@ impl From<handoff::ReplyPlan> for ReplyPlan {
             | handoff::ReplyPlan::Received(_)
             | handoff::ReplyPlan::Accepted(..)
             | handoff::ReplyPlan::Handoffs(_)
-            | handoff::ReplyPlan::Verdict(_)
-            | handoff::ReplyPlan::Done => Self::Handoff(plan),
+            | handoff::ReplyPlan::Verdict(_) => Self::Handoff(plan),
         }
     }
 }

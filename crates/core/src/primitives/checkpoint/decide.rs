@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::keyed;
 use super::refusals::Rejection;
 use super::table::Table;
-use super::vocabulary::{Command, Event, Query, Reply, Saved, Why};
+use super::vocabulary::{Command, Event, Query, Reply, Saved, Signal, Why};
 use crate::checkpoint::{
     Checkpoint, Checksum, Copy, List, Prune, Record, Retain, Rule, Save, Thread, contains, ranges,
 };
@@ -64,12 +64,11 @@ pub enum ReplyPlan {
     Copied(u64),
     /// The retention rules.
     Rules,
-    /// No caller waits for a reply.
-    Done,
 }
 
 impl Rules for Table {
     type Command = Command;
+    type Signal = Signal;
     type Query = Query;
     type Reply = Reply;
     type Rejection = Rejection;
@@ -83,6 +82,10 @@ impl Rules for Table {
         let decided = decide(&space.checkpoint, space, command, stamp)?;
         happening.extend(decided.events);
         Ok(SpacePlan::Checkpoint(decided.plan))
+    }
+
+    fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
+        expire(&space.checkpoint, stamp)
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
@@ -106,7 +109,6 @@ pub fn decide(
         Command::Label { checkpoint, label } => label_one(table, checkpoint, label),
         Command::Prune(command) => prune(table, command, stamp),
         Command::Retain(command) => retain(table, command),
-        Command::Expire => Ok(expire(table, stamp)),
     }
 }
 
@@ -375,7 +377,7 @@ fn retain(table: &Table, command: Retain) -> Result<Decided, Rejection> {
     Ok(Decided { events, plan: ReplyPlan::Rules })
 }
 
-fn expire(table: &Table, stamp: &Stamp) -> Decided {
+fn expire(table: &Table, stamp: &Stamp) -> Vec<Event> {
     let mut room = limits::EXPIRIES_PER_BATCH_MAX;
     let mut events = Vec::new();
     for (task, thread, age_ms) in table.overdue(stamp.now) {
@@ -392,7 +394,7 @@ fn expire(table: &Table, stamp: &Stamp) -> Decided {
             break;
         }
     }
-    Decided { events, plan: ReplyPlan::Done }
+    events
 }
 
 /// The reply to the caller.
@@ -411,7 +413,6 @@ pub fn answer(table: &Table, plan: ReplyPlan) -> Reply {
         ReplyPlan::Written(written) => Reply::Written { written },
         ReplyPlan::Copied(copied) => Reply::Copied { copied },
         ReplyPlan::Rules => rules(table),
-        ReplyPlan::Done => Reply::Done,
     }
 }
 

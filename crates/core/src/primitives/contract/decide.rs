@@ -3,7 +3,7 @@
 use super::refusals::Rejection;
 use super::table::Table;
 use super::terms::Terms;
-use super::vocabulary::{Command, Declaration, Declare, Event, Query, Reply};
+use super::vocabulary::{Command, Declaration, Declare, Event, Query, Reply, Signal};
 use crate::names::{AgentId, ContractName, Key, NamespaceName};
 use crate::primitive::Rules;
 use crate::refusal::{BadField, TooMany};
@@ -21,6 +21,7 @@ pub struct Decided {
 
 impl Rules for Table {
     type Command = Command;
+    type Signal = Signal;
     type Query = Query;
     type Reply = Reply;
     type Rejection = Rejection;

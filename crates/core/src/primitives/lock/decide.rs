@@ -2,7 +2,7 @@
 
 use super::refusals::Rejection;
 use super::table::{Table, Waiter};
-use super::vocabulary::{Acquire, Command, Event, Hold, Link, Query, Reply};
+use super::vocabulary::{Acquire, Command, Event, Hold, Link, Query, Reply, Signal};
 use crate::limits;
 use crate::names::{AgentId, LockName};
 use crate::numbers::{Token, WaitId};
@@ -32,16 +32,11 @@ pub enum ReplyPlan {
     Nothing,
     /// The call waits: it is answered later.
     Later,
-    /// No caller waits for a reply.
-    Done,
-}
-
-fn done(events: Vec<Event>) -> Decided {
-    Decided { events, plan: ReplyPlan::Done }
 }
 
 impl Rules for Table {
     type Command = Command;
+    type Signal = Signal;
     type Query = Query;
     type Reply = Reply;
     type Rejection = Rejection;
@@ -55,6 +50,23 @@ impl Rules for Table {
         let decided = decide(&space.lock, command, stamp)?;
         happening.extend(decided.events);
         Ok(decided.plan.into())
+    }
+
+    fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
+        expire(&space.lock, stamp)
+    }
+
+    fn give_up(space: &Space, wait: WaitId) -> Vec<Event> {
+        give_up(&space.lock, wait)
+    }
+
+    fn let_go(space: &Space, agent: &AgentId, _stamp: &Stamp) -> Vec<Event> {
+        let_go(&space.lock, agent)
+    }
+
+    fn handle(space: &Space, signal: Signal, stamp: &Stamp) -> Result<Vec<Event>, Rejection> {
+        let Signal::HandOver { name } = signal;
+        Ok(hand_over(&space.lock, &name, stamp))
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
@@ -72,10 +84,6 @@ pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided,
         Command::Acquire(command) => acquire(table, command, stamp),
         Command::Renew { name, token, ttl_ms } => renew(table, name, token, ttl_ms, stamp),
         Command::Release { name, token } => release(table, name, token),
-        Command::HandOver { name } => Ok(hand_over(table, &name, stamp)),
-        Command::LetGo { agent } => Ok(let_go(table, &agent)),
-        Command::GiveUp { wait } => Ok(give_up(table, wait)),
-        Command::Expire => Ok(expire(table, stamp)),
     }
 }
 
@@ -148,7 +156,7 @@ fn release(table: &Table, name: LockName, token: Token) -> Result<Decided, Rejec
     Ok(Decided { events: vec![event], plan: ReplyPlan::Lock(name) })
 }
 
-fn hand_over(table: &Table, name: &LockName, stamp: &Stamp) -> Decided {
+fn hand_over(table: &Table, name: &LockName, stamp: &Stamp) -> Vec<Event> {
     let next = table.first_in_line(name).filter(|_| table.hold(name).is_none());
     let granted = next.map(|waiter| Event::Acquired {
         name: name.clone(),
@@ -157,17 +165,17 @@ fn hand_over(table: &Table, name: &LockName, stamp: &Stamp) -> Decided {
         ttl_ms: waiter.ttl_ms,
         wait: Some(waiter.wait.id),
     });
-    done(granted.into_iter().collect())
+    granted.into_iter().collect()
 }
 
-fn let_go(table: &Table, agent: &AgentId) -> Decided {
+fn let_go(table: &Table, agent: &AgentId) -> Vec<Event> {
     // Waits first: a lock must not be granted to an agent whose session has ended.
     let waits = table.waits_of(agent).map(|waiter| gave_up(waiter, Left::SessionEnded));
     #[cfg(feature = "planted")]
     let waits = waits.filter(|_| !crate::planted::is("lock.ended_session_waits"));
     let holds = table.holds_of(agent);
     let holds = holds.map(|hold| Event::Dropped { name: hold.name.clone(), token: hold.token });
-    done(waits.chain(holds).collect())
+    waits.chain(holds).collect()
 }
 
 fn gave_up(waiter: &Waiter, left: Left) -> Event {
@@ -175,12 +183,12 @@ fn gave_up(waiter: &Waiter, left: Left) -> Event {
     Event::GaveUp { name: waiter.name.clone(), waiter: wait.agent.clone(), wait: wait.id, left }
 }
 
-fn give_up(table: &Table, wait: WaitId) -> Decided {
+fn give_up(table: &Table, wait: WaitId) -> Vec<Event> {
     let waiter = table.waiter(wait);
-    done(waiter.map(|waiter| gave_up(waiter, Left::Gone)).into_iter().collect())
+    waiter.map(|waiter| gave_up(waiter, Left::Gone)).into_iter().collect()
 }
 
-fn expire(table: &Table, stamp: &Stamp) -> Decided {
+fn expire(table: &Table, stamp: &Stamp) -> Vec<Event> {
     let most = limits::EXPIRIES_PER_BATCH_MAX;
     // Waits first, for the same reason: a call that timed out must not be granted anything.
     let now = stamp.now;
@@ -189,7 +197,7 @@ fn expire(table: &Table, stamp: &Stamp) -> Decided {
     let waits = table.overdue_waits(now).map(|waiter| gave_up(waiter, Left::Timeout));
     let holds = table.overdue_holds(stamp.now);
     let holds = holds.map(|hold| Event::Expired { name: hold.name.clone(), token: hold.token });
-    done(waits.chain(holds).take(most).collect())
+    waits.chain(holds).take(most).collect()
 }
 
 /// The result of the waiting call that this event ends.

@@ -3,7 +3,7 @@
 
 use super::refusals::Rejection;
 use super::table::Table;
-use super::vocabulary::{Add, Command, Event, Query, Reply};
+use super::vocabulary::{Add, Command, Event, Query, Reply, Signal};
 use crate::json::shortened;
 use crate::limits;
 use crate::names::ReactionName;
@@ -38,6 +38,7 @@ impl Decided {
 
 impl Rules for Table {
     type Command = Command;
+    type Signal = Signal;
     type Query = Query;
     type Reply = Reply;
     type Rejection = Rejection;
@@ -53,6 +54,10 @@ impl Rules for Table {
         Ok(decided.plan.into())
     }
 
+    fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
+        expire(&space.reaction, stamp)
+    }
+
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
         Some(self::query(&space.reaction, query))
     }
@@ -65,7 +70,6 @@ pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided,
         Command::Remove { name } => remove(table, name),
         Command::Enable { name } => switch(table, name, true),
         Command::Disable { name } => switch(table, name, false),
-        Command::Expire => Ok(expire(table, stamp)),
         Command::Take { max } => Ok(take(table, max, stamp)),
         Command::Settle { call, attempt, outcome } => {
             Ok(settle(table, call, attempt, outcome, stamp))
@@ -151,7 +155,7 @@ fn failed(table: &Table, call: &PendingCall, detail: &str, again: bool, now: Tim
     Event::CallDead { reaction, call: call.number, attempt, detail }
 }
 
-fn expire(table: &Table, stamp: &Stamp) -> Decided {
+fn expire(table: &Table, stamp: &Stamp) -> Vec<Event> {
     let due = table.overdue(stamp.now).take(limits::EXPIRIES_PER_BATCH_MAX);
     let events = due.map(|call| match call.until {
         Some(_) => {
@@ -159,7 +163,7 @@ fn expire(table: &Table, stamp: &Stamp) -> Decided {
         }
         None => failed(table, call, "nobody made the call in time", false, stamp.now),
     });
-    Decided::reply(events.collect(), Reply::Done)
+    events.collect()
 }
 
 fn take(table: &Table, max: usize, stamp: &Stamp) -> Decided {

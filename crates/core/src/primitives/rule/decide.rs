@@ -2,7 +2,7 @@
 
 use super::refusals::Rejection;
 use super::table::Table;
-use super::vocabulary::{Add, Command, Event, Query, Reply};
+use super::vocabulary::{Add, Command, Event, Query, Reply, Signal};
 use crate::expression::ExpressionError;
 use crate::limits;
 use crate::names::RuleName;
@@ -22,6 +22,7 @@ pub struct Decided {
 
 impl Rules for Table {
     type Command = Command;
+    type Signal = Signal;
     type Query = Query;
     type Reply = Reply;
     type Rejection = Rejection;

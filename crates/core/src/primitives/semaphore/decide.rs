@@ -2,7 +2,7 @@
 
 use super::refusals::Rejection;
 use super::table::{Table, Waiter};
-use super::vocabulary::{Acquire, Command, Event, Permit, Query, Reply};
+use super::vocabulary::{Acquire, Command, Event, Permit, Query, Reply, Signal};
 use crate::limits;
 use crate::names::{AgentId, SemaphoreName};
 use crate::numbers::{Token, WaitId};
@@ -31,16 +31,11 @@ pub enum ReplyPlan {
     Nothing,
     /// The call waits: it is answered later.
     Later,
-    /// No caller waits for a reply.
-    Done,
-}
-
-fn done(events: Vec<Event>) -> Decided {
-    Decided { events, plan: ReplyPlan::Done }
 }
 
 impl Rules for Table {
     type Command = Command;
+    type Signal = Signal;
     type Query = Query;
     type Reply = Reply;
     type Rejection = Rejection;
@@ -54,6 +49,23 @@ impl Rules for Table {
         let decided = decide(&space.semaphore, command, stamp)?;
         happening.extend(decided.events);
         Ok(decided.plan.into())
+    }
+
+    fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
+        expire(&space.semaphore, stamp)
+    }
+
+    fn give_up(space: &Space, wait: WaitId) -> Vec<Event> {
+        give_up(&space.semaphore, wait)
+    }
+
+    fn let_go(space: &Space, agent: &AgentId, _stamp: &Stamp) -> Vec<Event> {
+        let_go(&space.semaphore, agent)
+    }
+
+    fn handle(space: &Space, signal: Signal, stamp: &Stamp) -> Result<Vec<Event>, Rejection> {
+        let Signal::HandOver { name } = signal;
+        Ok(hand_over(&space.semaphore, &name, stamp))
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
@@ -72,10 +84,6 @@ pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided,
         Command::Renew { name, token, ttl_ms } => renew(table, name, token, ttl_ms, stamp),
         Command::Release { name, token } => release(table, name, token),
         Command::Resize { name, permits } => resize(table, name, permits),
-        Command::HandOver { name } => Ok(hand_over(table, &name, stamp)),
-        Command::LetGo { agent } => Ok(let_go(table, &agent)),
-        Command::GiveUp { wait } => Ok(give_up(table, wait)),
-        Command::Expire => Ok(expire(table, stamp)),
     }
 }
 
@@ -207,7 +215,7 @@ fn resize(table: &Table, name: SemaphoreName, permits: u64) -> Result<Decided, R
     Ok(Decided { events, plan: ReplyPlan::Semaphore(name) })
 }
 
-fn hand_over(table: &Table, name: &SemaphoreName, stamp: &Stamp) -> Decided {
+fn hand_over(table: &Table, name: &SemaphoreName, stamp: &Stamp) -> Vec<Event> {
     let mut free = table.free(name);
     let fits = |waiter: &&Waiter| {
         let left = free.checked_sub(waiter.weight);
@@ -223,16 +231,16 @@ fn hand_over(table: &Table, name: &SemaphoreName, stamp: &Stamp) -> Decided {
         weight: waiter.weight,
         wait: Some(waiter.wait.id),
     });
-    done(granted.collect())
+    granted.collect()
 }
 
-fn let_go(table: &Table, agent: &AgentId) -> Decided {
+fn let_go(table: &Table, agent: &AgentId) -> Vec<Event> {
     // Waits first: a permit must not be granted to an agent whose session has ended.
     let waits = table.waits_of(agent).map(|waiter| gave_up(waiter, Left::SessionEnded));
     let permits = table.permits_of(agent);
     let permits =
         permits.map(|permit| Event::Dropped { name: permit.name.clone(), token: permit.token });
-    done(waits.chain(permits).collect())
+    waits.chain(permits).collect()
 }
 
 fn gave_up(waiter: &Waiter, left: Left) -> Event {
@@ -241,19 +249,19 @@ fn gave_up(waiter: &Waiter, left: Left) -> Event {
     Event::GaveUp { name, waiter: agent, wait: wait.id, left, weight: *weight }
 }
 
-fn give_up(table: &Table, wait: WaitId) -> Decided {
+fn give_up(table: &Table, wait: WaitId) -> Vec<Event> {
     let waiter = table.waiter(wait);
-    done(waiter.map(|waiter| gave_up(waiter, Left::Gone)).into_iter().collect())
+    waiter.map(|waiter| gave_up(waiter, Left::Gone)).into_iter().collect()
 }
 
-fn expire(table: &Table, stamp: &Stamp) -> Decided {
+fn expire(table: &Table, stamp: &Stamp) -> Vec<Event> {
     let most = limits::EXPIRIES_PER_BATCH_MAX;
     // Waits first, for the same reason: a call that timed out must not be granted anything.
     let waits = table.overdue_waits(stamp.now).map(|waiter| gave_up(waiter, Left::Timeout));
     let permits = table.overdue_permits(stamp.now);
     let permits =
         permits.map(|permit| Event::Expired { name: permit.name.clone(), token: permit.token });
-    done(waits.chain(permits).take(most).collect())
+    waits.chain(permits).take(most).collect()
 }
 
 /// The result of the waiting call that this event ends.

@@ -2,7 +2,9 @@
 
 use super::refusals::Rejection;
 use super::table::{Table, payers};
-use super::vocabulary::{Account, Command, Event, List, Query, Recorded, Reply, Spent, Total};
+use super::vocabulary::{
+    Account, Command, Event, List, Query, Recorded, Reply, Signal, Spent, Total,
+};
 use crate::limits;
 use crate::names::{AgentId, TaskId};
 use crate::primitive::Rules;
@@ -44,6 +46,7 @@ impl ReplyPlan {
 
 impl Rules for Table {
     type Command = Command;
+    type Signal = Signal;
     type Query = Query;
     type Reply = Reply;
     type Rejection = Rejection;

@@ -8,7 +8,7 @@ use super::endings::ending;
 use super::table::{Due, Table};
 use super::{
     Cause, Command, Event, Fail, Heartbeat, Outcome, Query, Rejection, Release, Reply, Report,
-    Status, Task, Update, Warning, retry,
+    Signal, Status, Task, Update, Warning, retry,
 };
 use crate::json::Json;
 use crate::limits;
@@ -62,8 +62,6 @@ pub enum ReplyPlan {
     Completed(TaskId, Option<TaskId>),
     /// The call waits: it is answered later.
     Later,
-    /// No caller waits for a reply.
-    Done,
 }
 
 impl ReplyPlan {
@@ -80,7 +78,6 @@ impl ReplyPlan {
                 next: next.map(|task| shown(&task, Vec::new())),
             },
             Self::Later => return None,
-            Self::Done => Reply::Done,
         })
     }
 }
@@ -89,12 +86,9 @@ pub(super) fn decided(task: TaskId, events: Vec<Event>) -> Decided {
     Decided { events, plan: ReplyPlan::Task(task, Vec::new()) }
 }
 
-pub(super) fn done(events: Vec<Event>) -> Decided {
-    Decided { events, plan: ReplyPlan::Done }
-}
-
 impl Rules for Table {
     type Command = Command;
+    type Signal = Signal;
     type Query = Query;
     type Reply = Reply;
     type Rejection = Rejection;
@@ -108,6 +102,29 @@ impl Rules for Table {
         let decided = decide(&space.task, &TablesView::of(space), command, stamp)?;
         happening.extend(decided.events);
         Ok(decided.plan.into())
+    }
+
+    fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
+        expire(&space.task, stamp)
+    }
+
+    fn give_up(space: &Space, wait: WaitId) -> Vec<Event> {
+        give_up(&space.task, wait)
+    }
+
+    fn let_go(space: &Space, agent: &AgentId, stamp: &Stamp) -> Vec<Event> {
+        let_go(&space.task, agent, stamp)
+    }
+
+    fn handle(space: &Space, signal: Signal, stamp: &Stamp) -> Result<Vec<Event>, Rejection> {
+        let table = &space.task;
+        Ok(match signal {
+            Signal::Assign { task } => {
+                claiming::assign(table, &TablesView::of(space), &task, stamp)
+            }
+            Signal::CancelAll { tasks, reason } => cancel_all(table, &tasks, &reason),
+            Signal::Pass(reassignment) => reassignment::pass(table, reassignment, stamp),
+        })
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
@@ -138,12 +155,6 @@ pub fn decide(
         Command::Cancel { task, reason } => cancel(table, task, reason.as_ref()),
         Command::Review(command) => completion::review(table, command, stamp),
         Command::Retry(command) => retry::retry(table, view, command, stamp),
-        Command::Assign { task } => Ok(claiming::assign(table, view, &task, stamp)),
-        Command::CancelAll { tasks, reason } => Ok(cancel_all(table, &tasks, &reason)),
-        Command::Pass(reassignment) => Ok(done(reassignment::pass(table, reassignment, stamp))),
-        Command::LetGo { agent } => Ok(let_go(table, &agent, stamp)),
-        Command::GiveUp { wait } => Ok(give_up(table, wait)),
-        Command::Expire => Ok(expire(table, stamp)),
     }
 }
 
@@ -349,17 +360,17 @@ fn by_hand(task: &TaskId, reason: Option<&String>) -> Event {
 }
 
 /// Cancels the unfinished ones of these tasks. Their subtasks follow in later commits.
-fn cancel_all(table: &Table, tasks: &[TaskId], reason: &str) -> Decided {
+fn cancel_all(table: &Table, tasks: &[TaskId], reason: &str) -> Vec<Event> {
     let is_open = |task: &&TaskId| table.get(task).is_some_and(|it| !it.status.is_finished());
     let reason = reason.to_owned();
-    done(tasks.iter().filter(is_open).map(|task| by_hand(task, Some(&reason))).collect())
+    tasks.iter().filter(is_open).map(|task| by_hand(task, Some(&reason))).collect()
 }
 
 fn left(waiting: &Waiting, left: Left) -> Event {
     Event::GaveUp { wait: waiting.wait.id, claimant: waiting.wait.agent.clone(), left }
 }
 
-fn let_go(table: &Table, agent: &AgentId, stamp: &Stamp) -> Decided {
+fn let_go(table: &Table, agent: &AgentId, stamp: &Stamp) -> Vec<Event> {
     let held = table.held_by(agent).map(|record| {
         // What is offered to another is not lost with its giver: the hand-off goes on without it.
         match record.lease.as_ref().and_then(|lease| lease.handoff.clone()) {
@@ -370,7 +381,7 @@ fn let_go(table: &Table, agent: &AgentId, stamp: &Stamp) -> Decided {
     let mut events = subtree::with_released(table, held.collect(), stamp);
     let waits = table.claims().of_agent(agent);
     events.extend(waits.map(|waiting| left(waiting, Left::SessionEnded)));
-    done(events)
+    events
 }
 
 /// The failure of an abandoned attempt. It counts as a failure, because a task that kills its
@@ -382,12 +393,12 @@ fn lost(record: &Record, cause: Cause, reason: &str) -> Event {
     Event::Failed { task: record.id.clone(), error, cause, outcome: outcome(record, true, None) }
 }
 
-fn give_up(table: &Table, wait: WaitId) -> Decided {
+fn give_up(table: &Table, wait: WaitId) -> Vec<Event> {
     let waiting = table.claims().get(wait);
-    done(waiting.map(|waiting| left(waiting, Left::Gone)).into_iter().collect())
+    waiting.map(|waiting| left(waiting, Left::Gone)).into_iter().collect()
 }
 
-fn expire(table: &Table, stamp: &Stamp) -> Decided {
+fn expire(table: &Table, stamp: &Stamp) -> Vec<Event> {
     let waits = table.overdue_claims(stamp.now).map(|waiting| left(waiting, Left::Timeout));
     let mut bytes = 0;
     let fitting = table.due(stamp.now).take_while(|(record, due)| {
@@ -410,7 +421,7 @@ fn expire(table: &Table, stamp: &Stamp) -> Decided {
         }
     });
     let events = waits.chain(tasks).take(limits::EXPIRIES_PER_BATCH_MAX).collect();
-    done(subtree::with_released(table, events, stamp))
+    subtree::with_released(table, events, stamp)
 }
 
 /// Answers a query about the present; none if it is about the past.
