@@ -1,7 +1,7 @@
 //! Policies: the effects of one primitive on another, as functions named like sentences.
 //!
-//! A policy reads the space and one event and returns commands and signals. They are executed in the
-//! same batch as the event, in rounds until there are no more, at most
+//! A policy reads the space and one event and returns commands and signals. They are executed in
+//! the same batch as the event, in rounds until there are no more, at most
 //! [`POLICY_ROUNDS_MAX`](crate::limits::POLICY_ROUNDS_MAX) rounds. Primitives do not know each
 //! other; all coupling between them is in this folder.
 

@@ -634,8 +634,8 @@ proptest! {
 fn live_token(space: &Space, kind: &str, agent: &str) -> u64 {
     let agent = AgentId::parse(agent).unwrap();
     let token = match kind {
-        "lock" => space.lock.holds_of(&agent).next().map(|hold| hold.token),
-        "semaphore" => space.semaphore.permits_of(&agent).next().map(|permit| permit.token),
+        "lock" => space.lock.holds().of_agent(&agent).next().map(|hold| hold.token),
+        "semaphore" => space.semaphore.holds().of_agent(&agent).next().map(|permit| permit.token),
         _ => {
             let held = space.task.held_by(&agent).next();
             held.and_then(|record| record.lease.as_ref()).map(|lease| lease.token)

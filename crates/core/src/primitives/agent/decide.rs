@@ -41,7 +41,18 @@ impl Rules for Table {
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
-        expire(&space.agent, stamp)
+        let table = &space.agent;
+        let orphans = table.orphans().map(|agent| (agent, table.parent(agent).cloned()));
+        let silent = table.silent(stamp.now).map(|agent| (agent, None));
+        let mut ended = BTreeSet::new();
+        let mut events = Vec::new();
+        for (agent, because) in orphans.chain(silent).take(limits::LOST_PER_BATCH_MAX) {
+            let lost = Event::Lost { agent: agent.clone(), because };
+            let below = supervision::ended_below(table, agent, stamp);
+            let both = std::iter::once(lost).chain(below);
+            events.extend(both.filter(|event| ended.insert(event.agent().clone())));
+        }
+        events
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
@@ -133,20 +144,6 @@ fn leave(
     let mut events = vec![Event::Left { agent: agent.clone() }];
     events.extend(supervision::ended_below(table, &agent, stamp));
     Ok(Decided { events, agent })
-}
-
-fn expire(table: &Table, stamp: &Stamp) -> Vec<Event> {
-    let orphans = table.orphans().map(|agent| (agent, table.parent(agent).cloned()));
-    let silent = table.silent(stamp.now).map(|agent| (agent, None));
-    let mut ended = BTreeSet::new();
-    let mut events = Vec::new();
-    for (agent, because) in orphans.chain(silent).take(limits::LOST_PER_BATCH_MAX) {
-        let lost = Event::Lost { agent: agent.clone(), because };
-        let below = supervision::ended_below(table, agent, stamp);
-        let both = std::iter::once(lost).chain(below);
-        events.extend(both.filter(|event| ended.insert(event.agent().clone())));
-    }
-    events
 }
 
 /// The current session, if the caller may act for it.

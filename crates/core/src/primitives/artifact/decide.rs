@@ -58,7 +58,9 @@ impl Rules for Table {
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
-        expire(&space.artifact, stamp)
+        let overdue = space.artifact.overdue(stamp.now).take(limits::EXPIRIES_PER_BATCH_MAX);
+        let events = overdue.map(|artifact| Event::Expired { artifact: artifact.clone() });
+        events.collect()
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
@@ -124,12 +126,6 @@ fn delete(table: &Table, artifact: &ArtifactId) -> Result<Decided, Rejection> {
     }
     let plan = ReplyPlan::Gone(Box::new(Artifact { holders: Vec::new(), ..gone }));
     Ok(Decided { events: vec![Event::Deleted { artifact: artifact.clone() }], plan })
-}
-
-fn expire(table: &Table, stamp: &Stamp) -> Vec<Event> {
-    let overdue = table.overdue(stamp.now).take(limits::EXPIRIES_PER_BATCH_MAX);
-    let events = overdue.map(|artifact| Event::Expired { artifact: artifact.clone() });
-    events.collect()
 }
 
 /// Answers a query.

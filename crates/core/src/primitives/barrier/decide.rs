@@ -49,15 +49,23 @@ impl Rules for Table {
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
-        expire(&space.barrier, stamp)
+        let overdue = space.barrier.overdue(stamp.now).take(limits::EXPIRIES_PER_BATCH_MAX);
+        let left = Some(Left::Timeout);
+        overdue.filter_map(|(record, party)| withdrawn(record, party, left)).collect()
     }
 
     fn give_up(space: &Space, wait: WaitId) -> Vec<Event> {
-        give_up(&space.barrier, wait)
+        let waiting = space.barrier.waiting(wait);
+        let event = waiting.and_then(|(record, party)| withdrawn(record, party, Some(Left::Gone)));
+        event.into_iter().collect()
     }
 
     fn let_go(space: &Space, agent: &AgentId, _stamp: &Stamp) -> Vec<Event> {
-        let_go(&space.barrier, agent)
+        let there = space.barrier.arrivals_of(agent);
+        #[cfg(feature = "planted")]
+        let there = there.filter(|_| !crate::planted::is("barrier.the_dead_count"));
+        let events = there.filter_map(|record| withdrawn(record, agent, Some(Left::SessionEnded)));
+        events.collect()
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
@@ -176,26 +184,6 @@ fn reset(table: &Table, name: BarrierName) -> Decided {
         events.push(Event::Reset { name: name.clone(), generation: record.generation });
     }
     Decided { events, plan: ReplyPlan::Barrier(name) }
-}
-
-fn let_go(table: &Table, agent: &AgentId) -> Vec<Event> {
-    let there = table.arrivals_of(agent);
-    #[cfg(feature = "planted")]
-    let there = there.filter(|_| !crate::planted::is("barrier.the_dead_count"));
-    let events = there.filter_map(|record| withdrawn(record, agent, Some(Left::SessionEnded)));
-    events.collect()
-}
-
-fn give_up(table: &Table, wait: WaitId) -> Vec<Event> {
-    let waiting = table.waiting(wait);
-    let event = waiting.and_then(|(record, party)| withdrawn(record, party, Some(Left::Gone)));
-    event.into_iter().collect()
-}
-
-fn expire(table: &Table, stamp: &Stamp) -> Vec<Event> {
-    let overdue = table.overdue(stamp.now).take(limits::EXPIRIES_PER_BATCH_MAX);
-    let left = Some(Left::Timeout);
-    overdue.filter_map(|(record, party)| withdrawn(record, party, left)).collect()
 }
 
 /// The result of the waiting call that this event ends.

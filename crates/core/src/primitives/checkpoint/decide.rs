@@ -85,7 +85,24 @@ impl Rules for Table {
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
-        expire(&space.checkpoint, stamp)
+        let table = &space.checkpoint;
+        let mut room = limits::EXPIRIES_PER_BATCH_MAX;
+        let mut events = Vec::new();
+        for (task, thread, age_ms) in table.overdue(stamp.now) {
+            let over = thread.beyond(0, thread.head, false);
+            let over = over.take_while(|number| thread.kept[number].1.after(age_ms) <= stamp.now);
+            let numbers: Vec<u64> = over.take(room).collect();
+            room -= numbers.len();
+            if !numbers.is_empty() {
+                let (task, bytes) = (task.clone(), freed(table, thread, &numbers));
+                let numbers = ranges(numbers.into_iter());
+                events.push(Event::Pruned { task, numbers, bytes, why: Why::Age });
+            }
+            if room == 0 {
+                break;
+            }
+        }
+        events
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
@@ -375,26 +392,6 @@ fn retain(table: &Table, command: Retain) -> Result<Decided, Rejection> {
     let is_same = before.map_or(!is_bound, |before| *before == rule);
     let events = if is_same { Vec::new() } else { vec![Event::Retained { rule }] };
     Ok(Decided { events, plan: ReplyPlan::Rules })
-}
-
-fn expire(table: &Table, stamp: &Stamp) -> Vec<Event> {
-    let mut room = limits::EXPIRIES_PER_BATCH_MAX;
-    let mut events = Vec::new();
-    for (task, thread, age_ms) in table.overdue(stamp.now) {
-        let over = thread.beyond(0, thread.head, false);
-        let over = over.take_while(|number| thread.kept[number].1.after(age_ms) <= stamp.now);
-        let numbers: Vec<u64> = over.take(room).collect();
-        room -= numbers.len();
-        if !numbers.is_empty() {
-            let (task, bytes) = (task.clone(), freed(table, thread, &numbers));
-            let numbers = ranges(numbers.into_iter());
-            events.push(Event::Pruned { task, numbers, bytes, why: Why::Age });
-        }
-        if room == 0 {
-            break;
-        }
-    }
-    events
 }
 
 /// The reply to the caller.

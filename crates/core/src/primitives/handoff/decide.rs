@@ -138,15 +138,37 @@ impl Rules for Table {
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
-        expire(&space.handoff, stamp)
+        let table = &space.handoff;
+        let waits = table.overdue_waits(stamp.now).map(|waiter| left(waiter, Left::Timeout));
+        let open = table.due(stamp.now).map(|handoff| {
+            let id = handoff.id.clone();
+            if table.deadline_of(handoff) <= stamp.now {
+                return Event::Expired { handoff: id, reason: "deadline".to_owned() };
+            }
+            if handoff.deliveries >= limits::DELIVERIES_MAX {
+                return Event::Expired { handoff: id, reason: "not_answered".to_owned() };
+            }
+            Event::Undelivered { handoff: id }
+        });
+        waits.chain(open).take(limits::EXPIRIES_PER_BATCH_MAX).collect()
     }
 
     fn give_up(space: &Space, wait: WaitId) -> Vec<Event> {
-        give_up(&space.handoff, wait)
+        let waiter = space.handoff.waiter(wait);
+        waiter.map(|waiter| left(waiter, Left::Gone)).into_iter().collect()
     }
 
     fn let_go(space: &Space, agent: &AgentId, _stamp: &Stamp) -> Vec<Event> {
-        let_go(&space.handoff, agent)
+        let table = &space.handoff;
+        let undelivered = table.delivered_to(agent);
+        let undelivered =
+            undelivered.map(|handoff| Event::Undelivered { handoff: handoff.id.clone() });
+        let failed = table.accepted_by(agent).map(|handoff| {
+            let error = Json::of(&json!({ "reason": "agent_gone" })).expect("a name is JSON");
+            Event::Failed { handoff: handoff.id.clone(), error }
+        });
+        let waits = table.waits_of(agent).map(|waiter| left(waiter, Left::SessionEnded));
+        undelivered.chain(failed).chain(waits).collect()
     }
 
     fn handle(space: &Space, signal: Signal, stamp: &Stamp) -> Result<Vec<Event>, Rejection> {
@@ -504,37 +526,6 @@ fn follow(table: &Table, task: &TaskId, what: &Followed) -> Vec<Event> {
 
 fn left(waiter: &Waiter, left: Left) -> Event {
     Event::GaveUp { wait: waiter.wait.id, receiver: waiter.wait.agent.clone(), left }
-}
-
-fn let_go(table: &Table, agent: &AgentId) -> Vec<Event> {
-    let undelivered = table.delivered_to(agent);
-    let undelivered = undelivered.map(|handoff| Event::Undelivered { handoff: handoff.id.clone() });
-    let failed = table.accepted_by(agent).map(|handoff| {
-        let error = Json::of(&json!({ "reason": "agent_gone" })).expect("a name is JSON");
-        Event::Failed { handoff: handoff.id.clone(), error }
-    });
-    let waits = table.waits_of(agent).map(|waiter| left(waiter, Left::SessionEnded));
-    undelivered.chain(failed).chain(waits).collect()
-}
-
-fn give_up(table: &Table, wait: WaitId) -> Vec<Event> {
-    let waiter = table.waiter(wait);
-    waiter.map(|waiter| left(waiter, Left::Gone)).into_iter().collect()
-}
-
-fn expire(table: &Table, stamp: &Stamp) -> Vec<Event> {
-    let waits = table.overdue_waits(stamp.now).map(|waiter| left(waiter, Left::Timeout));
-    let open = table.due(stamp.now).map(|handoff| {
-        let id = handoff.id.clone();
-        if table.deadline_of(handoff) <= stamp.now {
-            return Event::Expired { handoff: id, reason: "deadline".to_owned() };
-        }
-        if handoff.deliveries >= limits::DELIVERIES_MAX {
-            return Event::Expired { handoff: id, reason: "not_answered".to_owned() };
-        }
-        Event::Undelivered { handoff: id }
-    });
-    waits.chain(open).take(limits::EXPIRIES_PER_BATCH_MAX).collect()
 }
 
 /// Answers a query about the present.

@@ -65,15 +65,32 @@ impl Rules for Table {
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
-        expire(&space.join, stamp)
+        let table = &space.join;
+        let most = limits::EXPIRIES_PER_BATCH_MAX;
+        let (mut events, mut over) = (Vec::new(), BTreeSet::new());
+        // Outcomes take precedence over deadlines.
+        for join in table.ripe().chain(table.overdue(stamp.now)) {
+            let Some(record) = table.get(join).filter(|_| events.len() < most) else { break };
+            if over.insert(join) {
+                let verdict = record.verdict().unwrap_or((Status::Expired, None));
+                events.extend(settled(table, join, verdict));
+            }
+        }
+        // A call that is answered because its join settled must not time out as well.
+        let waits = table.overdue_waits(stamp.now).filter(|waiter| !over.contains(&waiter.name));
+        let room = most.saturating_sub(events.len());
+        events.extend(waits.take(room).map(|waiter| gave_up(waiter, Left::Timeout)));
+        events
     }
 
     fn give_up(space: &Space, wait: WaitId) -> Vec<Event> {
-        give_up(&space.join, wait)
+        let waiter = space.join.waiter(wait);
+        waiter.map(|waiter| gave_up(waiter, Left::Gone)).into_iter().collect()
     }
 
     fn let_go(space: &Space, agent: &AgentId, _stamp: &Stamp) -> Vec<Event> {
-        let_go(&space.join, agent)
+        let waits = space.join.waits_of(agent);
+        waits.map(|waiter| gave_up(waiter, Left::SessionEnded)).collect()
     }
 
     fn handle(space: &Space, signal: Signal, _stamp: &Stamp) -> Result<Vec<Event>, Rejection> {
@@ -235,37 +252,9 @@ fn settled(table: &Table, join: &JoinId, (status, reason): (Status, Option<Strin
     [settled].into_iter().chain(answered).collect()
 }
 
-fn let_go(table: &Table, agent: &AgentId) -> Vec<Event> {
-    let waits = table.waits_of(agent);
-    waits.map(|waiter| gave_up(waiter, Left::SessionEnded)).collect()
-}
-
 fn gave_up(waiter: &Waiter, left: Left) -> Event {
     let wait = &waiter.wait;
     Event::GaveUp { join: waiter.name.clone(), waiter: wait.agent.clone(), wait: wait.id, left }
-}
-
-fn give_up(table: &Table, wait: WaitId) -> Vec<Event> {
-    let waiter = table.waiter(wait);
-    waiter.map(|waiter| gave_up(waiter, Left::Gone)).into_iter().collect()
-}
-
-fn expire(table: &Table, stamp: &Stamp) -> Vec<Event> {
-    let most = limits::EXPIRIES_PER_BATCH_MAX;
-    let (mut events, mut over) = (Vec::new(), BTreeSet::new());
-    // Outcomes take precedence over deadlines.
-    for join in table.ripe().chain(table.overdue(stamp.now)) {
-        let Some(record) = table.get(join).filter(|_| events.len() < most) else { break };
-        if over.insert(join) {
-            let verdict = record.verdict().unwrap_or((Status::Expired, None));
-            events.extend(settled(table, join, verdict));
-        }
-    }
-    // A call that is answered because its join settled must not time out as well.
-    let waits = table.overdue_waits(stamp.now).filter(|waiter| !over.contains(&waiter.name));
-    let room = most.saturating_sub(events.len());
-    events.extend(waits.take(room).map(|waiter| gave_up(waiter, Left::Timeout)));
-    events
 }
 
 /// A join as callers see it.

@@ -84,11 +84,38 @@ impl Rules for Table {
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
-        expire(&space.message, stamp)
+        let table = &space.message;
+        let now = stamp.now;
+        // Waits first: a call that timed out must not receive anything.
+        let waits = table.receivers().overdue(now).map(|waiter| Event::GaveUp {
+            wait: waiter.wait.id,
+            receiver: waiter.wait.agent.clone(),
+            left: Left::Timeout,
+            message: None,
+        });
+        // Mail that is due again may go to a call whose answer has to be stored, and all must fit
+        // into a batch.
+        let mut bytes = 0;
+        let messages = table.store().due(now).take_while(|message| {
+            bytes += message.bytes();
+            bytes == message.bytes() || bytes <= limits::READY_BYTES_MAX
+        });
+        let messages = messages.map(|message| mail::overdue(table, message, now));
+        waits.chain(messages).take(limits::EXPIRIES_PER_BATCH_MAX).collect()
     }
 
     fn give_up(space: &Space, wait: WaitId) -> Vec<Event> {
-        give_up(&space.message, wait)
+        let table = &space.message;
+        let receiver = table.receivers().get(wait).map(|waiter| (&waiter.wait, None));
+        let requester = table.requesters().get(wait);
+        let requester = requester.map(|waiter| (&waiter.wait, Some(waiter.name.clone())));
+        let event = receiver.or(requester).map(|(waiter, message)| Event::GaveUp {
+            wait,
+            receiver: waiter.agent.clone(),
+            left: Left::Gone,
+            message,
+        });
+        event.into_iter().collect()
     }
 
     fn let_go(space: &Space, agent: &AgentId, _stamp: &Stamp) -> Vec<Event> {
@@ -179,39 +206,6 @@ fn let_go(table: &Table, view: &impl View, agent: &AgentId) -> Vec<Event> {
     let requests = table.store().requests(agent);
     let passed_on = requests::passed_on(table, view, requests, agent);
     waits.chain(gone).chain(passed_on).collect()
-}
-
-fn give_up(table: &Table, wait: WaitId) -> Vec<Event> {
-    let receiver = table.receivers().get(wait).map(|waiter| (&waiter.wait, None));
-    let requester = table.requesters().get(wait);
-    let requester = requester.map(|waiter| (&waiter.wait, Some(waiter.name.clone())));
-    let event = receiver.or(requester).map(|(waiter, message)| Event::GaveUp {
-        wait,
-        receiver: waiter.agent.clone(),
-        left: Left::Gone,
-        message,
-    });
-    event.into_iter().collect()
-}
-
-fn expire(table: &Table, stamp: &Stamp) -> Vec<Event> {
-    let now = stamp.now;
-    // Waits first: a call that timed out must not receive anything.
-    let waits = table.receivers().overdue(now).map(|waiter| Event::GaveUp {
-        wait: waiter.wait.id,
-        receiver: waiter.wait.agent.clone(),
-        left: Left::Timeout,
-        message: None,
-    });
-    // Mail that is due again may go to a call whose answer has to be stored, and all must fit into
-    // a batch.
-    let mut bytes = 0;
-    let messages = table.store().due(now).take_while(|message| {
-        bytes += message.bytes();
-        bytes == message.bytes() || bytes <= limits::READY_BYTES_MAX
-    });
-    let messages = messages.map(|message| mail::overdue(table, message, now));
-    waits.chain(messages).take(limits::EXPIRIES_PER_BATCH_MAX).collect()
 }
 
 /// The result of the waiting call that this event ends.

@@ -55,7 +55,15 @@ impl Rules for Table {
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
-        expire(&space.reaction, stamp)
+        let table = &space.reaction;
+        let due = table.overdue(stamp.now).take(limits::EXPIRIES_PER_BATCH_MAX);
+        let events = due.map(|call| match call.until {
+            Some(_) => {
+                failed(table, call, "whoever made the call was not heard of again", true, stamp.now)
+            }
+            None => failed(table, call, "nobody made the call in time", false, stamp.now),
+        });
+        events.collect()
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
@@ -153,17 +161,6 @@ fn failed(table: &Table, call: &PendingCall, detail: &str, again: bool, now: Tim
         return Event::CallFailed { reaction, call: call.number, attempt, detail, again_at };
     }
     Event::CallDead { reaction, call: call.number, attempt, detail }
-}
-
-fn expire(table: &Table, stamp: &Stamp) -> Vec<Event> {
-    let due = table.overdue(stamp.now).take(limits::EXPIRIES_PER_BATCH_MAX);
-    let events = due.map(|call| match call.until {
-        Some(_) => {
-            failed(table, call, "whoever made the call was not heard of again", true, stamp.now)
-        }
-        None => failed(table, call, "nobody made the call in time", false, stamp.now),
-    });
-    events.collect()
 }
 
 fn take(table: &Table, max: usize, stamp: &Stamp) -> Decided {

@@ -58,7 +58,9 @@ impl Rules for Table {
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
-        expire(&space.secret, stamp)
+        let overdue = space.secret.overdue(stamp.now).take(limits::EXPIRIES_PER_BATCH_MAX);
+        let events = overdue.map(|secret| Event::Expired { secret: secret.clone() });
+        events.collect()
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
@@ -102,12 +104,6 @@ fn put(table: &Table, command: Put, stamp: &Stamp) -> Result<Decided, Rejection>
     let expires_at = ttl_ms.map(|ttl_ms| stamp.now.after(ttl_ms));
     let events = vec![Event::Put { secret: secret.clone(), bytes, name, expires_at }];
     Ok(Decided { events, plan: ReplyPlan::Secret(secret) })
-}
-
-fn expire(table: &Table, stamp: &Stamp) -> Vec<Event> {
-    let overdue = table.overdue(stamp.now).take(limits::EXPIRIES_PER_BATCH_MAX);
-    let events = overdue.map(|secret| Event::Expired { secret: secret.clone() });
-    events.collect()
 }
 
 /// Answers a query.

@@ -7,9 +7,10 @@ use crate::limits;
 use crate::names::{AgentId, SemaphoreName};
 use crate::numbers::{Token, WaitId};
 use crate::primitive::Rules;
-use crate::refusal::{TooMany, has_room, within};
+use crate::refusal::{TooMany, within};
 use crate::space::stamp::Stamp;
 use crate::space::{Happening, ReplyPlan as SpacePlan, Space};
+use crate::waiting::holds::Held;
 use crate::waiting::lease_time::{is_worth_renewing, ttl_ms as checked_ttl};
 use crate::waiting::wait::Left;
 
@@ -52,15 +53,15 @@ impl Rules for Table {
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
-        expire(&space.semaphore, stamp)
+        space.semaphore.holds().expire(stamp.now)
     }
 
     fn give_up(space: &Space, wait: WaitId) -> Vec<Event> {
-        give_up(&space.semaphore, wait)
+        space.semaphore.holds().give_up(wait)
     }
 
     fn let_go(space: &Space, agent: &AgentId, _stamp: &Stamp) -> Vec<Event> {
-        let_go(&space.semaphore, agent)
+        space.semaphore.holds().let_go(agent)
     }
 
     fn handle(space: &Space, signal: Signal, stamp: &Stamp) -> Result<Vec<Event>, Rejection> {
@@ -100,8 +101,8 @@ fn acquire(table: &Table, command: Acquire, stamp: &Stamp) -> Result<Decided, Re
     let agent = stamp.agent.clone();
     let is_new = !events.is_empty();
     if is_new || is_available(table, &name, weight) {
-        let all = ("permits held in this workspace", table.held(), limits::PERMITS_MAX);
-        check_counts(table, &agent, all)?;
+        let all = ("permits held in this workspace", table.holds().len(), limits::PERMITS_MAX);
+        table.holds().check_counts(&agent, all)?;
         let token = stamp.token();
         events.push(Event::Acquired { name, holder: agent, token, ttl_ms, weight, wait: None });
         return Ok(Decided { events, plan: ReplyPlan::Permit(token) });
@@ -109,8 +110,9 @@ fn acquire(table: &Table, command: Acquire, stamp: &Stamp) -> Result<Decided, Re
     if wait_ms == 0 {
         return Ok(Decided { events, plan: ReplyPlan::Nothing });
     }
-    let all = ("calls that wait for a permit", table.waits().len(), limits::WAITS_MAX);
-    check_counts(table, &agent, all)?;
+    let all =
+        ("calls that wait for a permit", table.holds().waits().all().len(), limits::WAITS_MAX);
+    table.holds().check_counts(&agent, all)?;
     let until = stamp.now.after(wait_ms);
     events.push(Event::Queued { name, waiter: agent, wait: stamp.wait(), ttl_ms, until, weight });
     Ok(Decided { events, plan: ReplyPlan::Later })
@@ -159,18 +161,6 @@ fn created(table: &Table, name: &SemaphoreName, permits: u64) -> Result<Vec<Even
     Ok(events)
 }
 
-/// Whether another permit or wait is allowed. Waits count as permits of the agent, because they
-/// become permits without another check.
-fn check_counts(
-    table: &Table,
-    agent: &AgentId,
-    all: (&'static str, usize, usize),
-) -> Result<(), Rejection> {
-    let own = table.permits_of(agent).count() + table.waits_of(agent).count();
-    let own = ("permits that this agent holds or waits for", own, limits::HOLDS_PER_AGENT_MAX);
-    Ok(has_room([own, all])?)
-}
-
 /// The permit, if the token is valid.
 fn held<'a>(table: &'a Table, name: &SemaphoreName, token: Token) -> Result<&'a Permit, Rejection> {
     let permit = table.permit(token).filter(|permit| permit.name == *name);
@@ -210,7 +200,7 @@ fn resize(table: &Table, name: SemaphoreName, permits: u64) -> Result<Decided, R
         let in_vain = table.line(&name).filter(|waiter| waiter.weight > permits);
         #[cfg(feature = "planted")]
         let in_vain = in_vain.filter(|_| !crate::planted::is("semaphore.heavy_waits_in_vain"));
-        events.extend(in_vain.map(|waiter| gave_up(waiter, Left::TooHeavy)));
+        events.extend(in_vain.map(|waiter| Permit::gave_up(waiter, Left::TooHeavy)));
     }
     Ok(Decided { events, plan: ReplyPlan::Semaphore(name) })
 }
@@ -232,36 +222,6 @@ fn hand_over(table: &Table, name: &SemaphoreName, stamp: &Stamp) -> Vec<Event> {
         wait: Some(waiter.wait.id),
     });
     granted.collect()
-}
-
-fn let_go(table: &Table, agent: &AgentId) -> Vec<Event> {
-    // Waits first: a permit must not be granted to an agent whose session has ended.
-    let waits = table.waits_of(agent).map(|waiter| gave_up(waiter, Left::SessionEnded));
-    let permits = table.permits_of(agent);
-    let permits =
-        permits.map(|permit| Event::Dropped { name: permit.name.clone(), token: permit.token });
-    waits.chain(permits).collect()
-}
-
-fn gave_up(waiter: &Waiter, left: Left) -> Event {
-    let Waiter { name, wait, weight, .. } = waiter;
-    let (name, agent) = (name.clone(), wait.agent.clone());
-    Event::GaveUp { name, waiter: agent, wait: wait.id, left, weight: *weight }
-}
-
-fn give_up(table: &Table, wait: WaitId) -> Vec<Event> {
-    let waiter = table.waiter(wait);
-    waiter.map(|waiter| gave_up(waiter, Left::Gone)).into_iter().collect()
-}
-
-fn expire(table: &Table, stamp: &Stamp) -> Vec<Event> {
-    let most = limits::EXPIRIES_PER_BATCH_MAX;
-    // Waits first, for the same reason: a call that timed out must not be granted anything.
-    let waits = table.overdue_waits(stamp.now).map(|waiter| gave_up(waiter, Left::Timeout));
-    let permits = table.overdue_permits(stamp.now);
-    let permits =
-        permits.map(|permit| Event::Expired { name: permit.name.clone(), token: permit.token });
-    waits.chain(permits).take(most).collect()
 }
 
 /// The result of the waiting call that this event ends.

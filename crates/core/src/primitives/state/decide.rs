@@ -57,11 +57,17 @@ impl primitive::Rules for Table {
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
-        expire(&space.state, stamp.now)
+        let table = &space.state;
+        let now = stamp.now;
+        #[cfg(feature = "planted")]
+        let now = if crate::planted::is("state.expire_early") { now.after(10_000) } else { now };
+        let due = table.due(now).take(limits::EXPIRIES_PER_BATCH_MAX);
+        removed(table, due, Removal::Expired)
     }
 
     fn let_go(space: &Space, agent: &AgentId, _stamp: &Stamp) -> Vec<Event> {
-        let_go(&space.state, agent)
+        let table = &space.state;
+        removed(table, table.bound_to(agent), Removal::LetGo)
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
@@ -271,17 +277,6 @@ fn transferred_keys(
     keys.sort_unstable();
     keys.dedup();
     Ok(keys)
-}
-
-fn expire(table: &Table, now: Timestamp) -> Vec<Event> {
-    #[cfg(feature = "planted")]
-    let now = if crate::planted::is("state.expire_early") { now.after(10_000) } else { now };
-    let due = table.due(now).take(limits::EXPIRIES_PER_BATCH_MAX);
-    removed(table, due, Removal::Expired)
-}
-
-fn let_go(table: &Table, agent: &AgentId) -> Vec<Event> {
-    removed(table, table.bound_to(agent), Removal::LetGo)
 }
 
 fn removed<'a>(

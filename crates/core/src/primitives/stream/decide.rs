@@ -76,15 +76,24 @@ impl Rules for Table {
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
-        expire(&space.stream, stamp)
+        let table = &space.stream;
+        let waits = table
+            .wait_queues()
+            .overdue(stamp.now)
+            .map(|waiter| gave_up(table, waiter, Left::Timeout));
+        waits.take(limits::EXPIRIES_PER_BATCH_MAX).collect()
     }
 
     fn give_up(space: &Space, wait: WaitId) -> Vec<Event> {
-        give_up(&space.stream, wait)
+        let table = &space.stream;
+        let waiter = table.wait_queues().get(wait);
+        waiter.map(|waiter| gave_up(table, waiter, Left::Gone)).into_iter().collect()
     }
 
     fn let_go(space: &Space, agent: &AgentId, _stamp: &Stamp) -> Vec<Event> {
-        let_go(&space.stream, agent)
+        let table = &space.stream;
+        let waits = table.wait_queues().of_agent(agent);
+        waits.map(|waiter| gave_up(table, waiter, Left::SessionEnded)).collect()
     }
 
     fn handle(space: &Space, signal: Signal, _stamp: &Stamp) -> Result<Vec<Event>, Rejection> {
@@ -252,22 +261,6 @@ fn gave_up(table: &Table, waiter: &Waiter, left: Left) -> Event {
         from: table.want(waiter).from,
         left,
     }
-}
-
-fn let_go(table: &Table, agent: &AgentId) -> Vec<Event> {
-    let waits = table.wait_queues().of_agent(agent);
-    waits.map(|waiter| gave_up(table, waiter, Left::SessionEnded)).collect()
-}
-
-fn give_up(table: &Table, wait: WaitId) -> Vec<Event> {
-    let waiter = table.wait_queues().get(wait);
-    waiter.map(|waiter| gave_up(table, waiter, Left::Gone)).into_iter().collect()
-}
-
-fn expire(table: &Table, stamp: &Stamp) -> Vec<Event> {
-    let waits =
-        table.wait_queues().overdue(stamp.now).map(|waiter| gave_up(table, waiter, Left::Timeout));
-    waits.take(limits::EXPIRIES_PER_BATCH_MAX).collect()
 }
 
 /// The result of the waiting call that this event ends.

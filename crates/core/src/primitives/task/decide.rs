@@ -105,15 +105,51 @@ impl Rules for Table {
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
-        expire(&space.task, stamp)
+        let table = &space.task;
+        let waits = table.overdue_claims(stamp.now).map(|waiting| left(waiting, Left::Timeout));
+        let mut bytes = 0;
+        let fitting = table.due(stamp.now).take_while(|(record, due)| {
+            let fits = bytes < limits::READY_BYTES_MAX;
+            bytes += if *due == Due::Ready { record.bytes() } else { 0 };
+            fits
+        });
+        let tasks = fitting.map(|(record, due)| {
+            let task = record.id.clone();
+            match due {
+                Due::LeaseOver => lost(record, Cause::LeaseExpired, "lease_expired"),
+                Due::Doomed(root, status) => never(&task, &root, status),
+                Due::Ready => Event::Ready { task },
+                Due::Returns => reassignment::give_back(record, stamp.now),
+                Due::Deadline => {
+                    let error = Json::of(&json!({ "reason": "deadline" })).expect("a name is JSON");
+                    let (cause, outcome) = (Cause::Deadline, Outcome::Failed);
+                    Event::Failed { task, error, cause, outcome }
+                }
+            }
+        });
+        let events = waits.chain(tasks).take(limits::EXPIRIES_PER_BATCH_MAX).collect();
+        subtree::with_released(table, events, stamp)
     }
 
     fn give_up(space: &Space, wait: WaitId) -> Vec<Event> {
-        give_up(&space.task, wait)
+        let waiting = space.task.claims().get(wait);
+        waiting.map(|waiting| left(waiting, Left::Gone)).into_iter().collect()
     }
 
     fn let_go(space: &Space, agent: &AgentId, stamp: &Stamp) -> Vec<Event> {
-        let_go(&space.task, agent, stamp)
+        let table = &space.task;
+        let held = table.held_by(agent).map(|record| {
+            // What is offered to another is not lost with its giver: the hand-off goes on without
+            // it.
+            match record.lease.as_ref().and_then(|lease| lease.handoff.clone()) {
+                Some(handoff) => Event::Abandoned { task: record.id.clone(), handoff },
+                None => lost(record, Cause::AgentGone, "agent_gone"),
+            }
+        });
+        let mut events = subtree::with_released(table, held.collect(), stamp);
+        let waits = table.claims().of_agent(agent);
+        events.extend(waits.map(|waiting| left(waiting, Left::SessionEnded)));
+        events
     }
 
     fn handle(space: &Space, signal: Signal, stamp: &Stamp) -> Result<Vec<Event>, Rejection> {
@@ -370,20 +406,6 @@ fn left(waiting: &Waiting, left: Left) -> Event {
     Event::GaveUp { wait: waiting.wait.id, claimant: waiting.wait.agent.clone(), left }
 }
 
-fn let_go(table: &Table, agent: &AgentId, stamp: &Stamp) -> Vec<Event> {
-    let held = table.held_by(agent).map(|record| {
-        // What is offered to another is not lost with its giver: the hand-off goes on without it.
-        match record.lease.as_ref().and_then(|lease| lease.handoff.clone()) {
-            Some(handoff) => Event::Abandoned { task: record.id.clone(), handoff },
-            None => lost(record, Cause::AgentGone, "agent_gone"),
-        }
-    });
-    let mut events = subtree::with_released(table, held.collect(), stamp);
-    let waits = table.claims().of_agent(agent);
-    events.extend(waits.map(|waiting| left(waiting, Left::SessionEnded)));
-    events
-}
-
 /// The failure of an abandoned attempt. It counts as a failure, because a task that kills its
 /// workers must not be retried forever.
 fn lost(record: &Record, cause: Cause, reason: &str) -> Event {
@@ -391,37 +413,6 @@ fn lost(record: &Record, cause: Cause, reason: &str) -> Event {
     let error = json!({ "reason": reason, "holder": lease.holder, "token": lease.token });
     let error = Json::of(&error).expect("two names and a number are JSON");
     Event::Failed { task: record.id.clone(), error, cause, outcome: outcome(record, true, None) }
-}
-
-fn give_up(table: &Table, wait: WaitId) -> Vec<Event> {
-    let waiting = table.claims().get(wait);
-    waiting.map(|waiting| left(waiting, Left::Gone)).into_iter().collect()
-}
-
-fn expire(table: &Table, stamp: &Stamp) -> Vec<Event> {
-    let waits = table.overdue_claims(stamp.now).map(|waiting| left(waiting, Left::Timeout));
-    let mut bytes = 0;
-    let fitting = table.due(stamp.now).take_while(|(record, due)| {
-        let fits = bytes < limits::READY_BYTES_MAX;
-        bytes += if *due == Due::Ready { record.bytes() } else { 0 };
-        fits
-    });
-    let tasks = fitting.map(|(record, due)| {
-        let task = record.id.clone();
-        match due {
-            Due::LeaseOver => lost(record, Cause::LeaseExpired, "lease_expired"),
-            Due::Doomed(root, status) => never(&task, &root, status),
-            Due::Ready => Event::Ready { task },
-            Due::Returns => reassignment::give_back(record, stamp.now),
-            Due::Deadline => {
-                let error = Json::of(&json!({ "reason": "deadline" })).expect("a name is JSON");
-                let (cause, outcome) = (Cause::Deadline, Outcome::Failed);
-                Event::Failed { task, error, cause, outcome }
-            }
-        }
-    });
-    let events = waits.chain(tasks).take(limits::EXPIRIES_PER_BATCH_MAX).collect();
-    subtree::with_released(table, events, stamp)
 }
 
 /// Answers a query about the present; none if it is about the past.

@@ -49,11 +49,11 @@ impl Rules for Table {
     }
 
     fn give_up(space: &Space, wait: WaitId) -> Vec<Event> {
-        give_up(&space.wait, wait)
+        space.wait.waiter(wait).map(|waiter| gave_up(waiter, Left::Gone)).into_iter().collect()
     }
 
     fn let_go(space: &Space, agent: &AgentId, _stamp: &Stamp) -> Vec<Event> {
-        let_go(&space.wait, agent)
+        space.wait.of_agent(agent).map(|waiter| gave_up(waiter, Left::SessionEnded)).collect()
     }
 
     fn handle(space: &Space, signal: Signal, _stamp: &Stamp) -> Result<Vec<Event>, Refusal> {
@@ -150,14 +150,6 @@ fn answered(waiter: &Waiter) -> Event {
 fn gave_up(waiter: &Waiter, left: Left) -> Event {
     let Waiter { wait, goal, .. } = waiter;
     Event::GaveUp { wait: wait.id, waiter: wait.agent.clone(), goal: goal.clone(), left }
-}
-
-fn let_go(table: &Table, agent: &AgentId) -> Vec<Event> {
-    table.of_agent(agent).map(|waiter| gave_up(waiter, Left::SessionEnded)).collect()
-}
-
-fn give_up(table: &Table, wait: WaitId) -> Vec<Event> {
-    table.waiter(wait).map(|waiter| gave_up(waiter, Left::Gone)).into_iter().collect()
 }
 
 /// A call whose status is reached is answered, even if it has timed out since.
