@@ -29,10 +29,8 @@ impl Space {
         let first = commit.events.len();
         let plan = self.step(command.into(), stamp, commit)?;
         self.follow(first, stamp, commit)?;
-        Ok(match plan.expect("a command is answered") {
-            ReplyPlan::Waits => Decision::Waits(stamp.wait()),
-            plan => Decision::Replied(self.reply(plan, &commit.events)),
-        })
+        let reply = self.reply(plan.expect("a command is answered"), &commit.events);
+        Ok(reply.map_or_else(|| Decision::Waits(stamp.wait()), Decision::Replied))
     }
 
     /// Decides what follows from the events from this one on, in rounds.

@@ -37,7 +37,11 @@ impl Rules for Table {
     ) -> Result<ReplyPlan, Rejection> {
         let decided = decide(&space.agent, command, stamp)?;
         happening.extend(decided.events);
-        Ok(ReplyPlan::Agent(decided.agent))
+        let agent = decided.agent;
+        Ok(ReplyPlan::after(move |space| {
+            let agent = space.agent.get(&agent).expect("only known agents are answered with");
+            Some(Reply::Agent(agent.clone()))
+        }))
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {

@@ -54,7 +54,8 @@ impl Rules for Table {
     ) -> Result<SpacePlan, Rejection> {
         let decided = decide(&space.artifact, command)?;
         happening.extend(decided.events);
-        Ok(SpacePlan::Artifact(decided.plan))
+        let plan = decided.plan;
+        Ok(SpacePlan::after(move |space| Some(plan.reply(&space.artifact))))
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {

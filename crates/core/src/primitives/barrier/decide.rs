@@ -30,6 +30,17 @@ pub enum ReplyPlan {
     Later,
 }
 
+impl ReplyPlan {
+    /// The reply to the caller; none yet if the call waits.
+    fn reply(self, table: &Table) -> Option<Reply> {
+        Some(match self {
+            Self::Arrival(arrival) => Reply::Arrival(arrival),
+            Self::Barrier(name) => Reply::Barrier(table.barrier(&name)),
+            Self::Later => return None,
+        })
+    }
+}
+
 impl Rules for Table {
     type Command = Command;
     type Signal = Signal;
@@ -45,7 +56,8 @@ impl Rules for Table {
     ) -> Result<SpacePlan, Rejection> {
         let decided = decide(&space.barrier, command, stamp)?;
         happening.extend(decided.events);
-        Ok(decided.plan.into())
+        let plan = decided.plan;
+        Ok(SpacePlan::after(move |space| plan.reply(&space.barrier)))
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {

@@ -81,7 +81,8 @@ impl Rules for Table {
     ) -> Result<SpacePlan, Rejection> {
         let decided = decide(&space.checkpoint, space, command, stamp)?;
         happening.extend(decided.events);
-        Ok(SpacePlan::Checkpoint(decided.plan))
+        let plan = decided.plan;
+        Ok(SpacePlan::after(move |space| Some(answer(&space.checkpoint, plan))))
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {

@@ -35,8 +35,10 @@ impl Rules for Table {
         let name = command.name().clone();
         let decided = decide(&space.contract, command, &stamp.agent)?;
         happening.extend(decided.events);
-        let gone = decided.reply.map(|reply| ReplyPlan::Reply(reply.into()));
-        Ok(gone.unwrap_or(ReplyPlan::Contract(name)))
+        Ok(ReplyPlan::after(move |space| {
+            let there = || space.contract.get(&name).expect("it was just declared").clone();
+            Some(decided.reply.unwrap_or_else(|| Reply::Declaration(there())))
+        }))
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {

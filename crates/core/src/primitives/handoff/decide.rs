@@ -134,7 +134,8 @@ impl Rules for Table {
         let decided = decide(&space.handoff, &SpaceView(space), command, stamp)?;
         happening.extend(decided.events);
         happening.extend(decided.moved);
-        Ok(decided.plan.into())
+        let plan = decided.plan;
+        Ok(SpacePlan::after(move |space| plan.reply(&space.handoff, &space.task)))
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {

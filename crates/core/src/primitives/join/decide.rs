@@ -61,7 +61,8 @@ impl Rules for Table {
     ) -> Result<SpacePlan, Rejection> {
         let decided = decide(&space.join, &TasksView(&space.task), command, stamp)?;
         happening.extend(decided.events);
-        Ok(decided.plan.into())
+        let plan = decided.plan;
+        Ok(SpacePlan::after(move |space| answer(&space.join, &TasksView(&space.task), &plan)))
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
@@ -262,18 +263,18 @@ fn shown(record: &Record, view: &impl View) -> Box<Join> {
     Box::new(record.shown(|task| view.status(task)))
 }
 
-/// The reply to the caller.
-pub fn answer(table: &Table, view: &impl View, plan: &ReplyPlan) -> Reply {
+/// The reply to the caller; none yet if the call waits.
+pub fn answer(table: &Table, view: &impl View, plan: &ReplyPlan) -> Option<Reply> {
     let found = |join: &JoinId| {
         let record = table.get(join).expect("only known joins are answered with");
         shown(record, view)
     };
-    match plan {
+    Some(match plan {
         ReplyPlan::Join(join) => Reply::Join(found(join)),
         ReplyPlan::Settled(join) => Reply::Settled(Some(found(join))),
         ReplyPlan::Nothing => Reply::Settled(None),
-        ReplyPlan::Later => unreachable!("a call that waits is answered later"),
-    }
+        ReplyPlan::Later => return None,
+    })
 }
 
 /// The result of the waiting call that this event ends.

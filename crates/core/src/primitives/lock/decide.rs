@@ -36,6 +36,18 @@ pub enum ReplyPlan {
     Later,
 }
 
+impl ReplyPlan {
+    /// The reply to the caller; none yet if the call waits.
+    fn reply(self, table: &Table) -> Option<Reply> {
+        Some(match self {
+            Self::Hold(name) => Reply::Hold(table.hold(&name).cloned()),
+            Self::Lock(name) => Reply::Lock(table.lock(&name)),
+            Self::Nothing => Reply::Hold(None),
+            Self::Later => return None,
+        })
+    }
+}
+
 impl Rules for Table {
     type Command = Command;
     type Signal = Signal;
@@ -51,7 +63,8 @@ impl Rules for Table {
     ) -> Result<SpacePlan, Rejection> {
         let decided = decide(&space.lock, command, stamp)?;
         happening.extend(decided.events);
-        Ok(decided.plan.into())
+        let plan = decided.plan;
+        Ok(SpacePlan::after(move |space| plan.reply(&space.lock)))
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {

@@ -80,7 +80,8 @@ impl Rules for Table {
     ) -> Result<SpacePlan, Rejection> {
         let decided = decide(&space.message, &TablesView::of(space), command, stamp)?;
         happening.extend(decided.events);
-        Ok(decided.plan.into())
+        let plan = decided.plan;
+        Ok(SpacePlan::after(move |space| plan.reply(&space.message)))
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {

@@ -35,8 +35,10 @@ impl primitive::Rules for Table {
         let name = command.name().clone();
         let decided = decide(&space.namespace, command)?;
         happening.extend(decided.events);
-        let reply = decided.reply.map(|reply| ReplyPlan::Reply(reply.into()));
-        Ok(reply.unwrap_or(ReplyPlan::Namespace(name)))
+        Ok(ReplyPlan::after(move |space| {
+            let there = || space.namespace.get(&name).expect("it was just written").clone();
+            Some(decided.reply.unwrap_or_else(|| Reply::Namespace(there())))
+        }))
     }
 
     fn handle(space: &Space, signal: Signal, _stamp: &Stamp) -> Result<Vec<Event>, Rejection> {

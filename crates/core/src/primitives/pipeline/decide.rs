@@ -88,7 +88,8 @@ impl Rules for Table {
     ) -> Result<SpacePlan, Rejection> {
         let decided = decide(&space.pipeline, &TasksView(&space.task), command, stamp)?;
         happening.extend(decided.events);
-        Ok(SpacePlan::Pipeline(decided.plan))
+        let plan = decided.plan;
+        Ok(SpacePlan::after(move |space| Some(plan.reply(&space.pipeline))))
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {

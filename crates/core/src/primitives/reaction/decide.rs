@@ -36,6 +36,18 @@ impl Decided {
     }
 }
 
+impl ReplyPlan {
+    /// The reply to the caller.
+    fn reply(self, table: &Table) -> Reply {
+        match self {
+            Self::Reaction(name) => {
+                Reply::Reaction(Box::new(table.shown(&name).expect("it is there")))
+            }
+            Self::Reply(reply) => *reply,
+        }
+    }
+}
+
 impl Rules for Table {
     type Command = Command;
     type Signal = Signal;
@@ -51,7 +63,8 @@ impl Rules for Table {
     ) -> Result<SpacePlan, Rejection> {
         let decided = decide(&space.reaction, command, stamp)?;
         happening.extend(decided.events);
-        Ok(decided.plan.into())
+        let plan = decided.plan;
+        Ok(SpacePlan::after(move |space| Some(plan.reply(&space.reaction))))
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {

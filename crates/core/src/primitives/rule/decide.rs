@@ -36,8 +36,10 @@ impl Rules for Table {
         let name = command.name().clone();
         let decided = decide(&space.rule, command)?;
         happening.extend(decided.events);
-        let gone = decided.reply.map(|reply| ReplyPlan::Reply(reply.into()));
-        Ok(gone.unwrap_or(ReplyPlan::Rule(name)))
+        Ok(ReplyPlan::after(move |space| {
+            let there = || space.rule.get(&name).expect("it was just added").clone();
+            Some(decided.reply.unwrap_or_else(|| Reply::Rule(there())))
+        }))
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {

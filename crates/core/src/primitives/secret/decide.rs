@@ -54,7 +54,8 @@ impl Rules for Table {
     ) -> Result<SpacePlan, Rejection> {
         let decided = decide(&space.secret, command, stamp)?;
         happening.extend(decided.events);
-        Ok(SpacePlan::Secret(decided.plan))
+        let plan = decided.plan;
+        Ok(SpacePlan::after(move |space| Some(plan.reply(&space.secret))))
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {

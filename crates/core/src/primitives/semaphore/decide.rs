@@ -34,6 +34,20 @@ pub enum ReplyPlan {
     Later,
 }
 
+impl ReplyPlan {
+    /// The reply to the caller; none yet if the call waits.
+    fn reply(self, table: &Table) -> Option<Reply> {
+        Some(match self {
+            Self::Permit(token) => Reply::Permit(table.permit(token).cloned()),
+            Self::Semaphore(name) => {
+                Reply::Semaphore(table.semaphore(&name).expect("it was just used"))
+            }
+            Self::Nothing => Reply::Permit(None),
+            Self::Later => return None,
+        })
+    }
+}
+
 impl Rules for Table {
     type Command = Command;
     type Signal = Signal;
@@ -49,7 +63,8 @@ impl Rules for Table {
     ) -> Result<SpacePlan, Rejection> {
         let decided = decide(&space.semaphore, command, stamp)?;
         happening.extend(decided.events);
-        Ok(decided.plan.into())
+        let plan = decided.plan;
+        Ok(SpacePlan::after(move |space| plan.reply(&space.semaphore)))
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {

@@ -59,7 +59,7 @@ impl Rules for Table {
     ) -> Result<SpacePlan, Rejection> {
         let (events, plan) = decide(&space.spend, &TasksView(&space.task), command, stamp)?;
         happening.extend(events);
-        Ok(SpacePlan::Spend(plan))
+        Ok(SpacePlan::after(move |space| Some(plan.reply(&space.spend, &TasksView(&space.task)))))
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {

@@ -72,7 +72,8 @@ impl Rules for Table {
         let decided = decide(&space.stream, command, stamp)?;
         happening.extend(decided.events);
         decided.live.into_iter().for_each(|event| happening.tell(event));
-        Ok(decided.plan.into())
+        let plan = decided.plan;
+        Ok(SpacePlan::after(move |space| plan.reply(&space.stream)))
     }
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {

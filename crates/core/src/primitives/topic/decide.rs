@@ -39,7 +39,10 @@ impl Rules for Table {
         } else {
             happening.tell(event);
         }
-        Ok(ReplyPlan::Published(Published { topic, durable: is_durable, posts: 0 }))
+        Ok(ReplyPlan::after(move |space| {
+            let posts = space.topic.posts(&topic);
+            Some(Reply::Published(Published { topic, durable: is_durable, posts }))
+        }))
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {

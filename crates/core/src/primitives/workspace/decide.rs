@@ -21,7 +21,7 @@ impl Rules for Table {
         happening: &mut Happening<'_>,
     ) -> Result<ReplyPlan, Rejection> {
         happening.extend(decide(&space.workspace, &command)?);
-        Ok(ReplyPlan::Workspace)
+        Ok(ReplyPlan::after(|space| Some(about(&space.workspace, space.counts()))))
     }
 
     fn handle(_space: &Space, signal: Signal, _stamp: &Stamp) -> Result<Vec<Event>, Rejection> {
