@@ -36,8 +36,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use baton_core::{
-    AgentId, Answer, Ended, FastSet, Mutation, Query, Rejection, Reply, Request, Revision, Space,
-    Timestamp, WaitId, WorkspaceName, limits, state,
+    AgentId, Answer, Committed, Ended, FastSet, Outcome, Query, Rejection, Reply, Request,
+    Revision, Signal, Space, Timestamp, WaitId, WorkspaceName, limits, state,
 };
 use baton_log::Position;
 
@@ -215,23 +215,54 @@ impl Machine {
         resident.used_at = now;
         let before = resident.space.revision();
         let local = resident.local(now);
-        let committed = match resident.space.commit(request, agent, local) {
-            Ok(committed) => committed,
+        match resident.space.commit(request, agent, local) {
+            Ok(committed) => {
+                let admission = self.apply(workspace, before, committed.map(Some), agent, now);
+                admission.expect("a request has an outcome")
+            }
             // It was decided against state that could still be lost, so it is held like any other
             // answer.
             Err(rejection) => {
                 let group = resident.undurable(before, self.durable);
-                return Admission::Answer(Held::new(Err(rejection), group));
+                Admission::Answer(Held::new(Err(rejection), group))
             }
-        };
+        }
+    }
+
+    /// Handles signals in a workspace that is in memory. They have no caller: their effect is
+    /// visible in the events.
+    fn signal(&mut self, workspace: &WorkspaceName, signals: Vec<Signal>, now: Timestamp) {
+        let resident = self.residents.get_mut(workspace).expect("the workspace is in memory");
+        resident.used_at = now;
+        let before = resident.space.revision();
+        let local = resident.local(now);
+        // What is refused has no effect, and is tried again when it is due again.
+        if let Ok(committed) = resident.space.signal(signals, local) {
+            let committed = committed.map(|()| None);
+            self.apply(workspace, before, committed, &AgentId::engine(), now);
+        }
+    }
+
+    /// Adds the effects of a commit to the open group. Returns the admission of its caller, if it
+    /// has one.
+    fn apply(
+        &mut self,
+        workspace: &WorkspaceName,
+        before: Revision,
+        committed: Committed<Option<Outcome>>,
+        agent: &AgentId,
+        now: Timestamp,
+    ) -> Option<Admission<Queued, Request>> {
+        let resident = self.residents.get_mut(workspace).expect("the workspace is in memory");
+        let Committed { outcome, batch, ended, live } = committed;
         let is_watched = !resident.watchers.is_empty();
-        let live = committed.live.into_iter().filter(|_| is_watched).map(Arc::new);
-        let Some(batch) = committed.batch else {
+        let live = live.into_iter().filter(|_| is_watched).map(Arc::new);
+        let Some(batch) = batch else {
             resident.hear(&mut self.deadlines, workspace, agent, now);
             let group = resident.undurable(before, self.durable);
             let groups = [Some(&mut self.open), self.in_flight.as_mut()];
             resident.deliver_live(live, workspace, groups, group, &mut self.live_wakers);
-            return resident.admission(workspace, committed.outcome, group, false);
+            return outcome.map(|outcome| resident.admission(workspace, outcome, group, false));
         };
         if batch.events.len() > HEAVY_EVENTS_MIN && self.heavy.len() < HEAVY_COMMITS_MAX {
             self.heavy.push((workspace.clone(), batch.events.len()));
@@ -254,9 +285,10 @@ impl Machine {
         let group =
             if baton_core::planted::is("machine.answer_before_durable") { 0 } else { group };
         // The waiter is registered first: a reaction may have ended the wait already.
-        let is_urgent = is_watched || !committed.ended.is_empty();
-        let admission = resident.admission(workspace, committed.outcome, group, is_urgent);
-        for Ended { wait, reply, .. } in committed.ended {
+        let is_urgent = is_watched || !ended.is_empty();
+        let admission =
+            outcome.map(|outcome| resident.admission(workspace, outcome, group, is_urgent));
+        for Ended { wait, reply, .. } in ended {
             // A caller that is not registered has gone.
             if let Some(waiter) = resident.waiters.remove(&wait) {
                 let answer = reply.map(|reply| Answer { revision, reply });
@@ -290,9 +322,8 @@ impl Machine {
         if baton_core::planted::is("machine.gone_still_wait") {
             return;
         }
-        if let Some(command) = resident.space.give_up(waiter.wait) {
-            let admission = self.submit(&waiter.workspace, command.into(), &AgentId::engine(), now);
-            assert!(!admission.is_retry(), "the workspace is in memory");
+        if let Some(signal) = resident.space.give_up(waiter.wait) {
+            self.signal(&waiter.workspace, vec![signal], now);
         }
     }
 
@@ -304,13 +335,9 @@ impl Machine {
             return;
         }
         let space = &resident.space;
-        let commands: Vec<_> = space.waits().filter_map(|wait| space.give_up(wait)).collect();
-        for commands in commands.chunks(limits::TRANSACTION_COMMANDS_MAX) {
-            let (require, commands, optional) = (Vec::new(), commands.to_vec(), Vec::new());
-            let mutation = Mutation::Transaction { require, commands, optional };
-            let request = Request { mutation, idempotency_key: None };
-            let admission = self.submit(workspace, request, &AgentId::engine(), now);
-            assert!(!admission.is_retry(), "the workspace is in memory");
+        let signals: Vec<_> = space.waits().filter_map(|wait| space.give_up(wait)).collect();
+        for signals in signals.chunks(limits::TRANSACTION_COMMANDS_MAX) {
+            self.signal(workspace, signals.to_vec(), now);
         }
     }
 

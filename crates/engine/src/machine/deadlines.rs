@@ -78,10 +78,8 @@ impl Machine {
             self.forget_sleeper(workspace);
             return false;
         };
-        for command in resident.space.due(resident.local(now)) {
-            // The answer has no reader: the effect is visible in the events.
-            let admission = self.submit(workspace, command.into(), &AgentId::engine(), now);
-            assert!(!admission.is_retry(), "the workspace is in memory");
+        for signal in resident.space.due(resident.local(now)) {
+            self.signal(workspace, vec![signal], now);
         }
         true
     }
