@@ -121,6 +121,8 @@ fn variant(event: &Event) -> &'static str {
         Event::Pipeline(pipeline::Event::Created(_)) => "pipeline created",
         Event::Pipeline(pipeline::Event::StageReady { .. }) => "stage ready",
         Event::Pipeline(pipeline::Event::StageStarted { .. }) => "stage started",
+        Event::Pipeline(pipeline::Event::StageSubmitted { .. }) => "stage submitted",
+        Event::Pipeline(pipeline::Event::StageReviewed { .. }) => "stage reviewed",
         Event::Pipeline(pipeline::Event::StageCompleted { .. }) => "stage completed",
         Event::Pipeline(pipeline::Event::StageFailed { .. }) => "stage failed",
         Event::Pipeline(pipeline::Event::StageRetried { .. }) => "stage retried",
@@ -718,7 +720,33 @@ fn pipelines() -> Vec<(&'static str, Event)> {
         ("pipeline.aborted", aborted),
         ("pipeline.deleted", pipeline::Event::Deleted { pipeline: name() }),
     ];
-    events.into_iter().map(|(name, event)| (name, Event::Pipeline(event))).collect()
+    let events = events.into_iter().chain(stage_reviews());
+    events.map(|(name, event)| (name, Event::Pipeline(event))).collect()
+}
+
+fn stage_reviews() -> Vec<(&'static str, pipeline::Event)> {
+    let name = || PipelineName::parse("release").unwrap();
+    let stage = || StageName::parse("write").unwrap();
+    let agents = [ada()].into();
+    let reviewers = Some(task::Reviewers { agents, capability: Some("law".to_owned()) });
+    let created = pipeline::Created {
+        pipeline: name(),
+        stages: vec![pipeline::Design { reviewers, ..pipeline::Design::new(stage()) }],
+        automatic: false,
+        input: None,
+        metadata: None,
+        traceparent: None,
+    };
+    let (pipeline, output) = (name(), json("7"));
+    let submitted = pipeline::Event::StageSubmitted { pipeline, stage: stage(), output };
+    let (pipeline, verdict) = (name(), task::Verdict::Retry);
+    let note = Some("because".to_owned());
+    let reviewed = pipeline::Event::StageReviewed { pipeline, stage: stage(), verdict, note };
+    vec![
+        ("pipeline.created with reviewers", pipeline::Event::Created(Box::new(created))),
+        ("pipeline.stage_submitted", submitted),
+        ("pipeline.stage_reviewed", reviewed),
+    ]
 }
 
 /// Events about keys, bytes, pending writes and copies.
