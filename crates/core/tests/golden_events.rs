@@ -15,6 +15,8 @@
 
 #![expect(clippy::unwrap_used, reason = "in a test that is how to fail")]
 
+#[path = "golden_events/stages.rs"]
+mod stages;
 #[path = "golden_events/states.rs"]
 mod states;
 #[path = "golden_events/talk.rs"]
@@ -720,33 +722,8 @@ fn pipelines() -> Vec<(&'static str, Event)> {
         ("pipeline.aborted", aborted),
         ("pipeline.deleted", pipeline::Event::Deleted { pipeline: name() }),
     ];
-    let events = events.into_iter().chain(stage_reviews());
+    let events = events.into_iter().chain(stages::stage_reviews());
     events.map(|(name, event)| (name, Event::Pipeline(event))).collect()
-}
-
-fn stage_reviews() -> Vec<(&'static str, pipeline::Event)> {
-    let name = || PipelineName::parse("release").unwrap();
-    let stage = || StageName::parse("write").unwrap();
-    let agents = [ada()].into();
-    let reviewers = Some(task::Reviewers { agents, capability: Some("law".to_owned()) });
-    let created = pipeline::Created {
-        pipeline: name(),
-        stages: vec![pipeline::Design { reviewers, ..pipeline::Design::new(stage()) }],
-        automatic: false,
-        input: None,
-        metadata: None,
-        traceparent: None,
-    };
-    let (pipeline, output) = (name(), json("7"));
-    let submitted = pipeline::Event::StageSubmitted { pipeline, stage: stage(), output };
-    let (pipeline, verdict) = (name(), task::Verdict::Retry);
-    let note = Some("because".to_owned());
-    let reviewed = pipeline::Event::StageReviewed { pipeline, stage: stage(), verdict, note };
-    vec![
-        ("pipeline.created with reviewers", pipeline::Event::Created(Box::new(created))),
-        ("pipeline.stage_submitted", submitted),
-        ("pipeline.stage_reviewed", reviewed),
-    ]
 }
 
 /// Events about keys, bytes, pending writes and copies.

@@ -23,9 +23,10 @@
 //! is submitted, and an agent that neither started nor submitted it accepts it or returns it.
 //!
 //! An automatic pipeline creates a task for every stage that becomes ready, in the same commit, by
-//! policy; or one for each element of a list. The stage is running when one of its tasks is claimed, and completed when all of them are.
-//! If one of them ends in any other way the stage fails, and the others are cancelled. A stage
-//! learns about its tasks from their own events ([`Table::observe_task`]).
+//! policy; or one for each element of a list. The stage is running when one of its tasks is
+//! claimed, and completed when all of them are. If one of them ends in any other way the stage
+//! fails, and the others are cancelled. A stage learns about its tasks from their own events
+//! ([`Table::observe_task`]).
 //!
 //! The start of a stage by another agent than the one of the stage before it is recorded as a
 //! hand-off between the two, by policy.

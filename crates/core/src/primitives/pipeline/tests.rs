@@ -101,7 +101,7 @@ scenarios! {
         (5, "ada", "pipeline.complete_stage p c",   "pipeline.stage_submitted p/c = null"),
         (6, "eve", r#"pipeline.review_stage p c verdict="fail" note="no""#,
             "pipeline.stage_reviewed p/c Fail (no); \
-             pipeline.stage_failed p/c {\"reason\":\"rejected\",\"note\":\"no\"}; \
+             pipeline.stage_failed p/c {\"note\":\"no\",\"reason\":\"rejected\"}; \
              pipeline.failed p"),
         (7, "ann", r#"pipeline.create q automatic=true stages=[{"name":"a"}]"#,
             "pipeline.created q [a] automatic; pipeline.stage_ready q/a [p-0000000018]; \
