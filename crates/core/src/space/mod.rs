@@ -46,6 +46,7 @@ pub use fast_set::FastSet;
 pub(crate) use handoffs::SpaceView;
 pub use head::Head;
 pub use quota::StorageQuota;
+use reactions::Reacting;
 pub(crate) use reply_plan::ReplyPlan;
 use tables::Undo;
 pub(crate) use tables::{TablesView, TasksView};
@@ -85,6 +86,32 @@ pub struct Committed {
     /// Events that are delivered to watches and not recorded: after the batch before them, and with
     /// its revision. None of them is empty.
     pub live: Vec<Batch>,
+    /// What its reactions took, in units of [`Space::begin_commit`].
+    pub work: usize,
+}
+
+/// How far a commit has come.
+#[expect(clippy::large_enum_variant, reason = "the large one is nearly all there is")]
+pub enum Progress {
+    /// It is complete.
+    Done(Committed),
+    /// Its reactions take long: see [`Space::begin_commit`].
+    Suspended(Box<Suspended>),
+}
+
+/// A commit whose reactions are not all done.
+pub struct Suspended {
+    stamp: Stamp,
+    commit: CommitBuilder,
+    outcome: Outcome,
+    reacting: Reacting,
+}
+
+impl Suspended {
+    /// What the caller is answered when it is complete.
+    pub fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
 }
 
 /// The outcome of a call.
@@ -152,21 +179,48 @@ impl Space {
         agent: &AgentId,
         now: Timestamp,
     ) -> Result<Committed, Rejection> {
+        match self.begin_commit(request, agent, now, usize::MAX)? {
+            Progress::Done(committed) => Ok(committed),
+            Progress::Suspended(suspended) => Ok(self.finish_commit(*suspended)),
+        }
+    }
+
+    /// Decides a request and applies its consequences. If the reactions to it take more than this
+    /// much work, the rest is left for [`Self::finish_commit`]: until then nothing else may be
+    /// asked of the workspace, since it is between two revisions.
+    ///
+    /// A unit of work is an event, a condition that was evaluated, or 64 comparisons of an event
+    /// with a reaction.
+    pub fn begin_commit(
+        &mut self,
+        request: Request,
+        agent: &AgentId,
+        now: Timestamp,
+        work_max: usize,
+    ) -> Result<Progress, Rejection> {
         let may_end_sessions = matches!(
             request.mutation,
             Mutation::Command(Command::Agent(_) | Command::Task(task::Command::Expire))
         );
         let has_below = self.agent.has_supervised() || self.task.links().has_children();
         if !may_end_sessions || !has_below {
-            return self.commit_with(request, agent, now, true);
+            return self.commit_with(request, agent, now, (true, work_max));
         }
-        match self.commit_with(request.clone(), agent, now, true) {
+        match self.commit_with(request.clone(), agent, now, (true, work_max)) {
             // All that is below does not fit into one commit.
             Err(Rejection::TooLarge { .. } | Rejection::PolicyRounds { .. }) => {
-                self.commit_with(request, agent, now, false)
+                self.commit_with(request, agent, now, (false, work_max))
             }
             done => done,
         }
+    }
+
+    /// Finishes a commit of this workspace that was suspended.
+    pub fn finish_commit(&mut self, suspended: Suspended) -> Committed {
+        let Suspended { mut stamp, mut commit, outcome, mut reacting } = suspended;
+        let is_done = self.react(&mut reacting, usize::MAX, &mut stamp, &mut commit);
+        assert!(is_done, "the work of a commit is bounded");
+        self.conclude(stamp, commit, (outcome, reacting.work()))
     }
 
     fn commit_with(
@@ -174,14 +228,15 @@ impl Space {
         request: Request,
         agent: &AgentId,
         now: Timestamp,
-        ends_below: bool,
-    ) -> Result<Committed, Rejection> {
+        (ends_below, work_max): (bool, usize),
+    ) -> Result<Progress, Rejection> {
         let Request { mut mutation, idempotency_key } = request;
         let keyed = idempotency_key.map(|key| (key, digest(&mut mutation)));
         if let Some((key, digest)) = &keyed
             && let Some(outcome) = self.repeated(agent, key, *digest)?
         {
-            return Ok(Committed { outcome, batch: None, ended: Vec::new(), live: Vec::new() });
+            let (ended, live) = (Vec::new(), Vec::new());
+            return Ok(Progress::Done(Committed { outcome, batch: None, ended, live, work: 0 }));
         }
         let mut stamp = Stamp {
             // A clock that was set back must not make time run backwards in the log.
@@ -214,7 +269,8 @@ impl Space {
         if commit.events.is_empty() {
             commit.seal_live(&stamp, revision);
             let live = commit.live_batches;
-            return Ok(Committed { outcome, batch: None, ended: Vec::new(), live });
+            let ended = Vec::new();
+            return Ok(Progress::Done(Committed { outcome, batch: None, ended, live, work: 0 }));
         }
         #[cfg(feature = "planted")]
         let keyed = keyed.filter(|_| !crate::planted::is("space.receipt_not_kept"));
@@ -225,16 +281,32 @@ impl Space {
         }
         commit.seal_live(&stamp, revision);
         // From here on nothing is refused: a reaction that cannot run fails alone.
+        let mut work = 0;
         if !self.reaction.is_idle() {
-            self.react(&mut stamp, &mut commit);
+            let mut reacting = self.begin_reacting(&stamp, &commit);
+            if !self.react(&mut reacting, work_max, &mut stamp, &mut commit) {
+                let suspended = Suspended { stamp, commit, outcome, reacting };
+                return Ok(Progress::Suspended(Box::new(suspended)));
+            }
+            work = reacting.work();
         }
+        Ok(Progress::Done(self.conclude(stamp, commit, (outcome, work))))
+    }
+
+    /// Nothing more happens in this commit.
+    fn conclude(
+        &mut self,
+        stamp: Stamp,
+        commit: CommitBuilder,
+        (outcome, work): (Outcome, usize),
+    ) -> Committed {
         let moment = Moment { revision: stamp.revision, time: stamp.now, agent: &stamp.agent };
         commit.events.iter().for_each(|event| self.remember(event, &moment));
         let Stamp { now: time, agent, revision, .. } = stamp;
         self.advance(revision, time);
         let CommitBuilder { events, ended, live_batches: live, .. } = commit;
         let batch = Some(Batch { revision, time, agent, events });
-        Ok(Committed { outcome, batch, ended, live })
+        Committed { outcome, batch, ended, live, work }
     }
 
     /// An accepted command counts as a heartbeat of the agent that sent it. Its record goes into

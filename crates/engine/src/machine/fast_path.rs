@@ -16,7 +16,7 @@ impl Machine {
         now: Timestamp,
     ) -> Option<HeldAnswer> {
         let resident = self.residents.get_mut(workspace)?;
-        if !resident.watchers.is_empty() {
+        if !resident.watchers.is_empty() || resident.is_blocked() {
             return None;
         }
         let before = resident.space.revision();
@@ -39,7 +39,7 @@ impl Machine {
         agent: &AgentId,
         now: Timestamp,
     ) -> Option<HeldAnswer> {
-        let resident = self.residents.get_mut(workspace)?;
+        let resident = self.residents.get_mut(workspace).filter(|there| !there.is_blocked())?;
         let entry = resident.space.fast_get(namespace, key)?;
         resident.hear(&mut self.deadlines, workspace, agent, now);
         resident.is_read = true;

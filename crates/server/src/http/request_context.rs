@@ -411,7 +411,7 @@ impl RequestContext {
         let outcome = match call {
             Call::Command(command) => baton.mutate(caller, Mutation::Command(command)).await,
             Call::Transaction(mutation) => baton.mutate(caller, mutation).await,
-            Call::Query(query) if query.is_about_the_past() => {
+            Call::Query(query) if query.is_about_the_past() || query.takes_long() => {
                 in_flight::query_past(Arc::clone(&self.shared), caller.clone(), query).await
             }
             Call::Query(query) => baton.ask(caller, query).await,

@@ -163,6 +163,11 @@ impl Connection {
     ) -> Result<Option<Stop>, Problem> {
         match self.in_flight.submit(&self.shared.baton, workspace, agent, request, id) {
             Ok(Admission::Answer(())) => Ok(None),
+            // It is executed in any case, so it is not refused.
+            Ok(Admission::Wait(waiting)) if waiting.is_accepted() => {
+                self.jobs.ask(id, waiting.answer());
+                Ok(None)
+            }
             Ok(Admission::Wait(waiting)) => {
                 let max = self.shared.settings.waits_per_connection_max;
                 // Nothing is lost by refusing it now: dropping a waiting call cancels it.
