@@ -80,6 +80,11 @@ impl<T> Held<T> {
         self.value
     }
 
+    /// Judges it, for example by its size. What is judged may be shown to nobody yet.
+    pub fn judge<U>(&self, judge: impl FnOnce(&T) -> U) -> U {
+        judge(&self.value)
+    }
+
     pub(crate) fn map<U>(self, map: impl FnOnce(T) -> U) -> Held<U> {
         Held { value: map(self.value), group: self.group }
     }
