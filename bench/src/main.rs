@@ -5,6 +5,8 @@
 //!   baton-bench kernel [--seconds S] [--turns N] [--keys N] [--only WORD] [--folder F] [--json F]
 //!   baton-bench peers  [--seconds S] [--turns N] [--only WORD] [--folder F] [--json F]
 //!                      [--baton PATH] [--without NAME,NAME]
+//!   baton-bench deployed [--seconds S] [--turns N] [--only WORD] [--folder F] [--json F]
+//!                      [--baton PATH]
 //!   baton-bench work   [--seconds S] [--turns N] [--keys N] [--only WORD] [--folder F] [--json F]
 //!                      [--baton PATH] [--without NAME,NAME]
 //!   baton-bench talk   [--seconds S] [--turns N] [--only WORD] [--folder F] [--json F]
@@ -15,7 +17,8 @@
 //! ```
 //!
 //! `kernel` measures the engine in process against a bare file; `peers` the server against Redis,
-//! Postgres and etcd; `work` its tasks and locks against theirs and those of `BullMQ`; `talk` its
+//! Postgres and etcd; `deployed` sets with tokens, quotas, a watcher, an expiry or idempotency
+//! keys against bare ones; `work` its tasks and locks against theirs and those of `BullMQ`; `talk` its
 //! messages, topics and streams against Redis and NATS; `search` queries among a million tasks,
 //! against a time limit; `soak` whether memory grows in ten minutes; `fairness` the latency of a
 //! quiet tenant beside a noisy one, against its latency alone.
@@ -34,6 +37,7 @@
 //! It exits with 0 whenever it could measure: whether a missed target on a noisy machine matters is
 //! for a person to judge.
 
+mod deployed;
 mod fairness;
 mod kernel;
 mod options;
@@ -62,6 +66,7 @@ fn main() -> ExitCode {
     let outcome = match Options::parse(std::env::args().skip(1)) {
         Ok(Mode::Kernel(options)) => kernel::run(&options),
         Ok(Mode::Peers(options)) => peers::run(&options),
+        Ok(Mode::Deployed(options)) => deployed::run(&options),
         Ok(Mode::Work(options)) => work::run(&options),
         Ok(Mode::Talk(options)) => talk::run(&options),
         Ok(Mode::Search(options)) => search::run(&options),

@@ -6,7 +6,8 @@ mod tests;
 use std::path::PathBuf;
 use std::time::Duration;
 
-const BENCHMARKS: &str = "`kernel`, `peers`, `work`, `talk`, `search`, `soak` and `fairness`";
+const BENCHMARKS: &str =
+    "`kernel`, `peers`, `deployed`, `work`, `talk`, `search`, `soak` and `fairness`";
 
 /// What to run.
 pub(crate) enum Mode {
@@ -14,6 +15,8 @@ pub(crate) enum Mode {
     Kernel(Options),
     /// Measure the server against its peers.
     Peers(Options),
+    /// Measure the server as deployed against itself without tokens, quotas and the like.
+    Deployed(Options),
     /// Measure tasks and locks against theirs.
     Work(Options),
     /// Measure messages, topics and streams against theirs.
@@ -46,6 +49,7 @@ pub(crate) struct Options {
 enum Benchmark {
     Kernel,
     Peers,
+    Deployed,
     Work,
     Talk,
     Search,
@@ -57,7 +61,7 @@ impl Benchmark {
     /// Servers that can be left out.
     fn servers(self) -> &'static [&'static str] {
         match self {
-            Self::Kernel | Self::Search | Self::Fairness => &[],
+            Self::Kernel | Self::Search | Self::Fairness | Self::Deployed => &[],
             Self::Peers => &crate::peers::SERVERS,
             Self::Work => &crate::work::SERVERS,
             Self::Talk => &crate::talk::SERVERS,
@@ -91,6 +95,7 @@ impl Options {
         match arguments.next().as_deref() {
             Some("kernel") => Self::parse_for(Benchmark::Kernel, arguments).map(Mode::Kernel),
             Some("peers") => Self::parse_for(Benchmark::Peers, arguments).map(Mode::Peers),
+            Some("deployed") => Self::parse_for(Benchmark::Deployed, arguments).map(Mode::Deployed),
             Some("work") => Self::parse_for(Benchmark::Work, arguments).map(Mode::Work),
             Some("talk") => Self::parse_for(Benchmark::Talk, arguments).map(Mode::Talk),
             Some("search") => Self::parse_for(Benchmark::Search, arguments).map(Mode::Search),
@@ -108,7 +113,8 @@ impl Options {
     ) -> Result<Self, String> {
         let servers = benchmark.servers();
         let has_servers = !servers.is_empty();
-        let has_program = has_servers || benchmark == Benchmark::Fairness;
+        let has_program =
+            has_servers || matches!(benchmark, Benchmark::Fairness | Benchmark::Deployed);
         let mut options = Self {
             turn: benchmark.turn(),
             turns: 5,

@@ -9,6 +9,7 @@
 //! The id of a request is the number of its key, so a connection never has the same id in flight
 //! twice. Every request names its agent, as those of agents do.
 
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
@@ -31,16 +32,30 @@ const PROTOCOL: &str = "baton.v1.json";
 
 /// Starts a server and waits until it answers.
 pub(crate) fn start(program: &Path, parent: &Path) -> Outcome<Server> {
+    start_with(program, parent, |_, _| Ok(()))
+}
+
+/// Starts a server with more arguments, which may name files in its folder.
+pub(crate) fn start_with(
+    program: &Path,
+    parent: &Path,
+    arguments: impl FnOnce(&mut Command, &Path) -> Outcome<()>,
+) -> Outcome<Server> {
     let folder = processes::folder(parent, "baton")?;
     let [port] = processes::free_ports()?;
     let mut command = Command::new(program);
     command.args(["serve", "--listen", &format!("127.0.0.1:{port}")]);
     command.arg("--data").arg(folder.path().join("data"));
+    arguments(&mut command, folder.path())?;
     let server = Server::start(Kind::Baton, folder, port, command, Ending::Kill)?;
     server.wait_until(|port| {
-        let mut stream = connect(port)?;
-        driver::ask(&mut stream, &frame(r#"{"id":1,"command":"ping"}"#), &mut Json, 1)?;
-        Ok(())
+        let mut stream = driver::connect(port)?;
+        stream
+            .write_all(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        let is_well = answer.starts_with("HTTP/1.1 200 ");
+        if is_well { Ok(()) } else { Err(format!("not healthy: {answer}").into()) }
     })
 }
 
@@ -101,8 +116,13 @@ fn cycles(
 
 /// A WebSocket to the server.
 pub(crate) fn connect(port: u16) -> Outcome<TcpStream> {
+    connect_as(port, None)
+}
+
+/// A WebSocket to the server, with a token.
+pub(crate) fn connect_as(port: u16, token: Option<&str>) -> Outcome<TcpStream> {
     let mut stream = driver::connect(port)?;
-    websocket::upgrade(&mut stream, port, PATH, PROTOCOL)?;
+    websocket::upgrade(&mut stream, port, PATH, PROTOCOL, token)?;
     Ok(stream)
 }
 
@@ -121,7 +141,8 @@ pub(crate) fn set_value(id: usize, key: &str, value: &str) -> Vec<u8> {
     ))
 }
 
-fn set(number: usize) -> Vec<u8> {
+/// Writes the key of this number.
+pub(crate) fn set(number: usize) -> Vec<u8> {
     set_value(number, &key(number), &value(number))
 }
 

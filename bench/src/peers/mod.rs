@@ -36,7 +36,7 @@ pub(crate) mod postgres;
 pub(crate) mod processes;
 pub(crate) mod programs;
 pub(crate) mod redis;
-mod requests;
+pub(crate) mod requests;
 #[cfg(test)]
 pub(crate) mod tests;
 pub(crate) mod throughput;

@@ -108,8 +108,13 @@ impl Server {
         }
     }
 
+    /// What it has printed.
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(self.folder.path().join(LOG_NAME)).unwrap_or_default()
+    }
+
     fn last_words(&self) -> String {
-        let log = fs::read_to_string(self.folder.path().join(LOG_NAME)).unwrap_or_default();
+        let log = self.log();
         let lines: Vec<&str> = log.lines().collect();
         let last = &lines[lines.len().saturating_sub(LOG_LINES)..];
         if last.is_empty() { String::new() } else { format!("\n  {}", last.join("\n  ")) }

@@ -46,11 +46,14 @@ pub(crate) fn upgrade(
     port: u16,
     path: &str,
     protocol: &str,
+    token: Option<&str>,
 ) -> Outcome<()> {
+    let authorization =
+        token.map_or_else(String::new, |token| format!("Authorization: Bearer {token}\r\n"));
     let request = format!(
         "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: Upgrade\r\n\
          Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {KEY}\r\n\
-         Sec-WebSocket-Protocol: {protocol}\r\n\r\n"
+         Sec-WebSocket-Protocol: {protocol}\r\n{authorization}\r\n"
     );
     stream.write_all(request.as_bytes())?;
     let mut head = Vec::new();

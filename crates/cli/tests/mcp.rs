@@ -78,8 +78,12 @@ async fn over_http(
     token: Option<&str>,
     lifecycle: ClientLifecycleMode,
 ) -> Client {
+    at(&format!("{}/mcp", server.url), agent, token, lifecycle).await
+}
+
+async fn at(url: &str, agent: &str, token: Option<&str>, lifecycle: ClientLifecycleMode) -> Client {
     let header = ("baton-agent".parse().unwrap(), agent.parse().unwrap());
-    let mut config = StreamableHttpClientTransportConfig::with_uri(format!("{}/mcp", server.url))
+    let mut config = StreamableHttpClientTransportConfig::with_uri(url.to_owned())
         .custom_headers(HashMap::from([header]));
     if let Some(token) = token {
         config = config.auth_header(token);
@@ -344,6 +348,29 @@ async fn every_operation_is_a_tool_if_asked_for() {
     assert_eq!(entry["untrusted"]["updated_by"], "ada");
     let registered = ask(&client, "baton_agent_register", json!({"agent": "ada"})).await;
     assert_eq!(registered["untrusted"]["status"], "active");
+}
+
+#[tokio::test]
+async fn the_address_names_the_toolset() {
+    let server = Server::start();
+    for lifecycle in [newest(), before()] {
+        for (query, has_work, has_set_up) in
+            [("", false, false), ("?toolset=full", true, false), ("?toolset=ops", false, true)]
+        {
+            let url = format!("{}/mcp{query}", server.url);
+            let client = at(&url, "ada", None, lifecycle.clone()).await;
+            let tools = client.list_all_tools().await.unwrap();
+            let has = |name: &str| tools.iter().any(|tool| tool.name == name);
+            assert!(has("baton_brief"), "{query}");
+            assert_eq!(has("baton_handoff_execute_all"), has_work, "{query}");
+            assert_eq!(has("baton_handoff_import_context"), has_work, "{query}");
+            assert_eq!(has("baton_workspace_configure"), has_set_up, "{query}");
+        }
+    }
+    let url = format!("{}/mcp?toolset=everything", server.url);
+    let response = reqwest::get(url).await.unwrap();
+    assert_eq!(response.status(), 400);
+    assert!(response.text().await.unwrap().contains("it must be core, full or ops"));
 }
 
 #[tokio::test]

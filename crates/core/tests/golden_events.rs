@@ -360,7 +360,7 @@ fn joined_below(parent: &str) -> agent::Event {
 
 fn receipt() -> Receipt {
     let key = IdempotencyKey::parse("request 1").unwrap();
-    Receipt { key, digest: 0xcbf2_9ce4_8422_2325, answer: vec![0x80, 0x00, 0xff], agent: None }
+    Receipt { key, digest: 0xcbf2_9ce4_8422_2325, answer: [0x80, 0x00, 0xff].into(), agent: None }
 }
 
 fn origin() -> Origin {

@@ -287,22 +287,12 @@ mod tests {
     fn an_entry_is_written_as_the_batch_that_set_it() {
         let (name, batch) = example();
         let (namespace, key) = (NamespaceName::shared(), Key::parse("plan").unwrap());
-        let (value, version) = (Json::parse(r#"{"a":[1]}"#).unwrap(), Version(3));
-        let event = state::Event::Set {
-            namespace: namespace.clone(),
-            key: key.clone(),
-            value: value.clone(),
-            version,
-            operation: state::Operation::Set,
-            expires_at: None,
-            bound_to: None,
-            source: None,
-        };
+        let value = Json::parse(r#"{"a":[1]}"#).unwrap();
         let head =
             Head { revision: batch.revision.0, time_ms: batch.time.0, version: 3, author: 0 };
         let packed = baton_core::storage::Entry::new(head, key.as_str(), value.as_bytes());
         let entry = Entry::new(packed, namespace, batch.agent.clone());
-        let batch = Batch { events: vec![Event::State(event)], ..batch };
+        let batch = Batch::of_set(&entry);
         let (mut general, mut short) = (Vec::new(), Vec::new());
         encode(&mut general, &name, &batch, Some(Timestamp(99)));
         encode_set(&mut short, &name, &entry, Some(Timestamp(99)));

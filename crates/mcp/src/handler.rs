@@ -48,7 +48,7 @@ pub struct Mcp(Arc<Inner>);
 
 struct Inner {
     door: Arc<dyn Door>,
-    tools: Vec<Tool>,
+    tools: &'static [Tool],
     /// Subscriptions of a client of an earlier revision, by URI.
     subscriptions: Mutex<HashMap<String, JoinHandle<()>>>,
 }
@@ -215,7 +215,7 @@ impl ServerHandler for Mcp {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = ListToolsResult::with_all_items(self.0.tools.clone());
+        let tools = ListToolsResult::with_all_items(self.0.tools.to_vec());
         Ok(tools.with_ttl_ms(DEFINITIONS_TTL_MS).with_cache_scope(CacheScope::Public))
     }
 

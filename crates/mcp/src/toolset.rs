@@ -66,8 +66,16 @@ impl Definition {
 }
 
 impl Toolset {
+    /// Every toolset, in the order of their numbers.
+    pub const ALL: [Self; 3] = [Self::Core, Self::Full, Self::Ops];
+
     /// The definitions, always in the same order.
-    pub(crate) fn tools(self) -> Vec<Tool> {
+    pub(crate) fn tools(self) -> &'static [Tool] {
+        static TOOLS: [OnceLock<Vec<Tool>>; 3] = [const { OnceLock::new() }; 3];
+        TOOLS[self as usize].get_or_init(|| self.read_tools())
+    }
+
+    fn read_tools(self) -> Vec<Tool> {
         let permissions: &[&str] = match self {
             Self::Core => &[],
             Self::Full => &["read", "work"],
@@ -105,7 +113,7 @@ mod tests {
     fn eleven_tools_take_at_most_4000_tokens() {
         let tools = Toolset::Core.tools();
         assert_eq!(tools.len(), 11);
-        let text = serde_json::to_string(&tools).unwrap();
+        let text = serde_json::to_string(tools).unwrap();
         let tokens = tiktoken_rs::o200k_base().unwrap().encode_ordinary(&text).len();
         let claude = text.len() / 3;
         assert!(tokens <= 4_000, "the definitions have {tokens} tokens");
@@ -114,13 +122,13 @@ mod tests {
 
     #[test]
     fn every_tool_says_what_it_may_change() {
-        for toolset in [Toolset::Core, Toolset::Full, Toolset::Ops] {
+        for toolset in Toolset::ALL {
             let tools = toolset.tools();
             let mut names: Vec<_> = tools.iter().map(|tool| tool.name.clone()).collect();
             names.sort();
             names.dedup();
             assert_eq!(names.len(), tools.len(), "two tools have the same name");
-            for tool in &tools {
+            for tool in tools {
                 let hints = tool.annotations.as_ref().unwrap();
                 assert!(hints.read_only_hint.is_some() && hints.open_world_hint == Some(false));
                 assert!(hints.destructive_hint.is_some() && hints.idempotent_hint.is_some());

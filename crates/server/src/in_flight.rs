@@ -74,11 +74,7 @@ impl<T> InFlight<T> {
         call: &FastCall<'_>,
         mark: T,
     ) -> bool {
-        let held = match call {
-            FastCall::Set(set) => baton.fast_set(workspace, set, agent),
-            FastCall::Get { namespace, key } => baton.fast_get(workspace, (namespace, key), agent),
-        };
-        let Some(held) = held else { return false };
+        let Some(held) = baton.fast_call(workspace, call, agent) else { return false };
         self.waiting.push_back((mark, held));
         true
     }

@@ -1,6 +1,8 @@
 //! Every limit of the server, with its reason.
 
 use std::net::{Ipv4Addr, SocketAddr};
+#[cfg(feature = "mcp")]
+use std::sync::Arc;
 use std::time::Duration;
 
 use baton_tls::Identity;
@@ -84,6 +86,10 @@ pub struct Settings {
     /// Whether webhooks are called. By default they are not: a caller that may write to a workspace
     /// could make the server connect to other hosts.
     pub webhooks: Option<Webhooks>,
+    /// Makes what answers at `/mcp`, of requests up to a size: in tests, with the fixtures of the
+    /// conformance suite.
+    #[cfg(feature = "mcp")]
+    pub mcp_service: fn(Arc<dyn baton_mcp::Door>, usize) -> baton_mcp::HttpService,
     /// Agents of other systems that work here, if any.
     #[cfg(feature = "a2a")]
     pub a2a_peers: Option<Peers>,
@@ -125,6 +131,8 @@ impl Default for Settings {
             slow: Duration::from_millis(500),
             farewell: Duration::from_secs(10),
             webhooks: None,
+            #[cfg(feature = "mcp")]
+            mcp_service: baton_mcp::HttpService::new,
             #[cfg(feature = "a2a")]
             a2a_peers: None,
             #[cfg(feature = "otel")]

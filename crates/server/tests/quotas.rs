@@ -78,7 +78,7 @@ async fn a_workspace_that_asks_too_often_is_told_how_long_to_wait_at_every_door(
     assert_eq!(response[0]["error"]["code"], "quota.operations", "{response}");
     let mut socket = harness.socket().await;
     for command in [
-        // Without a quota, the first of these would take the fast path.
+        // The fast path would apply to the first of these.
         set("k1", &json!(2)),
         json!({"command": "state.get", "namespace": "shared", "key": "k1"}),
         json!({"command": "watch", "pattern": "**"}),

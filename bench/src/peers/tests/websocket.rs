@@ -100,7 +100,7 @@ fn upgraded(answer: &'static str) -> Result<(), String> {
         String::from_utf8(head).unwrap()
     });
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
-    let outcome = websocket::upgrade(&mut stream, port, "/v1/ws", "some.protocol");
+    let outcome = websocket::upgrade(&mut stream, port, "/v1/ws", "some.protocol", None);
     let head = server.join().unwrap();
     assert!(head.starts_with("GET /v1/ws HTTP/1.1\r\n"));
     assert!(head.contains(&format!("Host: 127.0.0.1:{port}\r\n")));

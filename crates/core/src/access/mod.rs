@@ -34,7 +34,7 @@ use thiserror::Error;
 
 use crate::names::{AgentId, NamespaceName, WorkspaceName};
 use crate::pattern::Pattern;
-use crate::wire::Call;
+use crate::wire::{Call, FastCall};
 
 mod permissions;
 mod scope;
@@ -215,11 +215,23 @@ impl Grant {
         }
         match scope(call) {
             Scope::All => Err(Denied::Beyond {}),
-            Scope::These(touched) => match touched.into_iter().find(|it| !self.sees(it)) {
+            Scope::These(touched) => match touched.into_iter().find(|it| !self.sees(it.as_str())) {
                 Some(namespace) => Err(Denied::Namespace { namespace }),
                 None => Ok(()),
             },
         }
+    }
+
+    /// Whether a call of the fast path may be made: the result of [`Grant::permits`].
+    pub fn permits_fast(
+        &self,
+        workspace: &WorkspaceName,
+        agent: &AgentId,
+        call: &FastCall<'_>,
+    ) -> bool {
+        let (needs, namespace) = call.scope();
+        self.allows(workspace, agent, needs).is_ok()
+            && (self.namespaces.is_empty() || self.sees(namespace))
     }
 
     /// Whether an action that is not a call, such as an upload, is permitted.
@@ -270,7 +282,7 @@ impl Grant {
         }
     }
 
-    fn sees(&self, namespace: &NamespaceName) -> bool {
-        self.namespaces.iter().any(|pattern| pattern.matches(namespace.as_str()))
+    fn sees(&self, namespace: &str) -> bool {
+        self.namespaces.iter().any(|pattern| pattern.matches(namespace))
     }
 }

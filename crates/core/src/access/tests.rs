@@ -1,7 +1,7 @@
 //! Tables of permissions.
 
 use super::*;
-use crate::wire::Frame;
+use crate::wire::{FastFrame, Frame};
 
 fn call(text: &str) -> Call {
     let text = format!("{{\"command\":{text}}}");
@@ -51,6 +51,29 @@ fn a_transaction_needs_what_the_most_demanding_of_its_commands_needs() {
         "value":1},{"command":"namespace.delete","name":"notes"}]"#;
     assert_eq!(code(&grant(Role::Worker), &call(text)), "access.role");
     assert_eq!(code(&grant(Role::Operator), &call(text)), "yes");
+}
+
+#[test]
+fn the_fast_path_permits_what_the_general_one_does() {
+    let all = Role::ALL.into_iter().map(grant);
+    let limits: [fn(Grant) -> Grant; 7] = [
+        |grant| grant,
+        |grant| Grant { workspaces: patterns(&["team-*"]), ..grant },
+        |grant| Grant { workspaces: patterns(&["other"]), ..grant },
+        |grant| Grant { namespaces: patterns(&["log-*", "notes"]), ..grant },
+        |grant| Grant { namespaces: patterns(&["other"]), ..grant },
+        |grant| Grant { agent: Some(agent("ada")), ..grant },
+        |grant| Grant { agent: Some(agent("bob")), ..grant },
+    ];
+    let grants: Vec<Grant> = all.flat_map(|grant| limits.map(|of| of(grant.clone()))).collect();
+    for (text, grant) in
+        [GET, SET].into_iter().flat_map(|text| grants.iter().map(move |g| (text, g)))
+    {
+        let frame = format!("{{\"id\":1,\"workspace\":\"team-a\",\"command\":{text}}}");
+        let fast = FastFrame::parse(&frame).expect("the fast path applies").call;
+        let permitted = grant.permits_fast(&workspace("team-a"), &agent("ada"), &fast);
+        assert_eq!(permitted, code(grant, &call(text)) == "yes", "{grant:?}: {text}");
+    }
 }
 
 #[test]

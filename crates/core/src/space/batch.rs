@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::event::Event;
-use crate::names::AgentId;
+use crate::names::{AgentId, Key};
 use crate::numbers::Revision;
 use crate::reaction;
+use crate::state;
 use crate::time::Timestamp;
 
 /// The events of one commit, which are applied atomically.
@@ -22,6 +23,26 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// The batch of a plain set, which has written this entry.
+    pub fn of_set(entry: &state::Entry) -> Self {
+        let event = state::Event::Set {
+            namespace: entry.namespace().clone(),
+            key: Key::parse(entry.key()).expect("keys are checked before they are stored"),
+            value: entry.json(),
+            version: entry.version(),
+            operation: state::Operation::Set,
+            expires_at: None,
+            bound_to: None,
+            source: None,
+        };
+        Self {
+            revision: entry.revision(),
+            time: entry.updated_at(),
+            agent: entry.updated_by().clone(),
+            events: vec![event.into()],
+        }
+    }
+
     /// The time and author of its events.
     pub fn moment(&self) -> Moment<'_> {
         Moment { revision: self.revision, time: self.time, agent: &self.agent }

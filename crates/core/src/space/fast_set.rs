@@ -9,7 +9,8 @@
 //! The request is borrowed from the buffer in which it was received: no command, event or undo is
 //! built. The fast path applies if the request is a plain last-write-wins set, and nothing else in
 //! the space can affect it: no rule of its namespace, no contract, no reaction, no artifact, no
-//! entry that expires or is bound to a session, no storage quota, no heartbeat that is due.
+//! heartbeat that is due, no storage quota that is nearly reached, and the entry neither expires
+//! nor is bound to a session.
 //!
 //! Invariants:
 //!
@@ -20,12 +21,16 @@
 use super::Space;
 use crate::artifact::mentions;
 use crate::command::{Command, Mutation, Request};
+use crate::json::Json;
 use crate::limits;
-use crate::names::{AgentId, Key, NamespaceName};
+use crate::names::{AgentId, IdempotencyKey, Key, NamespaceName};
 use crate::numbers::Version;
+use crate::reply::Answer;
 use crate::space::batch::Moment;
+use crate::space::receipt::{Receipt, digest};
 use crate::state;
 use crate::state::Entry;
+use crate::storage::ENTRY_HEAD_BYTES;
 use crate::time::Timestamp;
 
 #[cfg(test)]
@@ -45,6 +50,28 @@ pub struct FastSet<'a> {
     pub value: &'a str,
     /// The expected version; 0 if the entry must not exist.
     pub expected_version: Option<Version>,
+    /// The idempotency key; not yet validated.
+    pub idempotency_key: Option<&'a str>,
+}
+
+/// What a set of the fast path did.
+#[derive(Debug)]
+pub struct FastWrite {
+    /// The written entry.
+    pub entry: Entry,
+    /// The receipt that was stored with it, if the request has an idempotency key.
+    pub receipt: Option<Receipt>,
+}
+
+impl FastWrite {
+    /// The answer.
+    pub fn into_answer(self) -> Answer {
+        answer(self.entry)
+    }
+}
+
+fn answer(entry: Entry) -> Answer {
+    Answer { revision: entry.revision(), reply: state::Reply::Entry(entry).into() }
 }
 
 impl<'a> FastSet<'a> {
@@ -57,13 +84,24 @@ impl<'a> FastSet<'a> {
             return None;
         };
         let state::Set { namespace, key, value, expected_version, .. } = set;
-        let is_plain = request.idempotency_key.is_none() && set.is_plain();
-        is_plain.then(|| Self {
+        set.is_plain().then(|| Self {
             namespace: namespace.as_str(),
             key: key.as_str(),
             value: value.as_str(),
             expected_version: *expected_version,
+            idempotency_key: request.idempotency_key.as_ref().map(IdempotencyKey::as_str),
         })
+    }
+
+    /// The digest of the request, which a repeated one must have.
+    fn digest(&self, namespace: &NamespaceName) -> Option<u64> {
+        let set = state::Set::new(
+            namespace.clone(),
+            Key::parse(self.key).ok()?,
+            Json::trusted_text(self.value),
+        );
+        let set = state::Set { expected_version: self.expected_version, ..set };
+        Some(digest(&mut Mutation::Command(state::Command::Set(set).into())))
     }
 }
 
@@ -74,14 +112,14 @@ impl Space {
         set: &FastSet<'_>,
         agent: &AgentId,
         now: Timestamp,
-    ) -> Option<Entry> {
+    ) -> Option<FastWrite> {
         #[cfg(feature = "planted")]
         if crate::planted::any() && !crate::planted::is(IGNORES_VERSION) {
             // The other bugs are planted in the general path.
             return None;
         }
-        let is_quiet = self.quota.is_none() && self.reaction.is_idle() && self.artifact.is_idle();
-        let is_quiet = is_quiet && self.contract.is_empty();
+        let is_quiet = self.reaction.is_idle() && self.artifact.is_idle();
+        let is_quiet = is_quiet && self.contract.is_empty() && self.has_space_for(set);
         let is_quiet = is_quiet && self.agent.heartbeat_due(agent, now.max(self.time)).is_none();
         let fits = set.value.len() <= limits::VALUE_BYTES_MAX;
         if !is_quiet
@@ -95,22 +133,46 @@ impl Space {
         if !namespace.rules.is_plain() {
             return None;
         }
+        let keyed = match set.idempotency_key {
+            Some(key) => Some((self.unused_key(agent, key)?, set.digest(&namespace.name)?)),
+            None => None,
+        };
         let revision = self.revision.next();
         // A clock that was set back must not make time run backwards in the log.
         let moment = Moment { revision, time: now.max(self.time), agent };
         let entry = self.state.fast_set(&namespace.name, set, &moment)?;
-        self.advance(revision, entry.updated_at());
-        Some(entry)
+        let mut write = FastWrite { entry, receipt: None };
+        if let Some((key, digest)) = keyed {
+            let receipt = Receipt::of(key, digest, &answer(write.entry.clone()));
+            self.receipts.evolve(&receipt, &moment);
+            write.receipt = Some(receipt);
+        }
+        self.advance(revision, moment.time);
+        Some(write)
     }
 
-    /// An entry, if it exists and the fast path applies.
+    /// An idempotency key that the agent has not used yet.
+    fn unused_key(&self, agent: &AgentId, key: &str) -> Option<IdempotencyKey> {
+        let key = IdempotencyKey::parse(key).ok()?;
+        let is_used = self.receipts.find(agent, &key).is_some()
+            || self.keyed_waits.find(agent, &key).is_some();
+        (!is_used).then_some(key)
+    }
+
+    /// Whether the storage quota surely allows one more entry like this.
+    fn has_space_for(&self, set: &FastSet<'_>) -> bool {
+        let bytes = ENTRY_HEAD_BYTES + set.key.len() + set.value.len();
+        self.quota.is_none_or(|quota| quota.allows(self.stored().with_entry(bytes)))
+    }
+
+    /// An entry, if it exists.
     pub fn fast_get(&self, namespace: &str, key: &str) -> Option<Entry> {
         self.state.fast_get(namespace, key)
     }
 }
 
 impl state::Table {
-    /// Sets an entry in a table in which no entry expires or is bound to a session.
+    /// Sets an entry that neither expires nor is bound to a session.
     fn fast_set(
         &mut self,
         namespace: &NamespaceName,

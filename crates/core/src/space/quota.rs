@@ -44,11 +44,26 @@ pub struct StorageQuota {
     pub bytes_max: Option<u64>,
 }
 
+impl StorageQuota {
+    /// Whether this much may be stored.
+    pub(super) fn allows(&self, stored: Stored) -> bool {
+        self.entries_max.is_none_or(|max| stored.entries <= max)
+            && self.bytes_max.is_none_or(|max| stored.bytes <= max)
+    }
+}
+
 /// How much a workspace stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stored {
     entries: u64,
     bytes: u64,
+}
+
+impl Stored {
+    /// With one more entry of this size.
+    pub(super) fn with_entry(self, bytes: usize) -> Self {
+        Self { entries: self.entries + 1, bytes: self.bytes + bytes as u64 }
+    }
 }
 
 impl Space {
@@ -68,7 +83,7 @@ impl Space {
         self.quota.map(|_| self.stored())
     }
 
-    fn stored(&self) -> Stored {
+    pub(super) fn stored(&self) -> Stored {
         let entries: usize = self.state.namespaces().map(|(_, entries)| entries.len()).sum();
         let bytes = self.state.bytes()
             + self.stream.bytes()

@@ -8,7 +8,8 @@
 //! [`RECEIPTS_BYTES_MAX`](crate::limits::RECEIPTS_BYTES_MAX). Keys belong to the agent that used
 //! them.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -29,9 +30,9 @@ pub struct Receipt {
     pub key: IdempotencyKey,
     /// Digest of the request, to refuse the same key for a different one.
     pub digest: u64,
-    /// The encoded answer.
-    #[serde(with = "serde_bytes")]
-    pub answer: Vec<u8>,
+    /// The encoded answer, shared between the event and the stored receipt.
+    #[serde(with = "shared_bytes")]
+    pub answer: Arc<[u8]>,
     /// The caller, if its waiting call was answered by the commit of another agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentId>,
@@ -48,19 +49,39 @@ pub struct Kept {
     pub receipt: Receipt,
 }
 
-/// All receipts of a workspace, oldest first.
+/// All receipts of a workspace.
 #[derive(Default)]
 pub struct Receipts {
-    by_key: BTreeMap<(AgentId, IdempotencyKey), Kept>,
-    order: VecDeque<(AgentId, IdempotencyKey)>,
+    /// Oldest first.
+    kept: VecDeque<Kept>,
+    /// How many were before the oldest.
+    forgotten: usize,
+    /// The number of each among all that ever were. Never iterated.
+    by_key: hashbrown::HashMap<(AgentId, IdempotencyKey), usize>,
     bytes: usize,
+}
+
+/// Shared bytes, encoded as bytes are.
+mod shared_bytes {
+    use std::sync::Arc;
+
+    use serde::{Deserializer, Serializer};
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+    pub(super) fn serialize<S: Serializer>(bytes: &Arc<[u8]>, to: S) -> Result<S::Ok, S::Error> {
+        serde_bytes::serialize(&**bytes, to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Arc<[u8]>, D::Error> {
+        serde_bytes::deserialize::<Vec<u8>, D>(from).map(Arc::from)
+    }
 }
 
 impl Receipt {
     /// Stores an answer.
     pub fn of(key: IdempotencyKey, digest: u64, answer: &Answer) -> Self {
         let answer = rmp_serde::to_vec_named(answer).expect("answers can be encoded");
-        Self { key, digest, answer, agent: None }
+        Self { key, digest, answer: answer.into(), agent: None }
     }
 
     /// Stores the answer to a waiting call.
@@ -120,7 +141,11 @@ fn unplaced(mutation: &Mutation) -> Option<Mutation> {
 impl Receipts {
     /// The receipt of a request, if it was made before.
     pub fn find(&self, agent: &AgentId, key: &IdempotencyKey) -> Option<&Receipt> {
-        self.by_key.get(&(agent.clone(), key.clone())).map(|kept| &kept.receipt)
+        if self.kept.is_empty() {
+            return None;
+        }
+        let number = self.by_key.get(&(agent.clone(), key.clone()))?;
+        Some(&self.kept[number - self.forgotten].receipt)
     }
 
     /// Adds a receipt, and forgets those that are too old or too many.
@@ -134,28 +159,29 @@ impl Receipts {
     fn keep(&mut self, kept: Kept) {
         let name = (kept.agent.clone(), kept.receipt.key.clone());
         self.bytes += kept.receipt.answer.len();
-        let before = self.by_key.insert(name.clone(), kept);
+        let before = self.by_key.insert(name, self.forgotten + self.kept.len());
         assert!(before.is_none(), "a kept answer is repeated, not replaced");
-        self.order.push_back(name);
+        self.kept.push_back(kept);
     }
 
     fn forget(&mut self, now: Timestamp) {
-        while let Some(oldest) = self.order.front() {
-            let age = now.since(self.by_key[oldest].time);
-            let fits = self.order.len() <= limits::RECEIPTS_MAX
-                && (self.bytes <= limits::RECEIPTS_BYTES_MAX || self.order.len() == 1);
+        while let Some(oldest) = self.kept.front() {
+            let age = now.since(oldest.time);
+            let fits = self.kept.len() <= limits::RECEIPTS_MAX
+                && (self.bytes <= limits::RECEIPTS_BYTES_MAX || self.kept.len() == 1);
             if fits && age <= limits::RECEIPT_AGE_MS_MAX {
                 break;
             }
-            let gone = self.by_key.remove(oldest).expect("what is in order is there");
+            let gone = self.kept.pop_front().expect("it was just looked at");
+            self.forgotten += 1;
             self.bytes -= gone.receipt.answer.len();
-            self.order.pop_front();
+            self.by_key.remove(&(gone.agent, gone.receipt.key));
         }
     }
 
     /// All of them, oldest first, for a snapshot.
     pub fn all(&self) -> impl Iterator<Item = &Kept> {
-        self.order.iter().map(|name| &self.by_key[name])
+        self.kept.iter()
     }
 
     /// Assembles the contents of a snapshot.

@@ -16,7 +16,7 @@ use std::fmt;
 use std::iter;
 use std::sync::Arc;
 
-const HEAD_BYTES: usize = 24;
+pub(crate) const ENTRY_HEAD_BYTES: usize = 24;
 const TIME_BITS: u32 = 48;
 
 /// The metadata of a write.
@@ -43,7 +43,7 @@ impl Entry {
         assert!(head.time_ms >> TIME_BITS == 0, "time {} does not fit 48 bits", head.time_ms);
         // Zeroing first costs a few nanoseconds; it is the only way to fill a shared slice in place
         // that is neither unsafe nor a second allocation.
-        let bytes_total = HEAD_BYTES + key.len() + value.len();
+        let bytes_total = ENTRY_HEAD_BYTES + key.len() + value.len();
         let mut packed: Arc<[u8]> = iter::repeat_n(0, bytes_total).collect();
         let bytes = Arc::get_mut(&mut packed).expect("nobody else has seen it yet");
         bytes[0..8].copy_from_slice(&head.revision.to_le_bytes());
@@ -51,7 +51,7 @@ impl Entry {
         bytes[8..16].copy_from_slice(&time_and_key_bytes.to_le_bytes());
         bytes[16..20].copy_from_slice(&head.version.to_le_bytes());
         bytes[20..24].copy_from_slice(&head.author.to_le_bytes());
-        let (key_part, value_part) = bytes[HEAD_BYTES..].split_at_mut(key.len());
+        let (key_part, value_part) = bytes[ENTRY_HEAD_BYTES..].split_at_mut(key.len());
         key_part.copy_from_slice(key.as_bytes());
         value_part.copy_from_slice(value);
         Entry(packed)
@@ -60,7 +60,7 @@ impl Entry {
     /// Validates a packed entry, as returned by [`Entry::as_bytes`].
     pub fn from_bytes(packed: &[u8]) -> Option<Entry> {
         let key_bytes = usize::from(u16::from_le_bytes([*packed.get(8)?, *packed.get(9)?]));
-        let key = packed.get(HEAD_BYTES..)?.get(..key_bytes)?;
+        let key = packed.get(ENTRY_HEAD_BYTES..)?.get(..key_bytes)?;
         str::from_utf8(key).ok()?;
         Some(Entry(packed.into()))
     }
@@ -78,7 +78,7 @@ impl Entry {
     /// The key as bytes, which sort like the text.
     #[inline]
     pub fn key_bytes(&self) -> &[u8] {
-        &self.0[HEAD_BYTES..self.value_start()]
+        &self.0[ENTRY_HEAD_BYTES..self.value_start()]
     }
 
     /// The value.
@@ -108,7 +108,7 @@ impl Entry {
 
     #[inline]
     fn value_start(&self) -> usize {
-        HEAD_BYTES + usize::from(u16::from_le_bytes(self.field(8)))
+        ENTRY_HEAD_BYTES + usize::from(u16::from_le_bytes(self.field(8)))
     }
 
     #[inline]

@@ -47,6 +47,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use entry::ENTRY_HEAD_BYTES;
 pub use entry::{Entry, Head};
 pub use order::Range;
 pub use table::Entries;

@@ -3,6 +3,7 @@
 //! Anything unusual, such as another operation, a rare field, an escape or a duplicate name, is
 //! left to [`Frame`](super::Frame), which also reports errors. The tests compare the two.
 
+use crate::access::Permission;
 use crate::json::scan::{blank_end, plain_end, value_end};
 use crate::numbers::Version;
 use crate::space::FastSet;
@@ -37,6 +38,16 @@ pub enum FastCall<'a> {
     },
 }
 
+impl<'a> FastCall<'a> {
+    /// The permission that it needs, and the namespace that it touches.
+    pub fn scope(&self) -> (Permission, &'a str) {
+        match self {
+            Self::Set(set) => (Permission::Work, set.namespace),
+            Self::Get { namespace, .. } => (Permission::Read, namespace),
+        }
+    }
+}
+
 /// The fields found so far.
 #[derive(Default)]
 struct Found<'a> {
@@ -48,6 +59,7 @@ struct Found<'a> {
     key: Option<&'a str>,
     value: Option<&'a str>,
     expected_version: Option<u64>,
+    idempotency_key: Option<&'a str>,
 }
 
 impl<'a> FastFrame<'a> {
@@ -90,6 +102,7 @@ impl<'a> Found<'a> {
                 let end = value_end(text.as_bytes(), at).ok()?;
                 fill(&mut self.value, (&text[at..end], end))
             }
+            "idempotency_key" => fill(&mut self.idempotency_key, string(text, at)?),
             "expected_version" => fill(&mut self.expected_version, number(text, at)?),
             _ => None,
         }
@@ -97,13 +110,16 @@ impl<'a> Found<'a> {
 
     fn fast_frame(self) -> Option<FastFrame<'a>> {
         let Self { id, workspace, agent, namespace, key, value, expected_version, .. } = self;
+        let idempotency_key = self.idempotency_key;
         let (namespace, key) = (namespace?, key?);
         let expected_version = expected_version.map(Version);
         let call = match (self.command?, value) {
             ("state.set", Some(value)) => {
-                FastCall::Set(FastSet { namespace, key, value, expected_version })
+                FastCall::Set(FastSet { namespace, key, value, expected_version, idempotency_key })
             }
-            ("state.get", None) if expected_version.is_none() => FastCall::Get { namespace, key },
+            ("state.get", None) if expected_version.is_none() && idempotency_key.is_none() => {
+                FastCall::Get { namespace, key }
+            }
             _ => return None,
         };
         Some(FastFrame { id: id?, workspace: workspace?, agent, call })

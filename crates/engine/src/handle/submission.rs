@@ -8,7 +8,8 @@
 //! The handles of [`baton_client`] wait for each answer separately, which is what most programs
 //! want, but would cost a server one wait per request instead of one per round.
 
-use baton_core::{AgentId, FastSet, Query, Request, Revision, WorkspaceName};
+use baton_core::wire::FastCall;
+use baton_core::{AgentId, Query, Request, Revision, WorkspaceName};
 
 use super::Baton;
 use crate::admission::{Admission, HeldAnswer, RetryAfter};
@@ -38,28 +39,22 @@ impl Baton {
         Ok(self.driver.shard.ask(workspace, query, agent))
     }
 
-    /// Sets an entry by the fast path, if it applies. If not, nothing has happened: submit it as a
-    /// request.
-    pub fn fast_set(
+    /// Executes a call by the fast path, if it applies. If not, nothing has happened: submit it as a
+    /// request or a query.
+    pub fn fast_call(
         &self,
         workspace: &WorkspaceName,
-        set: &FastSet<'_>,
-        agent: &AgentId,
-    ) -> Option<HeldAnswer> {
-        self.driver.fast_set(workspace, set, agent)
-    }
-
-    /// Reads an entry by the fast path, if it exists and the fast path applies. Otherwise submit a
-    /// query.
-    pub fn fast_get(
-        &self,
-        workspace: &WorkspaceName,
-        entry: (&str, &str),
+        call: &FastCall<'_>,
         agent: &AgentId,
     ) -> Option<HeldAnswer> {
         let shard = &self.driver.shard;
-        shard.check_serving().ok()?;
-        shard.fast_get(workspace, entry, agent)
+        match call {
+            FastCall::Set(set) => self.driver.fast_set(workspace, set, agent),
+            FastCall::Get { namespace, key } => {
+                shard.check_serving().ok()?;
+                shard.fast_get(workspace, (namespace, key), agent)
+            }
+        }
     }
 
     /// Commits since the last call that took much work, and how much.

@@ -1,13 +1,14 @@
 //! The fast path of frequent operations; see [`Space::fast_set`](baton_core::Space::fast_set).
 
-use baton_core::{AgentId, Answer, FastSet, Reply, Timestamp, WorkspaceName, state};
+use std::sync::Arc;
+
+use baton_core::{AgentId, Batch, Event, FastSet, Reply, Timestamp, WorkspaceName, state};
 
 use super::{Held, Machine};
 use crate::admission::HeldAnswer;
 
 impl Machine {
-    /// Sets an entry, if the fast path applies and there are no watchers; otherwise it has no
-    /// effect.
+    /// Sets an entry, if the fast path applies; otherwise it has no effect.
     pub fn fast_set(
         &mut self,
         workspace: &WorkspaceName,
@@ -15,20 +16,29 @@ impl Machine {
         agent: &AgentId,
         now: Timestamp,
     ) -> Option<HeldAnswer> {
-        let resident = self.residents.get_mut(workspace)?;
-        if !resident.watchers.is_empty() || resident.is_blocked() {
-            return None;
-        }
+        let resident = self.residents.get_mut(workspace).filter(|there| !there.is_blocked())?;
         let before = resident.space.revision();
         let local = resident.local(now);
-        let entry = resident.space.fast_set(set, agent, local)?;
+        let mut write = resident.space.fast_set(set, agent, local)?;
         resident.used_at = now;
         resident.enter(&mut self.open, workspace, before);
+        let is_watched = !resident.watchers.is_empty();
         // It neither starts nor ends a wait: the next deadline is unchanged.
-        let bytes = self.open.add_set(resident.group_slot, &entry, resident.deadline);
+        let (slot, deadline) = (resident.group_slot, resident.deadline);
+        let receipt = write.receipt.take();
+        let bytes = if is_watched || receipt.is_some() {
+            let mut batch = Batch::of_set(&write.entry);
+            batch.events.extend(receipt.map(Event::Receipt));
+            let bytes = self.open.add(slot, &batch, deadline);
+            if is_watched {
+                self.open.watched.push((workspace.clone(), Arc::new(batch)));
+            }
+            bytes
+        } else {
+            self.open.add_set(slot, &write.entry, deadline)
+        };
         resident.bytes_since_snapshot += u64::from(bytes);
-        let (revision, reply) = (entry.revision(), Reply::State(state::Reply::Entry(entry)));
-        Some(Held::new(Ok(Answer { revision, reply }), self.open.number))
+        Some(Held::new(Ok(write.into_answer()), self.open.number))
     }
 
     /// Reads an entry, if it exists and the fast path applies.

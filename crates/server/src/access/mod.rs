@@ -29,11 +29,11 @@ use axum::http::{HeaderMap, Request, header};
 use baton::Caller;
 use baton::clock::{Clock, SystemClock};
 use baton_core::access::{Action, CLOSED, Denied, Grant, Permission, is_closed};
-use baton_core::wire::{Call, Problem};
+use baton_core::wire::{Call, FastCall, Problem};
 use baton_core::{AgentId, Timestamp, WorkspaceName};
 use sha2::{Digest, Sha256};
 
-use crate::quota::{Cost, Meter, Meters, Owner, Quota, QuotaGuard, charge, pay};
+use crate::quota::{Cost, Meter, Meters, Owner, Quota, QuotaGuard, charge, check, pay};
 use crate::refusal::Refusal;
 use crate::settings::Settings;
 use crate::shared::Signal;
@@ -98,8 +98,8 @@ impl Principal {
     fn is_over(&self) -> bool {
         // An issuer's token ends by the clock that its issuer has. One of ours ends in time even if
         // that clock is set back.
-        let now = if self.signing_key.is_some() { now() } else { now().max(steady_now()) };
-        self.ended.is_raised() || self.expires_at.is_some_and(|moment| moment <= now)
+        let by_now = || if self.signing_key.is_some() { now() } else { now().max(steady_now()) };
+        self.ended.is_raised() || self.expires_at.is_some_and(|moment| moment <= by_now())
     }
 }
 
@@ -301,6 +301,20 @@ pub(crate) struct Authority {
     meters: Option<Arc<Meters>>,
 }
 
+/// What a call of the fast path costs, and who pays for it.
+#[derive(Default)]
+pub(crate) struct FastCharge {
+    meters: [Option<Arc<Meter>>; 2],
+    cost: Cost,
+}
+
+impl FastCharge {
+    /// Charges it: it has happened.
+    pub(crate) fn pay(&self) {
+        pay(&self.meters, self.cost);
+    }
+}
+
 /// The token of a caller, and its address.
 #[derive(Clone)]
 struct Credential {
@@ -323,6 +337,12 @@ impl Authority {
         self.principal()?.grant.agent.as_ref()
     }
 
+    /// The same, or `anonymous`.
+    pub(crate) fn acting_agent(&self) -> AgentId {
+        let anonymous = || AgentId::parse("anonymous").expect("it is a valid name");
+        self.agent().cloned().unwrap_or_else(anonymous)
+    }
+
     /// Whether a call of this many bytes is permitted. The only place where that is decided and
     /// charged.
     pub(crate) fn permits(
@@ -342,10 +362,30 @@ impl Authority {
         Ok(charge(&self.meters_of(workspace), Cost::of(call, bytes)).map_err(Refusal::from)?)
     }
 
-    /// Whether every call in a workspace is permitted, so that calls need not be checked one by
-    /// one.
-    pub(crate) fn permits_all(&self, workspace: &WorkspaceName) -> bool {
-        self.credential.is_none() && self.meters.is_none() && workspace.as_str() != CLOSED
+    /// Whether a call of the fast path is permitted and within the quotas. If so, it is to be
+    /// charged once it has happened; if not, [`Authority::permits`] says why.
+    pub(crate) fn permits_fast(
+        &self,
+        workspace: &WorkspaceName,
+        agent: &AgentId,
+        call: &FastCall<'_>,
+        bytes: usize,
+    ) -> Option<FastCharge> {
+        if workspace.as_str() == CLOSED {
+            return None;
+        }
+        if let Some(principal) = self.principal()
+            && (principal.is_over() || !principal.grant.permits_fast(workspace, agent, call))
+        {
+            return None;
+        }
+        if !self.is_metered() {
+            return Some(FastCharge::default());
+        }
+        let cost = Cost::of_fast(call, bytes);
+        let meters = self.meters_of(workspace);
+        check(&meters, cost).ok()?;
+        Some(FastCharge { meters, cost })
     }
 
     /// Whether an action that is not a call is permitted.

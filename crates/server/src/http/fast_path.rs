@@ -3,7 +3,7 @@
 //! ```text
 //!   GET, PUT /v1/{workspace}/state/{namespace}/{key}
 //!        │
-//!        ├── only the usual headers, no restrictions ──▶ the engine's fast path ──▶ answer
+//!        ├── only the usual headers, permitted ────────▶ the engine's fast path ──▶ answer
 //!        └── anything else, or the engine declines ──▶ the router
 //! ```
 //!
@@ -18,9 +18,10 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, Response, header};
 use axum::response::IntoResponse;
+use baton_core::wire::FastCall;
 use baton_core::{AgentId, FastSet, Json, WorkspaceName};
 
-use super::request_context::{AGENT, HttpAnswer, receive};
+use super::request_context::{AGENT, HttpAnswer, IDEMPOTENCY_KEY, receive};
 use crate::access::Authority;
 use crate::problem::Refused;
 use crate::server_log::{Level, Timed, operation_fields};
@@ -33,12 +34,12 @@ pub(super) async fn answer(
     authority: &Authority,
     request: Request<Body>,
 ) -> ControlFlow<Response<Body>, Request<Body>> {
-    let Some((workspace, agent)) = Target::of(&request).and_then(|target| target.names()) else {
+    let Some((workspace, agent)) = Target::of(&request).and_then(|target| target.names(authority))
+    else {
         return ControlFlow::Continue(request);
     };
     // If every operation is logged, the general path is used.
-    let is_noted = shared.settings.server_log.wants(Level::Debug);
-    if is_noted || !authority.permits_all(&workspace) {
+    if shared.settings.server_log.wants(Level::Debug) {
         return ControlFlow::Continue(request);
     }
     let (parts, body) = request.into_parts();
@@ -49,15 +50,25 @@ pub(super) async fn answer(
     };
     shared.fairness.enter(&workspace, body.len()).await;
     let (_, namespace, key) = path_parts(parts.uri.path()).expect("it was just looked at");
+    let idempotency_key = parts.headers.get(&IDEMPOTENCY_KEY);
+    let submit = |call: &FastCall<'_>| {
+        let charge = authority.permits_fast(&workspace, &agent, call, body.len())?;
+        let held = shared.baton.fast_call(&workspace, call, &agent)?;
+        charge.pay();
+        Some(held)
+    };
     let held = match parts.method {
-        Method::GET if body.is_empty() => {
-            shared.baton.fast_get(&workspace, (namespace, key), &agent)
-        }
+        Method::GET if body.is_empty() => submit(&FastCall::Get { namespace, key }),
         // What is no JSON is refused where there are words for it.
         Method::PUT => Json::parse(body.to_vec()).ok().and_then(|value| {
             let value = value.as_str();
-            let set = FastSet { namespace, key, value, expected_version: None };
-            shared.baton.fast_set(&workspace, &set, &agent)
+            submit(&FastCall::Set(FastSet {
+                namespace,
+                key,
+                value,
+                expected_version: None,
+                idempotency_key: idempotency_key.and_then(|key| key.to_str().ok()),
+            }))
         }),
         _ => None,
     };
@@ -82,7 +93,8 @@ pub(super) async fn answer(
 /// The requested entry, and the agent.
 struct Target<'a> {
     workspace: &'a str,
-    agent: &'a str,
+    /// If a header names it.
+    agent: Option<&'a str>,
 }
 
 impl<'a> Target<'a> {
@@ -100,8 +112,12 @@ impl<'a> Target<'a> {
         Some(Self { workspace, agent: agent(request.headers(), has_body)? })
     }
 
-    fn names(&self) -> Option<(WorkspaceName, AgentId)> {
-        Some((WorkspaceName::parse(self.workspace).ok()?, AgentId::of_caller(self.agent).ok()?))
+    fn names(&self, authority: &Authority) -> Option<(WorkspaceName, AgentId)> {
+        let agent = match self.agent {
+            Some(agent) => AgentId::of_caller(agent).ok()?,
+            None => authority.acting_agent(),
+        };
+        Some((WorkspaceName::parse(self.workspace).ok()?, agent))
     }
 }
 
@@ -113,18 +129,19 @@ fn path_parts(path: &str) -> Option<(&str, &str, &str)> {
     is_plain.then_some((workspace, namespace, key))
 }
 
-/// The agent, if no other header matters.
-fn agent(headers: &HeaderMap, has_body: bool) -> Option<&str> {
-    let mut agent = None;
-    let mut kind = None;
+/// The agent that is named, if no other header matters. The token was looked at before.
+#[expect(clippy::option_option, reason = "whether the fast path applies, and the agent if named")]
+fn agent(headers: &HeaderMap, has_body: bool) -> Option<Option<&str>> {
+    let (mut agent, mut kind, mut idempotency_key) = (None, None, None);
     for (name, value) in headers {
         let slot = match *name {
             header::HOST | header::USER_AGENT | header::ACCEPT | header::ACCEPT_ENCODING => {
                 continue;
             }
-            header::CONNECTION | header::CONTENT_LENGTH => continue,
+            header::AUTHORIZATION | header::CONNECTION | header::CONTENT_LENGTH => continue,
             header::CONTENT_TYPE => &mut kind,
             ref name if *name == AGENT => &mut agent,
+            ref name if *name == IDEMPOTENCY_KEY && has_body => &mut idempotency_key,
             _ => return None,
         };
         // A repeated header is an error, which the router reports.
@@ -133,5 +150,5 @@ fn agent(headers: &HeaderMap, has_body: bool) -> Option<&str> {
         }
     }
     let is_json = kind.is_none_or(|kind| has_body && kind == "application/json");
-    is_json.then_some(agent.unwrap_or("anonymous"))
+    is_json.then_some(agent)
 }

@@ -89,10 +89,9 @@ impl RequestContext {
         let names_agent = agent.is_some();
         let bad = |name: &HeaderName, error| Refused::from(Fault::field(name.as_str(), error));
         let authority = parts.extensions.get::<Authority>().cloned().unwrap_or_default();
-        let agent = match (agent, authority.agent()) {
-            (Some(agent), _) => AgentId::of_caller(&agent).map_err(|error| bad(&AGENT, error))?,
-            (None, Some(agent)) => agent.clone(),
-            (None, None) => AgentId::parse("anonymous").expect("it is a good name"),
+        let agent = match agent {
+            Some(agent) => AgentId::of_caller(&agent).map_err(|error| bad(&AGENT, error))?,
+            None => authority.acting_agent(),
         };
         let idempotency_key = match header_text(&parts.headers, &IDEMPOTENCY_KEY)? {
             Some(key) => {

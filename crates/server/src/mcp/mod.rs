@@ -25,7 +25,7 @@ use baton_core::wire::{Fault, Problem};
 use baton_core::{AgentId, WorkspaceName};
 use baton_mcp::{Asked, Door, HttpService, SESSIONS_MAX, Toolset};
 use futures_util::StreamExt;
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, Full};
 
 use crate::access::Authority;
 use crate::guarded_carrier::GuardedCarrier;
@@ -43,7 +43,7 @@ const WORKSPACE: &str = "default";
 /// The routes of the protocol.
 pub(crate) fn routes(shared: &Arc<Shared>) -> Router<Arc<Shared>> {
     let door = Arc::new(HttpDoor(Arc::clone(shared)));
-    let service = HttpService::new(door, Toolset::Core, shared.settings.body_bytes_max);
+    let service = (shared.settings.mcp_service)(door, shared.settings.body_bytes_max);
     Router::new()
         .route("/mcp", any(answer))
         .route("/mcp/{workspace}", any(answer))
@@ -56,6 +56,7 @@ async fn answer(
     request: Request,
 ) -> Result<Response<Body>, Refused> {
     let authority = request.extensions().get::<Authority>().cloned().unwrap_or_default();
+    let toolset = toolset(request.uri().query().unwrap_or_default())?;
     let begins = !request.headers().contains_key(SESSION) && request.method() == Method::POST;
     if begins && service.is_full().await {
         return Err(Refusal::TooManySessions { max: SESSIONS_MAX }.into());
@@ -64,8 +65,8 @@ async fn answer(
     let mut inbound = InboundBytes::new(&shared, authority.sharers(None));
     let body = receive(&shared, &mut inbound, &parts.headers, body).await?;
     parts.extensions.insert(BodyBytes(body.len()));
-    let request = Request::from_parts(parts, Body::from(body));
-    let response = service.service().handle(request).await;
+    let request = Request::from_parts(parts, Full::new(body));
+    let response = service.answer(toolset, request).await;
     let (parts, body) = response.into_parts();
     let ended = async move {
         tokio::select! {
@@ -75,6 +76,14 @@ async fn answer(
     };
     let body = Body::from_stream(body.into_data_stream().take_until(Box::pin(ended)));
     Ok(Response::from_parts(parts, body).into_response())
+}
+
+/// The toolset of a query such as `toolset=full`.
+fn toolset(query: &str) -> Result<Toolset, Refused> {
+    let asked = query.split('&').find_map(|pair| pair.strip_prefix("toolset="));
+    let Some(asked) = asked else { return Ok(Toolset::Core) };
+    Toolset::parse(asked)
+        .ok_or_else(|| Refused::from(Fault::field("toolset", "it must be core, full or ops")))
 }
 
 /// The size of a request.

@@ -27,7 +27,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use baton_core::access::{CLOSED, Permission, permission};
-use baton_core::wire::Call;
+use baton_core::wire::{Call, FastCall};
 use baton_core::{Mutation, WorkspaceName};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -219,6 +219,12 @@ impl Cost {
         Self { operations, bytes }
     }
 
+    /// The cost of a call of the fast path of this many bytes.
+    pub(crate) fn of_fast(call: &FastCall<'_>, bytes: usize) -> Self {
+        let (permission, _) = call.scope();
+        Self { bytes: if permission == Permission::Read { 0 } else { bytes as u64 }, ..Self::ONE }
+    }
+
     /// One operation whose bytes are counted as they arrive.
     pub(crate) const ONE: Self = Self { operations: 1, bytes: 0 };
 }
@@ -356,9 +362,14 @@ impl Drop for QuotaGuard {
 
 /// Charges all of them, or none.
 pub(crate) fn charge(meters: &[Option<Arc<Meter>>], cost: Cost) -> Result<(), OverQuota> {
-    meters.iter().flatten().try_for_each(|meter| meter.check(cost))?;
+    check(meters, cost)?;
     pay(meters, cost);
     Ok(())
+}
+
+/// Checks that all of them have some budget left.
+pub(crate) fn check(meters: &[Option<Arc<Meter>>], cost: Cost) -> Result<(), OverQuota> {
+    meters.iter().flatten().try_for_each(|meter| meter.check(cost))
 }
 
 /// Charges all of them, even if they have no budget left: it has happened already.

@@ -154,8 +154,7 @@ pub(super) async fn serve(
         queue.set_format(format);
     }
     let _counted = WebSocketCount::new(&shared);
-    let anonymous = AgentId::parse("anonymous").expect("it is a good name");
-    let anonymous = authority.agent().cloned().unwrap_or(anonymous);
+    let anonymous = authority.acting_agent();
     let mut connection = Connection {
         decoder: Decoder::new(shared.settings.message_bytes_max),
         receiving: InboundBytes::new(&shared, authority.sharers(None)),

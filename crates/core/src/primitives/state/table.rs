@@ -314,14 +314,21 @@ impl Table {
         }
     }
 
-    /// The version of an entry, 0 if its key is new; nothing if any entry ends by itself, if the
+    /// The version of an entry, 0 if its key is new; nothing if the entry ends by itself, if the
     /// namespace has never had one, or if the key may have been deleted before.
     pub(crate) fn fast_version(&self, namespace: &NamespaceName, key: &str) -> Option<u32> {
-        let entries = self.by_namespace.get(namespace).filter(|_| self.endings.is_empty())?;
+        let entries = self.by_namespace.get(namespace)?;
         match entries.get(key) {
-            Some(entry) => Some(entry.version()),
+            Some(entry) => self.is_lasting(namespace, key).then(|| entry.version()),
             None => self.retired.is_empty().then_some(0),
         }
+    }
+
+    /// Whether an entry neither expires nor is bound to a session.
+    fn is_lasting(&self, namespace: &NamespaceName, key: &str) -> bool {
+        self.endings.is_empty()
+            || Key::parse(key)
+                .is_ok_and(|key| !self.endings.contains_key(&(namespace.clone(), key)))
     }
 
     /// Writes an entry whose version was read with [`Table::fast_version`].
@@ -341,10 +348,9 @@ impl Table {
         Entry::new(packed, namespace.clone(), moment.agent.clone())
     }
 
-    /// An entry, if it exists and no entry expires or is bound to a session.
+    /// An entry, if it exists.
     pub(crate) fn fast_get(&self, namespace: &str, key: &str) -> Option<Entry> {
-        let (namespace, entries) =
-            self.by_namespace.get_key_value(namespace).filter(|_| self.endings.is_empty())?;
+        let (namespace, entries) = self.by_namespace.get_key_value(namespace)?;
         entries.get(key).map(|packed| self.shown(namespace, packed))
     }
 

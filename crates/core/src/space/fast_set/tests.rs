@@ -4,10 +4,9 @@ use proptest::prelude::*;
 
 use super::FastSet;
 use crate::command::{Command, Request};
-use crate::names::AgentId;
-use crate::reply::{Answer, Reply};
-use crate::space::{Outcome, Space};
-use crate::state;
+use crate::names::{AgentId, IdempotencyKey};
+use crate::reply::Answer;
+use crate::space::{Outcome, Space, StorageQuota};
 use crate::testing::{Picture, read_command};
 use crate::time::Timestamp;
 
@@ -46,9 +45,8 @@ fn set(
 ) -> (Option<Answer>, bool) {
     let before = Picture::of(space);
     let set = FastSet::of(&request).expect("it is as plain as can be");
-    if let Some(entry) = space.fast_set(&set, by, now) {
-        let (revision, reply) = (entry.revision(), Reply::State(state::Reply::Entry(entry)));
-        return (Some(Answer { revision, reply }), true);
+    if let Some(write) = space.fast_set(&set, by, now) {
+        return (Some(write.into_answer()), true);
     }
     assert_eq!(Picture::of(space), before, "what is not plain has changed something");
     (commit(space, request, by, now), false)
@@ -64,29 +62,37 @@ proptest! {
     fn both_ways_lead_to_the_same(
         steps in prop::collection::vec(
             prop_oneof![
-                3 => (0..3_usize, 0..2_usize, 0..4_u64).prop_map(|(key, place, version)| {
+                3 => (0..3_usize, 0..2_usize, 0..4_u64, 0..6_usize).prop_map(|step| {
+                    let (key, place, version, once) = step;
                     let (key, place) = (["a", "b", "c"][key], ["shared", "notes"][place]);
                     let condition = match version {
                         3 => String::new(),
                         version => format!(" expected_version={version}"),
                     };
-                    (true, format!("state.set {place}/{key} {version}{condition}"))
+                    let once = ["x", "y", "z"].get(once).copied();
+                    (Some(once), format!("state.set {place}/{key} {version}{condition}"))
                 }),
-                1 => prop::sample::select(BETWEEN).prop_map(|text| (false, text.to_owned())),
+                1 => prop::sample::select(BETWEEN).prop_map(|text| (None, text.to_owned())),
             ],
             1..40,
         ),
         times in prop::collection::vec(0..100_u64, 40),
+        entries_max in prop::option::of(0..5_u64),
+        bytes_max in prop::option::of(0..150_u64),
     ) {
         let (mut general, mut short) = (Space::default(), Space::default());
-        for ((is_set, text), time) in steps.iter().zip(times) {
+        let quota = Some(StorageQuota { entries_max, bytes_max });
+        general.set_quota(quota);
+        short.set_quota(quota);
+        for ((set_once, text), time) in steps.iter().zip(times) {
             let by = agent(if time % 2 == 0 { "ada" } else { "bob" });
             let now = Timestamp(1_000 + time);
-            let expected = commit(&mut general, read(text), &by, now);
-            let came = if *is_set {
-                set(&mut short, read(text), &by, now).0
-            } else {
-                commit(&mut short, read(text), &by, now)
+            let key = set_once.flatten().map(|key| IdempotencyKey::parse(key).unwrap());
+            let request = || Request { idempotency_key: key.clone(), ..read(text) };
+            let expected = commit(&mut general, request(), &by, now);
+            let came = match set_once {
+                Some(_) => set(&mut short, request(), &by, now).0,
+                None => commit(&mut short, request(), &by, now),
             };
             prop_assert_eq!(came, expected, "{}", text);
             prop_assert_eq!(Picture::of(&short), Picture::of(&general), "{}", text);
@@ -106,15 +112,28 @@ fn most_sets_are_plain_and_what_has_a_say_ends_that() {
     assert!(!plainly(&mut space, "state.set nowhere/a 2"), "there is no such namespace");
     let long = "k".repeat(crate::limits::KEY_BYTES_MAX + 1);
     for key in ["", "a\u{1}", &long] {
-        let expected_version = None;
-        let set = FastSet { namespace: "shared", key, value: "1", expected_version };
+        let set = FastSet {
+            namespace: "shared",
+            key,
+            value: "1",
+            expected_version: None,
+            idempotency_key: None,
+        };
         assert!(space.fast_set(&set, &ada, now).is_none(), "no key: {key:?}");
     }
     commit(&mut space, read("state.set shared/gone 1 ttl_ms=50"), &ada, now).unwrap();
-    assert!(!plainly(&mut space, "state.set shared/a 3"), "an entry ends by itself");
-    assert!(space.fast_get("shared", "a").is_none());
+    assert!(!plainly(&mut space, "state.set shared/gone 3"), "it ended by itself");
+    commit(&mut space, read("state.set shared/gone 1 ttl_ms=50"), &ada, now).unwrap();
+    assert!(plainly(&mut space, "state.set shared/a 3"), "another entry ends by itself");
+    assert!(space.fast_get("shared", "gone").unwrap().expires_at().is_some());
     commit(&mut space, read("state.expire"), &ada, Timestamp(99)).unwrap();
-    assert!(plainly(&mut space, "state.set shared/a 4"), "none does any more");
+    assert!(!plainly(&mut space, "state.set shared/gone 3"), "it continues after its last version");
+    let quota =
+        |entries_max| Some(StorageQuota { entries_max: Some(entries_max), bytes_max: None });
+    space.set_quota(quota(3));
+    assert!(!plainly(&mut space, "state.set shared/a 4"), "the quota may be reached");
+    space.set_quota(quota(9));
+    assert!(plainly(&mut space, "state.set shared/a 4"));
     assert_eq!(space.fast_get("shared", "a").unwrap().value(), b"4");
     assert!(space.fast_get("shared", "b").is_none());
 }

@@ -3,11 +3,8 @@
 use proptest::prelude::*;
 
 use super::StorageQuota;
-use crate::command::Request;
-use crate::names::AgentId;
-use crate::space::{FastSet, Space};
-use crate::testing::{Picture, World, read_command};
-use crate::time::Timestamp;
+use crate::space::Space;
+use crate::testing::{Picture, World};
 
 fn bounded(entries_max: Option<u64>, bytes_max: Option<u64>) -> Space {
     let mut space = Space::default();
@@ -97,26 +94,19 @@ fn time_goes_on_and_a_reaction_fails_alone() {
 }
 
 proptest! {
-    /// A quota that is not reached changes nothing, and disables the fast path.
+    /// A quota that is not reached changes nothing.
     #[test]
     fn bounds_that_are_not_reached_change_nothing(
         steps in prop::collection::vec((0..4_u8, any::<bool>()), 1..30),
     ) {
         let mut free = World::new(Space::default());
         let mut bound = World::new(bounded(Some(4), Some(1 << 20)));
-        let mut under = bounded(Some(4), None);
-        let ada = AgentId::parse("ada").unwrap();
         for (key, is_set) in steps {
             let text = if is_set {
                 format!("state.set shared/{key} 1")
             } else {
                 format!("state.delete shared/{key}")
             };
-            let request = Request::from(read_command(&text));
-            if let Some(set) = FastSet::of(&request) {
-                prop_assert!(under.fast_set(&set, &ada, Timestamp(0)).is_none());
-            }
-            let _ = under.commit(request, &ada, Timestamp(0));
             prop_assert_eq!(free.run(0, "ada", &text), bound.run(0, "ada", &text));
         }
         let (free, bound) = (Picture::of(&free.replayed()), Picture::of(&bound.replayed()));

@@ -46,7 +46,11 @@ fn is_brief(text: &str) -> bool {
             assert_eq!(frame.id, Some(fast_frame.id), "{text}");
             assert_eq!(frame.workspace.as_deref(), Some(fast_frame.workspace), "{text}");
             assert_eq!(frame.agent.as_deref(), fast_frame.agent, "{text}");
-            assert_eq!(frame.idempotency_key, None, "{text}");
+            let key = match fast_frame.call {
+                FastCall::Set(set) => set.idempotency_key,
+                FastCall::Get { .. } => None,
+            };
+            assert_eq!(frame.idempotency_key.as_deref(), key, "{text}");
         }
         // An invalid name is reported by the general path.
         (None, _) => {}
@@ -63,6 +67,8 @@ fn what_nearly_everybody_sends_is_brief() {
             "workspace":"w", "id":0 } "#,
         r#"{"id":18446744073709551615,"workspace":"w","command":"state.set","namespace":"shared",
             "key":"k","value":"\n","expected_version":0}"#,
+        r#"{"id":1,"idempotency_key":"once","workspace":"w","command":"state.set",
+            "namespace":"shared","key":"plan","value":1}"#,
         r#"{"id":1,"workspace":"w","agent":"ada","command":"state.get","namespace":"shared",
             "key":"plan"}"#,
     ] {
@@ -151,6 +157,7 @@ fn members() -> impl Strategy<Value = String> {
         r#""key":"""#,
         r#""value":[{"a": 1e5}]"#,
         r#""expected_version":3"#,
+        r#""idempotency_key":"once""#,
         r#""at":1"#,
         r#""ttl_ms":5"#,
     ]);

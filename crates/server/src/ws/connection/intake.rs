@@ -139,11 +139,13 @@ impl Connection {
         }
         let Some(workspace) = &self.workspace else { return false };
         let FastFrame { id, call, .. } = fast_frame;
-        if !self.authority.permits_all(workspace)
-            || !self.in_flight.submit_fast(&self.shared.baton, workspace, &self.agent, call, *id)
-        {
+        let Some(charge) = self.authority.permits_fast(workspace, &self.agent, call, bytes) else {
+            return false;
+        };
+        if !self.in_flight.submit_fast(&self.shared.baton, workspace, &self.agent, call, *id) {
             return false;
         }
+        charge.pay();
         self.budget.spend(bytes);
         self.answer_what_is_ready();
         true
