@@ -9,6 +9,7 @@
 mod tests;
 
 use std::fs;
+use std::ops::{Add, Sub};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -36,12 +37,52 @@ impl Stopwatch {
     }
 }
 
+/// What a process has used.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Usage {
+    pub(crate) user_seconds: f64,
+    pub(crate) system_seconds: f64,
+    /// How often one of its threads had to wait, and was woken.
+    pub(crate) wakeups: f64,
+}
+
+impl Usage {
+    /// Processor time.
+    pub(crate) fn cpu_seconds(self) -> f64 {
+        self.user_seconds + self.system_seconds
+    }
+}
+
+impl Sub for Usage {
+    type Output = Self;
+
+    fn sub(self, before: Self) -> Self {
+        Self {
+            user_seconds: self.user_seconds - before.user_seconds,
+            system_seconds: self.system_seconds - before.system_seconds,
+            wakeups: self.wakeups - before.wakeups,
+        }
+    }
+}
+
+impl Add for Usage {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            user_seconds: self.user_seconds + other.user_seconds,
+            system_seconds: self.system_seconds + other.system_seconds,
+            wakeups: self.wakeups + other.wakeups,
+        }
+    }
+}
+
 /// The result of a round.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Measured {
     pub(crate) operations: f64,
     pub(crate) seconds: f64,
-    pub(crate) cpu_seconds: f64,
+    pub(crate) usage: Usage,
     pub(crate) caller_cpu_seconds: f64,
 }
 
@@ -53,7 +94,17 @@ impl Measured {
 
     /// Processor time of the whole process per operation, in microseconds.
     pub(crate) fn cpu_us(&self) -> f64 {
-        self.cpu_seconds / self.operations * 1e6
+        self.usage.cpu_seconds() / self.operations * 1e6
+    }
+
+    /// The part of it outside the kernel.
+    pub(crate) fn user_us(&self) -> f64 {
+        self.usage.user_seconds / self.operations * 1e6
+    }
+
+    /// Wake-ups of threads per operation.
+    pub(crate) fn wakeups(&self) -> f64 {
+        self.usage.wakeups / self.operations
     }
 
     /// The part of it on the one thread of the callers, which cannot be parallelised: it limits the
@@ -67,7 +118,7 @@ impl Measured {
 #[derive(Clone, Copy)]
 struct Mark {
     at: Duration,
-    cpu_seconds: f64,
+    usage: Usage,
     caller_cpu_seconds: f64,
     operations: u64,
 }
@@ -109,14 +160,14 @@ impl MeasuredTurn {
         let mut progress = self.progress.lock().expect("no look panics");
         match *progress {
             (None, _) if now >= self.warm_up => {
-                let (cpu_seconds, caller_cpu_seconds) = (cpu_seconds(), thread_cpu_seconds());
-                progress.0 = Some(Mark { at: now, cpu_seconds, caller_cpu_seconds, operations });
+                let (usage, caller_cpu_seconds) = (own_usage(), thread_cpu_seconds());
+                progress.0 = Some(Mark { at: now, usage, caller_cpu_seconds, operations });
             }
             (Some(mark), None) if now >= mark.at + self.measured => {
                 progress.1 = Some(Measured {
                     operations: count(operations - mark.operations),
                     seconds: now.saturating_sub(mark.at).as_secs_f64(),
-                    cpu_seconds: cpu_seconds() - mark.cpu_seconds,
+                    usage: own_usage() - mark.usage,
                     caller_cpu_seconds: thread_cpu_seconds() - mark.caller_cpu_seconds,
                 });
                 self.is_over.store(true, Ordering::Relaxed);
@@ -140,12 +191,17 @@ pub(crate) fn count(number: u64) -> f64 {
 
 /// Processor time of this process so far, including ended threads.
 pub(crate) fn cpu_seconds() -> f64 {
-    let stat = fs::read_to_string("/proc/self/stat").expect("the kernel tells a process its times");
-    Times::parse(&stat).expect("the kernel keeps its format").own_seconds
+    own_usage().cpu_seconds()
 }
 
-/// Processor time of a process and of its children so far, including ended ones.
-pub(crate) fn tree_cpu_seconds(pid: u32) -> f64 {
+/// What this process has used so far, including ended threads.
+fn own_usage() -> Usage {
+    let stat = fs::read_to_string("/proc/self/stat").expect("the kernel tells a process its times");
+    Times::parse(&stat).expect("the kernel keeps its format").own
+}
+
+/// What a process and its children have used so far, including ended ones.
+pub(crate) fn tree_usage(pid: u32) -> Usage {
     let folders = fs::read_dir("/proc").expect("the kernel tells which processes there are");
     let stats = folders.filter_map(|folder| {
         let folder = folder.ok()?;
@@ -154,19 +210,35 @@ pub(crate) fn tree_cpu_seconds(pid: u32) -> f64 {
         let times = Times::parse(&fs::read_to_string(folder.path().join("stat")).ok()?)?;
         Some((number, times))
     });
-    let seconds = stats.filter_map(|(number, times)| match (number == pid, times.parent == pid) {
-        (true, _) => Some(times.own_seconds + times.ended_children_seconds),
-        (_, true) => Some(times.own_seconds),
+    let used = stats.filter_map(|(number, times)| match (number == pid, times.parent == pid) {
+        (true, _) => Some(times.own + times.ended_children + wakeups_of(number)),
+        (_, true) => Some(times.own + wakeups_of(number)),
         _ => None,
     });
-    seconds.sum()
+    used.fold(Usage::default(), Usage::add)
+}
+
+/// The wake-ups of the threads of a process.
+fn wakeups_of(pid: u32) -> Usage {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let switches = threads.filter_map(|thread| {
+        let status = fs::read_to_string(thread.path().join("status")).ok()?;
+        voluntary_switches(&status)
+    });
+    Usage { wakeups: count(switches.sum()), ..Usage::default() }
+}
+
+/// How often a thread had to wait, by its status in `/proc`.
+fn voluntary_switches(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    line?.trim().parse().ok()
 }
 
 /// The times of a process in `/proc`.
 struct Times {
     parent: u32,
-    own_seconds: f64,
-    ended_children_seconds: f64,
+    own: Usage,
+    ended_children: Usage,
 }
 
 impl Times {
@@ -178,11 +250,12 @@ impl Times {
             let ticks: u64 = fields.get(index)?.parse().ok()?;
             Some(count(ticks) / TICKS_PER_SECOND)
         };
-        Some(Self {
-            parent: fields.get(1)?.parse().ok()?,
-            own_seconds: seconds(11)? + seconds(12)?,
-            ended_children_seconds: seconds(13)? + seconds(14)?,
-        })
+        let usage = |first: usize| {
+            let (user_seconds, system_seconds) = (seconds(first)?, seconds(first + 1)?);
+            Some(Usage { user_seconds, system_seconds, wakeups: 0.0 })
+        };
+        let parent = fields.get(1)?.parse().ok()?;
+        Some(Self { parent, own: usage(11)?, ended_children: usage(13)? })
     }
 }
 

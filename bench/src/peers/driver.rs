@@ -30,7 +30,7 @@ use mio::{Events, Interest, Poll, Token};
 use super::latencies::Latencies;
 use super::processes;
 use crate::Outcome;
-use crate::resources::{Measured, Stopwatch, count, thread_cpu_seconds, tree_cpu_seconds};
+use crate::resources::{Measured, Stopwatch, count, thread_cpu_seconds, tree_usage};
 
 /// Silence after which a server counts as stuck.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
@@ -166,7 +166,7 @@ pub(crate) fn measure<R: Requests, A: Answers>(
         driver.round()?;
     }
     driver.latencies.clear();
-    let (cpu_seconds, driver_cpu_seconds) = (tree_cpu_seconds(pid), thread_cpu_seconds());
+    let (usage, driver_cpu_seconds) = (tree_usage(pid), thread_cpu_seconds());
     let began = driver.clock.elapsed();
     let mut operations = 0;
     while driver.clock.elapsed() < began + turn {
@@ -177,7 +177,7 @@ pub(crate) fn measure<R: Requests, A: Answers>(
         measured: Measured {
             operations: count(operations),
             seconds: ended.saturating_sub(began).as_secs_f64(),
-            cpu_seconds: tree_cpu_seconds(pid) - cpu_seconds,
+            usage: tree_usage(pid) - usage,
             caller_cpu_seconds: thread_cpu_seconds() - driver_cpu_seconds,
         },
         p50_us: driver.latencies.quantile_us(0.5),

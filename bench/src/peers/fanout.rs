@@ -17,7 +17,7 @@ use mio::{Events, Interest, Poll, Token};
 use super::driver::{self, Answers, READ_BYTES};
 use super::processes::{Server, go_on_unless_interrupted};
 use crate::Outcome;
-use crate::resources::{Stopwatch, tree_cpu_seconds};
+use crate::resources::{Stopwatch, tree_usage};
 
 /// The protocol of a server, and the content of a round.
 pub(crate) struct FanoutProtocol {
@@ -67,7 +67,7 @@ impl FanoutServer {
 
     /// Processor time of the server so far.
     pub(crate) fn cpu_seconds(&self) -> f64 {
-        tree_cpu_seconds(self.server.pid())
+        tree_usage(self.server.pid()).cpu_seconds()
     }
 
     /// One round: the time until the last listener had everything.

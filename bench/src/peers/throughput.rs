@@ -100,6 +100,8 @@ pub(crate) struct Medians {
     p50_us: f64,
     p99_us: f64,
     cpu_us: f64,
+    user_us: f64,
+    wakeups: f64,
     driver_cpu_us: f64,
 }
 
@@ -113,13 +115,19 @@ impl Medians {
             p50_us: middle(|turn| turn.p50_us),
             p99_us: middle(|turn| turn.p99_us),
             cpu_us: middle(|turn| turn.measured.cpu_us()),
+            user_us: middle(|turn| turn.measured.user_us()),
+            wakeups: middle(|turn| turn.measured.wakeups()),
             driver_cpu_us: middle(|turn| turn.measured.caller_cpu_us()),
         }
     }
 
     pub(crate) fn text(&self) -> String {
-        let Self { p50_us, p99_us, cpu_us, .. } = self;
-        format!("{}, {p50_us:.0}/{p99_us:.0} µs, CPU {cpu_us:.2} µs", rate(self.per_second))
+        let Self { p50_us, p99_us, cpu_us, user_us, wakeups, .. } = self;
+        format!(
+            "{}, {p50_us:.0}/{p99_us:.0} µs, CPU {cpu_us:.2} µs, of it user {user_us:.2}, \
+             {wakeups:.2} wake-ups",
+            rate(self.per_second)
+        )
     }
 
     pub(crate) fn json(&self) -> Value {
@@ -128,6 +136,8 @@ impl Medians {
             "p50_us": self.p50_us,
             "p99_us": self.p99_us,
             "cpu_us": self.cpu_us,
+            "user_us": self.user_us,
+            "wakeups": self.wakeups,
             "driver_cpu_us": self.driver_cpu_us,
         })
     }

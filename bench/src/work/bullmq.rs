@@ -28,7 +28,7 @@ use crate::peers::driver::{PATIENCE, TurnResult};
 use crate::peers::processes::{self, Server};
 use crate::peers::programs;
 use crate::report::say;
-use crate::resources::{Measured, tree_cpu_seconds};
+use crate::resources::{Measured, Usage, tree_usage};
 
 const PACKAGE: &str = include_str!("../../bullmq/package.json");
 const DRIVER: &str = include_str!("../../bullmq/drive.js");
@@ -94,11 +94,11 @@ impl BullMq {
         processes::go_on_unless_interrupted()?;
         writeln!(self.input, "{}", turn.as_secs_f64() * 1e3)?;
         self.expect("begin", turn + PATIENCE)?;
-        let cpu_seconds = tree_cpu_seconds(self.redis.pid());
+        let before = tree_usage(self.redis.pid());
         let told = self.expect("end", turn + PATIENCE)?;
-        let cpu_seconds = tree_cpu_seconds(self.redis.pid()) - cpu_seconds;
+        let usage = tree_usage(self.redis.pid()) - before;
         self.expect("idle", PATIENCE)?;
-        served(&told, cpu_seconds)
+        served(&told, usage)
     }
 
     /// The rest of the driver's line after this word.
@@ -112,7 +112,7 @@ impl BullMq {
 }
 
 /// The result of a round, as the driver reports it.
-pub(crate) fn served(told: &str, cpu_seconds: f64) -> Outcome<TurnResult> {
+pub(crate) fn served(told: &str, usage: Usage) -> Outcome<TurnResult> {
     let told: Value = serde_json::from_str(told)?;
     let number = |name: &str| {
         let number = told.get(name).and_then(Value::as_f64);
@@ -122,7 +122,7 @@ pub(crate) fn served(told: &str, cpu_seconds: f64) -> Outcome<TurnResult> {
         measured: Measured {
             operations: number("cycles")?,
             seconds: number("seconds")?,
-            cpu_seconds,
+            usage,
             caller_cpu_seconds: number("driver_cpu_seconds")?,
         },
         p50_us: number("p50_us")?,

@@ -29,7 +29,7 @@ use crate::peers::latencies::Latencies;
 use crate::peers::processes::{Server, go_on_unless_interrupted};
 use crate::peers::{Bench, Kind, throughput};
 use crate::report::{Comparison, Report, Target};
-use crate::resources::{Measured, Stopwatch, cpu_seconds, pause, tree_cpu_seconds};
+use crate::resources::{Measured, Stopwatch, cpu_seconds, pause, tree_usage};
 
 pub(crate) const NAME: &str = "contended lock, 16 clients, 1 ms hold, hand-over";
 const PEER: &str = "PostgreSQL advisory locks";
@@ -101,11 +101,11 @@ pub(crate) fn contend(
             .collect();
         arena.pass(turn * 3 / 10);
         arena.hand_overs().clear();
-        let (cpu, our_cpu) = (tree_cpu_seconds(pid), cpu_seconds());
+        let (before, our_cpu) = (tree_usage(pid), cpu_seconds());
         let began = arena.clock.elapsed();
         arena.pass(turn);
         let seconds = arena.clock.elapsed().saturating_sub(began).as_secs_f64();
-        let (cpu, our_cpu) = (tree_cpu_seconds(pid) - cpu, cpu_seconds() - our_cpu);
+        let (usage, our_cpu) = (tree_usage(pid) - before, cpu_seconds() - our_cpu);
         let (operations, p50_us, p99_us) = {
             let times = arena.hand_overs();
             (times.total(), times.quantile_us(0.5), times.quantile_us(0.99))
@@ -117,8 +117,7 @@ pub(crate) fn contend(
         if operations == 0.0 {
             return Err("the lock was never handed over".into());
         }
-        let measured =
-            Measured { operations, seconds, cpu_seconds: cpu, caller_cpu_seconds: our_cpu };
+        let measured = Measured { operations, seconds, usage, caller_cpu_seconds: our_cpu };
         Ok(TurnResult { measured, p50_us, p99_us })
     })
 }

@@ -56,6 +56,7 @@ pub use numbers::{Generation, Revision, Token, Version, WaitId};
 pub use pattern::Pattern;
 pub use rejection::Rejection;
 pub use reply::{Answer, Reply};
+pub use signal::Signal;
 pub use space::batch::Batch;
 pub use space::{Committed, Ended, FastSet, Outcome, Progress, Space, StorageQuota, Suspended};
 pub use state::Entry;

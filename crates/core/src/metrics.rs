@@ -165,11 +165,11 @@ impl Space {
     }
 
     fn count_waits(&self, record: &mut impl FnMut(&'static Family, &'static str, u64)) {
-        record(&HELD, "locks", self.lock.held() as u64);
-        record(&HELD, "permits", self.semaphore.held() as u64);
+        record(&HELD, "locks", self.lock.holds().len() as u64);
+        record(&HELD, "permits", self.semaphore.holds().len() as u64);
         for (kind, count) in [
-            ("lock", self.lock.waits().len()),
-            ("semaphore", self.semaphore.waits().len()),
+            ("lock", self.lock.holds().waits().all().len()),
+            ("semaphore", self.semaphore.holds().waits().all().len()),
             ("barrier", self.barrier.waits().len()),
             ("join", self.join.waits().len()),
             ("handoff", self.handoff.waits().len()),

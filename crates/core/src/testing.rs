@@ -50,6 +50,7 @@ use crate::names::AgentId;
 use crate::refusals::Refusal;
 use crate::rejection::Rejection;
 use crate::reply::Reply;
+use crate::signal::Signal;
 use crate::space::batch::Batch;
 use crate::space::{Committed, Ended, Head, Outcome, Space};
 use crate::state::Entry;
@@ -219,8 +220,8 @@ impl World {
         match asked {
             "time" => {
                 let mut rendered = Vec::new();
-                while let Some(command) = self.space.due(now).into_iter().next() {
-                    let answer = self.commit(command.into(), &AgentId::engine(), now);
+                while let Some(signal) = self.space.due(now).into_iter().next() {
+                    let answer = self.signal(signal, now);
                     assert!(!answer.starts_with("refused"), "what time causes: {answer}");
                     rendered.push(answer);
                 }
@@ -230,8 +231,8 @@ impl World {
                 let waits: Vec<_> = self.space.waits().collect();
                 let mut rendered = Vec::new();
                 for wait in waits {
-                    let command = self.space.give_up(wait).expect("it waits");
-                    rendered.push(self.commit(command.into(), &AgentId::engine(), now));
+                    let signal = self.space.give_up(wait).expect("it waits");
+                    rendered.push(self.signal(signal, now));
                 }
                 rendered.join(" | ")
             }
@@ -258,10 +259,21 @@ impl World {
         }
     }
 
+    fn signal(&mut self, signal: Signal, now: Timestamp) -> String {
+        self.change(|space| Ok(space.signal(vec![signal], now)?.map(|()| None)))
+    }
+
     pub(crate) fn commit(&mut self, request: Request, agent: &AgentId, now: Timestamp) -> String {
+        self.change(|space| Ok(space.commit(request, agent, now)?.map(Some)))
+    }
+
+    fn change(
+        &mut self,
+        change: impl FnOnce(&mut Space) -> Result<Committed<Option<Outcome>>, Rejection>,
+    ) -> String {
         let before = Picture::of(&self.space);
         let deadline = self.space.next_deadline();
-        let committed = self.space.commit(request, agent, now);
+        let committed = change(&mut self.space);
         self.space.check();
         for (_, entries) in self.space.state.namespaces() {
             entries.check();
@@ -273,19 +285,24 @@ impl World {
         assert_eq!(Picture::of(&self.space), before, "what did not happen left a trace");
         assert_eq!(self.space.next_deadline(), deadline, "a deadline moved");
         match committed {
-            Ok(Committed { outcome: Outcome::Answered(_), live, .. }) if !live.is_empty() => {
+            Ok(Committed { outcome: Some(Outcome::Answered(_)), live, .. }) if !live.is_empty() => {
                 let batch = &live[0];
                 assert_eq!(batch.revision, self.space.revision(), "told after what was");
                 let lines: Vec<String> = batch.events.iter().map(rendered).collect();
                 format!("told {}", lines.join("; "))
             }
-            Ok(Committed { outcome: Outcome::Answered(answer), .. }) => rendered_again(&answer),
-            Ok(Committed { outcome: Outcome::Waits(wait), .. }) => format!("call {wait} waits on"),
+            Ok(Committed { outcome: Some(Outcome::Answered(answer)), .. }) => {
+                rendered_again(&answer)
+            }
+            Ok(Committed { outcome: Some(Outcome::Waits(wait)), .. }) => {
+                format!("call {wait} waits on")
+            }
+            Ok(Committed { outcome: None, .. }) => "nothing".into(),
             Err(rejection) => self.refused(&rejection),
         }
     }
 
-    fn happened(&mut self, committed: Committed, before: Timestamp) -> String {
+    fn happened(&mut self, committed: Committed<Option<Outcome>>, before: Timestamp) -> String {
         let Committed { outcome, batch, ended, live, .. } = committed;
         let batch = batch.expect("something happened");
         assert_eq!(batch.revision, self.space.revision());
@@ -307,7 +324,7 @@ impl World {
             lines.extend(batch.events.iter().map(|event| format!("told {}", rendered(event))));
         }
         match &outcome {
-            Outcome::Answered(answer) => {
+            Some(Outcome::Answered(answer)) => {
                 assert_eq!(answer.revision, self.space.revision());
                 check_encoding(&answer.reply);
                 if let Reply::State(state::Reply::Entry(entry)) = &answer.reply {
@@ -320,7 +337,8 @@ impl World {
                     lines.extend(warnings.map(|warning| format!("warning {}", warning.code)));
                 }
             }
-            Outcome::Waits(wait) => lines.push(format!("call {wait} waits")),
+            Some(Outcome::Waits(wait)) => lines.push(format!("call {wait} waits")),
+            None => {}
         }
         for Ended { wait, reply, .. } in ended {
             let reply = match reply {

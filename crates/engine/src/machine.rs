@@ -37,8 +37,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use baton_core::{
-    AgentId, FastSet, Mutation, Progress, Query, Rejection, Reply, Request, Revision, Space,
-    Timestamp, WaitId, WorkspaceName, limits, state,
+    AgentId, Committed, FastSet, Outcome, Progress, Query, Rejection, Reply, Request, Revision,
+    Signal, Space, Timestamp, WaitId, WorkspaceName, limits, state,
 };
 use baton_log::Position;
 
@@ -242,26 +242,72 @@ impl Machine {
         resident.used_at = now;
         let before = resident.space.revision();
         let local = resident.local(now);
-        let committed = match resident.space.begin_commit(request, agent, local, self.slice_max) {
-            Ok(Progress::Done(committed)) => committed,
-            Ok(Progress::Suspended(suspended)) => {
-                return Admission::Wait(self.offload(workspace, suspended));
+        match resident.space.begin_commit(request, agent, local, self.slice_max) {
+            Ok(progress) => {
+                let admission = self.progress(workspace, before, progress.map(Some), agent, now);
+                admission.expect("a request has an outcome")
             }
             // It was decided against state that could still be lost, so it is held like any other
             // answer.
             Err(rejection) => {
                 let group = resident.undurable(before, self.durable);
-                return Admission::Answer(Held::new(Err(rejection), group));
+                Admission::Answer(Held::new(Err(rejection), group))
             }
-        };
+        }
+    }
+
+    /// Handles signals in a workspace that is in memory. They have no caller: their effect is
+    /// visible in the events.
+    fn signal(&mut self, workspace: &WorkspaceName, signals: Vec<Signal>, now: Timestamp) {
+        let resident = self.residents.get_mut(workspace).expect("the workspace is in memory");
+        resident.used_at = now;
+        let before = resident.space.revision();
+        let local = resident.local(now);
+        // What is refused has no effect, and is tried again when it is due again.
+        if let Ok(progress) = resident.space.begin_signal(signals, local, self.slice_max) {
+            let progress = progress.map(|()| None);
+            self.progress(workspace, before, progress, &AgentId::engine(), now);
+        }
+    }
+
+    /// Applies a commit, or offloads the rest of it. Returns the admission of its caller, if it has
+    /// one.
+    fn progress(
+        &mut self,
+        workspace: &WorkspaceName,
+        before: Revision,
+        progress: Progress<Option<Outcome>>,
+        agent: &AgentId,
+        now: Timestamp,
+    ) -> Option<Admission<Queued, Request>> {
+        match progress {
+            Progress::Done(committed) => self.apply(workspace, before, committed, agent, now),
+            Progress::Suspended(suspended) => {
+                self.offload(workspace, suspended).map(Admission::Wait)
+            }
+        }
+    }
+
+    /// Adds the effects of a commit to the open group. Returns the admission of its caller, if it
+    /// has one.
+    fn apply(
+        &mut self,
+        workspace: &WorkspaceName,
+        before: Revision,
+        committed: Committed<Option<Outcome>>,
+        agent: &AgentId,
+        now: Timestamp,
+    ) -> Option<Admission<Queued, Request>> {
+        let resident = self.residents.get_mut(workspace).expect("the workspace is in memory");
+        let Committed { outcome, batch, ended, live, work } = committed;
         let is_watched = !resident.watchers.is_empty();
-        let Some(batch) = committed.batch else {
-            let live = committed.live.into_iter().filter(|_| is_watched).map(Arc::new);
+        let Some(batch) = batch else {
+            let live = live.into_iter().filter(|_| is_watched).map(Arc::new);
             resident.hear(&mut self.deadlines, workspace, agent, now);
             let group = resident.undurable(before, self.durable);
             let groups = [Some(&mut self.open), self.in_flight.as_mut()];
             resident.deliver_live(live, workspace, groups, group, &mut self.live_wakers);
-            return resident.admission(workspace, committed.outcome, group, false);
+            return outcome.map(|outcome| resident.admission(workspace, outcome, group, false));
         };
         let deadline = resident.space.next_deadline();
         if deadline != resident.deadline {
@@ -273,20 +319,15 @@ impl Machine {
         let group =
             if baton_core::planted::is("machine.answer_before_durable") { 0 } else { group };
         // The waiter is registered first: a reaction may have ended the wait already.
-        let is_urgent = is_watched || !committed.ended.is_empty();
-        let admission = resident.admission(workspace, committed.outcome, group, is_urgent);
-        self.note_heavy(workspace, batch.events.len() + committed.work);
-        self.add_batch(workspace, before, (batch, committed.live), None);
-        if !committed.ended.is_empty() {
-            self.end_waits(workspace, committed.ended);
+        let is_urgent = is_watched || !ended.is_empty();
+        let admission =
+            outcome.map(|outcome| resident.admission(workspace, outcome, group, is_urgent));
+        self.note_heavy(workspace, batch.events.len() + work);
+        self.add_batch(workspace, before, (batch, live), None);
+        if !ended.is_empty() {
+            self.end_waits(workspace, ended);
         }
         admission
-    }
-
-    /// Submits what the engine decides itself. The answer has no reader.
-    fn submit_own(&mut self, workspace: &WorkspaceName, request: Request, now: Timestamp) {
-        let admission = self.submit(workspace, request, &AgentId::engine(), now);
-        assert!(!admission.is_retry(), "the workspace is in memory");
     }
 
     fn note_heavy(&mut self, workspace: &WorkspaceName, work: usize) {
@@ -330,13 +371,11 @@ impl Machine {
             return;
         }
         let space = &resident.space;
-        let commands: Vec<_> = space.waits().filter_map(|wait| space.give_up(wait)).collect();
+        let signals: Vec<_> = space.waits().filter_map(|wait| space.give_up(wait)).collect();
         // All of it, before anybody asks the workspace.
         let slice_max = std::mem::replace(&mut self.slice_max, usize::MAX);
-        for commands in commands.chunks(limits::TRANSACTION_COMMANDS_MAX) {
-            let (require, commands, optional) = (Vec::new(), commands.to_vec(), Vec::new());
-            let mutation = Mutation::Transaction { require, commands, optional };
-            self.submit_own(workspace, Request { mutation, idempotency_key: None }, now);
+        for signals in signals.chunks(limits::TRANSACTION_COMMANDS_MAX) {
+            self.signal(workspace, signals.to_vec(), now);
         }
         self.slice_max = slice_max;
     }

@@ -71,7 +71,6 @@ fn commanded(command: &Command) -> String {
             });
             format!("moves {what} from {} to {}", transfer.from_namespace, transfer.to_namespace)
         }
-        Command::State(StateCommand::Expire | StateCommand::LetGo { .. }) => "lets go".to_owned(),
         Command::Namespace(command) => of_namespace(command),
         Command::Agent(command) => match command {
             agent::Command::Register(register) => {
@@ -79,7 +78,6 @@ fn commanded(command: &Command) -> String {
             }
             agent::Command::Heartbeat { token, .. } => format!("beats with token {token:?}"),
             agent::Command::Leave { token, .. } => format!("leaves with token {token:?}"),
-            agent::Command::Expire => "looks for the silent".to_owned(),
         },
         Command::Workspace(workspace::Command::Configure { history_count, history_age_ms }) => {
             match (history_count, history_age_ms) {
@@ -98,7 +96,6 @@ fn of_namespace(command: &namespace::Command) -> String {
         namespace::Command::Create { .. } => format!("creates namespace {name}"),
         namespace::Command::Configure { .. } => format!("changes the rules of {name}"),
         namespace::Command::Delete { .. } => format!("deletes namespace {name}"),
-        namespace::Command::Ensure { .. } => format!("makes sure of {name}"),
     }
 }
 
@@ -166,9 +163,6 @@ fn shown(reply: &Reply) -> String {
             format!("{entries} entries, history of {} revisions", retention.history_count)
         }
         Reply::Transaction(replies) => replies.iter().map(shown).collect::<Vec<_>>().join(", and "),
-        Reply::State(StateReply::Done)
-        | Reply::Agent(agent::Reply::Done)
-        | Reply::Namespace(namespace::Reply::Done) => "done".to_owned(),
         reply => format!("{reply:?}"),
     }
 }

@@ -110,7 +110,6 @@ fn of_state(command: &state::Command) -> Scope {
         state::Command::Transfer(transfer) => {
             Scope::one(&transfer.from_namespace).and(Scope::one(&transfer.to_namespace))
         }
-        state::Command::Expire | state::Command::LetGo { .. } => Scope::All,
     }
 }
 
@@ -143,13 +142,7 @@ fn of_handoff(command: &handoff::Command) -> Scope {
         | handoff::Command::Cancel { .. }
         | handoff::Command::Approve { .. } => Scope::NOTHING,
         // The namespace of the caller, whose name is not part of the command.
-        handoff::Command::ExecuteAll(_)
-        | handoff::Command::Deliver { .. }
-        | handoff::Command::Pass(_)
-        | handoff::Command::Follow { .. }
-        | handoff::Command::LetGo { .. }
-        | handoff::Command::GiveUp { .. }
-        | handoff::Command::Expire => Scope::All,
+        handoff::Command::ExecuteAll(_) => Scope::All,
     }
 }
 

@@ -1,9 +1,9 @@
 //! The empty namespace of a forgotten agent is deleted.
 
 use crate::agent::Event;
-use crate::command::Command;
 use crate::names::NamespaceName;
 use crate::namespace;
+use crate::signal::Consequence;
 use crate::space::Space;
 
 /// Fleets whose agents have a new id every time would otherwise fill the workspace with unused
@@ -11,7 +11,7 @@ use crate::space::Space;
 pub(super) fn a_forgotten_agent_leaves_no_empty_namespace(
     space: &Space,
     event: &Event,
-) -> Vec<Command> {
+) -> Vec<Consequence> {
     match event {
         Event::Forgotten { agent } => {
             let name = NamespaceName::of_agent(agent);

@@ -1,7 +1,7 @@
 //! Free permits are granted to the first waiting calls, in the same commit.
 
-use crate::command::Command;
 use crate::semaphore::{self, Event};
+use crate::signal::Consequence;
 use crate::space::Space;
 
 /// Several permits may become free at once, with one event each: the first command grants all of
@@ -9,14 +9,14 @@ use crate::space::Space;
 pub(super) fn a_free_permit_goes_to_the_first_in_line(
     space: &Space,
     event: &Event,
-) -> Vec<Command> {
+) -> Vec<Consequence> {
     let name = event.name();
     let first = space.semaphore.line(name).next();
     let fits = first.is_some_and(|first| first.weight <= space.semaphore.free(name));
     if !fits || !is_awaited(space, event) {
         return Vec::new();
     }
-    vec![semaphore::Command::HandOver { name: name.clone() }.into()]
+    vec![semaphore::Signal::HandOver { name: name.clone() }.into()]
 }
 
 /// Whether a call waits for what this event may have made free: permits that were returned or

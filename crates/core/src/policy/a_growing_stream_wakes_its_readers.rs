@@ -1,19 +1,19 @@
 //! New frames of a stream, and its end, answer all waiting calls.
 
-use crate::command::Command;
 use crate::names::StreamName;
+use crate::signal::Consequence;
 use crate::space::Space;
 use crate::stream::{self, Event};
 
 /// All in the same commit, so that all readers see the same.
-pub(super) fn a_growing_stream_wakes_its_readers(space: &Space, event: &Event) -> Vec<Command> {
+pub(super) fn a_growing_stream_wakes_its_readers(space: &Space, event: &Event) -> Vec<Consequence> {
     #[cfg(feature = "planted")]
     if crate::planted::is("policy.stream_untold") {
         return Vec::new();
     }
     let stream = changed(event).filter(|stream| is_awaited(space, stream));
     let stream = stream.cloned();
-    stream.map(|stream| stream::Command::Tell { stream }.into()).into_iter().collect()
+    stream.map(|stream| stream::Signal::Tell { stream }.into()).into_iter().collect()
 }
 
 /// Whether it may affect a waiting call.

@@ -1,14 +1,14 @@
 //! The hand-off of a task ends with the task.
 
-use crate::command::Command;
 use crate::handoff::{self, Followed};
 use crate::names::TaskId;
+use crate::signal::Consequence;
 use crate::space::Space;
 use crate::task::{Cause, Event};
 
 /// Completing the task completes the hand-off that moved it; losing it fails the hand-off. An offer
 /// of a task that has moved on is cancelled.
-pub(super) fn a_handoff_follows_its_task(space: &Space, event: &Event) -> Vec<Command> {
+pub(super) fn a_handoff_follows_its_task(space: &Space, event: &Event) -> Vec<Consequence> {
     #[cfg(feature = "planted")]
     if crate::planted::is("policy.handoff_left_behind") {
         return Vec::new();
@@ -17,7 +17,7 @@ pub(super) fn a_handoff_follows_its_task(space: &Space, event: &Event) -> Vec<Co
     if !space.handoff.is_live(task) {
         return Vec::new();
     }
-    vec![handoff::Command::Follow { task: task.clone(), what }.into()]
+    vec![handoff::Signal::Follow { task: task.clone(), what }.into()]
 }
 
 /// Whether a hand-off may be affected.

@@ -1,21 +1,21 @@
 //! A hand-off moves its task, in the same commit.
 
-use crate::command::Command;
 use crate::handoff::Event;
 use crate::handoff::{Handoff, Status};
 use crate::names::{HandoffId, TaskId};
+use crate::signal::Consequence;
 use crate::space::Space;
 use crate::task;
 use crate::task::{Reassignment, Returns};
 
 /// Offered, accepted or returned: the task always has exactly one holder.
-pub(super) fn a_handoff_moves_its_task(space: &Space, event: &Event) -> Vec<Command> {
+pub(super) fn a_handoff_moves_its_task(space: &Space, event: &Event) -> Vec<Consequence> {
     #[cfg(feature = "planted")]
     if crate::planted::is("policy.task_stays_behind") && matches!(event, Event::Accepted { .. }) {
         return Vec::new();
     }
     if let Event::Completed { handoff, .. } = event {
-        return completed(space, handoff).into_iter().map(Command::from).collect();
+        return completed(space, handoff).into_iter().map(Consequence::from).collect();
     }
     let reassignment = match event {
         Event::Offered(handoff) => handoff
@@ -45,7 +45,7 @@ pub(super) fn a_handoff_moves_its_task(space: &Space, event: &Event) -> Vec<Comm
         | Event::Queued { .. }
         | Event::GaveUp { .. } => None,
     };
-    reassignment.into_iter().map(|reassignment| task::Command::Pass(reassignment).into()).collect()
+    reassignment.into_iter().map(|reassignment| task::Signal::Pass(reassignment).into()).collect()
 }
 
 /// Whether a task may be affected.

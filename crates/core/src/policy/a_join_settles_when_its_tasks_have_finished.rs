@@ -1,14 +1,14 @@
 //! A join settles in the commit that finishes the last task it needs.
 
-use crate::command::Command;
 use crate::join;
 use crate::limits;
+use crate::signal::Consequence;
 use crate::space::Space;
 use crate::task;
 
 /// If too many settle at once, for example because an agent with a thousand tasks is lost, they do
 /// not fit into this commit: they are due immediately and settle in later commits.
-pub(super) fn a_join_settles_when_its_tasks_have_finished(space: &Space) -> Vec<Command> {
+pub(super) fn a_join_settles_when_its_tasks_have_finished(space: &Space) -> Vec<Consequence> {
     #[cfg(feature = "planted")]
     if crate::planted::is("policy.ripe_join_waits") {
         return Vec::new();
@@ -17,7 +17,7 @@ pub(super) fn a_join_settles_when_its_tasks_have_finished(space: &Space) -> Vec<
     if ripe == 0 || ripe > limits::JOINS_SETTLED_AT_ONCE_MAX {
         return Vec::new();
     }
-    vec![join::Command::Settle.into()]
+    vec![join::Signal::Settle.into()]
 }
 
 /// Whether a join may settle because of this.

@@ -1,18 +1,18 @@
 //! Mail is delivered to the first waiting call, in the same commit.
 
-use crate::command::Command;
 use crate::message::{self, Event};
 use crate::names::AgentId;
+use crate::signal::Consequence;
 use crate::space::Space;
 
 /// So clients need not poll, and no call waits for mail that is available.
-pub(super) fn a_message_goes_to_the_first_waiter(space: &Space, event: &Event) -> Vec<Command> {
+pub(super) fn a_message_goes_to_the_first_waiter(space: &Space, event: &Event) -> Vec<Consequence> {
     #[cfg(feature = "planted")]
     if crate::planted::is("policy.mail_stays") {
         return Vec::new();
     }
     let to = arrived(event).filter(|to| is_awaited(space, to));
-    to.map(|to| message::Command::Deliver { to: to.clone() }.into()).into_iter().collect()
+    to.map(|to| message::Signal::Deliver { to: to.clone() }.into()).into_iter().collect()
 }
 
 /// Whether it may affect a waiting call.

@@ -1,14 +1,14 @@
 //! A ready stage of an automatic pipeline creates a task in the same commit, or one for each
 //! element of its input.
 
-use crate::command::Command;
 use crate::names::{GroupName, TaskType};
 use crate::pipeline::{Design, Event};
+use crate::signal::Consequence;
 use crate::space::Space;
 use crate::task::{self, Create};
 
 /// The event has the ids of the tasks; their definitions follow from the pipeline.
-pub(super) fn a_ready_stage_becomes_a_task(space: &Space, event: &Event) -> Vec<Command> {
+pub(super) fn a_ready_stage_becomes_a_task(space: &Space, event: &Event) -> Vec<Consequence> {
     let Event::StageReady { pipeline, stage, tasks } = event else { return Vec::new() };
     let Some((record, number)) =
         space.pipeline.stage(pipeline, stage).filter(|_| !tasks.is_empty())

@@ -1,12 +1,15 @@
 //! A ready task is assigned to the first waiting claim that matches, in the same commit.
 
-use crate::command::Command;
 use crate::names::TaskId;
+use crate::signal::Consequence;
 use crate::space::{Space, TablesView};
 use crate::task::{self, Event, Verdict, budgets};
 
 /// So no other claim can get it first, and no claim waits for a task that is ready.
-pub(super) fn a_ready_task_goes_to_the_first_waiter(space: &Space, event: &Event) -> Vec<Command> {
+pub(super) fn a_ready_task_goes_to_the_first_waiter(
+    space: &Space,
+    event: &Event,
+) -> Vec<Consequence> {
     #[cfg(feature = "planted")]
     if crate::planted::is("policy.ready_task_stays") {
         return Vec::new();
@@ -17,7 +20,7 @@ pub(super) fn a_ready_task_goes_to_the_first_waiter(space: &Space, event: &Event
     if ready.and_then(|record| budgets::waiter_for(&space.task, &view, record)).is_none() {
         return Vec::new();
     }
-    vec![task::Command::Assign { task: id.clone() }.into()]
+    vec![task::Signal::Assign { task: id.clone() }.into()]
 }
 
 /// Whether it may affect a waiting call.

@@ -1,14 +1,14 @@
 //! A stage that failed or was skipped, or whose pipeline was aborted, cancels its open tasks.
 
-use crate::command::Command;
 use crate::names::TaskId;
 use crate::pipeline::Event;
+use crate::signal::Consequence;
 use crate::space::Space;
 use crate::task;
 
 /// In the same commit, so that no agent continues with useless work. The subtasks and dependents of
 /// those tasks are cancelled by the rules of tasks.
-pub(super) fn a_stage_that_is_over_needs_no_task(space: &Space, event: &Event) -> Vec<Command> {
+pub(super) fn a_stage_that_is_over_needs_no_task(space: &Space, event: &Event) -> Vec<Consequence> {
     #[cfg(feature = "planted")]
     if crate::planted::is("policy.stage_keeps_its_tasks") {
         return Vec::new();
@@ -40,7 +40,7 @@ pub(super) fn a_stage_that_is_over_needs_no_task(space: &Space, event: &Event) -
     if tasks.is_empty() {
         return Vec::new();
     }
-    vec![task::Command::CancelAll { tasks, reason }.into()]
+    vec![task::Signal::CancelAll { tasks, reason }.into()]
 }
 
 /// Whether tasks may have to be created or cancelled.

@@ -1,14 +1,14 @@
 //! The start of a stage by another agent than the one of the stage before it is a hand-off, in the
 //! same commit.
 
-use crate::command::Command;
 use crate::handoff::{self, Passage, Passing};
 use crate::limits;
 use crate::pipeline::Event;
+use crate::signal::Consequence;
 use crate::space::Space;
 
 /// One hand-off for each completed stage that the output came from.
-pub(super) fn a_started_stage_is_handed_over(space: &Space, event: &Event) -> Vec<Command> {
+pub(super) fn a_started_stage_is_handed_over(space: &Space, event: &Event) -> Vec<Consequence> {
     #[cfg(feature = "planted")]
     if crate::planted::is("policy.stage_is_not_handed_over") {
         return Vec::new();
@@ -39,7 +39,7 @@ pub(super) fn a_started_stage_is_handed_over(space: &Space, event: &Event) -> Ve
             traceparent: record.plan.traceparent.clone(),
         })
     });
-    passing.map(|passing| handoff::Command::Pass(Box::new(passing)).into()).collect()
+    passing.map(|passing| handoff::Signal::Pass(Box::new(passing)).into()).collect()
 }
 
 /// Whether a hand-off may have to be recorded.

@@ -1,16 +1,16 @@
 //! A hand-off is delivered to the first waiting call that matches, in the same commit.
 
 use crate::agent;
-use crate::command::Command;
 use crate::handoff::{self, Event};
 use crate::names::HandoffId;
+use crate::signal::Consequence;
 use crate::space::Space;
 
 /// So clients need not poll.
 pub(super) fn an_open_handoff_goes_to_the_first_waiter(
     space: &Space,
     event: &Event,
-) -> Vec<Command> {
+) -> Vec<Consequence> {
     #[cfg(feature = "planted")]
     if crate::planted::is("policy.handoff_stays") {
         return Vec::new();
@@ -18,7 +18,7 @@ pub(super) fn an_open_handoff_goes_to_the_first_waiter(
     let Some(handoff) = opened(event).filter(|_| space.handoff.waits().len() > 0) else {
         return Vec::new();
     };
-    vec![handoff::Command::Deliver { handoff: handoff.clone() }.into()]
+    vec![handoff::Signal::Deliver { handoff: handoff.clone() }.into()]
 }
 
 /// The first session of an agent does not end its waiting calls, and may bring the capabilities
@@ -26,7 +26,7 @@ pub(super) fn an_open_handoff_goes_to_the_first_waiter(
 pub(super) fn a_handoff_goes_to_an_agent_that_joined(
     space: &Space,
     event: &agent::Event,
-) -> Vec<Command> {
+) -> Vec<Consequence> {
     let agent::Event::Joined { agent, capabilities, .. } = event else { return Vec::new() };
     let waits = space.handoff.waits_of(agent).count();
     if waits == 0 {
@@ -34,8 +34,8 @@ pub(super) fn a_handoff_goes_to_an_agent_that_joined(
     }
     let next = space.handoff.next_for(agent, capabilities, space.time(), waits);
     let deliver =
-        |handoff: &handoff::Handoff| handoff::Command::Deliver { handoff: handoff.id.clone() };
-    next.into_iter().map(deliver).map(Command::from).collect()
+        |handoff: &handoff::Handoff| handoff::Signal::Deliver { handoff: handoff.id.clone() };
+    next.into_iter().map(deliver).map(Consequence::from).collect()
 }
 
 /// Whether it may affect a waiting call.

@@ -1,7 +1,7 @@
 //! Policies: the effects of one primitive on another, as functions named like sentences.
 //!
-//! A policy reads the space and one event and returns commands. They are executed in the same batch
-//! as the event, in rounds until there are no more commands, at most
+//! A policy reads the space and one event and returns commands and signals. They are executed in
+//! the same batch as the event, in rounds until there are no more, at most
 //! [`POLICY_ROUNDS_MAX`](crate::limits::POLICY_ROUNDS_MAX) rounds. Primitives do not know each
 //! other; all coupling between them is in this folder.
 
@@ -56,20 +56,19 @@ pub(crate) use an_answered_call_leaves_its_other_queues::{
     an_answered_call_leaves_its_other_queues, is_in_several_queues,
 };
 use an_ended_session_lets_go::an_ended_session_lets_go;
-pub(crate) use an_ended_session_lets_go::letting_go;
 use an_open_handoff_goes_to_the_first_waiter::{
     a_handoff_goes_to_an_agent_that_joined, an_open_handoff_goes_to_the_first_waiter,
     may_be_delivered,
 };
 
-use crate::command::Command;
 use crate::event::Event;
 use crate::join;
+use crate::signal::Consequence;
 use crate::space::Space;
 use crate::wait::Target;
 
-/// The commands that follow from an event.
-pub fn follow(space: &Space, event: &Event) -> Vec<Command> {
+/// The commands and signals that follow from an event.
+pub fn follow(space: &Space, event: &Event) -> Vec<Consequence> {
     match event {
         Event::Agent(event) => {
             let mut commands = an_ended_session_lets_go(event);
@@ -111,7 +110,7 @@ pub fn follow(space: &Space, event: &Event) -> Vec<Command> {
     }
 }
 
-/// Whether commands can follow from an event. If not, a commit with this event alone cannot be
+/// Whether anything can follow from an event. If not, a commit with this event alone cannot be
 /// refused after it was applied.
 pub fn may_follow(space: &Space, event: &Event) -> bool {
     match event {

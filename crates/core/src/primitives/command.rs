@@ -42,7 +42,7 @@ macro_rules! sums {
         }
 
         impl Command {
-            /// Its row; none if only the engine or a policy sends it.
+            /// Its row; none if the engine or the server sends it.
             pub fn operation(&self) -> Option<&'static Operation> {
                 match self {
                     $(Self::$variant(command) => {

@@ -1,7 +1,7 @@
 //! The list of primitives: each is named here once, and every sum over them is made from it.
 //!
 //! ```text
-//!   primitives! ──▶ Command Query Reply Event Rejection      primitives/
+//!   primitives! ──▶ Command Signal Query Reply Event …      primitives/
 //!              ├──▶ the tables of a Space, Undo, Head        space/
 //!              └──▶ decide, query, evolve, timers, waits     space/
 //! ```

@@ -3,7 +3,7 @@
 //! | file of a primitive | part |
 //! |---|---|
 //! | `mod.rs` | overview, state diagram, numbered invariants, what is absent |
-//! | `vocabulary.rs` | `Command`, `Query`, `Reply`, `Event`, `Rejection`, as on the wire |
+//! | `vocabulary.rs` | `Command`, `Query`, `Reply`, `Event`, as on the wire, and `Signal` |
 //! | `operations.rs` | the calls that clients can make, one row each |
 //! | `refusals.rs` | the reasons to refuse a command |
 //! | `decide.rs` | the rules, one function per command |
@@ -19,6 +19,7 @@ mod list;
 pub mod primitive;
 pub mod rejection;
 pub mod reply;
+pub mod signal;
 pub mod transaction;
 
 pub(crate) use list::primitives;

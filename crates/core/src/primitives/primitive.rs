@@ -44,6 +44,19 @@ pub trait Command {
     }
 }
 
+/// A signal to one primitive.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Signal<S> {
+    /// From the engine: `Table::next_deadline` has passed.
+    Expire,
+    /// From the engine: the caller of a waiting call has gone.
+    GiveUp(WaitId),
+    /// From a policy: the session of an agent has ended.
+    LetGo(AgentId),
+    /// One that only this primitive knows.
+    Own(S),
+}
+
 /// An event of one primitive.
 pub trait Event {
     /// The event's type, as watchers and history know it: `state.set`, `agent.lost`.
@@ -85,6 +98,8 @@ pub trait Event {
 pub(crate) trait Rules: Table {
     /// Its commands.
     type Command;
+    /// The signals that only it knows.
+    type Signal;
     /// Its queries.
     type Query;
     /// Its replies.
@@ -100,6 +115,30 @@ pub(crate) trait Rules: Table {
         stamp: &Stamp,
         happening: &mut Happening<'_>,
     ) -> Result<ReplyPlan, Self::Rejection>;
+
+    /// Handles `Signal::Expire`: the timed transitions that are due.
+    fn expire(_space: &Space, _stamp: &Stamp) -> Vec<Self::Event> {
+        Vec::new()
+    }
+
+    /// Handles `Signal::GiveUp`: the call waits no longer.
+    fn give_up(_space: &Space, _wait: WaitId) -> Vec<Self::Event> {
+        Vec::new()
+    }
+
+    /// Handles `Signal::LetGo`: releases everything that is bound to the session of the agent.
+    fn let_go(_space: &Space, _agent: &AgentId, _stamp: &Stamp) -> Vec<Self::Event> {
+        Vec::new()
+    }
+
+    /// Handles a signal that only this primitive knows.
+    fn handle(
+        _space: &Space,
+        _signal: Self::Signal,
+        _stamp: &Stamp,
+    ) -> Result<Vec<Self::Event>, Self::Rejection> {
+        unreachable!("this primitive has no signals of its own")
+    }
 
     /// Answers a query about the present; none if it is about the past.
     fn query(space: &Space, query: &Self::Query) -> Option<Result<Self::Reply, Self::Rejection>>;
@@ -139,7 +178,7 @@ pub trait Table: Default {
     /// Asserts the invariants that the primitive's `mod.rs` lists.
     fn check(&self);
 
-    /// When the engine should next send the command for timed transitions.
+    /// When the engine should next send the signal for timed transitions.
     fn next_deadline(&self) -> Option<Timestamp> {
         None
     }

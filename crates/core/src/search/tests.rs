@@ -28,11 +28,14 @@ impl World {
     }
 
     fn run(&mut self, now: u64, agent: &str, command: Command) {
-        let engine = AgentId::engine();
-        let agent = if agent == engine.as_str() { engine } else { AgentId::parse(agent).unwrap() };
+        let agent = AgentId::parse(agent).unwrap();
         // A refused step changes nothing.
         let committed = self.space.commit(Request::from(command), &agent, Timestamp(now));
-        if let Some(batch) = committed.ok().and_then(|committed| committed.batch) {
+        self.add(committed.ok().and_then(|committed| committed.batch));
+    }
+
+    fn add(&mut self, batch: Option<Batch>) {
+        if let Some(batch) = batch {
             self.index.apply(&batch);
             self.index.check();
             self.batches.push(batch);
@@ -41,8 +44,9 @@ impl World {
 
     /// Executes everything that is due.
     fn expire(&mut self, now: u64) {
-        while let Some(command) = self.space.due(Timestamp(now)).into_iter().next() {
-            self.run(now, AgentId::engine().as_str(), command);
+        while let Some(signal) = self.space.due(Timestamp(now)).into_iter().next() {
+            let committed = self.space.signal(vec![signal], Timestamp(now));
+            self.add(committed.unwrap().batch);
         }
     }
 

@@ -34,7 +34,7 @@ impl Space {
         &self,
         first: usize,
         stamp: &Stamp,
-        plan: &mut ReplyPlan,
+        plan: Option<&mut ReplyPlan>,
         commit: &mut CommitBuilder,
     ) -> Result<(), Rejection> {
         let by_engine = stamp.agent == AgentId::engine();
@@ -47,10 +47,12 @@ impl Space {
         if broken.is_empty() {
             return Ok(());
         }
-        plan.warn(broken.iter().map(|(name, (owner, breach, _))| Warning {
-            code: "contract.broken".to_owned(),
-            detail: breach.sentence(name, owner),
-        }));
+        if let Some(plan) = plan {
+            plan.warn(broken.iter().map(|(name, (owner, breach, _))| Warning {
+                code: "contract.broken".to_owned(),
+                detail: breach.sentence(name, owner),
+            }));
+        }
         for (name, (owner, breach, others)) in broken {
             // What time does cannot be refused because a record of it does not fit.
             if by_engine && commit.events.len() >= limits::BATCH_EVENTS_MAX {

@@ -10,10 +10,11 @@ use super::Space;
 use crate::command::{Command, Request};
 use crate::history::Origin;
 use crate::names::AgentId;
-use crate::primitive::Table;
+use crate::primitive::{self, Table};
 use crate::rejection::Rejection;
+use crate::signal::Signal;
 use crate::time::Timestamp;
-use crate::{agent, handoff, policy, secret, task, workspace};
+use crate::{agent, handoff, secret, task, workspace};
 
 #[cfg(test)]
 mod tests;
@@ -26,15 +27,16 @@ impl Space {
     /// tables, and nobody else has seen the space yet.
     pub fn seed_fork(&mut self, origin: Origin, now: Timestamp) -> Result<(), Rejection> {
         let engine = AgentId::engine();
-        self.act(workspace::Command::Found { origin }.into(), &engine, now)?;
+        let found = primitive::Signal::Own(workspace::Signal::Found { origin });
+        self.signal(vec![Signal::Workspace(found)], now)?;
         #[cfg(feature = "planted")]
         if crate::planted::is("founding.still_held") {
             return Ok(());
         }
         let waits: Vec<_> = self.waits().collect();
         for wait in waits {
-            if let Some(command) = self.give_up(wait) {
-                self.act(command, &engine, now)?;
+            if let Some(signal) = self.give_up(wait) {
+                self.signal(vec![signal], now)?;
             }
         }
         for (giver, command) in self.offers() {
@@ -52,8 +54,8 @@ impl Space {
             }
         }
         for holder in self.holders() {
-            for command in policy::letting_go(&holder) {
-                self.act(command, &engine, now)?;
+            for signal in Signal::let_go(&holder) {
+                self.signal(vec![signal], now)?;
             }
         }
         Ok(())

@@ -70,15 +70,15 @@ impl View for SpaceView<'_> {
         stamp: &Stamp,
     ) -> Result<Moved, state::Rejection> {
         let to_namespace = transfer.to_namespace.clone();
-        let ensure = namespace::Command::Ensure { name: to_namespace.clone() };
         let full = || state::Rejection::UnknownNamespace { namespace: to_namespace.clone() };
-        let ensured = namespace::decide(&self.0.namespace, ensure).map_err(|_| full())?;
+        let ensured = namespace::ensure(&self.0.namespace, to_namespace.clone());
+        let ensured = ensured.map_err(|_| full())?;
         let view = TablesView::of(self.0);
         let view = TransferView { view, namespace: &to_namespace, rules: Rules::default() };
         // At most one namespace; and each entry is set there and deleted here.
         let count = transfer.keys.as_ref().map_or(0, Vec::len);
         let mut moved = Moved::with_capacity(1 + 2 * count);
-        moved.extend(ensured.events.into_iter().map(Event::Namespace));
+        moved.extend(ensured.into_iter().map(Event::Namespace));
         let happen = &mut |event| moved.push(Event::State(event));
         state::decide(&self.0.state, &view, state::Command::Transfer(transfer), stamp, happen)?;
         Ok(moved)

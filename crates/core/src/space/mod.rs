@@ -4,16 +4,16 @@ use crate::command::{Command, Mutation, Request};
 use crate::event::Event;
 use crate::names::{AgentId, IdempotencyKey};
 use crate::numbers::{Revision, Token, WaitId};
-use crate::primitive::Forgotten;
+use crate::primitive::{self, Forgotten};
 use crate::rejection::Rejection;
 use crate::reply::{Answer, Reply};
+use crate::signal::Signal;
 use crate::space::batch::{Batch, Moment};
 use crate::space::receipt::{Receipt, Receipts, digest};
 use crate::space::stamp::Stamp;
 use crate::time::Timestamp;
-use crate::wait::as_next;
 use crate::waiting::wait::{Keyed, KeyedWaits, Step};
-use crate::{limits, message, policy, primitives, task};
+use crate::{limits, message, primitives};
 
 pub mod authors;
 pub mod batch;
@@ -36,6 +36,7 @@ mod quota;
 mod reactions;
 mod relief;
 mod reply_plan;
+mod steps;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -76,9 +77,9 @@ primitives!(space);
 
 /// The result of a commit.
 #[derive(Debug)]
-pub struct Committed {
-    /// The answer to the caller, once it is durable.
-    pub outcome: Outcome,
+pub struct Committed<O = Outcome> {
+    /// The answer to the caller, once it is durable. Signals have none.
+    pub outcome: O,
     /// The batch; none if nothing changed.
     pub batch: Option<Batch>,
     /// The waiting calls that it ended, with their answers, once it is durable.
@@ -92,25 +93,47 @@ pub struct Committed {
 
 /// How far a commit has come.
 #[expect(clippy::large_enum_variant, reason = "the large one is nearly all there is")]
-pub enum Progress {
+pub enum Progress<O = Outcome> {
     /// It is complete.
-    Done(Committed),
+    Done(Committed<O>),
     /// Its reactions take long: see [`Space::begin_commit`].
-    Suspended(Box<Suspended>),
+    Suspended(Box<Suspended<O>>),
+}
+
+impl<O> Progress<O> {
+    /// The same with another outcome.
+    pub fn map<P>(self, map: impl FnOnce(O) -> P) -> Progress<P> {
+        match self {
+            Self::Done(committed) => Progress::Done(committed.map(map)),
+            Self::Suspended(suspended) => {
+                let Suspended { stamp, commit, outcome, reacting } = *suspended;
+                let outcome = map(outcome);
+                Progress::Suspended(Box::new(Suspended { stamp, commit, outcome, reacting }))
+            }
+        }
+    }
 }
 
 /// A commit whose reactions are not all done.
-pub struct Suspended {
+pub struct Suspended<O = Outcome> {
     stamp: Stamp,
     commit: CommitBuilder,
-    outcome: Outcome,
+    outcome: O,
     reacting: Reacting,
 }
 
-impl Suspended {
+impl<O> Suspended<O> {
     /// What the caller is answered when it is complete.
-    pub fn outcome(&self) -> &Outcome {
+    pub fn outcome(&self) -> &O {
         &self.outcome
+    }
+}
+
+impl<O> Committed<O> {
+    /// The same with another outcome.
+    pub fn map<P>(self, outcome: impl FnOnce(O) -> P) -> Committed<P> {
+        let Self { outcome: before, batch, ended, live, work } = self;
+        Committed { outcome: outcome(before), batch, ended, live, work }
     }
 }
 
@@ -136,6 +159,8 @@ pub struct Ended {
 
 /// A commit that is being decided: its events and their effects.
 struct CommitBuilder {
+    /// The work that its reactions may take before it is suspended.
+    work_max: usize,
     events: Vec<Event>,
     weight: usize,
     /// Whether more commands may follow and be refused, so that undo data is needed.
@@ -198,12 +223,7 @@ impl Space {
         now: Timestamp,
         work_max: usize,
     ) -> Result<Progress, Rejection> {
-        let may_end_sessions = matches!(
-            request.mutation,
-            Mutation::Command(Command::Agent(_) | Command::Task(task::Command::Expire))
-        );
-        let has_below = self.agent.has_supervised() || self.task.links().has_children();
-        if !may_end_sessions || !has_below {
+        if !matches!(request.mutation, Mutation::Command(Command::Agent(_))) || !self.has_below() {
             return self.commit_with(request, agent, now, (true, work_max));
         }
         match self.commit_with(request.clone(), agent, now, (true, work_max)) {
@@ -216,11 +236,91 @@ impl Space {
     }
 
     /// Finishes a commit of this workspace that was suspended.
-    pub fn finish_commit(&mut self, suspended: Suspended) -> Committed {
+    pub fn finish_commit<O>(&mut self, suspended: Suspended<O>) -> Committed<O> {
         let Suspended { mut stamp, mut commit, outcome, mut reacting } = suspended;
         let is_done = self.react(&mut reacting, usize::MAX, &mut stamp, &mut commit);
         assert!(is_done, "the work of a commit is bounded");
-        self.conclude(stamp, commit, (outcome, reacting.work()))
+        self.finish(stamp, commit, (outcome, reacting.work()))
+    }
+
+    /// Handles signals and applies their consequences, atomically.
+    pub fn signal(
+        &mut self,
+        signals: Vec<Signal>,
+        now: Timestamp,
+    ) -> Result<Committed<()>, Rejection> {
+        match self.begin_signal(signals, now, usize::MAX)? {
+            Progress::Done(committed) => Ok(committed),
+            Progress::Suspended(suspended) => Ok(self.finish_commit(*suspended)),
+        }
+    }
+
+    /// The same, unless it takes more than this much work: see [`Self::begin_commit`].
+    pub fn begin_signal(
+        &mut self,
+        signals: Vec<Signal>,
+        now: Timestamp,
+        work_max: usize,
+    ) -> Result<Progress<()>, Rejection> {
+        let may_end_sessions =
+            matches!(signals[..], [Signal::Agent(_) | Signal::Task(primitive::Signal::Expire)]);
+        if !may_end_sessions || !self.has_below() {
+            return self.signal_with(signals, now, (true, work_max));
+        }
+        match self.signal_with(signals.clone(), now, (true, work_max)) {
+            // As for a request.
+            Err(Rejection::TooLarge { .. } | Rejection::PolicyRounds { .. }) => {
+                self.signal_with(signals, now, (false, work_max))
+            }
+            done => done,
+        }
+    }
+
+    /// Whether the end of a session may end what is below it.
+    fn has_below(&self) -> bool {
+        self.agent.has_supervised() || self.task.links().has_children()
+    }
+
+    fn signal_with(
+        &mut self,
+        signals: Vec<Signal>,
+        now: Timestamp,
+        (ends_below, work_max): (bool, usize),
+    ) -> Result<Progress<()>, Rejection> {
+        let mut stamp = self.stamp(&AgentId::engine(), now, None, ends_below);
+        let needs_undo = signals.len() > 1;
+        let mut commit = CommitBuilder { needs_undo, work_max, ..CommitBuilder::new() };
+        let last_token = self.token;
+        let mut signals = signals.into_iter();
+        let done = signals.try_for_each(|signal| {
+            let first = commit.events.len();
+            self.step(signal.into(), &mut stamp, &mut commit)?;
+            self.follow(first, &mut stamp, &mut commit)
+        });
+        if let Err(rejection) = done {
+            self.refuse(&commit, last_token);
+            return Err(rejection);
+        }
+        self.conclude((), None, None, stamp, commit, last_token)
+    }
+
+    /// What a commit is decided with.
+    fn stamp(
+        &self,
+        agent: &AgentId,
+        now: Timestamp,
+        key: Option<IdempotencyKey>,
+        ends_below: bool,
+    ) -> Stamp {
+        Stamp {
+            // A clock that was set back must not make time run backwards in the log.
+            now: now.max(self.time),
+            agent: agent.clone(),
+            revision: self.revision.next(),
+            key,
+            ends_below,
+            next_token: Token::default(),
+        }
     }
 
     fn commit_with(
@@ -238,43 +338,56 @@ impl Space {
             let (ended, live) = (Vec::new(), Vec::new());
             return Ok(Progress::Done(Committed { outcome, batch: None, ended, live, work: 0 }));
         }
-        let mut stamp = Stamp {
-            // A clock that was set back must not make time run backwards in the log.
-            now: now.max(self.time),
-            agent: agent.clone(),
-            revision: self.revision.next(),
-            key: keyed.as_ref().map(|(key, _)| key.clone()),
-            ends_below,
-            next_token: Token::default(),
-        };
-        let stored = self.stored_before(&mutation);
+        let key = keyed.as_ref().map(|(key, _)| key.clone());
+        let mut stamp = self.stamp(agent, now, key, ends_below);
+        let stored = self.bounded();
         let is_together = matches!(mutation, Mutation::Transaction { .. });
         let needs_undo = keyed.is_some() || stored.is_some() || is_together;
-        let mut commit = CommitBuilder { needs_undo, ..CommitBuilder::new() };
+        let mut commit = CommitBuilder { needs_undo, work_max, ..CommitBuilder::new() };
         let last_token = self.token;
         let done = match self.execute(mutation, &mut stamp, &mut commit) {
             Ok(done) => done,
             Err(rejection) => {
-                assert!(!commit.is_final, "what cannot be taken back is not refused");
-                self.roll_back(last_token);
+                self.refuse(&commit, last_token);
                 return Err(rejection);
             }
         };
-        self.record_sign_of_life(&stamp, &mut commit);
         let revision = if commit.events.is_empty() { self.revision } else { stamp.revision };
         let outcome = match done {
             Decision::Replied(reply) => Outcome::Answered(Answer { revision, reply }),
             Decision::Waits(wait) => Outcome::Waits(wait),
         };
+        #[cfg(feature = "planted")]
+        let keyed = keyed.filter(|_| !crate::planted::is("space.receipt_not_kept"));
+        let kept = keyed.map(|(key, digest)| kept(&outcome, key, digest, agent));
+        self.conclude(outcome, kept, stored, stamp, commit, last_token)
+    }
+
+    fn refuse(&mut self, commit: &CommitBuilder, last_token: Token) {
+        assert!(!commit.is_final, "what cannot be taken back is not refused");
+        self.roll_back(last_token);
+    }
+
+    /// Makes a commit final, unless it is too large: stores what is kept of its answers, runs the
+    /// reactions and moves on to the next revision.
+    fn conclude<O>(
+        &mut self,
+        outcome: O,
+        kept: Option<Event>,
+        stored: Option<quota::Stored>,
+        mut stamp: Stamp,
+        mut commit: CommitBuilder,
+        last_token: Token,
+    ) -> Result<Progress<O>, Rejection> {
+        self.record_sign_of_life(&stamp, &mut commit);
+        let revision = if commit.events.is_empty() { self.revision } else { stamp.revision };
         if commit.events.is_empty() {
             commit.seal_live(&stamp, revision);
             let live = commit.live_batches;
             let ended = Vec::new();
             return Ok(Progress::Done(Committed { outcome, batch: None, ended, live, work: 0 }));
         }
-        #[cfg(feature = "planted")]
-        let keyed = keyed.filter(|_| !crate::planted::is("space.receipt_not_kept"));
-        let kept = self.keep_answers(keyed, &outcome, &stamp, &mut commit);
+        let kept = self.keep_answers(kept, &stamp, &mut commit);
         if let Err(rejection) = kept.and_then(|()| self.check_quota(stored)) {
             self.roll_back(last_token);
             return Err(rejection);
@@ -284,22 +397,22 @@ impl Space {
         let mut work = 0;
         if !self.reaction.is_idle() {
             let mut reacting = self.begin_reacting(&stamp, &commit);
-            if !self.react(&mut reacting, work_max, &mut stamp, &mut commit) {
+            if !self.react(&mut reacting, commit.work_max, &mut stamp, &mut commit) {
                 let suspended = Suspended { stamp, commit, outcome, reacting };
                 return Ok(Progress::Suspended(Box::new(suspended)));
             }
             work = reacting.work();
         }
-        Ok(Progress::Done(self.conclude(stamp, commit, (outcome, work))))
+        Ok(Progress::Done(self.finish(stamp, commit, (outcome, work))))
     }
 
     /// Nothing more happens in this commit.
-    fn conclude(
+    fn finish<O>(
         &mut self,
         stamp: Stamp,
         commit: CommitBuilder,
-        (outcome, work): (Outcome, usize),
-    ) -> Committed {
+        (outcome, work): (O, usize),
+    ) -> Committed<O> {
         let moment = Moment { revision: stamp.revision, time: stamp.now, agent: &stamp.agent };
         commit.events.iter().for_each(|event| self.remember(event, &moment));
         let Stamp { now: time, agent, revision, .. } = stamp;
@@ -367,22 +480,13 @@ impl Space {
     /// Stores the answers to this request and to the waits that it ended, for repeated requests.
     fn keep_answers(
         &self,
-        keyed: Option<(IdempotencyKey, u64)>,
-        outcome: &Outcome,
+        kept: Option<Event>,
         stamp: &Stamp,
         commit: &mut CommitBuilder,
     ) -> Result<(), Rejection> {
         self.keep_receipts_of_waits(0, stamp, commit)?;
         let first = commit.events.len();
-        if let Some((key, digest)) = keyed {
-            let agent = stamp.agent.clone();
-            commit.events.push(match outcome {
-                Outcome::Answered(answer) => {
-                    Event::Receipt(Receipt::of(key, digest, &answer.without_states()))
-                }
-                Outcome::Waits(wait) => Event::Awaited(Keyed { wait: *wait, agent, key, digest }),
-            });
-        }
+        commit.events.extend(kept);
         commit.weigh(first)
     }
 
@@ -513,87 +617,6 @@ impl Space {
         });
         Ok(Decision::Replied(Reply::Transaction(replies.collect::<Result<_, _>>()?)))
     }
-
-    /// Decides one command, and then the commands that follow from it, in rounds.
-    fn run(
-        &mut self,
-        command: Command,
-        stamp: &mut Stamp,
-        commit: &mut CommitBuilder,
-    ) -> Result<Decision, Rejection> {
-        self.check_artifact_refs(&command)?;
-        let mut first = commit.events.len();
-        let plan = self.step(command, stamp, commit)?;
-        for _ in 0..limits::POLICY_ROUNDS_MAX {
-            let last = commit.events.len();
-            let fresh = &commit.events[first..];
-            let following: Vec<Command> =
-                fresh.iter().flat_map(|event| policy::follow(self, event)).collect();
-            if following.is_empty() {
-                return Ok(match plan {
-                    ReplyPlan::Waits => Decision::Waits(stamp.wait()),
-                    plan => Decision::Replied(self.reply(plan, &commit.events)),
-                });
-            }
-            for command in following {
-                self.step(command, stamp, commit)?;
-            }
-            first = last;
-        }
-        Err(Rejection::PolicyRounds { max: limits::POLICY_ROUNDS_MAX })
-    }
-
-    #[inline]
-    fn step(
-        &mut self,
-        command: Command,
-        stamp: &mut Stamp,
-        commit: &mut CommitBuilder,
-    ) -> Result<ReplyPlan, Rejection> {
-        let first = commit.events.len();
-        stamp.next_token = Token(stamp.revision.0).max(self.token.next());
-        let mut plan = self.decide(command, stamp, commit)?;
-        if !self.contract.is_empty() {
-            self.compare_with_contracts(first, stamp, &mut plan, commit)?;
-        }
-        commit.weigh(first)?;
-        let moment = Moment { revision: stamp.revision, time: stamp.now, agent: &stamp.agent };
-        let fresh = &commit.events[first..];
-        // The commands that follow are decided after this, and may be refused.
-        commit.needs_undo |= fresh.iter().any(|event| policy::may_follow(self, event));
-        commit.needs_undo |= fresh.iter().any(|event| self.ends_in_several_queues(event));
-        commit.is_final |= !commit.needs_undo;
-        let mut answered = Vec::new();
-        for event in fresh {
-            let was_in_several = self.ends_in_several_queues(event);
-            self.evolve(event, &moment, commit.needs_undo);
-            if let Some(wait) = event.wait().and_then(Step::ended) {
-                let is_granted = event.wait() == Some(Step::Granted(wait));
-                let mut reply = self.ending(event);
-                if was_in_several {
-                    reply = reply.map(as_next);
-                    answered.push(wait);
-                }
-                commit.ended.push(Ended { wait, is_granted, reply });
-            }
-        }
-        for wait in answered {
-            let left = policy::an_answered_call_leaves_its_other_queues(self, wait);
-            let first = commit.events.len();
-            commit.events.extend(left);
-            commit.weigh(first)?;
-            for event in &commit.events[first..] {
-                self.evolve(event, &moment, commit.needs_undo);
-            }
-        }
-        Ok(plan)
-    }
-
-    /// Whether it ends a call that waits in several queues.
-    fn ends_in_several_queues(&self, event: &Event) -> bool {
-        let ended = event.wait().and_then(Step::ended);
-        ended.is_some_and(|wait| policy::is_in_several_queues(self, wait))
-    }
 }
 
 impl Happening<'_> {
@@ -622,6 +645,7 @@ impl Happening<'_> {
 impl CommitBuilder {
     fn new() -> Self {
         Self {
+            work_max: usize::MAX,
             // Nearly every commit is one event, dropped as soon as it is encoded.
             events: Vec::with_capacity(1),
             weight: 0,
@@ -653,6 +677,18 @@ impl CommitBuilder {
         match bounds.into_iter().find(|(_, given, max)| given > max) {
             Some((what, given, max)) => Err(Rejection::TooLarge { what, given, max }),
             None => Ok(()),
+        }
+    }
+}
+
+/// The event that stores the outcome of a request, for repeated requests.
+fn kept(outcome: &Outcome, key: IdempotencyKey, digest: u64, agent: &AgentId) -> Event {
+    match outcome {
+        Outcome::Answered(answer) => {
+            Event::Receipt(Receipt::of(key, digest, &answer.without_states()))
+        }
+        Outcome::Waits(wait) => {
+            Event::Awaited(Keyed { wait: *wait, agent: agent.clone(), key, digest })
         }
     }
 }

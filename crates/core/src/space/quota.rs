@@ -17,7 +17,7 @@
 //!    nothing is done partially. Each run of a reaction is checked separately, and fails alone.
 //! 2. A commit that stores no more than before always fits: when the quota is exceeded, entries can
 //!    still be deleted and changed.
-//! 3. What the engine does itself is never refused: expiry must not depend on free space.
+//! 3. A signal is never refused: expiry must not depend on free space.
 //! 4. It is not part of the history: replay does not check it, and without a quota it costs one
 //!    comparison.
 //!
@@ -25,12 +25,7 @@
 //! [`limits`](crate::limits).
 
 use super::Space;
-use crate::command::{Command, Mutation};
 use crate::rejection::Rejection;
-use crate::{
-    agent, artifact, barrier, checkpoint, handoff, join, lock, message, pipeline, reaction, secret,
-    semaphore, state, stream, task, wait,
-};
 
 #[cfg(test)]
 mod tests;
@@ -72,13 +67,8 @@ impl Space {
         self.quota = quota.filter(|quota| *quota != StorageQuota::default());
     }
 
-    /// How much is stored before a mutation, if a quota applies to it.
-    #[inline]
-    pub(super) fn stored_before(&self, mutation: &Mutation) -> Option<Stored> {
-        self.quota.is_some_and(|_| !is_from_the_engine(mutation)).then(|| self.stored())
-    }
-
     /// How much is stored, if there is a quota.
+    #[inline]
     pub(super) fn bounded(&self) -> Option<Stored> {
         self.quota.map(|_| self.stored())
     }
@@ -112,35 +102,4 @@ impl Space {
         }
         Ok(())
     }
-}
-
-/// Whether the engine sent it. Clients cannot: it has no name on the wire.
-fn is_from_the_engine(mutation: &Mutation) -> bool {
-    match mutation {
-        Mutation::Command(command) => is_internal(command),
-        Mutation::Fenced { .. } => false,
-        Mutation::Transaction { commands, .. } => commands.iter().all(is_internal),
-    }
-}
-
-fn is_internal(command: &Command) -> bool {
-    matches!(
-        command,
-        Command::State(state::Command::Expire)
-            | Command::Agent(agent::Command::Expire)
-            | Command::Message(message::Command::Expire | message::Command::GiveUp { .. })
-            | Command::Stream(stream::Command::Expire | stream::Command::GiveUp { .. })
-            | Command::Reaction(reaction::Command::Expire)
-            | Command::Lock(lock::Command::Expire | lock::Command::GiveUp { .. })
-            | Command::Semaphore(semaphore::Command::Expire | semaphore::Command::GiveUp { .. })
-            | Command::Barrier(barrier::Command::Expire | barrier::Command::GiveUp { .. })
-            | Command::Task(task::Command::Expire | task::Command::GiveUp { .. })
-            | Command::Join(join::Command::Expire | join::Command::GiveUp { .. })
-            | Command::Pipeline(pipeline::Command::Expire)
-            | Command::Checkpoint(checkpoint::Command::Expire)
-            | Command::Artifact(artifact::Command::Expire)
-            | Command::Secret(secret::Command::Expire)
-            | Command::Handoff(handoff::Command::Expire | handoff::Command::GiveUp { .. })
-            | Command::Wait(wait::Command::Expire | wait::Command::GiveUp { .. })
-    )
 }

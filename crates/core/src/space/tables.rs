@@ -13,9 +13,10 @@ use crate::names::{
 };
 use crate::namespace::rules::Rules as NamespaceRules;
 use crate::numbers::Token;
-use crate::primitive::{Forgotten, Rules, Table};
+use crate::primitive::{self, Forgotten, Rules, Table};
 use crate::rejection::Rejection;
 use crate::reply::Reply;
+use crate::signal::Signal;
 use crate::space::batch::Moment;
 use crate::space::stamp::Stamp;
 use crate::spending::{Payer, UsedUp};
@@ -62,6 +63,22 @@ macro_rules! tables {
                         Ok(rules(self, command, stamp, happening)?)
                     })*
                 }
+            }
+
+            /// Handles a signal. If it is refused, the events that it has added must be discarded.
+            pub(super) fn handle(
+                &self,
+                signal: Signal,
+                stamp: &Stamp,
+                commit: &mut CommitBuilder,
+            ) -> Result<(), Rejection> {
+                match signal {
+                    $(Signal::$variant(signal) => {
+                        let events = handled::<crate::$module::Table>(self, signal, stamp)?;
+                        commit.events.extend(events.into_iter().map(Event::from));
+                    })*
+                }
+                Ok(())
             }
 
             /// Applies an event to the table of its primitive; none if it has no table.
@@ -120,6 +137,20 @@ macro_rules! tables {
     };
 }
 primitives!(tables);
+
+/// The events that a signal causes in one primitive.
+fn handled<T: Rules>(
+    space: &Space,
+    signal: primitive::Signal<T::Signal>,
+    stamp: &Stamp,
+) -> Result<Vec<T::Event>, T::Rejection> {
+    match signal {
+        primitive::Signal::Expire => Ok(T::expire(space, stamp)),
+        primitive::Signal::GiveUp(wait) => Ok(T::give_up(space, wait)),
+        primitive::Signal::LetGo(agent) => Ok(T::let_go(space, &agent, stamp)),
+        primitive::Signal::Own(signal) => T::handle(space, signal, stamp),
+    }
+}
 
 /// The reply of one primitive, as the sum type.
 fn reply_of<R: Into<Reply>, E: Into<Rejection>>(reply: Result<R, E>) -> Result<Reply, Rejection> {

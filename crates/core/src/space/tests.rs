@@ -14,8 +14,10 @@ use crate::names::{AgentId, Key, NamespaceName};
 use crate::numbers::Revision;
 use crate::pattern::Pattern;
 use crate::policy;
+use crate::primitive;
 use crate::rejection::Rejection;
 use crate::schema::Schema;
+use crate::signal::{Consequence, Signal};
 use crate::space::Space;
 use crate::testing::{Picture, World, check, check_codes, literals, read_command, scenarios};
 use crate::time::Timestamp;
@@ -357,7 +359,9 @@ fn policies_come_to_an_end() {
             let is_about_an_agent = matches!(event, Event::Agent(_));
             assert!(is_about_an_agent || follows.is_empty(), "{event:?} causes {follows:?}");
             // Policies do not affect agents, so nothing follows from that.
-            assert!(follows.iter().all(|command| !matches!(command, Command::Agent(_))));
+            let is_about_agents =
+                |it: &Consequence| matches!(it, Consequence::Command(Command::Agent(_)));
+            assert!(!follows.iter().any(is_about_agents));
         }
     }
 }
@@ -630,8 +634,8 @@ proptest! {
 fn live_token(space: &Space, kind: &str, agent: &str) -> u64 {
     let agent = AgentId::parse(agent).unwrap();
     let token = match kind {
-        "lock" => space.lock.holds_of(&agent).next().map(|hold| hold.token),
-        "semaphore" => space.semaphore.permits_of(&agent).next().map(|permit| permit.token),
+        "lock" => space.lock.holds().of_agent(&agent).next().map(|hold| hold.token),
+        "semaphore" => space.semaphore.holds().of_agent(&agent).next().map(|permit| permit.token),
         _ => {
             let held = space.task.held_by(&agent).next();
             held.and_then(|record| record.lease.as_ref()).map(|lease| lease.token)
@@ -752,11 +756,8 @@ fn the_end_of_a_session_that_holds_all_it_may_fits_into_one_commit() {
             );
         }
     }
-    let lost = space.commit(
-        Command::Agent(agent::Command::Expire).into(),
-        &AgentId::engine(),
-        Timestamp(9_999),
-    );
+    let expire = Signal::Agent(primitive::Signal::Expire);
+    let lost = space.signal(vec![expire], Timestamp(9_999));
     let batch = lost.unwrap().batch.unwrap();
     let count = |kind: &str| batch.events.iter().filter(|event| event.kind() == kind).count();
     let kinds = ["state.let_go", "lock.acquired", "semaphore.acquired", "barrier.withdrawn"];

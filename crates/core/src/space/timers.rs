@@ -1,15 +1,11 @@
 //! Timed transitions of a space, and its waiting calls.
 
 use super::Space;
-use crate::command::Command;
 use crate::numbers::WaitId;
-use crate::primitive::Table;
+use crate::primitive::{self, Table};
 use crate::primitives;
+use crate::signal::Signal;
 use crate::time::Timestamp;
-use crate::{
-    agent, artifact, barrier, checkpoint, handoff, join, lock, message, pipeline, reaction, secret,
-    semaphore, state, stream, task, wait,
-};
 
 macro_rules! timers {
     ($($(#[$doc:meta])* $module:ident: $variant:ident = $wire:literal $(, $facts:ident)?;)*) => {
@@ -24,6 +20,34 @@ macro_rules! timers {
                 $(self.$module.wake(moment);)*
             }
 
+            /// The signals for the timed transitions that are due.
+            pub fn due(&self, now: Timestamp) -> Vec<Signal> {
+                let is_due = |next: Option<Timestamp>| next.is_some_and(|moment| moment <= now);
+                let mut due = Vec::new();
+                $(
+                    if is_due(self.$module.next_deadline()) {
+                        due.push(Signal::$variant(primitive::Signal::Expire));
+                    }
+                )*
+                due
+            }
+
+            /// The signal that ends a waiting call whose caller has gone; none if it no longer
+            /// waits.
+            pub fn give_up(&self, wait: WaitId) -> Option<Signal> {
+                // `agent.next` waits in several queues, and leaves that of tasks last.
+                let mut of_task = None;
+                $(
+                    if self.$module.is_waiting(wait) {
+                        match Signal::$variant(primitive::Signal::GiveUp(wait)) {
+                            signal @ Signal::Task(_) => of_task = Some(signal),
+                            signal => return Some(signal),
+                        }
+                    }
+                )*
+                of_task
+            }
+
             /// All waiting calls.
             pub fn waits(&self) -> impl Iterator<Item = WaitId> {
                 std::iter::empty()$(.chain(self.$module.wait_ids()))*
@@ -34,62 +58,9 @@ macro_rules! timers {
 primitives!(timers);
 
 impl Space {
-    /// The commands that are due.
-    pub fn due(&self, now: Timestamp) -> Vec<Command> {
-        let causes: [(Option<Timestamp>, Command); 16] = [
-            (self.state.next_deadline(), state::Command::Expire.into()),
-            (self.agent.next_deadline(), agent::Command::Expire.into()),
-            (self.message.next_deadline(), message::Command::Expire.into()),
-            (self.stream.next_deadline(), stream::Command::Expire.into()),
-            (self.reaction.next_deadline(), reaction::Command::Expire.into()),
-            (self.lock.next_deadline(), lock::Command::Expire.into()),
-            (self.semaphore.next_deadline(), semaphore::Command::Expire.into()),
-            (self.barrier.next_deadline(), barrier::Command::Expire.into()),
-            (self.task.next_deadline(), task::Command::Expire.into()),
-            (self.join.next_deadline(), join::Command::Expire.into()),
-            (self.pipeline.next_deadline(), pipeline::Command::Expire.into()),
-            (self.checkpoint.next_deadline(), checkpoint::Command::Expire.into()),
-            (self.artifact.next_deadline(), artifact::Command::Expire.into()),
-            (self.secret.next_deadline(), secret::Command::Expire.into()),
-            (self.handoff.next_deadline(), handoff::Command::Expire.into()),
-            (self.wait.next_deadline(), wait::Command::Expire.into()),
-        ];
-        let due = causes.into_iter().filter(|(moment, _)| moment.is_some_and(|it| it <= now));
-        due.map(|(_, command)| command).collect()
-    }
-
     /// The server resumed serving the workspace at this time: no session or lease expires for
     /// heartbeats that could not arrive.
     pub fn wake(&mut self, moment: Timestamp) {
         self.served_since(moment.max(self.time));
-    }
-
-    /// The command that ends a waiting call whose caller is gone; none if it no longer waits.
-    pub fn give_up(&self, wait: WaitId) -> Option<Command> {
-        if self.message.is_waiting(wait) {
-            return Some(message::Command::GiveUp { wait }.into());
-        }
-        if self.stream.is_waiting(wait) {
-            return Some(stream::Command::GiveUp { wait }.into());
-        }
-        if self.lock.is_waiting(wait) {
-            return Some(lock::Command::GiveUp { wait }.into());
-        }
-        if self.semaphore.is_waiting(wait) {
-            return Some(semaphore::Command::GiveUp { wait }.into());
-        }
-        if self.barrier.is_waiting(wait) {
-            return Some(barrier::Command::GiveUp { wait }.into());
-        }
-        if self.join.is_waiting(wait) {
-            return Some(join::Command::GiveUp { wait }.into());
-        }
-        if self.wait.is_waiting(wait) {
-            return Some(wait::Command::GiveUp { wait }.into());
-        }
-        if self.handoff.is_waiting(wait) {
-            return Some(handoff::Command::GiveUp { wait }.into());
-        }
-        self.task.is_waiting(wait).then(|| task::Command::GiveUp { wait }.into())
     }
 }

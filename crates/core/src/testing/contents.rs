@@ -70,7 +70,6 @@ pub(super) fn shown_artifact(reply: &artifact::Reply) -> String {
             let next = cursor.as_ref().map_or(String::new(), |cursor| format!(" next={cursor}"));
             format!("[{}] bytes={bytes}{next}", names.join(", "))
         }
-        artifact::Reply::Done => "nothing".into(),
     }
 }
 
@@ -101,6 +100,5 @@ pub(super) fn shown_secret(reply: &secret::Reply) -> String {
             let next = cursor.as_ref().map_or(String::new(), |cursor| format!(" next={cursor}"));
             format!("[{}]{next}", names.join(", "))
         }
-        secret::Reply::Done => "nothing".into(),
     }
 }

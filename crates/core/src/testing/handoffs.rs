@@ -85,6 +85,5 @@ pub(super) fn shown_handoff(reply: &handoff::Reply) -> String {
             stats.durations.p50_ms,
             stats.pairs.len()
         ),
-        handoff::Reply::Done => "nothing".into(),
     }
 }

@@ -70,7 +70,6 @@ pub(super) fn shown_pipeline(reply: &pipeline::Reply) -> String {
             let next = cursor.as_ref().map_or(String::new(), |cursor| format!(" next={cursor}"));
             format!("{}{next}", lines.join("; "))
         }
-        pipeline::Reply::Done => "nothing".into(),
     }
 }
 

@@ -19,29 +19,13 @@ use crate::reply::{Answer, Reply};
 use crate::state::Entry;
 use crate::task::{self, Outcome};
 use crate::{
-    agent, artifact, barrier, checkpoint, contract, handoff, join, lock, message, namespace,
-    pipeline, reaction, rule, secret, semaphore, state, stream, wait, workspace,
+    agent, barrier, contract, lock, namespace, reaction, rule, semaphore, state, workspace,
 };
 
 /// The reply to a request that changed nothing, perhaps because it was repeated.
 pub(super) fn rendered_again(answer: &Answer) -> String {
     match &answer.reply {
-        Reply::Agent(agent::Reply::Done)
-        | Reply::State(state::Reply::Done)
-        | Reply::Message(message::Reply::Done)
-        | Reply::Stream(stream::Reply::Done)
-        | Reply::Reaction(reaction::Reply::Done)
-        | Reply::Lock(lock::Reply::Done)
-        | Reply::Semaphore(semaphore::Reply::Done)
-        | Reply::Barrier(barrier::Reply::Done)
-        | Reply::Task(task::Reply::Done)
-        | Reply::Join(join::Reply::Done)
-        | Reply::Checkpoint(checkpoint::Reply::Done)
-        | Reply::Artifact(artifact::Reply::Done)
-        | Reply::Secret(secret::Reply::Done)
-        | Reply::Pipeline(pipeline::Reply::Done)
-        | Reply::Handoff(handoff::Reply::Done)
-        | Reply::Wait(wait::Reply::Done) => "nothing".into(),
+        Reply::Reaction(reaction::Reply::Done) => "nothing".into(),
         reply => format!("r{}: {}", answer.revision, shown(reply)),
     }
 }
@@ -230,7 +214,6 @@ fn shown_task(reply: &task::Reply) -> String {
         }
         task::Reply::Why(why) => why.sentence.clone(),
         task::Reply::History { .. } => format!("{reply:?}"),
-        task::Reply::Done => "nothing".into(),
     }
 }
 
@@ -279,7 +262,6 @@ fn shown_lock(reply: &lock::Reply) -> String {
             let next = cursor.as_ref().map_or(String::new(), |cursor| format!(" next={cursor}"));
             format!("[{}] circles=[{}]{next}", locks.join("; "), cycles.join("; "))
         }
-        lock::Reply::Done => "nothing".into(),
     }
 }
 
@@ -340,7 +322,6 @@ fn shown_semaphore(reply: &semaphore::Reply) -> String {
             let next = cursor.as_ref().map_or(String::new(), |cursor| format!(" next={cursor}"));
             format!("[{}]{next}", semaphores.join("; "))
         }
-        semaphore::Reply::Done => "nothing".into(),
     }
 }
 
@@ -380,7 +361,6 @@ fn shown_barrier(reply: &barrier::Reply) -> String {
             let count = count.map_or("?".into(), |count| count.to_string());
             format!("{name} g{generation} of {count} [{}] waiting={waiting}", arrived.join(", "))
         }
-        barrier::Reply::Done => "nothing".into(),
     }
 }
 
@@ -446,9 +426,6 @@ pub(super) fn shown(reply: &Reply) -> String {
         Reply::Pipeline(reply) => shown_pipeline(reply),
         Reply::Workspace(reply) => shown_workspace(reply),
         Reply::Transaction(replies) => replies.iter().map(shown).collect::<Vec<_>>().join("; "),
-        Reply::Namespace(namespace::Reply::Done) | Reply::Agent(agent::Reply::Done) => {
-            "nothing".into()
-        }
     }
 }
 

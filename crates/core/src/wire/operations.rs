@@ -246,7 +246,8 @@ pub(crate) enum Wanted<C, Q> {
 ///       "Summary", {"an": "example of its fields"};
 /// ```
 ///
-/// A variant without a row is sent only by the engine or a policy.
+/// A command without a row is made of more than its fields, such as an upload, and sent by the
+/// engine or the server.
 macro_rules! operations {
     (@effect Command) => { $crate::wire::Effect::Changes };
     (@effect Query) => { $crate::wire::Effect::Asks };

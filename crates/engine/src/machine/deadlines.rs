@@ -83,12 +83,12 @@ impl Machine {
         if resident.is_blocked() {
             return true;
         }
-        for command in resident.space.due(resident.local(now)) {
+        for signal in resident.space.due(resident.local(now)) {
             // The rest stays due.
             if self.is_blocked(workspace) {
                 break;
             }
-            self.submit_own(workspace, command.into(), now);
+            self.signal(workspace, vec![signal], now);
         }
         true
     }

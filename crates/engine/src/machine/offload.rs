@@ -91,8 +91,8 @@ pub struct Job {
     workspace: WorkspaceName,
     stay: u64,
     space: Space,
-    suspended: Box<Suspended>,
-    caller: Arc<Waiter>,
+    suspended: Box<Suspended<Option<Outcome>>>,
+    caller: Option<Arc<Waiter>>,
     /// Keeps the workspace in memory.
     reading: Arc<()>,
 }
@@ -110,12 +110,12 @@ pub struct Finished {
     workspace: WorkspaceName,
     stay: u64,
     space: Space,
-    decided: (Outcome, Batch, Vec<Batch>),
+    decided: (Option<Outcome>, Batch, Vec<Batch>),
     encoded: Encoded,
     /// Waiting calls that it ended.
     waits: Vec<Ended>,
     work: usize,
-    caller: Arc<Waiter>,
+    caller: Option<Arc<Waiter>>,
     _reading: Arc<()>,
 }
 
@@ -208,20 +208,21 @@ impl Machine {
         Some(oneshot)
     }
 
-    /// Makes a job of a commit that takes long.
+    /// Makes a job of a commit that takes long. Returns the wait of its caller, if it has one.
     pub(super) fn offload(
         &mut self,
         workspace: &WorkspaceName,
-        suspended: Box<Suspended>,
-    ) -> Queued {
+        suspended: Box<Suspended<Option<Outcome>>>,
+    ) -> Option<Queued> {
         let resident = self.residents.get_mut(workspace).expect("it has just decided");
         let (caller, kept) = match suspended.outcome() {
-            Outcome::Answered(_) => {
+            Some(Outcome::Answered(_)) => {
                 let caller = Waiter::new(workspace.clone(), NO_WAIT);
-                (Arc::clone(&caller), Some(caller))
+                (Some(Arc::clone(&caller)), Some(caller))
             }
             // It is registered at once: a reaction may end the wait.
-            Outcome::Waits(wait) => (resident.register(workspace, *wait), None),
+            Some(Outcome::Waits(wait)) => (Some(resident.register(workspace, *wait)), None),
+            None => (None, None),
         };
         resident.away = Some(Away { caller: kept, given_up: Vec::new(), woken_at: None });
         self.jobs.push(Job {
@@ -229,10 +230,10 @@ impl Machine {
             stay: resident.stay,
             space: resident.space.0.take().expect(AWAY),
             suspended,
-            caller: Arc::clone(&caller),
+            caller: caller.clone(),
             reading: Arc::clone(&resident.reading),
         });
-        Queued { waiter: caller, group: 0, is_urgent: true }
+        caller.map(|waiter| Queued { waiter, group: 0, is_urgent: true })
     }
 
     /// The worker returns the tables of a workspace: what it did is committed like anything else.
@@ -244,7 +245,7 @@ impl Machine {
         self.note_heavy(&workspace, batch.events.len() + work);
         self.add_batch(&workspace, before, (batch, live), Some(encoded));
         self.end_waits(&workspace, waits);
-        if let Outcome::Answered(answer) = outcome {
+        if let (Some(Outcome::Answered(answer)), Some(caller)) = (outcome, caller) {
             self.open.ended.push((caller, Ok(Ok(answer))));
         }
         self.settle(&workspace, away, now);
@@ -364,8 +365,8 @@ impl Machine {
             away.given_up.push(wait);
             return;
         }
-        if let Some(command) = resident.space.give_up(wait) {
-            self.submit_own(workspace, command.into(), now);
+        if let Some(signal) = resident.space.give_up(wait) {
+            self.signal(workspace, vec![signal], now);
         }
     }
 }

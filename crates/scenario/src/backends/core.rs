@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use baton_core::wire::Call;
 use baton_core::{
-    AgentId, Answer, Batch, Mutation, Notice, Outcome, Request, Space, Timestamp, WaitId,
+    AgentId, Answer, Batch, Committed, Mutation, Notice, Outcome, Request, Signal, Space,
+    Timestamp, WaitId,
 };
 use serde_json::Value;
 
@@ -36,24 +37,33 @@ impl CoreBackend {
         let now = self.now();
         let outcome = self.space.commit(request, agent, now);
         self.space.check();
-        match outcome {
-            Ok(committed) => {
-                self.batches.extend(committed.batch.map(Arc::new));
-                let revision = self.space.revision();
-                self.ended.extend(committed.ended.into_iter().map(|ended| {
-                    let rendered = match ended.reply {
-                        Ok(reply) => rendered(&Answer { revision, reply }),
-                        Err(rejection) => refused(&rejection),
-                    };
-                    (ended.wait, rendered)
-                }));
-                match committed.outcome {
-                    Outcome::Answered(answer) => Ok(rendered(&answer)),
-                    Outcome::Waits(wait) => Err(wait),
-                }
-            }
+        match outcome.map(|committed| self.record(committed)) {
+            Ok(Outcome::Answered(answer)) => Ok(rendered(&answer)),
+            Ok(Outcome::Waits(wait)) => Err(wait),
             Err(rejection) => Ok(refused(&rejection)),
         }
+    }
+
+    fn signal(&mut self, signal: Signal) {
+        let now = self.now();
+        // As in the engine: what is refused has no effect.
+        let handled = self.space.signal(vec![signal], now);
+        self.space.check();
+        let _ = handled.map(|committed| self.record(committed));
+    }
+
+    /// Records the effects of a commit; returns its outcome.
+    fn record<O>(&mut self, committed: Committed<O>) -> O {
+        self.batches.extend(committed.batch.map(Arc::new));
+        let revision = self.space.revision();
+        self.ended.extend(committed.ended.into_iter().map(|ended| {
+            let rendered = match ended.reply {
+                Ok(reply) => rendered(&Answer { revision, reply }),
+                Err(rejection) => refused(&rejection),
+            };
+            (ended.wait, rendered)
+        }));
+        committed.outcome
     }
 
     /// Executes a command: the answer, or the waiting call; neither if the rules do not support it.
@@ -94,9 +104,8 @@ impl Backend for CoreBackend {
             if due.is_empty() {
                 return;
             }
-            for command in due {
-                let done = self.commit(command.into(), &AgentId::engine());
-                assert!(done.is_ok(), "the engine waits for nobody");
+            for signal in due {
+                self.signal(signal);
             }
         }
     }

@@ -45,8 +45,8 @@ fn spans(steps: &[Step<'_>]) -> Vec<Span> {
     let mut last: BTreeMap<&str, String> = BTreeMap::new();
     for (time, agent, text) in steps {
         let now = Timestamp(1_700_000_000_000 + time);
-        while let Some(command) = space.due(now).into_iter().next() {
-            let due = space.commit(command.into(), &AgentId::engine(), now).unwrap();
+        while let Some(signal) = space.due(now).into_iter().next() {
+            let due = space.signal(vec![signal], now).unwrap();
             take_in(&due.batch.expect("what is due happens"));
         }
         if text.is_empty() {

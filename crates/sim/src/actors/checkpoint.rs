@@ -115,8 +115,7 @@ impl CheckpointActor {
             checkpoint::Reply::Latest(None)
             | checkpoint::Reply::Pruned { .. }
             | checkpoint::Reply::Written { .. }
-            | checkpoint::Reply::Rules { .. }
-            | checkpoint::Reply::Done => {}
+            | checkpoint::Reply::Rules { .. } => {}
         }
     }
 

@@ -134,7 +134,6 @@ impl<'a> BatchReader<'a> {
                 Ok(())
             }
             Command::State(StateCommand::Transfer(transfer)) => self.transfer(transfer),
-            Command::State(StateCommand::Expire | StateCommand::LetGo { .. }) => Ok(()),
             Command::Secret(command) => self.secret(command),
             Command::Namespace(command) => self.namespace(command),
             Command::Agent(command) => self.agent(command),
@@ -165,9 +164,6 @@ impl<'a> BatchReader<'a> {
                     other => demand!(false, "retention was due, not {}", other.kind()),
                 }
                 Ok(())
-            }
-            Command::Workspace(WorkspaceCommand::Found { .. }) => {
-                Err(Breach("a client cannot request this".to_owned()))
             }
         }
     }

@@ -220,7 +220,6 @@ impl Ledger {
                 demand!(complete, "{} of {there} namespaces are shown", namespaces.len());
                 Ok(())
             }
-            namespace::Reply::Done => Err(Breach("a question was answered with `done`".into())),
         }
     }
 
@@ -234,7 +233,6 @@ impl Ledger {
         let shown = match reply {
             agent::Reply::Agent(agent) => std::slice::from_ref(agent),
             agent::Reply::Agents { agents, .. } => agents,
-            agent::Reply::Done => return Err(Breach("a question was answered with `done`".into())),
         };
         for agent in shown {
             let active = agent.status == agent::Status::Active;

@@ -200,7 +200,6 @@ impl BatchReader<'_> {
                     && place.as_ref().is_none_or(|place| *place == put.place)
             }
             (Command::Delete { artifact }, Event::Deleted { artifact: gone }) => artifact == gone,
-            (Command::Expire, Event::Expired { .. }) => true,
             _ => false,
         };
         demand!(same, "{command:?} became {event:?}");

@@ -386,9 +386,6 @@ impl BatchReader<'_> {
                     other => Err(Breach(format!("a reset was due, not {}", other.kind()))),
                 }
             }
-            BarrierCommand::LetGo { .. }
-            | BarrierCommand::GiveUp { .. }
-            | BarrierCommand::Expire => Err(Breach("a client cannot request this".to_owned())),
         }
     }
 }

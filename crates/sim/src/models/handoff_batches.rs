@@ -75,14 +75,6 @@ impl BatchReader<'_> {
                     self.take_passed(kind, &task)?;
                 }
             }
-            HandoffCommand::Deliver { .. }
-            | HandoffCommand::Pass(_)
-            | HandoffCommand::Follow { .. }
-            | HandoffCommand::LetGo { .. }
-            | HandoffCommand::GiveUp { .. }
-            | HandoffCommand::Expire => {
-                return Err(Breach("a client cannot request this".to_owned()));
-            }
         }
         self.follow_stages()
     }

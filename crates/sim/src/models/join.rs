@@ -356,10 +356,6 @@ impl BatchReader<'_> {
                 }
                 Ok(())
             }
-            JoinCommand::Settle
-            | JoinCommand::LetGo { .. }
-            | JoinCommand::GiveUp { .. }
-            | JoinCommand::Expire => Err(Breach("a client cannot request this".to_owned())),
         }
     }
 

@@ -422,10 +422,6 @@ impl BatchReader<'_> {
                 self.follow_grants();
                 Ok(())
             }
-            LockCommand::HandOver { .. }
-            | LockCommand::LetGo { .. }
-            | LockCommand::GiveUp { .. }
-            | LockCommand::Expire => Err(Breach("a client cannot request this".to_owned())),
         }
     }
 

@@ -375,11 +375,7 @@ impl BatchReader<'_> {
             | Command::Request(_)
             | Command::Reply(_)
             | Command::Requeue { .. }
-            | Command::Remove { .. }
-            | Command::Deliver { .. }
-            | Command::LetGo { .. }
-            | Command::GiveUp { .. }
-            | Command::Expire => {}
+            | Command::Remove { .. } => {}
         }
         let event = match self.take()? {
             AnyEvent::Message(event) => event,

@@ -222,7 +222,7 @@ impl Ledger {
             Command::Disable { name } => (name, false),
             // There was no pending call, or the report was late.
             Command::Take { .. } | Command::Settle { .. } => return Ok(()),
-            Command::Add(_) | Command::Remove { .. } | Command::Expire => {
+            Command::Add(_) | Command::Remove { .. } => {
                 return Err(Breach(format!("{command:?} was accepted, but nothing happened")));
             }
         };
@@ -237,7 +237,7 @@ impl Ledger {
             Command::Add(add) => (&add.name, revision),
             Command::Enable { name } | Command::Disable { name } => (name, revision),
             Command::Remove { name } => (name, revision - 1),
-            Command::Expire | Command::Take { .. } | Command::Settle { .. } => return Ok(()),
+            Command::Take { .. } | Command::Settle { .. } => return Ok(()),
         };
         let Reply::Reaction(shown) = reply else {
             return Err(Breach(format!("{command:?} was answered with {reply:?}")));
@@ -387,7 +387,7 @@ impl BatchReader<'_> {
 
     /// One command about a reaction, one event; calls may be several, or none.
     pub(crate) fn reaction(&mut self, command: &Command) -> Audit {
-        if let Command::Take { .. } | Command::Settle { .. } | Command::Expire = command {
+        if let Command::Take { .. } | Command::Settle { .. } = command {
             let is_call = |event: &AnyEvent| match event {
                 AnyEvent::Reaction(event) => event.kind().starts_with("reaction.call_"),
                 _ => false,
@@ -402,7 +402,7 @@ impl BatchReader<'_> {
             Command::Remove { name } => (name, "reaction.removed"),
             Command::Enable { name } => (name, "reaction.enabled"),
             Command::Disable { name } => (name, "reaction.disabled"),
-            Command::Take { .. } | Command::Settle { .. } | Command::Expire => return Ok(()),
+            Command::Take { .. } | Command::Settle { .. } => return Ok(()),
         };
         match self.take()? {
             AnyEvent::Reaction(event) => {

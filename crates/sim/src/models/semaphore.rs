@@ -275,10 +275,6 @@ impl BatchReader<'_> {
                 Ok(())
             }
             SemaphoreCommand::Resize { name, permits } => self.resize(name, *permits),
-            SemaphoreCommand::HandOver { .. }
-            | SemaphoreCommand::LetGo { .. }
-            | SemaphoreCommand::GiveUp { .. }
-            | SemaphoreCommand::Expire => Err(Breach("a client cannot request this".to_owned())),
         }
     }
 

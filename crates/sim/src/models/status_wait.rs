@@ -62,11 +62,7 @@ fn wanted(command: &WaitCommand, now: Timestamp) -> Option<(Goal, Option<Timesta
             let statuses = statuses.clone().unwrap_or_default();
             Some((Goal::Handoff { id: handoff.clone(), statuses }, until(wait_ms)))
         }
-        WaitCommand::Next(_)
-        | WaitCommand::Answer
-        | WaitCommand::LetGo { .. }
-        | WaitCommand::GiveUp { .. }
-        | WaitCommand::Expire => None,
+        WaitCommand::Next(_) => None,
     }
 }
 

@@ -446,12 +446,6 @@ fn under(command: &TaskCommand) -> Option<(&TaskId, Token)> {
         | TaskCommand::Claim(_)
         | TaskCommand::Cancel { .. }
         | TaskCommand::Review(_)
-        | TaskCommand::Retry(_)
-        | TaskCommand::Assign { .. }
-        | TaskCommand::CancelAll { .. }
-        | TaskCommand::Pass(_)
-        | TaskCommand::LetGo { .. }
-        | TaskCommand::GiveUp { .. }
-        | TaskCommand::Expire => return None,
+        | TaskCommand::Retry(_) => return None,
     })
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::refusals::Rejection;
 use super::supervision;
 use super::table::Table;
-use super::vocabulary::{Agent, Command, Event, Query, Register, Reply, Status};
+use super::vocabulary::{Agent, Command, Event, Query, Register, Reply, Signal, Status};
 use crate::limits;
 use crate::names::AgentId;
 use crate::numbers::Token;
@@ -19,11 +19,12 @@ pub struct Decided {
     /// The events. Empty if nothing changes.
     pub events: Vec<Event>,
     /// The agent to answer with, as it is after the events.
-    pub agent: Option<AgentId>,
+    pub agent: AgentId,
 }
 
 impl Rules for Table {
     type Command = Command;
+    type Signal = Signal;
     type Query = Query;
     type Reply = Reply;
     type Rejection = Rejection;
@@ -36,8 +37,26 @@ impl Rules for Table {
     ) -> Result<ReplyPlan, Rejection> {
         let decided = decide(&space.agent, command, stamp)?;
         happening.extend(decided.events);
-        let done = ReplyPlan::Reply(Reply::Done.into());
-        Ok(decided.agent.map_or(done, ReplyPlan::Agent))
+        let agent = decided.agent;
+        Ok(ReplyPlan::after(move |space| {
+            let agent = space.agent.get(&agent).expect("only known agents are answered with");
+            Some(Reply::Agent(agent.clone()))
+        }))
+    }
+
+    fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
+        let table = &space.agent;
+        let orphans = table.orphans().map(|agent| (agent, table.parent(agent).cloned()));
+        let silent = table.silent(stamp.now).map(|agent| (agent, None));
+        let mut ended = BTreeSet::new();
+        let mut events = Vec::new();
+        for (agent, because) in orphans.chain(silent).take(limits::LOST_PER_BATCH_MAX) {
+            let lost = Event::Lost { agent: agent.clone(), because };
+            let below = supervision::ended_below(table, agent, stamp);
+            let both = std::iter::once(lost).chain(below);
+            events.extend(both.filter(|event| ended.insert(event.agent().clone())));
+        }
+        events
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
@@ -51,7 +70,6 @@ pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided,
         Command::Register(command) => register(table, command, stamp),
         Command::Heartbeat { agent, token } => heartbeat(table, agent, token, stamp),
         Command::Leave { agent, token } => leave(table, agent, token, stamp),
-        Command::Expire => Ok(expire(table, stamp)),
     }
 }
 
@@ -101,7 +119,7 @@ fn register(table: &Table, command: Register, stamp: &Stamp) -> Result<Decided, 
         Event::Joined { agent: id, capabilities, metadata, ttl_ms, token, replaces, parent };
     events.push(joined);
     events.extend(ended_below);
-    Ok(Decided { events, agent: Some(agent) })
+    Ok(Decided { events, agent })
 }
 
 fn heartbeat(
@@ -117,7 +135,7 @@ fn heartbeat(
     } else {
         Vec::new()
     };
-    Ok(Decided { events, agent: Some(agent) })
+    Ok(Decided { events, agent })
 }
 
 fn leave(
@@ -129,21 +147,7 @@ fn leave(
     session(table, &agent, token)?;
     let mut events = vec![Event::Left { agent: agent.clone() }];
     events.extend(supervision::ended_below(table, &agent, stamp));
-    Ok(Decided { events, agent: Some(agent) })
-}
-
-fn expire(table: &Table, stamp: &Stamp) -> Decided {
-    let orphans = table.orphans().map(|agent| (agent, table.parent(agent).cloned()));
-    let silent = table.silent(stamp.now).map(|agent| (agent, None));
-    let mut ended = BTreeSet::new();
-    let mut events = Vec::new();
-    for (agent, because) in orphans.chain(silent).take(limits::LOST_PER_BATCH_MAX) {
-        let lost = Event::Lost { agent: agent.clone(), because };
-        let below = supervision::ended_below(table, agent, stamp);
-        let both = std::iter::once(lost).chain(below);
-        events.extend(both.filter(|event| ended.insert(event.agent().clone())));
-    }
-    Decided { events, agent: None }
+    Ok(Decided { events, agent })
 }
 
 /// The current session, if the caller may act for it.

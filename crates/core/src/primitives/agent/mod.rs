@@ -42,4 +42,4 @@ mod vocabulary;
 pub use decide::{Decided, decide, query};
 pub use refusals::Rejection;
 pub use table::{Table, Undo};
-pub use vocabulary::{Agent, Command, Event, Query, Register, Reply, Status};
+pub use vocabulary::{Agent, Command, Event, Query, Register, Reply, Signal, Status};

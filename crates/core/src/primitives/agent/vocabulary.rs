@@ -35,9 +35,11 @@ pub enum Command {
         #[serde(default)]
         token: Option<Token>,
     },
-    /// Sent by the engine when `Table::next_deadline` has passed.
-    Expire,
 }
+
+/// No signal is only for agents.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Signal {}
 
 /// Starts a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -162,8 +164,6 @@ pub enum Reply {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<AgentId>,
     },
-    /// Nothing was done.
-    Done,
 }
 
 /// Events of agents.
@@ -227,7 +227,6 @@ impl primitive::Command for Command {
         match self {
             Self::Register(register) => Some(&register.agent),
             Self::Heartbeat { agent, .. } | Self::Leave { agent, .. } => Some(agent),
-            Self::Expire => None,
         }
     }
 }

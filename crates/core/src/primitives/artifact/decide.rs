@@ -2,7 +2,7 @@
 
 use super::refusals::Rejection;
 use super::table::Table;
-use super::vocabulary::{Artifact, Command, Event, List, Put, Query, Reply};
+use super::vocabulary::{Artifact, Command, Event, List, Put, Query, Reply, Signal};
 use crate::limits;
 use crate::names::{ArtifactId, MediaType};
 use crate::primitive::Rules;
@@ -24,8 +24,6 @@ pub enum ReplyPlan {
     Put(ArtifactId, bool),
     /// The artifact before it was deleted.
     Gone(Box<Artifact>),
-    /// No caller waits for a reply.
-    Done,
 }
 
 impl ReplyPlan {
@@ -37,13 +35,13 @@ impl ReplyPlan {
                 Reply::Put { artifact: Box::new(shown), known }
             }
             Self::Gone(artifact) => Reply::Artifact(artifact),
-            Self::Done => Reply::Done,
         }
     }
 }
 
 impl Rules for Table {
     type Command = Command;
+    type Signal = Signal;
     type Query = Query;
     type Reply = Reply;
     type Rejection = Rejection;
@@ -51,12 +49,19 @@ impl Rules for Table {
     fn decide(
         space: &Space,
         command: Command,
-        stamp: &Stamp,
+        _stamp: &Stamp,
         happening: &mut Happening<'_>,
     ) -> Result<SpacePlan, Rejection> {
-        let decided = decide(&space.artifact, command, stamp)?;
+        let decided = decide(&space.artifact, command)?;
         happening.extend(decided.events);
-        Ok(SpacePlan::Artifact(decided.plan))
+        let plan = decided.plan;
+        Ok(SpacePlan::after(move |space| Some(plan.reply(&space.artifact))))
+    }
+
+    fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
+        let overdue = space.artifact.overdue(stamp.now).take(limits::EXPIRIES_PER_BATCH_MAX);
+        let events = overdue.map(|artifact| Event::Expired { artifact: artifact.clone() });
+        events.collect()
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
@@ -65,11 +70,10 @@ impl Rules for Table {
 }
 
 /// Decides a command against the current table.
-pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided, Rejection> {
+pub fn decide(table: &Table, command: Command) -> Result<Decided, Rejection> {
     match command {
         Command::Put(command) => put(table, *command),
         Command::Delete { artifact } => delete(table, &artifact),
-        Command::Expire => Ok(expire(table, stamp)),
     }
 }
 
@@ -123,12 +127,6 @@ fn delete(table: &Table, artifact: &ArtifactId) -> Result<Decided, Rejection> {
     }
     let plan = ReplyPlan::Gone(Box::new(Artifact { holders: Vec::new(), ..gone }));
     Ok(Decided { events: vec![Event::Deleted { artifact: artifact.clone() }], plan })
-}
-
-fn expire(table: &Table, stamp: &Stamp) -> Decided {
-    let overdue = table.overdue(stamp.now).take(limits::EXPIRIES_PER_BATCH_MAX);
-    let events = overdue.map(|artifact| Event::Expired { artifact: artifact.clone() });
-    Decided { events: events.collect(), plan: ReplyPlan::Done }
 }
 
 /// Answers a query.

@@ -51,4 +51,4 @@ pub use mention::{Mention, in_list, is_any_in, mentioned, mentions};
 pub use references::References;
 pub use refusals::Rejection;
 pub use table::{Facts, Record, Table, Undo};
-pub use vocabulary::{Artifact, Command, Event, List, Put, Query, Reply};
+pub use vocabulary::{Artifact, Command, Event, List, Put, Query, Reply, Signal};

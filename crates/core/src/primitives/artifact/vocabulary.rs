@@ -20,9 +20,11 @@ pub enum Command {
         /// The artifact.
         artifact: ArtifactId,
     },
-    /// Sent by the engine when `Table::next_deadline` has passed.
-    Expire,
 }
+
+/// No signal is only for artifacts.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Signal {}
 
 /// An uploaded blob and its metadata.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -139,8 +141,6 @@ pub enum Reply {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<ArtifactId>,
     },
-    /// Nothing was done.
-    Done,
 }
 
 /// Events of artifacts.

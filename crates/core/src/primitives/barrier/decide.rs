@@ -2,7 +2,7 @@
 
 use super::refusals::Rejection;
 use super::table::{Record, Table};
-use super::vocabulary::{Arrival, Arrive, Command, Event, Query, Reply};
+use super::vocabulary::{Arrival, Arrive, Command, Event, Query, Reply, Signal};
 use crate::limits;
 use crate::names::{AgentId, BarrierName};
 use crate::numbers::WaitId;
@@ -28,16 +28,22 @@ pub enum ReplyPlan {
     Barrier(BarrierName),
     /// The call waits: it is answered later.
     Later,
-    /// No caller waits for a reply.
-    Done,
 }
 
-fn done(events: Vec<Event>) -> Decided {
-    Decided { events, plan: ReplyPlan::Done }
+impl ReplyPlan {
+    /// The reply to the caller; none yet if the call waits.
+    fn reply(self, table: &Table) -> Option<Reply> {
+        Some(match self {
+            Self::Arrival(arrival) => Reply::Arrival(arrival),
+            Self::Barrier(name) => Reply::Barrier(table.barrier(&name)),
+            Self::Later => return None,
+        })
+    }
 }
 
 impl Rules for Table {
     type Command = Command;
+    type Signal = Signal;
     type Query = Query;
     type Reply = Reply;
     type Rejection = Rejection;
@@ -50,7 +56,28 @@ impl Rules for Table {
     ) -> Result<SpacePlan, Rejection> {
         let decided = decide(&space.barrier, command, stamp)?;
         happening.extend(decided.events);
-        Ok(decided.plan.into())
+        let plan = decided.plan;
+        Ok(SpacePlan::after(move |space| plan.reply(&space.barrier)))
+    }
+
+    fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
+        let overdue = space.barrier.overdue(stamp.now).take(limits::EXPIRIES_PER_BATCH_MAX);
+        let left = Some(Left::Timeout);
+        overdue.filter_map(|(record, party)| withdrawn(record, party, left)).collect()
+    }
+
+    fn give_up(space: &Space, wait: WaitId) -> Vec<Event> {
+        let waiting = space.barrier.waiting(wait);
+        let event = waiting.and_then(|(record, party)| withdrawn(record, party, Some(Left::Gone)));
+        event.into_iter().collect()
+    }
+
+    fn let_go(space: &Space, agent: &AgentId, _stamp: &Stamp) -> Vec<Event> {
+        let there = space.barrier.arrivals_of(agent);
+        #[cfg(feature = "planted")]
+        let there = there.filter(|_| !crate::planted::is("barrier.the_dead_count"));
+        let events = there.filter_map(|record| withdrawn(record, agent, Some(Left::SessionEnded)));
+        events.collect()
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
@@ -67,9 +94,6 @@ pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided,
     match command {
         Command::Arrive(command) => arrive(table, command, stamp),
         Command::Reset { name } => Ok(reset(table, name)),
-        Command::LetGo { agent } => Ok(let_go(table, &agent)),
-        Command::GiveUp { wait } => Ok(give_up(table, wait)),
-        Command::Expire => Ok(expire(table, stamp)),
     }
 }
 
@@ -174,26 +198,6 @@ fn reset(table: &Table, name: BarrierName) -> Decided {
     Decided { events, plan: ReplyPlan::Barrier(name) }
 }
 
-fn let_go(table: &Table, agent: &AgentId) -> Decided {
-    let there = table.arrivals_of(agent);
-    #[cfg(feature = "planted")]
-    let there = there.filter(|_| !crate::planted::is("barrier.the_dead_count"));
-    let events = there.filter_map(|record| withdrawn(record, agent, Some(Left::SessionEnded)));
-    done(events.collect())
-}
-
-fn give_up(table: &Table, wait: WaitId) -> Decided {
-    let waiting = table.waiting(wait);
-    let event = waiting.and_then(|(record, party)| withdrawn(record, party, Some(Left::Gone)));
-    done(event.into_iter().collect())
-}
-
-fn expire(table: &Table, stamp: &Stamp) -> Decided {
-    let overdue = table.overdue(stamp.now).take(limits::EXPIRIES_PER_BATCH_MAX);
-    let left = Some(Left::Timeout);
-    done(overdue.filter_map(|(record, party)| withdrawn(record, party, left)).collect())
-}
-
 /// The result of the waiting call that this event ends.
 pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
     let (opened, generation, count, arrived) = match event {
@@ -207,7 +211,7 @@ pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
         }
         Event::Passed { generation, count, .. } => (true, *generation, *count, *count),
         Event::Opened { .. } | Event::Reset { .. } | Event::Forgotten { .. } => {
-            return Ok(Reply::Done);
+            unreachable!("no call waits for it")
         }
     };
     let name = event.name().clone();

@@ -36,4 +36,4 @@ mod vocabulary;
 pub use decide::{Decided, ReplyPlan, decide, ending, query};
 pub use refusals::Rejection;
 pub use table::{Party, Record, Table, Undo};
-pub use vocabulary::{Arrival, Arrive, Barrier, Command, Event, Query, Reply};
+pub use vocabulary::{Arrival, Arrive, Barrier, Command, Event, Query, Reply, Signal};

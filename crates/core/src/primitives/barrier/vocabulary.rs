@@ -22,19 +22,11 @@ pub enum Command {
         /// The barrier.
         name: BarrierName,
     },
-    /// Sent by a policy when the session of an agent has ended.
-    LetGo {
-        /// The agent.
-        agent: AgentId,
-    },
-    /// Sent by the engine when the caller of a waiting call is gone.
-    GiveUp {
-        /// The waiting call.
-        wait: WaitId,
-    },
-    /// Sent by the engine when `Table::next_deadline` has passed.
-    Expire,
 }
+
+/// No signal is only for barriers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Signal {}
 
 /// Arrives at a barrier, and waits until it opens if `wait_ms` is given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -110,8 +102,6 @@ pub enum Reply {
     Arrival(Arrival),
     /// One barrier.
     Barrier(Barrier),
-    /// Nothing was done.
-    Done,
 }
 
 /// Events of barriers.

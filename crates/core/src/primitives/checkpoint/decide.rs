@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::keyed;
 use super::refusals::Rejection;
 use super::table::Table;
-use super::vocabulary::{Command, Event, Query, Reply, Saved, Why};
+use super::vocabulary::{Command, Event, Query, Reply, Saved, Signal, Why};
 use crate::checkpoint::{
     Checkpoint, Checksum, Copy, List, Prune, Record, Retain, Rule, Save, Thread, contains, ranges,
 };
@@ -64,12 +64,11 @@ pub enum ReplyPlan {
     Copied(u64),
     /// The retention rules.
     Rules,
-    /// No caller waits for a reply.
-    Done,
 }
 
 impl Rules for Table {
     type Command = Command;
+    type Signal = Signal;
     type Query = Query;
     type Reply = Reply;
     type Rejection = Rejection;
@@ -82,7 +81,29 @@ impl Rules for Table {
     ) -> Result<SpacePlan, Rejection> {
         let decided = decide(&space.checkpoint, space, command, stamp)?;
         happening.extend(decided.events);
-        Ok(SpacePlan::Checkpoint(decided.plan))
+        let plan = decided.plan;
+        Ok(SpacePlan::after(move |space| Some(answer(&space.checkpoint, plan))))
+    }
+
+    fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
+        let table = &space.checkpoint;
+        let mut room = limits::EXPIRIES_PER_BATCH_MAX;
+        let mut events = Vec::new();
+        for (task, thread, age_ms) in table.overdue(stamp.now) {
+            let over = thread.beyond(0, thread.head, false);
+            let over = over.take_while(|number| thread.kept[number].1.after(age_ms) <= stamp.now);
+            let numbers: Vec<u64> = over.take(room).collect();
+            room -= numbers.len();
+            if !numbers.is_empty() {
+                let (task, bytes) = (task.clone(), freed(table, thread, &numbers));
+                let numbers = ranges(numbers.into_iter());
+                events.push(Event::Pruned { task, numbers, bytes, why: Why::Age });
+            }
+            if room == 0 {
+                break;
+            }
+        }
+        events
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
@@ -106,7 +127,6 @@ pub fn decide(
         Command::Label { checkpoint, label } => label_one(table, checkpoint, label),
         Command::Prune(command) => prune(table, command, stamp),
         Command::Retain(command) => retain(table, command),
-        Command::Expire => Ok(expire(table, stamp)),
     }
 }
 
@@ -375,26 +395,6 @@ fn retain(table: &Table, command: Retain) -> Result<Decided, Rejection> {
     Ok(Decided { events, plan: ReplyPlan::Rules })
 }
 
-fn expire(table: &Table, stamp: &Stamp) -> Decided {
-    let mut room = limits::EXPIRIES_PER_BATCH_MAX;
-    let mut events = Vec::new();
-    for (task, thread, age_ms) in table.overdue(stamp.now) {
-        let over = thread.beyond(0, thread.head, false);
-        let over = over.take_while(|number| thread.kept[number].1.after(age_ms) <= stamp.now);
-        let numbers: Vec<u64> = over.take(room).collect();
-        room -= numbers.len();
-        if !numbers.is_empty() {
-            let (task, bytes) = (task.clone(), freed(table, thread, &numbers));
-            let numbers = ranges(numbers.into_iter());
-            events.push(Event::Pruned { task, numbers, bytes, why: Why::Age });
-        }
-        if room == 0 {
-            break;
-        }
-    }
-    Decided { events, plan: ReplyPlan::Done }
-}
-
 /// The reply to the caller.
 pub fn answer(table: &Table, plan: ReplyPlan) -> Reply {
     let found = |checkpoint: &CheckpointId| {
@@ -411,7 +411,6 @@ pub fn answer(table: &Table, plan: ReplyPlan) -> Reply {
         ReplyPlan::Written(written) => Reply::Written { written },
         ReplyPlan::Copied(copied) => Reply::Copied { copied },
         ReplyPlan::Rules => rules(table),
-        ReplyPlan::Done => Reply::Done,
     }
 }
 

@@ -96,4 +96,4 @@ pub use retention::{Rule, Rules};
 pub use table::{Table, Undo};
 pub use thread::{Thread, ranges};
 pub use view::{Checkpoint, Checksum};
-pub use vocabulary::{Command, Event, Query, Reply, Saved, Why};
+pub use vocabulary::{Command, Event, Query, Reply, Saved, Signal, Why};

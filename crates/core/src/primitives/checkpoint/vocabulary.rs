@@ -56,9 +56,11 @@ pub enum Command {
     Prune(Prune),
     /// `checkpoint.retain`
     Retain(Retain),
-    /// Sent by the engine when `Table::next_deadline` has passed.
-    Expire,
 }
+
+/// No signal is only for checkpoints.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Signal {}
 
 /// Queries about checkpoints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -132,8 +134,6 @@ pub enum Reply {
         /// The rules by pattern. The longest pattern that matches a task applies.
         rules: Vec<Rule>,
     },
-    /// Nothing was done.
-    Done,
 }
 
 /// Why checkpoints were pruned.
@@ -278,7 +278,7 @@ impl primitive::Command for Command {
             | Self::Fork { token, .. }
             | Self::Write(Write { token, .. })
             | Self::Copy(Copy { token, .. }) => *token,
-            Self::Label { .. } | Self::Prune(_) | Self::Retain(_) | Self::Expire => None,
+            Self::Label { .. } | Self::Prune(_) | Self::Retain(_) => None,
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::refusals::Rejection;
 use super::table::Table;
 use super::terms::Terms;
-use super::vocabulary::{Command, Declaration, Declare, Event, Query, Reply};
+use super::vocabulary::{Command, Declaration, Declare, Event, Query, Reply, Signal};
 use crate::names::{AgentId, ContractName, Key, NamespaceName};
 use crate::primitive::Rules;
 use crate::refusal::{BadField, TooMany};
@@ -21,6 +21,7 @@ pub struct Decided {
 
 impl Rules for Table {
     type Command = Command;
+    type Signal = Signal;
     type Query = Query;
     type Reply = Reply;
     type Rejection = Rejection;
@@ -34,8 +35,10 @@ impl Rules for Table {
         let name = command.name().clone();
         let decided = decide(&space.contract, command, &stamp.agent)?;
         happening.extend(decided.events);
-        let gone = decided.reply.map(|reply| ReplyPlan::Reply(reply.into()));
-        Ok(gone.unwrap_or(ReplyPlan::Contract(name)))
+        Ok(ReplyPlan::after(move |space| {
+            let there = || space.contract.get(&name).expect("it was just declared").clone();
+            Some(decided.reply.unwrap_or_else(|| Reply::Declaration(there())))
+        }))
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {

@@ -51,4 +51,4 @@ pub(crate) use rules_change::SchemaChange;
 pub use table::{Table, Undo};
 pub(crate) use terms::Candidate;
 pub use terms::{Breach, Terms};
-pub use vocabulary::{Command, Declaration, Declare, Event, OnBreak, Query, Reply};
+pub use vocabulary::{Command, Declaration, Declare, Event, OnBreak, Query, Reply, Signal};

@@ -30,6 +30,10 @@ pub enum Command {
     },
 }
 
+/// No signal is only for contracts.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Signal {}
+
 impl Command {
     /// The contract that it is about.
     pub fn name(&self) -> &ContractName {

@@ -10,7 +10,7 @@ use super::execute_all::execute_all;
 use super::passing::passed;
 use super::refusals::Rejection;
 use super::table::{Table, Waiter};
-use super::vocabulary::{Command, Event, Followed, Query, Reply};
+use super::vocabulary::{Command, Event, Followed, Query, Reply, Signal};
 use crate::event::Event as AnyEvent;
 use crate::handoff::offer_checks::{self, Passed};
 use crate::handoff::transfer;
@@ -81,8 +81,6 @@ pub enum ReplyPlan {
     Verdict(Judgement),
     /// The call waits: it is answered later.
     Later,
-    /// No caller waits for a reply.
-    Done,
 }
 
 impl ReplyPlan {
@@ -107,22 +105,22 @@ impl ReplyPlan {
                 Reply::Verdict { valid: errors.is_empty(), errors, warnings }
             }
             Self::Later => return None,
-            Self::Done => Reply::Done,
         })
     }
 }
 
 /// One event, and the hand-off to answer with.
 pub fn decided(handoff: HandoffId, event: Event) -> Decided {
-    Decided { events: vec![event], moved: Moved::new(), plan: ReplyPlan::Handoff(handoff) }
+    planned(vec![event], ReplyPlan::Handoff(handoff))
 }
 
-fn done(events: Vec<Event>) -> Decided {
-    Decided { events, moved: Moved::new(), plan: ReplyPlan::Done }
+fn planned(events: Vec<Event>, plan: ReplyPlan) -> Decided {
+    Decided { events, moved: Moved::new(), plan }
 }
 
 impl Rules for Table {
     type Command = Command;
+    type Signal = Signal;
     type Query = Query;
     type Reply = Reply;
     type Rejection = Rejection;
@@ -136,7 +134,51 @@ impl Rules for Table {
         let decided = decide(&space.handoff, &SpaceView(space), command, stamp)?;
         happening.extend(decided.events);
         happening.extend(decided.moved);
-        Ok(decided.plan.into())
+        let plan = decided.plan;
+        Ok(SpacePlan::after(move |space| plan.reply(&space.handoff, &space.task)))
+    }
+
+    fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
+        let table = &space.handoff;
+        let waits = table.overdue_waits(stamp.now).map(|waiter| left(waiter, Left::Timeout));
+        let open = table.due(stamp.now).map(|handoff| {
+            let id = handoff.id.clone();
+            if table.deadline_of(handoff) <= stamp.now {
+                return Event::Expired { handoff: id, reason: "deadline".to_owned() };
+            }
+            if handoff.deliveries >= limits::DELIVERIES_MAX {
+                return Event::Expired { handoff: id, reason: "not_answered".to_owned() };
+            }
+            Event::Undelivered { handoff: id }
+        });
+        waits.chain(open).take(limits::EXPIRIES_PER_BATCH_MAX).collect()
+    }
+
+    fn give_up(space: &Space, wait: WaitId) -> Vec<Event> {
+        let waiter = space.handoff.waiter(wait);
+        waiter.map(|waiter| left(waiter, Left::Gone)).into_iter().collect()
+    }
+
+    fn let_go(space: &Space, agent: &AgentId, _stamp: &Stamp) -> Vec<Event> {
+        let table = &space.handoff;
+        let undelivered = table.delivered_to(agent);
+        let undelivered =
+            undelivered.map(|handoff| Event::Undelivered { handoff: handoff.id.clone() });
+        let failed = table.accepted_by(agent).map(|handoff| {
+            let error = Json::of(&json!({ "reason": "agent_gone" })).expect("a name is JSON");
+            Event::Failed { handoff: handoff.id.clone(), error }
+        });
+        let waits = table.waits_of(agent).map(|waiter| left(waiter, Left::SessionEnded));
+        undelivered.chain(failed).chain(waits).collect()
+    }
+
+    fn handle(space: &Space, signal: Signal, stamp: &Stamp) -> Result<Vec<Event>, Rejection> {
+        let table = &space.handoff;
+        Ok(match signal {
+            Signal::Deliver { handoff } => deliver(table, &SpaceView(space), &handoff, stamp),
+            Signal::Pass(passing) => vec![passed(table, *passing, stamp)],
+            Signal::Follow { task, what } => follow(table, &task, &what),
+        })
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
@@ -169,12 +211,6 @@ pub fn decide(
         Command::Approve { handoff, digest, reason } => {
             approve(table, view, handoff, (digest, reason), stamp)
         }
-        Command::Deliver { handoff } => Ok(deliver(table, view, &handoff, stamp)),
-        Command::Pass(passing) => Ok(done(vec![passed(table, *passing, stamp)])),
-        Command::Follow { task, what } => Ok(follow(table, &task, &what)),
-        Command::LetGo { agent } => Ok(let_go(table, &agent)),
-        Command::GiveUp { wait } => Ok(give_up(table, wait)),
-        Command::Expire => Ok(expire(table, stamp)),
     }
 }
 
@@ -205,7 +241,7 @@ fn validate(
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
     let judgement = offer_checks::prepare(table, view, offer, stamp)?.judgement();
-    Ok(Decided { plan: ReplyPlan::Verdict(judgement), ..done(Vec::new()) })
+    Ok(planned(Vec::new(), ReplyPlan::Verdict(judgement)))
 }
 
 fn known<'a>(table: &'a Table, id: &HandoffId) -> Result<&'a Arc<Handoff>, Rejection> {
@@ -249,15 +285,15 @@ fn receive(
     if let Some(handoff) = table.next_for(&receiver, capabilities, stamp.now, 1).pop() {
         let id = handoff.id.clone();
         let event = delivered(handoff, receiver, None, stamp.now);
-        return Ok(Decided { plan: ReplyPlan::Received(Some(id.clone())), ..decided(id, event) });
+        return Ok(planned(vec![event], ReplyPlan::Received(Some(id))));
     }
     if wait_ms == 0 {
-        return Ok(Decided { plan: ReplyPlan::Received(None), ..done(Vec::new()) });
+        return Ok(planned(Vec::new(), ReplyPlan::Received(None)));
     }
     has_room([("calls that wait for hand-offs", table.waits().len(), limits::WAITS_MAX)])?;
     let (wait, until) = (stamp.wait(), stamp.now.after(wait_ms));
     let queued = Event::Queued { wait, receiver, until };
-    Ok(Decided { plan: ReplyPlan::Later, ..done(vec![queued]) })
+    Ok(planned(vec![queued], ReplyPlan::Later))
 }
 
 fn delivered(handoff: &Handoff, receiver: AgentId, wait: Option<WaitId>, now: Timestamp) -> Event {
@@ -266,11 +302,11 @@ fn delivered(handoff: &Handoff, receiver: AgentId, wait: Option<WaitId>, now: Ti
 }
 
 /// Delivers a hand-off to the first matching call in the wait queue.
-fn deliver(table: &Table, view: &impl View, id: &HandoffId, stamp: &Stamp) -> Decided {
+fn deliver(table: &Table, view: &impl View, id: &HandoffId, stamp: &Stamp) -> Vec<Event> {
     let ready = table.get(id).filter(|handoff| {
         handoff.status.is_open() && handoff.delivery.is_none() && handoff.is_approved(stamp.now)
     });
-    let Some(handoff) = ready else { return done(Vec::new()) };
+    let Some(handoff) = ready else { return Vec::new() };
     let suits = |waiter: &&Waiter| is_for(view, handoff, &waiter.wait.agent);
     let first = match &handoff.to {
         Receiver::Agent(agent) => table.waits_of(agent).next(),
@@ -279,7 +315,7 @@ fn deliver(table: &Table, view: &impl View, id: &HandoffId, stamp: &Stamp) -> De
     let event = first.map(|waiter| {
         delivered(handoff, waiter.wait.agent.clone(), Some(waiter.wait.id), stamp.now)
     });
-    done(event.into_iter().collect())
+    event.into_iter().collect()
 }
 
 fn accept(
@@ -456,7 +492,7 @@ fn changed_content(
 }
 
 /// Ends the hand-offs of a task after a change of the task.
-fn follow(table: &Table, task: &TaskId, what: &Followed) -> Decided {
+fn follow(table: &Table, task: &TaskId, what: &Followed) -> Vec<Event> {
     let concerned = table.unfinished_of(task).filter(|handoff| match what {
         Followed::HandedOn { handoff: by } => handoff.id != *by,
         Followed::Done { .. } | Followed::Lost { .. } => true,
@@ -486,42 +522,11 @@ fn follow(table: &Table, task: &TaskId, what: &Followed) -> Decided {
             }
         }
     });
-    done(events.collect())
+    events.collect()
 }
 
 fn left(waiter: &Waiter, left: Left) -> Event {
     Event::GaveUp { wait: waiter.wait.id, receiver: waiter.wait.agent.clone(), left }
-}
-
-fn let_go(table: &Table, agent: &AgentId) -> Decided {
-    let undelivered = table.delivered_to(agent);
-    let undelivered = undelivered.map(|handoff| Event::Undelivered { handoff: handoff.id.clone() });
-    let failed = table.accepted_by(agent).map(|handoff| {
-        let error = Json::of(&json!({ "reason": "agent_gone" })).expect("a name is JSON");
-        Event::Failed { handoff: handoff.id.clone(), error }
-    });
-    let waits = table.waits_of(agent).map(|waiter| left(waiter, Left::SessionEnded));
-    done(undelivered.chain(failed).chain(waits).collect())
-}
-
-fn give_up(table: &Table, wait: WaitId) -> Decided {
-    let waiter = table.waiter(wait);
-    done(waiter.map(|waiter| left(waiter, Left::Gone)).into_iter().collect())
-}
-
-fn expire(table: &Table, stamp: &Stamp) -> Decided {
-    let waits = table.overdue_waits(stamp.now).map(|waiter| left(waiter, Left::Timeout));
-    let open = table.due(stamp.now).map(|handoff| {
-        let id = handoff.id.clone();
-        if table.deadline_of(handoff) <= stamp.now {
-            return Event::Expired { handoff: id, reason: "deadline".to_owned() };
-        }
-        if handoff.deliveries >= limits::DELIVERIES_MAX {
-            return Event::Expired { handoff: id, reason: "not_answered".to_owned() };
-        }
-        Event::Undelivered { handoff: id }
-    });
-    done(waits.chain(open).take(limits::EXPIRIES_PER_BATCH_MAX).collect())
 }
 
 /// Answers a query about the present.

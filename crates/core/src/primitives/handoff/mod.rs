@@ -23,7 +23,7 @@
 //! if a check of one of them fails, nothing is recorded either.
 //!
 //! When a stage of a pipeline is started by another agent than the one that worked on the stage
-//! before it, a policy records a hand-off between the two ([`Command::Pass`]). It is completed from
+//! before it, a policy records a hand-off between the two ([`Signal::Pass`]). It is completed from
 //! the beginning, contains the output, and moves nothing: the pipeline has done that.
 //!
 //! A pattern is resolved whenever the keys are read: for the rules and the digest of an offer, and
@@ -92,4 +92,4 @@ pub use selection::{Chosen, Selected};
 pub use statistics::{Pair, Statistics};
 pub use table::{Table, Undo, Waiter};
 pub use transfer_context::TransferContext;
-pub use vocabulary::{Command, Event, Followed, Query, Reply};
+pub use vocabulary::{Command, Event, Followed, Query, Reply, Signal};

@@ -71,6 +71,11 @@ pub enum Command {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
+}
+
+/// Signals to hand-offs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Signal {
     /// Sent by a policy when a waiting call may exist for a hand-off that can be delivered.
     Deliver {
         /// The hand-off.
@@ -85,18 +90,6 @@ pub enum Command {
         /// What happened.
         what: Followed,
     },
-    /// Sent by a policy when the session of an agent has ended.
-    LetGo {
-        /// The agent.
-        agent: AgentId,
-    },
-    /// Sent by the engine when the caller of a waiting call is gone.
-    GiveUp {
-        /// The waiting call.
-        wait: WaitId,
-    },
-    /// Sent by the engine when `Table::next_deadline` has passed.
-    Expire,
 }
 
 /// What happened to the task of a hand-off.
@@ -190,8 +183,6 @@ pub enum Reply {
     Context(Box<TransferContext>),
     /// Counts, outcomes and durations.
     Stats(Box<Statistics>),
-    /// Nothing was done.
-    Done,
 }
 
 /// Events of hand-offs.

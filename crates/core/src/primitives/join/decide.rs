@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::refusals::Rejection;
 use super::table::{Table, Waiter};
-use super::vocabulary::{Command, Create, Event, Join, Need, Query, Reply, Status};
+use super::vocabulary::{Command, Create, Event, Join, Need, Query, Reply, Signal, Status};
 use crate::join::{Outcome, Record};
 use crate::limits;
 use crate::names::{AgentId, GroupName, JoinId, TaskId};
@@ -44,16 +44,11 @@ pub enum ReplyPlan {
     Nothing,
     /// The call waits: it is answered later.
     Later,
-    /// No caller waits for a reply.
-    Done,
-}
-
-fn done(events: Vec<Event>) -> Decided {
-    Decided { events, plan: ReplyPlan::Done }
 }
 
 impl Rules for Table {
     type Command = Command;
+    type Signal = Signal;
     type Query = Query;
     type Reply = Reply;
     type Rejection = Rejection;
@@ -66,7 +61,42 @@ impl Rules for Table {
     ) -> Result<SpacePlan, Rejection> {
         let decided = decide(&space.join, &TasksView(&space.task), command, stamp)?;
         happening.extend(decided.events);
-        Ok(decided.plan.into())
+        let plan = decided.plan;
+        Ok(SpacePlan::after(move |space| answer(&space.join, &TasksView(&space.task), &plan)))
+    }
+
+    fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
+        let table = &space.join;
+        let most = limits::EXPIRIES_PER_BATCH_MAX;
+        let (mut events, mut over) = (Vec::new(), BTreeSet::new());
+        // Outcomes take precedence over deadlines.
+        for join in table.ripe().chain(table.overdue(stamp.now)) {
+            let Some(record) = table.get(join).filter(|_| events.len() < most) else { break };
+            if over.insert(join) {
+                let verdict = record.verdict().unwrap_or((Status::Expired, None));
+                events.extend(settled(table, join, verdict));
+            }
+        }
+        // A call that is answered because its join settled must not time out as well.
+        let waits = table.overdue_waits(stamp.now).filter(|waiter| !over.contains(&waiter.name));
+        let room = most.saturating_sub(events.len());
+        events.extend(waits.take(room).map(|waiter| gave_up(waiter, Left::Timeout)));
+        events
+    }
+
+    fn give_up(space: &Space, wait: WaitId) -> Vec<Event> {
+        let waiter = space.join.waiter(wait);
+        waiter.map(|waiter| gave_up(waiter, Left::Gone)).into_iter().collect()
+    }
+
+    fn let_go(space: &Space, agent: &AgentId, _stamp: &Stamp) -> Vec<Event> {
+        let waits = space.join.waits_of(agent);
+        waits.map(|waiter| gave_up(waiter, Left::SessionEnded)).collect()
+    }
+
+    fn handle(space: &Space, signal: Signal, _stamp: &Stamp) -> Result<Vec<Event>, Rejection> {
+        let Signal::Settle = signal;
+        Ok(settle(&space.join))
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
@@ -88,10 +118,6 @@ pub fn decide(
     match command {
         Command::Create(command) => create(table, view, command, stamp),
         Command::Wait { join, wait_ms } => wait(table, join, wait_ms, stamp),
-        Command::Settle => Ok(settle(table)),
-        Command::LetGo { agent } => Ok(let_go(table, &agent)),
-        Command::GiveUp { wait } => Ok(give_up(table, wait)),
-        Command::Expire => Ok(expire(table, stamp)),
     }
 }
 
@@ -210,10 +236,10 @@ fn wait(
     Ok(Decided { events: vec![event], plan: ReplyPlan::Later })
 }
 
-fn settle(table: &Table) -> Decided {
+fn settle(table: &Table) -> Vec<Event> {
     let ripe = table.ripe().take(limits::JOINS_SETTLED_AT_ONCE_MAX);
     let verdicts = ripe.filter_map(|join| Some((join, table.get(join)?.verdict()?)));
-    done(verdicts.flat_map(|(join, verdict)| settled(table, join, verdict)).collect())
+    verdicts.flat_map(|(join, verdict)| settled(table, join, verdict)).collect()
 }
 
 /// The events that settle a join and answer the waiting calls.
@@ -227,37 +253,9 @@ fn settled(table: &Table, join: &JoinId, (status, reason): (Status, Option<Strin
     [settled].into_iter().chain(answered).collect()
 }
 
-fn let_go(table: &Table, agent: &AgentId) -> Decided {
-    let waits = table.waits_of(agent);
-    done(waits.map(|waiter| gave_up(waiter, Left::SessionEnded)).collect())
-}
-
 fn gave_up(waiter: &Waiter, left: Left) -> Event {
     let wait = &waiter.wait;
     Event::GaveUp { join: waiter.name.clone(), waiter: wait.agent.clone(), wait: wait.id, left }
-}
-
-fn give_up(table: &Table, wait: WaitId) -> Decided {
-    let waiter = table.waiter(wait);
-    done(waiter.map(|waiter| gave_up(waiter, Left::Gone)).into_iter().collect())
-}
-
-fn expire(table: &Table, stamp: &Stamp) -> Decided {
-    let most = limits::EXPIRIES_PER_BATCH_MAX;
-    let (mut events, mut over) = (Vec::new(), BTreeSet::new());
-    // Outcomes take precedence over deadlines.
-    for join in table.ripe().chain(table.overdue(stamp.now)) {
-        let Some(record) = table.get(join).filter(|_| events.len() < most) else { break };
-        if over.insert(join) {
-            let verdict = record.verdict().unwrap_or((Status::Expired, None));
-            events.extend(settled(table, join, verdict));
-        }
-    }
-    // A call that is answered because its join settled must not time out as well.
-    let waits = table.overdue_waits(stamp.now).filter(|waiter| !over.contains(&waiter.name));
-    let room = most.saturating_sub(events.len());
-    events.extend(waits.take(room).map(|waiter| gave_up(waiter, Left::Timeout)));
-    done(events)
 }
 
 /// A join as callers see it.
@@ -265,19 +263,18 @@ fn shown(record: &Record, view: &impl View) -> Box<Join> {
     Box::new(record.shown(|task| view.status(task)))
 }
 
-/// The reply to the caller.
-pub fn answer(table: &Table, view: &impl View, plan: &ReplyPlan) -> Reply {
+/// The reply to the caller; none yet if the call waits.
+pub fn answer(table: &Table, view: &impl View, plan: &ReplyPlan) -> Option<Reply> {
     let found = |join: &JoinId| {
         let record = table.get(join).expect("only known joins are answered with");
         shown(record, view)
     };
-    match plan {
+    Some(match plan {
         ReplyPlan::Join(join) => Reply::Join(found(join)),
         ReplyPlan::Settled(join) => Reply::Settled(Some(found(join))),
         ReplyPlan::Nothing => Reply::Settled(None),
-        ReplyPlan::Later => unreachable!("a call that waits is answered later"),
-        ReplyPlan::Done => Reply::Done,
-    }
+        ReplyPlan::Later => return None,
+    })
 }
 
 /// The result of the waiting call that this event ends.

@@ -45,4 +45,6 @@ pub use decide::{Decided, ReplyPlan, View, answer, decide, ending, query};
 pub use record::{Member, Outcome, Record};
 pub use refusals::Rejection;
 pub use table::{Facts, Table, Undo, Waiter};
-pub use vocabulary::{Command, Create, Event, Every, Join, Need, Part, Query, Reply, Status};
+pub use vocabulary::{
+    Command, Create, Event, Every, Join, Need, Part, Query, Reply, Signal, Status,
+};

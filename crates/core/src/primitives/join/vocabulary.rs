@@ -25,20 +25,13 @@ pub enum Command {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         wait_ms: Option<u64>,
     },
+}
+
+/// Signals to joins.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Signal {
     /// Sent by a policy when the outcome of joins is known.
     Settle,
-    /// Sent by a policy when the session of an agent has ended.
-    LetGo {
-        /// The agent.
-        agent: AgentId,
-    },
-    /// Sent by the engine when the caller of a waiting call is gone.
-    GiveUp {
-        /// The waiting call.
-        wait: WaitId,
-    },
-    /// Sent by the engine when `Table::next_deadline` has passed.
-    Expire,
 }
 
 /// Creates a join over the tasks of a group, or over named tasks. Exactly one of `group` and
@@ -182,8 +175,6 @@ pub enum Reply {
     Join(Box<Join>),
     /// The settled join. `null` if it did not settle in time.
     Settled(Option<Box<Join>>),
-    /// Nothing was done.
-    Done,
 }
 
 /// Events of joins.

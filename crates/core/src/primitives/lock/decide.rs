@@ -1,16 +1,18 @@
 //! The rules of locks, one function per command.
 
 use super::refusals::Rejection;
-use super::table::{Table, Waiter};
-use super::vocabulary::{Acquire, Command, Event, Hold, Link, Query, Reply};
+use super::table::Table;
+use super::vocabulary::{Acquire, Command, Event, Hold, Link, Query, Reply, Signal};
 use crate::limits;
 use crate::names::{AgentId, LockName};
 use crate::numbers::{Token, WaitId};
 use crate::primitive::Rules;
-use crate::refusal::{has_room, within};
+use crate::refusal::within;
 use crate::space::stamp::Stamp;
 use crate::space::{Happening, ReplyPlan as SpacePlan, Space};
 use crate::waiting::deadlock::find_cycles;
+#[cfg(feature = "planted")]
+use crate::waiting::holds::Held;
 use crate::waiting::lease_time::{is_worth_renewing, ttl_ms as checked_ttl};
 use crate::waiting::wait::Left;
 
@@ -32,16 +34,23 @@ pub enum ReplyPlan {
     Nothing,
     /// The call waits: it is answered later.
     Later,
-    /// No caller waits for a reply.
-    Done,
 }
 
-fn done(events: Vec<Event>) -> Decided {
-    Decided { events, plan: ReplyPlan::Done }
+impl ReplyPlan {
+    /// The reply to the caller; none yet if the call waits.
+    fn reply(self, table: &Table) -> Option<Reply> {
+        Some(match self {
+            Self::Hold(name) => Reply::Hold(table.hold(&name).cloned()),
+            Self::Lock(name) => Reply::Lock(table.lock(&name)),
+            Self::Nothing => Reply::Hold(None),
+            Self::Later => return None,
+        })
+    }
 }
 
 impl Rules for Table {
     type Command = Command;
+    type Signal = Signal;
     type Query = Query;
     type Reply = Reply;
     type Rejection = Rejection;
@@ -54,7 +63,40 @@ impl Rules for Table {
     ) -> Result<SpacePlan, Rejection> {
         let decided = decide(&space.lock, command, stamp)?;
         happening.extend(decided.events);
-        Ok(decided.plan.into())
+        let plan = decided.plan;
+        Ok(SpacePlan::after(move |space| plan.reply(&space.lock)))
+    }
+
+    fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
+        let table = &space.lock;
+        #[cfg(feature = "planted")]
+        if crate::planted::is("lock.impatient") {
+            let waits = table.holds().waits().overdue(stamp.now.after(20_000));
+            let waits = waits.map(|waiter| Hold::gave_up(waiter, Left::Timeout));
+            let rest = table.holds().expire(stamp.now).into_iter();
+            let rest = rest.filter(|event| matches!(event, Event::Expired { .. }));
+            return waits.chain(rest).take(limits::EXPIRIES_PER_BATCH_MAX).collect();
+        }
+        table.holds().expire(stamp.now)
+    }
+
+    fn give_up(space: &Space, wait: WaitId) -> Vec<Event> {
+        space.lock.holds().give_up(wait)
+    }
+
+    fn let_go(space: &Space, agent: &AgentId, _stamp: &Stamp) -> Vec<Event> {
+        let events = space.lock.holds().let_go(agent);
+        #[cfg(feature = "planted")]
+        if crate::planted::is("lock.ended_session_waits") {
+            let is_wait = |event: &Event| matches!(event, Event::GaveUp { .. });
+            return events.into_iter().filter(|event| !is_wait(event)).collect();
+        }
+        events
+    }
+
+    fn handle(space: &Space, signal: Signal, stamp: &Stamp) -> Result<Vec<Event>, Rejection> {
+        let Signal::HandOver { name } = signal;
+        Ok(hand_over(&space.lock, &name, stamp))
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
@@ -72,10 +114,6 @@ pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided,
         Command::Acquire(command) => acquire(table, command, stamp),
         Command::Renew { name, token, ttl_ms } => renew(table, name, token, ttl_ms, stamp),
         Command::Release { name, token } => release(table, name, token),
-        Command::HandOver { name } => Ok(hand_over(table, &name, stamp)),
-        Command::LetGo { agent } => Ok(let_go(table, &agent)),
-        Command::GiveUp { wait } => Ok(give_up(table, wait)),
-        Command::Expire => Ok(expire(table, stamp)),
     }
 }
 
@@ -85,8 +123,8 @@ fn acquire(table: &Table, command: Acquire, stamp: &Stamp) -> Result<Decided, Re
     let wait_ms = within("wait_ms", wait_ms, 0, (0, limits::WAIT_MS_MAX))?;
     let holder = stamp.agent.clone();
     if table.hold(&name).is_none() {
-        let all = ("locks held in this workspace", table.held(), limits::LOCKS_MAX);
-        check_counts(table, &holder, all)?;
+        let all = ("locks held in this workspace", table.holds().len(), limits::LOCKS_MAX);
+        table.holds().check_counts(&holder, all)?;
         let token = stamp.token();
         let event = Event::Acquired { name: name.clone(), holder, token, ttl_ms, wait: None };
         return Ok(Decided { events: vec![event], plan: ReplyPlan::Hold(name) });
@@ -94,23 +132,11 @@ fn acquire(table: &Table, command: Acquire, stamp: &Stamp) -> Result<Decided, Re
     if wait_ms == 0 {
         return Ok(Decided { events: Vec::new(), plan: ReplyPlan::Nothing });
     }
-    let all = ("calls that wait for a lock", table.waits().len(), limits::WAITS_MAX);
-    check_counts(table, &holder, all)?;
+    let all = ("calls that wait for a lock", table.holds().waits().all().len(), limits::WAITS_MAX);
+    table.holds().check_counts(&holder, all)?;
     let until = stamp.now.after(wait_ms);
     let event = Event::Queued { name, waiter: holder, wait: stamp.wait(), ttl_ms, until };
     Ok(Decided { events: vec![event], plan: ReplyPlan::Later })
-}
-
-/// Whether another hold or wait is allowed. Waits count as holds of the agent, because they become
-/// holds without another check.
-fn check_counts(
-    table: &Table,
-    agent: &AgentId,
-    all: (&'static str, usize, usize),
-) -> Result<(), Rejection> {
-    let own = table.held_by(agent) + table.waits_of(agent).count();
-    let own = ("locks that this agent holds or waits for", own, limits::HOLDS_PER_AGENT_MAX);
-    Ok(has_room([own, all])?)
 }
 
 /// The hold, if the token is valid.
@@ -148,7 +174,7 @@ fn release(table: &Table, name: LockName, token: Token) -> Result<Decided, Rejec
     Ok(Decided { events: vec![event], plan: ReplyPlan::Lock(name) })
 }
 
-fn hand_over(table: &Table, name: &LockName, stamp: &Stamp) -> Decided {
+fn hand_over(table: &Table, name: &LockName, stamp: &Stamp) -> Vec<Event> {
     let next = table.first_in_line(name).filter(|_| table.hold(name).is_none());
     let granted = next.map(|waiter| Event::Acquired {
         name: name.clone(),
@@ -157,39 +183,7 @@ fn hand_over(table: &Table, name: &LockName, stamp: &Stamp) -> Decided {
         ttl_ms: waiter.ttl_ms,
         wait: Some(waiter.wait.id),
     });
-    done(granted.into_iter().collect())
-}
-
-fn let_go(table: &Table, agent: &AgentId) -> Decided {
-    // Waits first: a lock must not be granted to an agent whose session has ended.
-    let waits = table.waits_of(agent).map(|waiter| gave_up(waiter, Left::SessionEnded));
-    #[cfg(feature = "planted")]
-    let waits = waits.filter(|_| !crate::planted::is("lock.ended_session_waits"));
-    let holds = table.holds_of(agent);
-    let holds = holds.map(|hold| Event::Dropped { name: hold.name.clone(), token: hold.token });
-    done(waits.chain(holds).collect())
-}
-
-fn gave_up(waiter: &Waiter, left: Left) -> Event {
-    let wait = &waiter.wait;
-    Event::GaveUp { name: waiter.name.clone(), waiter: wait.agent.clone(), wait: wait.id, left }
-}
-
-fn give_up(table: &Table, wait: WaitId) -> Decided {
-    let waiter = table.waiter(wait);
-    done(waiter.map(|waiter| gave_up(waiter, Left::Gone)).into_iter().collect())
-}
-
-fn expire(table: &Table, stamp: &Stamp) -> Decided {
-    let most = limits::EXPIRIES_PER_BATCH_MAX;
-    // Waits first, for the same reason: a call that timed out must not be granted anything.
-    let now = stamp.now;
-    #[cfg(feature = "planted")]
-    let now = if crate::planted::is("lock.impatient") { now.after(20_000) } else { now };
-    let waits = table.overdue_waits(now).map(|waiter| gave_up(waiter, Left::Timeout));
-    let holds = table.overdue_holds(stamp.now);
-    let holds = holds.map(|hold| Event::Expired { name: hold.name.clone(), token: hold.token });
-    done(waits.chain(holds).take(most).collect())
+    granted.into_iter().collect()
 }
 
 /// The result of the waiting call that this event ends.
@@ -216,8 +210,8 @@ pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
             let range = (1, limits::PAGE_MAX as u64);
             let limit = within("limit", *limit, limits::PAGE_DEFAULT as u64, range)?;
             let limit = usize::try_from(limit).expect("pages are small");
-            let mut names: Vec<_> =
-                table.after(cursor.as_ref()).map(|hold| &hold.name).take(limit + 1).collect();
+            let holds = table.holds().after(cursor.as_ref());
+            let mut names: Vec<_> = holds.map(|hold| &hold.name).take(limit + 1).collect();
             let more = names.len() > limit;
             names.truncate(limit);
             let cursor = names.last().filter(|_| more).map(|last| (*last).clone());
@@ -229,7 +223,7 @@ pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
 
 /// Deadlocks: cycles of agents each of which waits for the next.
 fn deadlocks(table: &Table) -> Vec<Vec<Link>> {
-    let links = table.waits().filter_map(|waiter| {
+    let links = table.holds().waits().all().filter_map(|waiter| {
         let hold = table.hold(&waiter.name)?;
         Some((waiter.wait.agent.clone(), waiter.name.clone(), hold.holder.clone()))
     });

@@ -34,4 +34,4 @@ mod vocabulary;
 pub use decide::{Decided, ReplyPlan, decide, ending, query};
 pub use refusals::Rejection;
 pub use table::{Table, Undo, Waiter};
-pub use vocabulary::{Acquire, Command, Event, Hold, Link, Lock, Query, Reply, Status};
+pub use vocabulary::{Acquire, Command, Event, Hold, Link, Lock, Query, Reply, Signal, Status};

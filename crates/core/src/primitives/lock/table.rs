@@ -1,16 +1,14 @@
 //! The table of locks.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Bound;
-
 use super::vocabulary::{Event, Hold, Lock, Status};
 use crate::names::{AgentId, LockName};
 use crate::numbers::{Token, WaitId};
 use crate::primitive;
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
-use crate::waiting::wait::Wait;
-use crate::waiting::wait_queue::{self, WaitQueues};
+use crate::waiting::holds::{Change, Held, Holds};
+use crate::waiting::wait::{Left, Wait};
+use crate::waiting::wait_queue;
 
 /// A call that waits for a lock.
 pub type Waiter = wait_queue::Waiter<LockName>;
@@ -18,19 +16,58 @@ pub type Waiter = wait_queue::Waiter<LockName>;
 /// All locks that are held or waited for. Changes only by `Table::evolve` and `Table::undo`.
 #[derive(Default)]
 pub struct Table {
-    holds: BTreeMap<LockName, Hold>,
-    by_token: BTreeMap<Token, LockName>,
-    by_holder: BTreeSet<(AgentId, LockName)>,
-    ends: BTreeSet<(Timestamp, LockName)>,
-    wait_queues: WaitQueues<LockName>,
-    // Not logged: since when this server has been up to receive renewals.
-    awake_since: Timestamp,
+    holds: Holds<Hold>,
 }
 
 /// How to undo one change: the previous hold and waiter.
-pub struct Undo {
-    hold: Option<(LockName, Option<Hold>)>,
-    wait: Option<(WaitId, Option<Waiter>)>,
+pub type Undo = Change<Hold>;
+
+impl Held for Hold {
+    type Name = LockName;
+    type Key = LockName;
+    type Event = Event;
+    const HELD_OR_AWAITED: &'static str = "locks that this agent holds or waits for";
+
+    fn least_key() -> LockName {
+        LockName::least()
+    }
+
+    fn key(&self) -> LockName {
+        self.name.clone()
+    }
+
+    fn holder(&self) -> &AgentId {
+        &self.holder
+    }
+
+    fn token(&self) -> Token {
+        self.token
+    }
+
+    fn expiry(&self) -> (Timestamp, u64) {
+        (self.expires_at, self.ttl_ms)
+    }
+
+    fn expired(&self) -> Event {
+        Event::Expired { name: self.name.clone(), token: self.token }
+    }
+
+    fn dropped(&self) -> Event {
+        Event::Dropped { name: self.name.clone(), token: self.token }
+    }
+
+    fn gave_up(waiter: &Waiter, left: Left) -> Event {
+        let wait = &waiter.wait;
+        Event::GaveUp { name: waiter.name.clone(), waiter: wait.agent.clone(), wait: wait.id, left }
+    }
+
+    #[cfg(feature = "planted")]
+    fn end(&self, awake_since: Timestamp) -> Timestamp {
+        if crate::planted::is("lock.ends_early") {
+            return self.acquired_at.after(self.ttl_ms / 2);
+        }
+        self.expires_at.max(awake_since.after(self.ttl_ms))
+    }
 }
 
 impl primitive::Table for Table {
@@ -71,95 +108,54 @@ impl primitive::Table for Table {
             }
             Event::GaveUp { wait, .. } => (None, Some((*wait, None))),
         };
-        Undo {
-            hold: hold.map(|after| (name.clone(), self.replace_hold(name, after))),
-            wait: wait.map(|(id, after)| (id, self.wait_queues.replace(id, after))),
-        }
+        self.holds.replace(Change { hold: hold.map(|after| (name.clone(), after)), wait })
     }
 
     fn undo(&mut self, undo: Undo) {
-        if let Some((name, before)) = undo.hold {
-            self.replace_hold(&name, before);
-        }
-        if let Some((id, before)) = undo.wait {
-            self.wait_queues.replace(id, before);
-        }
+        self.holds.replace(undo);
     }
 
     fn facts(&self) -> Self::Facts {
-        (self.holds.values().cloned().collect(), self.wait_queues.all().cloned().collect())
+        let waits = self.holds.waits().all().cloned().collect();
+        (self.holds.after(None).cloned().collect(), waits)
     }
 
     fn restore((holds, waits): Self::Facts) -> Self {
-        let mut table = Self::default();
-        for hold in holds {
-            table.replace_hold(&hold.name.clone(), Some(hold));
-        }
-        for waiter in waits {
-            table.wait_queues.replace(waiter.wait.id, Some(waiter));
-        }
-        table
+        Self { holds: Holds::restore(holds, waits) }
     }
 
     fn check(&self) {
-        let count = self.holds.len();
-        assert_eq!(count, self.by_token.len(), "every hold has its own token");
-        assert_eq!(count, self.by_holder.len(), "every hold has a holder");
-        assert_eq!(count, self.ends.len(), "every hold ends");
-        self.wait_queues.check();
-        for waiter in self.wait_queues.all() {
-            assert!(self.holds.contains_key(&waiter.name), "nobody waits for a free lock");
+        self.holds.check();
+        for waiter in self.holds.waits().all() {
+            assert!(self.hold(&waiter.name).is_some(), "nobody waits for a free lock");
         }
     }
 
     fn next_deadline(&self) -> Option<Timestamp> {
-        let hold = self.ends.first().map(|(moment, _)| *moment);
-        hold.into_iter().chain(self.wait_queues.next_end()).min()
+        self.holds.next_deadline()
     }
 
     fn wake(&mut self, moment: Timestamp) {
-        self.awake_since = moment;
-        self.ends = self.holds.values().map(|hold| (self.end(hold), hold.name.clone())).collect();
+        self.holds.wake(moment);
     }
 
     fn wait_ids(&self) -> impl Iterator<Item = WaitId> {
-        self.wait_queues.all().map(|waiter| waiter.wait.id)
+        self.holds.waits().all().map(|waiter| waiter.wait.id)
     }
 
     fn is_waiting(&self, wait: WaitId) -> bool {
-        self.wait_queues.get(wait).is_some()
+        self.holds.waits().get(wait).is_some()
     }
 
     fn holder_of(&self, token: Token) -> Option<&AgentId> {
-        self.by_token.get(&token).and_then(|name| self.holds.get(name)).map(|hold| &hold.holder)
+        self.holds.holder_of(token)
     }
 }
 
 impl Table {
-    fn replace_hold(&mut self, name: &LockName, after: Option<Hold>) -> Option<Hold> {
-        let before = self.holds.remove(name);
-        if let Some(before) = &before {
-            self.by_token.remove(&before.token);
-            self.by_holder.remove(&(before.holder.clone(), name.clone()));
-            self.ends.remove(&(self.end(before), name.clone()));
-        }
-        if let Some(after) = after {
-            let twice = self.by_token.insert(after.token, name.clone());
-            assert!(twice.is_none(), "no two holds have the same token");
-            self.by_holder.insert((after.holder.clone(), name.clone()));
-            self.ends.insert((self.end(&after), name.clone()));
-            self.holds.insert(name.clone(), after);
-        }
-        before
-    }
-
-    /// When a hold expires. Time without a server does not count, because no renewal could arrive.
-    fn end(&self, hold: &Hold) -> Timestamp {
-        #[cfg(feature = "planted")]
-        if crate::planted::is("lock.ends_early") {
-            return hold.acquired_at.after(hold.ttl_ms / 2);
-        }
-        hold.expires_at.max(self.awake_since.after(hold.ttl_ms))
+    /// All holds, and the calls that wait for one.
+    pub fn holds(&self) -> &Holds<Hold> {
+        &self.holds
     }
 
     /// The hold of a lock.
@@ -167,33 +163,11 @@ impl Table {
         self.holds.get(name)
     }
 
-    /// The number of held locks.
-    pub fn held(&self) -> usize {
-        self.holds.len()
-    }
-
-    /// The number of locks that an agent holds.
-    pub fn held_by(&self, agent: &AgentId) -> usize {
-        self.holds_of(agent).count()
-    }
-
-    /// The locks that an agent holds, by name.
-    pub fn holds_of(&self, agent: &AgentId) -> impl Iterator<Item = &Hold> {
-        let names = self.by_holder.range((agent.clone(), LockName::least())..);
-        names.take_while(move |(holder, _)| holder == agent).map(|(_, name)| &self.holds[name])
-    }
-
-    /// Holds by name, after this one.
-    pub fn after(&self, cursor: Option<&LockName>) -> impl Iterator<Item = &Hold> {
-        let from = cursor.map_or(Bound::Unbounded, Bound::Excluded);
-        self.holds.range::<LockName, _>((from, Bound::Unbounded)).map(|(_, hold)| hold)
-    }
-
     /// A lock as callers see it.
     pub fn lock(&self, name: &LockName) -> Lock {
         let hold = self.holds.get(name).cloned();
         let status = if hold.is_some() { Status::Held } else { Status::Free };
-        let waiters = self.wait_queues.of(name).map(|waiter| waiter.wait.clone()).collect();
+        let waiters = self.holds.waits().of(name).map(|waiter| waiter.wait.clone()).collect();
         Lock { name: name.clone(), status, hold, waiters }
     }
 
@@ -201,34 +175,8 @@ impl Table {
     pub fn first_in_line(&self, name: &LockName) -> Option<&Waiter> {
         #[cfg(feature = "planted")]
         if crate::planted::is("lock.last_in_line") {
-            return self.wait_queues.of(name).last();
+            return self.holds.waits().of(name).last();
         }
-        self.wait_queues.of(name).next()
-    }
-
-    /// A waiting call.
-    pub fn waiter(&self, id: WaitId) -> Option<&Waiter> {
-        self.wait_queues.get(id)
-    }
-
-    /// All waiting calls, in order of arrival.
-    pub fn waits(&self) -> impl ExactSizeIterator<Item = &Waiter> {
-        self.wait_queues.all()
-    }
-
-    /// The waiting calls of an agent, in order of arrival.
-    pub fn waits_of(&self, agent: &AgentId) -> impl Iterator<Item = &Waiter> {
-        self.wait_queues.of_agent(agent)
-    }
-
-    /// Expired holds.
-    pub fn overdue_holds(&self, now: Timestamp) -> impl Iterator<Item = &Hold> {
-        let over = self.ends.iter().take_while(move |(moment, _)| *moment <= now);
-        over.map(|(_, name)| &self.holds[name])
-    }
-
-    /// Waiting calls that have timed out.
-    pub fn overdue_waits(&self, now: Timestamp) -> impl Iterator<Item = &Waiter> {
-        self.wait_queues.overdue(now)
+        self.holds.waits().of(name).next()
     }
 }

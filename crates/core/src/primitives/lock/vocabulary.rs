@@ -38,23 +38,16 @@ pub enum Command {
         /// The token of the hold.
         token: Token,
     },
+}
+
+/// Signals to locks.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Signal {
     /// Sent by a policy when a lock with waiters has become free.
     HandOver {
         /// The lock.
         name: LockName,
     },
-    /// Sent by a policy when the session of an agent has ended.
-    LetGo {
-        /// The agent.
-        agent: AgentId,
-    },
-    /// Sent by the engine when the caller of a waiting call is gone.
-    GiveUp {
-        /// The waiting call.
-        wait: WaitId,
-    },
-    /// Sent by the engine when `Table::next_deadline` has passed.
-    Expire,
 }
 
 /// Acquires a lock, or waits for it.
@@ -176,8 +169,6 @@ pub enum Reply {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<LockName>,
     },
-    /// Nothing was done.
-    Done,
 }
 
 /// Events of locks.
@@ -260,11 +251,7 @@ impl primitive::Command for Command {
     fn token(&self) -> Option<Token> {
         match self {
             Self::Renew { token, .. } | Self::Release { token, .. } => Some(*token),
-            Self::Acquire(_)
-            | Self::HandOver { .. }
-            | Self::LetGo { .. }
-            | Self::GiveUp { .. }
-            | Self::Expire => None,
+            Self::Acquire(_) => None,
         }
     }
 }

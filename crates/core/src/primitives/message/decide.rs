@@ -2,7 +2,7 @@
 
 use super::refusals::Rejection;
 use super::table::Table;
-use super::vocabulary::{Command, Event, Query, Reply};
+use super::vocabulary::{Command, Event, Query, Reply, Signal};
 use crate::limits;
 use crate::message::requests::{self, answered};
 use crate::message::{Handler, List, Message, Status, mail};
@@ -43,8 +43,6 @@ pub enum ReplyPlan {
     Handler(HandlerName, AgentId),
     /// The call waits: it is answered later.
     Later,
-    /// No caller waits for a reply.
-    Done,
 }
 
 impl ReplyPlan {
@@ -63,18 +61,13 @@ impl ReplyPlan {
                 Reply::Handler(found.expect("it was just registered").clone())
             }
             Self::Later => return None,
-            Self::Done => Reply::Done,
         })
     }
 }
 
-/// Events without a caller.
-pub(crate) fn done(events: Vec<Event>) -> Decided {
-    Decided { events, plan: ReplyPlan::Done }
-}
-
 impl Rules for Table {
     type Command = Command;
+    type Signal = Signal;
     type Query = Query;
     type Reply = Reply;
     type Rejection = Rejection;
@@ -87,7 +80,52 @@ impl Rules for Table {
     ) -> Result<SpacePlan, Rejection> {
         let decided = decide(&space.message, &TablesView::of(space), command, stamp)?;
         happening.extend(decided.events);
-        Ok(decided.plan.into())
+        let plan = decided.plan;
+        Ok(SpacePlan::after(move |space| plan.reply(&space.message)))
+    }
+
+    fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
+        let table = &space.message;
+        let now = stamp.now;
+        // Waits first: a call that timed out must not receive anything.
+        let waits = table.receivers().overdue(now).map(|waiter| Event::GaveUp {
+            wait: waiter.wait.id,
+            receiver: waiter.wait.agent.clone(),
+            left: Left::Timeout,
+            message: None,
+        });
+        // Mail that is due again may go to a call whose answer has to be stored, and all must fit
+        // into a batch.
+        let mut bytes = 0;
+        let messages = table.store().due(now).take_while(|message| {
+            bytes += message.bytes();
+            bytes == message.bytes() || bytes <= limits::READY_BYTES_MAX
+        });
+        let messages = messages.map(|message| mail::overdue(table, message, now));
+        waits.chain(messages).take(limits::EXPIRIES_PER_BATCH_MAX).collect()
+    }
+
+    fn give_up(space: &Space, wait: WaitId) -> Vec<Event> {
+        let table = &space.message;
+        let receiver = table.receivers().get(wait).map(|waiter| (&waiter.wait, None));
+        let requester = table.requesters().get(wait);
+        let requester = requester.map(|waiter| (&waiter.wait, Some(waiter.name.clone())));
+        let event = receiver.or(requester).map(|(waiter, message)| Event::GaveUp {
+            wait,
+            receiver: waiter.agent.clone(),
+            left: Left::Gone,
+            message,
+        });
+        event.into_iter().collect()
+    }
+
+    fn let_go(space: &Space, agent: &AgentId, _stamp: &Stamp) -> Vec<Event> {
+        let_go(&space.message, &TablesView::of(space), agent)
+    }
+
+    fn handle(space: &Space, signal: Signal, stamp: &Stamp) -> Result<Vec<Event>, Rejection> {
+        let Signal::Deliver { to } = signal;
+        Ok(mail::deliver(&space.message, &to, stamp))
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
@@ -115,10 +153,6 @@ pub fn decide(
         Command::Requeue { message } => mail::requeue(table, message, stamp),
         Command::Register { handler } => register(table, view, handler, stamp),
         Command::Remove { handler } => remove(table, handler, stamp),
-        Command::Deliver { to } => Ok(mail::deliver(table, &to, stamp)),
-        Command::LetGo { agent } => Ok(let_go(table, view, &agent)),
-        Command::GiveUp { wait } => Ok(give_up(table, wait)),
-        Command::Expire => Ok(expire(table, stamp)),
     }
 }
 
@@ -161,7 +195,7 @@ fn remove(table: &Table, handler: HandlerName, stamp: &Stamp) -> Result<Decided,
 }
 
 /// Its unacknowledged mail is delivered again when due; only requests cannot wait for that.
-fn let_go(table: &Table, view: &impl View, agent: &AgentId) -> Decided {
+fn let_go(table: &Table, view: &impl View, agent: &AgentId) -> Vec<Event> {
     let waits = table.receivers().of_agent(agent).map(|waiter| Event::GaveUp {
         wait: waiter.wait.id,
         receiver: agent.clone(),
@@ -172,40 +206,7 @@ fn let_go(table: &Table, view: &impl View, agent: &AgentId) -> Decided {
     let gone = table.registry().of_agent(agent).next().map(|_| Event::HandlersGone { holder });
     let requests = table.store().requests(agent);
     let passed_on = requests::passed_on(table, view, requests, agent);
-    done(waits.chain(gone).chain(passed_on).collect())
-}
-
-fn give_up(table: &Table, wait: WaitId) -> Decided {
-    let receiver = table.receivers().get(wait).map(|waiter| (&waiter.wait, None));
-    let requester = table.requesters().get(wait);
-    let requester = requester.map(|waiter| (&waiter.wait, Some(waiter.name.clone())));
-    let event = receiver.or(requester).map(|(waiter, message)| Event::GaveUp {
-        wait,
-        receiver: waiter.agent.clone(),
-        left: Left::Gone,
-        message,
-    });
-    done(event.into_iter().collect())
-}
-
-fn expire(table: &Table, stamp: &Stamp) -> Decided {
-    let now = stamp.now;
-    // Waits first: a call that timed out must not receive anything.
-    let waits = table.receivers().overdue(now).map(|waiter| Event::GaveUp {
-        wait: waiter.wait.id,
-        receiver: waiter.wait.agent.clone(),
-        left: Left::Timeout,
-        message: None,
-    });
-    // Mail that is due again may go to a call whose answer has to be stored, and all must fit into
-    // a batch.
-    let mut bytes = 0;
-    let messages = table.store().due(now).take_while(|message| {
-        bytes += message.bytes();
-        bytes == message.bytes() || bytes <= limits::READY_BYTES_MAX
-    });
-    let messages = messages.map(|message| mail::overdue(table, message, now));
-    done(waits.chain(messages).take(limits::EXPIRIES_PER_BATCH_MAX).collect())
+    waits.chain(gone).chain(passed_on).collect()
 }
 
 /// The result of the waiting call that this event ends.

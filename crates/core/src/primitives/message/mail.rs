@@ -140,13 +140,13 @@ fn delivered(message: &Message, redeliver_ms: u64, wait: Option<WaitId>, now: Ti
 }
 
 /// Delivers the oldest mail of an agent to its first waiting call.
-pub(crate) fn deliver(table: &Table, to: &AgentId, stamp: &Stamp) -> Decided {
+pub(crate) fn deliver(table: &Table, to: &AgentId, stamp: &Stamp) -> Vec<Event> {
     let waiter = table.receivers().of(to).next();
     let message = table.next_for(to, stamp.now);
     let event = waiter.zip(message).map(|(waiter, message)| {
         delivered(message, waiter.ttl_ms, Some(waiter.wait.id), stamp.now)
     });
-    Decided { events: event.into_iter().collect(), plan: ReplyPlan::Done }
+    event.into_iter().collect()
 }
 
 /// Acknowledges mail.

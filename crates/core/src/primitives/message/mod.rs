@@ -68,4 +68,4 @@ pub use record::{Asked, Given, Message, Status};
 pub use refusals::Rejection;
 pub use store::{Amount, MessageStore};
 pub use table::{Table, Undo};
-pub use vocabulary::{Answered, Command, Event, Failed, Query, Reply, Requested, Sent};
+pub use vocabulary::{Answered, Command, Event, Failed, Query, Reply, Requested, Sent, Signal};

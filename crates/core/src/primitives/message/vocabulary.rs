@@ -48,23 +48,16 @@ pub enum Command {
         /// The handler.
         handler: HandlerName,
     },
+}
+
+/// Signals to messages.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Signal {
     /// Sent by a policy when there is a message for a waiting call.
     Deliver {
         /// The receiving agent.
         to: AgentId,
     },
-    /// Sent by a policy when the session of an agent has ended.
-    LetGo {
-        /// The agent.
-        agent: AgentId,
-    },
-    /// Sent by the engine when the caller of a waiting call is gone.
-    GiveUp {
-        /// The waiting call.
-        wait: WaitId,
-    },
-    /// Sent by the engine when `Table::next_deadline` has passed.
-    Expire,
 }
 
 /// Queries about messages.
@@ -150,8 +143,6 @@ pub enum Reply {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<String>,
     },
-    /// Nothing was done.
-    Done,
 }
 
 /// A request that was answered with an error.

@@ -2,7 +2,7 @@
 
 use super::refusals::Rejection;
 use super::table::Table;
-use super::vocabulary::{Command, Event, Query, Reply};
+use super::vocabulary::{Command, Event, Query, Reply, Signal};
 use crate::limits;
 use crate::names::NamespaceName;
 use crate::namespace::rules::Rules;
@@ -21,6 +21,7 @@ pub struct Decided {
 
 impl primitive::Rules for Table {
     type Command = Command;
+    type Signal = Signal;
     type Query = Query;
     type Reply = Reply;
     type Rejection = Rejection;
@@ -34,8 +35,15 @@ impl primitive::Rules for Table {
         let name = command.name().clone();
         let decided = decide(&space.namespace, command)?;
         happening.extend(decided.events);
-        let reply = decided.reply.map(|reply| ReplyPlan::Reply(reply.into()));
-        Ok(reply.unwrap_or(ReplyPlan::Namespace(name)))
+        Ok(ReplyPlan::after(move |space| {
+            let there = || space.namespace.get(&name).expect("it was just written").clone();
+            Some(decided.reply.unwrap_or_else(|| Reply::Namespace(there())))
+        }))
+    }
+
+    fn handle(space: &Space, signal: Signal, _stamp: &Stamp) -> Result<Vec<Event>, Rejection> {
+        let Signal::Ensure { name } = signal;
+        ensure(&space.namespace, name)
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
@@ -49,7 +57,6 @@ pub fn decide(table: &Table, command: Command) -> Result<Decided, Rejection> {
         Command::Create { name, rules } => create(table, name, rules),
         Command::Configure { name, rules } => configure(table, name, rules),
         Command::Delete { name } => delete(table, name),
-        Command::Ensure { name } => ensure(table, name),
     }
 }
 
@@ -91,11 +98,12 @@ fn delete(table: &Table, name: NamespaceName) -> Result<Decided, Rejection> {
     Ok(Decided { events: vec![Event::Deleted { name }], reply })
 }
 
-fn ensure(table: &Table, name: NamespaceName) -> Result<Decided, Rejection> {
+/// Creates a namespace, unless there is one.
+pub fn ensure(table: &Table, name: NamespaceName) -> Result<Vec<Event>, Rejection> {
     if table.get(&name).is_some() {
-        return Ok(Decided { events: Vec::new(), reply: Some(Reply::Done) });
+        return Ok(Vec::new());
     }
-    create(table, name, Rules::default())
+    Ok(create(table, name, Rules::default())?.events)
 }
 
 fn check_rules(name: &NamespaceName, rules: &Rules) -> Result<(), Rejection> {

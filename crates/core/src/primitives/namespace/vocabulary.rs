@@ -35,6 +35,11 @@ pub enum Command {
         /// The name of the namespace.
         name: NamespaceName,
     },
+}
+
+/// Signals to namespaces.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Signal {
     /// Sent by a policy: creates the namespace if it does not exist.
     Ensure {
         /// The name of the namespace.
@@ -46,10 +51,9 @@ impl Command {
     /// The namespace that it is about.
     pub fn name(&self) -> &NamespaceName {
         match self {
-            Self::Create { name, .. }
-            | Self::Configure { name, .. }
-            | Self::Delete { name }
-            | Self::Ensure { name } => name,
+            Self::Create { name, .. } | Self::Configure { name, .. } | Self::Delete { name } => {
+                name
+            }
         }
     }
 }
@@ -110,8 +114,6 @@ pub enum Reply {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<NamespaceName>,
     },
-    /// Nothing was done.
-    Done,
 }
 
 /// Events of namespaces.

@@ -3,7 +3,7 @@
 use super::table::Table;
 use super::{
     Command, Create, Created, Design, Event, List, Moved, Output, Pipeline, Query, Record,
-    Rejection, Reply, StageStatus, Status, TaskState,
+    Rejection, Reply, Signal, StageStatus, Status, TaskState,
 };
 use crate::json::Json;
 use crate::limits;
@@ -43,8 +43,6 @@ pub enum ReplyPlan {
     Moved(PipelineName, StageName),
     /// The pipeline that was.
     Gone(Box<Pipeline>),
-    /// No caller waits for a reply.
-    Done,
 }
 
 impl ReplyPlan {
@@ -71,13 +69,13 @@ impl ReplyPlan {
                 Reply::Moved(Box::new(Moved { stage, next, ready, status }))
             }
             Self::Gone(pipeline) => Reply::Pipeline(pipeline),
-            Self::Done => Reply::Done,
         }
     }
 }
 
 impl Rules for Table {
     type Command = Command;
+    type Signal = Signal;
     type Query = Query;
     type Reply = Reply;
     type Rejection = Rejection;
@@ -90,7 +88,19 @@ impl Rules for Table {
     ) -> Result<SpacePlan, Rejection> {
         let decided = decide(&space.pipeline, &TasksView(&space.task), command, stamp)?;
         happening.extend(decided.events);
-        Ok(SpacePlan::Pipeline(decided.plan))
+        let plan = decided.plan;
+        Ok(SpacePlan::after(move |space| Some(plan.reply(&space.pipeline))))
+    }
+
+    fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
+        let view = &TasksView(&space.task);
+        Decider { table: &space.pipeline, view, stamp }.expire()
+    }
+
+    fn handle(space: &Space, signal: Signal, stamp: &Stamp) -> Result<Vec<Event>, Rejection> {
+        let Signal::Follow = signal;
+        let view = &TasksView(&space.task);
+        Ok(Decider { table: &space.pipeline, view, stamp }.follow())
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
@@ -117,8 +127,6 @@ pub fn decide(
         Command::SkipStage { pipeline, stage, reason } => decider.skip(pipeline, stage, reason),
         Command::Abort { pipeline, reason } => decider.abort(pipeline, reason),
         Command::Delete { pipeline } => decider.delete(pipeline),
-        Command::Follow => Ok(decider.follow()),
-        Command::Expire => Ok(decider.expire()),
     }
 }
 
@@ -289,7 +297,7 @@ impl<'a, S: View> Decider<'a, S> {
 
     /// All due steps, or none: several policies may ask in one commit, and together they must not
     /// exceed its budget.
-    fn follow(&self) -> Decided {
+    fn follow(&self) -> Vec<Event> {
         let (mut events, mut following) = (Vec::new(), self.after_this(Budget::beside()));
         for record in self.table.due() {
             if !following.carry_on(record.clone(), &mut events) {
@@ -297,17 +305,17 @@ impl<'a, S: View> Decider<'a, S> {
                 break;
             }
         }
-        Decided { events, plan: ReplyPlan::Done }
+        events
     }
 
-    fn expire(&self) -> Decided {
+    fn expire(&self) -> Vec<Event> {
         let (mut events, mut following) = (Vec::new(), self.after_this(Budget::alone()));
         for record in self.table.due() {
             if !following.carry_on(record.clone(), &mut events) {
                 break;
             }
         }
-        Decided { events, plan: ReplyPlan::Done }
+        events
     }
 
     fn moment(&self) -> Moment<'a> {

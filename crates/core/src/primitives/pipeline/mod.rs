@@ -76,4 +76,4 @@ pub use record::{Member, Outcome, Plan, Record, StageState, TaskState};
 pub use refusals::Rejection;
 pub use table::{Facts, Table, Undo};
 pub use view::{Moved, Output, Pipeline, Stage, StageStatus, Status, Summary};
-pub use vocabulary::{Command, Created, Event, Query, Reply};
+pub use vocabulary::{Command, Created, Event, Query, Reply, Signal};

@@ -74,10 +74,13 @@ pub enum Command {
         /// The pipeline.
         pipeline: PipelineName,
     },
+}
+
+/// Signals to pipelines.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Signal {
     /// Sent by a policy when something happened to the tasks of stages.
     Follow,
-    /// Sent by the engine when something is due.
-    Expire,
 }
 
 /// Queries about pipelines.
@@ -122,8 +125,6 @@ pub enum Reply {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<PipelineName>,
     },
-    /// Nothing was done.
-    Done,
 }
 
 /// A pipeline was created.

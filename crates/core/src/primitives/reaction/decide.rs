@@ -3,7 +3,7 @@
 
 use super::refusals::Rejection;
 use super::table::Table;
-use super::vocabulary::{Add, Command, Event, Query, Reply};
+use super::vocabulary::{Add, Command, Event, Query, Reply, Signal};
 use crate::json::shortened;
 use crate::limits;
 use crate::names::ReactionName;
@@ -36,8 +36,21 @@ impl Decided {
     }
 }
 
+impl ReplyPlan {
+    /// The reply to the caller.
+    fn reply(self, table: &Table) -> Reply {
+        match self {
+            Self::Reaction(name) => {
+                Reply::Reaction(Box::new(table.shown(&name).expect("it is there")))
+            }
+            Self::Reply(reply) => *reply,
+        }
+    }
+}
+
 impl Rules for Table {
     type Command = Command;
+    type Signal = Signal;
     type Query = Query;
     type Reply = Reply;
     type Rejection = Rejection;
@@ -50,7 +63,20 @@ impl Rules for Table {
     ) -> Result<SpacePlan, Rejection> {
         let decided = decide(&space.reaction, command, stamp)?;
         happening.extend(decided.events);
-        Ok(decided.plan.into())
+        let plan = decided.plan;
+        Ok(SpacePlan::after(move |space| Some(plan.reply(&space.reaction))))
+    }
+
+    fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
+        let table = &space.reaction;
+        let due = table.overdue(stamp.now).take(limits::EXPIRIES_PER_BATCH_MAX);
+        let events = due.map(|call| match call.until {
+            Some(_) => {
+                failed(table, call, "whoever made the call was not heard of again", true, stamp.now)
+            }
+            None => failed(table, call, "nobody made the call in time", false, stamp.now),
+        });
+        events.collect()
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
@@ -65,7 +91,6 @@ pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided,
         Command::Remove { name } => remove(table, name),
         Command::Enable { name } => switch(table, name, true),
         Command::Disable { name } => switch(table, name, false),
-        Command::Expire => Ok(expire(table, stamp)),
         Command::Take { max } => Ok(take(table, max, stamp)),
         Command::Settle { call, attempt, outcome } => {
             Ok(settle(table, call, attempt, outcome, stamp))
@@ -149,17 +174,6 @@ fn failed(table: &Table, call: &PendingCall, detail: &str, again: bool, now: Tim
         return Event::CallFailed { reaction, call: call.number, attempt, detail, again_at };
     }
     Event::CallDead { reaction, call: call.number, attempt, detail }
-}
-
-fn expire(table: &Table, stamp: &Stamp) -> Decided {
-    let due = table.overdue(stamp.now).take(limits::EXPIRIES_PER_BATCH_MAX);
-    let events = due.map(|call| match call.until {
-        Some(_) => {
-            failed(table, call, "whoever made the call was not heard of again", true, stamp.now)
-        }
-        None => failed(table, call, "nobody made the call in time", false, stamp.now),
-    });
-    Decided::reply(events.collect(), Reply::Done)
 }
 
 fn take(table: &Table, max: usize, stamp: &Stamp) -> Decided {

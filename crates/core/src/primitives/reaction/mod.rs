@@ -77,5 +77,5 @@ pub use refusals::Rejection;
 pub use table::{Table, Undo};
 pub use template::{Unfillable, fill, seen};
 pub use validation::check_commands;
-pub use vocabulary::{Add, Command, Event, Limit, Query, Reply};
+pub use vocabulary::{Add, Command, Event, Limit, Query, Reply, Signal};
 pub use webhook::{Secret, Unusable, Webhook, WebhookSpec};

@@ -32,9 +32,6 @@ pub enum Command {
         /// The name of the reaction.
         name: ReactionName,
     },
-    /// Sent by the engine when webhook calls have timed out.
-    #[cfg_attr(feature = "schema", schemars(skip))]
-    Expire,
     /// Sent by the server: takes the webhook calls that are due, one per reaction.
     #[cfg_attr(feature = "schema", schemars(skip))]
     Take {
@@ -52,6 +49,10 @@ pub enum Command {
         outcome: Outcome,
     },
 }
+
+/// No signal is only for reactions.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Signal {}
 
 /// Adds or replaces a reaction. At least one of `do` and `webhook` is required.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use super::refusals::Rejection;
 use super::table::Table;
-use super::vocabulary::{Add, Command, Event, Query, Reply};
+use super::vocabulary::{Add, Command, Event, Query, Reply, Signal};
 use crate::expression::ExpressionError;
 use crate::limits;
 use crate::names::RuleName;
@@ -22,6 +22,7 @@ pub struct Decided {
 
 impl Rules for Table {
     type Command = Command;
+    type Signal = Signal;
     type Query = Query;
     type Reply = Reply;
     type Rejection = Rejection;
@@ -35,8 +36,10 @@ impl Rules for Table {
         let name = command.name().clone();
         let decided = decide(&space.rule, command)?;
         happening.extend(decided.events);
-        let gone = decided.reply.map(|reply| ReplyPlan::Reply(reply.into()));
-        Ok(gone.unwrap_or(ReplyPlan::Rule(name)))
+        Ok(ReplyPlan::after(move |space| {
+            let there = || space.rule.get(&name).expect("it was just added").clone();
+            Some(decided.reply.unwrap_or_else(|| Reply::Rule(there())))
+        }))
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {

@@ -37,4 +37,4 @@ pub use judgement::{
 };
 pub use refusals::Rejection;
 pub use table::{Table, Undo};
-pub use vocabulary::{Add, Command, Event, On, Query, Reply, Rule, Severity};
+pub use vocabulary::{Add, Command, Event, On, Query, Reply, Rule, Severity, Signal};

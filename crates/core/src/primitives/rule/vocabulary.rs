@@ -25,6 +25,10 @@ pub enum Command {
     },
 }
 
+/// No signal is only for rules.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Signal {}
+
 impl Command {
     /// The rule that it is about.
     pub fn name(&self) -> &RuleName {

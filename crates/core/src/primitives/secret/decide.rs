@@ -2,7 +2,7 @@
 
 use super::refusals::Rejection;
 use super::table::Table;
-use super::vocabulary::{Command, Event, Put, Query, Reply, Secret};
+use super::vocabulary::{Command, Event, Put, Query, Reply, Secret, Signal};
 use crate::limits;
 use crate::names::SecretId;
 use crate::primitive::Rules;
@@ -24,8 +24,6 @@ pub enum ReplyPlan {
     Secret(SecretId),
     /// The secret before it was deleted.
     Gone(Box<Secret>),
-    /// No caller waits for a reply.
-    Done,
 }
 
 impl ReplyPlan {
@@ -37,13 +35,13 @@ impl ReplyPlan {
                 Reply::Secret(Box::new(secret.clone()))
             }
             Self::Gone(secret) => Reply::Secret(secret),
-            Self::Done => Reply::Done,
         }
     }
 }
 
 impl Rules for Table {
     type Command = Command;
+    type Signal = Signal;
     type Query = Query;
     type Reply = Reply;
     type Rejection = Rejection;
@@ -56,7 +54,14 @@ impl Rules for Table {
     ) -> Result<SpacePlan, Rejection> {
         let decided = decide(&space.secret, command, stamp)?;
         happening.extend(decided.events);
-        Ok(SpacePlan::Secret(decided.plan))
+        let plan = decided.plan;
+        Ok(SpacePlan::after(move |space| Some(plan.reply(&space.secret))))
+    }
+
+    fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
+        let overdue = space.secret.overdue(stamp.now).take(limits::EXPIRIES_PER_BATCH_MAX);
+        let events = overdue.map(|secret| Event::Expired { secret: secret.clone() });
+        events.collect()
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
@@ -78,7 +83,6 @@ pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided,
             let plan = ReplyPlan::Gone(Box::new(gone));
             Ok(Decided { events: vec![Event::Deleted { secret }], plan })
         }
-        Command::Expire => Ok(expire(table, stamp)),
     }
 }
 
@@ -101,12 +105,6 @@ fn put(table: &Table, command: Put, stamp: &Stamp) -> Result<Decided, Rejection>
     let expires_at = ttl_ms.map(|ttl_ms| stamp.now.after(ttl_ms));
     let events = vec![Event::Put { secret: secret.clone(), bytes, name, expires_at }];
     Ok(Decided { events, plan: ReplyPlan::Secret(secret) })
-}
-
-fn expire(table: &Table, stamp: &Stamp) -> Decided {
-    let overdue = table.overdue(stamp.now).take(limits::EXPIRIES_PER_BATCH_MAX);
-    let events = overdue.map(|secret| Event::Expired { secret: secret.clone() });
-    Decided { events: events.collect(), plan: ReplyPlan::Done }
 }
 
 /// Answers a query.

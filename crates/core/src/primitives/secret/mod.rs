@@ -33,4 +33,4 @@ mod vocabulary;
 pub use decide::{Decided, ReplyPlan, check_bytes, decide, query};
 pub use refusals::Rejection;
 pub use table::{Table, Undo};
-pub use vocabulary::{Command, Event, Put, Query, Reply, Secret};
+pub use vocabulary::{Command, Event, Put, Query, Reply, Secret, Signal};

@@ -25,9 +25,11 @@ pub enum Command {
         /// The secret.
         secret: SecretId,
     },
-    /// Sent by the engine when `Table::next_deadline` has passed.
-    Expire,
 }
+
+/// No signal is only for secrets.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Signal {}
 
 /// A stored value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -114,8 +116,6 @@ pub enum Reply {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<SecretId>,
     },
-    /// Nothing was done.
-    Done,
 }
 
 /// Events of secrets.

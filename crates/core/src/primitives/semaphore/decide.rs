@@ -2,14 +2,15 @@
 
 use super::refusals::Rejection;
 use super::table::{Table, Waiter};
-use super::vocabulary::{Acquire, Command, Event, Permit, Query, Reply};
+use super::vocabulary::{Acquire, Command, Event, Permit, Query, Reply, Signal};
 use crate::limits;
 use crate::names::{AgentId, SemaphoreName};
 use crate::numbers::{Token, WaitId};
 use crate::primitive::Rules;
-use crate::refusal::{TooMany, has_room, within};
+use crate::refusal::{TooMany, within};
 use crate::space::stamp::Stamp;
 use crate::space::{Happening, ReplyPlan as SpacePlan, Space};
+use crate::waiting::holds::Held;
 use crate::waiting::lease_time::{is_worth_renewing, ttl_ms as checked_ttl};
 use crate::waiting::wait::Left;
 
@@ -31,16 +32,25 @@ pub enum ReplyPlan {
     Nothing,
     /// The call waits: it is answered later.
     Later,
-    /// No caller waits for a reply.
-    Done,
 }
 
-fn done(events: Vec<Event>) -> Decided {
-    Decided { events, plan: ReplyPlan::Done }
+impl ReplyPlan {
+    /// The reply to the caller; none yet if the call waits.
+    fn reply(self, table: &Table) -> Option<Reply> {
+        Some(match self {
+            Self::Permit(token) => Reply::Permit(table.permit(token).cloned()),
+            Self::Semaphore(name) => {
+                Reply::Semaphore(table.semaphore(&name).expect("it was just used"))
+            }
+            Self::Nothing => Reply::Permit(None),
+            Self::Later => return None,
+        })
+    }
 }
 
 impl Rules for Table {
     type Command = Command;
+    type Signal = Signal;
     type Query = Query;
     type Reply = Reply;
     type Rejection = Rejection;
@@ -53,7 +63,25 @@ impl Rules for Table {
     ) -> Result<SpacePlan, Rejection> {
         let decided = decide(&space.semaphore, command, stamp)?;
         happening.extend(decided.events);
-        Ok(decided.plan.into())
+        let plan = decided.plan;
+        Ok(SpacePlan::after(move |space| plan.reply(&space.semaphore)))
+    }
+
+    fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
+        space.semaphore.holds().expire(stamp.now)
+    }
+
+    fn give_up(space: &Space, wait: WaitId) -> Vec<Event> {
+        space.semaphore.holds().give_up(wait)
+    }
+
+    fn let_go(space: &Space, agent: &AgentId, _stamp: &Stamp) -> Vec<Event> {
+        space.semaphore.holds().let_go(agent)
+    }
+
+    fn handle(space: &Space, signal: Signal, stamp: &Stamp) -> Result<Vec<Event>, Rejection> {
+        let Signal::HandOver { name } = signal;
+        Ok(hand_over(&space.semaphore, &name, stamp))
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
@@ -72,10 +100,6 @@ pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided,
         Command::Renew { name, token, ttl_ms } => renew(table, name, token, ttl_ms, stamp),
         Command::Release { name, token } => release(table, name, token),
         Command::Resize { name, permits } => resize(table, name, permits),
-        Command::HandOver { name } => Ok(hand_over(table, &name, stamp)),
-        Command::LetGo { agent } => Ok(let_go(table, &agent)),
-        Command::GiveUp { wait } => Ok(give_up(table, wait)),
-        Command::Expire => Ok(expire(table, stamp)),
     }
 }
 
@@ -92,8 +116,8 @@ fn acquire(table: &Table, command: Acquire, stamp: &Stamp) -> Result<Decided, Re
     let agent = stamp.agent.clone();
     let is_new = !events.is_empty();
     if is_new || is_available(table, &name, weight) {
-        let all = ("permits held in this workspace", table.held(), limits::PERMITS_MAX);
-        check_counts(table, &agent, all)?;
+        let all = ("permits held in this workspace", table.holds().len(), limits::PERMITS_MAX);
+        table.holds().check_counts(&agent, all)?;
         let token = stamp.token();
         events.push(Event::Acquired { name, holder: agent, token, ttl_ms, weight, wait: None });
         return Ok(Decided { events, plan: ReplyPlan::Permit(token) });
@@ -101,8 +125,9 @@ fn acquire(table: &Table, command: Acquire, stamp: &Stamp) -> Result<Decided, Re
     if wait_ms == 0 {
         return Ok(Decided { events, plan: ReplyPlan::Nothing });
     }
-    let all = ("calls that wait for a permit", table.waits().len(), limits::WAITS_MAX);
-    check_counts(table, &agent, all)?;
+    let all =
+        ("calls that wait for a permit", table.holds().waits().all().len(), limits::WAITS_MAX);
+    table.holds().check_counts(&agent, all)?;
     let until = stamp.now.after(wait_ms);
     events.push(Event::Queued { name, waiter: agent, wait: stamp.wait(), ttl_ms, until, weight });
     Ok(Decided { events, plan: ReplyPlan::Later })
@@ -151,18 +176,6 @@ fn created(table: &Table, name: &SemaphoreName, permits: u64) -> Result<Vec<Even
     Ok(events)
 }
 
-/// Whether another permit or wait is allowed. Waits count as permits of the agent, because they
-/// become permits without another check.
-fn check_counts(
-    table: &Table,
-    agent: &AgentId,
-    all: (&'static str, usize, usize),
-) -> Result<(), Rejection> {
-    let own = table.permits_of(agent).count() + table.waits_of(agent).count();
-    let own = ("permits that this agent holds or waits for", own, limits::HOLDS_PER_AGENT_MAX);
-    Ok(has_room([own, all])?)
-}
-
 /// The permit, if the token is valid.
 fn held<'a>(table: &'a Table, name: &SemaphoreName, token: Token) -> Result<&'a Permit, Rejection> {
     let permit = table.permit(token).filter(|permit| permit.name == *name);
@@ -202,12 +215,12 @@ fn resize(table: &Table, name: SemaphoreName, permits: u64) -> Result<Decided, R
         let in_vain = table.line(&name).filter(|waiter| waiter.weight > permits);
         #[cfg(feature = "planted")]
         let in_vain = in_vain.filter(|_| !crate::planted::is("semaphore.heavy_waits_in_vain"));
-        events.extend(in_vain.map(|waiter| gave_up(waiter, Left::TooHeavy)));
+        events.extend(in_vain.map(|waiter| Permit::gave_up(waiter, Left::TooHeavy)));
     }
     Ok(Decided { events, plan: ReplyPlan::Semaphore(name) })
 }
 
-fn hand_over(table: &Table, name: &SemaphoreName, stamp: &Stamp) -> Decided {
+fn hand_over(table: &Table, name: &SemaphoreName, stamp: &Stamp) -> Vec<Event> {
     let mut free = table.free(name);
     let fits = |waiter: &&Waiter| {
         let left = free.checked_sub(waiter.weight);
@@ -223,37 +236,7 @@ fn hand_over(table: &Table, name: &SemaphoreName, stamp: &Stamp) -> Decided {
         weight: waiter.weight,
         wait: Some(waiter.wait.id),
     });
-    done(granted.collect())
-}
-
-fn let_go(table: &Table, agent: &AgentId) -> Decided {
-    // Waits first: a permit must not be granted to an agent whose session has ended.
-    let waits = table.waits_of(agent).map(|waiter| gave_up(waiter, Left::SessionEnded));
-    let permits = table.permits_of(agent);
-    let permits =
-        permits.map(|permit| Event::Dropped { name: permit.name.clone(), token: permit.token });
-    done(waits.chain(permits).collect())
-}
-
-fn gave_up(waiter: &Waiter, left: Left) -> Event {
-    let Waiter { name, wait, weight, .. } = waiter;
-    let (name, agent) = (name.clone(), wait.agent.clone());
-    Event::GaveUp { name, waiter: agent, wait: wait.id, left, weight: *weight }
-}
-
-fn give_up(table: &Table, wait: WaitId) -> Decided {
-    let waiter = table.waiter(wait);
-    done(waiter.map(|waiter| gave_up(waiter, Left::Gone)).into_iter().collect())
-}
-
-fn expire(table: &Table, stamp: &Stamp) -> Decided {
-    let most = limits::EXPIRIES_PER_BATCH_MAX;
-    // Waits first, for the same reason: a call that timed out must not be granted anything.
-    let waits = table.overdue_waits(stamp.now).map(|waiter| gave_up(waiter, Left::Timeout));
-    let permits = table.overdue_permits(stamp.now);
-    let permits =
-        permits.map(|permit| Event::Expired { name: permit.name.clone(), token: permit.token });
-    done(waits.chain(permits).take(most).collect())
+    granted.collect()
 }
 
 /// The result of the waiting call that this event ends.

@@ -44,4 +44,6 @@ mod vocabulary;
 pub use decide::{Decided, ReplyPlan, decide, ending, query};
 pub use refusals::Rejection;
 pub use table::{Record, Table, Undo, Waiter};
-pub use vocabulary::{Acquire, Command, Event, Permit, PermitWait, Query, Reply, Semaphore};
+pub use vocabulary::{
+    Acquire, Command, Event, Permit, PermitWait, Query, Reply, Semaphore, Signal,
+};

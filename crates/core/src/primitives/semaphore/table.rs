@@ -11,8 +11,9 @@ use crate::numbers::{Token, WaitId};
 use crate::primitive;
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
-use crate::waiting::wait::Wait;
-use crate::waiting::wait_queue::{self, WaitQueues};
+use crate::waiting::holds::{Change, Held, Holds};
+use crate::waiting::wait::{Left, Wait};
+use crate::waiting::wait_queue;
 
 /// A call that waits for a permit.
 pub type Waiter = wait_queue::Waiter<SemaphoreName>;
@@ -24,15 +25,10 @@ pub struct Table {
     records: BTreeMap<SemaphoreName, Record>,
     // Semaphores without holders: the first to be forgotten comes first.
     idle: BTreeSet<(Timestamp, SemaphoreName)>,
-    permits: BTreeMap<Token, Permit>,
+    holds: Holds<Permit>,
     // The weight of all that is held of each.
     taken: BTreeMap<SemaphoreName, u64>,
     by_name: BTreeSet<(SemaphoreName, Token)>,
-    by_holder: BTreeSet<(AgentId, Token)>,
-    ends: BTreeSet<(Timestamp, Token)>,
-    wait_queues: WaitQueues<SemaphoreName>,
-    // Not logged: since when this server has been up to receive renewals.
-    awake_since: Timestamp,
 }
 
 /// The part of a semaphore that outlasts its holders.
@@ -53,8 +49,48 @@ pub struct Record {
 pub struct Undo {
     name: SemaphoreName,
     record: Option<Record>,
-    permit: Option<(Token, Option<Permit>)>,
-    wait: Option<(WaitId, Option<Waiter>)>,
+    holds: Change<Permit>,
+}
+
+impl Held for Permit {
+    type Name = SemaphoreName;
+    type Key = Token;
+    type Event = Event;
+    const HELD_OR_AWAITED: &'static str = "permits that this agent holds or waits for";
+
+    fn least_key() -> Token {
+        Token(0)
+    }
+
+    fn key(&self) -> Token {
+        self.token
+    }
+
+    fn holder(&self) -> &AgentId {
+        &self.holder
+    }
+
+    fn token(&self) -> Token {
+        self.token
+    }
+
+    fn expiry(&self) -> (Timestamp, u64) {
+        (self.expires_at, self.ttl_ms)
+    }
+
+    fn expired(&self) -> Event {
+        Event::Expired { name: self.name.clone(), token: self.token }
+    }
+
+    fn dropped(&self) -> Event {
+        Event::Dropped { name: self.name.clone(), token: self.token }
+    }
+
+    fn gave_up(waiter: &Waiter, left: Left) -> Event {
+        let Waiter { name, wait, weight, .. } = waiter;
+        let (name, agent) = (name.clone(), wait.agent.clone());
+        Event::GaveUp { name, waiter: agent, wait: wait.id, left, weight: *weight }
+    }
 }
 
 impl primitive::Table for Table {
@@ -92,7 +128,7 @@ impl primitive::Table for Table {
             }
             Event::Renewed { token, ttl_ms, .. } => {
                 let expires_at = moment.time.after(*ttl_ms);
-                let permit = self.permits.get(token);
+                let permit = self.permit(*token);
                 let renewed =
                     permit.map(|permit| Permit { expires_at, ttl_ms: *ttl_ms, ..permit.clone() });
                 (Some((*token, renewed)), None)
@@ -116,7 +152,8 @@ impl primitive::Table for Table {
                 (None, None)
             }
         };
-        self.replace(Undo { name: name.clone(), record, permit, wait })
+        let holds = Change { hold: permit, wait };
+        self.replace(Undo { name: name.clone(), record, holds })
     }
 
     fn undo(&mut self, undo: Undo) {
@@ -125,33 +162,32 @@ impl primitive::Table for Table {
 
     fn facts(&self) -> Self::Facts {
         let records = self.records.values().cloned().collect();
-        let permits = self.permits.values().cloned().collect();
-        (records, permits, self.wait_queues.all().cloned().collect())
+        let permits = self.holds.after(None).cloned().collect();
+        (records, permits, self.holds.waits().all().cloned().collect())
     }
 
     fn restore((records, permits, waits): Self::Facts) -> Self {
         let mut table = Self::default();
-        for permit in permits {
-            table.replace_permit(permit.token, Some(permit));
+        for permit in &permits {
+            table.count(permit);
         }
+        table.holds = Holds::restore(permits, waits);
         for record in records {
             let name = record.name.clone();
-            table.replace(Undo { name, record: Some(record), permit: None, wait: None });
-        }
-        for waiter in waits {
-            table.wait_queues.replace(waiter.wait.id, Some(waiter));
+            let holds = Change { hold: None, wait: None };
+            table.replace(Undo { name, record: Some(record), holds });
         }
         table
     }
 
     fn check(&self) {
-        let count = self.permits.len();
-        let indexes = [self.by_name.len(), self.by_holder.len(), self.ends.len()];
-        assert_eq!(indexes, [count; 3], "every permit has a semaphore, a holder and an end");
+        self.holds.check();
+        assert_eq!(self.by_name.len(), self.holds.len(), "every permit has a semaphore");
         for (name, taken) in &self.taken {
             let held = self.by_name.range((name.clone(), Token(0))..);
             let held = held.take_while(|(there, _)| there == name);
-            let held: u64 = held.map(|(_, token)| self.permits[token].weight).sum();
+            let held = held.filter_map(|(_, token)| self.permit(*token));
+            let held: u64 = held.map(|permit| permit.weight).sum();
             assert_eq!(*taken, held, "what is taken is held");
             let record = self.records.get(name).expect("what is held is known");
             // Made smaller, it may have more holders than permits for a time.
@@ -159,8 +195,7 @@ impl primitive::Table for Table {
         }
         let idle = self.records.len() - self.taken.len();
         assert_eq!(idle, self.idle.len(), "exactly those without holders are idle");
-        self.wait_queues.check();
-        for waiter in self.wait_queues.all() {
+        for waiter in self.holds.waits().all() {
             let permits = self.permits(&waiter.name);
             assert!(permits.is_some_and(|most| waiter.weight <= most), "no call waits in vain");
             let first = self.line(&waiter.name).next().expect("a call waits");
@@ -169,76 +204,71 @@ impl primitive::Table for Table {
     }
 
     fn next_deadline(&self) -> Option<Timestamp> {
-        let permit = self.ends.first().map(|(moment, _)| *moment);
-        permit.into_iter().chain(self.wait_queues.next_end()).min()
+        self.holds.next_deadline()
     }
 
     fn wake(&mut self, moment: Timestamp) {
-        self.awake_since = moment;
-        self.ends = self.permits.values().map(|permit| (self.end(permit), permit.token)).collect();
+        self.holds.wake(moment);
     }
 
     fn wait_ids(&self) -> impl Iterator<Item = WaitId> {
         // The last in line comes first: if all of them leave, no departure may grant a permit to a
         // call behind it that leaves next.
-        let waits: Vec<_> = self.wait_queues.all().map(|waiter| waiter.wait.id).collect();
+        let waits: Vec<_> = self.holds.waits().all().map(|waiter| waiter.wait.id).collect();
         waits.into_iter().rev()
     }
 
     fn is_waiting(&self, wait: WaitId) -> bool {
-        self.wait_queues.get(wait).is_some()
+        self.holds.waits().get(wait).is_some()
     }
 
     fn holder_of(&self, token: Token) -> Option<&AgentId> {
-        self.permits.get(&token).map(|permit| &permit.holder)
+        self.holds.holder_of(token)
     }
 }
 
 impl Table {
     /// Applies a change in either direction; returns how to undo it.
     fn replace(&mut self, after: Undo) -> Undo {
-        let Undo { name, record, permit, wait } = after;
+        let Undo { name, record, holds } = after;
         let before = self.records.remove(&name);
         if let Some(before) = &before {
             self.idle.remove(&(before.idle_since, name.clone()));
         }
-        let permit = permit.map(|(token, after)| (token, self.replace_permit(token, after)));
-        let wait = wait.map(|(id, after)| (id, self.wait_queues.replace(id, after)));
+        let after = holds.hold.as_ref().and_then(|(_, after)| after.clone());
+        let holds = self.holds.replace(holds);
+        if let Some((_, Some(before))) = &holds.hold {
+            self.discount(before);
+        }
+        if let Some(after) = &after {
+            self.count(after);
+        }
         if let Some(after) = record {
             if !self.taken.contains_key(&name) {
                 self.idle.insert((after.idle_since, name.clone()));
             }
             self.records.insert(name.clone(), after);
         }
-        Undo { name, record: before, permit, wait }
+        Undo { name, record: before, holds }
     }
 
-    fn replace_permit(&mut self, token: Token, after: Option<Permit>) -> Option<Permit> {
-        let before = self.permits.remove(&token);
-        if let Some(before) = &before {
-            self.by_name.remove(&(before.name.clone(), token));
-            self.by_holder.remove(&(before.holder.clone(), token));
-            self.ends.remove(&(self.end(before), token));
-            let taken = self.taken.get_mut(&before.name).expect("a permit that is held is taken");
-            *taken -= before.weight;
-            if *taken == 0 {
-                self.taken.remove(&before.name);
-            }
-        }
-        if let Some(after) = after {
-            self.by_name.insert((after.name.clone(), token));
-            self.by_holder.insert((after.holder.clone(), token));
-            self.ends.insert((self.end(&after), token));
-            *self.taken.entry(after.name.clone()).or_default() += after.weight;
-            self.permits.insert(token, after);
-        }
-        before
+    fn count(&mut self, permit: &Permit) {
+        self.by_name.insert((permit.name.clone(), permit.token));
+        *self.taken.entry(permit.name.clone()).or_default() += permit.weight;
     }
 
-    /// When a permit expires. Time without a server does not count, because no renewal could
-    /// arrive.
-    fn end(&self, permit: &Permit) -> Timestamp {
-        permit.expires_at.max(self.awake_since.after(permit.ttl_ms))
+    fn discount(&mut self, permit: &Permit) {
+        self.by_name.remove(&(permit.name.clone(), permit.token));
+        let taken = self.taken.get_mut(&permit.name).expect("a permit that is held is taken");
+        *taken -= permit.weight;
+        if *taken == 0 {
+            self.taken.remove(&permit.name);
+        }
+    }
+
+    /// All permits that are held, and the calls that wait for one.
+    pub fn holds(&self) -> &Holds<Permit> {
+        &self.holds
     }
 
     /// How many semaphores there are.
@@ -276,18 +306,7 @@ impl Table {
 
     /// The permit with this token.
     pub fn permit(&self, token: Token) -> Option<&Permit> {
-        self.permits.get(&token)
-    }
-
-    /// The number of held permits.
-    pub fn held(&self) -> usize {
-        self.permits.len()
-    }
-
-    /// The permits of an agent, oldest first.
-    pub fn permits_of(&self, agent: &AgentId) -> impl Iterator<Item = &Permit> {
-        let tokens = self.by_holder.range((agent.clone(), Token(0))..);
-        tokens.take_while(move |(holder, _)| holder == agent).map(|(_, token)| &self.permits[token])
+        self.holds.get(&token)
     }
 
     /// Names in order, after this one.
@@ -305,7 +324,7 @@ impl Table {
             name: name.clone(),
             permits: record.permits,
             free: self.free(name),
-            holders: tokens.map(|(_, token)| self.permits[token].clone()).collect(),
+            holders: tokens.filter_map(|(_, token)| self.permit(*token)).cloned().collect(),
             waiters: self
                 .line(name)
                 .map(|waiter| PermitWait::of(&waiter.wait, waiter.weight))
@@ -315,32 +334,6 @@ impl Table {
 
     /// All calls that wait for a permit of a semaphore, in order of arrival.
     pub fn line(&self, name: &SemaphoreName) -> impl Iterator<Item = &Waiter> {
-        self.wait_queues.of(name)
-    }
-
-    /// A waiting call.
-    pub fn waiter(&self, id: WaitId) -> Option<&Waiter> {
-        self.wait_queues.get(id)
-    }
-
-    /// All waiting calls, in order of arrival.
-    pub fn waits(&self) -> impl ExactSizeIterator<Item = &Waiter> {
-        self.wait_queues.all()
-    }
-
-    /// The waiting calls of an agent, in order of arrival.
-    pub fn waits_of(&self, agent: &AgentId) -> impl Iterator<Item = &Waiter> {
-        self.wait_queues.of_agent(agent)
-    }
-
-    /// Expired permits.
-    pub fn overdue_permits(&self, now: Timestamp) -> impl Iterator<Item = &Permit> {
-        let over = self.ends.iter().take_while(move |(moment, _)| *moment <= now);
-        over.map(|(_, token)| &self.permits[token])
-    }
-
-    /// Waiting calls that have timed out.
-    pub fn overdue_waits(&self, now: Timestamp) -> impl Iterator<Item = &Waiter> {
-        self.wait_queues.overdue(now)
+        self.holds.waits().of(name)
     }
 }

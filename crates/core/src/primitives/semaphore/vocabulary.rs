@@ -51,23 +51,16 @@ pub enum Command {
         )]
         permits: u64,
     },
+}
+
+/// Signals to semaphores.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Signal {
     /// Sent by a policy when permits may have become free for waiting calls.
     HandOver {
         /// The semaphore.
         name: SemaphoreName,
     },
-    /// Sent by a policy when the session of an agent has ended.
-    LetGo {
-        /// The agent.
-        agent: AgentId,
-    },
-    /// Sent by the engine when the caller of a waiting call is gone.
-    GiveUp {
-        /// The waiting call.
-        wait: WaitId,
-    },
-    /// Sent by the engine when `Table::next_deadline` has passed.
-    Expire,
 }
 
 /// Acquires a permit, or waits for one.
@@ -206,8 +199,6 @@ pub enum Reply {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<SemaphoreName>,
     },
-    /// Nothing was done.
-    Done,
 }
 
 /// Events of semaphores.
@@ -320,12 +311,7 @@ impl primitive::Command for Command {
     fn token(&self) -> Option<Token> {
         match self {
             Self::Renew { token, .. } | Self::Release { token, .. } => Some(*token),
-            Self::Acquire(_)
-            | Self::Resize { .. }
-            | Self::HandOver { .. }
-            | Self::LetGo { .. }
-            | Self::GiveUp { .. }
-            | Self::Expire => None,
+            Self::Acquire(_) | Self::Resize { .. } => None,
         }
     }
 }

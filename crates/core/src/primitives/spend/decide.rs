@@ -2,7 +2,9 @@
 
 use super::refusals::Rejection;
 use super::table::{Table, payers};
-use super::vocabulary::{Account, Command, Event, List, Query, Recorded, Reply, Spent, Total};
+use super::vocabulary::{
+    Account, Command, Event, List, Query, Recorded, Reply, Signal, Spent, Total,
+};
 use crate::limits;
 use crate::names::{AgentId, TaskId};
 use crate::primitive::Rules;
@@ -44,6 +46,7 @@ impl ReplyPlan {
 
 impl Rules for Table {
     type Command = Command;
+    type Signal = Signal;
     type Query = Query;
     type Reply = Reply;
     type Rejection = Rejection;
@@ -56,7 +59,7 @@ impl Rules for Table {
     ) -> Result<SpacePlan, Rejection> {
         let (events, plan) = decide(&space.spend, &TasksView(&space.task), command, stamp)?;
         happening.extend(events);
-        Ok(SpacePlan::Spend(plan))
+        Ok(SpacePlan::after(move |space| Some(plan.reply(&space.spend, &TasksView(&space.task)))))
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {

@@ -41,4 +41,6 @@ pub use crate::spending::{Amounts, Budget, Payer, Unit, UsedUp};
 pub use decide::{ReplyPlan, View, decide};
 pub use refusals::Rejection;
 pub use table::{Facts, Ledger, Table, Undo};
-pub use vocabulary::{Account, Command, Event, List, Query, Record, Recorded, Reply, Spent, Total};
+pub use vocabulary::{
+    Account, Command, Event, List, Query, Record, Recorded, Reply, Signal, Spent, Total,
+};

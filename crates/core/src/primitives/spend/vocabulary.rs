@@ -27,6 +27,10 @@ pub enum Command {
     },
 }
 
+/// No signal is only for spending.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Signal {}
+
 /// What the acting agent has spent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "RecordSpending"))]

@@ -3,7 +3,7 @@
 use super::table::{Table, key_of};
 use super::{
     Command, Delete, Event, List, Operation, PatchEntry, Query, Rejection, Removal, Reply, Set,
-    Source, Transfer, Warning, queries,
+    Signal, Source, Transfer, Warning, queries,
 };
 use crate::json::Json;
 use crate::limits;
@@ -36,6 +36,7 @@ pub enum Answer {
 
 impl primitive::Rules for Table {
     type Command = Command;
+    type Signal = Signal;
     type Query = Query;
     type Reply = Reply;
     type Rejection = Rejection;
@@ -53,6 +54,20 @@ impl primitive::Rules for Table {
             Answer::Written(warnings) => Ok(ReplyPlan::Written { event: first, warnings }),
             Answer::Reply(reply) => Ok(ReplyPlan::Reply(reply.into())),
         }
+    }
+
+    fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
+        let table = &space.state;
+        let now = stamp.now;
+        #[cfg(feature = "planted")]
+        let now = if crate::planted::is("state.expire_early") { now.after(10_000) } else { now };
+        let due = table.due(now).take(limits::EXPIRIES_PER_BATCH_MAX);
+        removed(table, due, Removal::Expired)
+    }
+
+    fn let_go(space: &Space, agent: &AgentId, _stamp: &Stamp) -> Vec<Event> {
+        let table = &space.state;
+        removed(table, table.bound_to(agent), Removal::LetGo)
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
@@ -76,8 +91,6 @@ pub fn decide(
         Command::Patch(command) => patch(table, view, command, stamp, happen),
         Command::Delete(command) => delete(table, view, command, happen),
         Command::Transfer(command) => transfer(table, view, command, stamp, happen),
-        Command::Expire => Ok(expire(table, stamp.now, happen)),
-        Command::LetGo { agent } => Ok(let_go(table, &agent, happen)),
     }
 }
 
@@ -266,30 +279,17 @@ fn transferred_keys(
     Ok(keys)
 }
 
-fn expire(table: &Table, now: Timestamp, happen: &mut impl FnMut(Event)) -> Answer {
-    #[cfg(feature = "planted")]
-    let now = if crate::planted::is("state.expire_early") { now.after(10_000) } else { now };
-    let due = table.due(now).take(limits::EXPIRIES_PER_BATCH_MAX);
-    removed(table, due, Removal::Expired, happen)
-}
-
-fn let_go(table: &Table, agent: &AgentId, happen: &mut impl FnMut(Event)) -> Answer {
-    removed(table, table.bound_to(agent), Removal::LetGo, happen)
-}
-
 fn removed<'a>(
     table: &Table,
     places: impl Iterator<Item = (&'a NamespaceName, &'a Key)>,
     removal: Removal,
-    happen: &mut impl FnMut(Event),
-) -> Answer {
+) -> Vec<Event> {
     let event = |(namespace, key): (&NamespaceName, &Key)| {
         let entry = table.packed(namespace, key).expect("what is listed to end is there");
         let version = Version(u64::from(entry.version()));
         Event::Deleted { namespace: namespace.clone(), key: key.clone(), version, removal }
     };
-    places.map(event).for_each(happen);
-    Answer::Reply(Reply::Done)
+    places.map(event).collect()
 }
 
 /// A write whose conditions hold; the value itself is still to be checked.

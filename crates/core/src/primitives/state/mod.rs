@@ -44,5 +44,5 @@ pub use retired::RetiredVersions;
 pub use table::{Before, Ending, Facts, Table, Undo};
 pub use vocabulary::{
     Change, Command, Delete, Diff, Event, Get, History, List, Operation, Page, Query, Removal,
-    Reply, Set, Snapshot, Source, Transfer,
+    Reply, Set, Signal, Snapshot, Source, Transfer,
 };

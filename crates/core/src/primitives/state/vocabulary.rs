@@ -26,14 +26,11 @@ pub enum Command {
     Delete(Delete),
     /// `state.transfer`
     Transfer(Transfer),
-    /// Sent by the engine when `Table::next_deadline` has passed.
-    Expire,
-    /// Sent by a policy when the session of an agent has ended: deletes its ephemeral entries.
-    LetGo {
-        /// The agent.
-        agent: AgentId,
-    },
 }
+
+/// No signal is only for shared state.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Signal {}
 
 /// Writes a value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -317,8 +314,6 @@ pub enum Reply {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<String>,
     },
-    /// The operation has no result.
-    Done,
 }
 
 /// A page of entries.

@@ -2,7 +2,9 @@
 
 use super::refusals::Rejection;
 use super::table::{Record, Table, Waiter, Want};
-use super::vocabulary::{Command, Create, Event, Query, Receive, Reply, Send, Sent, Status};
+use super::vocabulary::{
+    Command, Create, Event, Query, Receive, Reply, Send, Sent, Signal, Status,
+};
 use crate::json::Json;
 use crate::limits;
 use crate::names::{AgentId, StreamName};
@@ -31,8 +33,6 @@ pub enum ReplyPlan {
     Reply(Reply),
     /// The call waits: it is answered later.
     Later,
-    /// No caller waits for a reply.
-    Done,
 }
 
 impl ReplyPlan {
@@ -44,21 +44,21 @@ impl ReplyPlan {
             }
             Self::Reply(reply) => reply,
             Self::Later => return None,
-            Self::Done => Reply::Done,
         })
     }
 }
 
 fn decided(stream: StreamName, event: Event) -> Decided {
-    Decided { events: vec![event], live: None, plan: ReplyPlan::Stream(stream) }
+    planned(vec![event], ReplyPlan::Stream(stream))
 }
 
-fn done(events: Vec<Event>) -> Decided {
-    Decided { events, live: None, plan: ReplyPlan::Done }
+fn planned(events: Vec<Event>, plan: ReplyPlan) -> Decided {
+    Decided { events, live: None, plan }
 }
 
 impl Rules for Table {
     type Command = Command;
+    type Signal = Signal;
     type Query = Query;
     type Reply = Reply;
     type Rejection = Rejection;
@@ -72,7 +72,34 @@ impl Rules for Table {
         let decided = decide(&space.stream, command, stamp)?;
         happening.extend(decided.events);
         decided.live.into_iter().for_each(|event| happening.tell(event));
-        Ok(decided.plan.into())
+        let plan = decided.plan;
+        Ok(SpacePlan::after(move |space| plan.reply(&space.stream)))
+    }
+
+    fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
+        let table = &space.stream;
+        let waits = table
+            .wait_queues()
+            .overdue(stamp.now)
+            .map(|waiter| gave_up(table, waiter, Left::Timeout));
+        waits.take(limits::EXPIRIES_PER_BATCH_MAX).collect()
+    }
+
+    fn give_up(space: &Space, wait: WaitId) -> Vec<Event> {
+        let table = &space.stream;
+        let waiter = table.wait_queues().get(wait);
+        waiter.map(|waiter| gave_up(table, waiter, Left::Gone)).into_iter().collect()
+    }
+
+    fn let_go(space: &Space, agent: &AgentId, _stamp: &Stamp) -> Vec<Event> {
+        let table = &space.stream;
+        let waits = table.wait_queues().of_agent(agent);
+        waits.map(|waiter| gave_up(table, waiter, Left::SessionEnded)).collect()
+    }
+
+    fn handle(space: &Space, signal: Signal, _stamp: &Stamp) -> Result<Vec<Event>, Rejection> {
+        let Signal::Tell { stream } = signal;
+        Ok(tell(&space.stream, &stream))
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
@@ -92,10 +119,6 @@ pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided,
         Command::Receive(receive) => self::receive(table, receive, stamp),
         Command::Close { stream, reason } => close(table, stream, reason),
         Command::Delete { stream } => delete(table, &stream),
-        Command::Tell { stream } => Ok(tell(table, &stream)),
-        Command::LetGo { agent } => Ok(let_go(table, &agent)),
-        Command::GiveUp { wait } => Ok(give_up(table, wait)),
-        Command::Expire => Ok(expire(table, stamp)),
     }
 }
 
@@ -112,7 +135,7 @@ fn create(table: &Table, command: Create) -> Result<Decided, Rejection> {
                 == (kept, frames_max, bytes_max);
         // Creating the same stream again is a no-op.
         if is_alike {
-            return Ok(Decided { plan: ReplyPlan::Stream(stream), ..done(Vec::new()) });
+            return Ok(planned(Vec::new(), ReplyPlan::Stream(stream)));
         }
         return Err(Rejection::Exists { stream: Box::new(present) });
     }
@@ -175,7 +198,7 @@ fn receive(table: &Table, command: Receive, stamp: &Stamp) -> Result<Decided, Re
     let is_at_end = from == stream.next && stream.status == Status::Open;
     if !is_at_end || wait_ms == 0 {
         let plan = ReplyPlan::Reply(Reply::Frames(stream.read(from, limit)));
-        return Ok(Decided { plan, ..done(Vec::new()) });
+        return Ok(planned(Vec::new(), plan));
     }
     let reader = stamp.agent.clone();
     let own = table.wait_queues().of_agent(&reader).count();
@@ -190,14 +213,14 @@ fn receive(table: &Table, command: Receive, stamp: &Stamp) -> Result<Decided, Re
     ])?;
     let (wait, until) = (stamp.wait(), stamp.now.after(wait_ms));
     let queued = Event::Queued { stream: name, reader, wait, from, limit, until };
-    Ok(Decided { plan: ReplyPlan::Later, ..done(vec![queued]) })
+    Ok(planned(vec![queued], ReplyPlan::Later))
 }
 
 fn close(table: &Table, name: StreamName, reason: Option<String>) -> Result<Decided, Rejection> {
     text_fits("reason", reason.as_ref(), limits::NOTE_BYTES_MAX)?;
     // Closing a closed stream again is a no-op.
     if known(table, &name)?.status == Status::Closed {
-        return Ok(Decided { plan: ReplyPlan::Stream(name), ..done(Vec::new()) });
+        return Ok(planned(Vec::new(), ReplyPlan::Stream(name)));
     }
     Ok(decided(name.clone(), Event::Closed { stream: name, reason }))
 }
@@ -208,7 +231,7 @@ fn delete(table: &Table, name: &StreamName) -> Result<Decided, Rejection> {
     // Waiting calls are answered before it is deleted.
     let waits = table.wait_queues().of(name).map(|waiter| delivered(table, waiter));
     let events = waits.chain([Event::Deleted { stream: name.clone() }]).collect();
-    Ok(Decided { plan: ReplyPlan::Reply(Reply::Stream(shown)), ..done(events) })
+    Ok(planned(events, ReplyPlan::Reply(Reply::Stream(shown))))
 }
 
 fn delivered(table: &Table, waiter: &Waiter) -> Event {
@@ -223,12 +246,12 @@ fn delivered(table: &Table, waiter: &Waiter) -> Event {
 }
 
 /// Answers the waiting calls that can be answered: there are more frames, or the stream was closed.
-fn tell(table: &Table, name: &StreamName) -> Decided {
-    let Some(stream) = table.get(name) else { return done(Vec::new()) };
+fn tell(table: &Table, name: &StreamName) -> Vec<Event> {
+    let Some(stream) = table.get(name) else { return Vec::new() };
     let is_closed = stream.status == Status::Closed;
     let waits = table.wait_queues().of(name);
     let concerned = waits.filter(|waiter| is_closed || table.want(waiter).from < stream.next);
-    done(concerned.map(|waiter| delivered(table, waiter)).collect())
+    concerned.map(|waiter| delivered(table, waiter)).collect()
 }
 
 fn gave_up(table: &Table, waiter: &Waiter, left: Left) -> Event {
@@ -239,22 +262,6 @@ fn gave_up(table: &Table, waiter: &Waiter, left: Left) -> Event {
         from: table.want(waiter).from,
         left,
     }
-}
-
-fn let_go(table: &Table, agent: &AgentId) -> Decided {
-    let waits = table.wait_queues().of_agent(agent);
-    done(waits.map(|waiter| gave_up(table, waiter, Left::SessionEnded)).collect())
-}
-
-fn give_up(table: &Table, wait: WaitId) -> Decided {
-    let waiter = table.wait_queues().get(wait);
-    done(waiter.map(|waiter| gave_up(table, waiter, Left::Gone)).into_iter().collect())
-}
-
-fn expire(table: &Table, stamp: &Stamp) -> Decided {
-    let waits =
-        table.wait_queues().overdue(stamp.now).map(|waiter| gave_up(table, waiter, Left::Timeout));
-    done(waits.take(limits::EXPIRIES_PER_BATCH_MAX).collect())
 }
 
 /// The result of the waiting call that this event ends.
@@ -270,7 +277,7 @@ pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
         | Event::Sent { .. }
         | Event::Closed { .. }
         | Event::Deleted { .. }
-        | Event::Queued { .. } => return Ok(Reply::Done),
+        | Event::Queued { .. } => unreachable!("no call waits for it"),
     };
     let record = known(table, stream)?;
     // One commit may have appended more frames than are kept.

@@ -35,5 +35,6 @@ pub use decide::{Decided, ReplyPlan, decide, ending, query};
 pub use refusals::Rejection;
 pub use table::{Facts, Record, Table, Undo, Waiter, Want};
 pub use vocabulary::{
-    Command, Create, Event, Frame, Frames, Query, Receive, Reply, Send, Sent, Status, Stream,
+    Command, Create, Event, Frame, Frames, Query, Receive, Reply, Send, Sent, Signal, Status,
+    Stream,
 };

@@ -35,23 +35,16 @@ pub enum Command {
         /// The stream.
         stream: StreamName,
     },
+}
+
+/// Signals to streams.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Signal {
     /// Sent by a policy when there are frames for waiting calls.
     Tell {
         /// The stream.
         stream: StreamName,
     },
-    /// Sent by a policy when the session of an agent has ended.
-    LetGo {
-        /// The agent.
-        agent: AgentId,
-    },
-    /// Sent by the engine when the caller of a waiting call is gone.
-    GiveUp {
-        /// The waiting call.
-        wait: WaitId,
-    },
-    /// Sent by the engine when `Table::next_deadline` has passed.
-    Expire,
 }
 
 /// Creates a stream.
@@ -258,8 +251,6 @@ pub enum Reply {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<StreamName>,
     },
-    /// Nothing was done.
-    Done,
 }
 
 /// Events of streams.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::decide::{done, known};
+use super::decide::known;
 use crate::limits;
 use crate::names::{AgentId, TaskId, TaskType};
 use crate::refusal::{has_room, within};
@@ -104,7 +104,7 @@ fn claimable<'a>(
 }
 
 /// Assigns a ready task to the first matching claim in the wait queue.
-pub(super) fn assign(table: &Table, view: &impl View, task: &TaskId, stamp: &Stamp) -> Decided {
+pub(super) fn assign(table: &Table, view: &impl View, task: &TaskId, stamp: &Stamp) -> Vec<Event> {
     let ready = table.get(task).filter(|record| record.ready);
     let first = ready.and_then(|record| budgets::waiter_for(table, view, record));
     let claimed = first.map(|waiting| Event::Claimed {
@@ -114,5 +114,5 @@ pub(super) fn assign(table: &Table, view: &impl View, task: &TaskId, stamp: &Sta
         lease_ms: waiting.lease_ms,
         wait: Some(waiting.wait.id),
     });
-    done(claimed.into_iter().collect())
+    claimed.into_iter().collect()
 }

@@ -8,7 +8,7 @@ use super::endings::ending;
 use super::table::{Due, Table};
 use super::{
     Cause, Command, Event, Fail, Heartbeat, Outcome, Query, Rejection, Release, Reply, Report,
-    Status, Task, Update, Warning, retry,
+    Signal, Status, Task, Update, Warning, retry,
 };
 use crate::json::Json;
 use crate::limits;
@@ -62,8 +62,6 @@ pub enum ReplyPlan {
     Completed(TaskId, Option<TaskId>),
     /// The call waits: it is answered later.
     Later,
-    /// No caller waits for a reply.
-    Done,
 }
 
 impl ReplyPlan {
@@ -80,7 +78,6 @@ impl ReplyPlan {
                 next: next.map(|task| shown(&task, Vec::new())),
             },
             Self::Later => return None,
-            Self::Done => Reply::Done,
         })
     }
 }
@@ -89,12 +86,9 @@ pub(super) fn decided(task: TaskId, events: Vec<Event>) -> Decided {
     Decided { events, plan: ReplyPlan::Task(task, Vec::new()) }
 }
 
-pub(super) fn done(events: Vec<Event>) -> Decided {
-    Decided { events, plan: ReplyPlan::Done }
-}
-
 impl Rules for Table {
     type Command = Command;
+    type Signal = Signal;
     type Query = Query;
     type Reply = Reply;
     type Rejection = Rejection;
@@ -107,7 +101,67 @@ impl Rules for Table {
     ) -> Result<SpacePlan, Rejection> {
         let decided = decide(&space.task, &TablesView::of(space), command, stamp)?;
         happening.extend(decided.events);
-        Ok(decided.plan.into())
+        let plan = decided.plan;
+        Ok(SpacePlan::after(move |space| plan.reply(&space.task)))
+    }
+
+    fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
+        let table = &space.task;
+        let waits = table.overdue_claims(stamp.now).map(|waiting| left(waiting, Left::Timeout));
+        let mut bytes = 0;
+        let fitting = table.due(stamp.now).take_while(|(record, due)| {
+            let fits = bytes < limits::READY_BYTES_MAX;
+            bytes += if *due == Due::Ready { record.bytes() } else { 0 };
+            fits
+        });
+        let tasks = fitting.map(|(record, due)| {
+            let task = record.id.clone();
+            match due {
+                Due::LeaseOver => lost(record, Cause::LeaseExpired, "lease_expired"),
+                Due::Doomed(root, status) => never(&task, &root, status),
+                Due::Ready => Event::Ready { task },
+                Due::Returns => reassignment::give_back(record, stamp.now),
+                Due::Deadline => {
+                    let error = Json::of(&json!({ "reason": "deadline" })).expect("a name is JSON");
+                    let (cause, outcome) = (Cause::Deadline, Outcome::Failed);
+                    Event::Failed { task, error, cause, outcome }
+                }
+            }
+        });
+        let events = waits.chain(tasks).take(limits::EXPIRIES_PER_BATCH_MAX).collect();
+        subtree::with_released(table, events, stamp)
+    }
+
+    fn give_up(space: &Space, wait: WaitId) -> Vec<Event> {
+        let waiting = space.task.claims().get(wait);
+        waiting.map(|waiting| left(waiting, Left::Gone)).into_iter().collect()
+    }
+
+    fn let_go(space: &Space, agent: &AgentId, stamp: &Stamp) -> Vec<Event> {
+        let table = &space.task;
+        let held = table.held_by(agent).map(|record| {
+            // What is offered to another is not lost with its giver: the hand-off goes on without
+            // it.
+            match record.lease.as_ref().and_then(|lease| lease.handoff.clone()) {
+                Some(handoff) => Event::Abandoned { task: record.id.clone(), handoff },
+                None => lost(record, Cause::AgentGone, "agent_gone"),
+            }
+        });
+        let mut events = subtree::with_released(table, held.collect(), stamp);
+        let waits = table.claims().of_agent(agent);
+        events.extend(waits.map(|waiting| left(waiting, Left::SessionEnded)));
+        events
+    }
+
+    fn handle(space: &Space, signal: Signal, stamp: &Stamp) -> Result<Vec<Event>, Rejection> {
+        let table = &space.task;
+        Ok(match signal {
+            Signal::Assign { task } => {
+                claiming::assign(table, &TablesView::of(space), &task, stamp)
+            }
+            Signal::CancelAll { tasks, reason } => cancel_all(table, &tasks, &reason),
+            Signal::Pass(reassignment) => reassignment::pass(table, reassignment, stamp),
+        })
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
@@ -138,12 +192,6 @@ pub fn decide(
         Command::Cancel { task, reason } => cancel(table, task, reason.as_ref()),
         Command::Review(command) => completion::review(table, command, stamp),
         Command::Retry(command) => retry::retry(table, view, command, stamp),
-        Command::Assign { task } => Ok(claiming::assign(table, view, &task, stamp)),
-        Command::CancelAll { tasks, reason } => Ok(cancel_all(table, &tasks, &reason)),
-        Command::Pass(reassignment) => Ok(done(reassignment::pass(table, reassignment, stamp))),
-        Command::LetGo { agent } => Ok(let_go(table, &agent, stamp)),
-        Command::GiveUp { wait } => Ok(give_up(table, wait)),
-        Command::Expire => Ok(expire(table, stamp)),
     }
 }
 
@@ -349,28 +397,14 @@ fn by_hand(task: &TaskId, reason: Option<&String>) -> Event {
 }
 
 /// Cancels the unfinished ones of these tasks. Their subtasks follow in later commits.
-fn cancel_all(table: &Table, tasks: &[TaskId], reason: &str) -> Decided {
+fn cancel_all(table: &Table, tasks: &[TaskId], reason: &str) -> Vec<Event> {
     let is_open = |task: &&TaskId| table.get(task).is_some_and(|it| !it.status.is_finished());
     let reason = reason.to_owned();
-    done(tasks.iter().filter(is_open).map(|task| by_hand(task, Some(&reason))).collect())
+    tasks.iter().filter(is_open).map(|task| by_hand(task, Some(&reason))).collect()
 }
 
 fn left(waiting: &Waiting, left: Left) -> Event {
     Event::GaveUp { wait: waiting.wait.id, claimant: waiting.wait.agent.clone(), left }
-}
-
-fn let_go(table: &Table, agent: &AgentId, stamp: &Stamp) -> Decided {
-    let held = table.held_by(agent).map(|record| {
-        // What is offered to another is not lost with its giver: the hand-off goes on without it.
-        match record.lease.as_ref().and_then(|lease| lease.handoff.clone()) {
-            Some(handoff) => Event::Abandoned { task: record.id.clone(), handoff },
-            None => lost(record, Cause::AgentGone, "agent_gone"),
-        }
-    });
-    let mut events = subtree::with_released(table, held.collect(), stamp);
-    let waits = table.claims().of_agent(agent);
-    events.extend(waits.map(|waiting| left(waiting, Left::SessionEnded)));
-    done(events)
 }
 
 /// The failure of an abandoned attempt. It counts as a failure, because a task that kills its
@@ -380,37 +414,6 @@ fn lost(record: &Record, cause: Cause, reason: &str) -> Event {
     let error = json!({ "reason": reason, "holder": lease.holder, "token": lease.token });
     let error = Json::of(&error).expect("two names and a number are JSON");
     Event::Failed { task: record.id.clone(), error, cause, outcome: outcome(record, true, None) }
-}
-
-fn give_up(table: &Table, wait: WaitId) -> Decided {
-    let waiting = table.claims().get(wait);
-    done(waiting.map(|waiting| left(waiting, Left::Gone)).into_iter().collect())
-}
-
-fn expire(table: &Table, stamp: &Stamp) -> Decided {
-    let waits = table.overdue_claims(stamp.now).map(|waiting| left(waiting, Left::Timeout));
-    let mut bytes = 0;
-    let fitting = table.due(stamp.now).take_while(|(record, due)| {
-        let fits = bytes < limits::READY_BYTES_MAX;
-        bytes += if *due == Due::Ready { record.bytes() } else { 0 };
-        fits
-    });
-    let tasks = fitting.map(|(record, due)| {
-        let task = record.id.clone();
-        match due {
-            Due::LeaseOver => lost(record, Cause::LeaseExpired, "lease_expired"),
-            Due::Doomed(root, status) => never(&task, &root, status),
-            Due::Ready => Event::Ready { task },
-            Due::Returns => reassignment::give_back(record, stamp.now),
-            Due::Deadline => {
-                let error = Json::of(&json!({ "reason": "deadline" })).expect("a name is JSON");
-                let (cause, outcome) = (Cause::Deadline, Outcome::Failed);
-                Event::Failed { task, error, cause, outcome }
-            }
-        }
-    });
-    let events = waits.chain(tasks).take(limits::EXPIRIES_PER_BATCH_MAX).collect();
-    done(subtree::with_released(table, events, stamp))
 }
 
 /// Answers a query about the present; none if it is about the past.

@@ -116,6 +116,6 @@ pub use statistics::{Counts, Failure, Statistics, TimeInState};
 pub use table::{Due, Table, Undo};
 pub use timers::Timers;
 pub use view::{Backoff, Lease, OnExhausted, Progress, Status, Task};
-pub use vocabulary::{Command, Event, Query, Reply, Warning};
+pub use vocabulary::{Command, Event, Query, Reply, Signal, Warning};
 pub use weight::load;
 pub use why::{Fact, Why};

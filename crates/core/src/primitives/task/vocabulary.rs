@@ -52,6 +52,11 @@ pub enum Command {
     Review(Review),
     /// `task.retry`
     Retry(Retry),
+}
+
+/// Signals to tasks.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Signal {
     /// Sent by a policy when a task that a call may wait for has become ready, or never will.
     Assign {
         /// The task.
@@ -66,18 +71,6 @@ pub enum Command {
     },
     /// Sent by a policy when a hand-off moves a task.
     Pass(Reassignment),
-    /// Sent by a policy when the session of an agent has ended.
-    LetGo {
-        /// The agent.
-        agent: AgentId,
-    },
-    /// Sent by the engine when the caller of a waiting call is gone.
-    GiveUp {
-        /// The waiting call.
-        wait: WaitId,
-    },
-    /// Sent by the engine when `Table::next_deadline` has passed.
-    Expire,
 }
 
 /// Queries about tasks.
@@ -162,8 +155,6 @@ pub enum Reply {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<String>,
     },
-    /// Nothing was done.
-    Done,
 }
 
 /// Events of tasks.
@@ -404,13 +395,7 @@ impl primitive::Command for Command {
             | Self::Claim(_)
             | Self::Cancel { .. }
             | Self::Review(_)
-            | Self::Retry(_)
-            | Self::Assign { .. }
-            | Self::CancelAll { .. }
-            | Self::Pass(_)
-            | Self::LetGo { .. }
-            | Self::GiveUp { .. }
-            | Self::Expire => None,
+            | Self::Retry(_) => None,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::refusals::Rejection;
 use super::table::Table;
-use super::vocabulary::{Command, Event, Published, Query, Reply};
+use super::vocabulary::{Command, Event, Published, Query, Reply, Signal};
 use crate::limits;
 use crate::names::TopicName;
 use crate::primitive::Rules;
@@ -22,6 +22,7 @@ pub struct Decided {
 
 impl Rules for Table {
     type Command = Command;
+    type Signal = Signal;
     type Query = Query;
     type Reply = Reply;
     type Rejection = Rejection;
@@ -38,7 +39,10 @@ impl Rules for Table {
         } else {
             happening.tell(event);
         }
-        Ok(ReplyPlan::Published(Published { topic, durable: is_durable, posts: 0 }))
+        Ok(ReplyPlan::after(move |space| {
+            let posts = space.topic.posts(&topic);
+            Some(Reply::Published(Published { topic, durable: is_durable, posts }))
+        }))
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {

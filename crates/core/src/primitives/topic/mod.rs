@@ -31,4 +31,4 @@ mod vocabulary;
 pub use decide::{Decided, decide, query};
 pub use refusals::Rejection;
 pub use table::{Table, Undo};
-pub use vocabulary::{Command, Event, Published, Query, Reply, Topic};
+pub use vocabulary::{Command, Event, Published, Query, Reply, Signal, Topic};

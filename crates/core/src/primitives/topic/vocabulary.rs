@@ -30,6 +30,10 @@ pub enum Command {
     },
 }
 
+/// No signal is only for topics.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Signal {}
+
 /// Queries about topics.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

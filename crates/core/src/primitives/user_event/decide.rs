@@ -2,7 +2,7 @@
 
 use super::refusals::Rejection;
 use super::table::Table;
-use super::vocabulary::{Command, Emit, Event, Query, RESERVED, Reply};
+use super::vocabulary::{Command, Emit, Event, Query, RESERVED, Reply, Signal};
 use crate::limits;
 use crate::primitive::Rules;
 use crate::refusal::json_fits;
@@ -11,6 +11,7 @@ use crate::space::{Happening, ReplyPlan, Space};
 
 impl Rules for Table {
     type Command = Command;
+    type Signal = Signal;
     type Query = Query;
     type Reply = Reply;
     type Rejection = Rejection;

@@ -33,4 +33,4 @@ mod vocabulary;
 pub use history::{History, Order, Page, PageStart};
 pub use refusals::Rejection;
 pub use table::Table;
-pub use vocabulary::{Command, Emit, Event, Query, RESERVED, Reply};
+pub use vocabulary::{Command, Emit, Event, Query, RESERVED, Reply, Signal};

@@ -60,6 +60,10 @@ pub enum Command {
     Emit(Emit),
 }
 
+/// No signal is only for user events.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Signal {}
+
 /// Emits an event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

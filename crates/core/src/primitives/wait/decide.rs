@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::next::next;
 use super::table::{Table, Waiter};
-use super::vocabulary::{Command, Event, Query, Reply};
+use super::vocabulary::{Command, Event, Query, Reply, Signal};
 use super::{Goal, Present, Rejection};
 use crate::limits;
 use crate::names::AgentId;
@@ -19,6 +19,7 @@ use crate::{handoff, task};
 
 impl Rules for Table {
     type Command = Command;
+    type Signal = Signal;
     type Query = Query;
     type Reply = Reply;
     // An unknown task or hand-off is refused in the words of its own primitive.
@@ -30,26 +31,35 @@ impl Rules for Table {
         stamp: &Stamp,
         happening: &mut Happening<'_>,
     ) -> Result<ReplyPlan, Refusal> {
-        let table = &space.wait;
-        let events = match command {
+        match command {
             Command::Task { task, statuses, wait_ms } => {
                 let goal = Goal::Task { id: task, statuses: statuses.unwrap_or_default() };
-                return wait(space, goal, wait_ms, stamp, happening);
+                wait(space, goal, wait_ms, stamp, happening)
             }
             Command::Handoff { handoff, statuses, wait_ms } => {
                 let goal = Goal::Handoff { id: handoff, statuses: statuses.unwrap_or_default() };
-                return wait(space, goal, wait_ms, stamp, happening);
+                wait(space, goal, wait_ms, stamp, happening)
             }
-            Command::Next(asked) => return next(space, &asked, stamp, happening),
-            Command::Answer => {
-                table.due().take(limits::STATUS_WAITS_ANSWERED_MAX).map(answered).collect()
-            }
-            Command::LetGo { agent } => let_go(table, &agent),
-            Command::GiveUp { wait } => give_up(table, wait),
-            Command::Expire => expire(table, stamp),
-        };
-        happening.extend(events);
-        Ok(ReplyPlan::Reply(Reply::Done.into()))
+            Command::Next(asked) => next(space, &asked, stamp, happening),
+        }
+    }
+
+    fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
+        expire(&space.wait, stamp)
+    }
+
+    fn give_up(space: &Space, wait: WaitId) -> Vec<Event> {
+        space.wait.waiter(wait).map(|waiter| gave_up(waiter, Left::Gone)).into_iter().collect()
+    }
+
+    fn let_go(space: &Space, agent: &AgentId, _stamp: &Stamp) -> Vec<Event> {
+        space.wait.of_agent(agent).map(|waiter| gave_up(waiter, Left::SessionEnded)).collect()
+    }
+
+    fn handle(space: &Space, signal: Signal, _stamp: &Stamp) -> Result<Vec<Event>, Refusal> {
+        let Signal::Answer = signal;
+        let due = space.wait.due().take(limits::STATUS_WAITS_ANSWERED_MAX);
+        Ok(due.map(answered).collect())
     }
 
     fn query(_space: &Space, query: &Query) -> Option<Result<Reply, Refusal>> {
@@ -140,14 +150,6 @@ fn answered(waiter: &Waiter) -> Event {
 fn gave_up(waiter: &Waiter, left: Left) -> Event {
     let Waiter { wait, goal, .. } = waiter;
     Event::GaveUp { wait: wait.id, waiter: wait.agent.clone(), goal: goal.clone(), left }
-}
-
-fn let_go(table: &Table, agent: &AgentId) -> Vec<Event> {
-    table.of_agent(agent).map(|waiter| gave_up(waiter, Left::SessionEnded)).collect()
-}
-
-fn give_up(table: &Table, wait: WaitId) -> Vec<Event> {
-    table.waiter(wait).map(|waiter| gave_up(waiter, Left::Gone)).into_iter().collect()
 }
 
 /// A call whose status is reached is answered, even if it has timed out since.

@@ -39,4 +39,4 @@ pub(crate) use next::as_next;
 pub use next::{Next, Work, WorkKind};
 pub use refusals::Rejection;
 pub use table::{Facts, Table, Undo, Waiter};
-pub use vocabulary::{Command, Event, Query, Reply};
+pub use vocabulary::{Command, Event, Query, Reply, Signal};

@@ -109,6 +109,11 @@ impl Next {
     }
 }
 
+/// The reply about what was received, as that to `agent.next`.
+fn received_now<R: Into<AnyReply>>(reply: impl FnOnce(&Space) -> Option<R> + 'static) -> ReplyPlan {
+    ReplyPlan::Next(Box::new(ReplyPlan::after(reply)))
+}
+
 /// Takes what is there, or queues the call for all three.
 pub(super) fn next(
     space: &Space,
@@ -133,7 +138,7 @@ pub(super) fn next(
         let found = received(None)?;
         if matches!(found.plan, handoff::ReplyPlan::Received(Some(_))) {
             happening.extend(found.events);
-            return Ok(ReplyPlan::Next(Box::new(found.plan.into())));
+            return Ok(received_now(move |space| found.plan.reply(&space.handoff, &space.task)));
         }
     }
     let mut noted = Vec::new();
@@ -141,7 +146,7 @@ pub(super) fn next(
         let found = mail(None)?;
         if matches!(&found.plan, message::ReplyPlan::Received(ids) if !ids.is_empty()) {
             happening.extend(found.events);
-            return Ok(ReplyPlan::Next(Box::new(found.plan.into())));
+            return Ok(received_now(move |space| found.plan.reply(&space.message)));
         }
         noted = found.events;
     }
@@ -149,7 +154,7 @@ pub(super) fn next(
         let found = claimed(None)?;
         if matches!(found.plan, task::ReplyPlan::Claimed(Some(_))) {
             happening.extend(found.events);
-            return Ok(ReplyPlan::Next(Box::new(found.plan.into())));
+            return Ok(received_now(move |space| found.plan.reply(&space.task)));
         }
     }
     if wait_ms == 0 {

@@ -48,20 +48,13 @@ pub enum Command {
     /// `agent.next`: the next hand-off, message or task for the caller.
     #[serde(rename = "agent.next")]
     Next(Next),
+}
+
+/// Signals to waits.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Signal {
     /// Sent by a policy when a status that calls wait for is reached.
     Answer,
-    /// Sent by a policy when the session of an agent has ended.
-    LetGo {
-        /// The agent.
-        agent: AgentId,
-    },
-    /// Sent by the engine when the caller of a waiting call is gone.
-    GiveUp {
-        /// The waiting call.
-        wait: WaitId,
-    },
-    /// Sent by the engine when `Table::next_deadline` has passed.
-    Expire,
 }
 
 /// There are no queries about waits.
@@ -81,8 +74,6 @@ pub enum Reply {
     Handoff(Option<Arc<Handoff>>),
     /// The next work. `null` if there was none in time.
     Next(Option<Work>),
-    /// Nothing was done.
-    Done,
 }
 
 /// Events of waits.
@@ -127,7 +118,6 @@ impl primitive::Command for Command {
         match self {
             Self::Task { wait_ms, .. } | Self::Handoff { wait_ms, .. } => *wait_ms,
             Self::Next(next) => next.wait_ms,
-            Self::Answer | Self::LetGo { .. } | Self::GiveUp { .. } | Self::Expire => None,
         }
     }
 }

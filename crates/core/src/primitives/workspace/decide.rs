@@ -2,13 +2,14 @@
 
 use super::refusals::Rejection;
 use super::table::Table;
-use super::vocabulary::{Command, Event, Query, Reply, Retention};
+use super::vocabulary::{Command, Event, Query, Reply, Retention, Signal};
 use crate::primitive::Rules;
 use crate::space::stamp::Stamp;
 use crate::space::{Happening, ReplyPlan, Space};
 
 impl Rules for Table {
     type Command = Command;
+    type Signal = Signal;
     type Query = Query;
     type Reply = Reply;
     type Rejection = Rejection;
@@ -20,7 +21,12 @@ impl Rules for Table {
         happening: &mut Happening<'_>,
     ) -> Result<ReplyPlan, Rejection> {
         happening.extend(decide(&space.workspace, &command)?);
-        Ok(ReplyPlan::Workspace)
+        Ok(ReplyPlan::after(|space| Some(about(&space.workspace, space.counts()))))
+    }
+
+    fn handle(_space: &Space, signal: Signal, _stamp: &Stamp) -> Result<Vec<Event>, Rejection> {
+        let Signal::Found { origin } = signal;
+        Ok(vec![Event::Founded { origin }])
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
@@ -57,7 +63,6 @@ pub fn decide(table: &Table, command: &Command) -> Result<Vec<Event>, Rejection>
             }
             Ok(vec![Event::Configured { retention }])
         }
-        Command::Found { origin } => Ok(vec![Event::Founded { origin: origin.clone() }]),
     }
 }
 

@@ -30,4 +30,6 @@ mod vocabulary;
 pub use decide::{about, decide};
 pub use refusals::Rejection;
 pub use table::{Table, Undo};
-pub use vocabulary::{Command, Diff, Differences, Event, Forked, Listed, Query, Reply, Retention};
+pub use vocabulary::{
+    Command, Diff, Differences, Event, Forked, Listed, Query, Reply, Retention, Signal,
+};

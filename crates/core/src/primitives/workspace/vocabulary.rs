@@ -24,6 +24,11 @@ pub enum Command {
         #[serde(default)]
         history_age_ms: Option<u64>,
     },
+}
+
+/// Signals to the workspace.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Signal {
     /// Sent by the engine when the workspace starts with the content of another.
     Found {
         /// Its origin.

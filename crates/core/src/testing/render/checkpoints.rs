@@ -81,7 +81,6 @@ pub(super) fn shown(reply: &Reply) -> String {
         Reply::Rules { rules } => {
             format!("[{}]", rules.iter().map(ruled).collect::<Vec<_>>().join(", "))
         }
-        Reply::Done => "nothing".into(),
     }
 }
 

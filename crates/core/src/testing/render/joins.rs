@@ -43,7 +43,6 @@ pub(super) fn shown(reply: &Reply) -> String {
     match reply {
         Reply::Join(join) => whole(join),
         Reply::Settled(join) => join.as_ref().map_or("null".into(), |join| whole(join)),
-        Reply::Done => "nothing".into(),
     }
 }
 

@@ -86,7 +86,6 @@ pub(super) fn shown_message(reply: &message::Reply) -> String {
             let next = cursor.as_ref().map_or(String::new(), |cursor| format!(" next={cursor}"));
             format!("[{}]{next}", all.collect::<Vec<_>>().join(", "))
         }
-        Reply::Done => "nothing".into(),
     }
 }
 
@@ -165,6 +164,5 @@ pub(super) fn shown_stream(reply: &stream::Reply) -> String {
             let next = cursor.as_ref().map_or(String::new(), |cursor| format!(" next={cursor}"));
             format!("[{}]{next}", streams.iter().map(one).collect::<Vec<_>>().join(", "))
         }
-        stream::Reply::Done => "nothing".into(),
     }
 }

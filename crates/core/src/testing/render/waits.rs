@@ -41,6 +41,5 @@ pub(super) fn shown(reply: &Reply) -> String {
         }
         Reply::Next(Some(Work::Message(message))) => format!("message {}", message.id),
         Reply::Next(Some(Work::Task(task))) => format!("task {}", shown_one_task(task)),
-        Reply::Done => "nothing".into(),
     }
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::*;
 use crate::access::permission;
 use crate::command::Command;
+use crate::names::{BlobPlace, SecretId};
 use crate::wire::{Call, Frame};
 
 fn example(operation: &Operation) -> (Value, Call) {
@@ -61,14 +62,13 @@ fn every_example_is_read_as_what_its_row_names_and_says() {
 }
 
 #[test]
-fn what_only_the_engine_sends_has_no_row() {
-    let internal = [
-        Command::from(lock::Command::Expire),
-        Command::from(state::Command::Expire),
-        Command::from(join::Command::Settle),
-        Command::from(agent::Command::Expire),
+fn what_does_not_come_over_the_wire_alone_has_no_row() {
+    let secret = SecretId::at(&BlobPlace::of_number(1));
+    let elsewhere = [
+        Command::from(secret::Command::Reveal { secret }),
+        Command::from(reaction::Command::Take { max: 1 }),
     ];
-    for command in internal {
+    for command in elsewhere {
         assert_eq!(command.operation(), None, "{command:?}");
         assert_eq!(permission(&Call::Command(command)), Permission::Administer);
     }
