@@ -136,7 +136,7 @@ impl<L: Log> Shard<L> {
     /// The next job for a workspace in memory.
     fn job_of(&self, workspace: &WorkspaceName) -> Option<CompactionJob> {
         let now = self.clock.now();
-        let mut machine = self.machine();
+        let mut machine = self.settled(workspace);
         let resident = machine.resident(workspace)?;
         self.job_for(workspace, resident, now)
     }
@@ -290,7 +290,7 @@ impl<L: Log> Shard<L> {
 
     /// Begins a consistent capture of a workspace; none if it is not in memory.
     pub fn begin_snapshot(&self, workspace: &WorkspaceName) -> Result<Option<Capture>, Error> {
-        let mut machine = self.machine();
+        let mut machine = self.settled(workspace);
         let durable = machine.durable();
         let Some(resident) = machine.resident(workspace) else { return Ok(None) };
         let revision = resident.space.revision();
@@ -323,7 +323,7 @@ impl<L: Log> Shard<L> {
     }
 
     fn abort_snapshot(&self, workspace: &WorkspaceName) {
-        if let Some(resident) = self.machine().resident(workspace) {
+        if let Some(resident) = self.settled(workspace).resident(workspace) {
             resident.space.state.abort_capture();
         }
     }
@@ -343,7 +343,7 @@ impl<L: Log> Shard<L> {
             return self.finish_snapshot(capture);
         };
         let entries = {
-            let mut machine = self.machine();
+            let mut machine = self.settled(&capture.workspace);
             let Some(resident) = machine.resident(&capture.workspace) else { return Ok(true) };
             if resident.stay != capture.stay {
                 // It was abandoned and loaded again; the captured changes may have been lost.
@@ -416,7 +416,7 @@ impl<L: Log> Shard<L> {
 
     fn fold_locked(&self, workspace: &WorkspaceName) -> Result<(), Error> {
         let (base, run, group) = {
-            let mut machine = self.machine();
+            let mut machine = self.settled(workspace);
             let durable = machine.durable();
             let Some(resident) = machine.resident(workspace) else { return Ok(()) };
             let group = resident.undurable(resident.space.revision(), durable);
