@@ -43,6 +43,7 @@ mod guard;
 mod guarded_carrier;
 mod http;
 mod in_flight;
+mod large_answer;
 mod listener;
 #[cfg(feature = "mcp")]
 mod mcp;
