@@ -310,7 +310,7 @@ impl World {
     }
 
     fn happened(&mut self, committed: Committed<Option<Outcome>>, before: Timestamp) -> String {
-        let Committed { outcome, batch, ended, live } = committed;
+        let Committed { outcome, batch, ended, live, .. } = committed;
         let batch = batch.expect("something happened");
         assert_eq!(batch.revision, self.space.revision());
         assert!(batch.time >= before, "time ran backwards");
