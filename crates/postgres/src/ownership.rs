@@ -10,26 +10,21 @@
 //! revived; it has to join again.
 
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use baton_log::OpenError;
+use baton_log::ownership::{BEAT_MS, LOOK_MS, Licence, Observation};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::database::{Database, Failure, Purpose, Session, Value};
 
 /// How often an owner beats.
-const BEAT: Duration = Duration::from_millis(400);
+const BEAT: Duration = Duration::from_millis(BEAT_MS);
 /// How long one beat may take before it is tried on another connection.
 const BEAT_MAX: Duration = Duration::from_millis(1_500);
 /// How often a standby looks.
-const LOOK: Duration = Duration::from_millis(200);
-/// How long a beat must not have changed before its server may be declared gone.
-const GONE_MS: u64 = 2_000;
-/// How long an owner may answer from memory after it sent a beat that succeeded. Less than
-/// [`GONE_MS`], which begins later, by a fifth: clocks that differ more in speed are broken.
-const LICENCE_MS: u64 = 1_600;
+const LOOK: Duration = Duration::from_millis(LOOK_MS);
 
 const JOIN: &str = "with old as (delete from server v where seen_at < now() - interval '1 hour'
         and not exists (select 1 from shard s where s.server = v.id))
@@ -102,13 +97,6 @@ pub(crate) struct Ownership {
     licence: Arc<Licence>,
 }
 
-/// Until when reads may be answered from memory.
-#[derive(Default)]
-struct Licence {
-    until_ms: AtomicU64,
-    is_lost: AtomicBool,
-}
-
 impl Ownership {
     /// Joins, waits for the log if another server owns it, and takes it.
     pub(crate) async fn acquire(
@@ -145,7 +133,7 @@ impl Ownership {
                 continue;
             }
             let is_refused = match standby {
-                Standby::Refuse => lookout.is_alive,
+                Standby::Refuse => lookout.observation.is_alive(),
                 Standby::Wait => waits(Some(&view.address)).is_break(),
             };
             if is_refused {
@@ -160,7 +148,7 @@ impl Ownership {
 
     fn of(database: &Database, server: String, claim: Claim, sent: u64) -> Self {
         let licence = Arc::new(Licence::default());
-        licence.until_ms.store(sent + LICENCE_MS, Ordering::SeqCst);
+        licence.renew(sent);
         let (database, claim, renewing) = (database.clone(), Mutex::new(claim), Arc::default());
         Self { database, server, claim, renewing, licence }
     }
@@ -176,17 +164,17 @@ impl Ownership {
 
     /// Whether reads may be answered from memory.
     pub(crate) fn is_current(&self) -> bool {
-        now_ms() < self.licence.until_ms.load(Ordering::SeqCst) && !self.is_lost()
+        self.licence.is_valid(now_ms())
     }
 
     /// Whether another server has taken over.
     pub(crate) fn is_lost(&self) -> bool {
-        self.licence.is_lost.load(Ordering::SeqCst)
+        self.licence.is_lost()
     }
 
     /// Records that another server has taken over.
     pub(crate) fn lose(&self) {
-        self.licence.is_lost.store(true, Ordering::SeqCst);
+        self.licence.lose();
     }
 
     /// Takes the log over from oneself, so that nothing sent before can be executed any more. None
@@ -227,9 +215,9 @@ impl Ownership {
                 let beaten = beat_once(&database, &mut session, &me);
                 let beaten = tokio::time::timeout(BEAT_MAX, beaten).await;
                 match beaten.unwrap_or_else(|_| Err(Failure::Broken(String::new()))) {
-                    Ok(true) => licence.until_ms.store(sent + LICENCE_MS, Ordering::SeqCst),
+                    Ok(true) => licence.renew(sent),
                     Ok(false) => {
-                        licence.is_lost.store(true, Ordering::SeqCst);
+                        licence.lose();
                         return;
                     }
                     Err(_) => session = None,
@@ -283,15 +271,12 @@ struct Lookout<'a> {
     database: &'a Database,
     address: &'a str,
     session: Option<(Session, String)>,
-    /// The owner, its last beat, and when that was first seen, by the clock of this machine.
-    since: Option<(String, i64, u64)>,
-    /// Whether the owner has beaten since the last look.
-    is_alive: bool,
+    observation: Observation<String>,
 }
 
 impl<'a> Lookout<'a> {
     fn new(database: &'a Database, address: &'a str) -> Self {
-        Self { database, address, session: None, since: None, is_alive: false }
+        Self { database, address, session: None, observation: Observation::default() }
     }
 
     /// Beats, so that this server is not taken for gone while it waits, and looks who owns the log.
@@ -299,7 +284,7 @@ impl<'a> Lookout<'a> {
         let (session, me) = match self.session.take() {
             Some(joined) => joined,
             None => {
-                self.since = None;
+                self.observation.reconnect();
                 self.join().await?
             }
         };
@@ -319,11 +304,7 @@ impl<'a> Lookout<'a> {
             address: row.get(4),
         };
         self.session = Some((session, me));
-        let before = self.since.as_ref().map(|(owner, beat, _)| (owner == &view.owner, *beat));
-        self.is_alive = before.is_some_and(|(is_same, seen)| is_same && seen != beat);
-        if self.is_alive || before.is_none_or(|(is_same, _)| !is_same) {
-            self.since = Some((owner, beat, now_ms()));
-        }
+        self.observation.see(owner, beat, now_ms());
         Ok(view)
     }
 
@@ -338,7 +319,7 @@ impl<'a> Lookout<'a> {
     }
 
     async fn declare_gone_if_silent(&mut self, view: &View) {
-        if self.since.as_ref().is_none_or(|(.., since)| now_ms() < since + GONE_MS) {
+        if !self.observation.is_silent(now_ms()) {
             return;
         }
         let Some((session, _)) = &self.session else { return };
