@@ -150,7 +150,8 @@ fn whole(bytes: &[u8]) -> Option<usize> {
     let end = match header(&bytes[..head], "content-length:").and_then(decimal) {
         Some(length) => head + length,
         None if header(&bytes[..head], "transfer-encoding:").is_none() => head,
-        None => head + position(&bytes[head..], LAST)? + LAST.len(),
+        // The last chunk may be the first: its line break is then that of the head.
+        None => head - 2 + position(&bytes[head - 2..], LAST)? + LAST.len(),
     };
     (end <= bytes.len()).then_some(end)
 }
@@ -222,6 +223,8 @@ mod tests {
         let stream = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n";
         assert_eq!(whole_of(stream), Some(stream.len()));
         assert_eq!(whole_of(&stream[..stream.len() - 3]), None);
+        let nothing = "HTTP/1.1 202 Accepted\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n";
+        assert_eq!(whole_of(nothing), Some(nothing.len()));
         let empty = "HTTP/1.1 202 Accepted\r\n\r\n";
         assert_eq!(whole_of(empty), Some(empty.len()));
     }
