@@ -128,13 +128,16 @@ fn proxy() -> Proxy {
 /// The database as the laws of shared logs use it; the log in memory if no server was started.
 enum Store {
     Memory(MemoryStore),
-    Postgres { location: PostgresLocation, proxy: Proxy, is_open: bool },
+    Postgres { location: Box<PostgresLocation>, proxy: Proxy, is_open: bool },
 }
 
 impl Store {
     fn new() -> Self {
         match location() {
-            Some(location) => Self::Postgres { location, proxy: proxy(), is_open: false },
+            Some(location) => {
+                let location = Box::new(location);
+                Self::Postgres { location, proxy: proxy(), is_open: false }
+            }
             None => Self::Memory(MemoryStore::default()),
         }
     }

@@ -173,7 +173,7 @@ impl Space {
     ) -> Result<Progress<()>, Rejection> {
         let mut stamp = self.stamp(&AgentId::engine(), now, None, ends_below);
         let needs_undo = signals.len() > 1;
-        let mut commit = CommitBuilder { needs_undo, work_max, ..CommitBuilder::new() };
+        let mut commit = CommitBuilder { work_max, needs_undo, ..CommitBuilder::new() };
         let last_token = self.token;
         let mut signals = signals.into_iter();
         let done = signals.try_for_each(|signal| {
@@ -227,7 +227,7 @@ impl Space {
         let stored = self.bounded();
         let is_together = matches!(mutation, Mutation::Transaction { .. });
         let needs_undo = keyed.is_some() || stored.is_some() || is_together;
-        let mut commit = CommitBuilder { needs_undo, work_max, ..CommitBuilder::new() };
+        let mut commit = CommitBuilder { work_max, needs_undo, ..CommitBuilder::new() };
         let last_token = self.token;
         let done = match self.execute(mutation, &mut stamp, &mut commit) {
             Ok(done) => done,

@@ -16,7 +16,6 @@ use crate::signal::Signal;
 use crate::time::Timestamp;
 
 /// How far a commit has come.
-#[expect(clippy::large_enum_variant, reason = "the large one is nearly all there is")]
 pub enum Progress<O = Outcome> {
     /// It is complete.
     Done(Committed<O>),
