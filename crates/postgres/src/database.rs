@@ -17,7 +17,7 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Row};
 
 use crate::location::PostgresLocation;
-use crate::ownership::now_ms;
+use crate::membership::now_ms;
 use crate::tls::MakeEncrypted;
 
 /// How long a statement that may be repeated is repeated when connections break.
@@ -300,6 +300,15 @@ impl Database {
                 answered => return answered,
             }
         }
+    }
+
+    /// Executes one statement, and does not repeat it.
+    pub(crate) async fn query_once(
+        &self,
+        sql: &str,
+        values: Vec<Value>,
+    ) -> Result<Vec<Row>, Failure> {
+        self.attempt(sql, &values).await
     }
 
     /// Like [`query`](Self::query), for a statement that has exactly one row; not repeated.

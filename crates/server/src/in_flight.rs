@@ -10,6 +10,7 @@ use baton::{Admission, Baton, Caller, HeldAnswer, Waiting};
 use baton_core::wire::FastCall;
 use baton_core::{AgentId, Answer, Query, Request, Revision, WorkspaceName};
 
+use crate::cluster::Listing;
 use crate::shared::Shared;
 
 #[cfg(test)]
@@ -129,6 +130,9 @@ pub(crate) async fn query_past(
     caller: Caller,
     query: Query,
 ) -> Result<Answer, Error> {
+    if let Some(listing) = Listing::of(&shared, &query) {
+        return listing.answer().await;
+    }
     let _permit = shared.past.acquire().await.expect("the places are never closed");
     let baton = shared.baton.clone();
     let runtime = tokio::runtime::Handle::current();
