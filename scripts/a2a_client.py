@@ -13,6 +13,7 @@ import threading
 import urllib.request
 from uuid import uuid4
 
+import grpc
 import httpx
 from a2a.client import A2ACardResolver, ClientConfig, ClientFactory
 from a2a.types.a2a_pb2 import (
@@ -118,6 +119,24 @@ async def first_task(events) -> object:
     raise AssertionError("a stream begins with a task")
 
 
+def channel(target: str) -> grpc.aio.Channel:
+    """A connection that is soon tried again after the server was killed."""
+    backoff = ["grpc.initial_reconnect_backoff_ms", "grpc.min_reconnect_backoff_ms", "grpc.max_reconnect_backoff_ms"]
+    return grpc.aio.insecure_channel(target, options=[(option, 100) for option in backoff])
+
+
+async def until_reached(call):
+    """The same call again, while the connection of gRPC has not noticed that the server is back."""
+    for _ in range(10 * PATIENCE):
+        try:
+            return await call()
+        except Exception as error:
+            if "UNAVAILABLE" not in str(error):
+                raise
+        await asyncio.sleep(0.1)
+    raise AssertionError("the server was not reached again")
+
+
 async def clients(url: str, binding: str):
     """A client that waits, one that does not, and one that streams."""
     http_client = httpx.AsyncClient(timeout=PATIENCE)
@@ -125,7 +144,12 @@ async def clients(url: str, binding: str):
     assert "rust" in {skill.id for skill in card.skills}, card
 
     def made(**options: bool):
-        config = ClientConfig(httpx_client=http_client, supported_protocol_bindings=[binding], **options)
+        config = ClientConfig(
+            httpx_client=http_client,
+            grpc_channel_factory=channel,
+            supported_protocol_bindings=[binding],
+            **options,
+        )
         return ClientFactory(config).create(card)
 
     return made(streaming=False), made(streaming=False, polling=True), made(streaming=True)
@@ -255,10 +279,10 @@ async def killed(server: Server, polling, streaming) -> None:
     except A2AError:
         pass
     except Exception as error:
-        assert "Network" in str(error) or "HTTP" in str(error), error
+        assert any(word in str(error) for word in ["Network", "HTTP", "UNAVAILABLE"]), error
     server.start()
     # The sender does not know whether its message arrived, and repeats it.
-    again = await first_task(polling.send_message(sent))
+    again = await until_reached(lambda: first_task(polling.send_message(sent)))
     assert again.id == task.id and again.status.state == TaskState.TASK_STATE_WORKING, again
     resumed = streaming.subscribe(SubscribeToTaskRequest(id=task.id))
     snapshot = await first_task(resumed)
@@ -275,7 +299,7 @@ async def killed(server: Server, polling, streaming) -> None:
 async def use(server: Server, hook: Hook) -> None:
     ada = {"command": "agent.register", "agent": "ada", "capabilities": ["rust"], "ttl_ms": 600_000}
     server.command("ada", **ada)
-    for binding in ["JSONRPC", "HTTP+JSON"]:
+    for binding in ["JSONRPC", "HTTP+JSON", "GRPC"]:
         waiting, polling, streaming = await clients(server.url, binding)
         extended = await polling.get_extended_agent_card(GetExtendedAgentCardRequest())
         assert extended.capabilities.push_notifications, extended
@@ -286,8 +310,9 @@ async def use(server: Server, hook: Hook) -> None:
         await push(server, hook, polling)
         await killed(server, polling, streaming)
         print(f"{binding}: send, stream, subscribe, ask, cancel, list, push and survive")
-    waiting, polling, _ = await clients(f"{server.url}/a2a/agents/ada", "JSONRPC")
-    await send(server, waiting, polling)
+    for binding in ["JSONRPC", "GRPC"]:
+        waiting, polling, _ = await clients(f"{server.url}/a2a/agents/ada", binding)
+        await send(server, waiting, polling)
     print("the agent `ada` by her own card: send")
 
 

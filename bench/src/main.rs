@@ -14,6 +14,8 @@
 //!   baton-bench search [--keys N] [--only WORD] [--folder F] [--json F]
 //!   baton-bench soak   [--seconds S] [--folder F] [--json F] [--baton PATH]
 //!   baton-bench fairness [--seconds S] [--turns N] [--folder F] [--json F] [--baton PATH]
+//!   baton-bench mcp    [--seconds S] [--turns N] [--only WORD] [--folder F] [--json F]
+//!                      [--baton PATH]
 //! ```
 //!
 //! `kernel` measures the engine in process against a bare file; `peers` the server against Redis,
@@ -21,7 +23,8 @@
 //! keys against bare ones; `work` its tasks and locks against theirs and those of `BullMQ`; `talk` its
 //! messages, topics and streams against Redis and NATS; `search` queries among a million tasks,
 //! against a time limit; `soak` whether memory grows in ten minutes; `fairness` the latency of a
-//! quiet tenant beside a noisy one, against its latency alone.
+//! quiet tenant beside a noisy one, against its latency alone; `mcp` calls of tools against the same
+//! command over HTTP, and the memory of a session.
 //!
 //! | option | means | default |
 //! |---|---|---|
@@ -40,6 +43,7 @@
 mod deployed;
 mod fairness;
 mod kernel;
+mod mcp;
 mod options;
 mod peers;
 mod report;
@@ -72,6 +76,7 @@ fn main() -> ExitCode {
         Ok(Mode::Search(options)) => search::run(&options),
         Ok(Mode::Soak(options)) => soak::run(&options),
         Ok(Mode::Fairness(options)) => fairness::run(&options),
+        Ok(Mode::Mcp(options)) => mcp::run(&options),
         Ok(Mode::Part(part)) => kernel::run_part(&part),
         Err(error) => Err(error.into()),
     };

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 const BENCHMARKS: &str =
-    "`kernel`, `peers`, `deployed`, `work`, `talk`, `search`, `soak` and `fairness`";
+    "`kernel`, `peers`, `deployed`, `work`, `talk`, `search`, `soak`, `fairness` and `mcp`";
 
 /// What to run.
 pub(crate) enum Mode {
@@ -27,6 +27,8 @@ pub(crate) enum Mode {
     Soak(Options),
     /// Measure the latency of a quiet tenant beside a noisy one.
     Fairness(Options),
+    /// Measure calls of tools, and sessions.
+    Mcp(Options),
     /// Run as a child process that is measured, or killed. Used only by the benchmark itself.
     Part(Part),
 }
@@ -55,13 +57,14 @@ enum Benchmark {
     Search,
     Soak,
     Fairness,
+    Mcp,
 }
 
 impl Benchmark {
     /// Servers that can be left out.
     fn servers(self) -> &'static [&'static str] {
         match self {
-            Self::Kernel | Self::Search | Self::Fairness | Self::Deployed => &[],
+            Self::Kernel | Self::Search | Self::Fairness | Self::Deployed | Self::Mcp => &[],
             Self::Peers => &crate::peers::SERVERS,
             Self::Work => &crate::work::SERVERS,
             Self::Talk => &crate::talk::SERVERS,
@@ -101,6 +104,7 @@ impl Options {
             Some("search") => Self::parse_for(Benchmark::Search, arguments).map(Mode::Search),
             Some("soak") => Self::parse_for(Benchmark::Soak, arguments).map(Mode::Soak),
             Some("fairness") => Self::parse_for(Benchmark::Fairness, arguments).map(Mode::Fairness),
+            Some("mcp") => Self::parse_for(Benchmark::Mcp, arguments).map(Mode::Mcp),
             Some("part") => parse_part(arguments).map(Mode::Part),
             Some(other) => Err(format!("`{other}` is not a benchmark; there are {BENCHMARKS}")),
             None => Err(format!("name a benchmark: there are {BENCHMARKS}")),
@@ -113,8 +117,8 @@ impl Options {
     ) -> Result<Self, String> {
         let servers = benchmark.servers();
         let has_servers = !servers.is_empty();
-        let has_program =
-            has_servers || matches!(benchmark, Benchmark::Fairness | Benchmark::Deployed);
+        let has_program = has_servers
+            || matches!(benchmark, Benchmark::Fairness | Benchmark::Deployed | Benchmark::Mcp);
         let mut options = Self {
             turn: benchmark.turn(),
             turns: 5,

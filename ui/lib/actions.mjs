@@ -7,6 +7,8 @@ import { receiver } from "./sentences.mjs";
 /** @import { Workspace } from "@baton/sdk" */
 
 /** @type {Field} */
+const NOTE = { name: "note", label: "Note", isOptional: true };
+/** @type {Field} */
 const REASON = { name: "reason", label: "Reason", isOptional: true };
 
 const here = () => /** @type {Workspace} */ (app.workspace);
@@ -45,7 +47,6 @@ export function taskActions(task) {
 
 /** @param {string} id @returns {Action[]} */
 function reviews(id) {
-  const note = { name: "note", label: "Note", isOptional: true };
   const review = (
     /** @type {any} */ verdict,
     /** @type {string} */ label,
@@ -53,7 +54,7 @@ function reviews(id) {
   ) => ({
     label,
     effect,
-    fields: [note],
+    fields: [NOTE],
     isDangerous: verdict === "fail",
     cli: cli(`task review ${id} ${verdict}`),
     run: (/** @type {any} */ values) => here().tasks.review(id, verdict, values),
@@ -223,10 +224,32 @@ export const pipelineActions = ({ name, status }) =>
       ]
     : [];
 
+/** @param {string} pipeline @param {string} name @returns {Action[]} */
+function stageReviews(pipeline, name) {
+  const review = (
+    /** @type {any} */ verdict,
+    /** @type {string} */ label,
+    /** @type {string} */ effect,
+  ) => ({
+    label,
+    effect,
+    isDangerous: verdict === "fail",
+    fields: [NOTE],
+    cli: cli(`pipeline review ${pipeline} ${name} ${verdict}`),
+    run: (/** @type {any} */ values) =>
+      here().pipelines.reviewStage(pipeline, name, verdict, values),
+  });
+  return [
+    review("retry", "Return", `${name} can be started again; the note tells the next worker why.`),
+    review("complete", "Approve", `${name} is completed with the submitted output.`),
+    review("fail", "Reject", `${name} fails.`),
+  ];
+}
+
 /** @param {string} pipeline @param {any} stage @returns {Action[]} */
 export function stageActions(pipeline, { name, status }) {
   /** @type {Action[]} */
-  const actions = [];
+  const actions = status === "waiting_review" ? stageReviews(pipeline, name) : [];
   if (status === "failed") {
     actions.push({
       label: "Retry stage",
@@ -235,7 +258,7 @@ export function stageActions(pipeline, { name, status }) {
       run: () => here().pipelines.retryStage(pipeline, name),
     });
   }
-  if (!["completed", "skipped"].includes(status)) {
+  if (["pending", "ready", "failed"].includes(status)) {
     actions.push({
       label: "Skip stage",
       effect: `${name} is skipped, its open tasks are cancelled, and the stages that follow become ready.`,

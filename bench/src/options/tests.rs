@@ -25,6 +25,7 @@ fn options_belong_to_their_benchmark() {
     assert_eq!(error("kernel --baton /b"), "`--baton` is not an option");
     assert!(matches!(parse("kernel --keys 50000"), Ok(Mode::Kernel(_))));
     assert!(matches!(parse("fairness --baton /b"), Ok(Mode::Fairness(_))));
+    assert!(matches!(parse("mcp --baton /b"), Ok(Mode::Mcp(_))));
     assert_eq!(error("fairness --without baton"), "`--without` is not an option");
     let line = "work --keys 50000 --without bullmq,etcd --baton /b";
     let Ok(Mode::Work(options)) = parse(line) else { panic!("the line is right") };

@@ -27,7 +27,7 @@ pub(crate) mod baton;
 pub(crate) mod driver;
 pub(crate) mod etcd;
 pub(crate) mod fanout;
-mod http;
+pub(crate) mod http;
 pub(crate) mod http2;
 mod idle;
 pub(crate) mod latencies;

@@ -46,6 +46,13 @@ impl Site {
             }
             interface
         };
+        // A path has no place for an agent there, and clients want a host and a port.
+        let mut grpc = interface("GRPC");
+        grpc["url"] = self.host_and_port().into();
+        if let Addressee::Agent(agent) = addressee {
+            let workspace = tenant.unwrap_or("default");
+            grpc["tenant"] = format!("{workspace}/agents/{agent}").into();
+        }
         let extension = json!({
             "uri": TRANSFER_CONTEXT, "required": false,
             "description": "Originating task and agent, state, output keys, hand-off and token.",
@@ -54,7 +61,7 @@ impl Site {
             "name": "Baton",
             "description": "A fleet of agents that share tasks, state and hand-offs.",
             "version": env!("CARGO_PKG_VERSION"),
-            "supportedInterfaces": [interface("JSONRPC"), interface("HTTP+JSON")],
+            "supportedInterfaces": [interface("JSONRPC"), interface("HTTP+JSON"), grpc],
             "capabilities": {
                 "streaming": true, "pushNotifications": self.push, "extendedAgentCard": true,
                 "extensions": [extension],
@@ -72,6 +79,13 @@ impl Site {
             card["securityRequirements"] = json!([{"schemes": {"bearer": {"list": []}}}]);
         }
         card
+    }
+
+    fn host_and_port(&self) -> String {
+        let (scheme, host) = self.origin.split_once("://").unwrap_or(("http", &self.origin));
+        let has_port = host.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']'));
+        let port = if scheme == "https" { 443 } else { 80 };
+        if has_port { host.to_owned() } else { format!("{host}:{port}") }
     }
 
     /// The card for callers without a token, if all others need one: it says nothing about any

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   JSON-RPC ──▶ Method, params ──┐                 ┌─▶ task.create, task.cancel, message.send …
-//!   HTTP+JSON ─▶ rest::route ─────┴──▶ Service ─────┤
+//!   HTTP+JSON ─▶ rest::route ─────┼──▶ Service ─────┤
+//!   gRPC ──────▶ grpc::params ────┘                 │
 //!                                        │          └─▶ watch of `tasks/{id}` ──▶ Follower ──▶ SSE
 //!                                        ▼
 //!                       Workspace: the carrier authorises, counts and schedules each call
@@ -24,11 +25,12 @@
 //! | waiting for review | input required: the verdict |
 //! | completed, failed, cancelled | completed, failed, canceled |
 //!
-//! Deliberately absent: gRPC, version 0.3 of the protocol, and signatures of cards.
+//! Deliberately absent: version 0.3 of the protocol, and signatures of cards.
 
 mod card;
 mod error;
 mod follower;
+pub mod grpc;
 mod listing;
 mod message;
 mod method;

@@ -14,7 +14,7 @@
 //!
 //! Deliberately absent: values, task types and pipeline stages, which no operation lists.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 
 use baton_client::Method;
@@ -27,6 +27,10 @@ use serde_json::{Value, json};
 use crate::arguments::{Arguments, Globals};
 use crate::context::Context;
 use crate::settings::Settings;
+
+/// Set by the script of the shell: which shell asks, and which word is being completed.
+const REQUEST: &str = "COMPLETE";
+const CURRENT: &str = "_CLAP_COMPLETE_INDEX";
 
 /// How long to wait for the server, unless [`PATIENCE`] is set.
 const PATIENCE_MS: u64 = 700;
@@ -130,7 +134,43 @@ impl Named {
 
 /// Answers a completion request from a shell and exits; otherwise does nothing.
 pub(crate) fn run_if_requested() {
-    CompleteEnv::with_factory(|| live(Arguments::command(), "")).bin("baton").complete();
+    if std::env::var_os(REQUEST).is_none() {
+        return;
+    }
+    let words = without_values(&Arguments::command(), std::env::args_os().collect());
+    let folder = std::env::current_dir().ok();
+    let request = CompleteEnv::with_factory(|| live(Arguments::command(), "")).bin("baton");
+    if request.try_complete(words, folder.as_deref()).unwrap_or_else(|error| error.exit()) {
+        std::process::exit(0);
+    }
+}
+
+/// The words of a line, with a placeholder for each value of a global option but the one that is
+/// being completed: the completion takes a value such as `demo` for the command of that name.
+fn without_values(command: &Command, mut words: Vec<OsString>) -> Vec<OsString> {
+    // The line follows the first `--`. The shell tells which word of it is being completed.
+    let Some(start) = words.iter().position(|word| word == "--") else { return words };
+    let current = std::env::var(CURRENT).ok().and_then(|index| index.parse::<usize>().ok());
+    let current = current.map_or(words.len() - 1, |index| start + 1 + index);
+    let takes_value = |word: &OsStr| {
+        command.get_arguments().any(|argument| {
+            let long = argument.get_long().map(|name| format!("--{name}"));
+            let short = argument.get_short().map(|name| format!("-{name}"));
+            let is_named = [long, short].into_iter().flatten().any(|name| word == name.as_str());
+            is_named && argument.is_global_set() && argument.get_action().takes_values()
+        })
+    };
+    let mut place = start + 1;
+    while place + 1 < words.len() {
+        if takes_value(&words[place]) {
+            place += 1;
+            if place != current {
+                words[place] = "_".into();
+            }
+        }
+        place += 1;
+    }
+    words
 }
 
 /// The command with a completer for every argument that names an object.

@@ -166,10 +166,11 @@ fn problem(fault: &Fault) -> Problem {
 fn usage_hint(reason: &str, command: &str) -> String {
     let quoted = reason.split('\'').nth(1).unwrap_or_default();
     let looks_like_json = quoted.contains(['{', '}', '[', ']', '"', ':']);
-    let quotes = if reason.starts_with("unexpected argument") && looks_like_json {
-        "put JSON in single quotes; "
-    } else {
-        ""
+    let is_unexpected = reason.starts_with("unexpected argument");
+    let quotes = match quoted {
+        "--port" if is_unexpected => "use --listen ADDRESS:PORT; ",
+        _ if is_unexpected && looks_like_json => "put JSON in single quotes; ",
+        _ => "",
     };
     if command.is_empty() {
         return format!("{quotes}see `baton help`, or use `--help` after the command");
@@ -316,5 +317,14 @@ mod tests {
         assert!(matches!(Failure::from(error), Failure::ClosedPipe));
         let error = io::Error::from(io::ErrorKind::StorageFull);
         assert!(matches!(Failure::from(error), Failure::Problem { exit: 1, .. }));
+    }
+
+    #[test]
+    fn the_usage_hint_names_what_was_meant() {
+        let unexpected =
+            |word: &str| usage_hint(&format!("unexpected argument '{word}' found"), "x");
+        assert_eq!(unexpected("--port"), "use --listen ADDRESS:PORT; see `baton help x`");
+        assert_eq!(unexpected("1}"), "put JSON in single quotes; see `baton help x`");
+        assert_eq!(unexpected("word"), "see `baton help x`");
     }
 }

@@ -49,6 +49,7 @@ fn what_there_is_is_offered() {
         "state set other 1",
         "state set -n agent:ada outline 1",
         "--workspace elsewhere state set there 1",
+        "--workspace demo state set here 1",
         "task add review --id review-1",
         "task add review --id review-2",
         "lock acquire deploy --ttl 1h",
@@ -64,7 +65,7 @@ fn what_there_is_is_offered() {
         let ran = server.run(line);
         assert_eq!(ran.code, 0, "{line}: {ran:?}");
     }
-    let cases: [(&str, &[&str]); 20] = [
+    let cases: [(&str, &[&str]); 24] = [
         ("baton task get ", &["review-1", "review-2"]),
         ("baton task get review-", &["review-1", "review-2"]),
         ("baton task get x", &[]),
@@ -74,6 +75,11 @@ fn what_there_is_is_offered() {
         ("baton state -n agent:ada get ", &["outline"]),
         ("baton --workspace elsewhere state get ", &["there"]),
         ("baton --workspace else", &["elsewhere"]),
+        // A value is not a command, also if there is one of that name.
+        ("baton --workspace demo state get ", &["here"]),
+        ("baton state get --workspace demo ", &["here"]),
+        ("baton --output json --workspace=demo state get h", &["here"]),
+        ("baton --workspace dem", &["demo"]),
         ("baton handoff offer ad", &["ada"]),
         ("baton message send ", &["ada"]),
         ("baton lock release dep", &["deploy"]),

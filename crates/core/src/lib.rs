@@ -58,7 +58,7 @@ pub use rejection::Rejection;
 pub use reply::{Answer, Reply};
 pub use signal::Signal;
 pub use space::batch::Batch;
-pub use space::{Committed, Ended, FastSet, Outcome, Space, StorageQuota};
+pub use space::{Committed, Ended, FastSet, Outcome, Progress, Space, StorageQuota, Suspended};
 pub use state::Entry;
 pub use time::Timestamp;
 pub use transaction::Precondition;

@@ -18,6 +18,7 @@
 //! | `under 7 state.set shared/a 1` | a command with the token 7 |
 //! | `gone` | every waiting caller is gone |
 //! | `time` | everything that is due by now |
+//! | `found {"…":…}` | the workspace starts with the content of another |
 //! | `wake` | the server was restarted |
 //! | `bytes:9` in place of a value | a JSON string of nine bytes |
 //! | `@a` | the id of an artifact whose digest is all `a`; also in results |
@@ -47,6 +48,7 @@ use crate::command::{Query, Request};
 use crate::event::Event;
 use crate::messagepack;
 use crate::names::AgentId;
+use crate::primitive;
 use crate::refusals::Refusal;
 use crate::rejection::Rejection;
 use crate::reply::Reply;
@@ -56,7 +58,7 @@ use crate::space::{Committed, Ended, Head, Outcome, Space};
 use crate::state::Entry;
 use crate::storage::Entries;
 use crate::time::Timestamp;
-use crate::{state, task};
+use crate::{state, task, workspace};
 pub(crate) use asked::read_command;
 use asked::{read_query, read_request};
 use contents::{shortened, written_out};
@@ -236,6 +238,11 @@ impl World {
                 }
                 rendered.join(" | ")
             }
+            found if found.starts_with("found ") => {
+                let origin = serde_json::from_str(&found["found ".len()..]).unwrap();
+                let found = primitive::Signal::Own(workspace::Signal::Found { origin });
+                self.signal(Signal::Workspace(found), now)
+            }
             "wake" => {
                 self.space.wake(now);
                 self.space.check();
@@ -303,7 +310,7 @@ impl World {
     }
 
     fn happened(&mut self, committed: Committed<Option<Outcome>>, before: Timestamp) -> String {
-        let Committed { outcome, batch, ended, live } = committed;
+        let Committed { outcome, batch, ended, live, .. } = committed;
         let batch = batch.expect("something happened");
         assert_eq!(batch.revision, self.space.revision());
         assert!(batch.time >= before, "time ran backwards");

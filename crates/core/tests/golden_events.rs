@@ -15,6 +15,8 @@
 
 #![expect(clippy::unwrap_used, reason = "in a test that is how to fail")]
 
+#[path = "golden_events/stages.rs"]
+mod stages;
 #[path = "golden_events/states.rs"]
 mod states;
 #[path = "golden_events/talk.rs"]
@@ -121,6 +123,8 @@ fn variant(event: &Event) -> &'static str {
         Event::Pipeline(pipeline::Event::Created(_)) => "pipeline created",
         Event::Pipeline(pipeline::Event::StageReady { .. }) => "stage ready",
         Event::Pipeline(pipeline::Event::StageStarted { .. }) => "stage started",
+        Event::Pipeline(pipeline::Event::StageSubmitted { .. }) => "stage submitted",
+        Event::Pipeline(pipeline::Event::StageReviewed { .. }) => "stage reviewed",
         Event::Pipeline(pipeline::Event::StageCompleted { .. }) => "stage completed",
         Event::Pipeline(pipeline::Event::StageFailed { .. }) => "stage failed",
         Event::Pipeline(pipeline::Event::StageRetried { .. }) => "stage retried",
@@ -718,7 +722,8 @@ fn pipelines() -> Vec<(&'static str, Event)> {
         ("pipeline.aborted", aborted),
         ("pipeline.deleted", pipeline::Event::Deleted { pipeline: name() }),
     ];
-    events.into_iter().map(|(name, event)| (name, Event::Pipeline(event))).collect()
+    let events = events.into_iter().chain(stages::stage_reviews());
+    events.map(|(name, event)| (name, Event::Pipeline(event))).collect()
 }
 
 /// Events about keys, bytes, pending writes and copies.

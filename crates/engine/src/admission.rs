@@ -35,6 +35,8 @@ pub enum RetryAfter {
     Load,
     /// It must be looked for, and loaded if it is there.
     Find,
+    /// A request that takes long must be finished.
+    Settled,
     /// The open group is full: this group must be durable.
     Durable(u64),
 }

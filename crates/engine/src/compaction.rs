@@ -36,6 +36,9 @@ const RUN_BATCHES_MAX: usize = 100_000;
 const BUSY_FACTOR: usize = 4;
 /// Many means this fraction of a tail that is long enough to be archived, between two checks.
 const BUSY_PART: u64 = 16;
+/// If the size of the history is limited, it is kept in about this many runs, of which the oldest
+/// is dropped when there is more.
+const HISTORY_PARTS: u64 = 4;
 /// A snapshot is written when the log since the last one reaches a third of the size of the
 /// workspace.
 const SNAPSHOT_PART: u64 = 3;
@@ -133,7 +136,7 @@ impl<L: Log> Shard<L> {
     /// The next job for a workspace in memory.
     fn job_of(&self, workspace: &WorkspaceName) -> Option<CompactionJob> {
         let now = self.clock.now();
-        let mut machine = self.machine();
+        let mut machine = self.settled(workspace);
         let resident = machine.resident(workspace)?;
         self.job_for(workspace, resident, now)
     }
@@ -160,11 +163,13 @@ impl<L: Log> Shard<L> {
         }
         let tail = &resident.history.tail;
         let factor = if resident.is_busy { BUSY_FACTOR } else { 1 };
-        let is_long = tail.len() >= factor * self.options.tail_batches_max;
+        let history_max = self.options.extents.history_of(workspace);
+        let is_long = tail.len() >= factor * self.options.tail_batches_max
+            || history_max.is_some_and(|max| tail.bytes() > max / HISTORY_PARTS);
         if is_long || (is_idle && !tail.is_empty()) {
             return Some(CompactionJob::Archive(workspace.clone()));
         }
-        raise_floor(resident, now);
+        raise_floor(resident, now, history_max);
         let first_run = resident.history.runs.first();
         if first_run.is_some_and(|run| run.last() <= resident.history.floor.0) {
             return Some(CompactionJob::Fold(workspace.clone()));
@@ -193,7 +198,10 @@ impl<L: Log> Shard<L> {
             let bytes = history.tail.bytes();
             // A run of full length need not be longer, and need not be written twice.
             let is_full = count == RUN_BATCHES_MAX;
-            let replaced = if is_full { Vec::new() } else { self.to_merge(&history.runs, bytes) };
+            let part = self.options.extents.history_of(workspace).map(|max| max / HISTORY_PARTS);
+            let bytes_max = self.options.run_bytes_max.min(part.unwrap_or(u64::MAX));
+            let replaced =
+                if is_full { Vec::new() } else { to_merge(&history.runs, bytes, bytes_max) };
             (history.tail.first(), count, replaced)
         };
         let begin = replaced.first().map_or(first.0, |run| run.first());
@@ -252,20 +260,6 @@ impl<L: Log> Shard<L> {
         }
     }
 
-    /// The newest runs that are small enough to be written again.
-    fn to_merge(&self, runs: &[Arc<Run>], bytes: u64) -> Vec<Arc<Run>> {
-        let mut total = bytes;
-        let small = runs.iter().rev().take_while(|run| {
-            let merges = run.bytes() <= MERGE_FACTOR * total
-                && run.bytes() + total <= self.options.run_bytes_max;
-            total += run.bytes();
-            merges
-        });
-        let mut replaced: Vec<_> = small.cloned().collect();
-        replaced.reverse();
-        replaced
-    }
-
     /// Truncates the part of the log that is no longer needed.
     fn truncate(&self) -> Result<(), Error> {
         if self.backups.are_taken() {
@@ -296,7 +290,7 @@ impl<L: Log> Shard<L> {
 
     /// Begins a consistent capture of a workspace; none if it is not in memory.
     pub fn begin_snapshot(&self, workspace: &WorkspaceName) -> Result<Option<Capture>, Error> {
-        let mut machine = self.machine();
+        let mut machine = self.settled(workspace);
         let durable = machine.durable();
         let Some(resident) = machine.resident(workspace) else { return Ok(None) };
         let revision = resident.space.revision();
@@ -329,7 +323,7 @@ impl<L: Log> Shard<L> {
     }
 
     fn abort_snapshot(&self, workspace: &WorkspaceName) {
-        if let Some(resident) = self.machine().resident(workspace) {
+        if let Some(resident) = self.settled(workspace).resident(workspace) {
             resident.space.state.abort_capture();
         }
     }
@@ -349,7 +343,7 @@ impl<L: Log> Shard<L> {
             return self.finish_snapshot(capture);
         };
         let entries = {
-            let mut machine = self.machine();
+            let mut machine = self.settled(&capture.workspace);
             let Some(resident) = machine.resident(&capture.workspace) else { return Ok(true) };
             if resident.stay != capture.stay {
                 // It was abandoned and loaded again; the captured changes may have been lost.
@@ -422,7 +416,7 @@ impl<L: Log> Shard<L> {
 
     fn fold_locked(&self, workspace: &WorkspaceName) -> Result<(), Error> {
         let (base, run, group) = {
-            let mut machine = self.machine();
+            let mut machine = self.settled(workspace);
             let durable = machine.durable();
             let Some(resident) = machine.resident(workspace) else { return Ok(()) };
             let group = resident.undurable(resident.space.revision(), durable);
@@ -506,15 +500,34 @@ pub struct Capture {
     writer: Option<SnapshotWriter>,
 }
 
+/// The newest runs that are small enough to be written again, into a run of at most this size.
+fn to_merge(runs: &[Arc<Run>], bytes: u64, bytes_max: u64) -> Vec<Arc<Run>> {
+    let mut total = bytes;
+    let small = runs.iter().rev().take_while(|run| {
+        let merges = run.bytes() <= MERGE_FACTOR * total && run.bytes() + total <= bytes_max;
+        total += run.bytes();
+        merges
+    });
+    let mut replaced: Vec<_> = small.cloned().collect();
+    replaced.reverse();
+    replaced
+}
+
 /// The history before this revision is no longer kept.
-fn raise_floor(resident: &mut Resident, now: Timestamp) {
+fn raise_floor(resident: &mut Resident, now: Timestamp, bytes_max: Option<u64>) {
     let retention = resident.space.workspace.retention();
     let by_count = resident.space.revision().0.saturating_sub(retention.history_count);
     let oldest = Timestamp(now.0.saturating_sub(retention.history_age_ms));
     let aged = resident.history.runs.iter().take_while(|run| run.last_time_ms() < oldest.0);
     let by_age = aged.last().map_or(0, |run| run.last());
+    let mut bytes = resident.history.tail.bytes();
+    let beyond = resident.history.runs.iter().rev().find(|run| {
+        bytes += run.bytes();
+        bytes_max.is_some_and(|max| bytes > max)
+    });
+    let by_bytes = beyond.map_or(0, |run| run.last());
     let floor = &mut resident.history.floor;
-    *floor = (*floor).max(Revision(by_count.max(by_age)));
+    *floor = (*floor).max(Revision(by_count.max(by_age).max(by_bytes)));
 }
 
 fn push(writer: &mut RunWriter, frame: &[u8]) -> Result<(), Error> {

@@ -39,8 +39,9 @@ impl<L: Log> Shard<L> {
         let id = workspace.clone();
         let mut removed = loop {
             self.load_locked(workspace)?;
-            let mut machine = self.machine();
-            let resident = machine.resident(workspace).expect("it was just loaded");
+            let mut machine = self.settled(workspace);
+            // It may have left memory while its tables were away.
+            let Some(resident) = machine.resident(workspace) else { continue };
             let space = &resident.space;
             if revision <= space.workspace.began() || revision > space.revision() {
                 return rejected(Rejection::NotFound { id, revision });

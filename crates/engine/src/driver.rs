@@ -36,6 +36,10 @@ use crate::pulse::{self, Pulse};
 use crate::shard::{Flushed, Shard};
 use crate::waiter::{Waiter, Waiting};
 
+mod workers;
+
+use workers::{SLICE_WORK_MAX, WORKERS, WorkQueue};
+
 /// How long deferred wake-ups wait for the first woken caller before the sync thread sends them.
 const DEFERRED_WAKE_DELAY: Duration = Duration::from_micros(300);
 /// How long the sync thread sleeps when nothing has a deadline.
@@ -57,6 +61,7 @@ pub(crate) struct Driver {
     beats: Wakeup,
     pulse: Pulse,
     loads: LoadQueue,
+    work: WorkQueue,
     write_nanoseconds: AtomicU64,
     /// The number of threads that write or are about to. Each of them checks afterwards whether
     /// more was submitted in the meantime, so no other thread has to.
@@ -163,6 +168,7 @@ impl Driver {
             beats: Wakeup::default(),
             pulse: Pulse::default(),
             loads: LoadQueue::default(),
+            work: WorkQueue::default(),
             write_nanoseconds: AtomicU64::new(0),
             writing: AtomicUsize::new(0),
         });
@@ -176,7 +182,10 @@ impl Driver {
         for _ in 0..LOADERS {
             jobs.push(spawn("baton-load", &driver, Self::load_loop)?);
         }
-        let threads = Threads { driver: Arc::clone(&driver), jobs: Mutex::new(jobs) };
+        let workers = (0..WORKERS).map(|_| spawn("baton-work", &driver, Self::work_loop));
+        let workers = Mutex::new(workers.collect::<Result<_, _>>()?);
+        driver.shard.machine().limit_slices(SLICE_WORK_MAX);
+        let threads = Threads { driver: Arc::clone(&driver), jobs: Mutex::new(jobs), workers };
         Ok((driver, threads))
     }
 
@@ -191,6 +200,8 @@ impl Driver {
             for workspace in self.shard.expire_by(now) {
                 self.enqueue(LoadJob::Load(workspace), None);
             }
+            let jobs = self.shard.machine().take_jobs();
+            self.offload(jobs);
             if self.shard.machine().open_group_size().0 > 0 {
                 continue;
             }
@@ -318,6 +329,7 @@ impl Driver {
 
     /// Waits until a workspace is in memory.
     pub(crate) async fn ensure_loaded(&self, workspace: &WorkspaceName) -> Result<(), Error> {
+        self.wait_settled(workspace).await;
         self.run(LoadJob::Load(workspace.clone())).await
     }
 
@@ -365,8 +377,10 @@ impl Driver {
             machine.defer_write(now);
         }
         let (needs_wakeup, live_wakers) = (machine.needs_wakeup(), machine.take_live_wakers());
+        let jobs = machine.take_jobs();
         drop(machine);
         live_wakers.wake();
+        self.offload(jobs);
         if needs_wakeup {
             self.sync.notify();
         }
@@ -385,6 +399,10 @@ impl Driver {
         match after {
             RetryAfter::Load => self.ensure_loaded(workspace).await,
             RetryAfter::Find => self.run(LoadJob::Find(workspace.clone())).await,
+            RetryAfter::Settled => {
+                self.wait_settled(workspace).await;
+                Ok(())
+            }
             RetryAfter::Durable(group) => self.wait_durable(group).await.map(drop),
         }
     }
@@ -473,12 +491,23 @@ fn spawn(
 pub(crate) struct Threads {
     driver: Arc<Driver>,
     jobs: Mutex<Vec<JoinHandle<()>>>,
+    workers: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl Threads {
     /// Writes the open group, then ends the threads.
     pub(crate) fn stop(&self) {
         let driver = &self.driver;
+        // First, so that what they finish is still written.
+        driver.stop_workers();
+        let join = |jobs: &Mutex<Vec<JoinHandle<()>>>| {
+            let jobs = std::mem::take(&mut *jobs.lock().unwrap_or_else(PoisonError::into_inner));
+            // A thread that panicked has already reported it; the others must still be joined.
+            for job in jobs {
+                let _ = job.join();
+            }
+        };
+        join(&self.workers);
         driver.compaction.stop();
         driver.beats.stop();
         driver.sync.stop();
@@ -487,11 +516,7 @@ impl Threads {
             state.stop = true;
         }
         driver.loads.changed.notify_all();
-        let jobs = std::mem::take(&mut *self.jobs.lock().unwrap_or_else(PoisonError::into_inner));
-        for job in jobs {
-            // A thread that panicked has already reported it; the others must still be joined.
-            let _ = job.join();
-        }
+        join(&self.jobs);
         driver.shard.watermark().close();
         driver.shard.close_waiters();
         driver.shard.close_watches();

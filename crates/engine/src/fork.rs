@@ -114,7 +114,7 @@ impl<L: Log> Shard<L> {
     /// The origin of a workspace, and whether it is unused.
     fn origin_of(&self, workspace: &WorkspaceName) -> Result<Option<(Origin, Unused)>, Error> {
         self.load(workspace)?;
-        let mut machine = self.machine();
+        let mut machine = self.settled(workspace);
         let resident = machine.resident(workspace);
         Ok(resident.and_then(|resident| {
             let origin = resident.space.workspace.origin()?.clone();

@@ -28,6 +28,7 @@ mod deadlines;
 mod fast_path;
 mod group;
 mod local_time;
+mod offload;
 mod progress;
 mod removal;
 mod resident;
@@ -36,8 +37,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use baton_core::{
-    AgentId, Answer, Committed, Ended, FastSet, Outcome, Query, Rejection, Reply, Request,
-    Revision, Signal, Space, Timestamp, WaitId, WorkspaceName, limits, state,
+    AgentId, Committed, FastSet, Outcome, Progress, Query, Rejection, Reply, Request, Revision,
+    Signal, Space, Timestamp, WaitId, WorkspaceName, limits, state,
 };
 use baton_log::Position;
 
@@ -46,14 +47,16 @@ use crate::error::Error;
 use crate::history::{History, LogLocation, Tail};
 use crate::waiter::Waiter;
 use crate::watch::{Notices, Wakers, Watchers};
+pub use offload::{Finished, Job, Tables};
 pub use removal::{Removed, Stays};
 
 use absent::Absent;
 use deadlines::move_deadline;
 use group::Group;
+use offload::{Away, Settling};
 
-/// A commit with more events than this is reported as heavy.
-const HEAVY_EVENTS_MIN: usize = 16;
+/// A commit with more events and other work than this is reported as heavy.
+const HEAVY_WORK_MIN: usize = 16;
 /// Most heavy commits that are remembered, if nobody asks for them.
 const HEAVY_COMMITS_MAX: usize = 1_024;
 
@@ -77,6 +80,15 @@ impl<T> Held<T> {
         self.value
     }
 
+    /// Judges it, for example by its size. What is judged may be shown to nobody yet.
+    pub fn judge<U>(&self, judge: impl FnOnce(&T) -> U) -> U {
+        judge(&self.value)
+    }
+
+    pub(crate) fn map<U>(self, map: impl FnOnce(T) -> U) -> Held<U> {
+        Held { value: map(self.value), group: self.group }
+    }
+
     pub(crate) fn new(value: T, group: u64) -> Self {
         Self { value, group }
     }
@@ -96,7 +108,13 @@ pub struct Queued {
 /// A workspace in memory.
 pub struct Resident {
     /// Its tables.
-    pub space: Space,
+    pub space: Tables,
+    /// Its tables are with a worker.
+    away: Option<Away>,
+    /// Something other than a request waits for its tables.
+    is_reserved: bool,
+    /// Requests that wait for its tables.
+    settling: Settling,
     /// Its history.
     pub history: History,
     /// Its watchers.
@@ -169,6 +187,10 @@ pub struct Machine {
     deferred_until: Option<Timestamp>,
     /// Commits that were much more work than their requests say.
     heavy: Vec<(WorkspaceName, usize)>,
+    /// The work that a commit may take here.
+    slice_max: usize,
+    /// The rest of commits that take more.
+    jobs: Vec<Job>,
 }
 
 impl Machine {
@@ -193,6 +215,8 @@ impl Machine {
             alarm: None,
             deferred_until: None,
             heavy: Vec::new(),
+            slice_max: usize::MAX,
+            jobs: Vec::new(),
         }
     }
 
@@ -212,12 +236,15 @@ impl Machine {
         let Some(resident) = self.residents.get_mut(workspace) else {
             return Admission::Retry(request, RetryAfter::Load);
         };
+        if resident.is_blocked() {
+            return Admission::Retry(request, RetryAfter::Settled);
+        }
         resident.used_at = now;
         let before = resident.space.revision();
         let local = resident.local(now);
-        match resident.space.commit(request, agent, local) {
-            Ok(committed) => {
-                let admission = self.apply(workspace, before, committed.map(Some), agent, now);
+        match resident.space.begin_commit(request, agent, local, self.slice_max) {
+            Ok(progress) => {
+                let admission = self.progress(workspace, before, progress.map(Some), agent, now);
                 admission.expect("a request has an outcome")
             }
             // It was decided against state that could still be lost, so it is held like any other
@@ -237,9 +264,27 @@ impl Machine {
         let before = resident.space.revision();
         let local = resident.local(now);
         // What is refused has no effect, and is tried again when it is due again.
-        if let Ok(committed) = resident.space.signal(signals, local) {
-            let committed = committed.map(|()| None);
-            self.apply(workspace, before, committed, &AgentId::engine(), now);
+        if let Ok(progress) = resident.space.begin_signal(signals, local, self.slice_max) {
+            let progress = progress.map(|()| None);
+            self.progress(workspace, before, progress, &AgentId::engine(), now);
+        }
+    }
+
+    /// Applies a commit, or offloads the rest of it. Returns the admission of its caller, if it has
+    /// one.
+    fn progress(
+        &mut self,
+        workspace: &WorkspaceName,
+        before: Revision,
+        progress: Progress<Option<Outcome>>,
+        agent: &AgentId,
+        now: Timestamp,
+    ) -> Option<Admission<Queued, Request>> {
+        match progress {
+            Progress::Done(committed) => self.apply(workspace, before, committed, agent, now),
+            Progress::Suspended(suspended) => {
+                self.offload(workspace, suspended).map(Admission::Wait)
+            }
         }
     }
 
@@ -254,32 +299,21 @@ impl Machine {
         now: Timestamp,
     ) -> Option<Admission<Queued, Request>> {
         let resident = self.residents.get_mut(workspace).expect("the workspace is in memory");
-        let Committed { outcome, batch, ended, live } = committed;
+        let Committed { outcome, batch, ended, live, work } = committed;
         let is_watched = !resident.watchers.is_empty();
-        let live = live.into_iter().filter(|_| is_watched).map(Arc::new);
         let Some(batch) = batch else {
+            let live = live.into_iter().filter(|_| is_watched).map(Arc::new);
             resident.hear(&mut self.deadlines, workspace, agent, now);
             let group = resident.undurable(before, self.durable);
             let groups = [Some(&mut self.open), self.in_flight.as_mut()];
             resident.deliver_live(live, workspace, groups, group, &mut self.live_wakers);
             return outcome.map(|outcome| resident.admission(workspace, outcome, group, false));
         };
-        if batch.events.len() > HEAVY_EVENTS_MIN && self.heavy.len() < HEAVY_COMMITS_MAX {
-            self.heavy.push((workspace.clone(), batch.events.len()));
-        }
-        resident.enter(&mut self.open, workspace, before);
         let deadline = resident.space.next_deadline();
-        let bytes = self.open.add(resident.group_slot, &batch, deadline);
-        resident.bytes_since_snapshot += u64::from(bytes);
-        if is_watched {
-            self.open.watched.push((workspace.clone(), Arc::new(batch)));
-            self.open.watched.extend(live.map(|live| (workspace.clone(), live)));
-        }
         if deadline != resident.deadline {
             let (before, ahead_ms) = (&mut resident.deadline, resident.ahead_ms);
             move_deadline(&mut self.deadlines, workspace, before, deadline, ahead_ms);
         }
-        let revision = resident.space.revision();
         let group = self.open.number;
         #[cfg(feature = "planted")]
         let group =
@@ -288,18 +322,22 @@ impl Machine {
         let is_urgent = is_watched || !ended.is_empty();
         let admission =
             outcome.map(|outcome| resident.admission(workspace, outcome, group, is_urgent));
-        for Ended { wait, reply, .. } in ended {
-            // A caller that is not registered has gone.
-            if let Some(waiter) = resident.waiters.remove(&wait) {
-                let answer = reply.map(|reply| Answer { revision, reply });
-                self.open.ended.push((waiter, Ok(answer)));
-            }
+        self.note_heavy(workspace, batch.events.len() + work);
+        self.add_batch(workspace, before, (batch, live), None);
+        if !ended.is_empty() {
+            self.end_waits(workspace, ended);
         }
         admission
     }
 
-    /// Commits since the last call that had many events, for example because of reactions, and how
-    /// many: the scheduler charges them to their workspaces.
+    fn note_heavy(&mut self, workspace: &WorkspaceName, work: usize) {
+        if work > HEAVY_WORK_MIN && self.heavy.len() < HEAVY_COMMITS_MAX {
+            self.heavy.push((workspace.clone(), work));
+        }
+    }
+
+    /// Commits since the last call that took much work, for example because of reactions, and how
+    /// much: the scheduler charges them to their workspaces.
     pub fn take_heavy(&mut self) -> Vec<(WorkspaceName, usize)> {
         std::mem::take(&mut self.heavy)
     }
@@ -322,9 +360,7 @@ impl Machine {
         if baton_core::planted::is("machine.gone_still_wait") {
             return;
         }
-        if let Some(signal) = resident.space.give_up(waiter.wait) {
-            self.signal(&waiter.workspace, vec![signal], now);
-        }
+        self.give_up_wait(&waiter.workspace, waiter.wait, now);
     }
 
     /// A workspace that was just loaded has no waiters: callers do not survive the process.
@@ -336,20 +372,26 @@ impl Machine {
         }
         let space = &resident.space;
         let signals: Vec<_> = space.waits().filter_map(|wait| space.give_up(wait)).collect();
+        // All of it, before anybody asks the workspace.
+        let slice_max = std::mem::replace(&mut self.slice_max, usize::MAX);
         for signals in signals.chunks(limits::TRANSACTION_COMMANDS_MAX) {
             self.signal(workspace, signals.to_vec(), now);
         }
+        self.slice_max = slice_max;
     }
 
     /// Removes all waiters; the driver answers them.
     pub fn take_waiters(&mut self) -> Vec<Arc<Waiter>> {
         let residents = self.residents.values_mut();
-        let waiting = residents.flat_map(|there| std::mem::take(&mut there.waiters).into_values());
+        let waiting = residents.flat_map(|there| {
+            let offloaded = there.away.as_mut().and_then(|away| away.caller.take());
+            std::mem::take(&mut there.waiters).into_values().chain(offloaded)
+        });
         waiting.collect()
     }
 
     /// Answers a query. One about the past is to be answered from the history, as of the revision
-    /// that is returned.
+    /// that is returned, and one that takes long on a thread of its own.
     pub fn ask(
         &mut self,
         workspace: &WorkspaceName,
@@ -361,12 +403,17 @@ impl Machine {
         let Some(resident) = self.residents.get_mut(workspace) else {
             return self.absent.ask(workspace, query);
         };
+        if resident.is_blocked() {
+            return Admission::Retry((), RetryAfter::Settled);
+        }
         resident.used_at = now;
         if let Some(agent) = agent {
             resident.hear(&mut self.deadlines, workspace, agent, now);
         }
         let revision = resident.space.revision();
-        let Some(reply) = resident.space.query(query) else {
+        let is_long = query.takes_long() && self.slice_max < usize::MAX;
+        let reply = if is_long { None } else { resident.space.query(query) };
+        let Some(reply) = reply else {
             let present = Held::new(revision, resident.undurable(revision, durable));
             return Admission::Wait(present);
         };
@@ -516,7 +563,10 @@ impl Machine {
             reading: Arc::new(()),
             ahead_ms,
             deadline: None,
-            space,
+            space: Tables::new(space),
+            away: None,
+            is_reserved: false,
+            settling: Settling::default(),
             history,
             watchers: Watchers::default(),
             waiters: BTreeMap::new(),
@@ -545,8 +595,9 @@ impl Machine {
     pub fn evict(&mut self, workspace: &WorkspaceName) -> bool {
         let durable = self.durable;
         let Some(resident) = self.residents.get(workspace) else { return false };
+        // Also while its tables are away.
         let is_read = Arc::strong_count(&resident.reading) > 1;
-        if resident.newest.group > durable || resident.is_awaited() || is_read {
+        if is_read || resident.newest.group > durable || resident.is_awaited() {
             return false;
         }
         let resident = self.residents.remove(workspace).expect("it was just there");
@@ -578,7 +629,7 @@ impl Machine {
             self.tails.remove(workspace);
         }
         match self.residents.get(workspace) {
-            Some(resident) if resident.space.revision() > began => None,
+            Some(resident) if resident.is_away() || resident.space.revision() > began => None,
             Some(_) => self.residents.remove(workspace).map(|resident| resident.watchers),
             None => Some(Watchers::default()),
         }
@@ -593,7 +644,8 @@ impl Machine {
 
     /// Workspaces in memory with pending webhook calls.
     pub fn calling(&self) -> Vec<WorkspaceName> {
-        let calling = self.residents.iter().filter(|(_, there)| there.space.reaction.is_calling());
+        let is_calling = |there: &Resident| !there.is_away() && there.space.reaction.is_calling();
+        let calling = self.residents.iter().filter(|(_, there)| is_calling(there));
         calling.map(|(workspace, _)| workspace.clone()).collect()
     }
 

@@ -122,7 +122,7 @@ impl<L: Log> Shard<L> {
         };
         let names = self.machine().residents();
         for name in names {
-            let mut machine = self.machine();
+            let mut machine = self.settled(&name);
             let Some(resident) = machine.resident(&name) else { continue };
             snapshot.workspaces += 1;
             snapshot.unsnapshotted_bytes += resident.bytes_since_snapshot;

@@ -24,6 +24,10 @@ pub struct Extents {
     pub usual: Option<StorageQuota>,
     /// For these workspaces.
     pub named: HashMap<WorkspaceName, StorageQuota>,
+    /// The history that every workspace keeps that is not named, in bytes.
+    pub history_bytes_max: Option<u64>,
+    /// The history that these workspaces keep, in bytes; none for no limit.
+    pub history_named: HashMap<WorkspaceName, Option<u64>>,
 }
 
 impl Extents {
@@ -33,6 +37,14 @@ impl Extents {
             return None;
         }
         self.named.get(workspace).copied().or(self.usual)
+    }
+
+    /// How many bytes of history a workspace keeps, if there is a limit.
+    pub(crate) fn history_of(&self, workspace: &WorkspaceName) -> Option<u64> {
+        if workspace.as_str() == CLOSED {
+            return None;
+        }
+        self.history_named.get(workspace).copied().unwrap_or(self.history_bytes_max)
     }
 }
 

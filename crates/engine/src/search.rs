@@ -140,7 +140,7 @@ impl<L: Log> Past<'_, L> {
 
     /// Whether the space still contains an object that has ended.
     fn still_has(&self, kind: Kind, identity: &str, has_left: &Cell<bool>) -> bool {
-        let mut machine = self.shard().machine();
+        let mut machine = self.shard().settled(self.workspace());
         let Some(resident) = machine.resident(self.workspace()) else {
             has_left.set(true);
             return false;

@@ -4,10 +4,13 @@
 //! engine calls them from its threads and the simulator calls them one by one.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use baton_core::{AgentId, Entry, Pattern, Query, Request, Revision, Timestamp, WorkspaceName};
+use baton_core::{
+    AgentId, Entry, Pattern, Query, Request, Revision, Space, Timestamp, WorkspaceName,
+};
 use baton_log::{AppendError, Log, Position, ReadError};
 
 use crate::admission::{Admission, HeldAnswer};
@@ -60,6 +63,8 @@ pub struct Shard<L> {
     pub(crate) disk_space: DiskSpace,
     /// Measurements.
     pub(crate) metrics: Metrics,
+    /// A worker has returned the tables of a workspace.
+    pub(crate) returned: Condvar,
 }
 
 /// Workspaces whose files are in use, and a condition variable to wait for them.
@@ -130,7 +135,23 @@ impl<L: Log> Shard<L> {
             backups,
             disk_space,
             metrics: Metrics::default(),
+            returned: Condvar::new(),
         })
+    }
+
+    /// The machine, locked, with the tables of a workspace there: waits until a worker has returned
+    /// them. Not for threads that serve callers.
+    pub(crate) fn settled(&self, workspace: &WorkspaceName) -> MutexGuard<'_, Machine> {
+        let mut machine = self.machine();
+        if !machine.is_away(workspace) {
+            return machine;
+        }
+        while machine.is_away(workspace) {
+            machine.reserve(workspace);
+            machine = self.returned.wait(machine).unwrap_or_else(PoisonError::into_inner);
+        }
+        machine.release(workspace);
+        machine
     }
 
     /// The machine, locked. For the driver, and for inspection by the simulator.
@@ -201,6 +222,32 @@ impl<L: Log> Shard<L> {
     ) -> Admission<Held<Revision>, ()> {
         let now = self.clock.now();
         self.machine().ask(workspace, query, agent, now)
+    }
+
+    /// Reads a workspace for long, while others are served. It must be in memory.
+    pub(crate) fn read_apart<T>(
+        &self,
+        workspace: &WorkspaceName,
+        read: impl FnOnce(&Space) -> T,
+    ) -> Result<Held<(T, Revision)>, Error> {
+        let absent = || Error::Storage { what: format!("`{workspace}` left memory meanwhile") };
+        let lent = self.settled(workspace).lend(workspace).ok_or_else(absent)?;
+        let answer = catch_unwind(AssertUnwindSafe(|| read(&lent.space)));
+        let now = self.clock.now();
+        let mut machine = self.machine();
+        // If reading has failed, nothing has changed.
+        let (answer, panicked) = match answer {
+            Ok(answer) => (Some(answer), None),
+            Err(panicked) => (None, Some(panicked)),
+        };
+        let held = machine.take_back_lent(lent, answer, now);
+        drop(machine);
+        self.returned.notify_all();
+        if let Some(panicked) = panicked {
+            resume_unwind(panicked);
+        }
+        let held = held.ok_or_else(absent)?;
+        Ok(held.map(|(answer, revision)| (answer.expect("it was read"), revision)))
     }
 
     /// Reads an entry on the fast path.
@@ -274,7 +321,7 @@ impl<L: Log> Shard<L> {
         self.machine().resident(workspace).is_some()
     }
 
-    /// Starts a watch; none if the workspace is not in memory. Commits from now on are added to the
+    /// Starts a watch; none if the workspace cannot be asked at the moment. Commits from now on are added to the
     /// queue; the revision and the content of the queue may be shown once they are durable.
     pub fn watch(
         &self,
@@ -284,7 +331,7 @@ impl<L: Log> Shard<L> {
         let now = self.clock.now();
         let mut machine = self.machine();
         let durable = machine.durable();
-        let resident = machine.resident(workspace)?;
+        let resident = machine.resident(workspace).filter(|there| !there.is_away())?;
         resident.used_at = now;
         resident.watchers.sweep();
         let queue = Queue::new(filter.clone(), self.options.watch_queue_max);
@@ -316,35 +363,18 @@ impl<L: Log> Shard<L> {
         wakers.wake();
     }
 
-    /// The current entries that match a pattern of subjects.
+    /// The current entries that match a pattern of subjects. There may be many of them, so others
+    /// are served meanwhile.
     pub fn matching(
         &self,
         workspace: &WorkspaceName,
         pattern: &Pattern,
     ) -> Result<Held<(Vec<Entry>, Revision)>, Error> {
         let max = self.options.watch_snapshot_max;
-        let mut machine = self.machine();
-        let durable = machine.durable();
-        let absent = || Error::Storage { what: format!("`{workspace}` left memory meanwhile") };
-        let resident = machine.resident(workspace).ok_or_else(absent)?;
-        let state = &resident.space.state;
-        let mut entries = Vec::new();
-        for (namespace, table) in state.namespaces() {
-            let prefix = format!("state/{namespace}/");
-            if !pattern.reaches(&prefix) {
-                continue;
-            }
-            for packed in table {
-                if pattern.matches(&format!("{prefix}{}", packed.key())) {
-                    if entries.len() == max {
-                        return Err(Error::SnapshotTooLarge { max });
-                    }
-                    entries.push(state.shown(namespace, packed));
-                }
-            }
-        }
-        let revision = resident.space.revision();
-        Ok(Held::new((entries, revision), resident.undurable(revision, durable)))
+        let held = self.read_apart(workspace, |space| matching(space, pattern, max))?;
+        let group = held.group();
+        let (entries, revision) = held.open(u64::MAX);
+        Ok(Held::new((entries.ok_or(Error::SnapshotTooLarge { max })?, revision), group))
     }
 
     /// The frame of one durable batch.
@@ -354,11 +384,10 @@ impl<L: Log> Shard<L> {
         revision: Revision,
     ) -> Result<Vec<u8>, Error> {
         for _ in 0..LOOKS {
-            let (location, floor, origin) = {
+            let (location, floor) = {
                 let mut machine = self.machine();
                 let Some(resident) = machine.resident(workspace) else { continue };
-                let origin = resident.space.workspace.origin().cloned().map(Box::new);
-                (resident.history.find(revision), resident.history.floor, origin)
+                (resident.history.find(revision), resident.history.floor)
             };
             match location {
                 BatchLocation::Run(run) => return Ok(run.batch(revision.0)?),
@@ -368,7 +397,11 @@ impl<L: Log> Shard<L> {
                     Some(_) | None => {}
                 },
                 BatchLocation::Missing => {
+                    let mut machine = self.settled(workspace);
+                    let resident = machine.resident(workspace);
+                    let origin = resident.and_then(|there| there.space.workspace.origin().cloned());
                     let (workspace, asked, oldest) = (workspace.clone(), revision, floor);
+                    let origin = origin.map(Box::new);
                     return Err(Error::Gone { workspace, asked, oldest, origin });
                 }
             }
@@ -401,6 +434,26 @@ impl<L: Log> Shard<L> {
         frame[..8].copy_from_slice(&prefix);
         Ok(read(location.offset + 8, &mut frame[8..])?.then_some(frame))
     }
+}
+
+/// The entries that match a pattern; none if there are more than this.
+fn matching(space: &Space, pattern: &Pattern, max: usize) -> Option<Vec<Entry>> {
+    let mut entries = Vec::new();
+    for (namespace, table) in space.state.namespaces() {
+        let prefix = format!("state/{namespace}/");
+        if !pattern.reaches(&prefix) {
+            continue;
+        }
+        for packed in table {
+            if pattern.matches(&format!("{prefix}{}", packed.key())) {
+                if entries.len() == max {
+                    return None;
+                }
+                entries.push(space.state.shown(namespace, packed));
+            }
+        }
+    }
+    Some(entries)
 }
 
 fn is_about(frame: &[u8], workspace: &WorkspaceName, revision: Revision) -> bool {

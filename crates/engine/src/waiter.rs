@@ -20,6 +20,9 @@ use crate::driver::Driver;
 use crate::error::Error;
 use crate::oneshot::Oneshot;
 
+/// The wait of a call that waits for nothing in its workspace: revisions start at 1.
+pub(crate) const NO_WAIT: WaitId = WaitId(0);
+
 /// The result of a wait, for its caller.
 pub type WaitResult = Result<Result<Answer, Rejection>, Error>;
 
@@ -59,6 +62,12 @@ pub struct Waiting {
 impl Waiting {
     pub(crate) fn new(driver: Arc<Driver>, waiter: Arc<Waiter>, group: u64) -> Self {
         Self { driver, waiter, group, is_over: false }
+    }
+
+    /// Whether it is executed in any case, and only its answer takes time: dropping this does not
+    /// cancel it.
+    pub fn is_accepted(&self) -> bool {
+        self.waiter.wait == NO_WAIT
     }
 
     /// Waits for the answer.

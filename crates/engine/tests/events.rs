@@ -97,3 +97,24 @@ async fn what_is_no_longer_kept_is_said_to_be_gone() {
     let kept = workspace.events().history().await.unwrap();
     assert_eq!((kept.events.len(), kept.oldest), (5, Revision(16)));
 }
+
+#[tokio::test]
+async fn the_kept_events_of_a_workspace_are_limited_in_bytes() {
+    let extents = baton::Extents { history_bytes_max: Some(64 << 10), ..Default::default() };
+    let (baton, _, _) = in_memory_with(baton::Options { extents, ..restless() });
+    let workspace = workspace(&baton);
+    workspace.state("shared").set("plan", 7).await.unwrap();
+    for _ in 0..400 {
+        workspace.events().emit("tick", "x".repeat(1 << 10)).await.unwrap();
+    }
+    eventually("only the newest events are kept", async || {
+        let kept = workspace.events().history().limit(1).await.unwrap();
+        kept.oldest > Revision(400 - 64)
+    })
+    .await;
+    let gone = workspace.events().history().from(Point::Revision(Revision(2))).await.unwrap_err();
+    assert_eq!(gone.code(), "history.gone");
+    // What is stored does not depend on the history.
+    assert_eq!(workspace.state("shared").get("plan").await.unwrap().value(), b"7");
+    workspace.events().emit("tick", 1).await.unwrap();
+}

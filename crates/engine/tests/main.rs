@@ -49,6 +49,7 @@ mod export;
 mod gated_log;
 mod harness;
 mod linearizability;
+mod long_work;
 mod messages;
 mod past;
 mod scale;

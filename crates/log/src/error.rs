@@ -12,7 +12,7 @@ refusals! {
     #[derive(Clone, Debug, PartialEq, Eq, Error)]
     pub enum AppendError {
         /// Another writer has written to the log.
-        #[error("the log goes on at position {tail}, not at {expected}: another writer appended")]
+        #[error("the log ends at position {tail}, not at {expected}: another server wrote to it")]
         Fenced {
             /// The tail as the caller knew it.
             expected: Position,
@@ -341,7 +341,7 @@ mod tests {
             OpenError::Full { folder: folder() }.to_string(),
         ];
         let expected = [
-            "the log goes on at position 2, not at 1: another writer appended",
+            "the log ends at position 2, not at 1: another server wrote to it",
             "a record of 2 bytes exceeds the limit of 1 bytes",
             "the log failed and takes no more records until it is opened again: no answer",
             "position 1 was truncated, the log starts at 2",

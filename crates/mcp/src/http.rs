@@ -46,6 +46,8 @@ impl HttpService {
             let config = StreamableHttpServerConfig::default()
                 .disable_allowed_hosts()
                 .disable_allowed_origins()
+                // An answer that needs no stream has none: it costs less on both sides.
+                .with_json_response(true)
                 .with_max_request_body_bytes(request_bytes_max);
             let handler = handler.clone();
             let new = move || Ok(handler(toolset));

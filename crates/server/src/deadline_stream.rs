@@ -33,6 +33,8 @@ const DISCARD_BYTES: usize = 4 << 10;
 /// A socket with deadlines.
 pub(crate) struct DeadlineStream {
     stream: Stream,
+    /// What was read of it already.
+    first: Vec<u8>,
     write_deadline: Duration,
     /// Runs while the peer accepts nothing, and while it is awaited at the end.
     timer: Option<Pin<Box<Sleep>>>,
@@ -46,7 +48,13 @@ pub(crate) struct DeadlineStream {
 impl DeadlineStream {
     pub(crate) fn new(stream: Stream, write_deadline: Duration) -> Self {
         let (timer, has_ended, queue, unsent) = (None, false, None, Vec::new());
-        Self { stream, write_deadline, timer, has_ended, queue, unsent }
+        Self { stream, first: Vec::new(), write_deadline, timer, has_ended, queue, unsent }
+    }
+
+    /// Lets these bytes be read first.
+    pub(crate) fn with_first(mut self, first: Vec<u8>) -> Self {
+        self.first = first;
+        self
     }
 
     /// Lets writers send for it, unless there is TLS.
@@ -137,6 +145,15 @@ impl AsyncRead for DeadlineStream {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<Result<()>> {
+        if !self.first.is_empty() {
+            let count = self.first.len().min(buffer.remaining());
+            buffer.put_slice(&self.first[..count]);
+            self.first.drain(..count);
+            if self.first.is_empty() {
+                self.first = Vec::new();
+            }
+            return Poll::Ready(Ok(()));
+        }
         Pin::new(&mut self.stream).poll_read(context, buffer)
     }
 }

@@ -121,7 +121,7 @@ impl Carrier for GuardedCarrier {
             let call = Call::Query(query.clone());
             self.enter(caller, &call).await?;
             let timed = (Timed::begin_call(&self.shared.settings, &call), call.name());
-            let answer = if query.is_about_the_past() {
+            let answer = if query.is_about_the_past() || query.takes_long() {
                 in_flight::query_past(Arc::clone(&self.shared), caller.clone(), query).await
             } else {
                 self.shared.baton.ask(caller, query).await

@@ -11,6 +11,7 @@ use baton_core::wire::FastCall;
 use baton_core::{AgentId, Answer, Query, Request, Revision, WorkspaceName};
 
 use crate::cluster::Listing;
+use crate::large_answer::is_large;
 use crate::shared::Shared;
 
 #[cfg(test)]
@@ -79,7 +80,8 @@ impl<T> InFlight<T> {
         true
     }
 
-    /// Submits a query. One about the past waits: use [`query_past`].
+    /// Submits a query. An answer that takes long to encode is returned, to be answered separately.
+    /// One about the past waits: use [`query_past`].
     pub(crate) fn look_up(
         &mut self,
         baton: &Baton,
@@ -87,9 +89,20 @@ impl<T> InFlight<T> {
         agent: Option<&AgentId>,
         query: &Query,
         mark: T,
-    ) -> Result<Admission<Held<Revision>, (), ()>, Error> {
+    ) -> Result<Admission<Held<Revision>, (), Option<HeldAnswer>>, Error> {
         let admission = baton.query(workspace, query, agent)?;
-        Ok(admission.map_answer(|held| self.waiting.push_back((mark, held))))
+        Ok(admission.map_answer(|held| {
+            if held.judge(|answer| answer.as_ref().is_ok_and(is_large)) {
+                return Some(held);
+            }
+            self.waiting.push_back((mark, held));
+            None
+        }))
+    }
+
+    /// Adds an answer that is not separate after all.
+    pub(crate) fn add(&mut self, mark: T, held: HeldAnswer) {
+        self.waiting.push_back((mark, held));
     }
 
     /// The next answer that needs no waiting.

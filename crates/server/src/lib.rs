@@ -30,8 +30,8 @@
 //! 5. Every call on every interface is authorised and counted against quotas in one place:
 //!    [`access`].
 //!
-//! Deliberately absent: HTTP/2. A server that does not require tokens listens on loopback only,
-//! with or without TLS.
+//! A peer may speak HTTP/1.1 or HTTP/2, which gRPC needs, by its first bytes. A server that does not
+//! require tokens listens on loopback only, with or without TLS.
 
 #[cfg(feature = "a2a")]
 mod a2a;
@@ -44,6 +44,7 @@ mod guard;
 mod guarded_carrier;
 mod http;
 mod in_flight;
+mod large_answer;
 mod listener;
 #[cfg(feature = "mcp")]
 mod mcp;

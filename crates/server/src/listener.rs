@@ -1,5 +1,7 @@
 //! Accepts connections, and bounds the time and memory of each.
 
+mod http2;
+
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::{Pin, pin};
@@ -389,7 +391,13 @@ async fn serve(
     stream: TcpStream,
     slot: Arc<ConnectionSlot>,
 ) {
-    let Some(stream) = greeted(&shared.settings, stream).await else { return };
+    let Some(mut stream) = greeted(&shared.settings, stream).await else { return };
+    let Some(first) = http2::opening(&shared, &mut stream).await else { return };
+    if first == http2::PREFACE {
+        let stream = DeadlineStream::new(stream, shared.settings.write_deadline).with_first(first);
+        // Boxed, since it would make every connection larger.
+        return Box::pin(http2::serve(shared, router, stream, slot)).await;
+    }
     let guarded = Arc::clone(&shared);
     let (router, slot) = (&router, &slot);
     let service = service_fn(move |request: Request<Incoming>| {
@@ -402,7 +410,7 @@ async fn serve(
     builder.max_buf_size(settings.head_bytes_max).max_headers(64).half_close(false);
     let stream =
         DeadlineStream::new(stream, settings.write_deadline).with_writers(&shared, slot.number);
-    let stream = TokioIo::new(stream);
+    let stream = TokioIo::new(stream.with_first(first));
     let connection = builder.serve_connection(stream, service).with_upgrades();
     let mut connection = std::pin::pin!(connection);
     // Errors on the connection concern only the peer.

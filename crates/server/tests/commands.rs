@@ -200,7 +200,8 @@ fn of_spending() -> Steps {
 
 fn of_pipelines() -> Steps {
     let stage = |name: &str| json!({"pipeline": "p", "stage": name});
-    let stages = json!([{"name": "a"}, {"name": "b"}, {"name": "c"}]);
+    let reviewed = json!({"name": "d", "review": true, "after": []});
+    let stages = json!([{"name": "a"}, {"name": "b"}, {"name": "c"}, reviewed]);
     vec![
         (with("pipeline.create", json!({"pipeline": "p", "stages": stages})), "/stages/2/name"),
         (with("pipeline.start_stage", stage("a")), "/worker"),
@@ -216,6 +217,15 @@ fn of_pipelines() -> Steps {
         ),
         (with("pipeline.output", stage("a")), "/output"),
         (with("pipeline.skip_stage", stage("b")), "/stage/status"),
+        (with("pipeline.start_stage", stage("d")), "/review"),
+        (with("pipeline.complete_stage", stage("d")), "/stage/submitted_by"),
+        (
+            with(
+                "pipeline.review_stage",
+                json!({"pipeline": "p", "stage": "d", "verdict": "retry", "note": "more"}),
+            ),
+            "/stage/reason",
+        ),
         (with("pipeline.get", json!({"pipeline": "p"})), "/ready/0"),
         (with("pipeline.list", json!({})), "/pipelines/0/name"),
         (with("pipeline.abort", json!({"pipeline": "p"})), "/status"),

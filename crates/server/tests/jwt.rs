@@ -43,6 +43,34 @@ fn issuer() -> (TempDir, PathBuf, Issuer) {
     (folder, path, issuer)
 }
 
+#[cfg(feature = "mcp")]
+#[tokio::test]
+async fn a_client_of_mcp_learns_who_issues_tokens() {
+    const METADATA: &str = "/.well-known/oauth-protected-resource";
+    let (_folder, path, nameless) = issuer();
+    let harness = Harness::with(Settings { jwt: Some(nameless), ..settings() }).await;
+    let mut http = harness.http().await;
+    assert_eq!(http.get(METADATA).await.status, 404, "`login` is no address");
+    harness.end().await;
+    let issuer = Issuer::read(KeyFile::Key(path), "https://login.example", "baton").unwrap();
+    let harness = Harness::with(Settings { jwt: Some(issuer), ..settings() }).await;
+    let mut http = harness.http().await;
+    for (asked, resource) in [("", "/mcp"), ("/mcp", "/mcp"), ("/mcp/team", "/mcp/team")] {
+        let metadata = http.get(&format!("{METADATA}{asked}")).await;
+        assert_eq!(metadata.status, 200, "{metadata:?}");
+        let metadata = metadata.json();
+        assert_eq!(metadata["resource"], format!("http://localhost{resource}"));
+        assert_eq!(metadata["authorization_servers"], json!(["https://login.example"]));
+    }
+    assert_eq!(http.get(&format!("{METADATA}/v1")).await.status, 404);
+    let refused = http.request("POST", "/mcp/team", &[], "{}").await;
+    let wanted = format!("Bearer resource_metadata=\"http://localhost{METADATA}/mcp/team\"");
+    assert_eq!((refused.status, refused.header("www-authenticate")), (401, Some(&*wanted)));
+    let refused = http.get("/v1/team/state").await;
+    assert_eq!((refused.status, refused.header("www-authenticate")), (401, Some("Bearer")));
+    harness.end().await;
+}
+
 async fn ask(harness: &Harness, token: &str, method: &str, path: &str, body: &str) -> Response {
     let bearer = format!("Bearer {token}");
     harness.http().await.request(method, path, &[("authorization", &bearer)], body).await

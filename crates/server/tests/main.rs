@@ -11,6 +11,8 @@
 //! | `bad_requests`  | is every malformed request answered, without effect on others?          |
 //! | `bad_frames`    | and every malformed frame?                                              |
 //! | `a2a`           | are tasks what the A2A protocol says? (a feature)               |
+//! | `grpc`          | and are they the same in gRPC? (a feature)                              |
+//! | `mcp`           | is every malformed request of MCP refused, and none left over?          |
 //! | `peers`         | are tasks done by agents of other systems, and none lost? (a feature)   |
 //! | `access`        | does every caller get what its token allows, and nothing else?          |
 //! | `secure`        | does all of it work with TLS, and nothing without?                      |
@@ -48,9 +50,13 @@ mod events;
 mod failing_disk;
 mod fairness;
 mod frames;
+#[cfg(feature = "a2a")]
+mod grpc;
 mod harness;
 mod jwt;
 mod limits;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod messages;
 mod metrics;
 mod mutated;

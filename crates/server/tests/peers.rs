@@ -218,6 +218,13 @@ async fn what_cannot_be_delivered_comes_back() {
     let get = json!({"command": "handoff.get", "handoff": handoff});
     let rejected = becomes(&mut ada, &get, "/status", &json!("rejected")).await;
     assert!(rejected.to_string().contains("only tasks"), "{rejected}");
+    // Which keys a pattern selects is decided when it is accepted, after the message was sent.
+    let (task, token, handoff) = offered(&mut ada, &json!({"keys": ["shared/plan-*"]})).await;
+    let get = json!({"command": "handoff.get", "handoff": handoff});
+    let rejected = becomes(&mut ada, &get, "/status", &json!("rejected")).await;
+    assert!(rejected.to_string().contains("name each of them"), "{rejected}");
+    let finish = json!({"command": "task.complete", "task": task, "token": token});
+    command(&mut ada, "ada", &finish).await;
     let ended = created(&mut ada).await;
     let ended = task_becomes(&mut ada, &ended, "failed").await;
     assert_eq!(ended["error"]["code"], "a2a.undelivered", "{ended}");

@@ -203,7 +203,7 @@ async fn a_workspace_holds_what_it_may() {
         name("small"),
         StorageQuota { entries_max: Some(2), bytes_max: Some(20_000) },
     )]);
-    let extents = Extents { usual: None, named };
+    let extents = Extents { named, ..Extents::default() };
     let options = Options { extents, ..Options::default() };
     let harness = Harness::on(in_memory(options), settings()).await;
     let mut http = harness.http().await;

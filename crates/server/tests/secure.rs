@@ -13,14 +13,14 @@ use crate::callers::socket::Socket;
 use crate::harness::{Harness, SHORT, settings, within};
 
 /// A new certificate in a new folder.
-struct Papers {
+pub(crate) struct Papers {
     _folder: TempDir,
     certificate: PathBuf,
     key: PathBuf,
 }
 
 impl Papers {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().expect("there is room");
         let made =
             rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("it is a name");
@@ -30,12 +30,12 @@ impl Papers {
         Self { _folder: folder, certificate, key }
     }
 
-    fn settings(&self) -> Settings {
+    pub(crate) fn settings(&self) -> Settings {
         let identity = Identity::read(&self.certificate, &self.key).expect("they fit");
         Settings { tls: Some(identity), ..settings() }
     }
 
-    fn trust(&self) -> Trust {
+    pub(crate) fn trust(&self) -> Trust {
         Trust::of(Some(&self.certificate)).expect("it is one")
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::waiting::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 197] = [
+pub const SOMETIMES: [&str; 199] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -153,6 +153,7 @@ pub const SOMETIMES: [&str; 197] = [
     "pipeline: completed by its tasks",
     "pipeline: failed",
     "pipeline: retried",
+    "pipeline: reviewed",
     "pipeline: skipped",
     "reaction: call started",
     "reaction: call dead",
@@ -186,6 +187,7 @@ pub const SOMETIMES: [&str; 197] = [
     "task: given back to its giver",
     "task: hand-off loop",
     "task: lease expired",
+    "task: not a reviewer",
     "task: own work refused",
     "task: reassigned",
     "task: reviewed",

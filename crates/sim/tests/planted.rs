@@ -12,7 +12,7 @@ const SEEDS_MAX: u64 = 300;
 const SEEDS_CLEAN: u64 = 100;
 
 /// Every planted bug, and what goes wrong with it.
-const PLANTED: [(&str, &str); 116] = [
+const PLANTED: [(&str, &str); 118] = [
     ("state.version_stands_still", "a write does not raise the version"),
     ("state.ignore_expected_version", "a stale write wins"),
     ("plainly.ignores_version", "a stale write wins on the fast path"),
@@ -72,6 +72,7 @@ const PLANTED: [(&str, &str); 116] = [
     ("checkpoint.first_write_replaced", "a write that must stay is replaced by a later one"),
     ("checkpoint.copy_loses_writes", "the copy of a thread lacks its pending writes"),
     ("pipeline.completes_twice", "a stage is completed although it is not running"),
+    ("pipeline.own_work_accepted", "an agent accepts the output of its own stage"),
     ("pipeline.overtaken", "a stage is ready before the stages before it are finished"),
     ("policy.finished_task_is_ignored", "a stage does not end with its task"),
     ("policy.stage_keeps_its_tasks", "tasks continue although their stage has failed"),
@@ -86,6 +87,7 @@ const PLANTED: [(&str, &str); 116] = [
     ("task.priority_ignored", "an older task is claimed before a more urgent one"),
     ("task.retried_alone", "a retried task leaves behind what was cancelled because of it"),
     ("task.review_skipped", "a task is completed although its result must be accepted"),
+    ("task.any_reviewer", "an agent accepts a result that others must review"),
     ("task.own_work_accepted", "an agent accepts its own result"),
     ("task.starts_without_budget", "a task is claimed although its budget is used up"),
     ("spend.parent_not_charged", "a task above is not charged for its subtasks"),

@@ -89,6 +89,7 @@ fn config(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsError>
     let builder = builder.with_safe_default_protocol_versions().map_err(unusable)?;
     let config = builder.with_no_client_auth().with_single_cert(chain, secret);
     let mut config = config.map_err(unusable)?;
-    config.alpn_protocols = vec![PROTOCOL.to_vec()];
+    // Browsers keep to the first, which WebSockets need; clients of gRPC know only the second.
+    config.alpn_protocols = vec![PROTOCOL.to_vec(), b"h2".to_vec()];
     Ok(Arc::new(config))
 }

@@ -1,7 +1,10 @@
 //! `baton pipeline`: stages of work that run in order.
 
 use baton_client::Pipelines;
-use baton_core::pipeline::{Design, List, Moved, Pipeline as Record, Stage, Status, Summary};
+use baton_core::pipeline::{
+    Design, List, Moved, Pipeline as Record, Stage, StageStatus, Status, Summary,
+};
+use baton_core::task::Verdict;
 use baton_core::{AgentId, Json, PipelineName, StageName};
 use clap::{Args, Subcommand};
 use serde::{Deserialize, Serialize};
@@ -19,6 +22,7 @@ Examples:
   baton pipeline create article -f stages.json         parallel stages, fan-out and more
   baton pipeline start article research                print the input of the stage
   baton pipeline complete article research '{\"found\":3}'
+  baton pipeline review article write retry --note 'too long'   for stages with \"review\": true
   baton pipeline fail article write '\"no model\"' && baton pipeline retry article write
   baton pipeline output article research
   baton pipeline show article
@@ -57,6 +61,7 @@ enum Verb {
         #[arg(value_name = "OUTPUT")]
         made: Option<Source>,
     },
+    Review(Review),
     /// Fail a stage
     Fail {
         #[command(flatten)]
@@ -111,6 +116,25 @@ struct StageRef {
     pipeline: String,
     /// Stage name
     stage: String,
+}
+
+/// Decide on the output of a stage that is waiting for review
+#[derive(Args)]
+struct Review {
+    #[command(flatten)]
+    stage: StageRef,
+    /// Verdict: retry, complete or fail
+    #[arg(value_parser = word::<Verdict>)]
+    verdict: Verdict,
+    /// Attempt that was reviewed; the verdict is refused if another one waits for review
+    #[arg(long, value_name = "NUMBER")]
+    attempt: Option<u64>,
+    /// Reason
+    #[arg(long)]
+    note: Option<String>,
+    /// Output to accept instead of the submitted one: JSON, @FILE, or - for stdin
+    #[arg(long, value_name = "JSON")]
+    output: Option<Source>,
 }
 
 /// Create a pipeline
@@ -176,6 +200,7 @@ impl Pipeline {
                     &pipelines.complete(&pipeline, &stage, made).await?,
                 )
             }
+            Verb::Review(review) => review.run(&pipelines, output).await,
             Verb::Fail { stage: StageRef { pipeline, stage }, error } => {
                 let stage = pipelines.fail(&pipeline, &stage, error.json_or_text()?).await?;
                 report_stage(output, &pipeline, &stage)
@@ -207,6 +232,23 @@ impl Pipeline {
                 output.said(&gone, &format!("pipeline {pipeline} deleted"))
             }
         }
+    }
+}
+
+impl Review {
+    async fn run(self, pipelines: &Pipelines, output: &mut Output) -> Result<(), Failure> {
+        let StageRef { pipeline, stage } = &self.stage;
+        let mut reviewing = pipelines.review(pipeline, stage, self.verdict);
+        if let Some(attempt) = self.attempt {
+            reviewing = reviewing.attempt(attempt);
+        }
+        if let Some(note) = &self.note {
+            reviewing = reviewing.note(note);
+        }
+        if let Some(made) = &self.output {
+            reviewing = reviewing.output(made.json_or_text()?);
+        }
+        report_progress(output, pipeline, &reviewing.await?)
     }
 }
 
@@ -257,7 +299,10 @@ impl<'a> Row<'a> {
             agent: stage.worker.as_ref().or(stage.agent.as_ref()),
             attempts: Some(stage.attempts).filter(|attempts| *attempts > 0),
             tasks,
-            result: stage.reason.as_deref().or(said.map(Json::as_str)),
+            result: match stage.status {
+                StageStatus::Completed | StageStatus::WaitingReview => said.map(Json::as_str),
+                _ => stage.reason.as_deref().or(said.map(Json::as_str)),
+            },
         }
     }
 }

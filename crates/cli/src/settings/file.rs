@@ -201,8 +201,9 @@ mod tests {
 
     #[test]
     fn quotas_are_read_and_a_workspace_may_be_exempt() {
-        let text = "[quota]\noperations_per_s = 10\nentries_max = 5\n[quota.workspace.big]\n\
-                    entries_max = 0\nbytes_per_s = 7\n[quota.token]\nconnections_max = 3\n";
+        let text = "[quota]\noperations_per_s = 10\nentries_max = 5\nhistory_bytes_max = 9\n\
+                    [quota.workspace.big]\nhistory_bytes_max = 0\nentries_max = 0\n\
+                    bytes_per_s = 7\n[quota.token]\nconnections_max = 3\n";
         let (quotas, extents) = parse(text).unwrap().quotas.resolved();
         let big = baton_core::WorkspaceName::parse("big").unwrap();
         assert_eq!(quotas.workspace.operations_per_s, Some(10));
@@ -211,6 +212,7 @@ mod tests {
         assert_eq!((quotas.token.connections_max, quotas.token.operations_per_s), (Some(3), None));
         assert_eq!(extents.usual.unwrap().entries_max, Some(5));
         assert_eq!(extents.named[&big].entries_max, None, "0 is no limit");
+        assert_eq!((extents.history_bytes_max, extents.history_named[&big]), (Some(9), None));
         let (quotas, extents) = parse("").unwrap().quotas.resolved();
         assert!(quotas.workspace.is_none() && quotas.token.is_none());
         assert_eq!(extents.usual, Some(baton_core::StorageQuota::default()));

@@ -21,13 +21,14 @@ use super::Chosen;
 const COUNT_MAX: u64 = 1 << 50;
 
 /// The limits, and whether each applies to workspaces and to tokens.
-const LIMITS: [(&str, bool, bool); 6] = [
+const LIMITS: [(&str, bool, bool); 7] = [
     ("operations_per_s", true, true),
     ("bytes_per_s", true, true),
     ("connections_max", false, true),
     ("watches_max", true, true),
     ("entries_max", true, false),
     ("stored_bytes_max", true, false),
+    ("history_bytes_max", true, false),
 ];
 
 /// What a table of limits applies to.
@@ -107,7 +108,7 @@ impl QuotaSettings {
     }
 
     /// The effective limits: those of every workspace apply unless overridden.
-    fn of(&self, scope: &Scope) -> (Quota, StorageQuota) {
+    fn of(&self, scope: &Scope) -> (Quota, StorageQuota, Option<u64>) {
         let get = |limit: &str| {
             let usual = || match scope {
                 Scope::EveryToken => None,
@@ -125,20 +126,21 @@ impl QuotaSettings {
         };
         let bounds =
             StorageQuota { entries_max: get("entries_max"), bytes_max: get("stored_bytes_max") };
-        (quota, bounds)
+        (quota, bounds, get("history_bytes_max"))
     }
 
     /// The limits for the server and for the engine.
     pub(crate) fn resolved(&self) -> (Quotas, Extents) {
-        let (workspace, usual) = self.of(&Scope::EveryWorkspace);
-        let (token, _) = self.of(&Scope::EveryToken);
+        let (workspace, usual, history_bytes_max) = self.of(&Scope::EveryWorkspace);
+        let (token, ..) = self.of(&Scope::EveryToken);
         let mut quotas = Quotas { workspace, token, ..Quotas::default() };
-        let mut extents = Extents { usual: Some(usual), ..Extents::default() };
+        let mut extents = Extents { usual: Some(usual), history_bytes_max, ..Extents::default() };
         for scope in self.0.keys() {
             let Scope::Workspace(name) = scope else { continue };
-            let (quota, bounds) = self.of(scope);
+            let (quota, bounds, history) = self.of(scope);
             quotas.workspaces.insert(name.clone(), quota);
             extents.named.insert(name.clone(), bounds);
+            extents.history_named.insert(name.clone(), history);
         }
         (quotas, extents)
     }

@@ -1,8 +1,9 @@
 //! The pipelines of a workspace.
 
 use baton_core::pipeline::{
-    Command, Create, Design, List, Moved, Output, Pipeline, Query, Stage, Summary,
+    Command, Create, Design, List, Moved, Output, Pipeline, Query, ReviewStage, Stage, Summary,
 };
+use baton_core::task::Verdict;
 use baton_core::{AgentId, Json, PipelineName, StageName, Traceparent};
 
 use crate::request::{Prepared, request};
@@ -30,7 +31,7 @@ impl Pipelines {
         self.workspace.run(Command::StartStage { pipeline, stage, input }).await
     }
 
-    /// Completes a stage with its output.
+    /// Completes a stage with its output, or submits that if it must be reviewed.
     pub async fn complete(
         &self,
         pipeline: &str,
@@ -39,6 +40,15 @@ impl Pipelines {
     ) -> Result<Moved, Error> {
         let (pipeline, stage) = names(pipeline, stage)?;
         self.workspace.run(Command::CompleteStage { pipeline, stage, output }).await
+    }
+
+    /// Decides about a stage whose output waits for review.
+    pub fn review(&self, pipeline: &str, stage: &str, verdict: Verdict) -> ReviewingStage {
+        let review = names(pipeline, stage).map(|(pipeline, stage)| {
+            let (attempt, note, output) = (None, None, None);
+            ReviewStage { pipeline, stage, verdict, attempt, note, output }
+        });
+        ReviewingStage::new(&self.workspace, review)
     }
 
     /// Reports that a stage has failed.
@@ -122,4 +132,16 @@ request! {
     /// Sets the trace that it and the tasks of its stages belong to, as W3C Trace Context.
     traceparent(traceparent: &str) |create|
         create.traceparent = Some(Traceparent::parse(traceparent)?);
+}
+
+request! {
+    /// Decides a review when it is awaited.
+    ReviewingStage(ReviewStage) -> Moved: |workspace, review|
+        workspace.run(Command::ReviewStage(review));
+    /// Refuses the verdict unless this attempt waits for review.
+    attempt(attempt: u64) |review| review.attempt = Some(attempt);
+    /// Attaches a note.
+    note(note: &str) |review| review.note = Some(note.to_owned());
+    /// Accepts this output instead of the submitted one.
+    output(output: Json) |review| review.output = Some(output);
 }

@@ -207,6 +207,14 @@ request! {
     group(name: &str) |create| create.group = Some(GroupName::parse(name)?);
     /// Requires that another agent accepts the result before it is completed.
     review() |create| create.review = true;
+    /// Has its result accepted by this agent; further calls add others, of which one must.
+    reviewer(agent: &str) |create| {
+        create.reviewers.get_or_insert_default().agents.insert(AgentId::parse(agent)?);
+    };
+    /// Has its result accepted by an agent with this capability.
+    reviewer_with(capability: &str) |create| {
+        create.reviewers.get_or_insert_default().capability = Some(capability.to_owned());
+    };
     /// Sets what it may cost, with all its subtasks.
     budget(budget: Budget) |create| create.budget = Some(budget);
     /// Sets the version of the definition's schema: a string or a number.

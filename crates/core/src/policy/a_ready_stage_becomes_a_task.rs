@@ -40,6 +40,7 @@ pub(crate) fn work_of(design: &Design) -> Create {
         backoff: design.backoff,
         on_exhausted: design.on_exhausted.clone(),
         review: design.review,
+        reviewers: design.reviewers.clone(),
         ..Create::new(task_type.unwrap_or_else(|| TaskType::from(&design.name)))
     }
 }

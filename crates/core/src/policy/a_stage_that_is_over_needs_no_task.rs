@@ -31,6 +31,8 @@ pub(super) fn a_stage_that_is_over_needs_no_task(space: &Space, event: &Event) -
         Event::Created(_)
         | Event::StageReady { .. }
         | Event::StageStarted { .. }
+        | Event::StageSubmitted { .. }
+        | Event::StageReviewed { .. }
         | Event::StageCompleted { .. }
         | Event::StageRetried { .. }
         | Event::Completed { .. }
@@ -50,6 +52,8 @@ pub(super) fn may_concern_tasks(event: &Event) -> bool {
         Event::StageFailed { .. } | Event::StageSkipped { .. } | Event::Aborted { .. } => true,
         Event::Created(_)
         | Event::StageStarted { .. }
+        | Event::StageSubmitted { .. }
+        | Event::StageReviewed { .. }
         | Event::StageCompleted { .. }
         | Event::StageRetried { .. }
         | Event::Completed { .. }

@@ -8,7 +8,7 @@ use crate::names::{AgentId, IdempotencyKey, Traceparent};
 use crate::numbers::Token;
 use crate::transaction::Precondition;
 use crate::wire::{Operation, Wanted};
-use crate::{context, primitive, state};
+use crate::{context, contract, primitive, state};
 
 macro_rules! sums {
     ($($(#[$doc:meta])* $module:ident: $variant:ident = $wire:literal $(, $facts:ident)?;)*) => {
@@ -166,6 +166,15 @@ impl Query {
             Self::State(query) if query.names_revision() => true,
             query => query.operation().is_some_and(|operation| operation.is_about_the_past),
         }
+    }
+
+    /// Whether answering it may take long although it is about the current state: it reads many
+    /// values, or evaluates what callers have written.
+    pub fn takes_long(&self) -> bool {
+        matches!(
+            self,
+            Self::Contract(contract::Query::Check { .. }) | Self::Context(context::Query::Build(_))
+        )
     }
 
     /// The same query about the past; none if it is always about the past.

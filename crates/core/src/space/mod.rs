@@ -47,6 +47,7 @@ pub use fast_set::FastSet;
 pub(crate) use handoffs::SpaceView;
 pub use head::Head;
 pub use quota::StorageQuota;
+use reactions::Reacting;
 pub(crate) use reply_plan::ReplyPlan;
 use tables::Undo;
 pub(crate) use tables::{TablesView, TasksView};
@@ -86,13 +87,53 @@ pub struct Committed<O = Outcome> {
     /// Events that are delivered to watches and not recorded: after the batch before them, and with
     /// its revision. None of them is empty.
     pub live: Vec<Batch>,
+    /// What its reactions took, in units of [`Space::begin_commit`].
+    pub work: usize,
+}
+
+/// How far a commit has come.
+#[expect(clippy::large_enum_variant, reason = "the large one is nearly all there is")]
+pub enum Progress<O = Outcome> {
+    /// It is complete.
+    Done(Committed<O>),
+    /// Its reactions take long: see [`Space::begin_commit`].
+    Suspended(Box<Suspended<O>>),
+}
+
+impl<O> Progress<O> {
+    /// The same with another outcome.
+    pub fn map<P>(self, map: impl FnOnce(O) -> P) -> Progress<P> {
+        match self {
+            Self::Done(committed) => Progress::Done(committed.map(map)),
+            Self::Suspended(suspended) => {
+                let Suspended { stamp, commit, outcome, reacting } = *suspended;
+                let outcome = map(outcome);
+                Progress::Suspended(Box::new(Suspended { stamp, commit, outcome, reacting }))
+            }
+        }
+    }
+}
+
+/// A commit whose reactions are not all done.
+pub struct Suspended<O = Outcome> {
+    stamp: Stamp,
+    commit: CommitBuilder,
+    outcome: O,
+    reacting: Reacting,
+}
+
+impl<O> Suspended<O> {
+    /// What the caller is answered when it is complete.
+    pub fn outcome(&self) -> &O {
+        &self.outcome
+    }
 }
 
 impl<O> Committed<O> {
     /// The same with another outcome.
     pub fn map<P>(self, outcome: impl FnOnce(O) -> P) -> Committed<P> {
-        let Self { outcome: before, batch, ended, live } = self;
-        Committed { outcome: outcome(before), batch, ended, live }
+        let Self { outcome: before, batch, ended, live, work } = self;
+        Committed { outcome: outcome(before), batch, ended, live, work }
     }
 }
 
@@ -118,6 +159,8 @@ pub struct Ended {
 
 /// A commit that is being decided: its events and their effects.
 struct CommitBuilder {
+    /// The work that its reactions may take before it is suspended.
+    work_max: usize,
     events: Vec<Event>,
     weight: usize,
     /// Whether more commands may follow and be refused, so that undo data is needed.
@@ -161,16 +204,43 @@ impl Space {
         agent: &AgentId,
         now: Timestamp,
     ) -> Result<Committed, Rejection> {
-        if !matches!(request.mutation, Mutation::Command(Command::Agent(_))) || !self.has_below() {
-            return self.commit_with(request, agent, now, true);
+        match self.begin_commit(request, agent, now, usize::MAX)? {
+            Progress::Done(committed) => Ok(committed),
+            Progress::Suspended(suspended) => Ok(self.finish_commit(*suspended)),
         }
-        match self.commit_with(request.clone(), agent, now, true) {
+    }
+
+    /// Decides a request and applies its consequences. If the reactions to it take more than this
+    /// much work, the rest is left for [`Self::finish_commit`]: until then nothing else may be
+    /// asked of the workspace, since it is between two revisions.
+    ///
+    /// A unit of work is an event, a condition that was evaluated, or 64 comparisons of an event
+    /// with a reaction.
+    pub fn begin_commit(
+        &mut self,
+        request: Request,
+        agent: &AgentId,
+        now: Timestamp,
+        work_max: usize,
+    ) -> Result<Progress, Rejection> {
+        if !matches!(request.mutation, Mutation::Command(Command::Agent(_))) || !self.has_below() {
+            return self.commit_with(request, agent, now, (true, work_max));
+        }
+        match self.commit_with(request.clone(), agent, now, (true, work_max)) {
             // All that is below does not fit into one commit.
             Err(Rejection::TooLarge { .. } | Rejection::PolicyRounds { .. }) => {
-                self.commit_with(request, agent, now, false)
+                self.commit_with(request, agent, now, (false, work_max))
             }
             done => done,
         }
+    }
+
+    /// Finishes a commit of this workspace that was suspended.
+    pub fn finish_commit<O>(&mut self, suspended: Suspended<O>) -> Committed<O> {
+        let Suspended { mut stamp, mut commit, outcome, mut reacting } = suspended;
+        let is_done = self.react(&mut reacting, usize::MAX, &mut stamp, &mut commit);
+        assert!(is_done, "the work of a commit is bounded");
+        self.finish(stamp, commit, (outcome, reacting.work()))
     }
 
     /// Handles signals and applies their consequences, atomically.
@@ -179,15 +249,28 @@ impl Space {
         signals: Vec<Signal>,
         now: Timestamp,
     ) -> Result<Committed<()>, Rejection> {
+        match self.begin_signal(signals, now, usize::MAX)? {
+            Progress::Done(committed) => Ok(committed),
+            Progress::Suspended(suspended) => Ok(self.finish_commit(*suspended)),
+        }
+    }
+
+    /// The same, unless it takes more than this much work: see [`Self::begin_commit`].
+    pub fn begin_signal(
+        &mut self,
+        signals: Vec<Signal>,
+        now: Timestamp,
+        work_max: usize,
+    ) -> Result<Progress<()>, Rejection> {
         let may_end_sessions =
             matches!(signals[..], [Signal::Agent(_) | Signal::Task(primitive::Signal::Expire)]);
         if !may_end_sessions || !self.has_below() {
-            return self.signal_with(signals, now, true);
+            return self.signal_with(signals, now, (true, work_max));
         }
-        match self.signal_with(signals.clone(), now, true) {
+        match self.signal_with(signals.clone(), now, (true, work_max)) {
             // As for a request.
             Err(Rejection::TooLarge { .. } | Rejection::PolicyRounds { .. }) => {
-                self.signal_with(signals, now, false)
+                self.signal_with(signals, now, (false, work_max))
             }
             done => done,
         }
@@ -202,11 +285,11 @@ impl Space {
         &mut self,
         signals: Vec<Signal>,
         now: Timestamp,
-        ends_below: bool,
-    ) -> Result<Committed<()>, Rejection> {
+        (ends_below, work_max): (bool, usize),
+    ) -> Result<Progress<()>, Rejection> {
         let mut stamp = self.stamp(&AgentId::engine(), now, None, ends_below);
         let needs_undo = signals.len() > 1;
-        let mut commit = CommitBuilder { needs_undo, ..CommitBuilder::new() };
+        let mut commit = CommitBuilder { needs_undo, work_max, ..CommitBuilder::new() };
         let last_token = self.token;
         let mut signals = signals.into_iter();
         let done = signals.try_for_each(|signal| {
@@ -245,21 +328,22 @@ impl Space {
         request: Request,
         agent: &AgentId,
         now: Timestamp,
-        ends_below: bool,
-    ) -> Result<Committed, Rejection> {
+        (ends_below, work_max): (bool, usize),
+    ) -> Result<Progress, Rejection> {
         let Request { mut mutation, idempotency_key } = request;
         let keyed = idempotency_key.map(|key| (key, digest(&mut mutation)));
         if let Some((key, digest)) = &keyed
             && let Some(outcome) = self.repeated(agent, key, *digest)?
         {
-            return Ok(Committed { outcome, batch: None, ended: Vec::new(), live: Vec::new() });
+            let (ended, live) = (Vec::new(), Vec::new());
+            return Ok(Progress::Done(Committed { outcome, batch: None, ended, live, work: 0 }));
         }
         let key = keyed.as_ref().map(|(key, _)| key.clone());
         let mut stamp = self.stamp(agent, now, key, ends_below);
         let stored = self.bounded();
         let is_together = matches!(mutation, Mutation::Transaction { .. });
         let needs_undo = keyed.is_some() || stored.is_some() || is_together;
-        let mut commit = CommitBuilder { needs_undo, ..CommitBuilder::new() };
+        let mut commit = CommitBuilder { needs_undo, work_max, ..CommitBuilder::new() };
         let last_token = self.token;
         let done = match self.execute(mutation, &mut stamp, &mut commit) {
             Ok(done) => done,
@@ -294,13 +378,14 @@ impl Space {
         mut stamp: Stamp,
         mut commit: CommitBuilder,
         last_token: Token,
-    ) -> Result<Committed<O>, Rejection> {
+    ) -> Result<Progress<O>, Rejection> {
         self.record_sign_of_life(&stamp, &mut commit);
         let revision = if commit.events.is_empty() { self.revision } else { stamp.revision };
         if commit.events.is_empty() {
             commit.seal_live(&stamp, revision);
             let live = commit.live_batches;
-            return Ok(Committed { outcome, batch: None, ended: Vec::new(), live });
+            let ended = Vec::new();
+            return Ok(Progress::Done(Committed { outcome, batch: None, ended, live, work: 0 }));
         }
         let kept = self.keep_answers(kept, &stamp, &mut commit);
         if let Err(rejection) = kept.and_then(|()| self.check_quota(stored)) {
@@ -309,16 +394,32 @@ impl Space {
         }
         commit.seal_live(&stamp, revision);
         // From here on nothing is refused: a reaction that cannot run fails alone.
+        let mut work = 0;
         if !self.reaction.is_idle() {
-            self.react(&mut stamp, &mut commit);
+            let mut reacting = self.begin_reacting(&stamp, &commit);
+            if !self.react(&mut reacting, commit.work_max, &mut stamp, &mut commit) {
+                let suspended = Suspended { stamp, commit, outcome, reacting };
+                return Ok(Progress::Suspended(Box::new(suspended)));
+            }
+            work = reacting.work();
         }
+        Ok(Progress::Done(self.finish(stamp, commit, (outcome, work))))
+    }
+
+    /// Nothing more happens in this commit.
+    fn finish<O>(
+        &mut self,
+        stamp: Stamp,
+        commit: CommitBuilder,
+        (outcome, work): (O, usize),
+    ) -> Committed<O> {
         let moment = Moment { revision: stamp.revision, time: stamp.now, agent: &stamp.agent };
         commit.events.iter().for_each(|event| self.remember(event, &moment));
         let Stamp { now: time, agent, revision, .. } = stamp;
         self.advance(revision, time);
         let CommitBuilder { events, ended, live_batches: live, .. } = commit;
         let batch = Some(Batch { revision, time, agent, events });
-        Ok(Committed { outcome, batch, ended, live })
+        Committed { outcome, batch, ended, live, work }
     }
 
     /// An accepted command counts as a heartbeat of the agent that sent it. Its record goes into
@@ -544,6 +645,7 @@ impl Happening<'_> {
 impl CommitBuilder {
     fn new() -> Self {
         Self {
+            work_max: usize::MAX,
             // Nearly every commit is one event, dropped as soon as it is encoded.
             events: Vec::with_capacity(1),
             weight: 0,

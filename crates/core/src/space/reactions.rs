@@ -6,7 +6,7 @@
 //!                                    savepoint: a run that is refused is rolled back to here
 //! ```
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -28,6 +28,9 @@ use crate::space::batch::Moment;
 use crate::space::stamp::Stamp;
 use crate::time::Timestamp;
 use crate::wire::{Fault, command_of};
+
+/// Comparisons of an event with a reaction that count as a unit of work.
+const SCANS_PER_UNIT: usize = 64;
 
 /// The state before a run, to roll back to.
 struct Savepoint {
@@ -75,38 +78,145 @@ struct Run<'a> {
     event: &'a Value,
 }
 
+/// How far the reactions to a commit have come.
+pub(super) struct Reacting {
+    depth: usize,
+    /// The events of this depth that are left.
+    level: Range<usize>,
+    /// The first of them as conditions see it, once one was evaluated.
+    event: Option<Value>,
+    /// The reactions to it that are left.
+    following: VecDeque<(ReactionName, usize)>,
+    /// Up to which event the effects of a run go, and on whose behalf.
+    author: (usize, AgentId),
+    stopped: BTreeSet<ReactionName>,
+    looks: usize,
+    runs: usize,
+    /// What was done so far: see [`Space::begin_commit`].
+    work: usize,
+}
+
+impl Reacting {
+    /// What was done so far.
+    pub(super) fn work(&self) -> usize {
+        self.work
+    }
+
+    /// The limit that stops a reaction from running, if any.
+    fn limit(&self) -> Option<(Limit, usize)> {
+        if self.depth == limits::REACTION_DEPTH_MAX {
+            return Some((Limit::Depth, limits::REACTION_DEPTH_MAX));
+        }
+        let (runs, looks) = (self.runs, self.looks);
+        let is_over = runs >= limits::REACTION_RUNS_MAX || looks > limits::REACTION_LOOKS_MAX;
+        is_over.then_some((Limit::Runs, limits::REACTION_RUNS_MAX))
+    }
+
+    /// An event of the commit as conditions and placeholders see it.
+    fn seen(&self, stamp: &Stamp, commit: &CommitBuilder) -> Value {
+        let index = self.level.start;
+        let author = if index <= self.author.0 { &self.author.1 } else { &stamp.agent };
+        seen(&commit.events[index], (stamp.revision, index), stamp.now, author)
+    }
+
+    /// Goes on with the next event; false if there is none.
+    fn advance(&mut self, commit: &CommitBuilder) -> bool {
+        if let Event::Reaction(Reacted::Ran { by, events, .. }) = &commit.events[self.level.start] {
+            self.author = (self.level.start + events, by.clone());
+        }
+        self.event = None;
+        self.level.start += 1;
+        if self.level.is_empty() {
+            self.depth += 1;
+            self.level = self.level.end..commit.events.len();
+        }
+        self.depth <= limits::REACTION_DEPTH_MAX && !self.level.is_empty()
+    }
+}
+
 impl Space {
-    /// Runs every reaction to the events, and to the effects of reactions, until there are no more
-    /// or a limit is reached. It cannot fail.
-    pub(super) fn react(&mut self, stamp: &mut Stamp, commit: &mut CommitBuilder) {
+    /// The reactions to everything that a commit has caused so far.
+    pub(super) fn begin_reacting(&self, stamp: &Stamp, commit: &CommitBuilder) -> Reacting {
+        let mut reacting = Reacting {
+            depth: 0,
+            level: 0..commit.events.len(),
+            event: None,
+            following: VecDeque::new(),
+            author: (0, stamp.agent.clone()),
+            stopped: BTreeSet::new(),
+            looks: 0,
+            runs: 0,
+            work: 0,
+        };
+        self.look_at_event(&mut reacting, commit);
+        reacting
+    }
+
+    /// Runs the reactions to the events, and to the effects of reactions, until there are no more
+    /// or a limit is reached; it cannot fail. Returns whether that is done: if it takes more than
+    /// this much work, it stops early, and is continued later.
+    pub(super) fn react(
+        &mut self,
+        reacting: &mut Reacting,
+        work_max: usize,
+        stamp: &mut Stamp,
+        commit: &mut CommitBuilder,
+    ) -> bool {
         // The current run may be rolled back, even if the events before it are final.
         commit.needs_undo = true;
-        let mut stopped = BTreeSet::new();
-        let mut looks = 0;
-        let mut runs = 0;
-        let mut level: Range<usize> = 0..commit.events.len();
-        for depth in 0..=limits::REACTION_DEPTH_MAX {
-            for cause in level.clone() {
-                let following = a_reaction_follows_its_event(self, &commit.events[cause]);
-                let event =
-                    if following.is_empty() { continue } else { seen_at(stamp, commit, cause) };
-                for (name, part) in following {
-                    looks += 1;
-                    let limit = limit(depth, runs, looks);
-                    if let Some((limit, max)) = limit {
-                        if stopped.insert(name.clone()) {
-                            let reaction = name;
-                            let event = Reacted::Stopped { reaction, cause, limit, max };
-                            self.note(event, stamp, commit);
-                        }
-                        continue;
-                    }
-                    let run = Run { name: &name, part, cause, depth, event: &event };
-                    runs += usize::from(self.attempt(&run, stamp, commit));
+        let work_max = reacting.work.saturating_add(work_max);
+        loop {
+            while let Some((name, part)) = reacting.following.pop_front() {
+                self.follow_up(&name, part, reacting, stamp, commit);
+                if reacting.work >= work_max {
+                    return false;
                 }
             }
-            level = level.end..commit.events.len();
+            // If all of them are stopped, none of them runs again, whatever follows.
+            let is_over = reacting.stopped.len() == self.reaction.enabled();
+            if is_over || !reacting.advance(commit) {
+                return true;
+            }
+            self.look_at_event(reacting, commit);
+            if reacting.work >= work_max {
+                return false;
+            }
         }
+    }
+
+    /// Finds the reactions to the current event.
+    fn look_at_event(&self, reacting: &mut Reacting, commit: &CommitBuilder) {
+        reacting.work += 1 + self.reaction.enabled() / SCANS_PER_UNIT;
+        let is_stopped = |name: &ReactionName| reacting.stopped.contains(name);
+        let event = &commit.events[reacting.level.start];
+        reacting.following = a_reaction_follows_its_event(self, event, is_stopped).into();
+    }
+
+    /// Runs a reaction to the current event, or notes that a limit stops it.
+    fn follow_up(
+        &mut self,
+        name: &ReactionName,
+        part: usize,
+        reacting: &mut Reacting,
+        stamp: &mut Stamp,
+        commit: &mut CommitBuilder,
+    ) {
+        let before = commit.events.len();
+        reacting.looks += 1;
+        let (cause, depth) = (reacting.level.start, reacting.depth);
+        if let Some((limit, max)) = reacting.limit() {
+            if reacting.stopped.insert(name.clone()) {
+                let reaction = name.clone();
+                let stopped = Reacted::Stopped { reaction, cause, limit, max };
+                self.note(stopped, stamp, commit);
+            }
+        } else {
+            let event = reacting.event.take().unwrap_or_else(|| reacting.seen(stamp, commit));
+            let run = Run { name, part, cause, depth, event: &event };
+            reacting.runs += usize::from(self.attempt(&run, stamp, commit));
+            reacting.event = Some(event);
+        }
+        reacting.work += 1 + commit.events.len() - before;
     }
 
     /// Runs one reaction atomically; returns whether its condition held.
@@ -281,25 +391,4 @@ impl Space {
             self.undo(undo);
         }
     }
-}
-
-/// The limit that stops a reaction from running, if any.
-fn limit(depth: usize, runs: usize, looks: usize) -> Option<(Limit, usize)> {
-    if depth == limits::REACTION_DEPTH_MAX {
-        return Some((Limit::Depth, limits::REACTION_DEPTH_MAX));
-    }
-    let is_over = runs >= limits::REACTION_RUNS_MAX || looks > limits::REACTION_LOOKS_MAX;
-    is_over.then_some((Limit::Runs, limits::REACTION_RUNS_MAX))
-}
-
-/// An event of the commit as conditions and placeholders see it.
-fn seen_at(stamp: &Stamp, commit: &CommitBuilder, index: usize) -> Value {
-    let mut by = (0, &stamp.agent);
-    for (at, event) in commit.events[..index].iter().enumerate() {
-        if let Event::Reaction(Reacted::Ran { by: author, events, .. }) = event {
-            by = (at + events, author);
-        }
-    }
-    let author = if index <= by.0 { by.1 } else { &stamp.agent };
-    seen(&commit.events[index], (stamp.revision, index), stamp.now, author)
 }

@@ -67,7 +67,6 @@ mod shared_bytes {
 
     use serde::{Deserializer, Serializer};
 
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
     pub(super) fn serialize<S: Serializer>(bytes: &Arc<[u8]>, to: S) -> Result<S::Ok, S::Error> {
         serde_bytes::serialize(&**bytes, to)
     }

@@ -104,8 +104,6 @@ scenarios! {
         (500, "eve", "all: agent.heartbeat ada & workspace.configure history_count=1 \
             & workspace.configure history_count=0",
             "refused transaction.command_refused 2 workspace.nothing_kept"),
-        (500, "eve", "all: state.expire & agent.expire & state.delete shared/x",
-            "refused transaction.command_refused 2 state.not_found"),
         // Nothing has changed, and the revision is the next one.
         (500, "bob", "namespace.delete empty",    "namespace.deleted empty"),
         (500, "bob", "time",                      "state.expired old/a v1"),

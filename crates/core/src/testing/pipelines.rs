@@ -30,6 +30,11 @@ pub(super) fn rendered_pipeline(event: &pipeline::Event) -> String {
         pipeline::Event::StageCompleted { output, .. } => {
             output.as_ref().map_or(line.clone(), |it| format!("{line} = {}", brief(it)))
         }
+        pipeline::Event::StageSubmitted { output, .. } => format!("{line} = {}", brief(output)),
+        pipeline::Event::StageReviewed { verdict, note, .. } => {
+            let note = note.as_ref().map_or(String::new(), |note| format!(" ({note})"));
+            format!("{line} {verdict:?}{note}")
+        }
         pipeline::Event::StageFailed { error, .. } => format!("{line} {}", brief(error)),
         pipeline::Event::StageSkipped { reason, .. } | pipeline::Event::Aborted { reason, .. } => {
             reason.as_ref().map_or(line.clone(), |reason| format!("{line} ({reason})"))

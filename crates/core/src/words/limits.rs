@@ -37,6 +37,8 @@ pub const AGENTS_MAX: usize = 10_000;
 pub const AGENT_DEPTH_MAX: usize = 8;
 /// Maximum number of capabilities of one agent.
 pub const CAPABILITIES_MAX: usize = 64;
+/// Maximum number of agents that may be named as the reviewers of a task or a stage.
+pub const REVIEWERS_MAX: usize = 64;
 /// Longest capability name in bytes.
 pub const CAPABILITY_BYTES_MAX: usize = 128;
 /// Largest metadata of an agent in bytes.

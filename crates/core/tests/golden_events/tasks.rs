@@ -28,6 +28,7 @@ fn created_with_nothing() -> task::Created {
         backoff: None,
         on_exhausted: None,
         review: false,
+        reviewers: None,
         schema_version: None,
         metadata: None,
         traceparent: None,

@@ -37,7 +37,7 @@ impl<L: Log> Shard<L> {
         // In this order: a blob that is recorded between the two reads is seen by one of them.
         let pending = self.pending.all();
         let (recorded, mark, stay, group) = {
-            let mut machine = self.machine();
+            let mut machine = self.settled(workspace);
             let durable = machine.durable();
             let Some(resident) = machine.resident(workspace) else { return Ok(()) };
             let group = resident.undurable(resident.space.revision(), durable);

@@ -83,7 +83,9 @@ impl Baton {
         let is_needed = match &reply {
             // The same request again is answered as before, but its bytes are somewhere else.
             Ok(Reply::Artifact(artifact::Reply::Put { known, artifact })) => {
-                !known && self.place_of(caller, &artifact.artifact).as_ref() == Some(&stored.place)
+                !known
+                    && self.place_of(caller, &artifact.artifact).await.as_ref()
+                        == Some(&stored.place)
             }
             Ok(Reply::Secret(secret::Reply::Secret(secret))) => secret.secret == stored.secret(),
             Ok(_) => true,
@@ -113,7 +115,7 @@ impl Baton {
             Reply::Artifact(artifact::Reply::Artifact(shown)) => *shown,
             reply => unreachable!("the rules answered with {reply:?}"),
         };
-        let place = self.place_of(caller, artifact);
+        let place = self.place_of(caller, artifact).await;
         let gone = || {
             let artifact = artifact.clone();
             Rejection::from(artifact::Rejection::NotFound { artifact })
@@ -129,10 +131,15 @@ impl Baton {
 
 impl Baton {
     /// Where the bytes of an artifact are.
-    fn place_of(&self, caller: &Caller, artifact: &ArtifactId) -> Option<BlobPlace> {
-        let mut machine = self.driver.shard.machine();
-        let resident = machine.resident(&caller.workspace)?;
-        resident.space.artifact.get(artifact).map(|record| record.place.clone())
+    async fn place_of(&self, caller: &Caller, artifact: &ArtifactId) -> Option<BlobPlace> {
+        loop {
+            self.driver.wait_settled(&caller.workspace).await;
+            let mut machine = self.driver.shard.machine();
+            let resident = machine.resident(&caller.workspace)?;
+            if !resident.is_away() {
+                return resident.space.artifact.get(artifact).map(|record| record.place.clone());
+            }
+        }
     }
 
     /// The value of a secret.

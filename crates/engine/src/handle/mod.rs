@@ -12,14 +12,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use baton_client::{Caller, Workspace};
-use baton_core::{Answer, Mutation, Query, Request, Revision, WorkspaceName, wire};
+use baton_core::{
+    Answer, Mutation, Query, Rejection, Reply, Request, Revision, WorkspaceName, wire,
+};
 use baton_log::file::{FileLog, Options as FileOptions};
 use baton_log::{Log, OpenError};
 
 pub use change_feed::ChangeFeedPage;
 pub use watch::EngineWatch;
 
-use crate::admission::Admission;
+use crate::admission::{Admission, HeldAnswer};
 use crate::backup::Summary;
 use crate::clock::{Clock, SystemClock};
 use crate::driver::{Driver, Threads};
@@ -182,6 +184,23 @@ impl Baton {
 }
 
 impl Baton {
+    /// Answers a query about the present that takes long, on a separate thread.
+    async fn ask_apart(
+        &self,
+        workspace: &WorkspaceName,
+        query: &Query,
+    ) -> Result<HeldAnswer, Error> {
+        let (driver, name, query) = (Arc::clone(&self.driver), workspace.clone(), query.clone());
+        let read = move || driver.shard.read_apart(&name, |space| space.query(&query));
+        let held = run_blocking(read).await?;
+        self.driver.notify_sync();
+        let answered = |(reply, revision): (Option<Result<Reply, Rejection>>, Revision)| {
+            let reply = reply.expect("it is about the present");
+            reply.map(|reply| Answer { revision, reply })
+        };
+        Ok(held?.map(answered))
+    }
+
     /// Executes a command or a transaction.
     pub async fn mutate(&self, caller: &Caller, mutation: Mutation) -> Result<Answer, Error> {
         let mut request = Request { mutation, idempotency_key: caller.idempotency_key.clone() };
@@ -211,10 +230,16 @@ impl Baton {
                     let durable = driver.wait_durable(held.group()).await?;
                     return Ok(held.open(durable)?);
                 }
+                Admission::Wait(_) if query.takes_long() => {
+                    let held = self.ask_apart(&caller.workspace, &query).await?;
+                    let durable = driver.wait_durable(held.group()).await?;
+                    return Ok(held.open(durable)?);
+                }
                 Admission::Wait(held) => {
                     let durable = driver.wait_durable(held.group()).await?;
                     let present = held.open(durable);
                     driver.ensure_archived(&caller.workspace).await?;
+                    driver.wait_settled(&caller.workspace).await;
                     let answer = self.query_past(caller, &query, present).await;
                     // A failed write elsewhere may empty the memory while the past is read.
                     if answer.is_ok() || driver.shard.is_resident(&caller.workspace) {

@@ -57,7 +57,7 @@ impl Baton {
         }
     }
 
-    /// Commits since the last call that had many events, and how many.
+    /// Commits since the last call that took much work, and how much.
     pub fn take_heavy_commits(&self) -> Vec<(WorkspaceName, usize)> {
         self.driver.shard.machine().take_heavy()
     }

@@ -11,6 +11,7 @@ use futures_core::Stream;
 
 use super::Baton;
 use crate::error::Error;
+use crate::oneshot::run_blocking;
 use crate::watch::{Arrival, Filter, Notices, Queue};
 
 /// How much history is read at a time while a watch catches up.
@@ -51,6 +52,7 @@ impl EngineWatch {
         };
         let durable = driver.wait_durable(held.group()).await?;
         let (queue, registered) = held.open(durable);
+        driver.wait_settled(workspace).await;
         let mut watch = Self {
             baton: baton.clone(),
             workspace: workspace.clone(),
@@ -61,8 +63,11 @@ impl EngineWatch {
             ended: false,
         };
         if request.snapshot {
-            let pattern = &watch.queue.filter().pattern;
-            let held = driver.shard.matching(workspace, pattern)?;
+            let pattern = watch.queue.filter().pattern.clone();
+            let (aside, name) = (Arc::clone(&baton.driver), workspace.clone());
+            let held = run_blocking(move || aside.shard.matching(&name, &pattern)).await??;
+            // What had to wait for that.
+            driver.notify_sync();
             let durable = driver.wait_durable(held.group()).await?;
             let (entries, revision) = held.open(durable);
             watch.next = revision.next();

@@ -42,6 +42,8 @@ impl Machine {
     /// Workspaces with a due deadline.
     pub fn due(&self, now: Timestamp) -> Vec<WorkspaceName> {
         let due = self.deadlines.iter().take_while(|(moment, _)| *moment <= now);
+        // What is due in a workspace whose tables are away is done when they are back.
+        let due = due.filter(|(_, workspace)| !self.is_blocked(workspace));
         due.map(|(_, workspace)| workspace.clone()).collect()
     }
 
@@ -78,7 +80,14 @@ impl Machine {
             self.forget_sleeper(workspace);
             return false;
         };
+        if resident.is_blocked() {
+            return true;
+        }
         for signal in resident.space.due(resident.local(now)) {
+            // The rest stays due.
+            if self.is_blocked(workspace) {
+                break;
+            }
             self.signal(workspace, vec![signal], now);
         }
         true
@@ -94,7 +103,8 @@ impl Resident {
         agent: &AgentId,
         now: Timestamp,
     ) {
-        if self.space.hear(agent, self.local(now)) {
+        let local = self.local(now);
+        if self.space.hear(agent, local) {
             let deadline = self.space.next_deadline();
             move_deadline(deadlines, workspace, &mut self.deadline, deadline, self.ahead_ms);
         }

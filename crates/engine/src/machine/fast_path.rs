@@ -16,7 +16,7 @@ impl Machine {
         agent: &AgentId,
         now: Timestamp,
     ) -> Option<HeldAnswer> {
-        let resident = self.residents.get_mut(workspace)?;
+        let resident = self.residents.get_mut(workspace).filter(|there| !there.is_blocked())?;
         let before = resident.space.revision();
         let local = resident.local(now);
         let mut write = resident.space.fast_set(set, agent, local)?;
@@ -49,7 +49,7 @@ impl Machine {
         agent: &AgentId,
         now: Timestamp,
     ) -> Option<HeldAnswer> {
-        let resident = self.residents.get_mut(workspace)?;
+        let resident = self.residents.get_mut(workspace).filter(|there| !there.is_blocked())?;
         let entry = resident.space.fast_get(namespace, key)?;
         resident.hear(&mut self.deadlines, workspace, agent, now);
         resident.is_read = true;

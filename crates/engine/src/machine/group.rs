@@ -30,6 +30,29 @@ pub(super) struct Grouped {
     pub(super) hashes: u32,
 }
 
+/// A batch as it is written.
+pub(super) struct Encoded {
+    bytes: Vec<u8>,
+    hashes: Vec<u32>,
+}
+
+impl Encoded {
+    pub(super) fn of(
+        workspace: &WorkspaceName,
+        batch: &Batch,
+        deadline: Option<Timestamp>,
+    ) -> Self {
+        let mut bytes = Vec::new();
+        codec::encode(&mut bytes, workspace, batch, deadline);
+        Self { bytes, hashes: hashes(batch).collect() }
+    }
+}
+
+/// The hashes of the subjects of a batch.
+fn hashes(batch: &Batch) -> impl Iterator<Item = u32> {
+    batch.events.iter().map(|event| subject_hash(&event.subject_parts()))
+}
+
 impl Group {
     /// The index of a workspace that has no batch in this group yet.
     pub(super) fn join(&mut self, workspace: &WorkspaceName) -> u32 {
@@ -46,10 +69,17 @@ impl Group {
         let offset = self.bytes.len();
         let name = &self.workspaces[workspace as usize];
         codec::encode(&mut self.bytes, name, batch, deadline);
-        for event in &batch.events {
-            self.hashes.push(subject_hash(&event.subject_parts()));
-        }
+        self.hashes.extend(hashes(batch));
         self.added(workspace, offset, batch.events.len())
+    }
+
+    /// Adds a batch that was encoded before.
+    pub(super) fn add_encoded(&mut self, workspace: u32, encoded: Encoded) -> u32 {
+        let offset = self.bytes.len();
+        self.bytes.extend_from_slice(&encoded.bytes);
+        let events = encoded.hashes.len();
+        self.hashes.extend(encoded.hashes);
+        self.added(workspace, offset, events)
     }
 
     /// Adds a batch with one event that sets an entry.

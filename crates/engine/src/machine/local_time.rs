@@ -81,6 +81,10 @@ impl Machine {
         self.served_since = now;
         for (workspace, resident) in &mut self.residents {
             let local = resident.local(now);
+            if let Some(away) = &mut resident.away {
+                away.woken_at = Some(local);
+                continue;
+            }
             resident.space.wake(local);
             let (deadline, ahead_ms) = (resident.space.next_deadline(), resident.ahead_ms);
             let before = &mut resident.deadline;

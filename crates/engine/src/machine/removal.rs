@@ -59,7 +59,7 @@ impl Machine {
         let (deadline, ahead_ms) = (resident.deadline, resident.ahead_ms);
         move_deadline(&mut self.deadlines, workspace, &mut resident.deadline, None, ahead_ms);
         let resident = *resident;
-        let (space, tail) = (resident.space, resident.history.tail);
+        let (space, tail) = (resident.space.into_space(), resident.history.tail);
         let (watchers, waiters) = (resident.watchers, resident.waiters);
         Ok(Removed { space, tail, deadline, watchers, waiters })
     }

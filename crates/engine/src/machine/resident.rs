@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use baton_core::{Answer, Batch, Outcome, Rejection, Reply, Request, Revision, WorkspaceName};
+use baton_core::{
+    Answer, Batch, Outcome, Rejection, Reply, Request, Revision, WaitId, WorkspaceName,
+};
 
 use super::group::Group;
 use super::{Held, Mark, Queued, Resident};
@@ -25,12 +27,18 @@ impl Resident {
             Outcome::Answered(answer) => return Admission::Answer(Held::new(Ok(answer), group)),
             Outcome::Waits(wait) => wait,
         };
+        let waiter = self.register(workspace, wait);
+        Admission::Wait(Queued { waiter, group, is_urgent })
+    }
+
+    /// Registers the caller of a waiting call.
+    pub(super) fn register(&mut self, workspace: &WorkspaceName, wait: WaitId) -> Arc<Waiter> {
         let waiter = Waiter::new(workspace.clone(), wait);
         if let Some(before) = self.waiters.insert(wait, Arc::clone(&waiter)) {
             let reason = "the same request came again and waits in its place".to_owned();
             before.complete(Err(Error::Unknown { reason }));
         }
-        Admission::Wait(Queued { waiter, group, is_urgent })
+        waiter
     }
 
     /// Delivers live events: with the group they follow, or at once if that is durable.

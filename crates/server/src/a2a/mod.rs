@@ -13,12 +13,15 @@
 //! | `{tenant}/message:send`, … | the same in another workspace than `default` |
 //! | `.well-known/agent-card.json` | the card |
 //!
+//! gRPC is at `/lf.a2a.v1.A2AService`.
+//!
 //! 1. Every operation on the workspace is authorised, counted against quotas and scheduled like a
 //!    call on any other interface: by the carrier, with the token of the request.
 //! 2. A stream ends with the token that opened it, and when the server stops.
 //! 3. The card at `/.well-known/agent-card.json` needs no token; if all else does, it says nothing
 //!    about any workspace.
 
+mod grpc;
 mod response;
 
 use std::sync::Arc;
@@ -28,7 +31,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, Response, header};
-use axum::routing::{any, get};
+use axum::routing::{any, get, post};
 use baton_a2a::rest::{self, Wanted};
 use baton_a2a::{
     Addressee, CARD_PATH, Context, Error, ErrorKind, JsonRpc, Service, Site, check_version,
@@ -40,6 +43,7 @@ use bytes::Bytes;
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
+pub(crate) use self::grpc::{is_call, is_grpc, refused_before};
 use self::response::{Binding, card_response};
 use crate::access::Authority;
 use crate::guarded_carrier::GuardedCarrier;
@@ -66,6 +70,7 @@ pub(crate) fn routes() -> Router<Arc<Shared>> {
         .route("/a2a/fleet/{*path}", any(answer))
         .route("/a2a/agents/{agent}", any(answer))
         .route("/a2a/agents/{agent}/{*path}", any(answer))
+        .route(grpc::PATH, post(grpc::answer))
 }
 
 /// Whether a path needs no token although others do.
@@ -177,7 +182,7 @@ impl Asked {
         params: Value,
     ) -> Response<Body> {
         let prepare = || {
-            self.check_head()?;
+            self.check_head(binding)?;
             let named = params.get("tenant").and_then(Value::as_str);
             let named = named.filter(|tenant| !tenant.is_empty());
             if let (Some(path), Some(named)) = (tenant, named)
@@ -216,7 +221,7 @@ impl Asked {
     }
 
     /// The version, and the type of the body.
-    fn check_head(&self) -> Result<(), Error> {
+    fn check_head(&self, binding: &Binding) -> Result<(), Error> {
         let mut versions = self.texts(&VERSION);
         let query = self.parts.uri.query().unwrap_or_default();
         let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
@@ -227,10 +232,11 @@ impl Asked {
         let kind = kinds.first().map(String::as_str).unwrap_or_default();
         let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         match kind.as_str() {
+            kind if matches!(binding, Binding::Grpc(_)) && is_grpc(kind) => Ok(()),
             "application/json" | "application/a2a+json" => Ok(()),
             "" if self.body.is_empty() => Ok(()),
             _ => {
-                let message = "send `content-type: application/json`";
+                let message = "send `content-type: application/json`, or that of gRPC to gRPC";
                 Err(Error::new(ErrorKind::ContentTypeNotSupported, message))
             }
         }

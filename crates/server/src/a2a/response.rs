@@ -6,13 +6,15 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
-use baton_a2a::{Error, Outcome, Updates};
+use baton_a2a::grpc::Status;
+use baton_a2a::{Error, Method, Outcome, Updates};
 use baton_core::WorkspaceName;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use super::grpc;
 use crate::access::Authority;
 use crate::shared::Shared;
 
@@ -26,6 +28,8 @@ pub(super) enum Binding {
     JsonRpc(Value),
     /// HTTP+JSON.
     HttpJson,
+    /// gRPC, with the operation.
+    Grpc(Method),
 }
 
 fn response(status: u16, kind: &'static str, body: impl Into<Body>) -> Response<Body> {
@@ -43,6 +47,7 @@ impl Binding {
             Self::HttpJson => {
                 response(error.http_status(), "application/json", error.http_json().to_string())
             }
+            Self::Grpc(_) => grpc::refused_with(&Status::of(error)),
         }
     }
 
@@ -59,6 +64,7 @@ impl Binding {
                 let kind = match self {
                     Self::JsonRpc(_) => "application/json",
                     Self::HttpJson => "application/a2a+json",
+                    Self::Grpc(method) => return grpc::answered(*method, &value),
                 };
                 response(200, kind, self.wrapped(value).to_string())
             }
@@ -72,6 +78,9 @@ impl Binding {
                         }
                     }
                 };
+                if let Self::Grpc(method) = self {
+                    return grpc::updates(shared, workspace, *method, updates, ended);
+                }
                 let text = self.clone().text(Arc::clone(shared), workspace.clone(), updates);
                 let body = Body::from_stream(text.take_until(Box::pin(ended)));
                 let mut response = response(200, "text/event-stream", body);
@@ -86,7 +95,7 @@ impl Binding {
     fn wrapped(&self, value: Value) -> Value {
         match self {
             Self::JsonRpc(id) => json!({"jsonrpc": "2.0", "id": id, "result": value}),
-            Self::HttpJson => value,
+            Self::HttpJson | Self::Grpc(_) => value,
         }
     }
 
@@ -109,7 +118,9 @@ impl Binding {
                 }
                 Ok(Some(Err(error))) => match &binding {
                     Self::JsonRpc(id) => format!("data: {}\n\n", error.json_rpc(id)),
-                    Self::HttpJson => format!("event: error\ndata: {}\n\n", error.http_json()),
+                    Self::HttpJson | Self::Grpc(_) => {
+                        format!("event: error\ndata: {}\n\n", error.http_json())
+                    }
                 },
             };
             shared.fairness.enter(&workspace, text.len()).await;

@@ -14,6 +14,7 @@ use baton_core::{AgentId, Answer, IdempotencyKey, Mutation, Request};
 
 use super::request_context::{RequestContext, TOKEN, json};
 use crate::in_flight::{self, InFlight};
+use crate::large_answer::{encode_apart, is_large};
 use crate::problem::Refused;
 use crate::refusal::Refusal;
 use crate::shared::Shared;
@@ -31,13 +32,13 @@ async fn commands(context: RequestContext) -> Result<Response<Body>, Refused> {
         return many(&context, text).await;
     }
     let (caller, call) = read(&context, text)?;
-    Ok(render(&context.carry_out(&caller, call).await?))
+    Ok(render(&context, context.carry_out(&caller, call).await?).await)
 }
 
 async fn transaction(context: RequestContext) -> Result<Response<Body>, Refused> {
     no_parameters(&context, "give it in `require` of the transaction")?;
     let (caller, frame) = envelope(&context, context.text()?)?;
-    Ok(render(&context.carry_out(&caller, frame.transaction()?).await?))
+    Ok(render(&context, context.carry_out(&caller, frame.transaction()?).await?).await)
 }
 
 /// Rejects parameters that are not used here. A caller that sends a token must not believe that it
@@ -49,11 +50,15 @@ fn no_parameters(context: &RequestContext, of_token: &str) -> Result<(), Refused
     Ok(context.fields().none()?)
 }
 
-fn render(answer: &Answer) -> Response<Body> {
-    let mut body = b"{".to_vec();
-    write_answer(&mut body, answer);
-    body.push(b'}');
-    json(body)
+async fn render(context: &RequestContext, answer: Answer) -> Response<Body> {
+    let is_large = is_large(&answer);
+    let encode = move || {
+        let mut body = b"{".to_vec();
+        write_answer(&mut body, &answer);
+        body.push(b'}');
+        body
+    };
+    json(if is_large { encode_apart(&context.shared.past, encode).await } else { encode() })
 }
 
 fn read(context: &RequestContext, text: &str) -> Result<(Caller, Call), Refused> {
@@ -132,13 +137,22 @@ async fn many(context: &RequestContext, text: &str) -> Result<Response<Body>, Re
     for (index, waiting) in waits {
         answers[index] = Some(waiting.answer().await.map_err(|error| Problem::from(&error)));
     }
+    let answers = answers.into_iter().map(|it| it.expect("everything handed in is answered"));
+    let answers: Vec<_> = answers.collect();
+    let is_large = answers.iter().any(|answer| answer.as_ref().is_ok_and(is_large));
+    let (shared, connection) = (Arc::clone(&context.shared), context.connection);
+    let encode = move || encode_many(&shared, connection, answers);
+    Ok(json(if is_large { encode_apart(&context.shared.past, encode).await } else { encode() }))
+}
+
+fn encode_many(shared: &Shared, connection: u64, answers: Vec<Result<Answer, Problem>>) -> Vec<u8> {
     let mut body = b"[".to_vec();
     for (index, answer) in answers.into_iter().enumerate() {
         body.extend_from_slice(if index > 0 { b",{" } else { b"{" });
-        match answer.expect("everything that was handed in is answered") {
+        match answer {
             Ok(answer) => write_answer(&mut body, &answer),
             Err(problem) => {
-                context.shared.refused(context.connection, &problem.code);
+                shared.refused(connection, &problem.code);
                 body.extend_from_slice(b"\"error\":");
                 serde_json::to_writer(&mut body, &problem).expect("problems can be encoded");
             }
@@ -146,7 +160,7 @@ async fn many(context: &RequestContext, text: &str) -> Result<Response<Body>, Re
         body.push(b'}');
     }
     body.push(b']');
-    Ok(json(body))
+    body
 }
 
 /// Submits one of several calls, after the permission check; returns the answer if it is known at
@@ -165,7 +179,12 @@ async fn submit(
         Call::Transaction(mutation) => mutation,
         Call::Query(query) => loop {
             match in_flight.look_up(baton, &caller.workspace, Some(&caller.agent), &query, index) {
-                Ok(Admission::Answer(())) => return None,
+                Ok(Admission::Answer(large)) => {
+                    if let Some(held) = large {
+                        in_flight.add(index, held);
+                    }
+                    return None;
+                }
                 Ok(Admission::Wait(_)) => {
                     let answer =
                         in_flight::query_past(Arc::clone(&context.shared), caller, query).await;

@@ -85,7 +85,7 @@ pub(super) async fn answer(
         timed.log_slow(&operation_fields(connection, &workspace, &agent, name));
     }
     ControlFlow::Break(match answer {
-        Ok(answer) => HttpAnswer(answer).into_response(),
+        Ok(answer) => HttpAnswer(answer, None).into_response(),
         Err(error) => Refused::from(error).into_response(),
     })
 }

@@ -33,7 +33,9 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::{HeaderValue, Request, header};
+#[cfg(feature = "mcp")]
+use axum::http::StatusCode;
+use axum::http::{Request, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use futures_util::{StreamExt, stream};
@@ -89,6 +91,10 @@ pub(crate) async fn answer(
     slot: &Arc<ConnectionSlot>,
     request: Request<Incoming>,
 ) -> Response {
+    #[cfg(feature = "a2a")]
+    let is_grpc = crate::a2a::is_call(&request);
+    #[cfg(feature = "mcp")]
+    let challenge = crate::mcp::challenge(shared, &request);
     let admission = admit(shared, slot, &request);
     let (request, unread) = UnreadBody::of(request);
     let mut response = match admission {
@@ -98,6 +104,14 @@ pub(crate) async fn answer(
             Refused::from(refusal).into_response()
         }
     };
+    #[cfg(feature = "mcp")]
+    if let (StatusCode::UNAUTHORIZED, Some(challenge)) = (response.status(), challenge) {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+    }
+    #[cfg(feature = "a2a")]
+    if is_grpc {
+        response = crate::a2a::refused_before(response);
+    }
     unread.settle(&mut response, shared.settings.body_deadline);
     count(shared, slot, &response);
     response
@@ -151,8 +165,8 @@ async fn while_valid(
 /// The response; a long body, such as a download, breaks off when the token ends. Watches end by
 /// themselves, after a whole event.
 fn ending_with(token: Authority, response: Response) -> Response {
-    let events = HeaderValue::from_static("text/event-stream");
-    let is_watch = response.headers().get(header::CONTENT_TYPE) == Some(&events);
+    let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let is_watch = kind.is_some_and(is_stream_of_updates);
     if is_watch || response.body().size_hint().exact().is_some() {
         return response;
     }
@@ -171,6 +185,15 @@ fn ending_with(token: Authority, response: Response) -> Response {
             }
         }))
     })
+}
+
+/// Whether answers of this media type end by themselves when the token does.
+fn is_stream_of_updates(media_type: &str) -> bool {
+    #[cfg(feature = "a2a")]
+    if crate::a2a::is_grpc(media_type) {
+        return true;
+    }
+    media_type == "text/event-stream"
 }
 
 async fn admitted(
@@ -220,6 +243,10 @@ fn is_public(shared: &Shared, path: &str) -> bool {
     }
     #[cfg(not(feature = "a2a"))]
     let _ = shared;
+    #[cfg(feature = "mcp")]
+    if crate::mcp::is_public(path) {
+        return true;
+    }
     #[cfg(feature = "ui")]
     if dashboard::is_public(path) {
         return true;

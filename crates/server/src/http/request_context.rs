@@ -22,6 +22,7 @@ use percent_encoding::percent_decode_str;
 
 use crate::access::Authority;
 use crate::in_flight;
+use crate::large_answer::{encode_apart, is_large};
 use crate::listener::ConnectionSlot;
 use crate::problem::Refused;
 use crate::refusal::Refusal;
@@ -252,14 +253,33 @@ pub(super) async fn receive_up_to(
     }
 }
 
-/// An answer as an HTTP resource: the bare result, with version and revision as headers.
-pub(super) struct HttpAnswer(pub(super) Answer);
+/// An answer as an HTTP resource: the bare result, with version and revision as headers. A large
+/// one comes with its body.
+pub(super) struct HttpAnswer(pub(super) Answer, pub(super) Option<Vec<u8>>);
+
+impl HttpAnswer {
+    /// Encodes an answer now if that takes long.
+    async fn of(answer: Answer, shared: &Shared) -> Self {
+        if !is_large(&answer) {
+            return Self(answer, None);
+        }
+        let encode = move || {
+            let mut body = Vec::new();
+            write_reply(&mut body, &answer.reply);
+            Self(answer, Some(body))
+        };
+        encode_apart(&shared.past, encode).await
+    }
+}
 
 impl IntoResponse for HttpAnswer {
     fn into_response(self) -> Response<Body> {
         let Answer { revision, reply } = self.0;
-        let mut body = Vec::new();
-        write_reply(&mut body, &reply);
+        let body = self.1.unwrap_or_else(|| {
+            let mut body = Vec::new();
+            write_reply(&mut body, &reply);
+            body
+        });
         let mut response = json(body);
         let headers = response.headers_mut();
         headers.insert(REVISION, HeaderValue::from(revision.0));
@@ -368,7 +388,8 @@ impl RequestContext {
         if matches!(operation.name, "workspace.fork" | "workspace.delete") {
             self.no_fence()?;
         }
-        self.carry_out(&self.caller, fields.operation(operation)?).await.map(HttpAnswer)
+        let answer = self.carry_out(&self.caller, fields.operation(operation)?).await?;
+        Ok(HttpAnswer::of(answer, &self.shared).await)
     }
 
     /// Rejects a body where none is used, because its sender expects an effect.
@@ -410,7 +431,7 @@ impl RequestContext {
         let outcome = match call {
             Call::Command(command) => baton.mutate(caller, Mutation::Command(command)).await,
             Call::Transaction(mutation) => baton.mutate(caller, mutation).await,
-            Call::Query(query) if query.is_about_the_past() => {
+            Call::Query(query) if query.is_about_the_past() || query.takes_long() => {
                 in_flight::query_past(Arc::clone(&self.shared), caller.clone(), query).await
             }
             Call::Query(query) => baton.ask(caller, query).await,

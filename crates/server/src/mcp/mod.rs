@@ -11,6 +11,8 @@
 //! 2. The header `Baton-Agent` names the agent; otherwise the token does, then the client.
 //! 3. A stream ends with the token that opened it, and when the server stops.
 
+mod metadata;
+
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -18,7 +20,7 @@ use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderName, Method, Response};
 use axum::response::IntoResponse;
-use axum::routing::any;
+use axum::routing::{any, get};
 use axum::{Extension, Router};
 use baton_client::Workspace;
 use baton_core::wire::{Fault, Problem};
@@ -27,6 +29,7 @@ use baton_mcp::{Asked, Door, HttpService, SESSIONS_MAX, Toolset};
 use futures_util::StreamExt;
 use http_body_util::{BodyExt, Full};
 
+pub(crate) use self::metadata::{challenge, is_public};
 use crate::access::Authority;
 use crate::guarded_carrier::GuardedCarrier;
 use crate::http::{header_text, receive};
@@ -47,6 +50,8 @@ pub(crate) fn routes(shared: &Arc<Shared>) -> Router<Arc<Shared>> {
     Router::new()
         .route("/mcp", any(answer))
         .route("/mcp/{workspace}", any(answer))
+        .route(metadata::PATH, get(metadata::answer))
+        .route("/.well-known/oauth-protected-resource/{*path}", get(metadata::answer))
         .layer(Extension(service))
 }
 

@@ -26,10 +26,9 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use baton::error::Error;
 use baton::{Caller, RetryAfter};
 use baton_core::wire::{Fault, Problem, Watch as Wanted};
-use baton_core::{AgentId, Answer, Query, Request, WorkspaceName};
+use baton_core::{AgentId, Query, Request, WorkspaceName};
 use baton_tls::Stream;
 use bytes::Bytes;
 use tokio::io::{AsyncRead, ReadBuf};
@@ -38,7 +37,7 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use super::format::Format;
 use super::framing::{Decoder, ProtocolError};
-use super::jobs::Jobs;
+use super::jobs::{Jobs, Outcome};
 use super::outbox::Outbox;
 use super::pushes::Pushes;
 use crate::access::Authority;
@@ -100,7 +99,7 @@ enum Stop {
 enum Woken {
     Received(Result<Option<Stop>, End>),
     Pushed,
-    Done(u64, Result<Answer, Error>),
+    Done(u64, Outcome),
     Time,
     Closing,
     Expelled,
@@ -229,7 +228,7 @@ impl Connection {
                 Woken::Received(Err(end)) => Some(end),
                 Woken::Pushed => self.flush().await.err(),
                 Woken::Done(id, outcome) => {
-                    self.outbox.answer(id, &outcome);
+                    self.answer(id, outcome);
                     // There may be requests that waited for capacity.
                     self.after_receiving(None).await.err()
                 }

@@ -61,13 +61,19 @@ impl Outbox {
         match outcome {
             Ok(answer) => {
                 self.shared.metrics.answered(Transport::WebSocket, None);
-                self.format.write(room(&mut self.bytes), |out| {
-                    begin(out, id);
-                    write_answer(out, answer);
-                    out.push(b'}');
-                });
+                write_frame(room(&mut self.bytes), self.format, id, answer);
             }
             Err(error) => self.refuse(Some(id), &Problem::from(error)),
+        }
+    }
+
+    /// Adds an answer that was encoded before, by [`frame`].
+    pub(crate) fn add_frame(&mut self, mut frame: Vec<u8>) {
+        self.shared.metrics.answered(Transport::WebSocket, None);
+        if self.bytes.is_empty() {
+            self.bytes = frame;
+        } else {
+            self.bytes.append(&mut frame);
         }
     }
 
@@ -131,6 +137,21 @@ impl Outbox {
             out.extend_from_slice(rest.as_bytes());
         });
     }
+}
+
+fn write_frame(out: &mut Vec<u8>, format: Format, id: u64, answer: &Answer) {
+    format.write(out, |out| {
+        begin(out, id);
+        write_answer(out, answer);
+        out.push(b'}');
+    });
+}
+
+/// An answer as a frame.
+pub(super) fn frame(format: Format, id: u64, answer: &Answer) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write_frame(&mut bytes, format, id, answer);
+    bytes
 }
 
 fn begin(out: &mut Vec<u8>, id: u64) {

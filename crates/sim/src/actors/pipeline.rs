@@ -2,11 +2,15 @@
 //!
 //! The stages of automatic pipelines are tasks, which workers process like any other.
 
-use baton_core::pipeline::{self, Command as PipelineCommand, Create, Design, List, StageStatus};
+use baton_core::pipeline::{
+    self, Command as PipelineCommand, Create, Design, List, ReviewStage, StageStatus,
+};
+use baton_core::task::Verdict;
 use baton_core::{AgentId, Answer, Command, Json, PipelineName, Reply, StageName, TaskType};
 
 use crate::actors::agent::Action;
 use crate::actors::inputs::Inputs;
+use crate::actors::task::some_reviewers;
 
 /// Stages that an agent remembers.
 const KNOWN_MAX: usize = 12;
@@ -36,7 +40,11 @@ impl PipelineActor {
             }
             // Mostly what should be possible now, and sometimes what should not.
             (choice, Some((pipeline, stage, status))) => {
-                let status = if choice == 8 { StageStatus::Running } else { status };
+                let status = match choice {
+                    8 => StageStatus::Running,
+                    9 => StageStatus::WaitingReview,
+                    _ => status,
+                };
                 match status {
                     StageStatus::Ready | StageStatus::Pending if choice < 14 => {
                         let input = inputs.rng.once_in(3).then_some(value);
@@ -46,6 +54,7 @@ impl PipelineActor {
                         let output = inputs.rng.once_in(2).then_some(value);
                         PipelineCommand::CompleteStage { pipeline, stage, output }
                     }
+                    StageStatus::WaitingReview => review(inputs, pipeline, stage),
                     StageStatus::Running => {
                         PipelineCommand::FailStage { pipeline, stage, error: value }
                     }
@@ -117,7 +126,7 @@ fn create(inputs: &mut Inputs<'_>) -> PipelineCommand {
         let task_type = *rng.pick(&["build", "test", "review"]);
         design.task_type = Some(TaskType::parse(task_type).expect("a good name"));
         design.each = automatic && rng.once_in(3);
-        design.review = automatic && rng.once_in(5);
+        design.review = rng.once_in(5);
         design.max_retries = *rng.pick(&[None, Some(0), Some(1)]);
         if rng.once_in(8) {
             let agent = format!("a{}", rng.below(4));
@@ -129,6 +138,10 @@ fn create(inputs: &mut Inputs<'_>) -> PipelineCommand {
             2 if number > 1 => Some(vec![stage(0)]),
             _ => None,
         };
+        if inputs.rng.once_in(8) {
+            let agent = design.agent.clone();
+            design.reviewers = Some(some_reviewers(inputs, agent.as_ref()));
+        }
         stages.push(design);
     }
     let text = *inputs.rng.pick(&["[1,2,3]", "[]", "[{\"a\":1}]", "null", "7"]);
@@ -137,6 +150,15 @@ fn create(inputs: &mut Inputs<'_>) -> PipelineCommand {
     let traceparent = None;
     let create = Create { pipeline, stages, automatic, input, metadata, traceparent };
     PipelineCommand::Create(Box::new(create))
+}
+
+fn review(inputs: &mut Inputs<'_>, pipeline: PipelineName, stage: StageName) -> PipelineCommand {
+    let verdicts = [Verdict::Retry, Verdict::Complete, Verdict::Complete, Verdict::Fail];
+    let verdict = *inputs.rng.pick(&verdicts);
+    let attempt = inputs.rng.once_in(4).then(|| inputs.rng.between(1, 2));
+    let output = inputs.rng.once_in(4).then(|| value(inputs));
+    let review = ReviewStage { pipeline, stage, verdict, attempt, note: None, output };
+    PipelineCommand::ReviewStage(review)
 }
 
 fn value(inputs: &mut Inputs<'_>) -> Json {

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use baton_core::join::Need;
 use baton_core::task::{
     self, Backoff, Claim, Command as TaskCommand, Complete, Create, Fail, Heartbeat, List, Next,
-    OnExhausted, Release, Report, Retry, Review, Task, Update, Verdict,
+    OnExhausted, Release, Report, Retry, Review, Reviewers, Task, Update, Verdict,
 };
 use baton_core::{
     AgentId, Answer, Command, GroupName, JoinId, Json, Query, Rejection, Reply, Request, TaskId,
@@ -158,6 +158,9 @@ impl TaskActor {
             create.depends_on.extend(some(inputs, &self.known));
         }
         create.review = inputs.rng.once_in(2);
+        let assigned = create.assigned_agent.clone();
+        let is_reviewed = inputs.rng.once_in(4);
+        create.reviewers = is_reviewed.then(|| some_reviewers(inputs, assigned.as_ref()));
         create.budget = inputs.rng.once_in(6).then(|| spend::budget(inputs));
         create.parent = some(inputs, &self.known).filter(|_| inputs.rng.once_in(5));
         TaskRequest(TaskCommand::Create(Box::new(create)))
@@ -334,6 +337,17 @@ fn group(inputs: &mut Inputs<'_>) -> GroupName {
 pub(crate) fn task_type(inputs: &mut Inputs<'_>) -> TaskType {
     let name = *inputs.rng.pick(&["build", "test", "review"]);
     TaskType::parse(name).expect("a good name")
+}
+
+/// Some reviewers, not only the agent that does the work.
+pub(super) fn some_reviewers(inputs: &mut Inputs<'_>, assigned: Option<&AgentId>) -> Reviewers {
+    let number = inputs.rng.below(4);
+    let agents = [number, (number + 1) % 4].map(|it| format!("a{it}"));
+    let agents = agents.map(|name| AgentId::parse(&name).expect("a good name"));
+    let count = if assigned.is_some() { 2 } else { inputs.rng.below(3) };
+    let agents = agents.into_iter().take(usize::try_from(count).unwrap_or(2)).collect();
+    let capability = inputs.rng.once_in(3).then(|| "c1".to_owned());
+    Reviewers { agents, capability }
 }
 
 fn some_capabilities(any: bool) -> BTreeSet<String> {

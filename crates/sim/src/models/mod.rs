@@ -56,6 +56,7 @@ pub mod search;
 pub mod secret;
 pub mod semaphore;
 pub mod spend;
+pub mod stage_review;
 pub mod status_wait;
 pub mod stream;
 pub mod supervision;

@@ -8,14 +8,16 @@
 //!    created in the batch that makes the stage ready, with the correct input; the stage follows
 //!    them in the same batch.
 //! 3. No task of a pipeline is open unless its stage is ready or running.
-//! 4. A pipeline is completed when every stage is finished, and failed when one has failed and no
+//! 4. A stage with `review` of a manual pipeline is completed only when its output was accepted by
+//!    one of its reviewers that did not work on it.
+//! 5. A pipeline is completed when every stage is finished, and failed when one has failed and no
 //!    other is active: in that batch, and nothing is active after it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use baton_core::handoff;
 use baton_core::pipeline::{Created, Design, Event, StageStatus, Status};
-use baton_core::task::{Event as TaskEvent, Status as TaskStatus};
+use baton_core::task::{Event as TaskEvent, Status as TaskStatus, Verdict};
 use baton_core::{
     AgentId, Batch, Event as AnyEvent, Json, PipelineName, StageName, TaskId, TaskType,
 };
@@ -46,7 +48,11 @@ pub struct StageModel {
     /// The output.
     pub output: Option<Json>,
     /// The agent that started it last.
-    worker: Option<AgentId>,
+    pub worker: Option<AgentId>,
+    /// The agent whose output waits for review.
+    pub submitted_by: Option<AgentId>,
+    /// The last verdict about its output.
+    pub verdict: Option<Verdict>,
 }
 
 /// A pipeline as it was.
@@ -91,6 +97,8 @@ impl PipelineModel {
             input: None,
             output: None,
             worker: None,
+            submitted_by: None,
+            verdict: None,
         };
         Self {
             automatic: created.automatic,
@@ -149,7 +157,9 @@ impl PipelineModel {
     }
 
     fn is_under_way(&self) -> bool {
-        self.any(StageStatus::Running) || self.automatic && self.any(StageStatus::Ready)
+        self.any(StageStatus::Running)
+            || self.any(StageStatus::WaitingReview)
+            || self.automatic && self.any(StageStatus::Ready)
     }
 
     /// The names of the stages with a status.
@@ -189,18 +199,16 @@ impl PipelineModel {
                 self.check_worker(batch, model, worker, tasks)?;
                 (after.status, after.input) = (StageStatus::Running, input.clone());
                 after.attempts += 1;
+                (after.submitted_by, after.verdict) = (None, None);
                 self.is_begun = true;
             }
+            Event::StageSubmitted { output, .. } => {
+                demand!(by_hand, "it has tasks, whose results are submitted");
+                after.submitted(&batch.agent, output)?;
+            }
+            Event::StageReviewed { verdict, .. } => after.reviewed(*verdict)?,
             Event::StageCompleted { output, .. } => {
-                let empty = !by_hand && model.tasks.is_empty();
-                was(if empty { &[StageStatus::Ready] } else { &[StageStatus::Running] })?;
-                let agent = model.design.agent.as_ref();
-                let fits = !by_hand || agent.is_none_or(|agent| *agent == batch.agent);
-                demand!(fits, "it is for {agent:?}");
-                let open =
-                    model.tasks.iter().find(|task| status_of(task) != Some(TaskStatus::Completed));
-                demand!(open.is_none(), "its task {open:?} is not completed");
-                after.output = output.clone().or_else(|| model.made(tasks));
+                after.output = self.completed(batch, model, output.as_ref(), tasks)?;
                 after.status = StageStatus::Completed;
             }
             Event::StageFailed { .. } => {
@@ -209,7 +217,7 @@ impl PipelineModel {
                 };
                 let unfit = model.status == StageStatus::Pending && self.inputs(model).is_none();
                 let lawful = if by_hand {
-                    model.status == StageStatus::Running
+                    model.status == StageStatus::Running || model.is_decided(Verdict::Fail)
                 } else {
                     unfit || model.tasks.iter().any(dead)
                 };
@@ -259,7 +267,9 @@ impl PipelineModel {
     fn abort(&mut self) {
         for model in &mut self.stages {
             match model.status {
-                StageStatus::Running => model.status = StageStatus::Failed,
+                StageStatus::Running | StageStatus::WaitingReview => {
+                    model.status = StageStatus::Failed;
+                }
                 StageStatus::Pending | StageStatus::Ready => {
                     (model.status, model.output) = (StageStatus::Skipped, Some(Json::null()));
                 }
@@ -272,7 +282,7 @@ impl PipelineModel {
 
 impl StageModel {
     /// The results of its tasks.
-    fn made(&self, tasks: &Tasks) -> Option<Json> {
+    pub(crate) fn made(&self, tasks: &Tasks) -> Option<Json> {
         let result = |task: &TaskId| tasks.at(task, u64::MAX)?.result.clone();
         let results = self.tasks.iter().map(|task| result(task).unwrap_or_else(Json::null));
         let mut results: Vec<Json> = results.collect();
@@ -342,7 +352,9 @@ impl Ledger {
                 demand!(is_finished, "pipeline `{name}` is deleted, it is {:?}", state.status);
                 None
             }
-            (event, Some(state)) => Some(self.change_pipeline(batch, state, event).map_err(words)?),
+            (event, Some(state)) => {
+                Some(self.change_pipeline(batch, state, event, coverage).map_err(words)?)
+            }
         };
         match event {
             Event::StageReady { tasks, .. } if tasks.len() > 1 => {
@@ -367,10 +379,12 @@ impl Ledger {
         batch: &Batch,
         mut state: PipelineModel,
         event: &Event,
+        coverage: &mut Coverage,
     ) -> Audit<PipelineModel> {
         if let Some(stage) = event.stage() {
             let index = state.stages.iter().position(|model| model.design.name == *stage);
             let index = index.ok_or_else(|| Breach("the stage does not exist".to_owned()))?;
+            self.check_stage_review(batch, &state.stages[index], event, coverage)?;
             state.change(batch, event, index, &self.tasks)?;
             if let Event::StageStarted { pipeline, worker, .. } = event {
                 state.stages[index].worker = Some(worker.clone());

@@ -1,7 +1,8 @@
 //! Checks answers about pipelines, and that batches about them are what was requested.
 
 use baton_core::pipeline::{
-    Command, Event, Pipeline, Query, Rejection, Reply, Stage, StageStatus, Status, Summary,
+    Command, Event, Pipeline, Query, Rejection, Reply, ReviewStage, Stage, StageStatus, Status,
+    Summary,
 };
 use baton_core::primitive::Event as _;
 use baton_core::task::Event as TaskEvent;
@@ -64,6 +65,7 @@ impl Ledger {
             }
             (
                 Command::CompleteStage { pipeline, stage, .. }
+                | Command::ReviewStage(ReviewStage { pipeline, stage, .. })
                 | Command::SkipStage { pipeline, stage, .. },
                 Reply::Moved(moved),
             ) => {
@@ -142,6 +144,7 @@ impl Ledger {
                 pipeline_status,
                 can_start,
                 can_complete,
+                can_review,
                 can_retry,
                 ..
             } => {
@@ -150,6 +153,7 @@ impl Ledger {
                     && *pipeline_status == state.status
                     && *can_start == state.possible(StageStatus::Ready, true)
                     && *can_complete == state.possible(StageStatus::Running, true)
+                    && *can_review == state.possible(StageStatus::WaitingReview, true)
                     && *can_retry == state.possible(StageStatus::Failed, false);
                 demand!(same, "{rejection:?}, but it is {state:?}");
             }
@@ -162,6 +166,12 @@ impl Ledger {
                 let (state, model) = model(pipeline, stage)?;
                 demand!(state.automatic && *tasks == model.tasks, "it has {:?}", model.tasks);
             }
+            Rejection::OwnWork { pipeline, stage, .. }
+            | Rejection::NotReviewer { pipeline, stage, .. }
+            | Rejection::NoReviewer { pipeline, stage, .. }
+            | Rejection::OtherAttempt { pipeline, stage, .. } => {
+                self.refused_stage_review(model(pipeline, stage)?.1, rejection, at)?;
+            }
             Rejection::RetriesExhausted { pipeline, stage, retries, .. } => {
                 let (_, model) = model(pipeline, stage)?;
                 demand!(model.retries == *retries, "it was retried {} times", model.retries);
@@ -171,13 +181,7 @@ impl Ledger {
                 let status = self.state(pipeline, at)?.status;
                 demand!(status == *pipeline_status, "`{pipeline}` is {status:?}");
             }
-            Rejection::BadStages { .. }
-            | Rejection::OutOfRange(_)
-            | Rejection::TooLarge(_)
-            | Rejection::TooMany(_) => {
-                let code = rejection.code();
-                return Err(Breach(format!("no request can cause `{code}`")));
-            }
+            other => return Err(Breach(format!("no request can cause `{}`", other.code()))),
         }
         Ok(())
     }
@@ -198,6 +202,7 @@ fn is_same(shown: &Stage, model: &StageModel) -> bool {
         && shown.retries == model.retries
         && shown.tasks == model.tasks
         && shown.output == model.output
+        && shown.review == model.is_reviewed()
 }
 
 fn is_summary(shown: &Summary, name: &PipelineName, state: &PipelineModel) -> bool {
@@ -234,6 +239,20 @@ impl BatchReader<'_> {
                 let null = baton_core::Json::null();
                 let same = it.as_ref() == Some(output.as_ref().unwrap_or(&null));
                 ("pipeline.stage_completed", Some((pipeline, stage)), same)
+            }
+            (
+                Command::CompleteStage { pipeline, stage, output },
+                Event::StageSubmitted { output: it, .. },
+            ) => {
+                let null = baton_core::Json::null();
+                let same = it == output.as_ref().unwrap_or(&null);
+                ("pipeline.stage_submitted", Some((pipeline, stage)), same)
+            }
+            (Command::ReviewStage(review), Event::StageReviewed { verdict, note, .. }) => {
+                let same = *verdict == review.verdict && *note == review.note;
+                let named = Some((&review.pipeline, &review.stage));
+                self.decided_stage(review.verdict)?;
+                ("pipeline.stage_reviewed", named, same)
             }
             (
                 Command::FailStage { pipeline, stage, error },

@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use baton_core::primitive::Event as _;
 use baton_core::task::Returns;
-use baton_core::task::{Backoff, Cause, Created, Event, Lease, OnExhausted, Status};
+use baton_core::task::{Backoff, Cause, Created, Event, Lease, OnExhausted, Reviewers, Status};
 use baton_core::{AgentId, Batch, GroupName, HandoffId, Json, TaskId, TaskType, Timestamp, Token};
 
 use crate::auditor::ledger::Ledger;
@@ -88,6 +88,8 @@ pub struct TaskModel {
     pub result: Option<Json>,
     /// Whether its result must be accepted.
     pub review: Acceptance,
+    /// The agents that may accept its result.
+    pub reviewers: Reviewers,
     /// The agent whose result waits for review.
     pub submitted_by: Option<AgentId>,
     /// Whether it was cancelled because of the end of another task.
@@ -159,6 +161,7 @@ impl TaskModel {
             leased_at: 0,
             result: None,
             review: if created.review { Acceptance::Needed } else { Acceptance::NotNeeded },
+            reviewers: created.reviewers.clone().unwrap_or_default(),
             submitted_by: None,
             because: false,
             handed_by: None,
@@ -432,7 +435,10 @@ impl Ledger {
                 self.end_any_lease(batch, &mut work);
                 (work.status, work.ready) = (Status::Cancelled, false);
             }
-            Event::Reviewed { .. } => work.reviewed(batch, event, coverage)?,
+            Event::Reviewed { .. } => {
+                let may = self.is_reviewer(&work.reviewers, &batch.agent, batch.revision.0);
+                work.reviewed(batch, event, may, coverage)?;
+            }
             Event::Offered { handoff, .. } | Event::TakenBack { handoff, .. } => {
                 self.offered(batch, id, &mut work, handoff, event)?;
             }

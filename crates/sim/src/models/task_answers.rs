@@ -48,6 +48,7 @@ impl Ledger {
             && shown.lease == work.lease
             && shown.result == work.result
             && shown.review == work.review.is_needed()
+            && shown.reviewers.clone().unwrap_or_default() == work.reviewers
             && shown.submitted_by.as_ref() == work.submitter()
             && shown.created_at == work.created_at;
         demand!(same && pending, "{shown:?} is shown, but it is {work:?}");
@@ -233,6 +234,8 @@ impl Ledger {
             | Rejection::NeedsRetry { .. }
             | Rejection::OfAStage { .. } => self.refused_retry(rejection, at)?,
             Rejection::OwnWork { .. }
+            | Rejection::NotReviewer { .. }
+            | Rejection::NoReviewer { .. }
             | Rejection::OtherAttempt { .. }
             | Rejection::NotInReview { .. } => self.refused_review(rejection, at, coverage)?,
             Rejection::StaleToken { task, given, status, lease } => {
@@ -352,7 +355,9 @@ impl BatchReader<'_> {
             && depends_on == created.depends_on
             && create.max_retries == created.max_retries
             && create.on_exhausted == created.on_exhausted
-            && create.review == created.review
+            && (create.review || create.reviewers.is_some()) == created.review
+            && create.reviewers.clone().unwrap_or_default()
+                == created.reviewers.clone().unwrap_or_default()
             && create.deadline_ms.map(|after| time.after(after)) == created.deadline
             && create.delay_ms.filter(|delay| *delay > 0).map(|delay| time.after(delay))
                 == created.not_before;

@@ -65,6 +65,7 @@ impl TaskModel {
         &mut self,
         batch: &Batch,
         event: &Event,
+        may_accept: bool,
         coverage: &mut Coverage,
     ) -> Audit {
         let Event::Reviewed { verdict, accepts, result, .. } = event else { return Ok(()) };
@@ -74,6 +75,7 @@ impl TaskModel {
         demand!(*accepts == is_accepted, "it accepts {submitter:?}: {accepts}");
         if is_accepted {
             demand!(submitter != Some(&batch.agent), "{submitter:?} accepted its own result");
+            demand!(may_accept, "`{}` accepted it, not one of {:?}", batch.agent, self.reviewers);
             coverage.met(if submitter.is_some() { "task: accepted" } else { "task: reviewed" });
             self.review = match self.review {
                 Acceptance::NotNeeded => Acceptance::GivenAfterFailures,
@@ -108,6 +110,21 @@ impl Ledger {
                 let submitter = self.tasks.at(task, at).and_then(|work| work.submitter());
                 demand!(submitter == Some(agent), "`{task}` is the work of {submitter:?}");
                 coverage.met("task: own work refused");
+            }
+            Rejection::NotReviewer { task, agent, reviewers } => {
+                let due = self.tasks.at(task, at).map(|work| &work.reviewers);
+                demand!(due == Some(reviewers), "the reviewers of `{task}` are {due:?}");
+                let may = self.is_reviewer(reviewers, agent, at);
+                demand!(!may, "`{agent}` is one of {reviewers:?}");
+                coverage.met("task: not a reviewer");
+            }
+            Rejection::NoReviewer { task, agent, reviewers } => {
+                let work = self.tasks.at(task, at).filter(|work| work.review.is_needed());
+                let due = work.map(|work| &work.reviewers);
+                demand!(due == Some(reviewers), "the reviewers of `{task}` are {due:?}");
+                let only = reviewers.capability.is_none()
+                    && reviewers.agents.iter().eq([agent].into_iter());
+                demand!(only, "{reviewers:?} could accept it");
             }
             Rejection::OtherAttempt { task, given, attempts } => {
                 let there = self.tasks.at(task, at).map(|work| work.attempts);

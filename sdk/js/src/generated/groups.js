@@ -1329,6 +1329,19 @@ export class PipelineOperations {
   }
 
   /**
+   * Decide on a stage that waits for review.
+   * @param {T.PipelineName} pipeline - The pipeline.
+   * @param {T.StageName} stage - The stage.
+   * @param {T.Verdict} verdict - The verdict: `complete` accepts the output, `retry` makes the stage ready to be
+   *   started again, and `fail` fails it.
+   * @param {T.PipelineReviewStageOptions & CallOptions} [options]
+   * @returns {Promise<T.StageMoved>}
+   */
+  reviewStage(pipeline, stage, verdict, options) {
+    return this.caller.call("pipeline.review_stage", { pipeline, stage, verdict }, options);
+  }
+
+  /**
    * Fail a stage.
    * @param {T.PipelineName} pipeline - The pipeline.
    * @param {T.StageName} stage - The stage.

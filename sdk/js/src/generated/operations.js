@@ -118,6 +118,7 @@ export const OPERATIONS = {
   "pipeline.create": { changes: true, agent: "acts", token: "fence" },
   "pipeline.start_stage": { changes: true, agent: "acts", token: "fence" },
   "pipeline.complete_stage": { changes: true, agent: "acts", token: "fence" },
+  "pipeline.review_stage": { changes: true, agent: "acts", token: "fence" },
   "pipeline.fail_stage": { changes: true, agent: "acts", token: "fence" },
   "pipeline.retry_stage": { changes: true, agent: "acts", token: "fence" },
   "pipeline.skip_stage": { changes: true, agent: "acts", token: "fence" },

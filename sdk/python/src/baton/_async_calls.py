@@ -2682,6 +2682,51 @@ class PipelinesCalls(AsyncCalls):
         )
         return t.StageMoved(raw)
 
+    async def review_stage(
+        self,
+        pipeline: str,
+        stage: str,
+        verdict: t.Verdict,
+        *,
+        attempt: int | None = None,
+        note: str | None = None,
+        output: Any = OMIT,
+        token: int | None = None,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> t.StageMoved:
+        """Decide on a stage that waits for review (`pipeline.review_stage`).
+
+        Args:
+            pipeline: The pipeline.
+            stage: The stage.
+            verdict: The verdict: `complete` accepts the output, `retry` makes the stage ready
+                to be started again, and `fail` fails it.
+            attempt: The number of the attempt that was reviewed: `attempts` of the stage. The
+                verdict is refused if another attempt waits for review. If omitted, the one that
+                waits.
+            note: A note, which is recorded. Default: none.
+            output: The output, if it is accepted. If omitted, the submitted one.
+            token: Refuses the change once the lease, hold or session of this token is over.
+            idempotency_key: Repeating the call under this key has no second effect.
+            timeout: Seconds after which the call fails, besides the time that it asks to wait.
+        """
+        sent: dict[str, Any] = {"pipeline": pipeline, "stage": stage, "verdict": verdict}
+        if attempt is not None:
+            sent["attempt"] = attempt
+        if note is not None:
+            sent["note"] = note
+        if output is not OMIT:
+            sent["output"] = output
+        raw = await self._call(
+            OPERATIONS["pipeline.review_stage"],
+            sent,
+            token=token,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+        )
+        return t.StageMoved(raw)
+
     async def fail_stage(
         self,
         pipeline: str,
@@ -4189,6 +4234,7 @@ class TasksCalls(AsyncCalls):
         parent: str | None = None,
         priority: int | None = None,
         review: bool | None = None,
+        reviewers: p.Reviewers | None = None,
         schema_version: Any = OMIT,
         traceparent: str | None = None,
         token: int | None = None,
@@ -4225,6 +4271,8 @@ class TasksCalls(AsyncCalls):
                 age.
             review: Whether its result must be accepted by another agent before it is completed.
                 If `true`, `task.complete` submits the result, and `task.review` decides on it.
+            reviewers: The agents that may accept its result. If given, it has `review`. If
+                omitted, any agent but the one that did the work.
             schema_version: The version of the schema of `definition`: a string or a number.
                 Default: none.
             traceparent: W3C trace context (`traceparent`). Default: none.
@@ -4269,6 +4317,8 @@ class TasksCalls(AsyncCalls):
             sent["priority"] = priority
         if review is not None:
             sent["review"] = review
+        if reviewers is not None:
+            sent["reviewers"] = reviewers
         if schema_version is not OMIT:
             sent["schema_version"] = schema_version
         if traceparent is not None:

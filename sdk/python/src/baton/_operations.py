@@ -397,6 +397,9 @@ OPERATIONS: dict[str, Operation] = {
     "pipeline.complete_stage": Operation(
         "pipeline.complete_stage",
     ),
+    "pipeline.review_stage": Operation(
+        "pipeline.review_stage",
+    ),
     "pipeline.fail_stage": Operation(
         "pipeline.fail_stage",
     ),

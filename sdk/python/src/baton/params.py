@@ -272,6 +272,18 @@ class ReceiverCapability(TypedDict):
     """The capability."""
 
 
+class Reviewers(TypedDict, total=False):
+    """The agents that may accept a result: those that are named, and those that have a capability.
+    Empty, any agent may. The agent that did the work never may.
+    """
+
+    agents: Sequence[str]
+    """The agents that may accept it."""
+
+    capability: str
+    """Every agent with a session and this capability may accept it, too. Default: none."""
+
+
 RuleOn = TypedDict(
     "RuleOn",
     {
@@ -405,8 +417,13 @@ class StageDesign(_StageDesignRequired, total=False):
     """Keys that it reads, for documentation and contracts."""
 
     review: bool
-    """Whether the result of its task must be accepted by another agent before the stage is
-    completed. The pipeline must be automatic.
+    """Whether its output must be accepted by another agent before the stage is completed: with
+    `task.review` if it has a task, else with `pipeline.review_stage`.
+    """
+
+    reviewers: Reviewers
+    """The agents that may accept its output. If given, it has `review`. If omitted, any agent but
+    the one that did the work.
     """
 
     type: str
@@ -560,6 +577,7 @@ __all__ = [
     "ReactionOn",
     "Receiver",
     "ReceiverCapability",
+    "Reviewers",
     "RuleOn",
     "Rules",
     "Selected",

@@ -79,7 +79,15 @@ SearchKind = Literal["task", "message", "key", "event"]
 Severity = Literal["error", "warning"]
 """How serious a violation is."""
 
-StageStatus = Literal["pending", "ready", "running", "completed", "failed", "skipped"]
+StageStatus = Literal[
+    "pending",
+    "ready",
+    "running",
+    "waiting_review",
+    "completed",
+    "failed",
+    "skipped",
+]
 """The status of a stage."""
 
 StepStatus = Literal["completed", "failed"]
@@ -195,8 +203,10 @@ EventType = Literal[
     "pipeline.stage_failed",
     "pipeline.stage_ready",
     "pipeline.stage_retried",
+    "pipeline.stage_reviewed",
     "pipeline.stage_skipped",
     "pipeline.stage_started",
+    "pipeline.stage_submitted",
     "reaction.added",
     "reaction.call_begun",
     "reaction.call_dead",
@@ -3421,6 +3431,25 @@ class Retention(Record):
         return self.raw["history_count"]
 
 
+class Reviewers(Record):
+    """The agents that may accept a result: those that are named, and those that have a capability.
+    Empty, any agent may. The agent that did the work never may.
+    """
+
+    __slots__ = ()
+    _required = frozenset[str]()
+
+    @property
+    def agents(self) -> list[str]:
+        """The agents that may accept it."""
+        return self.raw.get("agents", [])
+
+    @property
+    def capability(self) -> str | None:
+        """Every agent with a session and this capability may accept it, too. Default: none."""
+        return self.raw.get("capability")
+
+
 class Rule(Record):
     """A rule."""
 
@@ -3989,7 +4018,7 @@ class Stage(Record):
 
     @property
     def output(self) -> Any:
-        """Its output. Absent before it is completed."""
+        """Its output. Absent before it is submitted or completed."""
         return self.raw.get("output")
 
     @property
@@ -4004,7 +4033,7 @@ class Stage(Record):
 
     @property
     def reason(self) -> str | None:
-        """Why it was skipped. Absent if no reason was given."""
+        """Why it was skipped, or the note of the last review. Absent if none was given."""
         return self.raw.get("reason")
 
     @property
@@ -4014,8 +4043,15 @@ class Stage(Record):
 
     @property
     def review(self) -> bool:
-        """Whether the result of its task must be accepted. Absent if `false`."""
+        """Whether its output must be accepted by another agent. Absent if `false`."""
         return self.raw.get("review", False)
+
+    @property
+    def reviewers(self) -> Reviewers | None:
+        """The agents that may accept its output. Absent if any agent may but the one that did the
+        work.
+        """
+        return optional(Reviewers, self.raw.get("reviewers"))
 
     @property
     def started_at(self) -> datetime | None:
@@ -4026,6 +4062,11 @@ class Stage(Record):
     def status(self) -> StageStatus:
         """The status."""
         return self.raw["status"]
+
+    @property
+    def submitted_by(self) -> str | None:
+        """The agent whose output waits for review. Absent if none waits."""
+        return self.raw.get("submitted_by")
 
     @property
     def tasks(self) -> list[str]:
@@ -4083,7 +4124,7 @@ class StageOutput(Record):
 
     @property
     def output(self) -> Any:
-        """The output. Absent before the stage is completed."""
+        """The output. Absent before it is submitted, or the stage is completed."""
         return self.raw.get("output")
 
     @property
@@ -4512,6 +4553,13 @@ class Task(Record):
     def review(self) -> bool:
         """Whether its result must be accepted before it is completed. Absent if `false`."""
         return self.raw.get("review", False)
+
+    @property
+    def reviewers(self) -> Reviewers | None:
+        """The agents that may accept its result. Absent if any agent may but the one that did the
+        work.
+        """
+        return optional(Reviewers, self.raw.get("reviewers"))
 
     @property
     def revision(self) -> int:
@@ -5048,6 +5096,7 @@ __all__ = [
     "Receipt",
     "Results",
     "Retention",
+    "Reviewers",
     "Rule",
     "RuleOn",
     "RuleRules",

@@ -63,6 +63,12 @@ pub(super) struct Add {
     /// Another agent must accept the result before the task is completed
     #[arg(long)]
     review: bool,
+    /// Agent that may accept its result, which then needs a review; repeatable [default: any other]
+    #[arg(long, value_name = "AGENT")]
+    reviewer: Vec<String>,
+    /// Capability of the agents that may accept its result, which then needs a review
+    #[arg(long, value_name = "CAPABILITY")]
+    reviewer_can: Option<String>,
     /// Budget of the task and its subtasks, such as tokens=100000,calls=50 [units: tokens,
     /// `cost_micros`, calls]
     #[arg(long, value_name = "LIMITS", value_parser = budget)]
@@ -155,6 +161,12 @@ impl Add {
         }
         if self.review {
             creating = creating.review();
+        }
+        for agent in &self.reviewer {
+            creating = creating.reviewer(agent);
+        }
+        if let Some(capability) = &self.reviewer_can {
+            creating = creating.reviewer_with(capability);
         }
         if let Some(budget) = self.budget {
             creating = creating.budget(budget);

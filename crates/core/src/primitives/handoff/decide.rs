@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::endings::ending;
+use super::endings::{ending, follow};
 use super::execute_all::execute_all;
 use super::passing::passed;
 use super::refusals::Rejection;
 use super::table::{Table, Waiter};
-use super::vocabulary::{Command, Event, Followed, Query, Reply, Signal};
+use super::vocabulary::{Command, Event, Query, Reply, Signal};
 use crate::event::Event as AnyEvent;
 use crate::handoff::offer_checks::{self, Passed};
 use crate::handoff::transfer;
@@ -489,40 +489,6 @@ fn changed_content(
     }
     let digest = super::fingerprint(&Handoff { content: content.clone(), ..handoff.clone() });
     Some((digest, content))
-}
-
-/// Ends the hand-offs of a task after a change of the task.
-fn follow(table: &Table, task: &TaskId, what: &Followed) -> Vec<Event> {
-    let concerned = table.unfinished_of(task).filter(|handoff| match what {
-        Followed::HandedOn { handoff: by } => handoff.id != *by,
-        Followed::Done { .. } | Followed::Lost { .. } => true,
-    });
-    let events = concerned.map(|handoff| {
-        let id = handoff.id.clone();
-        match (handoff.status.is_open(), what) {
-            (true, what) => {
-                let reason = match what {
-                    Followed::Done { .. } => "the task is done".to_owned(),
-                    Followed::Lost { reason } => reason.clone(),
-                    Followed::HandedOn { handoff } => format!("it went on by `{handoff}`"),
-                };
-                Event::Cancelled { handoff: id, reason: Some(reason) }
-            }
-            (false, Followed::Done { result }) => {
-                let (result, changes) = (result.clone(), BTreeMap::new());
-                Event::Completed { handoff: id, result, changes }
-            }
-            (false, Followed::HandedOn { handoff }) => {
-                let result = Json::of(&json!({ "handed_on": handoff })).expect("a name is JSON");
-                Event::Completed { handoff: id, result: Some(result), changes: BTreeMap::new() }
-            }
-            (false, Followed::Lost { reason }) => {
-                let error = Json::of(&json!({ "reason": reason })).expect("a text is JSON");
-                Event::Failed { handoff: id, error }
-            }
-        }
-    });
-    events.collect()
 }
 
 fn left(waiter: &Waiter, left: Left) -> Event {

@@ -1,5 +1,7 @@
 //! The rules of pipelines, one function per command.
 
+use std::collections::BTreeSet;
+
 use super::table::Table;
 use super::{
     Command, Create, Created, Design, Event, List, Moved, Output, Pipeline, Query, Record,
@@ -13,7 +15,8 @@ use crate::primitive::Rules;
 use crate::refusal::{TooLarge, TooMany, fits, has_room, json_fits, text_fits, within};
 use crate::space::batch::Moment;
 use crate::space::stamp::Stamp;
-use crate::space::{Happening, ReplyPlan as SpacePlan, Space, TasksView};
+use crate::space::{Happening, ReplyPlan as SpacePlan, Space, TablesView, TasksView};
+use crate::task;
 
 /// The table of tasks, as far as pipelines read it.
 pub trait View {
@@ -86,7 +89,11 @@ impl Rules for Table {
         stamp: &Stamp,
         happening: &mut Happening<'_>,
     ) -> Result<SpacePlan, Rejection> {
-        let decided = decide(&space.pipeline, &TasksView(&space.task), command, stamp)?;
+        let view = TasksView(&space.task);
+        let tables = TablesView::of(space);
+        let capabilities = task::View::capabilities_of(&tables, &stamp.agent);
+        let decider = Decider { table: &space.pipeline, view: &view, capabilities, stamp };
+        let decided = decider.decide(command)?;
         happening.extend(decided.events);
         let plan = decided.plan;
         Ok(SpacePlan::after(move |space| Some(plan.reply(&space.pipeline))))
@@ -94,39 +101,17 @@ impl Rules for Table {
 
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
         let view = &TasksView(&space.task);
-        Decider { table: &space.pipeline, view, stamp }.expire()
+        Decider { table: &space.pipeline, view, capabilities: None, stamp }.expire()
     }
 
     fn handle(space: &Space, signal: Signal, stamp: &Stamp) -> Result<Vec<Event>, Rejection> {
         let Signal::Follow = signal;
         let view = &TasksView(&space.task);
-        Ok(Decider { table: &space.pipeline, view, stamp }.follow())
+        Ok(Decider { table: &space.pipeline, view, capabilities: None, stamp }.follow())
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
         Some(self::query(&space.pipeline, query))
-    }
-}
-
-/// Decides a command against the current table.
-pub fn decide(
-    table: &Table,
-    view: &impl View,
-    command: Command,
-    stamp: &Stamp,
-) -> Result<Decided, Rejection> {
-    let decider = Decider { table, view, stamp };
-    match command {
-        Command::Create(command) => decider.create(*command),
-        Command::StartStage { pipeline, stage, input } => decider.start(pipeline, stage, input),
-        Command::CompleteStage { pipeline, stage, output } => {
-            decider.complete(pipeline, stage, output)
-        }
-        Command::FailStage { pipeline, stage, error } => decider.fail(pipeline, stage, error),
-        Command::RetryStage { pipeline, stage } => decider.retry(pipeline, stage),
-        Command::SkipStage { pipeline, stage, reason } => decider.skip(pipeline, stage, reason),
-        Command::Abort { pipeline, reason } => decider.abort(pipeline, reason),
-        Command::Delete { pipeline } => decider.delete(pipeline),
     }
 }
 
@@ -139,13 +124,32 @@ fn bad(stage: Option<&StageName>, reason: impl Into<String>) -> Rejection {
 }
 
 /// The inputs of a decision.
-struct Decider<'a, S> {
-    table: &'a Table,
-    view: &'a S,
-    stamp: &'a Stamp,
+pub(super) struct Decider<'a, S> {
+    pub(super) table: &'a Table,
+    pub(super) view: &'a S,
+    /// The capabilities of the calling agent, if it has a session.
+    pub(super) capabilities: Option<&'a BTreeSet<String>>,
+    pub(super) stamp: &'a Stamp,
 }
 
 impl<'a, S: View> Decider<'a, S> {
+    /// Decides a command against the current table.
+    fn decide(&self, command: Command) -> Result<Decided, Rejection> {
+        match command {
+            Command::Create(command) => self.create(*command),
+            Command::StartStage { pipeline, stage, input } => self.start(pipeline, stage, input),
+            Command::CompleteStage { pipeline, stage, output } => {
+                self.complete(pipeline, stage, output)
+            }
+            Command::ReviewStage(command) => self.review(command),
+            Command::FailStage { pipeline, stage, error } => self.fail(pipeline, stage, error),
+            Command::RetryStage { pipeline, stage } => self.retry(pipeline, stage),
+            Command::SkipStage { pipeline, stage, reason } => self.skip(pipeline, stage, reason),
+            Command::Abort { pipeline, reason } => self.abort(pipeline, reason),
+            Command::Delete { pipeline } => self.delete(pipeline),
+        }
+    }
+
     fn create(&self, command: Create) -> Result<Decided, Rejection> {
         let Create { pipeline, stages, automatic, input, metadata, traceparent } = command;
         if let Some(record) = self.table.get(&pipeline) {
@@ -181,10 +185,6 @@ impl<'a, S: View> Decider<'a, S> {
         }
         if stage.each && !automatic {
             let reason = "`each` makes tasks, so the pipeline must be automatic";
-            return Err(bad(Some(&stage.name), reason));
-        }
-        if stage.review && !automatic {
-            let reason = "`review` is about its task, so the pipeline must be automatic";
             return Err(bad(Some(&stage.name), reason));
         }
         let objection = self.view.objection(stage);
@@ -229,7 +229,11 @@ impl<'a, S: View> Decider<'a, S> {
         self.check_agent(record, number)?;
         check_status(record, number, "completed", &[StageStatus::Running])?;
         self.check_kept(record, "output", output.as_ref())?;
-        let output = Some(output.unwrap_or_else(Json::null));
+        let output = output.unwrap_or_else(Json::null);
+        if record.plan.stages[number].needs_review() {
+            return self.submit(record, number, output);
+        }
+        let output = Some(output);
         let plan = ReplyPlan::Moved(pipeline.clone(), stage.clone());
         let event = Event::StageCompleted { pipeline, stage, output };
         Ok(Decided { events: self.following(record, event), plan })
@@ -318,7 +322,7 @@ impl<'a, S: View> Decider<'a, S> {
         events
     }
 
-    fn moment(&self) -> Moment<'a> {
+    pub(super) fn moment(&self) -> Moment<'a> {
         let Stamp { revision, now, agent, .. } = self.stamp;
         Moment { revision: *revision, time: *now, agent }
     }
@@ -341,7 +345,7 @@ impl<'a, S: View> Decider<'a, S> {
     }
 
     /// An event of a pipeline, and the steps that follow from it.
-    fn following(&self, record: &Record, event: Event) -> Vec<Event> {
+    pub(super) fn following(&self, record: &Record, event: Event) -> Vec<Event> {
         let after = record.after(&event, &self.moment());
         self.with_what_follows(event, after)
     }
@@ -367,7 +371,7 @@ impl<'a, S: View> Decider<'a, S> {
     }
 
     /// A stage of a manual pipeline.
-    fn by_hand(
+    pub(super) fn by_hand(
         &self,
         pipeline: &PipelineName,
         stage: &StageName,
@@ -397,7 +401,7 @@ impl<'a, S: View> Decider<'a, S> {
     }
 
     /// Whether a value fits into its own limit and into those of the pipeline and the workspace.
-    fn check_kept(
+    pub(super) fn check_kept(
         &self,
         record: &Record,
         field: &'static str,
@@ -410,7 +414,7 @@ impl<'a, S: View> Decider<'a, S> {
 }
 
 /// Whether the status of a stage allows the action.
-fn check_status(
+pub(super) fn check_status(
     record: &Record,
     number: usize,
     wish: &'static str,
@@ -437,6 +441,7 @@ fn check_status(
         pipeline_status,
         can_start: can(StageStatus::Ready, true),
         can_complete: can(StageStatus::Running, true),
+        can_review: can(StageStatus::WaitingReview, true),
         can_retry: can(StageStatus::Failed, false),
     })
 }

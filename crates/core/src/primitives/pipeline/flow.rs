@@ -33,6 +33,7 @@ impl Record {
                 StageStatus::Pending
                 | StageStatus::Ready
                 | StageStatus::Running
+                | StageStatus::WaitingReview
                 | StageStatus::Failed => false,
             };
         }
@@ -61,7 +62,10 @@ impl Record {
                     is_due.then_some(Step::Ready(stage))
                 }
                 StageStatus::Ready | StageStatus::Running => self.verdict(stage),
-                StageStatus::Completed | StageStatus::Failed | StageStatus::Skipped => None,
+                StageStatus::WaitingReview
+                | StageStatus::Completed
+                | StageStatus::Failed
+                | StageStatus::Skipped => None,
             };
             if step.is_some() {
                 return step;
@@ -71,8 +75,9 @@ impl Record {
             return Some(Step::End);
         }
         let is_in = |status| self.stages.iter().any(|state| state.status == status);
-        let is_busy =
-            is_in(StageStatus::Running) || self.plan.automatic && is_in(StageStatus::Ready);
+        let is_busy = is_in(StageStatus::Running)
+            || is_in(StageStatus::WaitingReview)
+            || self.plan.automatic && is_in(StageStatus::Ready);
         let stops = self.status != Status::Failed && is_in(StageStatus::Failed) && !is_busy;
         stops.then_some(Step::Stop)
     }

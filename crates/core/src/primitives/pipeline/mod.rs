@@ -7,6 +7,8 @@
 //!         │                                        ▲         ▼
 //!         └──────────────── retry ─────────────────┼────── failed
 //!                                                  └─ skip ──┘
+//!   a stage with `review`:  running ── complete ──▶ waiting for review ── accepted ──▶ completed
+//!                                                   returned: ready, rejected: failed
 //!   a pipeline:   created ──▶ running ──▶ completed
 //!                    │           ├◀─────▶ failed: a stage has failed, and no other is running
 //!                    └───────────┴──────▶ aborted
@@ -17,11 +19,14 @@
 //! outputs by name if there are several, or the input of the pipeline if there is none. A skipped
 //! stage has the output `null`, does not let later stages start early, and passes on its own input.
 //!
-//! Manually, an agent starts a stage and reports its outcome. An automatic pipeline creates a task
-//! for every stage that becomes ready, in the same commit, by policy; or one for each element of a
-//! list. The stage is running when one of its tasks is claimed, and completed when all of them are.
-//! If one of them ends in any other way the stage fails, and the others are cancelled. A stage
-//! learns about its tasks from their own events ([`Table::observe_task`]).
+//! Manually, an agent starts a stage and reports its outcome. If the stage has `review`, its output
+//! is submitted, and an agent that neither started nor submitted it accepts it or returns it.
+//!
+//! An automatic pipeline creates a task for every stage that becomes ready, in the same commit, by
+//! policy; or one for each element of a list. The stage is running when one of its tasks is
+//! claimed, and completed when all of them are. If one of them ends in any other way the stage
+//! fails, and the others are cancelled. A stage learns about its tasks from their own events
+//! ([`Table::observe_task`]).
 //!
 //! The start of a stage by another agent than the one of the stage before it is recorded as a
 //! hand-off between the two, by policy.
@@ -61,16 +66,17 @@ mod payloads;
 mod progress;
 mod record;
 mod refusals;
+mod review;
 mod table;
 #[cfg(test)]
 mod tests;
 mod view;
 mod vocabulary;
 
-pub use decide::{Decided, ReplyPlan, View, decide, query};
+pub use decide::{Decided, ReplyPlan, View, query};
 pub use flow::Step;
 pub use outputs::Misfit;
-pub use payloads::{Create, Design, List};
+pub use payloads::{Create, Design, List, ReviewStage};
 pub use progress::{Budget, Following};
 pub use record::{Member, Outcome, Plan, Record, StageState, TaskState};
 pub use refusals::Rejection;

@@ -19,10 +19,19 @@ operations! {
     Command::CompleteStage = "pipeline.complete_stage" -> "moved",
         Post "/pipelines/{pipeline}/stages/{stage}/complete" Body, Work,
         side_effects(
-            "Stages that follow become ready. The pipeline is completed with its last stage."
+            "Stages that follow become ready. The pipeline is completed with its last stage. If \
+                the stage has `review`, its output only waits for review."
         ):
         "Complete a stage",
         {"pipeline": "article", "stage": "write", "output": {"words": 900}};
+    Command::ReviewStage = "pipeline.review_stage" -> "moved",
+        Post "/pipelines/{pipeline}/stages/{stage}/review" Body, Work,
+        side_effects(
+            "With `complete` stages that follow become ready, with `retry` the stage is ready \
+                again."
+        ):
+        "Decide on a stage that waits for review",
+        {"pipeline": "article", "stage": "write", "verdict": "retry", "note": "too long"};
     Command::FailStage = "pipeline.fail_stage" -> "stage",
         Post "/pipelines/{pipeline}/stages/{stage}/fail" Body, Work,
         side_effects("The pipeline fails when no other stage is running."):

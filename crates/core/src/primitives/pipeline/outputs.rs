@@ -117,6 +117,7 @@ impl Record {
                 StageStatus::Pending
                 | StageStatus::Ready
                 | StageStatus::Running
+                | StageStatus::WaitingReview
                 | StageStatus::Failed => {}
             }
         }

@@ -10,7 +10,7 @@ use crate::json::{Json, given};
 use crate::limits;
 use crate::names::{AgentId, PipelineName, StageName, TaskType, Traceparent};
 use crate::pattern::Pattern;
-use crate::task::{Backoff, OnExhausted};
+use crate::task::{Backoff, OnExhausted, Reviewers, Verdict};
 
 /// Creates a pipeline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -81,10 +81,14 @@ pub struct Design {
     #[cfg_attr(feature = "schema", schemars(extend("default" = "fail")))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_exhausted: Option<OnExhausted>,
-    /// Whether the result of its task must be accepted by another agent before the stage is
-    /// completed. The pipeline must be automatic.
+    /// Whether its output must be accepted by another agent before the stage is completed: with
+    /// `task.review` if it has a task, else with `pipeline.review_stage`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub review: bool,
+    /// The agents that may accept its output. If given, it has `review`. If omitted, any agent but
+    /// the one that did the work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reviewers: Option<Reviewers>,
     /// Keys that it reads, for documentation and contracts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reads: Vec<Pattern>,
@@ -110,6 +114,7 @@ impl Design {
             backoff: None,
             on_exhausted: None,
             review: false,
+            reviewers: None,
             reads: Vec::new(),
             writes: Vec::new(),
         }
@@ -133,8 +138,33 @@ impl Design {
             + self.description.as_ref().map_or(0, String::len)
             + self.capabilities.iter().map(|name| name.len() + 5).sum::<usize>()
             + self.after.iter().flatten().map(|name| name.as_str().len() + 5).sum::<usize>()
+            + self.reviewers.as_ref().map_or(0, Reviewers::bytes)
             + patterns.map(|pattern| pattern.as_str().len() + 5).sum::<usize>()
     }
+}
+
+/// Decides on the output of a stage that waits for review.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ReviewStage {
+    /// The pipeline.
+    pub pipeline: PipelineName,
+    /// The stage.
+    pub stage: StageName,
+    /// The verdict: `complete` accepts the output, `retry` makes the stage ready to be started
+    /// again, and `fail` fails it.
+    pub verdict: Verdict,
+    /// The number of the attempt that was reviewed: `attempts` of the stage. The verdict is refused
+    /// if another attempt waits for review. If omitted, the one that waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u64>,
+    /// A note, which is recorded. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// The output, if it is accepted. If omitted, the submitted one.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub output: Option<Json>,
 }
 
 /// A page of pipelines, by name.

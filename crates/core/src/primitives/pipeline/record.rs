@@ -62,7 +62,10 @@ pub struct StageState {
     /// The error.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub error: Option<Json>,
-    /// Why it was skipped.
+    /// The agent that submitted the output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub submitted_by: Option<AgentId>,
+    /// Why it was skipped, or the note of the last review.
     pub reason: Option<String>,
     /// When it became ready.
     pub ready_at: Option<Timestamp>,
@@ -136,6 +139,7 @@ impl StageState {
             input: None,
             output: None,
             error: None,
+            submitted_by: None,
             reason: None,
             ready_at: None,
             started_at: None,
@@ -271,8 +275,21 @@ impl Record {
                     state.attempts += 1;
                     state.worker = Some(worker.clone());
                     state.input.clone_from(input);
+                    state.submitted_by = None;
                 });
             }
+            Event::StageSubmitted { stage, output, .. } => record.turn(stage, |state| {
+                state.status = StageStatus::WaitingReview;
+                state.output = Some(output.clone());
+                state.submitted_by = Some(moment.agent.clone());
+            }),
+            Event::StageReviewed { stage, verdict, note, .. } => record.turn(stage, |state| {
+                state.reason.clone_from(note);
+                if *verdict == task::Verdict::Retry {
+                    (state.status, state.ready_at) = (StageStatus::Ready, now);
+                    (state.input, state.output, state.submitted_by) = (None, None, None);
+                }
+            }),
             Event::StageCompleted { stage, output, .. } => {
                 let made = output.clone().or_else(|| self.made(self.known(stage)).ok());
                 record.turn(stage, |state| {
@@ -328,7 +345,7 @@ impl Record {
         for stage in &mut self.stages {
             let mut state = (**stage).clone();
             match state.status {
-                StageStatus::Running => {
+                StageStatus::Running | StageStatus::WaitingReview => {
                     let error = Json::parse(r#"{"reason":"aborted"}"#).expect("a word is JSON");
                     state.error = Some(error);
                     state.ended(StageStatus::Failed, moment);
@@ -405,7 +422,9 @@ impl Record {
             each: design.each,
             description: design.description.clone(),
             max_retries: design.max_retries,
-            review: design.review,
+            review: design.needs_review(),
+            reviewers: design.reviewers().cloned(),
+            submitted_by: state.waiting_for(),
             reads: design.reads.clone(),
             writes: design.writes.clone(),
             attempts: state.attempts,

@@ -6,6 +6,7 @@ use thiserror::Error;
 use super::{Pipeline, StageStatus, Status};
 use crate::names::{AgentId, PipelineName, StageName, TaskId};
 use crate::refusal::{OutOfRange, TooLarge, TooMany};
+use crate::task::Reviewers;
 
 crate::refusals! {
     /// Why a pipeline command was refused. Nothing was written.
@@ -76,7 +77,8 @@ crate::refusals! {
         /// The stage's current status does not allow the operation.
         #[error(
             "stage `{stage}` of pipeline `{pipeline}` is {}, so it cannot be {wish}: {}",
-            .stage_status.word(), allowed(*pipeline_status, can_start, can_complete, can_retry)
+            .stage_status.word(),
+            allowed(*pipeline_status, [can_start, can_complete, can_review, can_retry])
         )]
         WrongOrder {
             /// The pipeline.
@@ -93,6 +95,9 @@ crate::refusals! {
             can_start: Vec<StageName>,
             /// The stages that can be completed now, or fail.
             can_complete: Vec<StageName>,
+            /// The stages whose output waits for review.
+            #[serde(skip_serializing_if = "Vec::is_empty")]
+            can_review: Vec<StageName>,
             /// The stages that can be retried now.
             can_retry: Vec<StageName>,
         } => {
@@ -100,10 +105,10 @@ crate::refusals! {
             kind: Conflict,
             hint: "do what is possible now, or read the pipeline again",
             cause: "The stage was started before its predecessors finished, or twice; completed \
-                or failed without being started, or twice; retried without having failed; or the \
-                pipeline is completed or aborted. The response contains the statuses \
-                (`stage_status`, `pipeline_status`) and what is possible now (`can_start`, \
-                `can_complete`, `can_retry`).",
+                or failed without being started, or twice; reviewed without a submitted output; \
+                retried without having failed; or the pipeline is completed or aborted. The \
+                response contains the statuses (`stage_status`, `pipeline_status`) and what is \
+                possible now (`can_start`, `can_complete`, `can_review`, `can_retry`).",
             remedy: "Do what is possible now. If another agent was faster, nothing is left to do.",
         }
         /// The stage is assigned to another agent, named in `agent`.
@@ -142,6 +147,85 @@ crate::refusals! {
             cause: "The pipeline is automatic: its stages follow the tasks that are created for \
                 them.",
             remedy: "Claim the stage's tasks and complete or fail them.",
+        }
+        /// The output is that of the reviewing agent.
+        #[error("`{agent}` worked on stage `{stage}` of pipeline `{pipeline}`, so another agent \
+            must accept it")]
+        OwnWork {
+            /// The pipeline.
+            pipeline: PipelineName,
+            /// The stage.
+            stage: StageName,
+            /// The agent that started it, or submitted its output.
+            agent: AgentId,
+        } => {
+            code: "pipeline.own_work",
+            kind: Denied,
+            hint: "leave the review to another agent",
+            cause: "The stage has `review`, and the agent that started it or submitted its output \
+                wants to accept it.",
+            remedy: "Let another agent, or a person, call `pipeline.review_stage`. The worker may \
+                return the stage with the verdict `retry`.",
+        }
+        /// Other agents were chosen to review the stage.
+        #[error("`{agent}` cannot accept stage `{stage}` of pipeline `{pipeline}`: {} must",
+            .reviewers.phrase())]
+        NotReviewer {
+            /// The pipeline.
+            pipeline: PipelineName,
+            /// The stage.
+            stage: StageName,
+            /// The agent that wanted to accept it.
+            agent: AgentId,
+            /// The agents that may accept it.
+            reviewers: Reviewers,
+        } => {
+            code: "pipeline.not_reviewer",
+            kind: Denied,
+            hint: "leave the review to one of the reviewers",
+            cause: "The stage has `reviewers`, and the agent is not named there and has no \
+                session with their capability.",
+            remedy: "Let one of the reviewers call `pipeline.review_stage`. Any agent may return \
+                the stage with the verdict `retry`.",
+        }
+        /// No agent could accept the output of this agent.
+        #[error("only its workers may accept stage `{stage}` of pipeline `{pipeline}`, so \
+            `{agent}` cannot submit its output")]
+        NoReviewer {
+            /// The pipeline.
+            pipeline: PipelineName,
+            /// The stage.
+            stage: StageName,
+            /// The agent that wanted to submit the output.
+            agent: AgentId,
+            /// The agents that may accept it.
+            reviewers: Reviewers,
+        } => {
+            code: "pipeline.no_reviewer",
+            kind: Conflict,
+            hint: "fail and retry the stage, so that another agent works on it",
+            cause: "The agents that started and submitted the stage are its only reviewers.",
+            remedy: "Fail the stage and retry it; then let another agent start it, and accept its \
+                output.",
+        }
+        /// Another attempt waits for review.
+        #[error("attempt {given} of stage `{stage}` of pipeline `{pipeline}` was reviewed, but \
+            attempt {attempts} waits")]
+        OtherAttempt {
+            /// The pipeline.
+            pipeline: PipelineName,
+            /// The stage.
+            stage: StageName,
+            /// The attempt that was reviewed.
+            given: u64,
+            /// The attempt that waits for review.
+            attempts: u64,
+        } => {
+            code: "pipeline.other_attempt",
+            kind: Conflict,
+            hint: "get the pipeline, and review the output that waits now",
+            cause: "The stage was returned and submitted again after the reviewer read it.",
+            remedy: "Read the pipeline again, and decide on the present output.",
         }
         /// The stage has no retries left.
         #[error(
@@ -237,15 +321,9 @@ fn listed(stages: &[StageName]) -> String {
 }
 
 /// The possible actions, as part of a sentence.
-fn allowed(
-    status: Status,
-    can_start: &[StageName],
-    can_complete: &[StageName],
-    can_retry: &[StageName],
-) -> String {
-    let parts =
-        [(can_start, "be started"), (can_complete, "be completed"), (can_retry, "be retried")];
-    let parts = parts.into_iter().filter(|(stages, _)| !stages.is_empty());
+fn allowed(status: Status, can: [&Vec<StageName>; 4]) -> String {
+    let words = ["be started", "be completed", "be reviewed", "be retried"];
+    let parts = can.into_iter().zip(words).filter(|(stages, _)| !stages.is_empty());
     let parts: Vec<String> =
         parts.map(|(stages, what)| format!("{} can {what}", listed(stages))).collect();
     if parts.is_empty() {

@@ -57,6 +57,8 @@ impl primitive::Table for Table {
             }
             Event::StageReady { .. }
             | Event::StageStarted { .. }
+            | Event::StageSubmitted { .. }
+            | Event::StageReviewed { .. }
             | Event::StageCompleted { .. }
             | Event::StageFailed { .. }
             | Event::StageRetried { .. }
@@ -285,14 +287,18 @@ fn check_record(record: &Record) {
     let is_in = |status| record.stages.iter().any(|state| state.status == status);
     for (stage, state) in record.stages.iter().enumerate() {
         let has_begun = match state.status {
-            StageStatus::Ready | StageStatus::Running | StageStatus::Completed => true,
+            StageStatus::Ready
+            | StageStatus::Running
+            | StageStatus::WaitingReview
+            | StageStatus::Completed => true,
             StageStatus::Pending | StageStatus::Failed | StageStatus::Skipped => false,
         };
         assert!(!has_begun || record.is_due(stage, &done), "nothing overtakes");
     }
     let is_finished = record.status.is_finished();
     assert_eq!(is_finished, record.finished_at.is_some(), "what is finished has an end");
-    assert!(!is_finished || !is_in(StageStatus::Running), "nothing runs in what is finished");
+    let is_running = is_in(StageStatus::Running) || is_in(StageStatus::WaitingReview);
+    assert!(!is_finished || !is_running, "nothing runs in what is finished");
     let has_tasks = record.plan.automatic && is_in(StageStatus::Ready);
     assert!(!is_finished || !has_tasks, "no task waits in what is finished");
     match record.status {

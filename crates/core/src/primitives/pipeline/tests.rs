@@ -50,6 +50,72 @@ scenarios! {
             "refused pipeline.not_found"),
     ]
 
+    an_output_is_accepted_by_another => [
+        (0, "ann", r#"pipeline.create p stages=[{"name":"a","agent":"ada",
+            "reviewers":{"agents":["ada"]}}]"#,     "refused pipeline.bad_stages"),
+        (0, "ann", r#"pipeline.create p stages=[{"name":"a","review":true},{"name":"b",
+            "reviewers":{"agents":["bob"],"capability":"law"}},
+            {"name":"c","reviewers":{"agents":["bob"]}}]"#,
+            "pipeline.created p [a, b, c]; pipeline.stage_ready p/a"),
+        (0, "ada", "pipeline.start_stage p a",      "pipeline.stage_started p/a by ada"),
+        (1, "ann", r#"pipeline.review_stage p a verdict="complete""#,
+            "refused pipeline.wrong_order"),
+        (1, "cem", "pipeline.complete_stage p a output=1", "pipeline.stage_submitted p/a = 1"),
+        (1, "ann", "pipeline.output p a",           "a waiting_review: 1"),
+        (1, "ann", "pipeline.start_stage p b",      "refused pipeline.wrong_order"),
+        (1, "cem", "pipeline.complete_stage p a",   "refused pipeline.wrong_order"),
+        // Neither the agent that started it nor the one that submitted its output accepts it.
+        (2, "ada", r#"pipeline.review_stage p a verdict="complete""#, "refused pipeline.own_work"),
+        (2, "cem", r#"pipeline.review_stage p a verdict="complete""#, "refused pipeline.own_work"),
+        (2, "bob", r#"pipeline.review_stage p a verdict="retry" note="more""#,
+            "pipeline.stage_reviewed p/a Retry (more)"),
+        (2, "bob", "pipeline.get p",
+            "p running [a ready attempts=1 retries=0; b pending; c pending]"),
+        (3, "ada", "pipeline.start_stage p a",      "pipeline.stage_started p/a by ada"),
+        (3, "ada", "pipeline.complete_stage p a output=2", "pipeline.stage_submitted p/a = 2"),
+        (3, "bob", r#"pipeline.review_stage p a verdict="complete" attempt=1"#,
+            "refused pipeline.other_attempt"),
+        (3, "bob", r#"pipeline.review_stage p a verdict="complete" attempt=2"#,
+            "pipeline.stage_reviewed p/a Complete; pipeline.stage_completed p/a = 2; \
+             pipeline.stage_ready p/b"),
+        (4, "ada", "pipeline.start_stage p b",      "pipeline.stage_started p/b by ada"),
+        (4, "ada", "pipeline.complete_stage p b",   "pipeline.stage_submitted p/b = null"),
+        (4, "cem", r#"pipeline.review_stage p b verdict="complete""#,
+            "refused pipeline.not_reviewer"),
+        (4, "eve", r#"agent.register eve capabilities=["law"]"#,
+            "agent.joined eve token=10 ttl=60000; namespace.created agent:eve"),
+        (4, "eve", r#"pipeline.review_stage p b verdict="complete" output=[3]"#,
+            "pipeline.stage_reviewed p/b Complete; pipeline.stage_completed p/b = [3]; \
+             pipeline.stage_ready p/c"),
+        // The only reviewer cannot submit its own work.
+        (5, "bob", "pipeline.start_stage p c",
+            "pipeline.stage_started p/c by bob; \
+             handoff.passed h-0000000012 from ada to `bob` with [3]"),
+        (5, "bob", "pipeline.complete_stage p c",   "refused pipeline.no_reviewer"),
+        (5, "ada", "pipeline.complete_stage p c",   "refused pipeline.no_reviewer"),
+        (5, "ann", "pipeline.fail_stage p c error=1",
+            "pipeline.stage_failed p/c 1; pipeline.failed p"),
+        (5, "ann", "pipeline.retry_stage p c",
+            "pipeline.stage_retried p/c; pipeline.stage_ready p/c"),
+        (5, "ada", "pipeline.start_stage p c",      "pipeline.stage_started p/c by ada"),
+        (5, "ada", "pipeline.complete_stage p c",   "pipeline.stage_submitted p/c = null"),
+        (6, "eve", r#"pipeline.review_stage p c verdict="fail" note="no""#,
+            "pipeline.stage_reviewed p/c Fail (no); \
+             pipeline.stage_failed p/c {\"note\":\"no\",\"reason\":\"rejected\"}; \
+             pipeline.failed p"),
+        (7, "ann", r#"pipeline.create q automatic=true stages=[{"name":"a"}]"#,
+            "pipeline.created q [a] automatic; pipeline.stage_ready q/a [p-0000000018]; \
+             task.created p-0000000018 a ready"),
+        (7, "ann", r#"pipeline.review_stage q a verdict="complete""#, "refused pipeline.automatic"),
+        // A stage that waits for review fails when its pipeline is aborted.
+        (8, "ann", r#"pipeline.create r stages=[{"name":"a","review":true}]"#,
+            "pipeline.created r [a]; pipeline.stage_ready r/a"),
+        (8, "ada", "pipeline.start_stage r a",      "pipeline.stage_started r/a by ada"),
+        (8, "ada", "pipeline.complete_stage r a",   "pipeline.stage_submitted r/a = null"),
+        (8, "ann", "pipeline.abort r",              "pipeline.aborted r"),
+        (8, "ann", "pipeline.output r a",           "a failed: null"),
+    ]
+
     a_stage_fails_and_is_tried_again => [
         (0, "ann", r#"pipeline.create p stages=[{"name":"a","max_retries":1},{"name":"b"}]"#,
             "pipeline.created p [a, b]; pipeline.stage_ready p/a"),

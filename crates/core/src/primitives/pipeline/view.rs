@@ -8,6 +8,7 @@ use crate::json::{Json, given};
 use crate::names::{AgentId, PipelineName, StageName, TaskId, TaskType, Traceparent};
 use crate::numbers::Revision;
 use crate::pattern::Pattern;
+use crate::task::Reviewers;
 use crate::time::Timestamp;
 
 /// The status of a pipeline.
@@ -67,6 +68,8 @@ pub enum StageStatus {
     Ready,
     /// An agent works on it.
     Running,
+    /// Its output was submitted and waits for review.
+    WaitingReview,
     /// It was completed.
     Completed,
     /// It failed.
@@ -82,6 +85,7 @@ impl StageStatus {
             Self::Pending => "pending",
             Self::Ready => "ready",
             Self::Running => "running",
+            Self::WaitingReview => "waiting_review",
             Self::Completed => "completed",
             Self::Failed => "failed",
             Self::Skipped => "skipped",
@@ -118,9 +122,16 @@ pub struct Stage {
     /// given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_retries: Option<u64>,
-    /// Whether the result of its task must be accepted. Absent if `false`.
+    /// Whether its output must be accepted by another agent. Absent if `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub review: bool,
+    /// The agents that may accept its output. Absent if any agent may but the one that did the
+    /// work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reviewers: Option<Reviewers>,
+    /// The agent whose output waits for review. Absent if none waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub submitted_by: Option<AgentId>,
     /// Keys that it reads. Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reads: Vec<Pattern>,
@@ -141,13 +152,13 @@ pub struct Stage {
     /// of the stages before it. Absent if there is none.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub input: Option<Json>,
-    /// Its output. Absent before it is completed.
+    /// Its output. Absent before it is submitted or completed.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub output: Option<Json>,
     /// The error. Absent unless it failed.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub error: Option<Json>,
-    /// Why it was skipped. Absent if no reason was given.
+    /// Why it was skipped, or the note of the last review. Absent if none was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// When it became ready. Absent before that.
@@ -260,7 +271,7 @@ pub struct Output {
     pub stage: StageName,
     /// The status of the stage.
     pub status: StageStatus,
-    /// The output. Absent before the stage is completed.
+    /// The output. Absent before it is submitted, or the stage is completed.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub output: Option<Json>,
 }

@@ -6,7 +6,8 @@ use crate::json::{Json, given};
 use crate::names::{AgentId, PipelineName, StageName, TaskId, Traceparent};
 use crate::primitive;
 
-use super::{Create, Design, List, Moved, Output, Pipeline, Stage, Summary};
+use super::{Create, Design, List, Moved, Output, Pipeline, ReviewStage, Stage, Summary};
+use crate::task::Verdict;
 
 /// Commands that change pipelines.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,7 +26,7 @@ pub enum Command {
         #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
         input: Option<Json>,
     },
-    /// `pipeline.complete_stage`: it is completed.
+    /// `pipeline.complete_stage`: it is completed, or its output is submitted for review.
     CompleteStage {
         /// The pipeline.
         pipeline: PipelineName,
@@ -35,6 +36,8 @@ pub enum Command {
         #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
         output: Option<Json>,
     },
+    /// `pipeline.review_stage`: its output is accepted, or not.
+    ReviewStage(ReviewStage),
     /// `pipeline.fail_stage`: it failed.
     FailStage {
         /// The pipeline.
@@ -186,6 +189,27 @@ pub enum Event {
         #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
         input: Option<Json>,
     },
+    /// The output of a stage waits for review.
+    StageSubmitted {
+        /// The pipeline.
+        pipeline: PipelineName,
+        /// The stage.
+        stage: StageName,
+        /// The output.
+        output: Json,
+    },
+    /// An agent decided on the output of a stage.
+    StageReviewed {
+        /// The pipeline.
+        pipeline: PipelineName,
+        /// The stage.
+        stage: StageName,
+        /// The verdict.
+        verdict: Verdict,
+        /// The note of the reviewer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
+    },
     /// A stage was completed.
     StageCompleted {
         /// The pipeline.
@@ -260,6 +284,8 @@ impl Event {
             Self::Created(created) => &created.pipeline,
             Self::StageReady { pipeline, .. }
             | Self::StageStarted { pipeline, .. }
+            | Self::StageSubmitted { pipeline, .. }
+            | Self::StageReviewed { pipeline, .. }
             | Self::StageCompleted { pipeline, .. }
             | Self::StageFailed { pipeline, .. }
             | Self::StageRetried { pipeline, .. }
@@ -276,6 +302,8 @@ impl Event {
         match self {
             Self::StageReady { stage, .. }
             | Self::StageStarted { stage, .. }
+            | Self::StageSubmitted { stage, .. }
+            | Self::StageReviewed { stage, .. }
             | Self::StageCompleted { stage, .. }
             | Self::StageFailed { stage, .. }
             | Self::StageRetried { stage, .. }
@@ -295,6 +323,8 @@ impl primitive::Event for Event {
             Self::Created(_) => "pipeline.created",
             Self::StageReady { .. } => "pipeline.stage_ready",
             Self::StageStarted { .. } => "pipeline.stage_started",
+            Self::StageSubmitted { .. } => "pipeline.stage_submitted",
+            Self::StageReviewed { .. } => "pipeline.stage_reviewed",
             Self::StageCompleted { .. } => "pipeline.stage_completed",
             Self::StageFailed { .. } => "pipeline.stage_failed",
             Self::StageRetried { .. } => "pipeline.stage_retried",
@@ -321,6 +351,8 @@ impl primitive::Event for Event {
                     tasks.iter().map(|task| task.as_str().len() + 5).sum()
                 }
                 Self::StageStarted { worker, input, .. } => worker.as_str().len() + json(input),
+                Self::StageSubmitted { output, .. } => output.as_bytes().len(),
+                Self::StageReviewed { note, .. } => text(note),
                 Self::StageCompleted { output, .. } => json(output),
                 Self::StageFailed { error, .. } => error.as_bytes().len(),
                 Self::StageSkipped { reason, .. } | Self::Aborted { reason, .. } => text(reason),

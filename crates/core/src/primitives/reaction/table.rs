@@ -207,6 +207,12 @@ impl Table {
         self.enabled == 0
     }
 
+    /// The number of enabled reactions.
+    #[inline]
+    pub fn enabled(&self) -> usize {
+        self.enabled
+    }
+
     /// The enabled reactions, by name.
     pub fn running(&self) -> impl Iterator<Item = &Record> {
         self.by_name.values().filter(|record| record.enabled)

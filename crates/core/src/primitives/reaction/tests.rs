@@ -4,7 +4,7 @@ use super::{Command, Outcome, Rejection, Reply};
 use crate::command::Request;
 use crate::limits;
 use crate::names::AgentId;
-use crate::space::{Outcome as Became, Space};
+use crate::space::{Outcome as Became, Progress, Space};
 use crate::testing::{World, check, check_codes, check_coverage, scenarios};
 use crate::time::Timestamp;
 
@@ -309,4 +309,77 @@ fn a_secret_is_in_no_public_event_and_in_no_answer() {
     assert_eq!(calls[0].secret.as_ref().unwrap().reveal(), "hush-hush");
     let outcome = Outcome::Done { status: 200 };
     ask(Command::Settle { call: 1, attempt: 1, outcome }.into());
+}
+
+/// A workspace with reactions that each execute these commands on events of a type.
+fn reacting(reactions: usize, on: &str, commands: &str) -> Space {
+    let (mut space, ada) = (Space::default(), AgentId::parse("ada").unwrap());
+    for number in 0..reactions {
+        let text = format!(r#"{{"name":"r{number}","on":{on},"do":{commands}}}"#);
+        let add = Command::Add(Box::new(serde_json::from_str(&text).unwrap()));
+        space.commit(Request::from(crate::Command::from(add)), &ada, Timestamp(1)).unwrap();
+    }
+    space
+}
+
+fn write(key: &str) -> Request {
+    let text = format!(r#"{{"command":"state.set","namespace":"shared","key":"{key}","value":1}}"#);
+    Request::from(crate::wire::command_of(&text).unwrap())
+}
+
+/// 16 writes per run, which every reaction has to be compared with.
+const SEEN: &str = r#"{"type":"state.set","where":"event.key.startsWith(\"in/\")"}"#;
+
+fn sixteen() -> String {
+    let set = |number| {
+        format!(
+            r#"{{"command":"state.set","namespace":"shared","key":"seen-{number}","value":"{{{{key}}}}"}}"#
+        )
+    };
+    format!("[{}]", (0..16).map(set).collect::<Vec<_>>().join(","))
+}
+
+#[test]
+fn a_commit_that_is_suspended_becomes_what_it_would_have_become_at_once() {
+    let ada = AgentId::parse("ada").unwrap();
+    let chain = r#"[{"command":"event.emit","type":"go"},{"command":"lock.acquire","name":"l"}]"#;
+    for (on, commands) in [
+        (SEEN, sixteen()),
+        (r#"{"type":"state.set"}"#, sixteen()),
+        (r#"{"type":"*"}"#, chain.to_owned()),
+    ] {
+        let mut whole = reacting(7, on, &commands);
+        let expected = whole.commit(write("in/a"), &ada, Timestamp(9)).unwrap();
+        for work_max in [0, 1, 2, 17, 100, 1_000, 100_000] {
+            let mut space = reacting(7, on, &commands);
+            let begun = space.begin_commit(write("in/a"), &ada, Timestamp(9), work_max).unwrap();
+            let committed = match begun {
+                Progress::Done(committed) => {
+                    assert!(committed.work <= work_max, "no more than is allowed");
+                    committed
+                }
+                Progress::Suspended(suspended) => {
+                    assert!(expected.work >= work_max, "no less than is allowed");
+                    assert_eq!(*suspended.outcome(), expected.outcome);
+                    space.finish_commit(*suspended)
+                }
+            };
+            assert_eq!(committed.batch, expected.batch);
+            assert_eq!(committed.work, expected.work);
+            space.check();
+            assert_eq!(space.head(), whole.head());
+        }
+    }
+}
+
+#[test]
+fn reactions_that_a_limit_has_stopped_are_not_considered_again() {
+    let ada = AgentId::parse("ada").unwrap();
+    let mut space = reacting(limits::REACTIONS_MAX, SEEN, &sixteen());
+    let committed = space.commit(write("in/a"), &ada, Timestamp(9)).unwrap();
+    let events = committed.batch.unwrap().events.len();
+    assert!(events > limits::REACTIONS_MAX * 17, "all of them ran");
+    // Each of the 4,096 writes would have to be compared with 256 conditions.
+    let looks = committed.work - events;
+    assert!(looks <= 2 * limits::REACTION_LOOKS_MAX, "{looks} looks");
 }

@@ -103,6 +103,8 @@ pub fn check_create(create: &Create) -> Result<(), Rejection> {
     check_deadline(create.deadline_ms, delay_ms)?;
     within("max_retries", create.max_retries, 0, (0, limits::RETRIES_MAX))?;
     create.backoff.as_ref().map_or(Ok(()), check_backoff)?;
+    let assigned = create.assigned_agent.as_ref();
+    create.reviewers.as_ref().map_or(Ok(()), |reviewers| reviewers.check(assigned))?;
     create.budget.as_ref().map_or(Ok(()), Budget::check)?;
     if let Some(version) = &create.schema_version {
         json_fits("schema_version", Some(version), limits::SCHEMA_VERSION_BYTES_MAX)?;

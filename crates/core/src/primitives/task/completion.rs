@@ -2,7 +2,7 @@
 
 use super::claiming::{able, within_lease};
 use super::decide::{decided, doomed, freed, held, known};
-use super::{Complete, Review, Status, Verdict};
+use super::{Complete, Review, Reviewers, Status, Verdict};
 use crate::json::Json;
 use crate::limits;
 use crate::names::AgentId;
@@ -22,6 +22,10 @@ pub(super) fn complete(
     json_fits("result", result.as_ref(), limits::VALUE_BYTES_MAX)?;
     checks::check_artifacts(artifacts.as_ref())?;
     let (ready, mut events) = if is_reviewed(record) {
+        if let Some(reviewers) = record.reviewers().filter(|it| it.are_only(&[&stamp.agent])) {
+            let (agent, reviewers) = (stamp.agent.clone(), reviewers.clone());
+            return Err(Rejection::NoReviewer { task, agent, reviewers });
+        }
         (Vec::new(), vec![Event::Submitted { task: task.clone(), result, artifacts }])
     } else {
         let completed = Event::Completed { task: task.clone(), result, artifacts };
@@ -62,7 +66,12 @@ fn is_reviewed(record: &Record) -> bool {
     record.needs_review()
 }
 
-pub(super) fn review(table: &Table, command: Review, stamp: &Stamp) -> Result<Decided, Rejection> {
+pub(super) fn review(
+    table: &Table,
+    view: &impl View,
+    command: Review,
+    stamp: &Stamp,
+) -> Result<Decided, Rejection> {
     let Review { task, verdict, attempt, note, result } = command;
     let record = known(table, &task)?;
     let status = record.status;
@@ -85,6 +94,16 @@ pub(super) fn review(table: &Table, command: Review, stamp: &Stamp) -> Result<De
     if is_own {
         return Err(Rejection::OwnWork { task, agent: stamp.agent.clone() });
     }
+    let may_accept = |reviewers: &&Reviewers| {
+        reviewers.include(&stamp.agent, view.capabilities_of(&stamp.agent))
+    };
+    let others = record.reviewers().filter(|reviewers| accepts && !may_accept(reviewers));
+    #[cfg(feature = "planted")]
+    let others = others.filter(|_| !crate::planted::is("task.any_reviewer"));
+    if let Some(reviewers) = others {
+        let (agent, reviewers) = (stamp.agent.clone(), reviewers.clone());
+        return Err(Rejection::NotReviewer { task, agent, reviewers });
+    }
     if accepts {
         let execution = record.execution.as_deref().cloned().unwrap_or_default();
         let (result, artifacts) = (result.or(execution.result), execution.artifacts);
@@ -106,6 +125,11 @@ impl Record {
     /// Whether its result must be accepted before it is completed.
     pub fn needs_review(&self) -> bool {
         self.terms.as_ref().is_some_and(|terms| terms.review)
+    }
+
+    /// The agents that may accept its result; none if any agent but its author may.
+    pub fn reviewers(&self) -> Option<&Reviewers> {
+        self.terms.as_ref()?.reviewers.as_ref()
     }
 
     /// The agent whose result waits for review.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Backoff, OnExhausted};
+use super::{Backoff, OnExhausted, Reviewers};
 use crate::json::{Json, given};
 use crate::names::{AgentId, GroupName, TaskId, TaskType, Traceparent};
 use crate::spending::Budget;
@@ -47,6 +47,9 @@ pub struct Created {
     /// Whether its result must be accepted before it is completed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub review: bool,
+    /// The agents that may accept its result; any agent but its author if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reviewers: Option<Reviewers>,
     /// Tasks that must be completed first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<TaskId>,
@@ -99,6 +102,7 @@ impl Created {
             + self.depends_on.iter().map(|task| task.as_str().len() + 5).sum::<usize>()
             + self.group.as_ref().map_or(0, |group| group.as_str().len())
             + self.parent.as_ref().map_or(0, |parent| parent.as_str().len())
+            + self.reviewers.as_ref().map_or(0, Reviewers::bytes)
             + self.traceparent.as_ref().map_or(0, Traceparent::bytes)
     }
 }

@@ -26,13 +26,7 @@ pub fn create(
         check_parent(table, parent)?;
         budgets::may_have_subtask(table, view, parent)?;
     }
-    let mut depends_on = Vec::new();
-    for dependency in command.depends_on {
-        check_dependency(table, &dependency)?;
-        if !depends_on.contains(&dependency) {
-            depends_on.push(dependency);
-        }
-    }
+    let depends_on = dependencies(table, command.depends_on)?;
     let is_for_anyone = command.assigned_agent.is_none() && command.capabilities.is_empty();
     // The check scans all agents, and a task for any agent needs no warning.
     let lack = if is_for_anyone && !command.if_capable {
@@ -73,13 +67,26 @@ pub fn create(
         max_retries: command.max_retries,
         backoff: command.backoff,
         on_exhausted: command.on_exhausted,
-        review: command.review,
+        review: command.review || command.reviewers.is_some(),
+        reviewers: command.reviewers.filter(|reviewers| !reviewers.is_empty()),
         schema_version: command.schema_version,
         metadata: command.metadata,
         traceparent: command.traceparent,
     };
     let events = vec![Event::Created(Box::new(created))];
     Ok(Decided { events, plan: ReplyPlan::Task(task, warnings) })
+}
+
+/// The tasks that must be completed first, each once.
+fn dependencies(table: &Table, given: Vec<TaskId>) -> Result<Vec<TaskId>, Rejection> {
+    let mut depends_on = Vec::new();
+    for dependency in given {
+        check_dependency(table, &dependency)?;
+        if !depends_on.contains(&dependency) {
+            depends_on.push(dependency);
+        }
+    }
+    Ok(depends_on)
 }
 
 fn check_parent(table: &Table, parent: &TaskId) -> Result<(), Rejection> {

@@ -190,7 +190,7 @@ pub fn decide(
         Command::Complete(command) => completion::complete(table, view, *command, stamp),
         Command::Fail(command) => fail(table, command, stamp),
         Command::Cancel { task, reason } => cancel(table, task, reason.as_ref()),
-        Command::Review(command) => completion::review(table, command, stamp),
+        Command::Review(command) => completion::review(table, view, command, stamp),
         Command::Retry(command) => retry::retry(table, view, command, stamp),
     }
 }

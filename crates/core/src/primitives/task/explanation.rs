@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Fact, Record, Status, Why};
+use super::{Fact, Record, Reviewers, Status, Why};
 use crate::task::{Table, View, budgets};
 
 /// The maximum number of tasks and agents that are named.
@@ -48,7 +48,8 @@ pub fn circumstances(table: &Table, record: &Record) -> Vec<Fact> {
         Status::HandedOff => handed(record).into_iter().collect(),
         Status::WaitingReview => {
             if let Some(agent) = record.submitted_by() {
-                let word = format!("`{agent}` submitted a result, which another must accept");
+                let who = record.reviewers().map_or("another".to_owned(), Reviewers::phrase);
+                let word = format!("`{agent}` submitted a result, which {who} must accept");
                 return vec![fact("waiting_review", word)];
             }
             let word = format!("{} failed, and a person must decide", tries(record.retries));

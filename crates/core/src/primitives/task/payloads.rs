@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Backoff, OnExhausted, Status};
+use super::{Backoff, OnExhausted, Reviewers, Status};
 use crate::json::{Json, given};
 #[cfg(feature = "schema")]
 use crate::limits;
@@ -68,6 +68,10 @@ pub struct Create {
     /// `task.complete` submits the result, and `task.review` decides on it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub review: bool,
+    /// The agents that may accept its result. If given, it has `review`. If omitted, any agent but
+    /// the one that did the work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reviewers: Option<Reviewers>,
     /// Tasks that must be completed first. If one of them fails or is cancelled, this task is
     /// cancelled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -113,6 +117,7 @@ impl Create {
             backoff: None,
             on_exhausted: None,
             review: false,
+            reviewers: None,
             depends_on: Vec::new(),
             parent: None,
             group: None,
@@ -312,7 +317,7 @@ pub enum Verdict {
     /// why.
     Retry,
     /// Complete it, with the submitted result if there is one. An agent cannot accept its own
-    /// result.
+    /// result, and if there are `reviewers` only they can accept it.
     Complete,
     /// Fail it.
     Fail,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Backoff, Lease, OnExhausted, Progress, Status, Task};
+use super::{Backoff, Lease, OnExhausted, Progress, Reviewers, Status, Task};
 use crate::json::{Json, given};
 use crate::limits;
 use crate::names::{AgentId, GroupName, HandoffId, TaskId, TaskType, Traceparent};
@@ -116,6 +116,9 @@ pub struct Terms {
     /// Whether its result must be accepted before it is completed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub review: bool,
+    /// The agents that may accept its result; any agent but its author if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reviewers: Option<Reviewers>,
     /// Whether the agent of `on_exhausted` is trying already.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub escalated: bool,
@@ -220,6 +223,7 @@ impl Record {
             backoff: created.backoff,
             on_exhausted: created.on_exhausted.clone().unwrap_or_default(),
             review: created.review,
+            reviewers: created.reviewers.clone(),
             escalated: false,
             schema_version: created.schema_version.clone(),
             metadata: created.metadata.clone(),
@@ -550,6 +554,7 @@ impl Record {
                 + text(&terms.description)
                 + needs.map(|need| need.len() + 8).sum::<usize>()
                 + terms.depends_on.iter().map(|task| task.as_str().len() + 8).sum::<usize>()
+                + terms.reviewers.as_ref().map_or(0, Reviewers::bytes)
         });
         let execution = self.execution.as_ref().map_or(0, |execution| {
             json(&execution.result)
@@ -584,6 +589,7 @@ impl Record {
             backoff: terms.backoff.unwrap_or_default(),
             on_exhausted: terms.on_exhausted,
             review: terms.review,
+            reviewers: terms.reviewers,
             submitted_by: self.submitted_by().cloned(),
             attempts: self.attempts,
             retries: self.retries,

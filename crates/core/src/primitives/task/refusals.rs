@@ -4,7 +4,7 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use thiserror::Error;
 
-use super::{Lease, Status, Task};
+use super::{Lease, Reviewers, Status, Task};
 use crate::names::{AgentId, PipelineName, StageName, TaskId};
 use crate::numbers::Token;
 use crate::refusal::{BadField, OutOfRange, TooLarge, TooMany};
@@ -129,6 +129,40 @@ crate::refusals! {
                 it.",
             remedy: "Let another agent, or a person, call `task.review`. The worker may return the \
                 task with the verdict `retry`.",
+        }
+        /// Other agents were chosen to review the task.
+        #[error("`{agent}` cannot accept task `{task}`: {} must", .reviewers.phrase())]
+        NotReviewer {
+            /// The task.
+            task: TaskId,
+            /// The agent that wanted to accept it.
+            agent: AgentId,
+            /// The agents that may accept it.
+            reviewers: Reviewers,
+        } => {
+            code: "task.not_reviewer",
+            kind: Denied,
+            hint: "leave the review to one of the reviewers",
+            cause: "The task has `reviewers`, and the agent is not named there and has no session \
+                with their capability.",
+            remedy: "Let one of the reviewers call `task.review`. Any agent may return the task \
+                with the verdict `retry`.",
+        }
+        /// No agent could accept the result of this agent.
+        #[error("only `{agent}` may accept task `{task}`, so it cannot submit a result itself")]
+        NoReviewer {
+            /// The task.
+            task: TaskId,
+            /// The agent that did the work.
+            agent: AgentId,
+            /// The agents that may accept it.
+            reviewers: Reviewers,
+        } => {
+            code: "task.no_reviewer",
+            kind: Conflict,
+            hint: "release the task or hand it off, so that another agent completes it",
+            cause: "The agent that holds the task is its only reviewer.",
+            remedy: "Release the task, or hand it off to another agent; then accept its result.",
         }
         /// Another attempt waits for review.
         #[error("attempt {given} of task `{task}` was reviewed, but attempt {attempts} waits")]

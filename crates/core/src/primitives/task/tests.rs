@@ -422,6 +422,42 @@ scenarios! {
             "task.reviewed d Fail; task.cancelled e (task `d`, which it needs, is failed)"),
     ]
 
+    only_reviewers_accept => [
+        (0,  "ann", r#"task.create w id="a" reviewers={"agents":["bob"],"capability":"law"}"#,
+            "task.created a w ready"),
+        (0,  "ann", r#"task.create w id="b" assigned_agent="ada" reviewers={"agents":["ada"]}"#,
+            "refused task.bad_field"),
+        (0,  "ann", r#"task.create w id="b" reviewers={"capability":""}"#,
+            "refused task.bad_field"),
+        (0,  "ada", "task.claim",                    "task.claimed a by ada token=2"),
+        (1,  "ada", "task.complete a token=2",       "task.submitted a"),
+        (1,  "ann", "task.why a",
+            "`a` is waiting for review: `ada` submitted a result, which `bob` or an agent that \
+             can do `law` must accept"),
+        (2,  "ann", r#"task.review a verdict="complete""#, "refused task.not_reviewer"),
+        (2,  "eve", r#"agent.register eve capabilities=["law"]"#,
+            "agent.joined eve token=4 ttl=60000; namespace.created agent:eve"),
+        (2,  "eve", r#"task.review a verdict="complete""#,
+            "task.reviewed a Complete; task.completed a"),
+        // An agent cannot do the work that only it may accept.
+        (3,  "ann", r#"task.create w id="c" reviewers={"agents":["bob"]}"#,
+            "task.created c w ready"),
+        (3,  "bob", "task.claim",                    "task.claimed c by bob token=7"),
+        (3,  "bob", "task.complete c token=7",       "refused task.no_reviewer"),
+        (3,  "bob", "task.release c token=7",        "task.released c"),
+        (3,  "ada", "task.claim",                    "task.claimed c by ada token=9"),
+        (3,  "ada", "task.complete c token=9",       "task.submitted c"),
+        // Without reviewers it is any other agent, and any agent may return it.
+        (4,  "eve", r#"task.review c verdict="complete""#, "refused task.not_reviewer"),
+        (4,  "eve", r#"task.review c verdict="retry""#, "task.reviewed c Retry"),
+        (5,  "ann", r#"task.create w id="d" reviewers={}"#, "task.created d w ready"),
+        (5,  "ada", r#"task.claim task="d""#,        "task.claimed d by ada token=13"),
+        (5,  "ada", "task.complete d token=13",      "task.submitted d"),
+        (5,  "ada", r#"task.review d verdict="complete""#, "refused task.own_work"),
+        (5,  "eve", r#"task.review d verdict="complete""#,
+            "task.reviewed d Complete; task.completed d"),
+    ]
+
     what_has_just_become_ready_may_be_claimed_next => [
         (0,  "ann", r#"task.create w id="a""#,       "task.created a w ready"),
         (0,  "ann", r#"task.create w id="b" depends_on=["a"] priority=1"#, "task.created b w"),

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::Reviewers;
+
 use crate::json::{Json, given};
 use crate::names::{AgentId, GroupName, HandoffId, TaskId, TaskType, Traceparent};
 use crate::numbers::{Revision, Token};
@@ -213,6 +215,10 @@ pub struct Task {
     /// Whether its result must be accepted before it is completed. Absent if `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub review: bool,
+    /// The agents that may accept its result. Absent if any agent may but the one that did the
+    /// work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reviewers: Option<Reviewers>,
     /// The agent whose result waits for review. Absent if no result waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub submitted_by: Option<AgentId>,

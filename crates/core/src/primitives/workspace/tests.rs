@@ -36,16 +36,9 @@ scenarios! {
     it_says_where_it_came_from => [
         (0, "ada", "workspace.configure history_count=5",
             "workspace.configured count=5 age=2592000000"),
-        (0, "ada", "workspace.found origin={\"manner\":\"fork\",\"workspace\":\"research\",\
-            \"revision\":7,\
+        (0, "ada", "found {\"manner\":\"fork\",\"workspace\":\"research\",\"revision\":7,\
             \"time\":\"2026-01-31T12:00:00.000Z\",\"by\":\"ada\"}",
             "workspace.founded research@7 by ada"),
-        (0, "ada", "workspace.get",
-            "count=5 age=2592000000 entries=0 namespaces=1 agents=0 from research@7"),
-        (0, "ada", "all: workspace.found origin={\"manner\":\"import\",\"workspace\":\"other\",\
-            \"revision\":1,\
-            \"time\":\"2026-01-31T12:00:00.000Z\",\"by\":\"ada\"} & state.delete shared/x",
-            "refused transaction.command_refused 1 state.not_found"),
         (0, "ada", "workspace.get",
             "count=5 age=2592000000 entries=0 namespaces=1 agents=0 from research@7"),
     ]

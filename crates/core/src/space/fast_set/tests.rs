@@ -16,7 +16,7 @@ const BETWEEN: &[&str] = &[
     "state.set shared/a 7 ttl_ms=40",
     "state.set shared/b 7 if_absent",
     "state.set notes/a 7",
-    "state.expire",
+    "time",
     r#"contract.declare c keys=[{"key":"shared/a","type":"number"}] on_break="refuse""#,
     "contract.delete c force=true",
     "namespace.create notes",
@@ -50,6 +50,13 @@ fn set(
     }
     assert_eq!(Picture::of(space), before, "what is not plain has changed something");
     (commit(space, request, by, now), false)
+}
+
+/// What is due happens.
+fn expire(space: &mut Space, now: Timestamp) {
+    for signal in space.due(now) {
+        space.signal(vec![signal], now).unwrap();
+    }
 }
 
 fn read(text: &str) -> Request {
@@ -87,6 +94,11 @@ proptest! {
         for ((set_once, text), time) in steps.iter().zip(times) {
             let by = agent(if time % 2 == 0 { "ada" } else { "bob" });
             let now = Timestamp(1_000 + time);
+            if text == "time" {
+                expire(&mut general, now);
+                expire(&mut short, now);
+                continue;
+            }
             let key = set_once.flatten().map(|key| IdempotencyKey::parse(key).unwrap());
             let request = || Request { idempotency_key: key.clone(), ..read(text) };
             let expected = commit(&mut general, request(), &by, now);
@@ -126,7 +138,7 @@ fn most_sets_are_plain_and_what_has_a_say_ends_that() {
     commit(&mut space, read("state.set shared/gone 1 ttl_ms=50"), &ada, now).unwrap();
     assert!(plainly(&mut space, "state.set shared/a 3"), "another entry ends by itself");
     assert!(space.fast_get("shared", "gone").unwrap().expires_at().is_some());
-    commit(&mut space, read("state.expire"), &ada, Timestamp(99)).unwrap();
+    expire(&mut space, Timestamp(99));
     assert!(!plainly(&mut space, "state.set shared/gone 3"), "it continues after its last version");
     let quota =
         |entries_max| Some(StorageQuota { entries_max: Some(entries_max), bytes_max: None });

@@ -56,7 +56,7 @@ impl<L: Log> Shard<L> {
         present: Revision,
     ) -> Result<Past<'a, L>, Error> {
         self.index_unseen_batches(workspace)?;
-        let mut machine = self.machine();
+        let mut machine = self.settled(workspace);
         let resident = machine.resident(workspace).ok_or_else(|| left(workspace))?;
         let count = resident.space.workspace.retention().history_count;
         let history = &resident.history;

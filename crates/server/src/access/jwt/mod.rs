@@ -225,6 +225,12 @@ impl Issuer {
         Ok(())
     }
 
+    /// The name of the issuer, which is its address if it has one.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn name(&self) -> &str {
+        &self.0.name
+    }
+
     pub(crate) fn generation(&self) -> u64 {
         self.0.generation.load(Ordering::Acquire)
     }

@@ -85,7 +85,10 @@ impl Pipeline {
         }
         let Some(lifecycle) = lifecycle else { return };
         match event {
-            Event::Created(_) | Event::Deleted { .. } => {}
+            Event::Created(_)
+            | Event::StageSubmitted { .. }
+            | Event::StageReviewed { .. }
+            | Event::Deleted { .. } => {}
             Event::StageReady { stage, .. } => {
                 lifecycle.opened(seen, stage);
             }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use baton::error::Error;
 use baton::{Admission, Caller};
 use baton_core::wire::{Call, FastFrame, Fault, Fields, Frame, Problem};
 use baton_core::{AgentId, IdempotencyKey, Mutation, Query, Request, WorkspaceName};
@@ -11,6 +12,7 @@ use crate::in_flight::query_past;
 use crate::refusal::Refusal;
 use crate::server_log::{FieldValue, Level};
 use crate::ws::framing::{Message, Opcode, write};
+use crate::ws::jobs::Encoding;
 
 impl Connection {
     pub(super) fn take(&mut self, message: &Message<'_>) -> Result<Option<Stop>, End> {
@@ -165,13 +167,18 @@ impl Connection {
     ) -> Result<Option<Stop>, Problem> {
         match self.in_flight.submit(&self.shared.baton, workspace, agent, request, id) {
             Ok(Admission::Answer(())) => Ok(None),
+            // It is executed in any case, so it is not refused.
+            Ok(Admission::Wait(waiting)) if waiting.is_accepted() => {
+                self.jobs.ask(id, self.encoding(), waiting.answer());
+                Ok(None)
+            }
             Ok(Admission::Wait(waiting)) => {
                 let max = self.shared.settings.waits_per_connection_max;
                 // Nothing is lost by refusing it now: dropping a waiting call cancels it.
                 if self.jobs.waits() >= max {
                     return Err(Refusal::TooManyWaits { max }.into());
                 }
-                self.jobs.wait(id, waiting.answer());
+                self.jobs.wait(id, self.encoding(), waiting.answer());
                 Ok(None)
             }
             Ok(Admission::Retry(request, after)) => {
@@ -186,8 +193,17 @@ impl Connection {
         let workspace = named(self.workspace.as_ref())?;
         let (baton, agent) = (&self.shared.baton, Some(&self.agent));
         match self.in_flight.look_up(baton, workspace, agent, &query, id) {
-            Ok(Admission::Answer(())) => {
+            Ok(Admission::Answer(None)) => {
                 self.answer_what_is_ready();
+                Ok(None)
+            }
+            Ok(Admission::Answer(Some(large))) => {
+                let baton = self.shared.baton.clone();
+                let answer = async move {
+                    let durable = baton.wait_durable(large.group()).await?;
+                    large.open(durable).map_err(Error::Rejected)
+                };
+                self.jobs.ask(id, self.encoding(), answer);
                 Ok(None)
             }
             Ok(Admission::Wait(_)) => {
@@ -205,7 +221,12 @@ impl Connection {
 
     /// The history is read from files, on another thread, so that this one does not block.
     fn start_past_query(&mut self, caller: Caller, query: Query, id: u64) {
-        self.jobs.ask(id, query_past(Arc::clone(&self.shared), caller, query));
+        let answer = query_past(Arc::clone(&self.shared), caller, query);
+        self.jobs.ask(id, self.encoding(), answer);
+    }
+
+    fn encoding(&self) -> Encoding {
+        (Arc::clone(&self.shared), self.outbox.format)
     }
 
     fn remember_names(

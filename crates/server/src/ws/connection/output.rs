@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use baton_core::WorkspaceName;
 use tokio::io::AsyncWriteExt;
+use tokio::task::yield_now;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{Connection, End};
@@ -14,7 +15,13 @@ use crate::deadline_stream::DeadlineStream;
 use crate::server_log::{FieldValue, Level, duration_us};
 use crate::writers::Enqueued;
 use crate::ws::framing::{Opcode, write, write_close};
+use crate::ws::jobs::Outcome;
 use crate::ws::pushes::Pushes;
+
+/// How much is sent at a time.
+const SEND_BYTES: usize = 64 << 10;
+/// How much is sent before others are served.
+const SENT_AT_ONCE_MAX: usize = 256 << 10;
 
 impl Connection {
     /// Ensures that submitted requests are answered and all output is sent: by the writers, if
@@ -69,6 +76,14 @@ impl Connection {
         Ok(())
     }
 
+    /// Adds the answer of a job to the output.
+    pub(super) fn answer(&mut self, id: u64, outcome: Outcome) {
+        match outcome {
+            Outcome::Answer(outcome) => self.outbox.answer(id, &outcome),
+            Outcome::Frame(frame) => self.outbox.add_frame(frame),
+        }
+    }
+
     /// Whether the queue needs its owner.
     pub(super) fn queue_needs_owner(&self) -> bool {
         self.queue.as_ref().is_some_and(|queue| queue.needs_owner())
@@ -105,10 +120,19 @@ impl Connection {
 
     /// Sends all output.
     async fn send(&mut self) -> Result<(), End> {
-        let mut sent = 0;
+        let (mut sent, mut at_once) = (0, 0);
         while sent < self.outbox.bytes.len() || self.stream.has_unsent() {
-            match self.stream.try_write(&self.outbox.bytes[sent..]) {
-                Ok(count) => sent += count,
+            let end = self.outbox.bytes.len().min(sent + SEND_BYTES);
+            match self.stream.try_write(&self.outbox.bytes[sent..end]) {
+                Ok(count) => {
+                    sent += count;
+                    at_once += count;
+                    // Others are served between the parts of a large answer.
+                    if at_once >= SENT_AT_ONCE_MAX {
+                        at_once = 0;
+                        yield_now().await;
+                    }
+                }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     let deadline = self.shared.settings.write_deadline;
                     match timeout(deadline, self.stream.writable()).await {
@@ -163,7 +187,7 @@ impl Connection {
             });
             let Some(outcome) = outcome.await else { break };
             if let Some((id, outcome)) = outcome {
-                self.outbox.answer(id, &outcome);
+                self.answer(id, outcome);
             }
             if let Err(end) = self.flush().await {
                 return end;

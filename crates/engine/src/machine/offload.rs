@@ -1,0 +1,372 @@
+//! Commits that take long are finished by a worker, and queries that take long are answered by
+//! their own thread. Each has the workspace for itself meanwhile.
+//!
+//! ```text
+//!   submit ──▶ more work than a slice ──▶ job: the space and its commit ──▶ run, without the lock
+//!                                                                               │
+//!   other requests of the workspace wait ◀── take_back: open group, answer ◀────┘
+//! ```
+//!
+//! Other workspaces are served as if nothing happened. Duties of a driver that limits slices: run
+//! every job of [`Machine::take_jobs`], and return it by [`Machine::take_back`] or
+//! [`Machine::lose`].
+//!
+//! Invariants:
+//!
+//! 1. While a space is away nothing in it is read or changed, and the workspace stays in memory.
+//! 2. A workspace has at most one job, so workers serve workspaces in turn.
+//! 3. A job whose workspace was abandoned meanwhile has no effect, like any other lost write.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+use baton_core::{
+    Answer, Batch, Committed, Ended, Outcome, Revision, Space, Suspended, Timestamp, WaitId,
+    WorkspaceName,
+};
+
+use super::deadlines::move_deadline;
+use super::group::Encoded;
+use super::{Held, Machine, Queued, Resident};
+use crate::error::Error;
+use crate::oneshot::Oneshot;
+use crate::waiter::{NO_WAIT, Waiter};
+
+/// The tables of a workspace. Asking for them while they are away is a bug.
+pub struct Tables(Option<Space>);
+
+impl Tables {
+    pub(super) fn new(space: Space) -> Self {
+        Self(Some(space))
+    }
+
+    pub(super) fn into_space(self) -> Space {
+        self.0.expect(AWAY)
+    }
+}
+
+const AWAY: &str = "the tables of a workspace are asked when they are there";
+
+impl Deref for Tables {
+    type Target = Space;
+
+    #[inline]
+    fn deref(&self) -> &Space {
+        self.0.as_ref().expect(AWAY)
+    }
+}
+
+impl DerefMut for Tables {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Space {
+        self.0.as_mut().expect(AWAY)
+    }
+}
+
+/// What happened to a workspace while its tables were away.
+#[derive(Default)]
+pub(super) struct Away {
+    /// The call that is answered when they are back, unless it waits for something else then.
+    pub(super) caller: Option<Arc<Waiter>>,
+    /// Waiting calls whose callers have gone.
+    pub(super) given_up: Vec<WaitId>,
+    /// Nobody could be heard until then, by the time of the workspace.
+    pub(super) woken_at: Option<Timestamp>,
+}
+
+/// Callers that wait until a workspace can be asked again. They are woken when this is dropped.
+#[derive(Default)]
+pub(super) struct Settling(Vec<Arc<Oneshot<Result<(), Error>>>>);
+
+impl Drop for Settling {
+    fn drop(&mut self) {
+        for caller in self.0.drain(..) {
+            caller.complete(Ok(()));
+        }
+    }
+}
+
+/// A commit to finish.
+pub struct Job {
+    workspace: WorkspaceName,
+    stay: u64,
+    space: Space,
+    suspended: Box<Suspended<Option<Outcome>>>,
+    caller: Option<Arc<Waiter>>,
+    /// Keeps the workspace in memory.
+    reading: Arc<()>,
+}
+
+/// The tables of a workspace, lent to a reader.
+pub(crate) struct Lent {
+    workspace: WorkspaceName,
+    stay: u64,
+    pub(crate) space: Space,
+    _reading: Arc<()>,
+}
+
+/// A commit that is finished.
+pub struct Finished {
+    workspace: WorkspaceName,
+    stay: u64,
+    space: Space,
+    decided: (Option<Outcome>, Batch, Vec<Batch>),
+    encoded: Encoded,
+    /// Waiting calls that it ended.
+    waits: Vec<Ended>,
+    work: usize,
+    caller: Option<Arc<Waiter>>,
+    _reading: Arc<()>,
+}
+
+impl Job {
+    /// Its workspace.
+    pub fn workspace(&self) -> &WorkspaceName {
+        &self.workspace
+    }
+
+    /// Does the work. No lock may be held.
+    pub fn run(self) -> Finished {
+        let Self { workspace, stay, mut space, suspended, caller, reading } = self;
+        let Committed { outcome, batch, ended, live, work } = space.finish_commit(*suspended);
+        let batch = batch.expect("only a commit with events has reactions");
+        let encoded = Encoded::of(&workspace, &batch, space.next_deadline());
+        let (decided, waits) = ((outcome, batch, live), ended);
+        Finished {
+            workspace,
+            stay,
+            space,
+            decided,
+            encoded,
+            waits,
+            work,
+            caller,
+            _reading: reading,
+        }
+    }
+}
+
+impl Resident {
+    /// Whether its tables are with a worker.
+    pub(crate) fn is_away(&self) -> bool {
+        self.away.is_some()
+    }
+
+    /// Whether requests have to wait: its tables are away, or the next one that gets them is not a
+    /// request.
+    pub(super) fn is_blocked(&self) -> bool {
+        self.away.is_some() || self.is_reserved
+    }
+}
+
+impl Machine {
+    /// A commit whose reactions take more work than this is finished by a job. Without a limit, the
+    /// driver need not run any.
+    pub fn limit_slices(&mut self, work_max: usize) {
+        self.slice_max = work_max;
+    }
+
+    /// Jobs since the last call.
+    pub fn take_jobs(&mut self) -> Vec<Job> {
+        std::mem::take(&mut self.jobs)
+    }
+
+    /// Whether the tables of a workspace are away.
+    pub fn is_away(&self, workspace: &WorkspaceName) -> bool {
+        self.residents.get(workspace).is_some_and(|resident| resident.is_away())
+    }
+
+    /// Whether requests to a workspace have to wait.
+    pub(super) fn is_blocked(&self, workspace: &WorkspaceName) -> bool {
+        self.residents.get(workspace).is_some_and(|resident| resident.is_blocked())
+    }
+
+    /// The next one that gets the tables of a workspace is the caller, however many requests wait:
+    /// maintenance must not wait for a workspace that is never idle.
+    pub(crate) fn reserve(&mut self, workspace: &WorkspaceName) {
+        if let Some(resident) = self.residents.get_mut(workspace) {
+            resident.is_reserved = true;
+        }
+    }
+
+    /// It has got them.
+    pub(crate) fn release(&mut self, workspace: &WorkspaceName) {
+        if let Some(resident) = self.residents.get_mut(workspace) {
+            resident.is_reserved = false;
+            drop(std::mem::take(&mut resident.settling));
+        }
+    }
+
+    /// Completed when a workspace can be asked again; none if it can now.
+    pub(crate) fn settling(
+        &mut self,
+        workspace: &WorkspaceName,
+    ) -> Option<Arc<Oneshot<Result<(), Error>>>> {
+        let resident = self.residents.get_mut(workspace).filter(|there| there.is_blocked())?;
+        let oneshot = Oneshot::new();
+        resident.settling.0.push(Arc::clone(&oneshot));
+        Some(oneshot)
+    }
+
+    /// Makes a job of a commit that takes long. Returns the wait of its caller, if it has one.
+    pub(super) fn offload(
+        &mut self,
+        workspace: &WorkspaceName,
+        suspended: Box<Suspended<Option<Outcome>>>,
+    ) -> Option<Queued> {
+        let resident = self.residents.get_mut(workspace).expect("it has just decided");
+        let (caller, kept) = match suspended.outcome() {
+            Some(Outcome::Answered(_)) => {
+                let caller = Waiter::new(workspace.clone(), NO_WAIT);
+                (Some(Arc::clone(&caller)), Some(caller))
+            }
+            // It is registered at once: a reaction may end the wait.
+            Some(Outcome::Waits(wait)) => (Some(resident.register(workspace, *wait)), None),
+            None => (None, None),
+        };
+        resident.away = Some(Away { caller: kept, given_up: Vec::new(), woken_at: None });
+        self.jobs.push(Job {
+            workspace: workspace.clone(),
+            stay: resident.stay,
+            space: resident.space.0.take().expect(AWAY),
+            suspended,
+            caller: caller.clone(),
+            reading: Arc::clone(&resident.reading),
+        });
+        caller.map(|waiter| Queued { waiter, group: 0, is_urgent: true })
+    }
+
+    /// The worker returns the tables of a workspace: what it did is committed like anything else.
+    pub fn take_back(&mut self, finished: Finished, now: Timestamp) {
+        let Finished { workspace, stay, space, decided, encoded, waits, work, .. } = finished;
+        let (caller, (outcome, batch, live)) = (finished.caller, decided);
+        let before = Revision(batch.revision.0 - 1);
+        let Some(away) = self.reseat((&workspace, stay), space, now) else { return };
+        self.note_heavy(&workspace, batch.events.len() + work);
+        self.add_batch(&workspace, before, (batch, live), Some(encoded));
+        self.end_waits(&workspace, waits);
+        if let (Some(Outcome::Answered(answer)), Some(caller)) = (outcome, caller) {
+            self.open.ended.push((caller, Ok(Ok(answer))));
+        }
+        self.settle(&workspace, away, now);
+    }
+
+    /// Lends the tables of a workspace to a reader that takes long; none if they are not there.
+    pub(crate) fn lend(&mut self, workspace: &WorkspaceName) -> Option<Lent> {
+        let resident = self.residents.get_mut(workspace).filter(|there| !there.is_away())?;
+        resident.away = Some(Away::default());
+        Some(Lent {
+            workspace: workspace.clone(),
+            stay: resident.stay,
+            space: resident.space.0.take().expect(AWAY),
+            _reading: Arc::clone(&resident.reading),
+        })
+    }
+
+    /// The reader returns them, with an answer that depends on all of them; none if the workspace
+    /// was abandoned meanwhile.
+    pub(crate) fn take_back_lent<T>(
+        &mut self,
+        lent: Lent,
+        answer: T,
+        now: Timestamp,
+    ) -> Option<Held<(T, Revision)>> {
+        let Lent { workspace, stay, space, .. } = lent;
+        let revision = space.revision();
+        let away = self.reseat((&workspace, stay), space, now)?;
+        let resident = self.residents.get(&workspace)?;
+        let group = resident.undurable(revision, self.durable);
+        self.settle(&workspace, away, now);
+        Some(Held::new((answer, revision), group))
+    }
+
+    /// The tables of a workspace are there again; none if it was abandoned meanwhile, and then its
+    /// callers have learnt that.
+    fn reseat(
+        &mut self,
+        (workspace, stay): (&WorkspaceName, u64),
+        space: Space,
+        now: Timestamp,
+    ) -> Option<Away> {
+        let resident = self.residents.get_mut(workspace).filter(|there| there.stay == stay)?;
+        let away = resident.away.take().expect("its tables were away");
+        resident.space = Tables::new(space);
+        resident.used_at = now;
+        if let Some(moment) = away.woken_at {
+            resident.space.wake(moment);
+        }
+        let (deadline, ahead_ms) = (resident.space.next_deadline(), resident.ahead_ms);
+        move_deadline(&mut self.deadlines, workspace, &mut resident.deadline, deadline, ahead_ms);
+        Some(away)
+    }
+
+    /// Does what had to wait for the tables of a workspace.
+    fn settle(&mut self, workspace: &WorkspaceName, away: Away, now: Timestamp) {
+        for wait in away.given_up {
+            self.give_up_wait(workspace, wait, now);
+        }
+        if !self.is_blocked(workspace) {
+            self.release(workspace);
+        }
+    }
+
+    /// A worker has failed: what it had is gone, and so is the workspace until it is loaded again.
+    pub fn lose(&mut self, workspace: &WorkspaceName, error: &Error) {
+        let Some(resident) = self.residents.remove(workspace) else { return };
+        let resident = *resident;
+        self.asleep.extend(resident.alarm().map(|moment| (workspace.clone(), moment)));
+        let away = resident.away.into_iter().filter_map(|away| away.caller);
+        let waiters = resident.waiters.into_values().chain(away);
+        for waiter in waiters {
+            waiter.complete(Err(error.clone()));
+        }
+        self.tails.insert(workspace.clone(), resident.history.tail);
+    }
+
+    /// Ends waiting calls whose answers are in the open group.
+    pub(super) fn end_waits(&mut self, workspace: &WorkspaceName, ended: Vec<Ended>) {
+        let Some(resident) = self.residents.get_mut(workspace) else { return };
+        let revision = resident.space.revision();
+        for Ended { wait, reply, .. } in ended {
+            // A caller that is not registered has gone.
+            if let Some(waiter) = resident.waiters.remove(&wait) {
+                let answer = reply.map(|reply| Answer { revision, reply });
+                self.open.ended.push((waiter, Ok(answer)));
+            }
+        }
+    }
+
+    /// Adds a batch to the open group, with the live events that follow it.
+    pub(super) fn add_batch(
+        &mut self,
+        workspace: &WorkspaceName,
+        before: Revision,
+        (batch, live): (Batch, Vec<Batch>),
+        encoded: Option<Encoded>,
+    ) {
+        let resident = self.residents.get_mut(workspace).expect("it has just decided");
+        resident.enter(&mut self.open, workspace, before);
+        let bytes = match encoded {
+            Some(encoded) => self.open.add_encoded(resident.group_slot, encoded),
+            None => self.open.add(resident.group_slot, &batch, resident.deadline),
+        };
+        resident.bytes_since_snapshot += u64::from(bytes);
+        if !resident.watchers.is_empty() {
+            let live = live.into_iter().map(Arc::new);
+            let watched = std::iter::once(Arc::new(batch)).chain(live);
+            self.open.watched.extend(watched.map(|batch| (workspace.clone(), batch)));
+        }
+    }
+
+    /// Cancels a wait whose caller has gone.
+    pub(super) fn give_up_wait(&mut self, workspace: &WorkspaceName, wait: WaitId, now: Timestamp) {
+        let Some(resident) = self.residents.get_mut(workspace) else { return };
+        if let Some(away) = &mut resident.away {
+            away.given_up.push(wait);
+            return;
+        }
+        if let Some(signal) = resident.space.give_up(wait) {
+            self.signal(workspace, vec![signal], now);
+        }
+    }
+}
