@@ -20,11 +20,11 @@
 //!
 //! `kernel` measures the engine in process against a bare file; `peers` the server against Redis,
 //! Postgres and etcd; `deployed` sets with tokens, quotas, a watcher, an expiry or idempotency
-//! keys against bare ones; `work` its tasks and locks against theirs and those of `BullMQ`; `talk` its
-//! messages, topics and streams against Redis and NATS; `search` queries among a million tasks,
+//! keys against bare ones; `work` its tasks and locks against theirs and those of `BullMQ`; `talk`
+//! its messages, topics and streams against Redis and NATS; `search` queries among a million tasks,
 //! against a time limit; `soak` whether memory grows in ten minutes; `fairness` the latency of a
-//! quiet tenant beside a noisy one, against its latency alone; `mcp` calls of tools against the same
-//! command over HTTP, and the memory of a session.
+//! quiet tenant beside a noisy one, against its latency alone; `mcp` calls of tools against the
+//! same command over HTTP, and the memory of a session.
 //!
 //! | option | means | default |
 //! |---|---|---|

@@ -196,6 +196,9 @@ pub struct Machine {
 impl Machine {
     /// A machine whose log continues at this position, and that serves from this time on.
     pub fn new(tail: Position, tails: HashMap<WorkspaceName, Tail>, now: Timestamp) -> Self {
+        #[cfg(feature = "planted")]
+        let now =
+            if baton_core::planted::is("shared.keeps_served_since") { Timestamp(0) } else { now };
         Self {
             residents: hashbrown::HashMap::new(),
             tails,

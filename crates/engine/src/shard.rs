@@ -175,6 +175,8 @@ impl<L: Log> Shard<L> {
     pub fn check_serving(&self) -> Result<(), Error> {
         match self.watermark.stopped() {
             Some(stopped) => Err(stopped),
+            #[cfg(feature = "planted")]
+            None if baton_core::planted::is("shared.reads_without_licence") => Ok(()),
             None if self.log.is_current() => Ok(()),
             None => Err(Error::Away),
         }

@@ -56,6 +56,9 @@ pub struct Record {
 ///    [`truncate`](Log::truncate) are kept; the tail does not move.
 /// 9. **Blobs are atomic.** A blob exists with all its bytes after a successful commit, and never
 ///    partially; one that was not committed does not exist. Bytes of a blob never change.
+/// 10. **Owned.** Where several servers share a log, opening it again fences every earlier opening:
+///     its appends, truncations, commits and deletions of blobs change nothing and are refused as
+///     fenced. What it acknowledged before is seen by the next. Checked by `shared_conformance`.
 ///
 /// All methods may be called from many threads. Reads do not wait for a running append.
 pub trait Log: Send + Sync + 'static {

@@ -20,6 +20,8 @@
 //! | [`mod@file`] | [`FileLog`]: segments in a folder, the default |
 //! | [`disk`] | the few file operations [`FileLog`] needs, and the system's |
 //! | [`faulty`] | the same operations with torn writes, full disks, flipped bits and power cuts |
+//! | [`ownership`] | who may write to a log that several servers share, as rules without I/O |
+//! | [`shared`] | a log in memory that several servers share, with connections that fail |
 //! | [`planted`] | known bugs that tests switch on to prove that they are found |
 //!
 //! Deliberately absent: the meaning of a record. The log does not know workspaces, events or
@@ -28,10 +30,14 @@
 pub mod disk;
 pub mod faulty;
 pub mod file;
+pub mod ownership;
 pub mod planted;
+pub mod shared;
 
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
+#[cfg(any(test, feature = "conformance"))]
+pub mod shared_conformance;
 
 mod blob_name;
 mod contract;

@@ -7,6 +7,12 @@
 //! | `log.reuse_without_position_check` | old records in recycled segments are accepted |
 //! | `log.lose_last_on_rotate` | a new segment begins where the last record of the old one began |
 //! | `log.no_directory_sync` | created, renamed and removed files are not made durable |
+//! | `shared.append_unfenced` | a server that is no longer the owner appends |
+//! | `shared.blobs_unfenced` | a server that is no longer the owner commits and deletes blobs |
+//! | `shared.revives_after_gone` | a server that was declared gone sends heartbeats again |
+//! | `shared.tail_not_read_again` | a new owner continues after the tail that it saw as a standby |
+//! | `shared.fenced_without_looking` | a fenced append is reported as lost without a look |
+//! | `shared.unknown_reported_as_lost` | an append of unknown outcome is reported as lost |
 //!
 //! Without the feature `planted` the check is a constant `false` and the bugs are not compiled.
 
@@ -24,6 +30,11 @@ mod switch {
         PLANTED.set(name);
     }
 
+    /// The bug that is switched on. Threads that a test starts switch on the same.
+    pub fn active() -> Option<&'static str> {
+        PLANTED.get()
+    }
+
     /// Whether the bug of this name is switched on.
     pub fn is(name: &str) -> bool {
         PLANTED.get() == Some(name)
@@ -31,7 +42,7 @@ mod switch {
 }
 
 #[cfg(feature = "planted")]
-pub use switch::{is, set};
+pub use switch::{active, is, set};
 
 /// Whether the bug of this name is switched on: never, in a build without the feature `planted`.
 #[cfg(not(feature = "planted"))]

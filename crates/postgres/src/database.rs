@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
 use baton_log::OpenError;
+use baton_log::ownership::{PAUSE_MS, REPEAT_MS};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio_postgres::error::{Severity, SqlState};
@@ -20,9 +21,7 @@ use crate::location::PostgresLocation;
 use crate::membership::now_ms;
 use crate::tls::MakeEncrypted;
 
-/// How long a statement that may be repeated is repeated when connections break.
-const REPEAT_MS: u64 = 10_000;
-const PAUSE: Duration = Duration::from_millis(100);
+const PAUSE: Duration = Duration::from_millis(PAUSE_MS);
 /// How long one answer is awaited. The database ends the statement before that.
 const ANSWER_MAX: Duration = Duration::from_secs(8);
 /// Idle connections that are kept for the next statement.

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   server A ── owns shards 0, 2 ──append, fenced by (epoch, holder)──▶ ┌────────────┐
-//!            ── beat, look every 0.25 s ────────────────────────────▶  │ PostgreSQL │
+//!            ── beat, look every 0.2 s ─────────────────────────────▶  │ PostgreSQL │
 //!   server B ── owns shard 1; takes 0 and 2 when A is gone ──────────▶  └────────────┘
 //! ```
 //!

@@ -11,11 +11,12 @@
 //! revived; it has to join again.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use baton_log::OpenError;
+use baton_log::ownership::{LOOK_MS, Licence, Observation};
 use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -28,14 +29,9 @@ use crate::postgres_log::PostgresLog;
 use crate::schema::{self, Shards};
 
 /// How often a server beats, and looks at the others.
-const BEAT: Duration = Duration::from_millis(250);
+const BEAT: Duration = Duration::from_millis(LOOK_MS);
 /// How long one beat may take before it is tried on another connection.
 const BEAT_MAX: Duration = Duration::from_millis(1_500);
-/// How long a beat must not have changed before its server may be declared gone.
-const GONE_MS: u64 = 2_000;
-/// How long an owner may answer from memory after it sent a beat that succeeded. Less than
-/// [`GONE_MS`], which begins later, by a fifth: clocks that differ more in speed are broken.
-const LICENCE_MS: u64 = 1_600;
 
 const JOIN: &str = "with old as (delete from server v where seen_at < now() - interval '1 hour'
         and not exists (select 1 from shard s where s.server = v.id))
@@ -59,27 +55,6 @@ pub fn now_ms() -> u64 {
     let now = clock_gettime(ClockId::Boottime);
     let part = |number: i64| u64::try_from(number).unwrap_or_default();
     part(now.tv_sec) * 1_000 + part(now.tv_nsec) / 1_000_000
-}
-
-/// Until when reads may be answered from memory.
-#[derive(Default)]
-pub(crate) struct Licence {
-    until_ms: AtomicU64,
-    is_lost: AtomicBool,
-}
-
-impl Licence {
-    pub(crate) fn until_ms(&self) -> u64 {
-        self.until_ms.load(Ordering::SeqCst)
-    }
-
-    pub(crate) fn is_lost(&self) -> bool {
-        self.is_lost.load(Ordering::SeqCst)
-    }
-
-    fn extend(&self, sent: u64) {
-        self.until_ms.store(sent + LICENCE_MS, Ordering::SeqCst);
-    }
 }
 
 /// A server that was not declared gone.
@@ -261,7 +236,7 @@ impl Member {
         for task in &self.tasks {
             task.abort();
         }
-        self.licence.is_lost.store(true, Ordering::SeqCst);
+        self.licence.lose();
         let (database, me) = (self.database.clone(), vec![Value::Text(self.id.clone())]);
         let _ = self.database.wait(async move { database.query_once(LEAVE, me).await.is_ok() });
     }
@@ -285,9 +260,8 @@ struct Heart {
     /// All looks are on one connection, and a new connection begins the observations anew: after a
     /// crash of the database a beat that was seen before may have been lost.
     session: Option<Session>,
-    /// The last beat of every other server, and when that was first seen, by the clock of this
-    /// machine.
-    observed: HashMap<String, (i64, u64)>,
+    /// What was seen of every other server, by the clock of this machine.
+    observed: HashMap<String, Observation<()>>,
 }
 
 impl Heart {
@@ -303,7 +277,7 @@ impl Heart {
         let rows = session.query(JOIN, &joined).await?;
         let none = || Failure::Refused("the database gave no number".to_owned());
         let me: String = rows.first().ok_or_else(none)?.get(0);
-        licence.extend(sent);
+        licence.renew(sent);
         let (database, session) = (database.clone(), Some(session));
         Ok(Self { database, me, licence, session, observed: HashMap::new() })
     }
@@ -337,10 +311,10 @@ impl Heart {
         let sent = now_ms();
         let me = self.me.clone();
         if session.query(BEAT_ONCE, &[Value::Text(me.clone())]).await?.is_empty() {
-            self.licence.is_lost.store(true, Ordering::SeqCst);
+            self.licence.lose();
             return Ok(View { me, is_gone: true, ..View::default() });
         }
-        self.licence.extend(sent);
+        self.licence.renew(sent);
         let rows = session.query(SERVERS, &[]).await?;
         let mut servers = Vec::with_capacity(rows.len());
         for row in &rows {
@@ -379,11 +353,9 @@ impl Heart {
             return Ok(false);
         }
         let now = now_ms();
-        let seen = self.observed.entry(server.id.clone()).or_insert((server.beat, now));
-        if seen.0 != server.beat {
-            *seen = (server.beat, now);
-        }
-        if now < seen.1 + GONE_MS {
+        let observation = self.observed.entry(server.id.clone()).or_default();
+        observation.see((), server.beat, now);
+        if !observation.is_silent(now) {
             return Ok(false);
         }
         let judged = [Value::Text(server.id.clone()), Value::Long(server.beat)];

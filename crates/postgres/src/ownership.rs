@@ -7,8 +7,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use baton_log::ownership::Licence;
+
 use crate::database::{Database, Failure, Value};
-use crate::membership::{Licence, now_ms};
+use crate::membership::now_ms;
 
 /// Free, mine, or of a server that is gone.
 const TAKE: &str = "update shard s set epoch = epoch + 1, holder = gen_random_uuid(),
@@ -94,7 +96,7 @@ impl Ownership {
 
     /// Whether reads may be answered from memory.
     pub(crate) fn is_current(&self) -> bool {
-        now_ms() < self.licence.until_ms() && !self.is_lost()
+        self.licence.is_valid(now_ms()) && !self.is_lost()
     }
 
     /// Whether another server has taken over, or may do so.

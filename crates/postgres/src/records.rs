@@ -12,6 +12,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
+use baton_log::ownership::{
+    AppendAttempt, AppendStep, Look, PAUSE_MS, Resolved, Sent, Stored, resolve,
+};
 use baton_log::{
     AppendError, OpenError, Position, RECORD_BYTES_MAX, ReadError, Record, TruncateError,
 };
@@ -23,9 +26,7 @@ use crate::ownership::{Claim, Ownership};
 
 /// How long the answer to an append is awaited before its outcome is resolved.
 const APPEND_MAX: Duration = Duration::from_secs(2);
-/// How long the outcome of an append is resolved before it is given up.
-const RESOLVE_MS: u64 = 10_000;
-const PAUSE: Duration = Duration::from_millis(100);
+const PAUSE: Duration = Duration::from_millis(PAUSE_MS);
 /// Records in memory, of each shard. The engine archives the log long before it has as much.
 const SPOOL_BYTES_MAX: usize = 64 << 20;
 /// Records that one statement reads.
@@ -138,20 +139,6 @@ fn record_of(row: &Row) -> Result<Record, ReadError> {
     }
     let reason = "its checksum does not match".to_owned();
     Err(ReadError::Corrupt { position: record.position, reason })
-}
-
-/// The outcome of an append that had no answer.
-enum Resolved {
-    /// The record is there.
-    Durable,
-    /// It is not there and never will be: it can be sent again.
-    Absent,
-    /// It is not there and never will be, and another server owns the log.
-    Fenced,
-    /// The database lost records that it had acknowledged.
-    WentBack,
-    /// Another server owns the log, and has truncated it beyond the record.
-    Unknown,
 }
 
 impl Records {
@@ -372,37 +359,31 @@ struct Insert {
 
 impl Insert {
     async fn run(self) -> Result<(), AppendError> {
-        let until = now_ms() + RESOLVE_MS;
-        let fenced = || AppendError::Fenced { expected: self.position, tail: self.position };
+        let mut attempt = AppendAttempt::new(self.position, now_ms());
+        let mut claim = self.ownership.claim();
+        let mut step = AppendStep::Send;
         loop {
-            let claim = self.ownership.claim();
-            let reason = match self.send(&claim).await {
-                Ok(true) => return Ok(()),
-                Ok(false) => "the database refused the position".to_owned(),
-                Err(Failure::Full) => return Err(AppendError::Full),
-                Err(Failure::Again(_)) if now_ms() < until => {
-                    tokio::time::sleep(PAUSE).await;
-                    continue;
-                }
-                Err(failure) => failure.reason(),
-            };
-            match self.resolve(&claim, until).await {
-                Ok(Resolved::Durable) => return Ok(()),
-                Ok(Resolved::Absent) if now_ms() < until => {}
-                Ok(Resolved::Absent) => return Err(AppendError::Failed(reason)),
-                Ok(Resolved::Fenced) => return Err(fenced()),
-                Ok(Resolved::WentBack) => {
-                    let lost = "the database has lost records that it had acknowledged";
-                    return Err(AppendError::Failed(lost.to_owned()));
-                }
-                Ok(Resolved::Unknown) => {
-                    let gone = "another server owns the log and has truncated it since";
-                    return Err(AppendError::Failed(gone.to_owned()));
-                }
-                Err(unresolved) => {
-                    return Err(AppendError::Failed(format!("{reason}; {unresolved}")));
-                }
+            if let AppendStep::PauseThenSend | AppendStep::PauseThenLook = step {
+                tokio::time::sleep(PAUSE).await;
             }
+            step = match step {
+                AppendStep::Send | AppendStep::PauseThenSend => {
+                    claim = self.ownership.claim();
+                    let sent = match self.send(&claim).await {
+                        Ok(true) => Sent::Inserted,
+                        Ok(false) => Sent::NotInserted,
+                        Err(Failure::Full) => Sent::Full,
+                        Err(Failure::Again(reason)) => Sent::Again(reason),
+                        Err(failure) => Sent::Unknown(failure.reason()),
+                    };
+                    attempt.sent(sent, now_ms())
+                }
+                AppendStep::Look | AppendStep::PauseThenLook => {
+                    let looked = self.look(&claim).await.map_err(|failure| failure.reason());
+                    attempt.looked(looked, now_ms())
+                }
+                AppendStep::Done(outcome) => return outcome,
+            };
         }
     }
 
@@ -431,33 +412,18 @@ impl Insert {
     }
 
     /// Finds out what became of a statement that had no answer.
-    async fn resolve(&self, sent: &Claim, until: u64) -> Result<Resolved, String> {
-        loop {
-            match self.look(sent).await {
-                Ok(resolved) => return Ok(resolved),
-                Err(failure) if now_ms() >= until => return Err(failure.reason()),
-                Err(_) => tokio::time::sleep(PAUSE).await,
-            }
-        }
-    }
-
     async fn look(&self, sent: &Claim) -> Result<Resolved, Failure> {
         // It waits for the statement, which holds the row until it has ended.
         let is_mine = self.ownership.take_again().await?.is_some();
         let asked = vec![Value::Long(long(self.position)), self.ownership.shard()];
         let rows = self.database.query(LOOK, asked).await?;
-        if let Some(row) = rows.first() {
-            let (next, epoch, crc): (i64, i64, i64) = (row.get(0), row.get(1), row.get(2));
-            let is_this = (position(next), epoch, crc) == (self.next, sent.epoch, self.crc);
-            return Ok(if is_this { Resolved::Durable } else { Resolved::Fenced });
-        }
-        let row = self.database.query_one(TAIL, vec![self.ownership.shard()]).await?;
-        let (start, tail) = (position(row.get(0)), position(row.get(1)));
-        Ok(match is_mine {
-            false if start > self.position => Resolved::Unknown,
-            false => Resolved::Fenced,
-            true if tail == self.position => Resolved::Absent,
-            true => Resolved::WentBack,
-        })
+        let look = if let Some(row) = rows.first() {
+            Look::Record(Stored { next: position(row.get(0)), epoch: row.get(1), crc: row.get(2) })
+        } else {
+            let row = self.database.query_one(TAIL, vec![self.ownership.shard()]).await?;
+            Look::Nothing { start: position(row.get(0)), tail: position(row.get(1)) }
+        };
+        let sent = Stored { next: self.next, epoch: sent.epoch, crc: self.crc };
+        Ok(resolve(self.position, &sent, is_mine, &look))
     }
 }

@@ -5,12 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use baton_log::shared_conformance::{Cut, MemoryStore, Shared};
 use baton_log::{AppendError, BlobError, Log, MemoryLog, OpenError, Position, TruncateError};
 use baton_postgres::{Member, PostgresLocation, PostgresLog, Shards, View};
 
 mod proxy;
 
-use proxy::{Cut, Proxy};
+use proxy::Proxy;
 
 /// The database with a schema of its own; none if no server was started.
 fn location() -> Option<PostgresLocation> {
@@ -162,32 +163,6 @@ fn tables_from_before_there_were_shards_have_one() {
 }
 
 #[test]
-fn an_owner_that_was_declared_gone_can_change_nothing() {
-    let Some(location) = location() else { return };
-    let zombie = open(&location, "zombie").expect("it is free");
-    let start = zombie.tail();
-    let tail = zombie.append(start, b"one").expect("it is healthy");
-    let mut old = zombie.create_blob("w/old").expect("the name is free");
-    old.write(b"old").expect("there is space");
-    old.commit().expect("it is the owner");
-    let mut late = zombie.create_blob("w/late").expect("the name is free");
-    late.write(b"late").expect("there is space");
-    execute(&location, "update server set gone = true");
-    let owner = open(&location, "owner").expect("the other is gone");
-    let refused = zombie.append(tail, b"two").expect_err("it is fenced");
-    assert_eq!(refused, AppendError::Fenced { expected: tail, tail });
-    assert_eq!(zombie.append(tail, b"three"), Err(refused), "and stays so");
-    assert_eq!(zombie.truncate(tail), Err(TruncateError::Fenced));
-    assert_eq!(late.commit(), Err(BlobError::Fenced));
-    assert_eq!(zombie.delete_blob("w/old"), Err(BlobError::Fenced));
-    assert!(zombie.is_lost() && !zombie.is_current(), "it answers no reads");
-    drop(zombie);
-    assert_eq!(owner.list_blobs(""), Ok(vec!["w/old".to_owned()]));
-    assert_eq!((owner.start(), owner.tail()), (start, tail));
-    owner.append(tail, b"two").expect("the owner goes on, also after the other was dropped");
-}
-
-#[test]
 fn an_append_whose_connection_was_cut_has_one_outcome() {
     let Some(location) = location() else { return };
     let log = open(&location, "cut").expect("it is free");
@@ -219,43 +194,60 @@ fn proxy() -> Proxy {
     Proxy::start(&Path::new(&folder.replace("%2F", "/")).join(".s.PGSQL.5432"))
 }
 
-#[test]
-fn an_append_without_an_answer_is_resolved() {
-    let Some(location) = location() else { return };
-    let proxy = proxy();
-    let log = open(&through(&proxy, &location), "cut").expect("it is free");
-    let start = log.tail();
-    let mut tail = start;
-    for (body, cut) in [(b"1", Cut::Before), (b"2", Cut::After), (b"3", Cut::After)] {
-        proxy.cut(cut);
-        tail = log.append(tail, body).expect("the outcome is found");
-        assert!(proxy.has_cut(), "{cut:?}");
-    }
-    tail = log.append(tail, b"4").expect("it goes on");
-    assert_eq!(bodies(&log, start), [b"1", b"2", b"3", b"4"]);
-    drop(log);
-    let again = open(&location, "again").expect("it was given back");
-    assert_eq!((again.tail(), bodies(&again, start).len()), (tail, 4));
+/// The database as the laws of shared logs use it; the log in memory if no server was started.
+enum Store {
+    Memory(MemoryStore),
+    Postgres { location: PostgresLocation, proxy: Proxy, is_open: bool },
 }
 
-#[test]
-fn what_a_zombie_is_told_of_its_last_append_is_true() {
-    for (cut, is_durable) in [(Cut::Before, false), (Cut::After, true)] {
-        let Some(location) = location() else { return };
-        let proxy = proxy();
-        let zombie = open(&through(&proxy, &location), "zombie").expect("it is free");
-        let start = zombie.tail();
-        execute(&location, "update server set gone = true");
-        proxy.cut(cut);
-        let outcome = zombie.append(start, b"last");
-        assert_eq!(outcome.is_ok(), is_durable, "{cut:?}: {outcome:?}");
-        let owner = open(&location, "owner").expect("the other is gone");
-        assert_eq!(bodies(&owner, start).len(), usize::from(is_durable), "{cut:?}");
-        let refused = zombie.append(zombie.tail(), b"more").expect_err("it is fenced");
-        assert_eq!(refused.code(), "log.fenced", "{cut:?}");
-        assert!(!zombie.is_current(), "it answers no reads");
+impl Store {
+    fn new() -> Self {
+        match location() {
+            Some(location) => Self::Postgres { location, proxy: proxy(), is_open: false },
+            None => Self::Memory(MemoryStore::default()),
+        }
     }
 }
+
+impl Shared for Store {
+    fn open(&mut self) -> Box<dyn Log> {
+        self.declare_gone();
+        match self {
+            Self::Memory(memory) => memory.open(),
+            Self::Postgres { location, proxy, is_open } => {
+                *is_open = true;
+                Box::new(open(&through(proxy, location), "tests").expect("the other is gone"))
+            }
+        }
+    }
+
+    fn declare_gone(&mut self) {
+        match self {
+            Self::Memory(memory) => memory.declare_gone(),
+            Self::Postgres { location, is_open: true, .. } => {
+                execute(location, "update server set gone = true");
+            }
+            // The first opening creates the tables.
+            Self::Postgres { is_open: false, .. } => {}
+        }
+    }
+
+    fn cut_next_append(&mut self, cut: Cut) {
+        match self {
+            Self::Memory(memory) => memory.cut_next_append(cut),
+            Self::Postgres { proxy, .. } => proxy.cut(cut),
+        }
+    }
+
+    fn has_cut(&self) -> bool {
+        match self {
+            Self::Memory(memory) => memory.has_cut(),
+            Self::Postgres { proxy, .. } => proxy.has_cut(),
+        }
+    }
+}
+
+baton_log::shared_conformance!(shared, Store::new());
 
 #[test]
 fn a_full_database_loses_nothing_and_goes_on() {

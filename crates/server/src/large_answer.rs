@@ -20,7 +20,7 @@ pub(crate) fn is_large(answer: &Answer) -> bool {
             bytes.sum::<usize>() > LARGE_BYTES
         }
         // One entry is copied as it is stored, and the others are small.
-        Reply::State(state::Reply::Entry(_) | state::Reply::Moved { .. } | state::Reply::Done)
+        Reply::State(state::Reply::Entry(_) | state::Reply::Moved { .. })
         | Reply::Namespace(_)
         | Reply::Agent(_)
         | Reply::Lock(_)

@@ -30,8 +30,8 @@
 //! 5. Every call on every interface is authorised and counted against quotas in one place:
 //!    [`access`].
 //!
-//! A peer may speak HTTP/1.1 or HTTP/2, which gRPC needs, by its first bytes. A server that does not
-//! require tokens listens on loopback only, with or without TLS.
+//! A peer may speak HTTP/1.1 or HTTP/2, which gRPC needs, by its first bytes. A server that does
+//! not require tokens listens on loopback only, with or without TLS.
 
 #[cfg(feature = "a2a")]
 mod a2a;

@@ -27,6 +27,7 @@
 //! | `maintenance` | maintenance, snapshots in slices, fresh servers that must show the same |
 //! | `faults`, `recovery` | kills, power cuts, failing operations, and what must exist afterwards |
 //! | `convergence` | the end: faults stop, everything that is due happens |
+//! | `servers` | several servers that share one log |
 //! | `story` | requests and answers in words |
 //! | [`coverage`], [`trace`] | which rare events occurred, and the trace |
 //!
@@ -45,6 +46,7 @@ pub mod plan;
 mod recovery;
 mod requests;
 pub mod rng;
+mod servers;
 mod story;
 pub mod tap;
 pub mod trace;
@@ -52,7 +54,9 @@ mod world;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use auditor::Audit;
 use coverage::Coverage;
+use servers::Fleet;
 use trace::Listener;
 use world::World;
 
@@ -75,16 +79,33 @@ pub struct Outcome {
 /// Runs one seed.
 pub fn simulate(seed: u64, steps: Option<u64>, listener: Option<Listener>) -> Outcome {
     let mut world = World::new(seed, steps, listener);
-    // A failed assertion inside the engine is a breach like any other.
-    let run = catch_unwind(AssertUnwindSafe(|| world.run()));
-    let breach = match run {
-        Ok(Ok(())) => None,
-        Ok(Err(breach)) => Some(breach.0),
-        Err(panic) => Some(format!("panic: {}", words_of(panic.as_ref()))),
-    };
+    let breach = breach_of(|| world.run());
     let digest = world.trace.digest();
     let World { steps, faults, coverage, .. } = world;
     Outcome { seed, steps, faults, digest, coverage, breach }
+}
+
+/// Runs one seed of several servers that share one log.
+pub fn simulate_servers(
+    seed: u64,
+    servers: usize,
+    steps: Option<u64>,
+    listener: Option<Listener>,
+) -> Outcome {
+    let mut fleet = Fleet::new(seed, servers, steps, listener);
+    let breach = breach_of(|| fleet.run());
+    let digest = fleet.trace.digest();
+    let Fleet { steps, faults, coverage, .. } = fleet;
+    Outcome { seed, steps, faults, digest, coverage, breach }
+}
+
+/// A failed assertion inside the engine is a breach like any other.
+fn breach_of(run: impl FnOnce() -> Audit) -> Option<String> {
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(Ok(())) => None,
+        Ok(Err(breach)) => Some(breach.0),
+        Err(panic) => Some(format!("panic: {}", words_of(panic.as_ref()))),
+    }
 }
 
 fn words_of(panic: &(dyn std::any::Any + Send)) -> String {

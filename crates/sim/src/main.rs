@@ -3,14 +3,15 @@
 //! ```text
 //!   baton-sim --seeds 2000 [--start N] [--steps N]     many seeds, on two threads
 //!   baton-sim --seed N -v                              one seed, with its trace
+//!   baton-sim --servers 3 --seeds 2000                 several servers that share one log
 //! ```
 #![expect(clippy::print_stdout, reason = "this is a program, and its output is its purpose")]
 
 use std::process::ExitCode;
 use std::sync::Mutex;
 
-use baton_sim::coverage::{Coverage, SOMETIMES};
-use baton_sim::{Outcome, simulate};
+use baton_sim::coverage::{Coverage, SOMETIMES, SOMETIMES_SHARED};
+use baton_sim::{Outcome, simulate, simulate_servers};
 
 /// One in this many seeds is run twice, and must give the same result.
 const TWICE_EVERY: u64 = 50;
@@ -23,7 +24,24 @@ struct Arguments {
     start: u64,
     seeds: u64,
     steps: Option<u64>,
+    /// The number of servers that share one log; none if there is one on a disk.
+    servers: Option<u64>,
     verbose: bool,
+}
+
+impl Arguments {
+    fn simulate(&self, seed: u64, listener: Option<fn(&str)>) -> Outcome {
+        let servers = self.servers.and_then(|servers| usize::try_from(servers).ok());
+        match servers {
+            Some(servers) => simulate_servers(seed, servers, self.steps, listener),
+            None => simulate(seed, self.steps, listener),
+        }
+    }
+
+    /// The rare events that occur in some seeds.
+    fn sometimes(&self) -> &'static [&'static str] {
+        if self.servers.is_some() { &SOMETIMES_SHARED } else { &SOMETIMES }
+    }
 }
 
 #[derive(Default)]
@@ -40,7 +58,9 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => {
             println!("{error}");
-            println!("usage: baton-sim [--seeds N] [--start N] [--steps N] [--seed N] [-v]");
+            println!(
+                "usage: baton-sim [--servers N] [--seeds N] [--start N] [--steps N] [--seed N] [-v]"
+            );
             return ExitCode::from(2);
         }
     };
@@ -53,7 +73,7 @@ fn main() -> ExitCode {
 }
 
 fn parse(arguments: impl Iterator<Item = String>) -> Result<Arguments, String> {
-    let mut parsed = Arguments { start: 1, seeds: 200, steps: None, verbose: false };
+    let mut parsed = Arguments { start: 1, seeds: 200, steps: None, servers: None, verbose: false };
     let mut arguments = arguments;
     while let Some(name) = arguments.next() {
         let mut number = || {
@@ -64,6 +84,7 @@ fn parse(arguments: impl Iterator<Item = String>) -> Result<Arguments, String> {
             "--start" => parsed.start = number()?,
             "--seeds" => parsed.seeds = number()?,
             "--steps" => parsed.steps = Some(number()?),
+            "--servers" => parsed.servers = Some(number()?).filter(|servers| *servers > 0),
             "--seed" => (parsed.start, parsed.seeds) = (number()?, 1),
             "-v" => parsed.verbose = true,
             other => return Err(format!("`{other}` means nothing here")),
@@ -81,7 +102,7 @@ fn run(arguments: &Arguments) -> Total {
             scope.spawn(move || {
                 for offset in (first..arguments.seeds).step_by(2) {
                     let outcome = one(arguments, arguments.start + offset);
-                    total.lock().expect("nothing panics with the lock").add(outcome);
+                    total.lock().expect("nothing panics with the lock").add(arguments, outcome);
                 }
             });
         }
@@ -91,9 +112,9 @@ fn run(arguments: &Arguments) -> Total {
 
 fn one(arguments: &Arguments, seed: u64) -> Outcome {
     let listener = arguments.verbose.then_some(tell as fn(&str));
-    let mut outcome = simulate(seed, arguments.steps, listener);
+    let mut outcome = arguments.simulate(seed, listener);
     if seed.is_multiple_of(TWICE_EVERY) && outcome.breach.is_none() {
-        let again = simulate(seed, arguments.steps, None);
+        let again = arguments.simulate(seed, None);
         if again.digest != outcome.digest {
             outcome.breach = Some("a second run of the seed came out differently".to_owned());
         }
@@ -106,7 +127,7 @@ fn tell(line: &str) {
 }
 
 impl Total {
-    fn add(&mut self, outcome: Outcome) {
+    fn add(&mut self, arguments: &Arguments, outcome: Outcome) {
         self.seeds += 1;
         self.steps += outcome.steps;
         self.faults += outcome.faults;
@@ -115,7 +136,11 @@ impl Total {
             let seed = outcome.seed;
             if self.failures.len() < SHOWN_MAX {
                 println!("seed {seed}: {breach}");
-                println!("  replay with: cargo run --release -p baton-sim -- --seed {seed} -v");
+                let servers = arguments.servers.map(|servers| format!("--servers {servers} "));
+                let servers = servers.unwrap_or_default();
+                println!(
+                    "  replay with: cargo run --release -p baton-sim -- {servers}--seed {seed} -v"
+                );
             }
             self.failures.push((seed, breach));
         }
@@ -125,10 +150,10 @@ impl Total {
 fn report(arguments: &Arguments, total: &Total) -> ExitCode {
     let mut missing = Vec::new();
     if arguments.seeds > 1 {
-        for event in SOMETIMES {
+        for event in arguments.sometimes() {
             println!("{:>9}  {event}", total.coverage.count(event));
         }
-        missing = total.coverage.missing();
+        missing = total.coverage.missing(arguments.sometimes());
     }
     let failures = total.failures.len();
     println!(

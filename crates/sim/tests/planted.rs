@@ -4,7 +4,7 @@
 //! without it the bugs are not compiled.
 #![cfg(feature = "planted")]
 
-use baton_sim::simulate;
+use baton_sim::{simulate, simulate_servers};
 
 /// A bug that takes more seeds than this counts as not found.
 const SEEDS_MAX: u64 = 300;
@@ -133,6 +133,20 @@ const PLANTED: [(&str, &str); 118] = [
     ("log.no_directory_sync", "names of files are not made durable"),
 ];
 
+/// Bugs of a log that several servers share. They are looked for with three servers.
+const PLANTED_SHARED: [(&str, &str); 8] = [
+    ("shared.append_unfenced", "a server that is no longer the owner appends"),
+    ("shared.blobs_unfenced", "a server that is no longer the owner changes blobs"),
+    ("shared.reads_without_licence", "a server that was asleep answers from memory"),
+    ("shared.revives_after_gone", "a server that was declared gone goes on"),
+    ("shared.keeps_served_since", "leases end early after a takeover"),
+    ("shared.tail_not_read_again", "a new owner lacks what was appended while it waited"),
+    ("shared.fenced_without_looking", "an applied write is reported as not applied"),
+    ("shared.unknown_reported_as_lost", "a write of unknown outcome is reported as not applied"),
+];
+/// The number of servers that share a log.
+const SERVERS: usize = 3;
+
 fn plant(name: Option<&'static str>) {
     baton_core::planted::set(name);
     baton_log::planted::set(name);
@@ -143,6 +157,12 @@ fn first_breach(seeds: u64) -> Option<(u64, String)> {
     (1..=seeds).find_map(|seed| simulate(seed, None, None).breach.map(|breach| (seed, breach)))
 }
 
+/// The same with several servers.
+fn first_shared_breach(seeds: u64) -> Option<(u64, String)> {
+    let breach = |seed| simulate_servers(seed, SERVERS, None, None).breach;
+    (1..=seeds).find_map(|seed| breach(seed).map(|breach| (seed, breach)))
+}
+
 #[test]
 fn without_a_planted_bug_nothing_is_found() {
     plant(None);
@@ -150,21 +170,42 @@ fn without_a_planted_bug_nothing_is_found() {
 }
 
 #[test]
-fn every_planted_bug_is_found() {
+fn without_a_planted_bug_nothing_is_found_with_several_servers() {
+    plant(None);
+    assert_eq!(first_shared_breach(SEEDS_CLEAN), None);
+}
+
+/// Switches on one bug after the other. Those that no seed finds are returned.
+fn missed(
+    planted: &[(&'static str, &str)],
+    first_breach: impl Fn(u64) -> Option<(u64, String)>,
+) -> Vec<&'static str> {
     std::panic::set_hook(Box::new(|_| {}));
     let mut missed = Vec::new();
     // A planted bug can be selected by its name, or by a prefix of it.
     let only = std::env::var("BATON_PLANTED").unwrap_or_default();
-    for (name, what) in PLANTED.into_iter().filter(|(name, _)| name.starts_with(&only)) {
+    for (name, what) in planted.iter().filter(|(name, _)| name.starts_with(&only)) {
         plant(Some(name));
         match first_breach(SEEDS_MAX) {
             Some((seed, breach)) => {
                 let breach: String = breach.chars().take(120).collect();
                 println!("{name} ({what}): found by seed {seed}: {breach}");
             }
-            None => missed.push(name),
+            None => missed.push(*name),
         }
     }
     plant(None);
+    missed
+}
+
+#[test]
+fn every_planted_bug_is_found() {
+    let missed = missed(&PLANTED, first_breach);
+    assert!(missed.is_empty(), "not found within {SEEDS_MAX} seeds: {missed:?}");
+}
+
+#[test]
+fn every_planted_bug_of_a_shared_log_is_found() {
+    let missed = missed(&PLANTED_SHARED, first_shared_breach);
     assert!(missed.is_empty(), "not found within {SEEDS_MAX} seeds: {missed:?}");
 }

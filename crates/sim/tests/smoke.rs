@@ -1,6 +1,6 @@
 //! A few seeds for every change; the program runs thousands.
 
-use baton_sim::simulate;
+use baton_sim::{simulate, simulate_servers};
 
 /// Enough to detect serious errors, few enough to run always.
 const SEEDS: u64 = 20;
@@ -21,4 +21,16 @@ fn the_same_seed_gives_the_same_story() {
         assert_eq!(once.steps, again.steps, "seed {seed}");
     }
     assert_ne!(simulate(1, None, None).digest, simulate(2, None, None).digest);
+}
+
+#[test]
+fn several_servers_are_clean_and_repeatable() {
+    for seed in 1..=SEEDS {
+        let outcome = simulate_servers(seed, 3, None, None);
+        assert_eq!(outcome.breach, None, "seed {seed}");
+        if seed % 5 == 0 {
+            let again = simulate_servers(seed, 3, None, None);
+            assert_eq!(outcome.digest, again.digest, "seed {seed}");
+        }
+    }
 }

@@ -6,6 +6,9 @@ use crate::reply::Reply;
 use crate::state::{self, Warning};
 use crate::wait::as_next;
 
+/// What makes a reply of the tables; none if the call waits.
+type Build = dyn FnOnce(&Space) -> Option<Reply>;
+
 /// Which reply to build once the events of a command have been applied.
 pub(crate) enum ReplyPlan {
     /// The entry of this event.
@@ -13,7 +16,7 @@ pub(crate) enum ReplyPlan {
     /// This reply.
     Reply(Reply),
     /// What is made of the tables then; none if the call waits.
-    After(Box<dyn FnOnce(&Space) -> Option<Reply>>),
+    After(Box<Build>),
     /// The reply about what was received, as the reply to `agent.next`.
     Next(Box<ReplyPlan>),
     /// None yet: the call waits.

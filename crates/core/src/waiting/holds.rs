@@ -65,7 +65,7 @@ pub trait Held: Clone {
 
 /// All holds of one kind, and the calls that wait for one.
 pub struct Holds<H: Held> {
-    holds: BTreeMap<H::Key, H>,
+    by_key: BTreeMap<H::Key, H>,
     by_token: BTreeMap<Token, H::Key>,
     by_holder: BTreeSet<(AgentId, H::Key)>,
     ends: BTreeSet<(Timestamp, H::Key)>,
@@ -85,7 +85,7 @@ pub struct Change<H: Held> {
 impl<H: Held> Default for Holds<H> {
     fn default() -> Self {
         Self {
-            holds: BTreeMap::new(),
+            by_key: BTreeMap::new(),
             by_token: BTreeMap::new(),
             by_holder: BTreeSet::new(),
             ends: BTreeSet::new(),
@@ -119,7 +119,7 @@ impl<H: Held> Holds<H> {
     }
 
     fn replace_hold(&mut self, key: &H::Key, after: Option<H>) -> Option<H> {
-        let before = self.holds.remove(key);
+        let before = self.by_key.remove(key);
         if let Some(before) = &before {
             self.by_token.remove(&before.token());
             self.by_holder.remove(&(before.holder().clone(), key.clone()));
@@ -130,7 +130,7 @@ impl<H: Held> Holds<H> {
             assert!(twice.is_none(), "no two holds have the same token");
             self.by_holder.insert((after.holder().clone(), key.clone()));
             self.ends.insert((after.end(self.awake_since), key.clone()));
-            self.holds.insert(key.clone(), after);
+            self.by_key.insert(key.clone(), after);
         }
         before
     }
@@ -138,7 +138,7 @@ impl<H: Held> Holds<H> {
     /// Asserts that all indexes agree.
     pub fn check(&self) {
         let indexes = [self.by_token.len(), self.by_holder.len(), self.ends.len()];
-        assert_eq!(indexes, [self.holds.len(); 3], "every hold has a token, a holder and an end");
+        assert_eq!(indexes, [self.by_key.len(); 3], "every hold has a token, a holder and an end");
         self.wait_queues.check();
     }
 
@@ -151,39 +151,39 @@ impl<H: Held> Holds<H> {
     /// Renewals can be received since this time.
     pub fn wake(&mut self, moment: Timestamp) {
         self.awake_since = moment;
-        self.ends = self.holds.iter().map(|(key, hold)| (hold.end(moment), key.clone())).collect();
+        self.ends = self.by_key.iter().map(|(key, hold)| (hold.end(moment), key.clone())).collect();
     }
 
     /// The hold with this key.
     pub fn get(&self, key: &H::Key) -> Option<&H> {
-        self.holds.get(key)
+        self.by_key.get(key)
     }
 
     /// The agent that holds something with this token.
     pub fn holder_of(&self, token: Token) -> Option<&AgentId> {
-        self.by_token.get(&token).map(|key| self.holds[key].holder())
+        self.by_token.get(&token).map(|key| self.by_key[key].holder())
     }
 
     /// The number of holds.
     pub fn len(&self) -> usize {
-        self.holds.len()
+        self.by_key.len()
     }
 
     /// Whether nothing is held.
     pub fn is_empty(&self) -> bool {
-        self.holds.is_empty()
+        self.by_key.is_empty()
     }
 
     /// Holds in the order of their keys, after this one.
     pub fn after(&self, cursor: Option<&H::Key>) -> impl Iterator<Item = &H> {
         let from = cursor.map_or(Bound::Unbounded, Bound::Excluded);
-        self.holds.range::<H::Key, _>((from, Bound::Unbounded)).map(|(_, hold)| hold)
+        self.by_key.range::<H::Key, _>((from, Bound::Unbounded)).map(|(_, hold)| hold)
     }
 
     /// The holds of an agent, in the order of their keys.
     pub fn of_agent(&self, agent: &AgentId) -> impl Iterator<Item = &H> {
         let keys = self.by_holder.range((agent.clone(), H::least_key())..);
-        keys.take_while(move |(holder, _)| holder == agent).map(|(_, key)| &self.holds[key])
+        keys.take_while(move |(holder, _)| holder == agent).map(|(_, key)| &self.by_key[key])
     }
 
     /// The calls that wait.
@@ -222,7 +222,7 @@ impl<H: Held> Holds<H> {
         let waits = self.wait_queues.overdue(now);
         let waits = waits.map(|waiter| H::gave_up(waiter, Left::Timeout));
         let over = self.ends.iter().take_while(|(moment, _)| *moment <= now);
-        let holds = over.map(|(_, key)| self.holds[key].expired());
+        let holds = over.map(|(_, key)| self.by_key[key].expired());
         waits.chain(holds).take(limits::EXPIRIES_PER_BATCH_MAX).collect()
     }
 }

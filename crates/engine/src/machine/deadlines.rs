@@ -16,6 +16,9 @@ use super::{Machine, Resident};
 /// How long a deferred write waits if no other write follows: hardly noticeable, and many times the
 /// duration of a write.
 const DEFER_MS_MAX: u64 = 5;
+/// How long after a workspace was to be loaded for its deadline it is loaded again, if it is still
+/// not in memory: its storage may have failed.
+const LOAD_AGAIN_MS: u64 = 1_000;
 
 impl Machine {
     /// Sets the deadline of a workspace on disk, by its own time. The last call counts.
@@ -74,10 +77,13 @@ impl Machine {
     }
 
     /// Executes what is due in a workspace; false if it is not in memory. Such a workspace reports
-    /// its deadline again when it is loaded.
+    /// its deadline again when it is loaded, and is due again soon if that fails.
     pub fn expire(&mut self, workspace: &WorkspaceName, now: Timestamp) -> bool {
         let Some(resident) = self.residents.get(workspace) else {
             self.forget_sleeper(workspace);
+            let again = now.after(LOAD_AGAIN_MS);
+            self.deadlines.insert((again, workspace.clone()));
+            self.asleep.insert(workspace.clone(), again);
             return false;
         };
         if resident.is_blocked() {
@@ -126,4 +132,26 @@ pub(super) fn move_deadline(
         deadlines.insert((by_clock(moment, ahead_ms), workspace.clone()));
     }
     *before = after;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use baton_core::{Timestamp, WorkspaceName};
+    use baton_log::Position;
+
+    use super::super::Machine;
+
+    #[test]
+    fn a_deadline_is_not_lost_if_its_workspace_cannot_be_loaded() {
+        let mut machine = Machine::new(Position(0), HashMap::new(), Timestamp(0));
+        let workspace = WorkspaceName::parse("w").expect("a good name");
+        machine.remember_deadline(workspace.clone(), Some(Timestamp(50)));
+        for now in [Timestamp(100), Timestamp(1_100), Timestamp(2_100)] {
+            assert_eq!(machine.due(now), [workspace.clone()]);
+            assert!(!machine.expire(&workspace, now), "it is not in memory");
+            assert!(machine.due(now).is_empty(), "it is being loaded");
+        }
+    }
 }

@@ -6,18 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, mpsc};
 
+use baton_log::shared_conformance::Cut;
+
 /// What an append is recognised by in what a client sends.
 const APPEND: &[u8] = b"insert into record";
 
-/// When the connection is cut.
-#[derive(Clone, Copy, Debug)]
-#[repr(u8)]
-pub(crate) enum Cut {
-    /// Before the database receives the append.
-    Before = 1,
-    /// After the database has answered it; the answer is lost.
-    After = 2,
-}
+/// What is stored while a cut is pending.
+const BEFORE: u8 = 1;
+const AFTER: u8 = 2;
 
 /// A proxy on a socket in a folder.
 pub(crate) struct Proxy {
@@ -49,7 +45,11 @@ impl Proxy {
 
     /// Cuts the connection of the next append.
     pub(crate) fn cut(&self, cut: Cut) {
-        self.next.store(cut as u8, Ordering::SeqCst);
+        let number = match cut {
+            Cut::Before => BEFORE,
+            Cut::After => AFTER,
+        };
+        self.next.store(number, Ordering::SeqCst);
     }
 
     /// Whether no cut is pending.
@@ -78,8 +78,8 @@ fn forward(mut client: UnixStream, database: &UnixStream, cut: &AtomicU8) {
         let sent = &bytes[..count];
         let is_append = sent.windows(APPEND.len()).any(|window| window == APPEND);
         match if is_append { cut.swap(0, Ordering::SeqCst) } else { 0 } {
-            1 => break,
-            2 => loses_next.send(()).unwrap_or_default(),
+            BEFORE => break,
+            AFTER => loses_next.send(()).unwrap_or_default(),
             _ => {}
         }
         if to_database.write_all(sent).is_err() {

@@ -1,7 +1,7 @@
 //! Connections that speak HTTP/2, which gRPC needs.
 //!
 //! ```text
-//!   first bytes ──▶ `PRI * HTTP/2.0 …` ──▶ HTTP/2: every request on a stream, all in one connection
+//!   first bytes ──▶ `PRI * HTTP/2.0 …` ──▶ HTTP/2: every request on a stream, many at a time
 //!               └─▶ anything else ───────▶ HTTP/1.1
 //! ```
 //!
@@ -84,8 +84,8 @@ pub(super) async fn serve(
     let _ = connection.await;
 }
 
-/// The request with its authority as `Host`, which the checks read. If it has another `Host`, it has
-/// two then, and is refused.
+/// The request with its authority as `Host`, which the checks read. If it has another `Host`, it
+/// has two then, and is refused.
 fn with_host(mut request: Request<Incoming>) -> Request<Incoming> {
     let authority = request.uri().authority().map(|name| HeaderValue::from_str(name.as_str()));
     if let Some(Ok(host)) = authority

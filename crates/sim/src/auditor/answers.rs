@@ -55,6 +55,21 @@ impl Ledger {
         Ok(effect)
     }
 
+    /// The same for an answer of a server that another one has replaced: its order and its times
+    /// are not comparable with what has happened since.
+    pub fn answer_late(
+        &mut self,
+        asked: &DecidedRequest<'_>,
+        answer: &Result<Answer, Rejection>,
+        coverage: &mut Coverage,
+    ) -> Audit<bool> {
+        let (answered, heard) = (std::mem::take(&mut self.answered), self.take_heard());
+        let effect = self.answer(asked, answer, coverage);
+        self.answered = answered;
+        self.restore_heard(heard);
+        effect
+    }
+
     fn accepted(
         &mut self,
         asked: &DecidedRequest<'_>,

@@ -344,6 +344,14 @@ impl Ledger {
         *heard = now.max(*heard);
     }
 
+    pub(super) fn take_heard(&mut self) -> BTreeMap<AgentId, Timestamp> {
+        std::mem::take(&mut self.heard)
+    }
+
+    pub(super) fn restore_heard(&mut self, heard: BTreeMap<AgentId, Timestamp>) {
+        self.heard = heard;
+    }
+
     /// The oldest revision that must be readable.
     pub fn floor(&self) -> u64 {
         self.floor

@@ -1,0 +1,175 @@
+//! Faults: what happens to servers, to their connections and to the database.
+//!
+//! | fault | what happens |
+//! |---|---|
+//! | pause | a server does nothing, and does not know; its clocks go on |
+//! | cut | its statements are lost |
+//! | delay | one statement is executed late, or answered late |
+//! | drop | one request or answer is lost, or a request arrives after it was given up |
+//! | kill | a server ends at once; the log is not given back |
+//! | drain | a server gives the log back |
+//! | restart of the database | all connections break, heartbeats that were not synced are lost |
+
+use std::sync::atomic::Ordering;
+
+use super::job::Fault;
+use super::plan::Step;
+use super::server::{Done, Life, Slot};
+use super::{Fleet, PIECE_MS};
+use crate::auditor::Audit;
+
+impl Fleet {
+    pub(super) fn fail(&mut self, step: Step) -> Audit {
+        let name = self.victim();
+        self.trace.tell(|| format!("{step:?} of server {name}"));
+        match step {
+            Step::Pause => return self.pause(name),
+            Step::Wake => self.servers[name].is_paused = false,
+            Step::Cut => {
+                self.coverage.met("servers: cut off");
+                self.servers[name].set_cut(true);
+            }
+            Step::Heal => self.servers[name].set_cut(false),
+            Step::DelayAppend => {
+                self.coverage.met("servers: delayed append");
+                let fault = self.delay(&[300, 1_500, 4_000]);
+                self.servers[name].armed[Slot::Flush as usize] = Some((0, fault));
+            }
+            Step::DropAnswer => {
+                let faults =
+                    [Fault::LoseAnswer, Fault::LoseAnswer, Fault::LoseRequest, Fault::Late];
+                let fault = *self.rng.pick(&faults);
+                self.servers[name].armed[Slot::Flush as usize] = Some((0, fault));
+            }
+            Step::DelayKeep => {
+                let (before, fault) = (self.rng.below(5), self.delay(&[300, 3_000, 6_000]));
+                let stops = self.rng.once_in(2);
+                let server = &mut self.servers[name];
+                server.armed[Slot::Keep as usize] = Some((before, fault));
+                server.stops_in_maintenance = stops;
+            }
+            Step::DelayBeat if self.servers[name].open().is_none() => {
+                let (before, fault) = (self.rng.below(8), self.delay(&[300, 1_500, 5_000]));
+                self.servers[name].armed[Slot::Look as usize] = Some((before, fault));
+            }
+            Step::DelayBeat => {
+                let fault = self.delay(&[200, 1_000, 1_400]);
+                let is_cut = self.rng.once_in(2);
+                let server = &mut self.servers[name];
+                server.armed[Slot::Beat as usize] = Some((0, fault));
+                server.is_cut_after_beat = is_cut;
+            }
+            Step::Kill => self.kill(name),
+            Step::Drain => return self.drain(name),
+            Step::Join => {
+                if self.servers[name].life.is_none() {
+                    self.servers[name].join(&self.database, name);
+                }
+                return Ok(());
+            }
+            Step::DatabaseRestart if self.rng.once_in(2) => return self.restart_while_blind(name),
+            Step::DatabaseRestart => self.restart_database(),
+            other => unreachable!("{other:?} is no fault"),
+        }
+        self.faults += 1;
+        Ok(())
+    }
+
+    /// Half of all faults happen to the server that serves.
+    fn victim(&mut self) -> usize {
+        match self.serving {
+            Some((name, _)) if self.rng.once_in(2) => name,
+            Some(_) | None => self.rng.index(self.servers.len()),
+        }
+    }
+
+    fn delay(&mut self, choices: &[u64]) -> Fault {
+        let ms = *self.rng.pick(choices);
+        if self.rng.once_in(2) { Fault::DelayRequest(ms) } else { Fault::DelayAnswer(ms) }
+    }
+
+    /// A server is stopped, sometimes within something.
+    fn pause(&mut self, name: usize) -> Audit {
+        self.faults += 1;
+        self.coverage.met("servers: paused");
+        if self.servers[name].open().is_some() && !self.servers[name].is_paused {
+            let fault = self.delay(&[PIECE_MS]);
+            match self.rng.below(3) {
+                0 => {}
+                1 => {
+                    self.servers[name].armed[Slot::Flush as usize] = Some((0, fault));
+                    self.flush(name)?;
+                }
+                _ => {
+                    let before = self.rng.below(14);
+                    self.servers[name].armed[Slot::Keep as usize] = Some((before, fault));
+                    self.do_chore(name)?;
+                }
+            }
+        }
+        self.servers[name].is_paused = true;
+        Ok(())
+    }
+
+    /// A server ends at once.
+    fn kill(&mut self, name: usize) {
+        self.coverage.met("servers: killed");
+        let server = &mut self.servers[name];
+        server.jobs = [const { None }; 4];
+        server.armed = [None; 4];
+        (server.stops_in_maintenance, server.is_cut_after_beat) = (false, false);
+        server.life = None;
+        server.is_paused = false;
+    }
+
+    /// A server writes what it has, gives the log back, and waits for it again.
+    fn drain(&mut self, name: usize) -> Audit {
+        let server = &self.servers[name];
+        if server.open().is_none() || !server.is_calm() {
+            return Ok(());
+        }
+        self.coverage.met("servers: drained");
+        self.flush(name)?;
+        let Some(open) = self.servers[name].open().cloned() else { return Ok(()) };
+        open.shard.close_waiters();
+        self.absorb()?;
+        let given = self.servers[name].run(Slot::Keep, move || {
+            open.log.log.close();
+            Done::Given
+        });
+        if given.is_some() && matches!(self.servers[name].life, Some(Life::Serves { .. })) {
+            self.servers[name].join(&self.database, name);
+        }
+        Ok(())
+    }
+
+    /// A standby cannot see the heartbeats of the owner; then the database loses them, and the
+    /// owner is cut off.
+    fn restart_while_blind(&mut self, name: usize) -> Audit {
+        self.faults += 1;
+        let Some((owner, _)) = self.serving.filter(|(owner, _)| *owner != name) else {
+            self.restart_database();
+            return Ok(());
+        };
+        // An append has just been written: the heartbeats before it are on disk.
+        self.database.sync();
+        self.servers[name].set_cut(true);
+        self.pass_time(1_900)?;
+        self.database.restart();
+        self.network.restarts.fetch_add(1, Ordering::SeqCst);
+        self.servers[name].set_cut(false);
+        self.servers[owner].set_cut(true);
+        self.pass_time(300)
+    }
+
+    /// The database crashes, and is started again.
+    fn restart_database(&mut self) {
+        self.coverage.met("servers: database restarted");
+        // What is older than a moment is on disk.
+        if self.rng.once_in(3) {
+            self.database.sync();
+        }
+        self.database.restart();
+        self.network.restarts.fetch_add(1, Ordering::SeqCst);
+    }
+}
