@@ -7,7 +7,7 @@
 //!
 //! | load | what is different |
 //! |---|---|
-//! | tokens and quotas | a worker's token for the workspace; quotas of operations, bytes and storage, not reached |
+//! | tokens and quotas | a worker's token; quotas of operations, bytes and storage, not reached |
 //! | a watcher | one connection that watches every entry, and takes the events |
 //! | an entry that expires | one other entry of the namespace has a time to live |
 //! | idempotency keys | every request has its own |

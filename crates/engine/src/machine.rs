@@ -55,11 +55,6 @@ use deadlines::move_deadline;
 use group::Group;
 use offload::{Away, Settling};
 
-/// A commit with more events and other work than this is reported as heavy.
-const HEAVY_WORK_MIN: usize = 16;
-/// Most heavy commits that are remembered, if nobody asks for them.
-const HEAVY_COMMITS_MAX: usize = 1_024;
-
 /// Something that may be seen only when a group is durable.
 #[derive(Debug)]
 #[must_use]
@@ -331,18 +326,6 @@ impl Machine {
             self.end_waits(workspace, ended);
         }
         admission
-    }
-
-    fn note_heavy(&mut self, workspace: &WorkspaceName, work: usize) {
-        if work > HEAVY_WORK_MIN && self.heavy.len() < HEAVY_COMMITS_MAX {
-            self.heavy.push((workspace.clone(), work));
-        }
-    }
-
-    /// Commits since the last call that took much work, for example because of reactions, and how
-    /// much: the scheduler charges them to their workspaces.
-    pub fn take_heavy(&mut self) -> Vec<(WorkspaceName, usize)> {
-        std::mem::take(&mut self.heavy)
     }
 
     /// Watchers of live events, to be woken once no lock is held.

@@ -70,6 +70,36 @@ pub struct MetricsSnapshot {
     pub snapshot_age_ms: Option<u64>,
 }
 
+impl MetricsSnapshot {
+    /// Adds those of another engine in the same process.
+    pub fn add(&mut self, other: &Self) {
+        self.workspaces += other.workspaces;
+        self.log_bytes += other.log_bytes;
+        self.unsnapshotted_bytes += other.unsnapshotted_bytes;
+        self.free_bytes = self.free_bytes.or(other.free_bytes);
+        self.is_read_only |= other.is_read_only;
+        self.sync_us += other.sync_us;
+        self.snapshots += other.snapshots;
+        self.snapshot_age_ms = match (self.snapshot_age_ms, other.snapshot_age_ms) {
+            (Some(one), Some(two)) => Some(one.min(two)),
+            (one, two) => one.or(two),
+        };
+        self.syncs.resize(self.syncs.len().max(other.syncs.len()), 0);
+        for (sum, count) in self.syncs.iter_mut().zip(&other.syncs) {
+            *sum += count;
+        }
+        for line in &other.lines {
+            let is_same = |known: &&mut Sample| {
+                (known.family.name, known.label) == (line.family.name, line.label)
+            };
+            match self.lines.iter_mut().find(is_same) {
+                Some(known) => known.value += line.value,
+                None => self.lines.push(*line),
+            }
+        }
+    }
+}
+
 impl<L: Log> Shard<L> {
     /// Collects all metrics. It visits every workspace in memory: call it where blocking is
     /// allowed.

@@ -12,6 +12,11 @@ const DATABASE_TAIL_BATCHES_MAX: usize = 50_000;
 /// Bytes of a log in a database: they are read in less than a second.
 const DATABASE_LOG_BYTES_MAX: u64 = 48 << 20;
 
+/// Bytes of the log of a shard, however many there are.
+const SHARD_LOG_BYTES_MIN: u64 = 8 << 20;
+/// Workspaces in memory of a shard, however many there are.
+const SHARD_RESIDENTS_MIN: usize = 1_000;
+
 /// Storage quotas of workspaces; unlimited by default.
 #[derive(Clone, Debug, Default)]
 pub struct Extents {
@@ -98,6 +103,23 @@ impl Options {
             tail_batches_max: self.tail_batches_max.min(DATABASE_TAIL_BATCHES_MAX),
             log_bytes_max: self.log_bytes_max.min(DATABASE_LOG_BYTES_MAX),
             ..self
+        }
+    }
+}
+
+impl Options {
+    /// For one of several shards of a database whose engines are in one process: together they may
+    /// have what one would.
+    #[must_use]
+    pub fn for_shard(self, shards: u32) -> Self {
+        let options = self.for_database();
+        let shards = shards.max(1);
+        let log_bytes = 4 * DATABASE_LOG_BYTES_MAX / u64::from(shards);
+        let log_bytes = log_bytes.max(SHARD_LOG_BYTES_MIN);
+        Self {
+            log_bytes_max: options.log_bytes_max.min(log_bytes),
+            residents_max: (options.residents_max / shards as usize).max(SHARD_RESIDENTS_MIN),
+            ..options
         }
     }
 }

@@ -18,6 +18,7 @@
 //! | `contents` | bytes are read back and stay while referenced; secrets stay secret |
 //! | `transactions` | all or nothing, and once |
 //! | `durability` | acknowledged writes stay, failures are reported |
+//! | `database` | `open("postgres://…")`, with the feature `postgres` |
 //! | `damage` | damaged, newer and occupied data is refused with a specific error |
 //! | `cancellation` | futures dropped, or held and not polled, harm no other caller |
 //! | `scale` | many workspaces, large ones, large groups |
@@ -40,6 +41,8 @@ mod contention;
 mod contents;
 mod crash;
 mod damage;
+#[cfg(feature = "postgres")]
+mod database;
 mod durability;
 mod events;
 mod export;

@@ -266,7 +266,7 @@ refusals! {
             hint: "check the address, the password and that the database accepts connections",
             cause: "The database of the log cannot be reached, refuses the user, or refused a \
                 statement. A running server answers again once it has reached its database, or \
-                becomes a standby if another one has taken over.",
+                leaves its workspaces to the server that has taken over.",
             remedy: "Check the address, the password, the rights of the user, and that the \
                 database runs; then retry.",
         }

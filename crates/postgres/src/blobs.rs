@@ -10,8 +10,6 @@ use std::time::Duration;
 
 use baton_log::{Blob, BlobError, BlobWriter, check_blob_name, check_blob_prefix};
 
-use tokio::task::JoinHandle;
-
 use crate::database::{Database, Failure, Value};
 use crate::ownership::Ownership;
 
@@ -22,31 +20,31 @@ const CACHE_BYTES_MAX: usize = 64 << 20;
 /// How often the bytes of deleted blobs are removed.
 const SWEEP_EVERY: Duration = Duration::from_mins(10);
 
-const BEGIN: &str = "insert into upload (shard) values (0) returning id";
+const BEGIN: &str = "insert into upload (shard) values ($1) returning id";
 const WRITE: &str = "insert into chunk (id, part, body) values ($1, $2, $3) on conflict do nothing";
 /// Whether the log is still this server's, and whether the blob is there under this number. The row
 /// of the upload is locked: once it is gone, the bytes are removed.
 const COMMIT: &str = "with held as (select s.shard from shard s
-        where s.shard = 0 and s.epoch = $1 and s.holder = $2::text::uuid for share of s),
-    mine as (select u.id from upload u where u.id = $4 for update of u),
+        where s.shard = $3 and s.epoch = $1 and s.holder = $2::text::uuid for share of s),
+    mine as (select u.id from upload u where u.id = $5 for update of u),
     made as (insert into blob (shard, name, id, bytes)
-        select 0, $3, mine.id, $5 from held cross join mine
-        where not exists (select 1 from blob b where b.shard = 0 and (b.name = any($6)
-            or (b.name > $3 || '/' and b.name < $3 || '0')))
+        select $3, $4, mine.id, $6 from held cross join mine
+        where not exists (select 1 from blob b where b.shard = $3 and (b.name = any($7)
+            or (b.name > $4 || '/' and b.name < $4 || '0')))
         on conflict do nothing returning id),
     done as (delete from upload where id in (select id from made))
     select exists (select 1 from held), exists (select 1 from made)
-        or exists (select 1 from blob b where b.shard = 0 and b.name = $3 and b.id = $4)";
+        or exists (select 1 from blob b where b.shard = $3 and b.name = $4 and b.id = $5)";
 /// A name between `name/` and `name0` is inside the folder of that name: `0` follows `/`.
-const IS_TAKEN: &str = "select exists (select 1 from blob b where b.shard = 0 and (b.name = $1
+const IS_TAKEN: &str = "select exists (select 1 from blob b where b.shard = $3 and (b.name = $1
     or b.name = any($2) or (b.name > $1 || '/' and b.name < $1 || '0')))";
-const FIND: &str = "select id, bytes from blob where shard = 0 and name = $1";
+const FIND: &str = "select id, bytes from blob where shard = $2 and name = $1";
 /// No name has a sign after `~`.
-const LIST: &str = "select name from blob where shard = 0 and name >= $1 and name < $1 || '~'
+const LIST: &str = "select name from blob where shard = $2 and name >= $1 and name < $1 || '~'
     order by name";
 const DELETE: &str = "with held as (select s.shard from shard s
-        where s.shard = 0 and s.epoch = $1 and s.holder = $2::text::uuid for share of s),
-    dead as (delete from blob b using held where b.shard = 0 and b.name = $3 returning b.id),
+        where s.shard = $3 and s.epoch = $1 and s.holder = $2::text::uuid for share of s),
+    dead as (delete from blob b using held where b.shard = $3 and b.name = $4 returning b.id),
     gone as (insert into gone (id) select id from dead on conflict do nothing)
     select exists (select 1 from held), exists (select 1 from dead)";
 const READ: &str = "select body from chunk where id = $1 and part = $2";
@@ -82,26 +80,27 @@ fn failed(failure: Failure) -> BlobError {
     }
 }
 
+/// Removes bytes that no blob has any more, now and then.
+pub(crate) async fn sweep(database: Database) {
+    loop {
+        // What is left after an error is removed the next time.
+        while database.query(SWEEP, vec![]).await.is_ok_and(|rows| !rows.is_empty()) {}
+        tokio::time::sleep(SWEEP_EVERY).await;
+    }
+}
+
 impl Blobs {
-    pub(crate) fn new(database: &Database, ownership: &Arc<Ownership>) -> Self {
+    pub(crate) fn new(
+        database: &Database,
+        ownership: &Arc<Ownership>,
+        cache: &Arc<Mutex<Cache>>,
+    ) -> Self {
         Self {
             database: database.clone(),
             ownership: Arc::clone(ownership),
             being_written: Arc::default(),
-            cache: Arc::default(),
+            cache: Arc::clone(cache),
         }
-    }
-
-    /// Removes bytes that no blob has any more, now and then.
-    pub(crate) fn sweep(&self) -> JoinHandle<()> {
-        let database = self.database.clone();
-        self.database.spawn(async move {
-            loop {
-                // What is left after an error is removed the next time.
-                while database.query(SWEEP, vec![]).await.is_ok_and(|rows| !rows.is_empty()) {}
-                tokio::time::sleep(SWEEP_EVERY).await;
-            }
-        })
     }
 
     pub(crate) fn create(&self, name: &str) -> Result<Box<dyn BlobWriter>, BlobError> {
@@ -119,7 +118,8 @@ impl Blobs {
             bytes: 0,
             is_sent: false,
         };
-        let named = vec![Value::Text(name.to_owned()), Value::Texts(folders(name))];
+        let shard = self.ownership.shard();
+        let named = vec![Value::Text(name.to_owned()), Value::Texts(folders(name)), shard];
         let rows = self.database.ask(IS_TAKEN, named).map_err(failed)?;
         let is_taken = rows.first().is_some_and(|row| row.get(0));
         if is_taken { Err(exists()) } else { Ok(Box::new(writer)) }
@@ -127,7 +127,7 @@ impl Blobs {
 
     pub(crate) fn open(&self, name: &str) -> Result<Option<Arc<dyn Blob>>, BlobError> {
         check_blob_name(name)?;
-        let named = vec![Value::Text(name.to_owned())];
+        let named = vec![Value::Text(name.to_owned()), self.ownership.shard()];
         let rows = self.database.ask(FIND, named).map_err(failed)?;
         let reader = rows.first().map(|row| {
             let bytes: i64 = row.get(1);
@@ -139,7 +139,7 @@ impl Blobs {
 
     pub(crate) fn list(&self, prefix: &str) -> Result<Vec<String>, BlobError> {
         check_blob_prefix(prefix)?;
-        let named = vec![Value::Text(prefix.to_owned())];
+        let named = vec![Value::Text(prefix.to_owned()), self.ownership.shard()];
         let rows = self.database.ask(LIST, named).map_err(failed)?;
         Ok(rows.iter().map(|row| row.get(0)).collect())
     }
@@ -155,7 +155,8 @@ impl Blobs {
     fn execute_fenced(&self, sql: &'static str, values: &[Value]) -> Result<bool, BlobError> {
         loop {
             let claim = self.ownership.claim();
-            let values = claim.values().into_iter().chain(values.iter().cloned()).collect();
+            let held = claim.values().into_iter().chain([self.ownership.shard()]);
+            let values = held.chain(values.iter().cloned()).collect();
             let rows = self.database.ask(sql, values).map_err(failed)?;
             let (is_held, has_effect) =
                 rows.first().map_or((false, false), |row| (row.get(0), row.get(1)));
@@ -182,9 +183,9 @@ impl Blobs {
     }
 }
 
-/// Chunks that were read recently, oldest first.
+/// Chunks that were read recently, oldest first. All shards of a server share it.
 #[derive(Default)]
-struct Cache {
+pub(crate) struct Cache {
     chunks: HashMap<(i64, i32), Arc<[u8]>>,
     order: VecDeque<(i64, i32)>,
     bytes: usize,
@@ -225,7 +226,8 @@ impl Writer {
         if let Some(id) = self.id {
             return Ok(id);
         }
-        let rows = self.blobs.database.ask(BEGIN, vec![]).map_err(failed)?;
+        let rows =
+            self.blobs.database.ask(BEGIN, vec![self.blobs.ownership.shard()]).map_err(failed)?;
         let none = || BlobError::Failed("the database gave no number".to_owned());
         let id = rows.first().ok_or_else(none)?.get(0);
         self.id = Some(id);

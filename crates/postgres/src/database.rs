@@ -18,7 +18,7 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Row};
 
 use crate::location::PostgresLocation;
-use crate::ownership::now_ms;
+use crate::membership::now_ms;
 use crate::tls::MakeEncrypted;
 
 const PAUSE: Duration = Duration::from_millis(PAUSE_MS);
@@ -299,6 +299,15 @@ impl Database {
                 answered => return answered,
             }
         }
+    }
+
+    /// Executes one statement, and does not repeat it.
+    pub(crate) async fn query_once(
+        &self,
+        sql: &str,
+        values: Vec<Value>,
+    ) -> Result<Vec<Row>, Failure> {
+        self.attempt(sql, &values).await
     }
 
     /// Like [`query`](Self::query), for a statement that has exactly one row; not repeated.

@@ -1,9 +1,10 @@
-//! A log in `PostgreSQL`: several servers share it, one of them writes, another takes over.
+//! Logs in `PostgreSQL`: several servers share a schema of several shards. Each shard has one owner
+//! at a time, and another server takes over.
 //!
 //! ```text
-//!   server A (owner)  ──append, fenced by (epoch, holder)──▶ ┌────────────┐
-//!        │  beat every 0.4 s ────────────────────────────▶  │ PostgreSQL │
-//!   server B (standby) ──watches the beat, then takes ─────▶ └────────────┘
+//!   server A ── owns shards 0, 2 ──append, fenced by (epoch, holder)──▶ ┌────────────┐
+//!            ── beat, look every 0.2 s ─────────────────────────────▶  │ PostgreSQL │
+//!   server B ── owns shard 1; takes 0 and 2 when A is gone ──────────▶  └────────────┘
 //! ```
 //!
 //! | where | what |
@@ -11,33 +12,38 @@
 //! | `location` | `postgres://user@host/database?schema=baton`, parsed and checked |
 //! | `database` | the thread that waits for the network, connections, and what an error means |
 //! | `schema` | the tables, and the settings of the database that would lose data |
-//! | `ownership` | who may write: heartbeats, taking over, giving back; the licence for reads |
+//! | `membership` | the servers: heartbeats, who is gone, who owns what; the licence for reads |
+//! | `placement` | which server should own which shard: a pure function of what was seen |
+//! | `ownership` | who may write to a shard: taking it over, giving it back |
 //! | `records` | appends and their unknown outcomes, the records in memory, truncation |
 //! | `blobs` | blobs in chunks, and a cache of them |
-//! | `postgres_log` | [`PostgresLog`]: the contract of a log over all of this |
+//! | `postgres_log` | [`PostgresLog`]: the contract of a log over one shard |
 //!
 //! 1. A record is inserted only by a statement that holds the row of the shard with its own epoch
 //!    and holder. A takeover changes that row, so it waits for an append that is running, and an
 //!    append that comes later inserts nothing. No clock is involved.
 //! 2. Blobs are committed and deleted, and records truncated, under the same condition.
 //! 3. An owner answers from memory only while its licence is valid: 1.6 s from the moment at which
-//!    its last successful beat was sent. A standby declares it gone at the earliest 2.0 s after it
-//!    saw that beat.
-//! 4. An append without an answer is resolved by taking the log over from oneself, and looking.
+//!    its last successful beat was sent. Another server declares it gone at the earliest 2.0 s
+//!    after it saw that beat.
+//! 4. An append without an answer is resolved by taking the shard over from oneself, and looking.
 //!    What is reported as not applied can never be applied later.
 //!
-//! Deliberately absent: consensus, which is the database's; and several owners of several shards,
-//! although every row names its shard.
+//! Deliberately absent: consensus, which is the database's; and requests, which servers forward to
+//! each other.
 
 mod blobs;
 mod database;
 mod location;
+mod membership;
 mod ownership;
+pub mod placement;
 mod postgres_log;
 mod records;
 mod schema;
 mod tls;
 
 pub use location::{LocationError, PostgresLocation};
-pub use ownership::Standby;
+pub use membership::{Member, ServerRow, ShardRow, View, now_ms};
 pub use postgres_log::PostgresLog;
+pub use schema::Shards;

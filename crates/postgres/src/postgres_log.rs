@@ -1,84 +1,106 @@
 //! The contract of a log, in a database.
 
-use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use baton_log::{
     AppendError, Blob, BlobError, BlobWriter, Log, OpenError, Position, ReadError, Record,
     TruncateError,
 };
-use tokio::task::JoinHandle;
 
-use crate::blobs::Blobs;
-use crate::database::{Database, Network};
+use crate::blobs::{Blobs, Cache};
+use crate::database::Database;
 use crate::location::PostgresLocation;
-use crate::ownership::{Ownership, Standby};
+use crate::membership::Member;
+use crate::ownership::Ownership;
 use crate::records::Records;
-use crate::schema;
+use crate::schema::{self, Shards};
 
-/// A log in `PostgreSQL`. One server at a time owns it.
+/// One shard in `PostgreSQL`, as its owner has it. One server at a time does.
 pub struct PostgresLog {
-    database: Database,
     ownership: Arc<Ownership>,
     records: Records,
     blobs: Blobs,
-    description: String,
-    tasks: [JoinHandle<()>; 2],
     is_closed: AtomicBool,
-    /// Dropped last: giving the log back needs it.
-    _network: Network,
+    /// Dropped last: giving the shard back needs its network.
+    member: Arc<Member>,
+}
+
+/// A shard that was taken and read.
+pub(crate) struct Loaded {
+    ownership: Arc<Ownership>,
+    records: Records,
+    blobs: Blobs,
 }
 
 impl PostgresLog {
-    /// Opens the log, and creates its tables if they are missing.
+    /// Opens the only log of a schema, which is created if it does not exist. Refused while another
+    /// process owns it, and if the schema has several shards: servers share those.
     ///
-    /// `address` is how other servers name this one. While another server owns the log, opening is
-    /// refused, or waits; `waits` is then called a few times a second with the address of the
-    /// owner, or none while the database does not answer, and ends the wait with a break.
-    pub fn open(
-        location: PostgresLocation,
-        address: &str,
-        standby: Standby,
-        waits: impl Fn(Option<&str>) -> ControlFlow<()> + Send + Sync + 'static,
-    ) -> Result<Self, OpenError> {
-        let name = location.description().to_owned();
-        let away = |reason: String| OpenError::Away { location: name.clone(), reason };
-        let (database, network) = Database::new(location).map_err(|it| away(it.to_string()))?;
-        let (asked, address) = (database.clone(), address.to_owned());
-        let opened = database.wait(async move {
-            let durable = schema::prepare(&asked).await?;
-            let ownership = Ownership::acquire(&asked, &address, standby, &waits).await?;
-            // From now on: reading a long log takes time, and the licence must not lapse.
-            let ownership = Arc::new(ownership);
-            let beats = ownership.beat();
-            let records = match Records::load(&asked, &ownership).await {
-                Ok(records) => records,
-                Err(error) => {
-                    beats.abort();
-                    return Err(error);
+    /// `address` is how others name this process.
+    pub fn open(location: PostgresLocation, address: &str) -> Result<Self, OpenError> {
+        let member = Member::join(location, address, Shards::One)?;
+        let location = member.database().location().description().to_owned();
+        if member.shards() > 1 {
+            let reason = format!(
+                "it has {} shards, which only servers can share: use `baton serve`, and connect",
+                member.shards()
+            );
+            return Err(OpenError::Unfit { location, reason });
+        }
+        let mut views = member.view();
+        let first = Arc::clone(&views.borrow());
+        loop {
+            let view = Arc::clone(&views.borrow_and_update());
+            if view.is_gone {
+                let reason = "this process was declared gone".to_owned();
+                return Err(OpenError::Away { location, reason });
+            }
+            let epoch = view.shards.first().map_or(0, |shard| shard.epoch);
+            match view.owner(0) {
+                None => {
+                    if let Some(log) = member.take(0, epoch)? {
+                        return Ok(log);
+                    }
                 }
-            };
-            Ok((durable, ownership, beats, records))
-        });
-        let closing = || away("the program is ending".to_owned());
-        let (durable, ownership, beats, records) = opened.ok_or_else(closing)??;
-        let blobs = Blobs::new(&database, &ownership);
-        let sweeps = blobs.sweep();
-        let description = format!("{name}; {durable}");
-        Ok(Self {
-            database,
-            ownership,
-            records,
-            blobs,
-            description,
-            tasks: [beats, sweeps],
-            is_closed: AtomicBool::new(false),
-            _network: network,
-        })
+                Some(owner) => {
+                    let before = first.servers.iter().find(|server| server.id == owner.id);
+                    if before.is_none_or(|before| before.beat != owner.beat) {
+                        let holder = owner.address.clone();
+                        return Err(OpenError::InUse { folder: location.into(), holder });
+                    }
+                }
+            }
+            let mut next = views.clone();
+            let _ = member.database().wait(async move { next.changed().await.is_ok() });
+        }
     }
 
-    /// Whether another server has taken the log over. Nothing can be written or read any more.
+    /// Reads a shard that was taken; it is given back if it cannot be read.
+    pub(crate) async fn load(
+        database: &Database,
+        ownership: Ownership,
+        cache: &Arc<Mutex<Cache>>,
+    ) -> Result<Loaded, OpenError> {
+        let ownership = Arc::new(ownership);
+        let records = match Records::load(database, &ownership).await {
+            Ok(records) => records,
+            Err(error) => {
+                ownership.give().await;
+                return Err(error);
+            }
+        };
+        let blobs = Blobs::new(database, &ownership, cache);
+        Ok(Loaded { ownership, records, blobs })
+    }
+
+    pub(crate) fn of(member: &Arc<Member>, loaded: Loaded) -> Self {
+        let Loaded { ownership, records, blobs } = loaded;
+        let (is_closed, member) = (AtomicBool::new(false), Arc::clone(member));
+        Self { ownership, records, blobs, is_closed, member }
+    }
+
+    /// Whether another server has taken the shard over. Nothing can be written or read any more.
     #[must_use]
     pub fn is_lost(&self) -> bool {
         self.ownership.is_lost()
@@ -86,17 +108,15 @@ impl PostgresLog {
 }
 
 impl PostgresLog {
-    /// Gives the log back, so that the next opening need not wait. Everything is refused from now
+    /// Gives the shard back, so that the next owner need not wait. Everything is refused from now
     /// on.
     pub fn close(&self) {
         if self.is_closed.swap(true, Ordering::SeqCst) {
             return;
         }
-        for task in &self.tasks {
-            task.abort();
-        }
         self.ownership.lose();
-        self.ownership.give();
+        let ownership = Arc::clone(&self.ownership);
+        let _ = self.member.database().wait(async move { ownership.give().await });
     }
 
     /// Marks an empty log as one that is being restored: it cannot be opened until
@@ -111,8 +131,9 @@ impl PostgresLog {
     }
 
     fn set_format(&self, sql: &'static str) -> Result<bool, OpenError> {
-        let rows = self.database.ask(sql, vec![]);
-        let location = self.database.location().description();
+        let database = self.member.database();
+        let rows = database.ask(sql, vec![]);
+        let location = database.location().description();
         rows.map(|rows| !rows.is_empty()).map_err(|failure| failure.at_opening(location))
     }
 }
@@ -165,7 +186,7 @@ impl Log for PostgresLog {
     }
 
     fn description(&self) -> String {
-        self.description.clone()
+        self.member.description().to_owned()
     }
 
     fn is_current(&self) -> bool {

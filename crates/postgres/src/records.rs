@@ -21,12 +21,13 @@ use baton_log::{
 use tokio_postgres::Row;
 
 use crate::database::{Database, Failure, Purpose, Session, Value};
-use crate::ownership::{Claim, Ownership, now_ms};
+use crate::membership::now_ms;
+use crate::ownership::{Claim, Ownership};
 
 /// How long the answer to an append is awaited before its outcome is resolved.
 const APPEND_MAX: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(PAUSE_MS);
-/// Records in memory. The engine archives the log long before it has as much.
+/// Records in memory, of each shard. The engine archives the log long before it has as much.
 const SPOOL_BYTES_MAX: usize = 64 << 20;
 /// Records that one statement reads.
 const PAGE: i64 = 64;
@@ -34,24 +35,24 @@ const PAGE: i64 = 64;
 /// One row if the record was inserted. The tail is that of the database: a log that went back with
 /// its database, or on with another owner, accepts nothing.
 const APPEND: &str = "with held as (select s.shard from shard s
-        where s.shard = 0 and s.epoch = $1 and s.holder = $2::text::uuid
-        and coalesce((select r.next from record r where r.shard = 0
+        where s.shard = $7 and s.epoch = $1 and s.holder = $2::text::uuid
+        and coalesce((select r.next from record r where r.shard = $7
             order by r.position desc limit 1), s.start) = $3
         for share of s)
     insert into record (shard, position, next, epoch, crc, body)
-    select 0, $3, $4, $1, $5, $6 from held on conflict do nothing returning next";
-const TAIL: &str = "select s.start, coalesce((select r.next from record r where r.shard = 0
-    order by r.position desc limit 1), s.start) from shard s where s.shard = 0";
+    select $7, $3, $4, $1, $5, $6 from held on conflict do nothing returning next";
+const TAIL: &str = "select s.start, coalesce((select r.next from record r where r.shard = $1
+    order by r.position desc limit 1), s.start) from shard s where s.shard = $1";
 const READ: &str = "select position, next, crc, body from record
-    where shard = 0 and position >= $1 order by position limit $2";
-const LOOK: &str = "select next, epoch, crc from record where shard = 0 and position = $1";
+    where shard = $3 and position >= $1 order by position limit $2";
+const LOOK: &str = "select next, epoch, crc from record where shard = $2 and position = $1";
 const TRUNCATE: &str = "update shard set start = greatest(start, $3)
-    where shard = 0 and epoch = $1 and holder = $2::text::uuid returning start";
+    where shard = $4 and epoch = $1 and holder = $2::text::uuid returning start";
 /// In batches: a long delete would hold back the vacuum of everything else. It needs no claim,
 /// since the start is durable and only grows.
 const DELETE: &str =
-    "delete from record where shard = 0 and position in (select position from record
-    where shard = 0 and position < (select start from shard where shard = 0)
+    "delete from record where shard = $1 and position in (select position from record
+    where shard = $1 and position < (select start from shard where shard = $1)
     order by position limit 1000) returning 1";
 
 /// The records of the log.
@@ -152,11 +153,12 @@ impl Records {
             location: location.clone(),
             reason: error.to_string(),
         };
-        let row = database.query_one(TAIL, vec![]).await.map_err(away)?;
+        let row = database.query_one(TAIL, vec![ownership.shard()]).await.map_err(away)?;
         let (start, tail) = (position(row.get(0)), position(row.get(1)));
         let mut kept = Kept { start, tail: start, ..Kept::default() };
         while kept.tail < tail {
-            let from = vec![Value::Long(long(kept.tail)), Value::Long(PAGE)];
+            let at = Value::Long(long(kept.tail));
+            let from = vec![at, Value::Long(PAGE), ownership.shard()];
             let rows = database.query(READ, from).await.map_err(away)?;
             let expected = kept.tail;
             for row in &rows {
@@ -251,7 +253,7 @@ impl Records {
     /// Records that are no longer in memory.
     fn read_stored(&self, from: Position, bytes_max: usize) -> Result<Vec<Record>, ReadError> {
         let failed = |failure: Failure| ReadError::Failed(failure.reason());
-        let asked = vec![Value::Long(long(from)), Value::Long(PAGE)];
+        let asked = vec![Value::Long(long(from)), Value::Long(PAGE), self.ownership.shard()];
         let rows = self.database.ask(READ, asked).map_err(failed)?;
         let records: Vec<Record> = rows.iter().map(record_of).collect::<Result<_, _>>()?;
         match records.first() {
@@ -306,7 +308,7 @@ impl Records {
             }
         };
         let [epoch, holder] = self.ownership.claim().values();
-        let asked = vec![epoch, holder, Value::Long(long(start))];
+        let asked = vec![epoch, holder, Value::Long(long(start)), self.ownership.shard()];
         let failed = |failure: Failure| TruncateError::Failed(failure.reason());
         if self.database.ask(TRUNCATE, asked).map_err(failed)?.is_empty() {
             self.ownership.lose();
@@ -325,9 +327,9 @@ impl Records {
 
     /// Deletes the rows before the start in the background; what is left is deleted next time.
     fn delete_truncated(&self) {
-        let database = self.database.clone();
+        let (database, shard) = (self.database.clone(), vec![self.ownership.shard()]);
         drop(self.database.spawn(async move {
-            while database.query(DELETE, vec![]).await.is_ok_and(|rows| !rows.is_empty()) {}
+            while database.query(DELETE, shard.clone()).await.is_ok_and(|rows| !rows.is_empty()) {}
         }));
     }
 }
@@ -400,6 +402,7 @@ impl Insert {
             Value::Long(long(self.next)),
             Value::Long(self.crc),
             Value::Bytes(Arc::clone(&self.body)),
+            self.ownership.shard(),
         ];
         let answer = tokio::time::timeout(APPEND_MAX, session.query(APPEND, &values)).await;
         let silent = || Failure::Broken("the database does not answer".to_owned());
@@ -412,12 +415,12 @@ impl Insert {
     async fn look(&self, sent: &Claim) -> Result<Resolved, Failure> {
         // It waits for the statement, which holds the row until it has ended.
         let is_mine = self.ownership.take_again().await?.is_some();
-        let asked = vec![Value::Long(long(self.position))];
+        let asked = vec![Value::Long(long(self.position)), self.ownership.shard()];
         let rows = self.database.query(LOOK, asked).await?;
         let look = if let Some(row) = rows.first() {
             Look::Record(Stored { next: position(row.get(0)), epoch: row.get(1), crc: row.get(2) })
         } else {
-            let row = self.database.query_one(TAIL, vec![]).await?;
+            let row = self.database.query_one(TAIL, vec![self.ownership.shard()]).await?;
             Look::Nothing { start: position(row.get(0)), tail: position(row.get(1)) }
         };
         let sent = Stored { next: self.next, epoch: sent.epoch, crc: self.crc };

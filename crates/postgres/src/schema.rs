@@ -5,7 +5,12 @@ use baton_log::OpenError;
 use crate::database::{Database, Failure, Value};
 
 /// The format of the tables that this program writes and reads.
-const FORMAT: i32 = 1;
+const FORMAT: i32 = 2;
+/// The format before there were shards.
+const FORMAT_OF_ONE: i32 = 1;
+/// Shards of a schema: more than servers will ever share it, and few enough for one of them.
+const SHARDS_MAX: u32 = 256;
+const SHARDS_USUAL: u32 = 16;
 
 /// Creates the tables once; the first server does it. `SCHEMA` is replaced by the name.
 ///
@@ -15,10 +20,14 @@ const TABLES: &str = "
 begin;
 select pg_advisory_xact_lock(hashtext('baton.SCHEMA'));
 create schema if not exists SCHEMA;
-create table SCHEMA.meta (format int not null, made_at timestamptz default now());
+create table SCHEMA.meta (
+    format int not null, made_at timestamptz default now(), shards int not null default 1,
+    secret text not null default replace(gen_random_uuid()::text || gen_random_uuid(), '-', '')
+);
 create table SCHEMA.server (
     id uuid primary key, address text not null, version text not null, beat bigint not null,
-    seen_at timestamptz not null default clock_timestamp(), gone bool not null default false
+    seen_at timestamptz not null default clock_timestamp(), gone bool not null default false,
+    draining bool not null default false
 ) with (fillfactor = 20);
 create table SCHEMA.shard (
     shard int primary key, epoch bigint not null, holder uuid not null, server uuid,
@@ -44,25 +53,67 @@ create table SCHEMA.gone (
 );
 alter table SCHEMA.record alter body set storage external;
 alter table SCHEMA.chunk alter body set storage external;
-insert into SCHEMA.meta (format) select 1 where not exists (select 1 from SCHEMA.meta);
+insert into SCHEMA.meta (format, shards) select 2, SHARDS
+    where not exists (select 1 from SCHEMA.meta);
 insert into SCHEMA.shard (shard, epoch, holder, server, start)
-    values (0, 0, gen_random_uuid(), null, 0) on conflict do nothing;
+    select number, 0, gen_random_uuid(), null, 0 from generate_series(0, SHARDS - 1) number
+    on conflict do nothing;
 commit;";
+/// Tables of a program before there were shards have one.
+const UPGRADE: &str = "
+begin;
+select pg_advisory_xact_lock(hashtext('baton.SCHEMA'));
+alter table SCHEMA.meta add column if not exists shards int not null default 1;
+alter table SCHEMA.meta add column if not exists secret text not null
+    default replace(gen_random_uuid()::text || gen_random_uuid(), '-', '');
+alter table SCHEMA.server add column if not exists draining bool not null default false;
+update SCHEMA.meta set format = 2 where format = 1;
+commit;";
+const META: &str = "select shards, secret from meta limit 1";
 
 const FOUND: &str = "select m.format from meta m join shard s on s.shard = 0 limit 1";
 /// The format of tables that are being restored.
 const RESTORING: i32 = 0;
-pub(crate) const BEGIN_RESTORE: &str = "update meta set format = 0 where format = 1
+pub(crate) const BEGIN_RESTORE: &str = "update meta set format = 0 where format = 2
     and not exists (select 1 from record) and not exists (select 1 from blob) returning 1";
-pub(crate) const FINISH_RESTORE: &str = "update meta set format = 1 where format = 0 returning 1";
+pub(crate) const FINISH_RESTORE: &str = "update meta set format = 2 where format = 0 returning 1";
 const IS_THERE: &str = "select to_regclass($1) is not null";
 const SETTINGS: &str = "select current_setting('fsync'), current_setting('full_page_writes'), \
     current_setting('server_encoding'), current_setting('synchronous_standby_names'), \
     current_setting('server_version')";
 
-/// Creates the tables if they are missing, and refuses what cannot be used. Returns a description
-/// of how durable the database is.
-pub(crate) async fn prepare(database: &Database) -> Result<String, OpenError> {
+/// How many shards a schema has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shards {
+    /// One if it is created now; otherwise what it has.
+    One,
+    /// Several if it is created now; otherwise what it has.
+    Several,
+    /// This many. A schema that has another number is refused.
+    Exactly(u32),
+}
+
+impl Shards {
+    fn created(self) -> u32 {
+        match self {
+            Self::One => 1,
+            Self::Several => SHARDS_USUAL,
+            Self::Exactly(shards) => shards,
+        }
+    }
+}
+
+/// What is known of the tables.
+pub(crate) struct Prepared {
+    /// How durable the database is.
+    pub(crate) durable: String,
+    pub(crate) shards: u32,
+    /// What servers of this schema prove to each other: reading it takes access to the database.
+    pub(crate) secret: String,
+}
+
+/// Creates the tables if they are missing, with this many shards, and refuses what cannot be used.
+pub(crate) async fn prepare(database: &Database, shards: Shards) -> Result<Prepared, OpenError> {
     let location = database.location().description().to_owned();
     let away = |failure: Failure| failure.at_opening(&location);
     let row = database.query_one(SETTINGS, vec![]).await.map_err(away)?;
@@ -83,7 +134,7 @@ pub(crate) async fn prepare(database: &Database) -> Result<String, OpenError> {
     let meta = vec![Value::Text(format!("{schema}.meta"))];
     let is_there: bool = database.query_one(IS_THERE, meta).await.map_err(away)?.get(0);
     if !is_there {
-        create(database).await?;
+        create(database, shards.created()).await?;
     }
     let foreign = |failure: Failure| match failure {
         Failure::Refused(reason) => unfit(format!(
@@ -103,20 +154,38 @@ pub(crate) async fn prepare(database: &Database) -> Result<String, OpenError> {
         let number = |format: i32| u32::try_from(format).unwrap_or_default();
         return Err(OpenError::Newer { found: number(found), supported: number(FORMAT) });
     }
+    if found == FORMAT_OF_ONE {
+        database.run(&UPGRADE.replace("SCHEMA", schema)).await.map_err(away)?;
+    }
+    let row = database.query_one(META, vec![]).await.map_err(away)?;
+    let (has, secret): (i32, String) = (row.get(0), row.get(1));
+    let has = u32::try_from(has).unwrap_or_default();
+    if let Shards::Exactly(wanted) = shards
+        && wanted != has
+    {
+        return Err(unfit(format!(
+            "the schema `{schema}` was created with {has} shards, which cannot be changed to \
+             {wanted}"
+        )));
+    }
     let durable = if standbys.is_empty() {
         "durable on the disk of one server".to_owned()
     } else {
         format!("durable on the disk and on standbys ({standbys})")
     };
-    Ok(format!("PostgreSQL {version}, {durable}"))
+    Ok(Prepared { durable: format!("PostgreSQL {version}, {durable}"), shards: has, secret })
 }
 
 /// Creates the tables, unless another server has done so in the meantime.
-async fn create(database: &Database) -> Result<(), OpenError> {
+async fn create(database: &Database, shards: u32) -> Result<(), OpenError> {
     let schema = &database.location().schema;
-    let created = database.run(&TABLES.replace("SCHEMA", schema)).await;
-    let Err(failure) = created else { return Ok(()) };
     let location = database.location().description();
+    if !(1..=SHARDS_MAX).contains(&shards) {
+        let reason = format!("a schema has 1 to {SHARDS_MAX} shards, not {shards}");
+        return Err(OpenError::Unfit { location: location.to_owned(), reason });
+    }
+    let tables = TABLES.replace("SCHEMA", schema).replace("SHARDS", &shards.to_string());
+    let Err(failure) = database.run(&tables).await else { return Ok(()) };
     let meta = vec![Value::Text(format!("{schema}.meta"))];
     let found = database.query_one(IS_THERE, meta).await;
     let is_there = found.map_err(|failure| failure.at_opening(location))?.get(0);

@@ -1,14 +1,13 @@
 //! The log on a real `PostgreSQL`, which `scripts/postgres` starts; without one these tests check
 //! nothing.
 
-use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc;
 
 use baton_log::shared_conformance::{Cut, MemoryStore, Shared};
-use baton_log::{AppendError, BlobError, Log, MemoryLog, OpenError, Position};
-use baton_postgres::{PostgresLocation, PostgresLog, Standby};
+use baton_log::{AppendError, BlobError, Log, MemoryLog, OpenError, Position, TruncateError};
+use baton_postgres::{Member, PostgresLocation, PostgresLog, Shards, View};
 
 mod proxy;
 
@@ -24,7 +23,7 @@ fn location() -> Option<PostgresLocation> {
 }
 
 fn open(location: &PostgresLocation, name: &str) -> Result<PostgresLog, OpenError> {
-    PostgresLog::open(location.clone(), name, Standby::Refuse, |_| ControlFlow::Continue(()))
+    PostgresLog::open(location.clone(), name)
 }
 
 fn schema(location: &PostgresLocation) -> &str {
@@ -68,29 +67,99 @@ fn a_second_server_is_refused_by_the_name_of_the_first() {
     open(&location, "http://b:4747").expect("it was given back");
 }
 
+fn join(location: &PostgresLocation, name: &str) -> Arc<Member> {
+    Member::join(location.clone(), name, Shards::Exactly(3)).expect("it has three shards")
+}
+
+/// What a server sees when it looks next, and the condition holds.
+fn seen(member: &Member, is_it: impl Fn(&View) -> bool) -> Arc<View> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("it can be built");
+    let mut views = member.view();
+    runtime.block_on(views.wait_for(|view| is_it(view))).expect("it beats").clone()
+}
+
+fn take(member: &Arc<Member>, shard: u32) -> Option<PostgresLog> {
+    let epoch = seen(member, |_| true).shards[shard as usize].epoch;
+    member.take(shard, epoch).expect("the database answers")
+}
+
 #[test]
-fn a_standby_takes_over_what_was_acknowledged() {
+fn servers_share_the_shards_of_a_schema() {
     let Some(location) = location() else { return };
-    let first = open(&location, "first").expect("it is free");
-    let start = first.tail();
-    let tail = first.append(start, b"acknowledged").expect("it is healthy");
-    let (sender, receiver) = mpsc::channel();
-    std::thread::scope(|scope| {
-        let standby = scope.spawn(|| {
-            let waits = move |owner: Option<&str>| {
-                drop(sender.send(owner.map(str::to_owned)));
-                ControlFlow::Continue(())
-            };
-            PostgresLog::open(location.clone(), "second", Standby::Wait, waits)
-        });
-        assert_eq!(receiver.recv().expect("it waits").as_deref(), Some("first"));
-        drop(first);
-        let second = standby.join().expect("no panic").expect("it takes over");
-        assert_eq!(second.tail(), tail);
-        let records = second.read(start, 100).expect("it is readable");
-        assert_eq!(records[0].body, b"acknowledged");
-        second.append(tail, b"next").expect("it is the owner");
-    });
+    let (a, b) = (join(&location, "http://a:4747"), join(&location, "http://b:4747"));
+    let of_a = take(&a, 0).expect("it is free");
+    let of_b = take(&b, 1).expect("it is free");
+    let tail = of_a.append(of_a.tail(), b"of a").expect("it is the owner");
+    of_b.append(of_b.tail(), b"of b").expect("it is the owner");
+    let mut blob = of_a.create_blob("w/same").expect("the name is free");
+    blob.write(b"of a").expect("there is space");
+    blob.commit().expect("it is the owner");
+    assert_eq!(of_b.list_blobs(""), Ok(vec![]), "shards have their own names");
+    let view = seen(&b, |view| view.owner(0).is_some());
+    assert_eq!(view.owner(0).map(|owner| owner.address.as_str()), Some("http://a:4747"));
+    assert!(b.take(0, view.shards[0].epoch).expect("it answers").is_none(), "it has an owner");
+    drop(of_a);
+    let view = seen(&b, |view| view.owner(0).is_none());
+    let taken = b.take(0, view.shards[0].epoch).expect("it answers").expect("it was given back");
+    assert_eq!((taken.tail(), bodies(&taken, Position(0))), (tail, vec![b"of a".to_vec()]));
+    assert_eq!(taken.list_blobs(""), Ok(vec!["w/same".to_owned()]));
+    a.leave();
+    let view = seen(&b, |view| view.servers.len() == 1);
+    assert!(view.owner(0).is_some_and(|owner| owner.id == b.id()), "it beats on");
+}
+
+#[test]
+fn the_shards_of_a_server_that_is_gone_can_be_taken_and_it_can_change_nothing() {
+    let Some(location) = location() else { return };
+    let (zombie, other) = (join(&location, "zombie"), join(&location, "other"));
+    let old = take(&zombie, 2).expect("it is free");
+    let tail = old.append(old.tail(), b"one").expect("it is the owner");
+    execute(&location, "update server set gone = true where address = 'zombie'");
+    let view = seen(&other, |view| view.servers.len() == 1);
+    let new = other.take(2, view.shards[2].epoch).expect("it answers").expect("it is free");
+    let refused = old.append(tail, b"two").expect_err("it is fenced");
+    assert_eq!(refused, AppendError::Fenced { expected: tail, tail });
+    assert_eq!(old.truncate(tail), Err(TruncateError::Fenced));
+    assert!(seen(&zombie, |view| view.is_gone).is_gone && zombie.is_gone());
+    assert!(!old.is_current(), "it answers no reads");
+    assert!(take_as(&zombie, 0).is_none(), "it takes nothing any more");
+    new.append(tail, b"two").expect("it is the owner");
+}
+
+/// Takes a shard that was never taken.
+fn take_as(member: &Arc<Member>, shard: u32) -> Option<PostgresLog> {
+    member.take(shard, 0).expect("the database answers")
+}
+
+#[test]
+fn a_schema_keeps_its_number_of_shards() {
+    let Some(location) = location() else { return };
+    let member = join(&location, "three");
+    assert_eq!(member.shards(), 3);
+    let four = Member::join(location.clone(), "four", Shards::Exactly(4)).err();
+    let said = four.expect("it has three").to_string();
+    assert!(said.contains("created with 3 shards"), "{said}");
+    let several = Member::join(location.clone(), "any", Shards::Several).expect("any will do");
+    assert_eq!((several.shards(), several.secret()), (3, member.secret()));
+    let alone = open(&location, "alone").err().expect("it cannot have all");
+    assert_eq!(alone.code(), "log.unfit");
+}
+
+#[test]
+fn tables_from_before_there_were_shards_have_one() {
+    let Some(location) = location() else { return };
+    let log = open(&location, "old").expect("it is free");
+    let tail = log.append(log.tail(), b"kept").expect("it is healthy");
+    drop(log);
+    execute(
+        &location,
+        "alter table meta drop shards, drop secret; alter table server drop draining;
+         update meta set format = 1",
+    );
+    let member = Member::join(location.clone(), "new", Shards::Several).expect("it is upgraded");
+    assert_eq!(member.shards(), 1);
+    assert!(member.secret().len() >= 32, "servers have what proves them");
+    assert_eq!(take(&member, 0).expect("it is free").tail(), tail);
 }
 
 #[test]
@@ -128,13 +197,16 @@ fn proxy() -> Proxy {
 /// The database as the laws of shared logs use it; the log in memory if no server was started.
 enum Store {
     Memory(MemoryStore),
-    Postgres { location: PostgresLocation, proxy: Proxy, is_open: bool },
+    Postgres { location: Box<PostgresLocation>, proxy: Proxy, is_open: bool },
 }
 
 impl Store {
     fn new() -> Self {
         match location() {
-            Some(location) => Self::Postgres { location, proxy: proxy(), is_open: false },
+            Some(location) => {
+                let location = Box::new(location);
+                Self::Postgres { location, proxy: proxy(), is_open: false }
+            }
             None => Self::Memory(MemoryStore::default()),
         }
     }
@@ -219,7 +291,7 @@ fn a_database_cannot_be_opened_while_it_is_restored() {
     drop(log);
     let refused = open(&location, "server").err().expect("it is not complete");
     assert_eq!(refused.code(), "log.unfit");
-    execute(&location, "update meta set format = 1");
+    execute(&location, "update meta set format = 2");
     let log = open(&location, "server").expect("it is complete");
     log.append(log.tail(), b"data").expect("it is healthy");
     assert_eq!(log.begin_restore(), Ok(false), "it has data");
@@ -239,7 +311,7 @@ fn a_database_that_is_not_there_is_named_without_its_password() {
 fn tables_of_a_newer_program_and_settings_that_lose_data_are_refused() {
     let Some(location) = location() else { return };
     drop(open(&location, "first").expect("it is free"));
-    execute(&location, "update meta set format = 2");
+    execute(&location, "update meta set format = 3");
     let newer = open(&location, "old").err();
-    assert_eq!(newer, Some(OpenError::Newer { found: 2, supported: 1 }));
+    assert_eq!(newer, Some(OpenError::Newer { found: 3, supported: 2 }));
 }

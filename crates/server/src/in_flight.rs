@@ -10,6 +10,7 @@ use baton::{Admission, Baton, Caller, HeldAnswer, Waiting};
 use baton_core::wire::FastCall;
 use baton_core::{AgentId, Answer, Query, Request, Revision, WorkspaceName};
 
+use crate::cluster::Listing;
 use crate::large_answer::is_large;
 use crate::shared::Shared;
 
@@ -142,6 +143,9 @@ pub(crate) async fn query_past(
     caller: Caller,
     query: Query,
 ) -> Result<Answer, Error> {
+    if let Some(listing) = Listing::of(&shared, &query) {
+        return listing.answer().await;
+    }
     let _permit = shared.past.acquire().await.expect("the places are never closed");
     let baton = shared.baton.clone();
     let runtime = tokio::runtime::Handle::current();

@@ -1,5 +1,5 @@
-//! Answers that take long to encode, such as a page of large values: another thread encodes them, so
-//! that other workspaces are served meanwhile.
+//! Answers that take long to encode, such as a page of large values: another thread encodes them,
+//! so that other workspaces are served meanwhile.
 
 use std::io::{ErrorKind, Result, Write};
 

@@ -36,6 +36,7 @@
 #[cfg(feature = "a2a")]
 mod a2a;
 pub mod access;
+mod cluster;
 mod deadline_stream;
 mod fairness;
 mod guard;
@@ -60,7 +61,6 @@ pub mod server_log;
 pub mod settings;
 mod shared;
 mod shares;
-mod standby;
 mod webhooks;
 mod writers;
 pub mod ws;
@@ -69,6 +69,7 @@ pub mod ws;
 pub use baton_a2a::peer::PeerError;
 use baton_core::refusals::Refusal;
 pub use baton_tls::{Identity, TlsError};
+pub use cluster::{Cluster, ClusterHandle, ClusterStatus, HOME, Routes, ServerStatus, shard_of};
 pub use listener::{ListenError, Server};
 pub use openapi::text as openapi;
 #[cfg(feature = "otel")]
@@ -77,7 +78,6 @@ pub use otel::{Otel, OtelError};
 pub use peers::{Outgoing, Peer, Peers, Remote, Updates};
 pub use quota::{Quota, Quotas};
 pub use settings::Settings;
-pub use standby::{Leader, Standby};
 pub use webhooks::Webhooks;
 
 /// The documentation of every refusal of the server, for `docs/errors.md`.

@@ -33,7 +33,7 @@ use crate::quota::QuotaGuard;
 use crate::refusal::Refusal;
 use crate::server_log::{FieldValue, Level};
 use crate::settings::Settings;
-use crate::shared::Shared;
+use crate::shared::{Doors, Shared};
 use crate::webhooks;
 use crate::writers::Writers;
 
@@ -120,69 +120,147 @@ impl Server {
     pub async fn run(self, until: impl Future<Output = ()>) {
         let Self { shared, listener, .. } = self;
         let router = http::router(Arc::clone(&shared));
-        // Every connection has a slot; waiting for all slots is waiting for all connections to end.
-        let slots_max = u32::try_from(shared.settings.connections_max).unwrap_or(u32::MAX);
-        let slots = Arc::new(Semaphore::new(slots_max as usize));
-        let rejections = Arc::new(Semaphore::new(TURNED_AWAY_MAX));
-        let accepting = async {
-            loop {
-                match listener.accept().await {
-                    Ok((stream, from)) => {
-                        admit(&shared, &router, (&slots, &rejections), stream, from.ip());
-                    }
-                    // Out of descriptors, or the peer has left already: the next one may succeed.
-                    Err(_) => tokio::time::sleep(BREATH).await,
-                }
+        let slots = Slots::new(&shared.settings);
+        let serving = async {
+            let serve = |stream, slot| serve(Arc::clone(&shared), router.clone(), stream, slot);
+            tokio::select! {
+                () = slots.accept(listener, shared.doors(), serve) => {}
+                () = shared.access.revoke_expired() => {}
+                () = idle(&shared, &slots) => {}
+                () = until => {}
             }
         };
+        run_engine(&shared, serving, slots.ended(&shared)).await;
+    }
+}
+
+/// Runs what an engine needs besides its callers, until this future is done; then closes the
+/// engine, and waits for the end of its connections.
+pub(crate) async fn run_engine(
+    shared: &Arc<Shared>,
+    until: impl Future<Output = ()>,
+    ended: impl Future<Output = ()>,
+) {
+    #[cfg(feature = "otel")]
+    let exporter = Exporter::begin(shared);
+    let webhooks = shared.settings.webhooks.clone();
+    let calling = async {
+        match webhooks {
+            Some(webhooks) => webhooks::run(shared.baton.clone(), webhooks).await,
+            None => std::future::pending().await,
+        }
+    };
+    #[cfg(feature = "a2a")]
+    let peers = crate::peers::run(Arc::clone(shared));
+    #[cfg(not(feature = "a2a"))]
+    let peers = std::future::pending::<()>();
+    // The connections of a cluster are not bound to one engine, and send for themselves.
+    let count = if shared.place.is_some() { 0 } else { Writers::default_count() };
+    let _pool = shared.writers.spawn(count);
+    let spawn_writers = spawn_writers(shared);
+    let mut scheduling = pin!(shared.fairness.run(&shared.baton));
+    tokio::select! {
+        () = &mut scheduling => {}
+        () = health(shared) => {}
+        () = calling => {}
+        () = peers => {}
+        () = until => {}
+    }
+    let ending = async {
         #[cfg(feature = "otel")]
-        let exporter = Exporter::begin(&shared);
-        let webhooks = shared.settings.webhooks.clone();
-        let calling = async {
-            match webhooks {
-                Some(webhooks) => webhooks::run(shared.baton.clone(), webhooks).await,
-                None => std::future::pending().await,
+        exporter.end().await;
+        shared.closing.raise();
+        shared.baton.clone().close().await;
+        ended.await;
+    };
+    // Queued calls are still served during shutdown.
+    tokio::select! {
+        () = scheduling => {}
+        () = ending => {}
+    }
+    for task in spawn_writers {
+        task.abort();
+        let _ = task.await;
+    }
+}
+
+/// Slots for connections. Every connection has one; waiting for all slots is waiting for all
+/// connections to end.
+pub(crate) struct Slots {
+    free: Arc<Semaphore>,
+    max: u32,
+    rejections: Arc<Semaphore>,
+}
+
+impl Slots {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let max = u32::try_from(settings.connections_max).unwrap_or(u32::MAX);
+        let rejections = Arc::new(Semaphore::new(TURNED_AWAY_MAX));
+        Self { free: Arc::new(Semaphore::new(max as usize)), max, rejections }
+    }
+
+    /// Accepts connections, each served by its own task. It does not end.
+    pub(crate) async fn accept<S: Future<Output = ()> + Send + 'static>(
+        &self,
+        listener: TcpListener,
+        doors: &Arc<Doors>,
+        serve: impl Fn(TcpStream, Arc<ConnectionSlot>) -> S,
+    ) {
+        loop {
+            match listener.accept().await {
+                Ok((stream, from)) => self.admit(doors, stream, from.ip(), &serve),
+                // Out of descriptors, or the peer has left already: the next one may succeed.
+                Err(_) => tokio::time::sleep(BREATH).await,
             }
-        };
-        #[cfg(feature = "a2a")]
-        let peers = crate::peers::run(Arc::clone(&shared));
-        #[cfg(not(feature = "a2a"))]
-        let peers = std::future::pending::<()>();
-        let _pool = shared.writers.spawn(Writers::default_count());
-        let spawn_writers = spawn_writers(&shared);
-        let mut scheduling = pin!(shared.fairness.run(&shared.baton));
-        tokio::select! {
-            () = &mut scheduling => {}
-            () = shared.access.revoke_expired() => {}
-            () = health(&shared) => {}
-            () = accepting => {}
-            () = calling => {}
-            () = peers => {}
-            () = idle(&shared, &slots, slots_max as usize) => {}
-            () = until => {}
         }
-        drop(listener);
-        let ending = async {
-            #[cfg(feature = "otel")]
-            exporter.end().await;
-            shared.closing.raise();
-            shared.baton.clone().close().await;
-            let all_ended = slots.acquire_many(slots_max);
-            if tokio::time::timeout(shared.settings.farewell, all_ended).await.is_err() {
-                shared.leaving.raise();
-                // Connections are no longer awaited, only the release of the engine by all tasks.
-                let _ = slots.acquire_many(slots_max).await;
+    }
+
+    /// Waits until all connections have ended; after a while they are dropped.
+    pub(crate) async fn ended(&self, doors: &Doors) {
+        let all_ended = self.free.acquire_many(self.max);
+        if tokio::time::timeout(doors.settings.farewell, all_ended).await.is_err() {
+            doors.leaving.raise();
+            // Connections are no longer awaited, only the release of the engine by all tasks.
+            let _ = self.free.acquire_many(self.max).await;
+        }
+    }
+
+    fn admit<S: Future<Output = ()> + Send + 'static>(
+        &self,
+        doors: &Arc<Doors>,
+        stream: TcpStream,
+        from: IpAddr,
+        serve: impl Fn(TcpStream, Arc<ConnectionSlot>) -> S,
+    ) {
+        // Answers are written completely; waiting to fill a packet would only delay them.
+        let _ = stream.set_nodelay(true);
+        let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() else {
+            return self.reject(doors, stream);
+        };
+        let _ = doors.metrics.connections.enter(usize::MAX);
+        let number = 1 + doors.begun.fetch_add(1, Ordering::Relaxed);
+        let (quota_guard, doors_too) = (Mutex::default(), Arc::clone(doors));
+        let slot = ConnectionSlot { number, doors: doors_too, from, quota_guard, _permit: permit };
+        doors.settings.server_log.write(Level::Debug, "connection.opened", &slot.log_fields());
+        let slot = Arc::new(slot);
+        let work = Box::pin(serve(stream, Arc::clone(&slot)));
+        tokio::spawn(slot.run(work));
+    }
+
+    fn reject(&self, doors: &Arc<Doors>, stream: TcpStream) {
+        doors.metrics.refused.add(1);
+        let max = [("max", FieldValue::Number(doors.settings.connections_max as u64))];
+        doors.settings.server_log.write_throttled(Level::Warn, "connection.turned_away", &max);
+        let Ok(permit) = Arc::clone(&self.rejections).try_acquire_owned() else { return };
+        let doors = Arc::clone(doors);
+        tokio::spawn(async move {
+            let max = doors.settings.connections_max;
+            let greeting = tokio::time::timeout(TURN_AWAY, greeted(&doors.settings, stream)).await;
+            if let Ok(Some(stream)) = greeting {
+                turn_away(Refusal::TooManyConnections { max }, stream).await;
             }
-        };
-        // Queued calls are still served during shutdown.
-        tokio::select! {
-            () = scheduling => {}
-            () = ending => {}
-        }
-        for task in spawn_writers {
-            task.abort();
-            let _ = task.await;
-        }
+            drop(permit);
+        });
     }
 }
 
@@ -199,7 +277,7 @@ pub(crate) async fn listen(settings: &Settings) -> Result<(TcpListener, SocketAd
 }
 
 /// Returns when no connection has been open for as long as the settings allow.
-async fn idle(shared: &Shared, slots: &Semaphore, slots_max: usize) {
+async fn idle(shared: &Shared, slots: &Slots) {
     let Some(idle_max) = shared.settings.idle_max else { return std::future::pending().await };
     let mut since = Instant::now();
     let mut begun_before = 0;
@@ -207,7 +285,8 @@ async fn idle(shared: &Shared, slots: &Semaphore, slots_max: usize) {
         tokio::time::sleep((idle_max / 4).min(LOOK_EVERY)).await;
         // The total number of connections reveals those that came and went between two checks.
         let begun = shared.begun.load(Ordering::Relaxed);
-        if slots.available_permits() < slots_max || begun != begun_before {
+        let has_some = slots.free.available_permits() < slots.max as usize;
+        if has_some || begun != begun_before {
             (since, begun_before) = (Instant::now(), begun);
         } else if since.elapsed() >= idle_max {
             return;
@@ -251,43 +330,6 @@ async fn health(shared: &Shared) {
     }
 }
 
-fn admit(
-    shared: &Arc<Shared>,
-    router: &axum::Router,
-    (slots, rejections): (&Arc<Semaphore>, &Arc<Semaphore>),
-    stream: TcpStream,
-    from: IpAddr,
-) {
-    // Answers are written completely; waiting to fill a packet would only delay them.
-    let _ = stream.set_nodelay(true);
-    let Ok(permit) = Arc::clone(slots).try_acquire_owned() else {
-        shared.metrics.refused.add(1);
-        let max = [("max", FieldValue::Number(shared.settings.connections_max as u64))];
-        shared.settings.server_log.write_throttled(Level::Warn, "connection.turned_away", &max);
-        if let Ok(permit) = Arc::clone(rejections).try_acquire_owned() {
-            let shared = Arc::clone(shared);
-            tokio::spawn(async move {
-                let max = shared.settings.connections_max;
-                let greeting =
-                    tokio::time::timeout(TURN_AWAY, greeted(&shared.settings, stream)).await;
-                if let Ok(Some(stream)) = greeting {
-                    turn_away(Refusal::TooManyConnections { max }, stream).await;
-                }
-                drop(permit);
-            });
-        }
-        return;
-    };
-    let _ = shared.metrics.connections.enter(usize::MAX);
-    let number = 1 + shared.begun.fetch_add(1, Ordering::Relaxed);
-    let (quota_guard, shared_too) = (Mutex::default(), Arc::clone(shared));
-    let slot = ConnectionSlot { number, shared: shared_too, from, quota_guard, _permit: permit };
-    shared.settings.server_log.write(Level::Debug, "connection.opened", &slot.log_fields());
-    let slot = Arc::new(slot);
-    let work = Box::pin(serve(Arc::clone(shared), router.clone(), stream, Arc::clone(&slot)));
-    tokio::spawn(slot.run(work));
-}
-
 /// The connection after the TLS handshake, if TLS is required. The connection's task waits for it,
 /// not the listener.
 pub(crate) async fn greeted(settings: &Settings, stream: TcpStream) -> Option<Stream> {
@@ -310,7 +352,7 @@ pub(crate) async fn greeted(settings: &Settings, stream: TcpStream) -> Option<St
 pub(crate) struct ConnectionSlot {
     /// The number of the connection.
     pub(crate) number: u64,
-    shared: Arc<Shared>,
+    doors: Arc<Doors>,
     /// The address of the peer.
     pub(crate) from: IpAddr,
     /// Its slot among the connections of the last caller, if those are limited.
@@ -329,7 +371,7 @@ impl ConnectionSlot {
     pub(crate) async fn run(self: Arc<Self>, work: Pin<Box<impl Future<Output = ()>>>) {
         tokio::select! {
             biased;
-            () = self.shared.leaving.raised() => {}
+            () = self.doors.leaving.raised() => {}
             () = work => {}
         }
     }
@@ -337,12 +379,9 @@ impl ConnectionSlot {
 
 impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        self.shared.metrics.connections.leave();
-        self.shared.settings.server_log.write(
-            Level::Debug,
-            "connection.closed",
-            &self.log_fields(),
-        );
+        self.doors.metrics.connections.leave();
+        let server_log = &self.doors.settings.server_log;
+        server_log.write(Level::Debug, "connection.closed", &self.log_fields());
     }
 }
 

@@ -21,6 +21,8 @@ pub struct Metrics {
     pub refused: Counter,
     /// Offers that rules refused. They are not recorded anywhere else.
     pub offers_refused: Counter,
+    /// Requests and connections that were forwarded to another server.
+    pub forwarded: Counter,
     /// The export to a collector.
     #[cfg(feature = "otel")]
     pub otel: Exported,
@@ -96,8 +98,6 @@ pub enum Transport {
     WebSocket,
 }
 
-const LEADER_HELP: &str = "1 if the server has the log, 0 if it is a standby.";
-
 /// The codes of offers that rules reject.
 const OFFER_REFUSED: &str = "handoff.invalid";
 
@@ -146,8 +146,8 @@ impl Metrics {
         }
     }
 
-    /// The page of all metrics, including those of the engine.
-    pub fn text(&self, counted: &MetricsSnapshot, denied: &[(&str, u64)]) -> String {
+    /// The page of all metrics, including those of the engines of this many shards.
+    pub fn text(&self, counted: &MetricsSnapshot, denied: &[(&str, u64)], shards: usize) -> String {
         let mut page = Page::default();
         let mut requests = Vec::new();
         for (transport, outcomes) in [("http", &self.http), ("websocket", &self.websocket)] {
@@ -169,7 +169,7 @@ impl Metrics {
         let help = "Requests refused because a quota is reached.";
         page.family("baton_quota_refused_total", "counter", help, &refused);
         page.build();
-        self.gauges(counted, &mut page);
+        self.gauges(counted, shards, &mut page);
         for (name, help, value) in [
             ("baton_events_pushed_total", "Events pushed to watchers.", self.pushed.count()),
             (
@@ -179,6 +179,11 @@ impl Metrics {
             ),
             ("baton_offers_refused_total", "Offers refused by rules.", self.offers_refused.count()),
             ("baton_snapshots_total", "Snapshots written.", counted.snapshots),
+            (
+                "baton_forwarded_total",
+                "Requests and WebSockets forwarded to the owner of their workspace.",
+                self.forwarded.count(),
+            ),
         ] {
             page.one(name, "counter", help, value);
         }
@@ -201,9 +206,9 @@ impl Metrics {
     }
 
     /// What is there at the moment.
-    fn gauges(&self, counted: &MetricsSnapshot, page: &mut Page) {
+    fn gauges(&self, counted: &MetricsSnapshot, shards: usize, page: &mut Page) {
         for (name, help, value) in [
-            ("baton_leader", LEADER_HELP, 1),
+            ("baton_shards", "Shards that the server owns; 1 without a cluster.", shards as u64),
             ("baton_connections", "Open connections.", self.connections.count()),
             ("baton_websockets", "Open WebSockets.", self.websockets.count()),
             ("baton_watches", "Open watches.", self.watches.count()),
@@ -234,14 +239,6 @@ impl Metrics {
 
 /// The content type of the page.
 pub(crate) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
-
-/// The page of a standby, which has no engine to measure.
-pub(crate) fn standby_text() -> String {
-    let mut page = Page::default();
-    page.build();
-    page.one("baton_leader", "gauge", LEADER_HELP, 0);
-    page.0
-}
 
 /// A page of metrics that is being written.
 #[derive(Default)]
@@ -320,7 +317,7 @@ mod tests {
             sync_us: 1_000_200,
             ..MetricsSnapshot::default()
         };
-        let text = metrics.text(&counted, &[("known", 2), ("stranger", 9)]);
+        let text = metrics.text(&counted, &[("known", 2), ("stranger", 9)], 1);
         for line in [
             "baton_requests_total{door=\"http\",outcome=\"ok\"} 1",
             "baton_requests_total{door=\"http\",outcome=\"stale\"} 0",

@@ -242,22 +242,64 @@ baton_core::refusals! {
                 `--connections-max`.",
             remedy: "Close some, share one WebSocket for many requests, or raise the limit.",
         }
-        /// The server waits for the log that another server has.
-        #[error("this server is a standby{}", leader_named(leader.as_deref()))]
-        Standby {
-            /// The address of the leader, if it is known.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            leader: Option<String>,
-        } => {
-            code: "server.standby",
+        /// No server owns the workspace at the moment.
+        #[error("no server owns the workspace at the moment")]
+        NoOwner {} => {
+            code: "cluster.no_owner",
             kind: Unavailable,
-            hint: "send the request to the leader, or retry: this server takes over when the \
-                leader is gone",
-            cause: "Several servers share one log in a database (`baton serve --log URL`), and \
-                another one is the leader, or none is yet. Nothing was done.",
-            remedy: "Send the request to the address in `leader`, or to another server; a load \
-                balancer finds the leader by `/readyz`. If `leader` is missing, the database does \
-                not answer, or the data are being read: retry.",
+            hint: "retry: another server takes over within seconds",
+            cause: "Several servers share the data (`baton serve --log URL`). The owner of the \
+                workspace is gone, or the database does not answer, and nobody has taken over for \
+                five seconds. Nothing was done.",
+            remedy: "Retry. If it lasts, look at `baton cluster status` and at the database.",
+        }
+        /// The owner of the workspace was lost after the request was sent to it.
+        #[error("the server that owns the workspace was lost before it answered")]
+        OwnerLost {} => {
+            code: "cluster.owner_lost",
+            kind: Unavailable,
+            hint: "repeat it with the same idempotency key",
+            cause: "Several servers share the data, and the owner of the workspace died, or was \
+                declared gone, while it had the request. It may have been executed.",
+            remedy: "Repeat it with the same idempotency key: then it is executed once. Without a \
+                key, read what became of it first.",
+        }
+        /// Another server owns the workspace.
+        #[error("another server owns the workspace")]
+        Elsewhere {} => {
+            code: "cluster.elsewhere",
+            kind: Unavailable,
+            hint: "retry",
+            cause: "A server forwarded the request to this one, which has just given the workspace \
+                to another server. Nothing was done.",
+            remedy: "Retry: the server that forwards learns of the new owner within a second.",
+        }
+        /// The new workspace would belong to another shard.
+        #[error("`{to}` would belong to another shard than the workspace that is forked")]
+        ForkElsewhere {
+            /// The name of the new workspace.
+            to: String,
+        } => {
+            code: "cluster.fork_elsewhere",
+            kind: Invalid,
+            hint: "choose another name, or export the workspace and import it under this name",
+            cause: "Several servers share the data, divided into shards by the names of \
+                workspaces, and a fork cannot leave its shard.",
+            remedy: "Choose another name, such as one with another number at its end, or use \
+                `workspace export` and `workspace import`.",
+        }
+        /// The data are divided among several servers.
+        #[error("there are {shards} shards of several servers, of which none can make a backup")]
+        BackupElsewhere {
+            /// How many shards there are.
+            shards: u32,
+        } => {
+            code: "cluster.backup",
+            kind: Invalid,
+            hint: "back up the database, or export single workspaces",
+            cause: "A backup is of one moment, and several servers own the data.",
+            remedy: "Use the backups of PostgreSQL, such as `pg_dump` or point-in-time recovery; \
+                they contain everything. Single workspaces can be exported.",
         }
         /// The server is shutting down.
         #[error("the server is shutting down")]
@@ -272,10 +314,6 @@ baton_core::refusals! {
         /// A quota is reached.
         OverQuota(OverQuota),
     }
-}
-
-fn leader_named(leader: Option<&str>) -> String {
-    leader.map_or_else(String::new, |leader| format!("; the leader is {leader}"))
 }
 
 impl From<Refusal> for Problem {

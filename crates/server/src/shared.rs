@@ -1,8 +1,9 @@
-//! State shared by all connections of a server.
+//! State shared by all connections of a server, and by those of one engine.
 
 use std::future::Future;
-use std::sync::Arc;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 use std::task::Poll;
 
 use baton::Baton;
@@ -10,6 +11,7 @@ use baton_core::WorkspaceName;
 use tokio::sync::{Notify, Semaphore};
 
 use crate::access::{Access, Authority};
+use crate::cluster::{Front, Place};
 use crate::fairness::Fairness;
 use crate::guard::Hosts;
 use crate::metrics::Metrics;
@@ -20,56 +22,98 @@ use crate::settings::Settings;
 use crate::shares::{Share, Sharer, Shares};
 use crate::writers::Writers;
 
-/// The engine, the settings, and the shutdown signals.
-pub(crate) struct Shared {
-    pub(crate) baton: Baton,
+/// What all engines of a server share: settings, tokens, metrics and limits.
+pub(crate) struct Doors {
     pub(crate) settings: Settings,
     pub(crate) metrics: Metrics,
     pub(crate) hosts: Hosts,
     pub(crate) access: Access,
-    /// Divides the serving thread among workspaces.
-    pub(crate) fairness: Fairness,
-    /// Threads that write to sockets.
-    pub(crate) writers: Arc<Writers>,
     /// Slots for queries about the past, each of which takes a thread for a while.
     pub(crate) past: Semaphore,
     /// Places for uploads, each of which takes a thread for as long as it lasts.
     pub(crate) uploads: Arc<Shares>,
-    /// Raised when every connection should end after its current work.
-    pub(crate) closing: Signal,
-    /// Raised when the time for that is over, and remaining connections are dropped.
+    /// Raised when connections had their time to end, and remaining ones are dropped.
     pub(crate) leaving: Signal,
     receiving_bytes: Arc<Shares>,
     /// How many connections there have been.
     pub(crate) begun: AtomicU64,
+    /// The servers that share the data, if several do.
+    pub(crate) cluster: OnceLock<Weak<Front>>,
 }
 
-impl Shared {
-    pub(crate) fn new(baton: Baton, settings: Settings) -> Arc<Self> {
+/// One engine and what serves it. Everything else is shared with the other engines of the server,
+/// of which there are several only in a cluster.
+pub(crate) struct Shared {
+    pub(crate) baton: Baton,
+    doors: Arc<Doors>,
+    /// The part of the workspaces that the engine has; none if it has all.
+    pub(crate) place: Option<Place>,
+    /// Divides the serving thread among workspaces.
+    pub(crate) fairness: Fairness,
+    /// Threads that write to sockets.
+    pub(crate) writers: Arc<Writers>,
+    /// Raised when every connection should end after its current work.
+    pub(crate) closing: Signal,
+}
+
+impl Deref for Shared {
+    type Target = Doors;
+
+    fn deref(&self) -> &Doors {
+        &self.doors
+    }
+}
+
+impl Doors {
+    pub(crate) fn new(settings: Settings) -> Arc<Self> {
         let hosts = Hosts::new(&settings);
         let past = Semaphore::new(settings.past_threads_max);
         let uploads = Shares::new(settings.uploads_max);
         let receiving_bytes = Shares::new(settings.receiving_bytes_max);
         let access = Access::new(&settings);
         Arc::new(Self {
-            baton,
             settings,
             metrics: Metrics::default(),
             hosts,
             access,
-            fairness: Fairness::default(),
-            writers: Arc::default(),
             past,
             uploads,
-            closing: Signal::default(),
             leaving: Signal::default(),
             receiving_bytes,
             begun: AtomicU64::new(0),
+            cluster: OnceLock::new(),
         })
     }
 }
 
 impl Shared {
+    pub(crate) fn new(baton: Baton, settings: Settings) -> Arc<Self> {
+        Self::of(baton, &Doors::new(settings), None)
+    }
+
+    /// One of several engines.
+    pub(crate) fn of(baton: Baton, doors: &Arc<Doors>, place: Option<Place>) -> Arc<Self> {
+        Arc::new(Self {
+            baton,
+            doors: Arc::clone(doors),
+            place,
+            fairness: Fairness::default(),
+            writers: Arc::default(),
+            closing: Signal::default(),
+        })
+    }
+
+    pub(crate) fn doors(&self) -> &Arc<Doors> {
+        &self.doors
+    }
+
+    /// Whether the engine has this workspace.
+    pub(crate) fn owns(&self, workspace: &WorkspaceName) -> bool {
+        self.place.is_none_or(|place| place.owns(workspace))
+    }
+}
+
+impl Doors {
     /// A place for an upload, shared with others of the same token and workspace.
     pub(crate) fn upload_slot(&self, sharers: Vec<Sharer>) -> Result<Share, Refusal> {
         let mut share = Share::new(&self.uploads, sharers);
@@ -171,8 +215,8 @@ const UNCOUNTED_BYTES: usize = 16 << 10;
 pub(crate) struct InboundBytes(Share);
 
 impl InboundBytes {
-    pub(crate) fn new(shared: &Shared, sharers: Vec<Sharer>) -> Self {
-        Self(Share::new(&shared.receiving_bytes, sharers))
+    pub(crate) fn new(doors: &Doors, sharers: Vec<Sharer>) -> Self {
+        Self(Share::new(&doors.receiving_bytes, sharers))
     }
 
     /// Sets the current size; false if that exceeds the limit.

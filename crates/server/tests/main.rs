@@ -25,6 +25,7 @@
 //! | `origins`       | can a page from another origin use the server?                          |
 //! | `slow_peers`    | are peers disconnected that are too slow, read nothing, or vanish?      |
 //! | `limits`        | is there a limit to what one caller, and all of them, may use?          |
+//! | `cluster`       | do servers that share the data answer as one?                          |
 //! | `shutdown`      | does a server end without losing acknowledged writes?                   |
 //! | `failing_disk`  | is a failure below reported correctly?                                  |
 //! | `webhooks`      | are webhooks called when they should be, and only then?                 |
@@ -40,6 +41,7 @@ mod attack;
 mod bad_frames;
 mod bad_requests;
 mod callers;
+mod cluster;
 mod commands;
 mod contents;
 #[cfg(feature = "ui")]

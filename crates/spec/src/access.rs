@@ -11,6 +11,7 @@ pub(crate) fn add(paths: &mut Value) {
     paths["/v1/access/tokens/{token}"]["delete"] = revoke();
     paths["/v1/access/refusals"]["get"] = refusals();
     paths["/v1/access/grant"]["get"] = grant();
+    paths["/v1/access/cluster"]["get"] = cluster();
 }
 
 fn of(schema: &Value) -> Value {
@@ -72,6 +73,30 @@ fn grant() -> Value {
         ("What the token permits; without tokens, the role is `admin`.", &reference("Grant"));
     let summary = "Get the permissions of the caller";
     described("access.grant", summary, 200, answer)
+}
+
+fn cluster() -> Value {
+    let number = json!({"type": "integer", "minimum": 0});
+    let numbers = json!({"type": "array", "items": number});
+    let text = json!({"type": "string"});
+    let server = json!({
+        "type": "object",
+        "properties": {
+            "id": text, "address": text, "version": text, "heartbeat_age_ms": number,
+            "draining": {"type": "boolean"}, "shards": numbers,
+        },
+        "required": ["id", "address", "version", "heartbeat_age_ms", "draining", "shards"],
+    });
+    let status = json!({
+        "type": "object",
+        "properties": {
+            "answered_by": text, "shards": number,
+            "servers": {"type": "array", "items": server}, "unowned": numbers,
+        },
+        "required": ["answered_by", "shards", "servers", "unowned"],
+    });
+    let answer = ("The servers with their shards, and the shards without an owner.", &status);
+    described("cluster.status", "List the servers that share the data", 200, answer)
 }
 
 fn refusals() -> Value {

@@ -29,6 +29,7 @@ const PREFIXES: &[&str] = &[
     "access",
     "quota",
     "server",
+    "cluster",
     "state",
     "namespace",
     "agent",

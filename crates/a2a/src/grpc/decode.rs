@@ -145,6 +145,9 @@ fn number(value: f64) -> Result<Value, Error> {
     Ok(Value::Number(number))
 }
 
+/// The last second of the year 9999.
+const LAST_SECOND: i64 = 253_402_300_799;
+
 /// `google.protobuf.Timestamp`, to the millisecond.
 fn time(bytes: &[u8]) -> Result<Value, Error> {
     let (mut seconds, mut nanos) = (0_i64, 0_i64);
@@ -156,9 +159,7 @@ fn time(bytes: &[u8]) -> Result<Value, Error> {
             _ => {}
         }
     }
-    // The last second of the year 9999.
-    const LAST: i64 = 253_402_300_799;
-    if !(0..=LAST).contains(&seconds) || !(0..1_000_000_000).contains(&nanos) {
+    if !(0..=LAST_SECOND).contains(&seconds) || !(0..1_000_000_000).contains(&nanos) {
         return Err(malformed("a time is not between 1970 and 9999"));
     }
     let milliseconds = u64::try_from(seconds * 1_000 + nanos / 1_000_000);

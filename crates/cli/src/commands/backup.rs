@@ -121,17 +121,15 @@ fn restore_to_database(
     context: &Context,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    use std::ops::ControlFlow;
     use std::sync::Arc;
 
     use baton::error::Error;
-    use baton_postgres::{PostgresLog, Standby};
+    use baton_postgres::PostgresLog;
 
     let location =
         super::serve::database::location(address, context.settings().ca_file.as_deref())?;
     let place = location.description().to_owned();
-    let goes_on = |_: Option<&str>| ControlFlow::Continue(());
-    let log = PostgresLog::open(location, "baton restore", Standby::Refuse, goes_on);
+    let log = PostgresLog::open(location, "baton restore");
     let log = Arc::new(log.map_err(Error::from)?);
     if !log.begin_restore().map_err(Error::from)? {
         return Err(Error::RestoreTaken { place }.into());

@@ -8,6 +8,7 @@ mod backup;
 mod barrier;
 mod bench;
 mod checkpoint;
+mod cluster;
 mod completions;
 mod config;
 mod context;
@@ -63,7 +64,7 @@ pub(crate) const GROUPS: [(&str, &[&str]); 9] = [
     ("Events and history", &["watch", "event", "reaction", "search", "why", "context", "contract"]),
     ("Messages", &["message", "inbox", "topic", "stream"]),
     ("Other agents", &["mcp", "prime", "agents-md", "a2a"]),
-    ("Server", &["serve", "top", "ui", "backup", "restore", "log", "doctor", "bench"]),
+    ("Server", &["serve", "cluster", "top", "ui", "backup", "restore", "log", "doctor", "bench"]),
     ("Access", &["token", "secret"]),
     ("Setup and help", &["config", "completions", "man", "openapi", "demo", "help"]),
 ];
@@ -105,6 +106,7 @@ pub(crate) enum Command {
     AgentsMd(agents_md::AgentsMd),
     A2a(a2a::A2a),
     Serve(Box<serve::Serve>),
+    Cluster(cluster::Cluster),
     Top(top::Top),
     #[cfg(feature = "ui")]
     Ui(ui::Ui),
@@ -160,6 +162,7 @@ impl Command {
             Self::AgentsMd(block) => block.run(output),
             Self::A2a(a2a) => a2a.run(context, output).await,
             Self::Serve(serve) => serve.run(context, output).await,
+            Self::Cluster(cluster) => cluster.run(context, output).await,
             Self::Top(_) => top::Top::run(context, output).await,
             #[cfg(feature = "ui")]
             Self::Ui(ui) => ui.run(context, output).await,

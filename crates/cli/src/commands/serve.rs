@@ -36,7 +36,7 @@ const AFTER_HELP: &str = "\
 Examples:
   baton serve                                    data in ./.baton, listening on 127.0.0.1:4747
   baton serve --data /var/lib/baton              use another data folder
-  baton serve --log postgres://baton@db/fleet    data in PostgreSQL; a second server stands by
+  baton serve --log postgres://baton@db/fleet    data in PostgreSQL; several servers share them
   baton serve --tokens --listen 0.0.0.0:4747     accept remote clients, with access tokens
   baton serve --tls-cert chain.pem --tls-key key.pem    serve TLS; SIGHUP reloads both files
   baton serve --jwt-jwks keys.json --jwt-issuer https://login.example --jwt-audience baton
@@ -98,7 +98,7 @@ impl Serve {
         let Some(baton) = baton else {
             let (log, advertise) = (serving.log.unwrap_or_default(), serving.advertise);
             let ca_file = context.settings().ca_file.as_deref();
-            let place = Place { log: &log, advertise, ca_file };
+            let place = Place { log: &log, advertise, shards: serving.shards, ca_file };
             return serve_database(place, options, settings, &announcer, (signals, reload)).await;
         };
         // Before the server listens, so that a server with tokens always has at least one.
@@ -125,6 +125,7 @@ impl Serve {
 struct Place<'a> {
     log: &'a str,
     advertise: Option<String>,
+    shards: Option<u32>,
     ca_file: Option<&'a Path>,
 }
 
@@ -137,8 +138,10 @@ async fn serve_database(
     (signals, reload): (StopSignals, Option<Reload>),
 ) -> Result<(), Failure> {
     let location = database::location(place.log, place.ca_file)?;
-    let advertise = place.advertise;
-    let server = database::DatabaseServer { location, advertise, options, settings };
+    let (advertise, shards) = (place.advertise, place.shards);
+    let ca_file = place.ca_file.map(Path::to_owned);
+    let server =
+        database::DatabaseServer { location, advertise, shards, ca_file, options, settings };
     tokio::select! {
         ended = server.run(announcer, signals) => ended,
         () = reload_on_hangup(reload, announcer) => Ok(()),

@@ -70,6 +70,8 @@ pub(crate) const LOG: Key = Key {
 };
 pub(crate) const ADVERTISE: Key =
     key("serve.advertise", "--advertise", "BATON_ADVERTISE", ValueType::Text, None);
+pub(crate) const SHARDS: Key =
+    key("serve.shards", "--shards", "BATON_SHARDS", ValueType::Count { min: 1, max: 256 }, None);
 pub(crate) const ARTIFACTS: Key =
     key("serve.artifacts", "--artifacts", "BATON_ARTIFACTS", ValueType::Text, None);
 pub(crate) const TOKENS: Key =
@@ -180,11 +182,12 @@ const OTEL_VARIABLES: [&str; 2] = ["BATON_OTEL_ENDPOINT", "BATON_OTEL_HEADERS"];
 /// Settings of every command.
 pub(crate) const COMMON: [&Key; 6] = [&URL, &WORKSPACE, &AGENT, &TOKEN, &CA_FILE, &OUTPUT];
 /// Settings of `baton serve`.
-pub(crate) const SERVE: [&Key; 27] = [
+pub(crate) const SERVE: [&Key; 28] = [
     &LISTEN,
     &DATA,
     &LOG,
     &ADVERTISE,
+    &SHARDS,
     &ARTIFACTS,
     &TOKENS,
     &JWT_KEY,

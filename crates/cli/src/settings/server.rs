@@ -31,9 +31,14 @@ pub(crate) struct ServerOptions {
     /// environment or the file for a password: arguments are visible in the process list
     #[arg(long, value_name = "URL")]
     pub(crate) log: Option<String>,
-    /// URL of this server that a standby names to its clients [default: the address it listens on]
+    /// URL at which other servers of the same database reach this one [default: the address it
+    /// listens on]
     #[arg(long, value_name = "URL")]
     pub(crate) advertise: Option<String>,
+    /// Shards of a new database schema, to be divided among servers; cannot be changed later
+    /// [default: 16]
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) shards: Option<String>,
     /// Store the content of artifacts in an S3 bucket; see docs/artifacts.md for the URL
     #[cfg_attr(not(feature = "s3"), arg(skip))]
     #[cfg_attr(feature = "s3", arg(long, value_name = "s3://BUCKET/PREFIX"))]
@@ -106,6 +111,8 @@ pub(crate) struct ServerSettings {
     /// The address of the database that has the data, if it is not the folder.
     pub(crate) log: Option<String>,
     pub(crate) advertise: Option<String>,
+    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "used only with a database"))]
+    pub(crate) shards: Option<u32>,
     #[cfg_attr(
         not(any(feature = "postgres", feature = "s3")),
         expect(dead_code, reason = "used only with a bucket or a database")
@@ -145,6 +152,7 @@ impl ServerSettings {
         let data = text(&keys::DATA, options.data.as_deref())?;
         let log = text(&keys::LOG, options.log.as_deref())?;
         let advertise = text(&keys::ADVERTISE, options.advertise.as_deref())?;
+        let shards = text(&keys::SHARDS, options.shards.as_deref())?;
         let artifacts = text(&keys::ARTIFACTS, options.artifacts.as_deref())?;
         let tokens = text(&keys::TOKENS, flag(options.tokens))?;
         let jwt_key = text(&keys::JWT_KEY, options.jwt_key.as_deref())?;
@@ -181,6 +189,7 @@ impl ServerSettings {
             data: data.into(),
             log: Some(log).filter(|address| !address.is_empty()),
             advertise: Some(advertise).filter(|url| !url.is_empty()),
+            shards: shards.parse().ok(),
             artifacts: Some(artifacts).filter(|address| !address.is_empty()),
             tokens: tokens.parse().expect(checked),
             tls,
@@ -214,9 +223,10 @@ impl ServerSettings {
             }
             Some(_) if self.artifacts.is_some() => usage(
                 "--artifacts cannot be combined with --log: a bucket does not know which \
-                     server is the leader",
+                     server owns a workspace",
             ),
             None if self.advertise.is_some() => usage("--advertise requires --log"),
+            None if self.shards.is_some() => usage("--shards requires --log"),
             Some(_) | None => Ok(()),
         }
     }

@@ -41,7 +41,7 @@ mod scope;
 #[cfg(test)]
 mod tests;
 
-pub use permissions::{Action, Permission, permission};
+pub use permissions::{Action, Permission, made, permission};
 use scope::{Scope, scope};
 
 /// The workspace in which tokens are stored. No call can access it.
@@ -49,8 +49,7 @@ pub const CLOSED: &str = "baton.access";
 
 /// Whether a call accesses the closed workspace, directly or as the target of a fork.
 pub fn is_closed(workspace: &WorkspaceName, call: &Call) -> bool {
-    workspace.as_str() == CLOSED
-        || permissions::made(call).is_some_and(|made| made.as_str() == CLOSED)
+    workspace.as_str() == CLOSED || made(call).is_some_and(|made| made.as_str() == CLOSED)
 }
 
 /// A role. Each includes the permissions of those before it.

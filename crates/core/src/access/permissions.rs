@@ -142,8 +142,8 @@ pub(super) fn reaches_workspaces(call: &Call) -> bool {
     }
 }
 
-/// The workspace that a call creates.
-pub(super) fn made(call: &Call) -> Option<&WorkspaceName> {
+/// The workspace that a call creates beside its own.
+pub fn made(call: &Call) -> Option<&WorkspaceName> {
     match call {
         Call::Query(Query::Workspace(workspace::Query::Fork { to, .. })) => Some(to),
         Call::Command(_)

@@ -1,10 +1,10 @@
 //! A workspace in memory: its tables, and the one way to change them.
 
-use crate::command::{Command, Mutation, Request};
+use crate::command::{Mutation, Request};
 use crate::event::Event;
 use crate::names::{AgentId, IdempotencyKey};
 use crate::numbers::{Revision, Token, WaitId};
-use crate::primitive::{self, Forgotten};
+use crate::primitive::Forgotten;
 use crate::rejection::Rejection;
 use crate::reply::{Answer, Reply};
 use crate::signal::Signal;
@@ -37,6 +37,7 @@ mod reactions;
 mod relief;
 mod reply_plan;
 mod steps;
+mod suspension;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -47,8 +48,8 @@ pub use fast_set::FastSet;
 pub(crate) use handoffs::SpaceView;
 pub use head::Head;
 pub use quota::StorageQuota;
-use reactions::Reacting;
 pub(crate) use reply_plan::ReplyPlan;
+pub use suspension::{Progress, Suspended};
 use tables::Undo;
 pub(crate) use tables::{TablesView, TasksView};
 
@@ -89,44 +90,6 @@ pub struct Committed<O = Outcome> {
     pub live: Vec<Batch>,
     /// What its reactions took, in units of [`Space::begin_commit`].
     pub work: usize,
-}
-
-/// How far a commit has come.
-#[expect(clippy::large_enum_variant, reason = "the large one is nearly all there is")]
-pub enum Progress<O = Outcome> {
-    /// It is complete.
-    Done(Committed<O>),
-    /// Its reactions take long: see [`Space::begin_commit`].
-    Suspended(Box<Suspended<O>>),
-}
-
-impl<O> Progress<O> {
-    /// The same with another outcome.
-    pub fn map<P>(self, map: impl FnOnce(O) -> P) -> Progress<P> {
-        match self {
-            Self::Done(committed) => Progress::Done(committed.map(map)),
-            Self::Suspended(suspended) => {
-                let Suspended { stamp, commit, outcome, reacting } = *suspended;
-                let outcome = map(outcome);
-                Progress::Suspended(Box::new(Suspended { stamp, commit, outcome, reacting }))
-            }
-        }
-    }
-}
-
-/// A commit whose reactions are not all done.
-pub struct Suspended<O = Outcome> {
-    stamp: Stamp,
-    commit: CommitBuilder,
-    outcome: O,
-    reacting: Reacting,
-}
-
-impl<O> Suspended<O> {
-    /// What the caller is answered when it is complete.
-    pub fn outcome(&self) -> &O {
-        &self.outcome
-    }
 }
 
 impl<O> Committed<O> {
@@ -197,85 +160,6 @@ impl Space {
         self.time
     }
 
-    /// Decides a request and applies its consequences, atomically.
-    pub fn commit(
-        &mut self,
-        request: Request,
-        agent: &AgentId,
-        now: Timestamp,
-    ) -> Result<Committed, Rejection> {
-        match self.begin_commit(request, agent, now, usize::MAX)? {
-            Progress::Done(committed) => Ok(committed),
-            Progress::Suspended(suspended) => Ok(self.finish_commit(*suspended)),
-        }
-    }
-
-    /// Decides a request and applies its consequences. If the reactions to it take more than this
-    /// much work, the rest is left for [`Self::finish_commit`]: until then nothing else may be
-    /// asked of the workspace, since it is between two revisions.
-    ///
-    /// A unit of work is an event, a condition that was evaluated, or 64 comparisons of an event
-    /// with a reaction.
-    pub fn begin_commit(
-        &mut self,
-        request: Request,
-        agent: &AgentId,
-        now: Timestamp,
-        work_max: usize,
-    ) -> Result<Progress, Rejection> {
-        if !matches!(request.mutation, Mutation::Command(Command::Agent(_))) || !self.has_below() {
-            return self.commit_with(request, agent, now, (true, work_max));
-        }
-        match self.commit_with(request.clone(), agent, now, (true, work_max)) {
-            // All that is below does not fit into one commit.
-            Err(Rejection::TooLarge { .. } | Rejection::PolicyRounds { .. }) => {
-                self.commit_with(request, agent, now, (false, work_max))
-            }
-            done => done,
-        }
-    }
-
-    /// Finishes a commit of this workspace that was suspended.
-    pub fn finish_commit<O>(&mut self, suspended: Suspended<O>) -> Committed<O> {
-        let Suspended { mut stamp, mut commit, outcome, mut reacting } = suspended;
-        let is_done = self.react(&mut reacting, usize::MAX, &mut stamp, &mut commit);
-        assert!(is_done, "the work of a commit is bounded");
-        self.finish(stamp, commit, (outcome, reacting.work()))
-    }
-
-    /// Handles signals and applies their consequences, atomically.
-    pub fn signal(
-        &mut self,
-        signals: Vec<Signal>,
-        now: Timestamp,
-    ) -> Result<Committed<()>, Rejection> {
-        match self.begin_signal(signals, now, usize::MAX)? {
-            Progress::Done(committed) => Ok(committed),
-            Progress::Suspended(suspended) => Ok(self.finish_commit(*suspended)),
-        }
-    }
-
-    /// The same, unless it takes more than this much work: see [`Self::begin_commit`].
-    pub fn begin_signal(
-        &mut self,
-        signals: Vec<Signal>,
-        now: Timestamp,
-        work_max: usize,
-    ) -> Result<Progress<()>, Rejection> {
-        let may_end_sessions =
-            matches!(signals[..], [Signal::Agent(_) | Signal::Task(primitive::Signal::Expire)]);
-        if !may_end_sessions || !self.has_below() {
-            return self.signal_with(signals, now, (true, work_max));
-        }
-        match self.signal_with(signals.clone(), now, (true, work_max)) {
-            // As for a request.
-            Err(Rejection::TooLarge { .. } | Rejection::PolicyRounds { .. }) => {
-                self.signal_with(signals, now, (false, work_max))
-            }
-            done => done,
-        }
-    }
-
     /// Whether the end of a session may end what is below it.
     fn has_below(&self) -> bool {
         self.agent.has_supervised() || self.task.links().has_children()
@@ -289,7 +173,7 @@ impl Space {
     ) -> Result<Progress<()>, Rejection> {
         let mut stamp = self.stamp(&AgentId::engine(), now, None, ends_below);
         let needs_undo = signals.len() > 1;
-        let mut commit = CommitBuilder { needs_undo, work_max, ..CommitBuilder::new() };
+        let mut commit = CommitBuilder { work_max, needs_undo, ..CommitBuilder::new() };
         let last_token = self.token;
         let mut signals = signals.into_iter();
         let done = signals.try_for_each(|signal| {
@@ -343,7 +227,7 @@ impl Space {
         let stored = self.bounded();
         let is_together = matches!(mutation, Mutation::Transaction { .. });
         let needs_undo = keyed.is_some() || stored.is_some() || is_together;
-        let mut commit = CommitBuilder { needs_undo, work_max, ..CommitBuilder::new() };
+        let mut commit = CommitBuilder { work_max, needs_undo, ..CommitBuilder::new() };
         let last_token = self.token;
         let done = match self.execute(mutation, &mut stamp, &mut commit) {
             Ok(done) => done,

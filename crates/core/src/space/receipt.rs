@@ -8,7 +8,7 @@
 //! [`RECEIPTS_BYTES_MAX`](crate::limits::RECEIPTS_BYTES_MAX). Keys belong to the agent that used
 //! them.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -56,8 +56,8 @@ pub struct Receipts {
     kept: VecDeque<Kept>,
     /// How many were before the oldest.
     forgotten: usize,
-    /// The number of each among all that ever were. Never iterated.
-    by_key: hashbrown::HashMap<(AgentId, IdempotencyKey), usize>,
+    /// The number of each among all that ever were.
+    by_key: BTreeMap<(AgentId, IdempotencyKey), usize>,
     bytes: usize,
 }
 

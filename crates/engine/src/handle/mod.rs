@@ -77,16 +77,13 @@ fn database_address(location: &Path) -> Option<&str> {
 /// Opens a log in a database; refused while another process owns it.
 #[cfg(feature = "postgres")]
 fn open_database(address: &str, options: Options) -> Result<Baton, Error> {
-    use std::ops::ControlFlow;
-
-    use baton_postgres::{LocationError, PostgresLocation, PostgresLog, Standby};
+    use baton_postgres::{LocationError, PostgresLocation, PostgresLog};
 
     let bad = |error: LocationError| OpenError::Options { reason: error.to_string() };
     let password = std::env::var("PGPASSWORD").ok();
     let location = PostgresLocation::parse(address, password.as_deref(), None).map_err(bad)?;
     let name = format!("process {}", std::process::id());
-    let goes_on = |_: Option<&str>| ControlFlow::Continue(());
-    let log = PostgresLog::open(location, &name, Standby::Refuse, goes_on)?;
+    let log = PostgresLog::open(location, &name)?;
     Baton::on(log, SystemClock::default(), options.for_database())
 }
 

@@ -39,8 +39,8 @@ impl Baton {
         Ok(self.driver.shard.ask(workspace, query, agent))
     }
 
-    /// Executes a call by the fast path, if it applies. If not, nothing has happened: submit it as a
-    /// request or a query.
+    /// Executes a call by the fast path, if it applies. If not, nothing has happened: submit it as
+    /// a request or a query.
     pub fn fast_call(
         &self,
         workspace: &WorkspaceName,

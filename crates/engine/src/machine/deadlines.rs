@@ -149,7 +149,7 @@ mod tests {
         let workspace = WorkspaceName::parse("w").expect("a good name");
         machine.remember_deadline(workspace.clone(), Some(Timestamp(50)));
         for now in [Timestamp(100), Timestamp(1_100), Timestamp(2_100)] {
-            assert_eq!(machine.due(now), [workspace.clone()]);
+            assert_eq!(machine.due(now), std::slice::from_ref(&workspace));
             assert!(!machine.expire(&workspace, now), "it is not in memory");
             assert!(machine.due(now).is_empty(), "it is being loaded");
         }

@@ -32,6 +32,11 @@ use crate::error::Error;
 use crate::oneshot::Oneshot;
 use crate::waiter::{NO_WAIT, Waiter};
 
+/// A commit with more events and other work than this is reported as heavy.
+const HEAVY_WORK_MIN: usize = 16;
+/// Most heavy commits that are remembered, if nobody asks for them.
+const HEAVY_COMMITS_MAX: usize = 1_024;
+
 /// The tables of a workspace. Asking for them while they are away is a bug.
 pub struct Tables(Option<Space>);
 
@@ -356,6 +361,19 @@ impl Machine {
             let watched = std::iter::once(Arc::new(batch)).chain(live);
             self.open.watched.extend(watched.map(|batch| (workspace.clone(), batch)));
         }
+    }
+
+    /// Notes a commit that took much work.
+    pub(super) fn note_heavy(&mut self, workspace: &WorkspaceName, work: usize) {
+        if work > HEAVY_WORK_MIN && self.heavy.len() < HEAVY_COMMITS_MAX {
+            self.heavy.push((workspace.clone(), work));
+        }
+    }
+
+    /// Commits since the last call that took much work, for example because of reactions, and how
+    /// much: the scheduler charges them to their workspaces.
+    pub fn take_heavy(&mut self) -> Vec<(WorkspaceName, usize)> {
+        std::mem::take(&mut self.heavy)
     }
 
     /// Cancels a wait whose caller has gone.

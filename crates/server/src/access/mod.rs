@@ -22,27 +22,27 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use axum::http::{HeaderMap, Request, header};
-use baton::Caller;
 use baton::clock::{Clock, SystemClock};
-use baton_core::access::{Action, CLOSED, Denied, Grant, Permission, is_closed};
-use baton_core::wire::{Call, FastCall, Problem};
-use baton_core::{AgentId, Timestamp, WorkspaceName};
+use baton_core::Timestamp;
+use baton_core::access::Grant;
 use sha2::{Digest, Sha256};
 
-use crate::quota::{Cost, Meter, Meters, Owner, Quota, QuotaGuard, charge, check, pay};
+use crate::quota::{Meter, Meters, Owner, Quota};
 use crate::refusal::Refusal;
 use crate::settings::Settings;
 use crate::shared::Signal;
-use crate::shares::Sharer;
 
+mod authority;
 mod denials;
 mod jwt;
 mod tokens;
 
+pub(crate) use authority::Authority;
+use authority::Credential;
 pub(crate) use denials::{Attempt, Denials};
 pub use denials::{Denial, DenialPage};
 use jwt::Fingerprint;
@@ -137,7 +137,7 @@ impl Access {
     /// against the quotas of their workspace.
     #[cfg(feature = "a2a")]
     pub(crate) fn authority_of_server(&self) -> Authority {
-        Authority { credential: None, meters: self.meters.clone() }
+        Authority { credential: None, meters: self.meters.clone(), place: None }
     }
 
     /// Applies a record that was read, written or changed.
@@ -165,8 +165,15 @@ impl Access {
         tokens.entry(digest).or_insert_with(new_principal);
     }
 
+    /// Whether a request has a token of this server that is not known, perhaps because it is new.
+    pub(crate) fn is_token_unknown(&self, headers: &HeaderMap) -> bool {
+        let Ok(Some(token)) = bearer(headers) else { return false };
+        let tokens = self.tokens.read().unwrap_or_else(PoisonError::into_inner);
+        token.starts_with(PREFIX) && !tokens.contains_key(&digest_of(token))
+    }
+
     fn authority(&self, credential: Option<Credential>) -> Authority {
-        Authority { credential, meters: self.meters.clone() }
+        Authority { credential, meters: self.meters.clone(), place: None }
     }
 
     /// Ends expired tokens, for as long as the server runs.
@@ -292,235 +299,4 @@ fn revoke_where(table: &TokenTable, matches: impl Fn(&Principal) -> bool) {
 fn has_token(query: &str) -> bool {
     let is_jwt = |part: &str| part.starts_with(JWT_PREFIX) && part.matches('.').count() == 2;
     query.contains(PREFIX) || query.split(['&', '=']).any(is_jwt)
-}
-
-/// The permissions of a caller; everything if tokens are not required and none was sent.
-#[derive(Clone, Default)]
-pub(crate) struct Authority {
-    credential: Option<Credential>,
-    meters: Option<Arc<Meters>>,
-}
-
-/// What a call of the fast path costs, and who pays for it.
-#[derive(Default)]
-pub(crate) struct FastCharge {
-    meters: [Option<Arc<Meter>>; 2],
-    cost: Cost,
-}
-
-impl FastCharge {
-    /// Charges it: it has happened.
-    pub(crate) fn pay(&self) {
-        pay(&self.meters, self.cost);
-    }
-}
-
-/// The token of a caller, and its address.
-#[derive(Clone)]
-struct Credential {
-    principal: Arc<Principal>,
-    from: Option<IpAddr>,
-}
-
-impl Authority {
-    fn principal(&self) -> Option<&Principal> {
-        self.credential.as_ref().map(|credential| &*credential.principal)
-    }
-
-    /// What the caller may do; none if everything.
-    pub(crate) fn grant(&self) -> Option<&Grant> {
-        Some(&self.principal()?.grant)
-    }
-
-    /// The agent that acts where none is named.
-    pub(crate) fn agent(&self) -> Option<&AgentId> {
-        self.principal()?.grant.agent.as_ref()
-    }
-
-    /// The same, or `anonymous`.
-    pub(crate) fn acting_agent(&self) -> AgentId {
-        let anonymous = || AgentId::parse("anonymous").expect("it is a valid name");
-        self.agent().cloned().unwrap_or_else(anonymous)
-    }
-
-    /// Whether a call of this many bytes is permitted. The only place where that is decided and
-    /// charged.
-    pub(crate) fn permits(
-        &self,
-        workspace: &WorkspaceName,
-        agent: &AgentId,
-        call: &Call,
-        bytes: usize,
-    ) -> Result<(), Problem> {
-        let checked = self.check(workspace, is_closed(workspace, call), |grant| {
-            grant.permits(workspace, agent, call)
-        });
-        self.record_denial(checked, Some((workspace, agent)), || call.name().to_owned())?;
-        if !self.is_metered() {
-            return Ok(());
-        }
-        Ok(charge(&self.meters_of(workspace), Cost::of(call, bytes)).map_err(Refusal::from)?)
-    }
-
-    /// Whether a call of the fast path is permitted and within the quotas. If so, it is to be
-    /// charged once it has happened; if not, [`Authority::permits`] says why.
-    pub(crate) fn permits_fast(
-        &self,
-        workspace: &WorkspaceName,
-        agent: &AgentId,
-        call: &FastCall<'_>,
-        bytes: usize,
-    ) -> Option<FastCharge> {
-        if workspace.as_str() == CLOSED {
-            return None;
-        }
-        if let Some(principal) = self.principal()
-            && (principal.is_over() || !principal.grant.permits_fast(workspace, agent, call))
-        {
-            return None;
-        }
-        if !self.is_metered() {
-            return Some(FastCharge::default());
-        }
-        let cost = Cost::of_fast(call, bytes);
-        let meters = self.meters_of(workspace);
-        check(&meters, cost).ok()?;
-        Some(FastCharge { meters, cost })
-    }
-
-    /// Whether an action that is not a call is permitted.
-    pub(crate) fn permits_action(&self, caller: &Caller, action: Action) -> Result<(), Problem> {
-        let Caller { workspace, agent, .. } = caller;
-        let checked = self.check(workspace, workspace.as_str() == CLOSED, |grant| {
-            grant.permits_action(workspace, agent, action)
-        });
-        self.record_denial(checked, Some((workspace, agent)), || action.name().to_owned())?;
-        if !self.is_metered() {
-            return Ok(());
-        }
-        let meters = self.meters_of(workspace);
-        // Bytes are charged as they arrive: a caller in debt must wait.
-        let cost = match action.permission() {
-            Permission::Read => Cost::ONE,
-            Permission::Work | Permission::SetUp | Permission::Administer => {
-                Cost { bytes: 1, ..Cost::ONE }
-            }
-        };
-        Ok(charge(&meters, cost).map_err(Refusal::from)?)
-    }
-
-    /// Charges this many bytes of a permitted upload.
-    pub(crate) fn charge_bytes(&self, workspace: &WorkspaceName, bytes: usize) {
-        if self.is_metered() {
-            pay(&self.meters_of(workspace), Cost { operations: 0, bytes: bytes as u64 });
-        }
-    }
-
-    /// Slots among the watches of the caller and of the workspace.
-    pub(crate) fn watch_guards(
-        &self,
-        workspace: &WorkspaceName,
-    ) -> Result<Vec<QuotaGuard>, Refusal> {
-        if !self.is_metered() {
-            return Ok(Vec::new());
-        }
-        Ok(QuotaGuard::of_watch(&self.meters_of(workspace))?)
-    }
-
-    /// A slot among the connections of the caller; the existing one if it is already theirs.
-    pub(crate) fn admit_connection(
-        &self,
-        quota_guard: &Mutex<Option<QuotaGuard>>,
-    ) -> Result<(), Refusal> {
-        let Some(meter) = self.principal().and_then(|principal| principal.meter.as_ref()) else {
-            return Ok(());
-        };
-        let mut quota_guard = quota_guard.lock().unwrap_or_else(PoisonError::into_inner);
-        if !quota_guard.as_ref().is_some_and(|quota_guard| quota_guard.is_of(meter)) {
-            *quota_guard = QuotaGuard::of_connection(meter)?;
-        }
-        Ok(())
-    }
-
-    fn is_metered(&self) -> bool {
-        self.meters.is_some() || self.principal().is_some_and(|principal| principal.meter.is_some())
-    }
-
-    fn meters_of(&self, workspace: &WorkspaceName) -> [Option<Arc<Meter>>; 2] {
-        let of_token = self.principal().and_then(|principal| principal.meter.clone());
-        [of_token, self.meters.as_ref().and_then(|meters| meters.of(workspace))]
-    }
-
-    /// Whether an operation on the whole server is permitted: its tokens, a backup, the denials.
-    pub(crate) fn permits_server(&self, needs: Permission, operation: &str) -> Result<(), Problem> {
-        let Some(principal) = self.principal() else { return Ok(()) };
-        let permitted = || principal.grant.permits_server(needs);
-        let checked = Self::check_valid(principal)
-            .and_then(|()| permitted().map_err(|denied| denied_as_problem(&denied)));
-        self.record_denial(checked, None, || operation.to_owned())
-    }
-
-    /// Records a denial for operators. A caller without a token, where none is required, may do
-    /// everything else and is not recorded.
-    fn record_denial(
-        &self,
-        checked: Result<(), Problem>,
-        scope: Option<(&WorkspaceName, &AgentId)>,
-        operation: impl FnOnce() -> String,
-    ) -> Result<(), Problem> {
-        if let (Err(problem), Some(Credential { principal, from })) = (&checked, &self.credential) {
-            let attempt = Attempt {
-                who: Some(&principal.who),
-                agent: scope.map(|(_, agent)| agent.as_str()),
-                from: *from,
-                operation: operation(),
-                workspace: scope.map(|(workspace, _)| workspace.as_str()),
-            };
-            principal.denials.record(&attempt, problem);
-        }
-        checked
-    }
-
-    fn check(
-        &self,
-        workspace: &WorkspaceName,
-        is_closed: bool,
-        rule: impl FnOnce(&Grant) -> Result<(), Denied>,
-    ) -> Result<(), Problem> {
-        if is_closed {
-            let denied = Denied::Workspace { workspace: workspace.clone() };
-            return Err(denied_as_problem(&denied));
-        }
-        let Some(principal) = self.principal() else { return Ok(()) };
-        Self::check_valid(principal)?;
-        rule(&principal.grant).map_err(|denied| denied_as_problem(&denied))
-    }
-
-    fn check_valid(principal: &Principal) -> Result<(), Problem> {
-        if principal.is_over() { Err(Refusal::BadToken {}.into()) } else { Ok(()) }
-    }
-
-    /// Whether it can end before its requests do: there is a token.
-    pub(crate) fn can_end(&self) -> bool {
-        self.credential.is_some()
-    }
-
-    /// Those who share what is scarce with this caller: its token, and the workspace if one is
-    /// named.
-    pub(crate) fn sharers(&self, workspace: Option<&WorkspaceName>) -> Vec<Sharer> {
-        let token = self.principal().map(|principal| Sharer::Token(principal.who.clone()));
-        token.into_iter().chain(workspace.cloned().map(Sharer::Workspace)).collect()
-    }
-
-    /// Waits until the token ends.
-    pub(crate) async fn ended(&self) {
-        match self.principal() {
-            Some(principal) => principal.ended.raised().await,
-            None => std::future::pending().await,
-        }
-    }
-}
-
-fn denied_as_problem(denied: &Denied) -> Problem {
-    Problem::new(denied.code(), denied.kind(), denied, denied.hint(), denied)
 }

@@ -8,13 +8,15 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Response, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
+use baton::metrics::MetricsSnapshot;
 use baton_core::access::Permission;
 
 use super::request_context::json;
 use super::tokens;
+use crate::cluster::status_of_one;
 use crate::problem::Refused;
 use crate::refusal::Refusal;
-use crate::shared::Shared;
+use crate::shared::{Doors, Shared};
 use crate::{metrics, openapi};
 
 /// The process is alive, and this is its version.
@@ -23,11 +25,11 @@ const HEALTH: &str = concat!(
     env!("CARGO_PKG_VERSION"),
     "\",\"role\":\"leader\"}"
 );
-/// The same for a standby.
-pub(crate) const STANDBY_HEALTH: &str = concat!(
+/// The same for one of several servers that share the data.
+pub(crate) const MEMBER_HEALTH: &str = concat!(
     "{\"status\":\"ok\",\"version\":\"",
     env!("CARGO_PKG_VERSION"),
-    "\",\"role\":\"standby\"}"
+    "\",\"role\":\"member\"}"
 );
 
 pub(super) fn routes() -> Router<Arc<Shared>> {
@@ -35,6 +37,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .route("/healthz", get(async || json(HEALTH)))
         .route("/readyz", get(ready))
         .route("/metrics", get(measured))
+        .route("/v1/access/cluster", get(alone))
         .route("/openapi.json", get(async || json(openapi::text())))
         .route("/docs/errors", get(async || openapi::errors()))
 }
@@ -59,9 +62,29 @@ async fn measured(
     request: Request,
 ) -> Result<Response<Body>, Refused> {
     tokens::admitted(&request, Permission::Read, "metrics")?;
-    let text = shared.metrics.text(&shared.baton.metrics().await?, &shared.access.denials.totals());
+    Ok(metrics_page(&shared, &shared.baton.metrics().await?, 1))
+}
+
+/// One server has everything.
+async fn alone(
+    State(shared): State<Arc<Shared>>,
+    request: Request,
+) -> Result<Response<Body>, Refused> {
+    tokens::admitted(&request, Permission::Read, "cluster.status")?;
+    let scheme = if shared.settings.tls.is_some() { "https" } else { "http" };
+    let status = status_of_one(format!("{scheme}://{}", shared.settings.listen));
+    Ok(json(serde_json::to_vec(&status).expect("it can be encoded")))
+}
+
+/// The metrics of a server that has this many shards.
+pub(crate) fn metrics_page(
+    doors: &Doors,
+    counted: &MetricsSnapshot,
+    shards: usize,
+) -> Response<Body> {
+    let text = doors.metrics.text(counted, &doors.access.denials.totals(), shards);
     let mut response = text.into_response();
     let kind = HeaderValue::from_static(metrics::CONTENT_TYPE);
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
-    Ok(response)
+    response
 }

@@ -48,11 +48,11 @@ use crate::listener::ConnectionSlot;
 use crate::metrics::Transport;
 use crate::problem::{Outcome, Refused};
 use crate::refusal::Refusal;
-use crate::shared::Shared;
+use crate::shared::{Doors, Shared};
 use crate::ws;
 use unread_body::UnreadBody;
 
-pub(crate) use about::STANDBY_HEALTH;
+pub(crate) use about::{MEMBER_HEALTH, metrics_page};
 pub(crate) use request_context::json;
 
 #[cfg(any(feature = "a2a", feature = "mcp"))]
@@ -113,12 +113,31 @@ pub(crate) async fn answer(
         response = crate::a2a::refused_before(response);
     }
     unread.settle(&mut response, shared.settings.body_deadline);
-    let outcome = response.extensions().get::<Outcome>();
-    shared.metrics.answered(Transport::Http, outcome.map(|outcome| outcome.kind));
-    if let Some(outcome) = outcome {
-        shared.refused(slot.number, &outcome.code);
-    }
+    count(shared, slot, &response);
     response
+}
+
+/// Answers a request whose body has been received already.
+pub(crate) async fn answer_received(
+    shared: &Arc<Shared>,
+    router: &Router,
+    slot: &Arc<ConnectionSlot>,
+    request: Request<Body>,
+) -> Response {
+    let response = match admit(shared, slot, &request) {
+        Ok(authority) => while_valid(shared, router, slot, authority, request).await,
+        Err(refusal) => Refused::from(refusal).into_response(),
+    };
+    count(shared, slot, &response);
+    response
+}
+
+fn count(doors: &Doors, slot: &ConnectionSlot, response: &Response) {
+    let outcome = response.extensions().get::<Outcome>();
+    doors.metrics.answered(Transport::Http, outcome.map(|outcome| outcome.kind));
+    if let Some(outcome) = outcome {
+        doors.refused(slot.number, &outcome.code);
+    }
 }
 
 /// Answers a request, as long as the caller's token is good: a call that waits and a body that is
@@ -197,10 +216,10 @@ async fn admitted(
 }
 
 /// Checks that the request names this server, and authenticates the caller.
-fn admit(
+fn admit<B>(
     shared: &Shared,
     slot: &ConnectionSlot,
-    request: &Request<Incoming>,
+    request: &Request<B>,
 ) -> Result<Authority, Refusal> {
     // Health checks call the server by any name.
     let path = request.uri().path();
@@ -210,7 +229,7 @@ fn admit(
     if is_public(shared, path) {
         return Ok(Authority::default());
     }
-    let authority = shared.access.authenticate(request, Some(slot.from))?;
+    let authority = shared.access.authenticate(request, Some(slot.from))?.at(shared.place);
     authority.admit_connection(&slot.quota_guard)?;
     Ok(authority)
 }

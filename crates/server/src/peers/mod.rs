@@ -141,12 +141,13 @@ pub(crate) async fn run(shared: Arc<Shared>) {
         return std::future::pending().await;
     };
     let mut serving = JoinSet::new();
-    for peer in &peers.peers {
+    // Of several engines, each serves the peers of its workspaces.
+    for peer in peers.peers.iter().filter(|peer| shared.owns(&peer.workspace)) {
         if let Some(worker) = worker_of(&shared, &peers, peer, false) {
             serving.spawn(worker.serve());
         }
     }
-    for workspace in &peers.registered {
+    for workspace in peers.registered.iter().filter(|name| shared.owns(name)) {
         if let Some(there) = workspace_of(&shared, workspace, AgentId::engine().as_str()) {
             serving.spawn(registered::serve(Arc::clone(&shared), there, peers.clone()));
         }

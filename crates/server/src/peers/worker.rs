@@ -148,7 +148,7 @@ impl PeerWorker {
         let name = name.to_owned();
         if !backlog.busy.contains(&name) {
             let worker = self.clone();
-            backlog.begin(name, async move { worker.take_over(handoff).await });
+            backlog.begin(name, async move { Box::pin(worker.take_over(handoff)).await });
         }
     }
 

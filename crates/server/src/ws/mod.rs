@@ -39,7 +39,7 @@ fn has_token(headers: &HeaderMap, name: header::HeaderName, word: &str) -> bool 
     words.any(|given| given.trim().eq_ignore_ascii_case(word))
 }
 
-fn check(request: &Request<Body>) -> Result<String, Refused> {
+fn check<B>(request: &Request<B>) -> Result<String, Refused> {
     let refuse = |reason| Err(Refusal::Handshake { reason }.into());
     let headers = request.headers();
     // A route for GET also accepts HEAD.
@@ -70,19 +70,48 @@ fn check(request: &Request<Body>) -> Result<String, Refused> {
     }
 }
 
+/// A request that may become a WebSocket.
+pub(crate) struct Handshake {
+    accepted: String,
+    pub(crate) format: Format,
+    named: Option<&'static str>,
+}
+
+impl Handshake {
+    pub(crate) fn of<B>(request: &Request<B>) -> Result<Self, Refused> {
+        let accepted = check(request)?;
+        let offered = request.headers().get_all(header::SEC_WEBSOCKET_PROTOCOL);
+        let offered = offered.iter().filter_map(|value| value.to_str().ok());
+        let offered: Vec<&str> = offered.flat_map(|value| value.split(',')).collect();
+        let Some((format, named)) = Format::choose(&offered) else {
+            let reason = "none of the offered sub-protocols is spoken here";
+            return Err(Refusal::Handshake { reason }.into());
+        };
+        Ok(Self { accepted, format, named })
+    }
+
+    /// The response that makes it one.
+    pub(crate) fn accepted(self) -> Response<Body> {
+        let mut response = StatusCode::SWITCHING_PROTOCOLS.into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
+        headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
+        let accepted = HeaderValue::from_str(&self.accepted).expect("Base64 is a header value");
+        headers.insert(header::SEC_WEBSOCKET_ACCEPT, accepted);
+        if let Some(named) = self.named {
+            headers.insert(header::SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(named));
+        }
+        response
+    }
+}
+
 /// Opens a WebSocket.
 pub(crate) async fn open(
     State(shared): State<Arc<Shared>>,
     mut request: Request<Body>,
 ) -> Result<Response<Body>, Refused> {
-    let accepted = check(&request)?;
-    let offered = request.headers().get_all(header::SEC_WEBSOCKET_PROTOCOL);
-    let offered: Vec<&str> =
-        offered.iter().filter_map(|value| value.to_str().ok()).flat_map(|v| v.split(',')).collect();
-    let Some((format, named)) = Format::choose(&offered) else {
-        let reason = "none of the offered sub-protocols is spoken here";
-        return Err(Refusal::Handshake { reason }.into());
-    };
+    let handshake = Handshake::of(&request)?;
+    let format = handshake.format;
     let slot = request.extensions().get::<Arc<ConnectionSlot>>().cloned();
     let slot = slot.expect("every connection that is served has a place");
     let authority = request.extensions().get::<Authority>().cloned().unwrap_or_default();
@@ -96,14 +125,5 @@ pub(crate) async fn open(
         connection::serve(shared, (number, authority), stream, parts.read_buf, format).await;
     };
     tokio::spawn(slot.run(Box::pin(work)));
-    let mut response = StatusCode::SWITCHING_PROTOCOLS.into_response();
-    let headers = response.headers_mut();
-    headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
-    headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
-    let accepted = HeaderValue::from_str(&accepted).expect("Base64 is a header value");
-    headers.insert(header::SEC_WEBSOCKET_ACCEPT, accepted);
-    if let Some(named) = named {
-        headers.insert(header::SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(named));
-    }
-    Ok(response)
+    Ok(handshake.accepted())
 }

@@ -122,8 +122,7 @@ impl Ledger {
                 let work = self.tasks.at(task, at).filter(|work| work.review.is_needed());
                 let due = work.map(|work| &work.reviewers);
                 demand!(due == Some(reviewers), "the reviewers of `{task}` are {due:?}");
-                let only = reviewers.capability.is_none()
-                    && reviewers.agents.iter().eq([agent].into_iter());
+                let only = reviewers.capability.is_none() && reviewers.agents.iter().eq([agent]);
                 demand!(only, "{reviewers:?} could accept it");
             }
             Rejection::OtherAttempt { task, given, attempts } => {

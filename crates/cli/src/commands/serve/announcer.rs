@@ -1,8 +1,6 @@
 //! What the server prints to stderr about itself: text for people, or JSON lines for programs.
 
 use std::io;
-#[cfg(feature = "postgres")]
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use baton_server::server_log::{FieldValue, Fields, Form, Level, ServerLog, format_line};
 
@@ -55,36 +53,6 @@ impl Announcer {
             ("data", FieldValue::Text(data)),
         ];
         self.either(&banner(data, url, &program(), shown), "server.began", &fields);
-    }
-
-    /// What a standby does when it has another leader.
-    #[cfg(feature = "postgres")]
-    pub(super) fn waits(
-        &self,
-        is_first: bool,
-        data: &str,
-        url: &str,
-    ) -> impl Fn(Option<&str>) + Send + Sync + 'static {
-        let (server_log, data, url) = (self.server_log.clone(), data.to_owned(), url.to_owned());
-        let says = !self.is_json && !self.is_quiet && is_first;
-        let is_announced = AtomicBool::new(false);
-        move |leader| {
-            let leader = leader.unwrap_or("unknown: the database does not answer");
-            if says && !is_announced.swap(true, Ordering::SeqCst) {
-                let version = env!("CARGO_PKG_VERSION");
-                output::say(&format!(
-                    "baton {version} is a standby\n\n  data     {data}\n  address  {url}\n  \
-                     leader   {leader}\n\nIt takes over when the leader is gone. Press ctrl-c to \
-                     stop."
-                ));
-            } else {
-                let fields = [
-                    ("address", FieldValue::Text(url.as_str())),
-                    ("leader", FieldValue::Text(leader)),
-                ];
-                server_log.write(Level::Info, "standby.waiting", &fields);
-            }
-        }
     }
 
     /// A file was reloaded, or could not be.

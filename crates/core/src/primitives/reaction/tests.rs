@@ -332,9 +332,8 @@ const SEEN: &str = r#"{"type":"state.set","where":"event.key.startsWith(\"in/\")
 
 fn sixteen() -> String {
     let set = |number| {
-        format!(
-            r#"{{"command":"state.set","namespace":"shared","key":"seen-{number}","value":"{{{{key}}}}"}}"#
-        )
+        let what = r#""command":"state.set","namespace":"shared""#;
+        format!(r#"{{{what},"key":"seen-{number}","value":"{{{{key}}}}"}}"#)
     };
     format!("[{}]", (0..16).map(set).collect::<Vec<_>>().join(","))
 }

@@ -1,0 +1,134 @@
+//! Commits, at once or in two parts: one whose reactions take long is suspended and finished later.
+//!
+//! ```text
+//!   begin ──▶ decided, and few reactions ──▶ done
+//!         └─▶ more work than allowed ──▶ suspended ──finish──▶ done
+//! ```
+
+use super::reactions::Reacting;
+use super::stamp::Stamp;
+use super::{CommitBuilder, Committed, Outcome, Space};
+use crate::command::{Command, Mutation, Request};
+use crate::names::AgentId;
+use crate::primitive;
+use crate::rejection::Rejection;
+use crate::signal::Signal;
+use crate::time::Timestamp;
+
+/// How far a commit has come.
+pub enum Progress<O = Outcome> {
+    /// It is complete.
+    Done(Committed<O>),
+    /// Its reactions take long: see [`Space::begin_commit`].
+    Suspended(Box<Suspended<O>>),
+}
+
+impl<O> Progress<O> {
+    /// The same with another outcome.
+    pub fn map<P>(self, map: impl FnOnce(O) -> P) -> Progress<P> {
+        match self {
+            Self::Done(committed) => Progress::Done(committed.map(map)),
+            Self::Suspended(suspended) => {
+                let Suspended { stamp, commit, outcome, reacting } = *suspended;
+                let outcome = map(outcome);
+                Progress::Suspended(Box::new(Suspended { stamp, commit, outcome, reacting }))
+            }
+        }
+    }
+}
+
+/// A commit whose reactions are not all done.
+pub struct Suspended<O = Outcome> {
+    pub(super) stamp: Stamp,
+    pub(super) commit: CommitBuilder,
+    pub(super) outcome: O,
+    pub(super) reacting: Reacting,
+}
+
+impl<O> Suspended<O> {
+    /// What the caller is answered when it is complete.
+    pub fn outcome(&self) -> &O {
+        &self.outcome
+    }
+}
+
+impl Space {
+    /// Decides a request and applies its consequences, atomically.
+    pub fn commit(
+        &mut self,
+        request: Request,
+        agent: &AgentId,
+        now: Timestamp,
+    ) -> Result<Committed, Rejection> {
+        match self.begin_commit(request, agent, now, usize::MAX)? {
+            Progress::Done(committed) => Ok(committed),
+            Progress::Suspended(suspended) => Ok(self.finish_commit(*suspended)),
+        }
+    }
+
+    /// Decides a request and applies its consequences. If the reactions to it take more than this
+    /// much work, the rest is left for [`Self::finish_commit`]: until then nothing else may be
+    /// asked of the workspace, since it is between two revisions.
+    ///
+    /// A unit of work is an event, a condition that was evaluated, or 64 comparisons of an event
+    /// with a reaction.
+    pub fn begin_commit(
+        &mut self,
+        request: Request,
+        agent: &AgentId,
+        now: Timestamp,
+        work_max: usize,
+    ) -> Result<Progress, Rejection> {
+        if !matches!(request.mutation, Mutation::Command(Command::Agent(_))) || !self.has_below() {
+            return self.commit_with(request, agent, now, (true, work_max));
+        }
+        match self.commit_with(request.clone(), agent, now, (true, work_max)) {
+            // All that is below does not fit into one commit.
+            Err(Rejection::TooLarge { .. } | Rejection::PolicyRounds { .. }) => {
+                self.commit_with(request, agent, now, (false, work_max))
+            }
+            done => done,
+        }
+    }
+
+    /// Finishes a commit of this workspace that was suspended.
+    pub fn finish_commit<O>(&mut self, suspended: Suspended<O>) -> Committed<O> {
+        let Suspended { mut stamp, mut commit, outcome, mut reacting } = suspended;
+        let is_done = self.react(&mut reacting, usize::MAX, &mut stamp, &mut commit);
+        assert!(is_done, "the work of a commit is bounded");
+        self.finish(stamp, commit, (outcome, reacting.work()))
+    }
+
+    /// Handles signals and applies their consequences, atomically.
+    pub fn signal(
+        &mut self,
+        signals: Vec<Signal>,
+        now: Timestamp,
+    ) -> Result<Committed<()>, Rejection> {
+        match self.begin_signal(signals, now, usize::MAX)? {
+            Progress::Done(committed) => Ok(committed),
+            Progress::Suspended(suspended) => Ok(self.finish_commit(*suspended)),
+        }
+    }
+
+    /// The same, unless it takes more than this much work: see [`Self::begin_commit`].
+    pub fn begin_signal(
+        &mut self,
+        signals: Vec<Signal>,
+        now: Timestamp,
+        work_max: usize,
+    ) -> Result<Progress<()>, Rejection> {
+        let may_end_sessions =
+            matches!(signals[..], [Signal::Agent(_) | Signal::Task(primitive::Signal::Expire)]);
+        if !may_end_sessions || !self.has_below() {
+            return self.signal_with(signals, now, (true, work_max));
+        }
+        match self.signal_with(signals.clone(), now, (true, work_max)) {
+            // As for a request.
+            Err(Rejection::TooLarge { .. } | Rejection::PolicyRounds { .. }) => {
+                self.signal_with(signals, now, (false, work_max))
+            }
+            done => done,
+        }
+    }
+}

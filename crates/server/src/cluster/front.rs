@@ -1,0 +1,410 @@
+//! Which engine or server a request is for, and the wait for an owner.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{HeaderName, HeaderValue, Method, Request, Response};
+use axum::response::IntoResponse;
+use baton::Baton;
+use baton_tls::Trust;
+use bytes::Bytes;
+use http_body_util::{BodyExt, Limited};
+use hyper::body::Incoming;
+use percent_encoding::percent_decode_str;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use super::forward::{Forwarded, Upstreams};
+use super::peer::KnownTokens;
+use super::{HOME, Place, Routes, ServerStatus, shard_of};
+use crate::access::Tokens;
+use crate::http;
+use crate::listener::{ConnectionSlot, run_engine};
+use crate::problem::Refused;
+use crate::refusal::Refusal;
+use crate::settings::Settings;
+use crate::shared::{Doors, Shared, Signal};
+
+/// A request with this header was forwarded already.
+pub(super) const FORWARDED: HeaderName = HeaderName::from_static("baton-forwarded");
+/// The shard that a server has forwarded to.
+pub(super) const SHARD: HeaderName = HeaderName::from_static("baton-shard");
+/// On an answer: the server does not own the shard, and has done nothing.
+pub(super) const ELSEWHERE: HeaderName = HeaderName::from_static("baton-elsewhere");
+/// How long a request waits for an owner.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+/// How often an owner that does not answer is tried again.
+const AGAIN: Duration = Duration::from_millis(100);
+/// How long requests may take that are being answered when their shard is given away.
+const LAST_ANSWERS: Duration = Duration::from_millis(300);
+/// Routes that are older are not known to be true.
+const FRESH: Duration = Duration::from_secs(3);
+
+/// The engine of a shard.
+pub(super) struct Engine {
+    pub(super) shared: Arc<Shared>,
+    router: Router,
+    /// Requests that are being answered.
+    active: AtomicUsize,
+    stop: Arc<Signal>,
+    running: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// Counts a request for as long as it is being answered.
+struct Active<'a>(&'a Engine);
+
+impl<'a> Active<'a> {
+    fn new(engine: &'a Engine) -> Self {
+        engine.active.fetch_add(1, Ordering::SeqCst);
+        Self(engine)
+    }
+}
+
+impl Drop for Active<'_> {
+    fn drop(&mut self) {
+        self.0.active.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// The body of a request: as it arrives, or received already, so that it can be sent again.
+pub(super) enum Payload {
+    Arriving(Incoming),
+    Received(Bytes),
+}
+
+/// The server as its clients see it.
+pub(crate) struct Front {
+    pub(crate) doors: Arc<Doors>,
+    routes: watch::Sender<(Arc<Routes>, Instant)>,
+    engines: RwLock<BTreeMap<u32, Arc<Engine>>>,
+    pub(super) upstreams: Upstreams,
+    /// Where this server reaches itself.
+    pub(super) inner: SocketAddr,
+    pub(super) closing: Signal,
+    /// Held while tokens are asked for.
+    pub(super) tokens: tokio::sync::Mutex<KnownTokens>,
+}
+
+impl Front {
+    pub(super) fn new(settings: Settings, trust: Option<Trust>, inner: SocketAddr) -> Arc<Self> {
+        let doors = Doors::new(settings);
+        let (routes, _) = watch::channel((Arc::default(), Instant::now()));
+        let front = Arc::new(Self {
+            doors: Arc::clone(&doors),
+            routes,
+            engines: RwLock::default(),
+            upstreams: Upstreams::new(trust),
+            inner,
+            closing: Signal::default(),
+            tokens: tokio::sync::Mutex::default(),
+        });
+        // It is set once, here.
+        let _ = doors.cluster.set(Arc::downgrade(&front));
+        front
+    }
+
+    pub(super) fn set_routes(&self, routes: Routes) {
+        self.routes.send_replace((Arc::new(routes), Instant::now()));
+    }
+
+    pub(super) fn routes(&self) -> Arc<Routes> {
+        Arc::clone(&self.routes.borrow().0)
+    }
+
+    /// Whether the servers have been looked at recently.
+    pub(super) fn is_fresh(&self) -> bool {
+        self.routes.borrow().1.elapsed() < FRESH
+    }
+
+    pub(super) fn engine(&self, shard: u32) -> Option<Arc<Engine>> {
+        let engines = self.engines.read().unwrap_or_else(PoisonError::into_inner);
+        engines.get(&shard).cloned()
+    }
+
+    /// The shards that this server serves.
+    pub(super) fn held(&self) -> Vec<u32> {
+        let engines = self.engines.read().unwrap_or_else(PoisonError::into_inner);
+        engines.keys().copied().collect()
+    }
+
+    pub(super) fn home(&self) -> u32 {
+        shard_of(HOME, self.routes().shards())
+    }
+
+    pub(super) async fn adopt(&self, place: Place, baton: Baton) {
+        let shared = Shared::of(baton, &self.doors, Some(place));
+        if place.shard == shard_of(HOME, place.shards)
+            && let Ok(tokens) = Tokens::of(&shared.baton)
+        {
+            for record in tokens.all().await.unwrap_or_default() {
+                self.doors.access.load_token(&record);
+            }
+        }
+        let router = http::router(Arc::clone(&shared));
+        let stop = Arc::new(Signal::default());
+        let (served, stopped) = (Arc::clone(&shared), Arc::clone(&stop));
+        let running = tokio::spawn(async move {
+            run_engine(&served, stopped.raised(), std::future::ready(())).await;
+        });
+        let (active, running) = (AtomicUsize::new(0), Mutex::new(Some(running)));
+        let engine = Arc::new(Engine { shared, router, active, stop, running });
+        let mut engines = self.engines.write().unwrap_or_else(PoisonError::into_inner);
+        engines.insert(place.shard, engine);
+        drop(engines);
+        self.wake();
+    }
+
+    /// New requests wait for the next owner from now on; those that are being answered have a
+    /// moment, then the engine is closed.
+    pub(super) async fn release(&self, shard: u32) {
+        let removed = {
+            let mut engines = self.engines.write().unwrap_or_else(PoisonError::into_inner);
+            engines.remove(&shard)
+        };
+        let Some(engine) = removed else { return };
+        let until = Instant::now() + LAST_ANSWERS;
+        while engine.active.load(Ordering::SeqCst) > 0 && Instant::now() < until {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        engine.stop.raise();
+        let running = engine.running.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(running) = running {
+            // A panic in it was reported; the engine is closed with its last user.
+            let _ = running.await;
+        }
+    }
+
+    /// Those who wait for an owner look again.
+    fn wake(&self) {
+        self.routes.send_modify(|_| {});
+    }
+
+    /// Answers a request.
+    pub(super) async fn answer(
+        self: &Arc<Self>,
+        slot: &Arc<ConnectionSlot>,
+        request: Request<Incoming>,
+    ) -> Response<Body> {
+        if let Some(response) = self.answer_own(slot, &request).await {
+            return response;
+        }
+        let is_forwarded = request.headers().contains_key(FORWARDED);
+        if request.uri().path() == "/v1/ws" && !is_forwarded && !self.is_whole() {
+            let opened = self.open_relay(slot, request).await;
+            return opened.unwrap_or_else(IntoResponse::into_response);
+        }
+        let (shard, request) = match self.shard_of(request).await {
+            Ok(found) => found,
+            Err(refused) => return refused.into_response(),
+        };
+        self.route(shard, slot, request).await
+    }
+
+    /// Whether one engine has everything, and this server has it.
+    fn is_whole(&self) -> bool {
+        self.routes().shards() == 1 && self.engine(0).is_some()
+    }
+
+    /// The shard of a request.
+    async fn shard_of(
+        &self,
+        request: Request<Incoming>,
+    ) -> Result<(u32, Request<Payload>), Refused> {
+        let shards = self.shards().await?;
+        let named = request.headers().get(SHARD).filter(|_| is_forwarded(&request));
+        let named = named.and_then(|shard| shard.to_str().ok()).and_then(|text| text.parse().ok());
+        if let Some(shard) = named.filter(|shard| *shard < shards) {
+            return Ok((shard, request.map(Payload::Arriving)));
+        }
+        let path = request.uri().path();
+        let is_of_a2a = path.starts_with("/a2a/");
+        if is_of_a2a && request.method() == Method::POST {
+            return self.shard_of_tenant(request, shards).await;
+        }
+        let workspace = workspace_of(path);
+        Ok((shard_of(&workspace, shards), request.map(Payload::Arriving)))
+    }
+
+    /// A2A names the workspace in the path or in the body.
+    async fn shard_of_tenant(
+        &self,
+        request: Request<Incoming>,
+        shards: u32,
+    ) -> Result<(u32, Request<Payload>), Refused> {
+        let (parts, body) = request.into_parts();
+        let body = self.receive(body, self.doors.settings.body_bytes_max).await?;
+        let document: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
+        let named = [document.pointer("/params/tenant"), document.pointer("/tenant")];
+        let named = named.into_iter().flatten().find_map(|tenant| tenant.as_str());
+        let named = named.filter(|tenant| !tenant.is_empty()).map(str::to_owned);
+        let workspace = named.unwrap_or_else(|| workspace_of(parts.uri.path()));
+        let request = Request::from_parts(parts, Payload::Received(body));
+        Ok((shard_of(&workspace, shards), request))
+    }
+
+    /// Receives a body, within its limits of size and time.
+    pub(super) async fn receive(&self, body: Incoming, max: usize) -> Result<Bytes, Refused> {
+        let deadline = self.doors.settings.body_deadline;
+        let whole = tokio::time::timeout(deadline, Limited::new(body, max).collect()).await;
+        let late = |_| Refusal::Timeout { deadline_ms: deadline.as_millis() };
+        let cut = |_| baton_core::wire::Fault::Malformed {
+            reason: format!("the body was cut off, or has more than {max} bytes"),
+        };
+        Ok(whole.map_err(late)?.map_err(cut)?.to_bytes())
+    }
+
+    /// How many shards there are; known after the server has joined.
+    async fn shards(&self) -> Result<u32, Refused> {
+        let mut routes = self.routes.subscribe();
+        let known = routes.wait_for(|(routes, _)| routes.shards() > 0);
+        match tokio::time::timeout(PATIENCE, known).await {
+            Ok(Ok(known)) => Ok(known.0.shards()),
+            Ok(Err(_)) | Err(_) => Err(Refusal::NoOwner {}.into()),
+        }
+    }
+
+    /// Serves a request here, or sends it to the owner of the shard, as soon as there is one.
+    async fn route(
+        self: &Arc<Self>,
+        shard: u32,
+        slot: &Arc<ConnectionSlot>,
+        mut request: Request<Payload>,
+    ) -> Response<Body> {
+        let is_forwarded = is_forwarded(&request);
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(engine) = self.engine(shard) {
+                return self.answer_here(&engine, slot, request).await;
+            }
+            match (self.elsewhere(shard), is_forwarded) {
+                (Some(_), true) => return elsewhere(),
+                (Some(owner), false) => match self.forward(shard, &owner, request).await {
+                    Forwarded::Answered(response) => return response,
+                    Forwarded::Unsent(unsent) => request = *unsent,
+                },
+                (None, _) => {}
+            }
+            if !self.wait_for_change(deadline).await {
+                let refusal = if is_forwarded { return elsewhere() } else { Refusal::NoOwner {} };
+                return Refused::from(refusal).into_response();
+            }
+        }
+    }
+
+    /// The server that owns a shard, if that is another one.
+    pub(super) fn elsewhere(&self, shard: u32) -> Option<ServerStatus> {
+        let routes = self.routes();
+        routes.owner(shard).filter(|owner| owner.id != routes.me).cloned()
+    }
+
+    /// Waits until the shards may be elsewhere, or for a moment; false after the deadline.
+    pub(super) async fn wait_for_change(&self, deadline: Instant) -> bool {
+        let mut routes = self.routes.subscribe();
+        let _ = tokio::time::timeout(AGAIN, routes.changed()).await;
+        Instant::now() < deadline
+    }
+
+    /// Waits until another server than this one owns the shard, or none does.
+    pub(super) async fn lost(&self, shard: u32, owner: &str) {
+        let mut routes = self.routes.subscribe();
+        let is_lost = |(routes, _): &(Arc<Routes>, Instant)| {
+            routes.owner(shard).is_none_or(|present| present.id != owner)
+        };
+        if routes.wait_for(is_lost).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    async fn answer_here(
+        self: &Arc<Self>,
+        engine: &Arc<Engine>,
+        slot: &Arc<ConnectionSlot>,
+        request: Request<Payload>,
+    ) -> Response<Body> {
+        let _active = Active::new(engine);
+        if self.doors.access.is_token_unknown(request.headers()) {
+            self.learn_tokens().await;
+        }
+        let (parts, payload) = request.into_parts();
+        let (shared, router) = (&engine.shared, &engine.router);
+        match payload {
+            Payload::Arriving(body) => {
+                http::answer(shared, router, slot, Request::from_parts(parts, body)).await
+            }
+            Payload::Received(body) => {
+                let request = Request::from_parts(parts, Body::from(body));
+                http::answer_received(shared, router, slot, request).await
+            }
+        }
+    }
+}
+
+pub(super) fn is_forwarded<B>(request: &Request<B>) -> bool {
+    request.headers().contains_key(FORWARDED)
+}
+
+/// The answer of a server that does not own a shard to another one that thinks so.
+fn elsewhere() -> Response<Body> {
+    let mut response = Refused::from(Refusal::Elsewhere {}).into_response();
+    response.headers_mut().insert(ELSEWHERE, HeaderValue::from_static("1"));
+    response
+}
+
+/// The workspace that a path names. What names none is answered where the tokens are.
+fn workspace_of(path: &str) -> String {
+    let decoded = |segment: &str| percent_decode_str(segment).decode_utf8_lossy().into_owned();
+    let mut segments = path.trim_start_matches('/').split('/');
+    match (segments.next(), segments.next()) {
+        (Some("v1"), Some(workspace)) if workspace != "access" => decoded(workspace),
+        (Some("mcp"), Some(workspace)) => decoded(workspace),
+        (Some("mcp"), None) => DEFAULT.to_owned(),
+        (Some("a2a"), Some(what)) => {
+            let rest: Vec<&str> = segments.collect();
+            let rest = if what == "agents" { rest.get(1..).unwrap_or_default() } else { &rest };
+            tenant_of(rest).map_or_else(|| DEFAULT.to_owned(), decoded)
+        }
+        _ => HOME.to_owned(),
+    }
+}
+
+/// The workspace of paths that need not name one.
+const DEFAULT: &str = "default";
+
+/// The tenant at the beginning of a path of A2A, if it has one: what follows is an operation.
+fn tenant_of<'a>(rest: &[&'a str]) -> Option<&'a str> {
+    let names = ["tasks", "extendedAgentCard", ".well-known"];
+    let is_operation = |segment: &str| segment.starts_with("message:") || names.contains(&segment);
+    let first = rest.first().filter(|segment| !segment.is_empty() && !is_operation(segment))?;
+    rest.get(1).filter(|segment| is_operation(segment)).map(|_| *first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_names_its_workspace() {
+        for (path, workspace) in [
+            ("/v1/fleet/state/shared/plan", "fleet"),
+            ("/v1/team%2Fa/watch", "team/a"),
+            ("/v1/access/tokens", HOME),
+            ("/mcp", "default"),
+            ("/mcp/fleet", "fleet"),
+            ("/a2a/fleet", "default"),
+            ("/a2a/fleet/message:send", "default"),
+            ("/a2a/fleet/night/message:send", "night"),
+            ("/a2a/agents/ada/tasks/7", "default"),
+            ("/a2a/agents/ada/night/tasks/7", "night"),
+            ("/openapi.json", HOME),
+            ("/", HOME),
+        ] {
+            assert_eq!(workspace_of(path), workspace, "{path}");
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Several servers that share the data: each owns some shards, and any of them takes any request.
+//!
+//! ```text
+//!   client ──▶ any server ── shard of the workspace ── mine ──▶ its engine
+//!                                    │
+//!                                    └── another's ──▶ forwarded as it is ──▶ owner ──▶ its engine
+//! ```
+//!
+//! | where | what |
+//! |---|---|
+//! | `front` | which engine or server a request is for, and the wait for an owner |
+//! | `forward` | HTTP requests to another server, with their bodies as they arrive |
+//! | `relay` | a WebSocket whose frames are for workspaces of several owners |
+//! | `own` | what a server answers itself: health, metrics, the state of the cluster |
+//! | `peer` | what servers ask each other: tokens, and the names of workspaces |
+//!
+//! 1. An engine serves only workspaces of its shard: what arrives at the wrong one is refused, not
+//!    executed. Routing decides only how fast a request finds its owner.
+//! 2. A request that was forwarded is never forwarded again.
+//! 3. A request is sent twice only if it certainly was not executed.
+//! 4. Nothing is answered here from memory that only an owner may say: reads are answered by the
+//!    engine of the owner, under its licence.
+
+use std::convert::Infallible;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::Request;
+use baton::Baton;
+use baton_core::WorkspaceName;
+use baton_core::access::CLOSED;
+use baton_tls::Trust;
+use futures_util::future::join_all;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::deadline_stream::DeadlineStream;
+use crate::listener::{ConnectionSlot, ListenError, Slots, greeted, listen};
+use crate::settings::Settings;
+
+mod forward;
+mod front;
+mod own;
+mod peer;
+mod relay;
+
+pub(crate) use front::Front;
+pub(crate) use peer::Listing;
+
+/// The workspace of the tokens. The owner of its shard answers what is not about a workspace.
+pub const HOME: &str = CLOSED;
+/// How often the tokens are looked at.
+const TOKENS_EVERY: Duration = Duration::from_millis(500);
+
+/// The shard of a workspace. It must never change: the data are where this says.
+#[must_use]
+pub fn shard_of(workspace: &str, shards: u32) -> u32 {
+    let digest = Sha256::digest(workspace.as_bytes());
+    let first = digest.first_chunk::<8>().map_or(0, |bytes| u64::from_be_bytes(*bytes));
+    u32::try_from(first % u64::from(shards.max(1))).unwrap_or_default()
+}
+
+/// One of the shards that the workspaces are divided into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) shard: u32,
+    pub(crate) shards: u32,
+}
+
+impl Place {
+    /// Whether a workspace is in this shard.
+    pub(crate) fn owns(self, workspace: &WorkspaceName) -> bool {
+        shard_of(workspace.as_str(), self.shards) == self.shard
+    }
+}
+
+/// The servers that share the data, and what they own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClusterStatus {
+    /// The id of the server that answers.
+    pub answered_by: String,
+    /// How many shards there are.
+    pub shards: u32,
+    /// The servers that are alive.
+    pub servers: Vec<ServerStatus>,
+    /// The shards that no server owns.
+    pub unowned: Vec<u32>,
+}
+
+/// A server of the cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerStatus {
+    /// Its id, new at every start.
+    pub id: String,
+    /// How others reach it.
+    pub address: String,
+    /// The version of its program.
+    pub version: String,
+    /// How long ago its last heartbeat was.
+    pub heartbeat_age_ms: u64,
+    /// Whether it gives its shards back.
+    pub draining: bool,
+    /// The shards that it owns.
+    pub shards: Vec<u32>,
+}
+
+/// Where the shards are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Routes {
+    /// The id of this server.
+    pub me: String,
+    /// What servers prove to each other.
+    pub secret: String,
+    /// The servers that are alive.
+    pub servers: Vec<ServerStatus>,
+    /// The ids of the owners of all shards.
+    pub owners: Vec<Option<String>>,
+    /// Whether this server gives its shards back, or has left.
+    pub is_leaving: bool,
+}
+
+impl Routes {
+    fn shards(&self) -> u32 {
+        u32::try_from(self.owners.len()).unwrap_or_default()
+    }
+
+    fn owner(&self, shard: u32) -> Option<&ServerStatus> {
+        let owner = self.owners.get(shard as usize)?.as_deref()?;
+        self.servers.iter().find(|server| server.id == owner)
+    }
+
+    /// For people.
+    fn status(&self) -> ClusterStatus {
+        let unowned = (0..self.shards()).filter(|shard| self.owner(*shard).is_none());
+        ClusterStatus {
+            answered_by: self.me.clone(),
+            shards: self.shards(),
+            servers: self.servers.clone(),
+            unowned: unowned.collect(),
+        }
+    }
+}
+
+/// The status of a server that shares its data with none.
+pub(crate) fn status_of_one(address: String) -> ClusterStatus {
+    let (id, version) = ("alone".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
+    let (answered_by, shards) = (id.clone(), vec![0]);
+    let server = ServerStatus { id, address, version, shards, ..ServerStatus::default() };
+    ClusterStatus { answered_by, shards: 1, servers: vec![server], unowned: Vec::new() }
+}
+
+/// A listening server of a cluster.
+pub struct Cluster {
+    front: Arc<Front>,
+    listener: TcpListener,
+    /// Where the server reaches itself: the frames of one WebSocket may be for several engines.
+    inner: TcpListener,
+    address: SocketAddr,
+}
+
+impl Cluster {
+    /// Listens; connections are served by [`Cluster::run`]. Other servers whose address begins with
+    /// `https://` are verified by `trust`.
+    pub async fn bind(settings: Settings, trust: Option<Trust>) -> Result<Self, ListenError> {
+        let (listener, address) = listen(&settings).await?;
+        let own = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let taken = |reason| ListenError::Taken { address: own, reason };
+        let inner = TcpListener::bind(own).await.map_err(taken)?;
+        let front = Front::new(settings, trust, inner.local_addr().map_err(taken)?);
+        Ok(Self { front, listener, inner, address })
+    }
+
+    /// The address that it listens on.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What tells the server which shards it has.
+    pub fn handle(&self) -> ClusterHandle {
+        ClusterHandle(Arc::clone(&self.front))
+    }
+
+    /// Serves until shutdown, while shards come and go; then ends all connections.
+    pub async fn run(self, until: impl Future<Output = ()>) {
+        let Self { front, listener, inner, .. } = self;
+        let slots = Slots::new(&front.doors.settings);
+        let doors = &front.doors;
+        let following = async {
+            loop {
+                front.learn_tokens().await;
+                tokio::time::sleep(TOKENS_EVERY).await;
+            }
+        };
+        tokio::select! {
+            () = slots.accept(listener, doors, |stream, slot| {
+                serve(Arc::clone(&front), stream, slot, true)
+            }) => {}
+            () = slots.accept(inner, doors, |stream, slot| {
+                serve(Arc::clone(&front), stream, slot, false)
+            }) => {}
+            () = doors.access.revoke_expired() => {}
+            () = following => {}
+            () = until => {}
+        }
+        front.closing.raise();
+        join_all(front.held().into_iter().map(|shard| front.release(shard))).await;
+        slots.ended(doors).await;
+    }
+}
+
+/// Tells a server which shards it has. Cheap to clone.
+#[derive(Clone)]
+pub struct ClusterHandle(Arc<Front>);
+
+impl ClusterHandle {
+    /// Serves a shard with this engine. Its tokens are known when this returns.
+    pub async fn adopt(&self, shard: u32, shards: u32, baton: Baton) {
+        self.0.adopt(Place { shard, shards }, baton).await;
+    }
+
+    /// Ends the service of a shard, and closes its engine.
+    pub async fn release(&self, shard: u32) {
+        self.0.release(shard).await;
+    }
+
+    /// Where the shards are now.
+    pub fn set_routes(&self, routes: Routes) {
+        self.0.set_routes(routes);
+    }
+}
+
+async fn serve(front: Arc<Front>, stream: TcpStream, slot: Arc<ConnectionSlot>, is_outer: bool) {
+    let settings = &front.doors.settings;
+    let stream = if is_outer {
+        let Some(stream) = greeted(settings, stream).await else { return };
+        stream
+    } else {
+        stream.into()
+    };
+    let (front, slot) = (&front, &slot);
+    let service = service_fn(move |request: Request<Incoming>| async move {
+        Ok::<_, Infallible>(front.answer(slot, request).await)
+    });
+    let mut builder = hyper::server::conn::http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(settings.head_deadline);
+    builder.max_buf_size(settings.head_bytes_max).max_headers(64).half_close(false);
+    let stream = TokioIo::new(DeadlineStream::new(stream, settings.write_deadline));
+    let connection = builder.serve_connection(stream, service).with_upgrades();
+    let mut connection = pin!(connection);
+    // Errors on the connection concern only the peer.
+    tokio::select! {
+        biased;
+        _ = connection.as_mut() => return,
+        () = front.closing.raised() => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = connection.await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shard_of_a_workspace_never_changes() {
+        let found = ["default", "fleet", HOME, "team/a"].map(|name| shard_of(name, 16));
+        assert_eq!(found, FOUND);
+        assert_eq!(shard_of("default", 1), 0);
+    }
+
+    const FOUND: [u32; 4] = [13, 13, 15, 8];
+}
