@@ -20,21 +20,22 @@ const SERVICE: &str = "/lf.a2a.v1.A2AService";
 const VERSION: (&str, &str) = ("a2a-version", "1.0");
 
 async fn connect(harness: &Harness) -> Client {
-    let stream = TcpStream::connect(harness.address).await.unwrap();
-    let (client, connection) = handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    let stream = TcpStream::connect(harness.address).await.expect("the server listens");
+    let (client, connection) =
+        handshake(TokioExecutor::new(), TokioIo::new(stream)).await.expect("it speaks HTTP/2");
     tokio::spawn(connection);
     client
 }
 
 /// A field that has a length: a text, or a message.
 fn field(number: u8, content: &[u8]) -> Vec<u8> {
-    let length = u8::try_from(content.len()).unwrap();
+    let length = u8::try_from(content.len()).expect("fields of tests are short");
     assert!(length < 128);
     [&[number << 3 | 2, length][..], content].concat()
 }
 
 fn framed(message: &[u8]) -> Vec<u8> {
-    let length = u32::try_from(message.len()).unwrap();
+    let length = u32::try_from(message.len()).expect("messages of tests are short");
     [&[0][..], &length.to_be_bytes(), message].concat()
 }
 
@@ -55,7 +56,7 @@ struct Answer {
 impl Answer {
     fn header(&self, name: &str) -> &str {
         let value = self.trailers.get(name).or_else(|| self.head.get(name));
-        value.map(|value| value.to_str().unwrap()).unwrap_or_default()
+        value.map(|value| value.to_str().expect("a header is text")).unwrap_or_default()
     }
 
     fn status(&self) -> &str {
@@ -70,7 +71,7 @@ impl Answer {
         let task = &self.body[6 + length..];
         assert_eq!(task[0], 0x0a);
         let id = &task[2..2 + usize::from(task[1])];
-        String::from_utf8(id.to_vec()).unwrap()
+        String::from_utf8(id.to_vec()).expect("an id is text")
     }
 }
 
@@ -80,14 +81,14 @@ fn request(host: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Req
         request = request.header(*name, *value);
     }
     let request = request.header("content-type", "application/grpc").header("te", "trailers");
-    request.body(Full::new(Bytes::copy_from_slice(body))).unwrap()
+    request.body(Full::new(Bytes::copy_from_slice(body))).expect("it is a valid request")
 }
 
 async fn answered(client: &mut Client, request: Request<Full<Bytes>>) -> Answer {
-    let response = within(client.send_request(request)).await.unwrap();
+    let response = within(client.send_request(request)).await.expect("the server answers");
     assert_eq!(response.status(), 200, "{response:?}");
     let head = response.headers().clone();
-    let collected = within(response.into_body().collect()).await.unwrap();
+    let collected = within(response.into_body().collect()).await.expect("the answer ends");
     let trailers = collected.trailers().cloned().unwrap_or_default();
     Answer { head, body: collected.to_bytes().to_vec(), trailers }
 }

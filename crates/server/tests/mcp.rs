@@ -96,10 +96,10 @@ async fn a_client_that_vanishes_in_a_stream_leaves_nothing() {
     let mut http = harness.http().await;
     let uris = json!({"notifications": {"resourceSubscriptions": ["baton://tasks"]}});
     let body = request("subscriptions/listen", uris);
-    let mut head = "POST /mcp HTTP/1.1\r\nhost: localhost\r\n".to_owned();
-    for (name, value) in headers(NEWEST, "subscriptions/listen", "") {
-        head += &format!("{name}: {value}\r\n");
-    }
+    let fields = headers(NEWEST, "subscriptions/listen", "");
+    let fields = fields.iter().map(|(name, value)| format!("{name}: {value}\r\n"));
+    let head = ["POST /mcp HTTP/1.1\r\nhost: localhost\r\n".to_owned()].into_iter().chain(fields);
+    let head = head.collect::<String>();
     http.send(format!("{head}content-length: {}\r\n\r\n{body}", body.len())).await;
     assert_eq!(http.head().await.0, 200);
     let first = http.chunk().await.expect("it is acknowledged");
