@@ -8,6 +8,8 @@ use baton_sim::{simulate, simulate_servers};
 
 /// A bug that takes more seeds than this counts as not found.
 const SEEDS_MAX: u64 = 300;
+/// Seeds with several servers are short, and some faults need a rare order of events.
+const SHARED_SEEDS_MAX: u64 = 3_000;
 /// Seeds that must be clean when nothing is planted.
 const SEEDS_CLEAN: u64 = 100;
 
@@ -178,6 +180,7 @@ fn without_a_planted_bug_nothing_is_found_with_several_servers() {
 /// Switches on one bug after the other. Those that no seed finds are returned.
 fn missed(
     planted: &[(&'static str, &str)],
+    seeds_max: u64,
     first_breach: impl Fn(u64) -> Option<(u64, String)>,
 ) -> Vec<&'static str> {
     std::panic::set_hook(Box::new(|_| {}));
@@ -186,7 +189,7 @@ fn missed(
     let only = std::env::var("BATON_PLANTED").unwrap_or_default();
     for (name, what) in planted.iter().filter(|(name, _)| name.starts_with(&only)) {
         plant(Some(name));
-        match first_breach(SEEDS_MAX) {
+        match first_breach(seeds_max) {
             Some((seed, breach)) => {
                 let breach: String = breach.chars().take(120).collect();
                 println!("{name} ({what}): found by seed {seed}: {breach}");
@@ -200,12 +203,12 @@ fn missed(
 
 #[test]
 fn every_planted_bug_is_found() {
-    let missed = missed(&PLANTED, first_breach);
+    let missed = missed(&PLANTED, SEEDS_MAX, first_breach);
     assert!(missed.is_empty(), "not found within {SEEDS_MAX} seeds: {missed:?}");
 }
 
 #[test]
 fn every_planted_bug_of_a_shared_log_is_found() {
-    let missed = missed(&PLANTED_SHARED, first_shared_breach);
-    assert!(missed.is_empty(), "not found within {SEEDS_MAX} seeds: {missed:?}");
+    let missed = missed(&PLANTED_SHARED, SHARED_SEEDS_MAX, first_shared_breach);
+    assert!(missed.is_empty(), "not found within {SHARED_SEEDS_MAX} seeds: {missed:?}");
 }

@@ -15,6 +15,9 @@ use crate::actors::task::some_reviewers;
 /// Stages that an agent remembers.
 const KNOWN_MAX: usize = 12;
 
+/// A choice that does what the status of a stage asks for.
+const PURPOSEFUL: u64 = 10;
+
 /// What an agent believes about stages.
 #[derive(Default)]
 pub struct PipelineActor {
@@ -24,13 +27,24 @@ pub struct PipelineActor {
 impl PipelineActor {
     /// The next command.
     pub fn act(&mut self, inputs: &mut Inputs<'_>) -> Action {
-        let some = (!self.seen.is_empty()).then(|| inputs.rng.pick(&self.seen).clone());
+        let in_review = self.seen.iter().find(|(.., status)| *status == StageStatus::WaitingReview);
+        // What others have completed waits for a review, which is rarely met by chance.
+        let some = match in_review.filter(|_| inputs.rng.once_in(2)) {
+            Some(stage) => Some(stage.clone()),
+            None => (!self.seen.is_empty()).then(|| inputs.rng.pick(&self.seen).clone()),
+        };
         let value = value(inputs);
-        let command = match (inputs.rng.below(16), some) {
+        // Often it does what should be possible now, so that pipelines get to their end.
+        let choice = match inputs.rng.below(24) {
+            16..18 => return Action::Ask(pipeline::Query::Get { pipeline: name(inputs) }.into()),
+            18.. => PURPOSEFUL,
+            choice => choice,
+        };
+        let command = match (choice, some) {
             (0..=3, _) | (_, None) => create(inputs),
             (4, _) => PipelineCommand::Abort { pipeline: name(inputs), reason: None },
             (5 | 6, _) => PipelineCommand::Delete { pipeline: name(inputs) },
-            (7, _) => {
+            (7 | 15, _) => {
                 let query = match inputs.rng.below(3) {
                     0 => pipeline::Query::List(List::default()),
                     1 => pipeline::Query::Output { pipeline: name(inputs), stage: stage(0) },
@@ -78,11 +92,18 @@ impl PipelineActor {
             PipelineCommand::StartStage { pipeline, stage, .. } => {
                 (pipeline, stage, StageStatus::Running)
             }
+            // If it is reviewed. The agent tries its own review too, which is refused.
+            PipelineCommand::CompleteStage { pipeline, stage, .. } => {
+                (pipeline, stage, StageStatus::WaitingReview)
+            }
             PipelineCommand::FailStage { pipeline, stage, .. } => {
                 (pipeline, stage, StageStatus::Failed)
             }
             PipelineCommand::RetryStage { pipeline, stage } => {
                 (pipeline, stage, StageStatus::Ready)
+            }
+            PipelineCommand::ReviewStage(review) => {
+                (&review.pipeline, &review.stage, StageStatus::Completed)
             }
             _ => return,
         };
@@ -126,7 +147,7 @@ fn create(inputs: &mut Inputs<'_>) -> PipelineCommand {
         let task_type = *rng.pick(&["build", "test", "review"]);
         design.task_type = Some(TaskType::parse(task_type).expect("a good name"));
         design.each = automatic && rng.once_in(3);
-        design.review = rng.once_in(5);
+        design.review = rng.once_in(if automatic { 5 } else { 2 });
         design.max_retries = *rng.pick(&[None, Some(0), Some(1)]);
         if rng.once_in(8) {
             let agent = format!("a{}", rng.below(4));

@@ -233,11 +233,11 @@ impl Ledger {
             }
             Cause::NotTakenUp => {
                 work.assigned = work.assigned_before.take();
-                let returns = work.returns.as_ref().filter(|_| work.status == Status::HandedOff);
+                let returns = work.returns.take().filter(|_| work.status == Status::HandedOff);
                 let Some(Returns { to: None, at, within_ms }) = returns else {
                     return Err(Breach(format!("it is {:?}: {returns:?}", work.status)));
                 };
-                self.check_expired(batch, *at, *within_ms)?;
+                self.check_expired(batch, at, within_ms)?;
                 coverage.met("task: not claimed after a hand-off");
             }
             Cause::HandoffLoop => {
