@@ -9,10 +9,10 @@ import { receiver } from "./sentences.mjs";
 /** @type {Field} */
 const NOTE = { name: "note", label: "Note", isOptional: true };
 /** @type {Field} */
-const REASON = { name: "reason", label: "Reason", isOptional: true };
+export const REASON = { name: "reason", label: "Reason", isOptional: true };
 
-const here = () => /** @type {Workspace} */ (app.workspace);
-const cli = (/** @type {string} */ command) =>
+export const here = () => /** @type {Workspace} */ (app.workspace);
+export const cli = (/** @type {string} */ command) =>
   `baton --workspace ${app.route.workspace} ${command}`;
 const ENDED = new Set(["completed", "failed", "cancelled"]);
 
@@ -21,7 +21,7 @@ export function taskActions(task) {
   const { id, status, lease } = task;
   /** @type {Action[]} */
   const actions = [];
-  if (status === "waiting_review") actions.push(...reviews(id));
+  if (status === "waiting_review") actions.push(...taskReviews(id));
   if (status === "failed") {
     actions.push({
       label: "Retry",
@@ -45,26 +45,36 @@ export function taskActions(task) {
   return actions;
 }
 
-/** @param {string} id @returns {Action[]} */
-function reviews(id) {
-  const review = (
-    /** @type {any} */ verdict,
-    /** @type {string} */ label,
-    /** @type {string} */ effect,
-  ) => ({
-    label,
-    effect,
+/**
+ * The verdicts of a review: `effects` are those of Retry, Approve and Reject.
+ * @param {string} command @param {string[]} effects
+ * @param {(verdict: any, values: any) => Promise<any>} run @returns {Action[]}
+ */
+export const reviews = (command, effects, run) =>
+  [
+    ["retry", "Retry"],
+    ["complete", "Approve"],
+    ["fail", "Reject"],
+  ].map(([verdict, label], index) => ({
+    label: /** @type {string} */ (label),
+    effect: /** @type {string} */ (effects[index]),
     fields: [NOTE],
     isDangerous: verdict === "fail",
-    cli: cli(`task review ${id} ${verdict}`),
-    run: (/** @type {any} */ values) => here().tasks.review(id, verdict, values),
-  });
-  return [
-    review("retry", "Retry", `${id} returns to its queue; the note tells the next worker why.`),
-    review("complete", "Approve", `${id} is completed with the result so far.`),
-    review("fail", "Reject", `${id} fails for good; tasks that depend on it are cancelled.`),
-  ];
-}
+    cli: cli(`${command} ${verdict}`),
+    run: (/** @type {any} */ values) => run(verdict, values),
+  }));
+
+/** @param {string} id @returns {Action[]} */
+const taskReviews = (id) =>
+  reviews(
+    `task review ${id}`,
+    [
+      `${id} returns to its queue; the note tells the next worker why.`,
+      `${id} is completed with the result so far.`,
+      `${id} fails for good; tasks that depend on it are cancelled.`,
+    ],
+    (verdict, values) => here().tasks.review(id, verdict, values),
+  );
 
 /** @param {any} task @returns {Action} */
 const releaseTask = ({ id, lease }) => ({
@@ -208,68 +218,6 @@ export const revertAction = ({ namespace, key, version }, { revision, new_value 
   isDangerous: true,
   run: () => here().state.in(namespace).set(key, new_value, { expected_version: version }),
 });
-
-/** @param {any} pipeline @returns {Action[]} */
-export const pipelineActions = ({ name, status }) =>
-  ["created", "running"].includes(status)
-    ? [
-        {
-          label: "Abort",
-          effect: `Running stages of ${name} fail, pending ones are skipped, and open tasks are cancelled.`,
-          isDangerous: true,
-          fields: [REASON],
-          cli: cli(`pipeline abort ${name}`),
-          run: (values) => here().pipelines.abort(name, values),
-        },
-      ]
-    : [];
-
-/** @param {string} pipeline @param {string} name @returns {Action[]} */
-function stageReviews(pipeline, name) {
-  const review = (
-    /** @type {any} */ verdict,
-    /** @type {string} */ label,
-    /** @type {string} */ effect,
-  ) => ({
-    label,
-    effect,
-    isDangerous: verdict === "fail",
-    fields: [NOTE],
-    cli: cli(`pipeline review ${pipeline} ${name} ${verdict}`),
-    run: (/** @type {any} */ values) =>
-      here().pipelines.reviewStage(pipeline, name, verdict, values),
-  });
-  return [
-    review("retry", "Return", `${name} can be started again; the note tells the next worker why.`),
-    review("complete", "Approve", `${name} is completed with the submitted output.`),
-    review("fail", "Reject", `${name} fails.`),
-  ];
-}
-
-/** @param {string} pipeline @param {any} stage @returns {Action[]} */
-export function stageActions(pipeline, { name, status }) {
-  /** @type {Action[]} */
-  const actions = status === "waiting_review" ? stageReviews(pipeline, name) : [];
-  if (status === "failed") {
-    actions.push({
-      label: "Retry stage",
-      effect: `${name} runs again; a failed pipeline runs again too.`,
-      cli: cli(`pipeline retry ${pipeline} ${name}`),
-      run: () => here().pipelines.retryStage(pipeline, name),
-    });
-  }
-  if (["pending", "ready", "failed"].includes(status)) {
-    actions.push({
-      label: "Skip stage",
-      effect: `${name} is skipped, its open tasks are cancelled, and the stages that follow become ready.`,
-      isDangerous: true,
-      fields: [REASON],
-      cli: cli(`pipeline skip ${pipeline} ${name}`),
-      run: (values) => here().pipelines.skipStage(pipeline, name, values),
-    });
-  }
-  return actions;
-}
 
 /** @param {any} checkpoint @returns {Action[]} */
 export const checkpointActions = ({ id, task, label }) => [

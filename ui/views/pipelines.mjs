@@ -17,11 +17,11 @@ import { StageGraph } from "../components/graph.mjs";
 import { Json } from "../components/json.mjs";
 import { Spans } from "../components/spans.mjs";
 import { Table } from "../components/table.mjs";
-import { pipelineActions, stageActions } from "../lib/actions.mjs";
 import { app } from "../lib/app.mjs";
 import { duration, plural } from "../lib/format.mjs";
 import { useChanges, useQuery } from "../lib/hooks.mjs";
 import { html } from "../lib/html.mjs";
+import { pipelineActions, stageActions } from "../lib/pipeline-actions.mjs";
 
 const LIMIT = 2_000;
 const SAMPLE = `baton pipeline create article research write check --automatic`;
