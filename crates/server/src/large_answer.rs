@@ -93,13 +93,13 @@ mod tests {
         assert!(is_large(&several(100)));
     }
 
-    /// While something large is encoded, the serving thread goes on.
+    /// While something large is encoded, the serving thread continues.
     #[tokio::test]
     async fn something_large_is_encoded_by_another_thread() {
         let (slots, serving) = (Semaphore::new(1), std::thread::current().id());
         let (go_on, wait) = std::sync::mpsc::channel();
         let encoding = encode_apart(&slots, move || {
-            wait.recv().expect("the serving thread goes on");
+            wait.recv().expect("the serving thread continues");
             std::thread::current().id()
         });
         let serve = async {

@@ -1,6 +1,6 @@
 //! What servers ask each other: tokens, and the names of workspaces.
 //!
-//! They prove themselves by the secret of the schema: whoever can read the database has all the
+//! They prove themselves by the secret of the schema: a reader of the database has all the
 //! data anyway.
 
 use std::collections::BTreeSet;

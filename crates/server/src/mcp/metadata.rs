@@ -57,7 +57,7 @@ pub(super) async fn answer(
     Ok(http::json(metadata.to_string()))
 }
 
-/// What a client without a good token is told, if it asked for `/mcp`.
+/// The challenge to a client without a valid token that asked for `/mcp`.
 pub(crate) fn challenge<B>(shared: &Shared, request: &Request<B>) -> Option<HeaderValue> {
     let path = request.uri().path();
     if path != "/mcp" && !path.starts_with("/mcp/") {

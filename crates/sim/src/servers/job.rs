@@ -79,7 +79,7 @@ pub(super) struct Job<T> {
     go: Sender<Go>,
     reports: Receiver<Report<T>>,
     thread: Option<JoinHandle<()>>,
-    /// When it goes on, by the clock of its server.
+    /// When it continues, by the clock of its server.
     pub(super) until_ms: u64,
 }
 

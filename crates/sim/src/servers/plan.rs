@@ -21,7 +21,7 @@ pub(super) enum Step {
     Inspect,
     /// A server is stopped, sometimes within an append or a maintenance task.
     Pause,
-    /// It goes on.
+    /// It continues.
     Wake,
     /// A server cannot reach the database.
     Cut,
