@@ -2,10 +2,24 @@
 # docker run -p 4747:4747 -v baton:/var/lib/baton baton
 #
 # On first start the server prints an admin token once: see `docker logs`.
-FROM rust:1.95-slim AS build
+#
+# Third-party crates are built in a layer of their own, from the manifests alone: a change of the
+# source does not build them again.
+FROM rust:1.95-slim AS manifests
 WORKDIR /source
 COPY . .
-RUN cargo build --profile dist --locked --package baton-cli \
+RUN scripts/manifests /manifests
+
+FROM rust:1.95-slim AS build
+WORKDIR /source
+# Features that are off by default: s3, nats.
+ARG FEATURES=""
+COPY --from=manifests /manifests .
+RUN cargo build --profile dist --locked --package baton-cli --features "$FEATURES"
+COPY . .
+# Cargo compares times, and those of the source are before the build of the manifests.
+RUN find . -path ./target -prune -o -name '*.rs' -exec touch {} + \
+    && cargo build --profile dist --locked --package baton-cli --features "$FEATURES" \
     && install -D -m 755 target/dist/baton /out/baton
 
 FROM debian:stable-slim

@@ -7,21 +7,26 @@
 //!                      [--baton PATH] [--without NAME,NAME]
 //!   baton-bench deployed [--seconds S] [--turns N] [--only WORD] [--folder F] [--json F]
 //!                      [--baton PATH]
+//!   scripts/postgres baton-bench cluster [--seconds S] [--turns N] [--only WORD] [--folder F]
+//!                      [--json F] [--baton PATH]
 //!   baton-bench work   [--seconds S] [--turns N] [--keys N] [--only WORD] [--folder F] [--json F]
 //!                      [--baton PATH] [--without NAME,NAME]
 //!   baton-bench talk   [--seconds S] [--turns N] [--only WORD] [--folder F] [--json F]
 //!                      [--baton PATH] [--without NAME,NAME]
 //!   baton-bench search [--keys N] [--only WORD] [--folder F] [--json F]
 //!   baton-bench soak   [--seconds S] [--folder F] [--json F] [--baton PATH]
-//!   baton-bench fairness [--seconds S] [--turns N] [--folder F] [--json F] [--baton PATH]
+//!   baton-bench fairness [--seconds S] [--turns N] [--only WORD] [--folder F] [--json F]
+//!                      [--baton PATH]
 //!   baton-bench mcp    [--seconds S] [--turns N] [--only WORD] [--folder F] [--json F]
 //!                      [--baton PATH]
 //! ```
 //!
 //! `kernel` measures the engine in process against a bare file; `peers` the server against Redis,
-//! Postgres and etcd; `deployed` sets with tokens, quotas, a watcher, an expiry or idempotency
-//! keys against bare ones; `work` its tasks and locks against theirs and those of `BullMQ`; `talk`
-//! its messages, topics and streams against Redis and NATS; `search` queries among a million tasks,
+//! Postgres and etcd, and against a server of the same bytes without any logic, the floor that the
+//! kernel leaves; `deployed` sets with tokens, quotas, a watcher, an expiry or idempotency keys
+//! against bare ones; `cluster` servers that share a Postgres against one on its own disk, and what
+//! a failure costs; `work` its tasks and locks against theirs and those of `BullMQ`; `talk` its
+//! messages, topics and streams against Redis and NATS; `search` queries among a million tasks,
 //! against a time limit; `soak` whether memory grows in ten minutes; `fairness` the latency of a
 //! quiet tenant beside a noisy one, against its latency alone; `mcp` calls of tools against the
 //! same command over HTTP, and the memory of a session.
@@ -35,11 +40,14 @@
 //! | `--folder` | where temporary data goes, on the disk to be measured | the temporary folder |
 //! | `--json` | where to write the results as JSON as well | `target/peers.json`, … |
 //! | `--baton` | the program that is measured | built from this repository |
-//! | `--without` | `baton`, `redis`, `postgres`, `etcd`, `nats`, `bullmq`: left out | none |
+//! | `--without` | `baton`, `redis`, `postgres`, `etcd`, `nats`, `bullmq`, `floor` | none |
+//!
+//! On a terminal, a line shows which load is measured and how far it is.
 //!
 //! It exits with 0 whenever it could measure: whether a missed target on a noisy machine matters is
 //! for a person to judge.
 
+mod cluster;
 mod deployed;
 mod fairness;
 mod kernel;
@@ -71,6 +79,7 @@ fn main() -> ExitCode {
         Ok(Mode::Kernel(options)) => kernel::run(&options),
         Ok(Mode::Peers(options)) => peers::run(&options),
         Ok(Mode::Deployed(options)) => deployed::run(&options),
+        Ok(Mode::Cluster(options)) => cluster::run(&options),
         Ok(Mode::Work(options)) => work::run(&options),
         Ok(Mode::Talk(options)) => talk::run(&options),
         Ok(Mode::Search(options)) => search::run(&options),

@@ -6,8 +6,8 @@ mod tests;
 use std::path::PathBuf;
 use std::time::Duration;
 
-const BENCHMARKS: &str =
-    "`kernel`, `peers`, `deployed`, `work`, `talk`, `search`, `soak`, `fairness` and `mcp`";
+const BENCHMARKS: &str = "`kernel`, `peers`, `deployed`, `cluster`, `work`, `talk`, `search`, \
+    `soak`, `fairness` and `mcp`";
 
 /// What to run.
 pub(crate) enum Mode {
@@ -17,6 +17,8 @@ pub(crate) enum Mode {
     Peers(Options),
     /// Measure the server as deployed against itself without tokens, quotas and the like.
     Deployed(Options),
+    /// Measure servers on Postgres against one on its own disk.
+    Cluster(Options),
     /// Measure tasks and locks against theirs.
     Work(Options),
     /// Measure messages, topics and streams against theirs.
@@ -52,6 +54,7 @@ enum Benchmark {
     Kernel,
     Peers,
     Deployed,
+    Cluster,
     Work,
     Talk,
     Search,
@@ -64,7 +67,12 @@ impl Benchmark {
     /// Servers that can be left out.
     fn servers(self) -> &'static [&'static str] {
         match self {
-            Self::Kernel | Self::Search | Self::Fairness | Self::Deployed | Self::Mcp => &[],
+            Self::Kernel
+            | Self::Search
+            | Self::Fairness
+            | Self::Deployed
+            | Self::Cluster
+            | Self::Mcp => &[],
             Self::Peers => &crate::peers::SERVERS,
             Self::Work => &crate::work::SERVERS,
             Self::Talk => &crate::talk::SERVERS,
@@ -75,6 +83,21 @@ impl Benchmark {
     /// The default duration of a measurement.
     fn turn(self) -> Duration {
         Duration::from_secs(if self == Self::Soak { crate::soak::SECONDS } else { 1 })
+    }
+
+    /// Whether it starts the program of the server.
+    fn has_program(self) -> bool {
+        match self {
+            Self::Kernel | Self::Search => false,
+            Self::Peers
+            | Self::Deployed
+            | Self::Cluster
+            | Self::Work
+            | Self::Talk
+            | Self::Soak
+            | Self::Fairness
+            | Self::Mcp => true,
+        }
     }
 
     /// Whether one of its loads has a million of something.
@@ -99,6 +122,7 @@ impl Options {
             Some("kernel") => Self::parse_for(Benchmark::Kernel, arguments).map(Mode::Kernel),
             Some("peers") => Self::parse_for(Benchmark::Peers, arguments).map(Mode::Peers),
             Some("deployed") => Self::parse_for(Benchmark::Deployed, arguments).map(Mode::Deployed),
+            Some("cluster") => Self::parse_for(Benchmark::Cluster, arguments).map(Mode::Cluster),
             Some("work") => Self::parse_for(Benchmark::Work, arguments).map(Mode::Work),
             Some("talk") => Self::parse_for(Benchmark::Talk, arguments).map(Mode::Talk),
             Some("search") => Self::parse_for(Benchmark::Search, arguments).map(Mode::Search),
@@ -117,8 +141,7 @@ impl Options {
     ) -> Result<Self, String> {
         let servers = benchmark.servers();
         let has_servers = !servers.is_empty();
-        let has_program = has_servers
-            || matches!(benchmark, Benchmark::Fairness | Benchmark::Deployed | Benchmark::Mcp);
+        let has_program = benchmark.has_program();
         let mut options = Self {
             turn: benchmark.turn(),
             turns: 5,

@@ -1,8 +1,9 @@
 //! Results: a line each for people, and all of them as JSON for programs.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 
@@ -171,13 +172,41 @@ impl Report {
     }
 }
 
+/// Whether a progress line is on the terminal.
+static IS_PROGRESS_SHOWN: AtomicBool = AtomicBool::new(false);
+/// Returns to the start of the line, and erases it.
+const ERASE: &str = "\r\x1b[K";
+
+/// Shows on a terminal how far a load is. The line is replaced by the next one, or by a result.
+pub(crate) fn progress(text: &str, done: usize, all: usize) {
+    let mut out = io::stderr().lock();
+    if !out.is_terminal() {
+        return;
+    }
+    IS_PROGRESS_SHOWN.store(true, Ordering::Relaxed);
+    let _ = write!(out, "{ERASE}{}", progress_line(text, done, all));
+    let _ = out.flush();
+}
+
+fn progress_line(text: &str, done: usize, all: usize) -> String {
+    format!("{text}, {} %", done * 100 / all.max(1))
+}
+
+fn erase_progress() {
+    if IS_PROGRESS_SHOWN.swap(false, Ordering::Relaxed) {
+        let _ = write!(io::stderr().lock(), "{ERASE}");
+    }
+}
+
 /// Prints a line. A closed output does not stop the measurement.
 pub(crate) fn say(text: &str) {
+    erase_progress();
     let _ = writeln!(io::stdout().lock(), "{text}");
 }
 
 /// Prints an error.
 pub(crate) fn complain(text: &str) {
+    erase_progress();
     let _ = writeln!(io::stderr().lock(), "baton-bench: {text}");
 }
 
@@ -200,5 +229,16 @@ pub(crate) fn rate(per_second: f64) -> String {
         format!("{:.2} M/s", per_second / 1e6)
     } else {
         format!("{:.1} k/s", per_second / 1e3)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::progress_line;
+
+    #[test]
+    fn progress_is_what_was_done_of_all() {
+        assert_eq!(progress_line("set: round 2 of 5", 5, 20), "set: round 2 of 5, 25 %");
+        assert_eq!(progress_line("nothing", 0, 0), "nothing, 0 %");
     }
 }

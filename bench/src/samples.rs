@@ -1,7 +1,7 @@
 //! The data of all loads: scattered keys, and values of 200 bytes as agents write them.
 
 /// Bytes of a value.
-const VALUE_BYTES: usize = 200;
+pub(crate) const VALUE_BYTES: usize = 200;
 const FILLING: &str = "abcdefghij";
 
 /// The key of a number: fifteen bytes, scattered, so that no index sees them in order.

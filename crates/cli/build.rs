@@ -9,7 +9,7 @@ use std::process::Command;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    let is_dist = std::env::var("OPT_LEVEL").is_ok_and(|level| level == "s");
+    let is_dist = std::env::var("OPT_LEVEL").is_ok_and(|level| matches!(&*level, "s" | "z"));
     let has_lld = std::env::var("TARGET").is_ok_and(|it| it == "x86_64-unknown-linux-gnu");
     if is_dist && has_lld {
         println!("cargo::rustc-link-arg-bins=-Wl,--icf=all");

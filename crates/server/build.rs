@@ -1,4 +1,5 @@
-//! Embeds files: the `OpenAPI` document, the errors, and the dashboard with the JavaScript SDK.
+//! Embeds files: the `OpenAPI` document, the documentation, and the dashboard with the JavaScript
+//! SDK.
 //!
 //! All are deflated. The document is minified first: it is 1.1 MB as the repository keeps it for
 //! review, and 60 kB so.
@@ -11,26 +12,33 @@ use miniz_oxide::deflate::{compress_to_vec, compress_to_vec_zlib};
 
 /// The committed document, which the tests of `baton-spec` write.
 const DOCUMENT: &str = "../../spec/openapi.json";
-/// The list of errors, likewise, to which the `type` of a problem leads.
-const ERRORS: &str = "../../docs/errors.md";
+/// The root of the repository.
+const ROOT: &str = "../..";
+/// The documentation: `llms.txt`, and what it links to. Of a folder, the Markdown files in it.
+const DOCUMENTS: [&str; 3] = ["ARCHITECTURE.md", "docs", "llms.txt"];
 /// The files of the dashboard.
 const UI: &str = "../../ui";
 /// The JavaScript SDK, which the dashboard imports.
 const SDK: &str = "../../sdk/js";
 /// What of both a browser loads, with the prefix of its path below `/ui/`.
-const SERVED: [(&str, &str, &str); 8] = [
+const SERVED: [(&str, &str, &str); 7] = [
     (UI, "index.html", ""),
     (UI, "styles", ""),
     (UI, "lib", ""),
     (UI, "components", ""),
     (UI, "views", ""),
     (UI, "vendor", ""),
-    (SDK, "index.js", "sdk/"),
     (SDK, "src", "sdk/"),
 ];
-/// What of the SDK no browser loads: declarations of types, and the WebSocket of Node.js.
-const NOT_SERVED: [&str; 3] =
-    ["src/generated/types.js", "src/sockets/frames.js", "src/sockets/node-socket.js"];
+/// What of the SDK the dashboard does not load: declarations of types, the WebSocket of Node.js,
+/// and calls of models.
+const NOT_SERVED: [&str; 5] = [
+    "src/generated/types.js",
+    "src/model-runs.js",
+    "src/model.js",
+    "src/sockets/frames.js",
+    "src/sockets/node-socket.js",
+];
 /// How hard to compress: the best that zlib has.
 const LEVEL: u8 = 9;
 
@@ -41,34 +49,63 @@ fn main() {
     let folder = Path::new(&folder);
     let embedded = folder.join("openapi.json.deflate");
     fs::write(embedded, compress_to_vec(&minified(&document), LEVEL)).expect("it can be written");
-    println!("cargo::rerun-if-changed={ERRORS}");
-    let errors = fs::read(ERRORS).expect("docs/errors.md is in the repository");
-    let embedded = folder.join("errors.md.deflate");
-    fs::write(embedded, compress_to_vec(&errors, LEVEL)).expect("it can be written");
+    embed_documents(folder);
     if env::var_os("CARGO_FEATURE_UI").is_some() {
         embed_dashboard(folder);
     }
 }
 
+/// Writes a table of the documents, each deflated.
+fn embed_documents(folder: &Path) {
+    let mut files = Vec::new();
+    for name in DOCUMENTS {
+        let path = Path::new(ROOT).join(name);
+        println!("cargo::rerun-if-changed={}", path.display());
+        if path.is_dir() {
+            let entries = fs::read_dir(&path).expect("a folder can be listed");
+            let paths = entries.map(|entry| entry.expect("a folder can be listed").path());
+            files.extend(paths.filter(|path| path.extension().is_some_and(|it| it == "md")));
+        } else {
+            files.push(path);
+        }
+    }
+    files.sort();
+    let document = |file: PathBuf| {
+        let name = file.strip_prefix(ROOT).expect("it is below").display().to_string();
+        (name, compress_to_vec(&fs::read(&file).expect("it was listed"), LEVEL))
+    };
+    write_table(folder, "documents", files.into_iter().map(document));
+}
+
+/// Writes a table of files that the program includes.
+fn write_table(folder: &Path, table: &str, files: impl Iterator<Item = (String, Vec<u8>)>) {
+    let mut text = String::from("[\n");
+    for (number, (name, deflated)) in files.enumerate() {
+        fs::write(folder.join(format!("{table}-{number}")), deflated).expect("it can be written");
+        let path = format!("concat!(env!(\"OUT_DIR\"), \"/{table}-{number}\")");
+        writeln!(text, "({name:?}, include_bytes!({path})),").expect("a string grows");
+    }
+    text.push(']');
+    fs::write(folder.join(format!("{table}.rs")), text).expect("it can be written");
+}
+
 /// Writes a table of the files that browsers load, each deflated.
 fn embed_dashboard(folder: &Path) {
-    let mut table = String::from("[\n");
-    for (number, (name, file)) in served_files().into_iter().enumerate() {
+    let asset = |(name, file): (String, PathBuf)| {
         let mut bytes = fs::read(&file).expect("it was listed");
         if is_own_module(&name) {
             let text = String::from_utf8(bytes).expect("modules are UTF-8");
-            bytes = without_comments(&text).into_bytes();
+            let text = without_comments(&text);
+            // In a text of several lines, spaces count.
+            let has_long_text = text.lines().any(|line| line.matches('`').count() % 2 == 1);
+            bytes = if has_long_text { text } else { without_indentation(&text) }.into_bytes();
         } else if name.starts_with("styles/") {
             let text = String::from_utf8(bytes).expect("styles are UTF-8");
             bytes = without_indentation(&text).into_bytes();
         }
-        let deflated = compress_to_vec_zlib(&bytes, LEVEL);
-        fs::write(folder.join(format!("ui-{number}")), deflated).expect("it can be written");
-        let path = format!("concat!(env!(\"OUT_DIR\"), \"/ui-{number}\")");
-        writeln!(table, "({name:?}, include_bytes!({path})),").expect("a string grows");
-    }
-    table.push(']');
-    fs::write(folder.join("ui.rs"), table).expect("it can be written");
+        (name, compress_to_vec_zlib(&bytes, LEVEL))
+    };
+    write_table(folder, "ui", served_files().into_iter().map(asset));
 }
 
 /// The files by the path at which they are served, below `/ui/`.
@@ -105,10 +142,10 @@ fn is_own_module(name: &str) -> bool {
     matches!(extension, Some("js" | "mjs")) && !name.starts_with("vendor/")
 }
 
-/// A style sheet without its indentation and the lines that are comments only.
-fn without_indentation(style: &str) -> String {
+/// A text without its indentation and the lines that are comments only.
+fn without_indentation(text: &str) -> String {
     let is_comment = |line: &str| line.starts_with("/*") && line.ends_with("*/");
-    let lines = style.lines().map(str::trim).map(|line| if is_comment(line) { "" } else { line });
+    let lines = text.lines().map(str::trim).map(|line| if is_comment(line) { "" } else { line });
     lines.flat_map(|line| [line, "\n"]).collect()
 }
 
@@ -158,5 +195,5 @@ fn minified(document: &[u8]) -> Vec<u8> {
         }
         in_string || !byte.is_ascii_whitespace()
     };
-    document.iter().copied().filter(is_kept).collect()
+    document.iter().copied().filter(is_kept).chain([b'\n']).collect()
 }

@@ -4,6 +4,7 @@ import { open } from "./src/client.js";
 import { dialNodeSocket } from "./src/sockets/node-socket.js";
 
 export * from "./src/exports.js";
+export { Endpoint } from "./src/model.js";
 
 /** @import { ClientOptions } from "./src/options.js" */
 

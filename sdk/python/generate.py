@@ -567,6 +567,8 @@ def operation_module(spec: Spec) -> str:
             options.append("has_token=True")
         if it["past"] == "always":
             options.append("is_past=True")
+        if it["minimal"]:
+            options.append("minimal=True")
         out += [f'    "{name}": Operation(']
         out += [f'        "{name}",'] + [f"        {option}," for option in options]
         if it["gives_back"]:
@@ -616,7 +618,10 @@ class Argument:
 def arguments(types: Types, operation: dict[str, Any], in_transaction: bool) -> list[Argument]:
     name = operation["name"]
     path = re.findall(r"\{(\w+)\}", operation["path"])
-    fields = operation["fields"]
+    # With these the call has another reply: a method written by hand offers them.
+    other: dict[str, Any] | None = operation["other_reply"]
+    elsewhere: list[str] = other["fields"] if other else []
+    fields = {wire: it for wire, it in operation["fields"].items() if wire not in elsewhere}
     if in_transaction:
         allowed = types.spec.schemas[f"transaction.{name}"]["properties"]
         fields = {wire: it for wire, it in fields.items() if wire in allowed}
@@ -809,6 +814,7 @@ def modules() -> dict[str, str]:
         "_transaction_calls.py": call_module(types, "transaction"),
     }
     types.returned({"$ref": "#/components/schemas/Entry"})
+    types.returned({"$ref": "#/components/schemas/Minimal"})
     types.given({"$ref": "#/components/schemas/Precondition"}, "Precondition")
     return {
         **calls,

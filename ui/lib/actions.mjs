@@ -14,6 +14,16 @@ export const REASON = { name: "reason", label: "Reason", isOptional: true };
 export const here = () => /** @type {Workspace} */ (app.workspace);
 export const cli = (/** @type {string} */ command) =>
   `baton --workspace ${app.route.workspace} ${command}`;
+/**
+ * The token of a lease, hold or permit. It is shown to its holder only, and only the holder can use
+ * it: an action in the name of the holder asks for it in that name.
+ * @param {any} before - As it was when the action was offered. @param {any} now
+ */
+const tokenOf = (before, now) => {
+  const began = (/** @type {any} */ it) => it?.claimed_at ?? it?.acquired_at;
+  if (now?.holder === before.holder && began(now) === began(before)) return now.token;
+  throw new Error(`${before.holder} no longer holds it.`);
+};
 const ENDED = new Set(["completed", "failed", "cancelled"]);
 
 /** What can be done with a task. @param {any} task @returns {Action[]} */
@@ -81,10 +91,12 @@ const releaseTask = ({ id, lease }) => ({
   label: "Release",
   effect: `${lease.holder} loses its lease of ${id}, and another agent can claim it.`,
   isDangerous: true,
-  // Only the holder can use the token.
-  cli: cli(`--agent ${lease.holder} task release ${id} --token ${lease.token}`),
+  cli: cli(`--agent ${lease.holder} task release ${id} --token TOKEN`),
   fields: [REASON],
-  run: (values) => here().as(lease.holder).tasks.release(id, lease.token, values),
+  run: async (values) => {
+    const { tasks } = here().as(lease.holder);
+    return tasks.release(id, tokenOf(lease, (await tasks.get(id)).lease), values);
+  },
 });
 
 /** @param {any} task @returns {Action} */
@@ -92,9 +104,12 @@ const reassign = ({ id, lease }) => ({
   label: "Reassign",
   effect: `${id} is offered to another agent. ${lease.holder} keeps it until that agent accepts.`,
   fields: [{ name: "to", label: "Agent" }, REASON],
-  cli: cli(`--agent ${lease.holder} handoff offer AGENT --task ${id} --token ${lease.token}`),
-  run: ({ to, reason }) =>
-    here().as(lease.holder).handoffs.offer(to, { task: id, token: lease.token, reason }),
+  cli: cli(`--agent ${lease.holder} handoff offer AGENT --task ${id} --token TOKEN`),
+  run: async ({ to, reason }) => {
+    const { tasks, handoffs } = here().as(lease.holder);
+    const token = tokenOf(lease, (await tasks.get(id)).lease);
+    return handoffs.offer(to, { task: id, token, reason });
+  },
 });
 
 /** What can be done with a hand-off. @param {any} handoff @returns {Action[]} */
@@ -138,17 +153,28 @@ export const lockAction = ({ name, hold, waiters }) =>
     label: "Release",
     effect: `${hold.holder} loses the lock ${name}. ${waiters.length > 0 ? `${waiters[0].agent} gets it.` : "It is free."} Writes of ${hold.holder} under its token are rejected from then on.`,
     isDangerous: true,
-    cli: cli(`--agent ${hold.holder} lock release ${name} --token ${hold.token}`),
-    run: () => here().as(hold.holder).locks.release(name, hold.token),
+    cli: cli(`--agent ${hold.holder} lock release ${name} --token TOKEN`),
+    run: async () => {
+      const { locks } = here().as(hold.holder);
+      return locks.release(name, tokenOf(hold, (await locks.get(name)).hold));
+    },
   };
 
 /** @param {string} name @param {any} permit @returns {Action} */
-export const permitAction = (name, { holder, token }) => ({
+export const permitAction = (name, permit) => ({
   label: "Release",
-  effect: `${holder} loses its permit of ${name}.`,
+  effect: `${permit.holder} loses its permit of ${name}.`,
   isDangerous: true,
-  cli: cli(`--agent ${holder} semaphore release ${name} --token ${token}`),
-  run: () => here().as(holder).semaphores.release(name, token),
+  cli: cli(`--agent ${permit.holder} semaphore release ${name} --token TOKEN`),
+  run: async () => {
+    const { semaphores } = here().as(permit.holder);
+    const { holders } = await semaphores.get(name);
+    const now = holders.find(
+      (/** @type {any} */ it) =>
+        it.holder === permit.holder && it.acquired_at === permit.acquired_at,
+    );
+    return semaphores.release(name, tokenOf(permit, now));
+  },
 });
 
 /** @param {any} agent @returns {Action[]} */

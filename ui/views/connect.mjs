@@ -218,6 +218,12 @@ function You() {
   <//>`;
 }
 
+/** Served by this server, so that they are those of its version. */
+const documents = () => html`<a href="/docs/guide">Guide</a>${" "}
+  <a href="/docs/reference">Reference</a>${" "}
+  <a href="/docs/errors">Errors</a>${" "}
+  <a href="/llms.txt">llms.txt</a>`;
+
 export function Connect() {
   useChanges();
   const health = useRoute("/healthz");
@@ -237,6 +243,7 @@ export function Connect() {
               ["Version", health.data?.version],
               ["Ready", ready.data?.status ?? ready.error?.message],
               ["API", html`<a href="/openapi.json">openapi.json</a>`],
+              ["Documentation", documents()],
             ]}
           />
         <//>

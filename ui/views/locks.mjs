@@ -128,7 +128,7 @@ export function Locks() {
     ${
       permits.length > 0 &&
       html`<${Section} title="Semaphores">
-      <${Table} label="Semaphores" rows=${permits} columns=${PERMITS} id=${(/** @type {any} */ it) => `${it.name} ${it.permit?.token ?? ""}`} />
+      <${Table} label="Semaphores" rows=${permits} columns=${PERMITS} id=${(/** @type {any} */ it) => `${it.name} ${it.permit?.holder ?? ""} ${it.permit?.acquired_at ?? ""}`} />
     <//>`
     }
   <//>`;

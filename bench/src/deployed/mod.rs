@@ -61,7 +61,7 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
     let selected: Vec<_> = [(Setting::Bare, "bare", 1.0)].iter().chain(selected).copied().collect();
     let started = selected.iter().map(|(setting, ..)| Deployed::start(&program, options, *setting));
     let servers = started.collect::<Outcome<Vec<_>>>()?;
-    let turns = alternate(servers.len(), options.turns, |which, number| {
+    let turns = alternate("as deployed", servers.len(), options.turns, |which, number| {
         let deployed = &servers[which];
         deployed.server.blame(deployed.turn(options, number))
     })?;

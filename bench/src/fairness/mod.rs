@@ -10,9 +10,13 @@
 //! round, and the median is reported, for each kind of noise.
 //!
 //! The noisy tenant has its own thread here. On a machine with two cores that thread also takes
-//! processor time from the server; a server alone on its machine does better than this.
+//! processor time from the server; a server alone on its machine does better than this. So two
+//! numbers of the serving thread are printed too: for how long it was held by one connection at a
+//! time, which is the server's part, and for how long it was ready to run and got no processor,
+//! which is the machine's.
 
 mod noise;
+mod serving_thread;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,6 +24,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::json;
 
 use self::noise::Noise;
+use self::serving_thread::ServingThread;
 use crate::Outcome;
 use crate::options::Options;
 use crate::peers::driver::{self, Opened, Requests, TurnResult};
@@ -66,7 +71,7 @@ impl Requests for Sets {
 pub(crate) fn run(options: &Options) -> Outcome<()> {
     let program = programs::baton(options.baton.as_deref())?;
     let mut report = Report::default();
-    for noise in &noise::ALL {
+    for noise in noise::ALL.iter().filter(|noise| options.wants(noise.name)) {
         compare(options, &program, noise, &mut report)?;
     }
     say(&report.summary());
@@ -88,6 +93,8 @@ fn compare(options: &Options, program: &Path, noise: &Noise, report: &mut Report
     }
     let of = |number: fn(&(Quiet, Quiet)) -> f64| turns.iter().map(number).collect::<Vec<_>>();
     let noisy_rate = median(&of(|turn| turn.1.noisy_rate));
+    let serving: Vec<_> = turns.iter().map(|turn| turn.1.serving.clone()).collect();
+    let serving = ServingThread::sum(&serving);
     for (name, ratios, sides, target) in [
         (
             "p99",
@@ -105,9 +112,9 @@ fn compare(options: &Options, program: &Path, noise: &Noise, report: &mut Report
         let said = (format!("{:.0} µs beside it", sides.0), format!("{:.0} µs alone", sides.1));
         let facts = json!({
             "ratios": ratios, "beside_us": sides.0, "alone_us": sides.1,
-            "noisy_per_second": noisy_rate
+            "noisy_per_second": noisy_rate, "serving_thread": serving.json()
         });
-        let note = format!("while the noisy one does {}", rate(noisy_rate));
+        let note = format!("while the noisy one does {}{}", rate(noisy_rate), serving.text());
         let name = format!("{name} of a quiet tenant beside {}", noise.name);
         let line =
             Comparison { note, target, facts, ..Comparison::of_ratios(&name, &ratios, said) };
@@ -116,18 +123,20 @@ fn compare(options: &Options, program: &Path, noise: &Noise, report: &mut Report
     Ok(())
 }
 
-/// The latency of the quiet tenant, and the throughput of the noisy one.
+/// The latency of the quiet tenant, the throughput of the noisy one, and what the serving thread
+/// did meanwhile.
 struct Quiet {
     p50_us: f64,
     p99_us: f64,
     noisy_rate: f64,
+    serving: ServingThread,
 }
 
 fn turn(options: &Options, program: &Path, noise: Option<&Noise>) -> Outcome<Quiet> {
     let server = baton::start(program, &options.folder)?;
     let Some(noise) = noise else {
         let TurnResult { p50_us, p99_us, .. } = measure_quiet(options, &server)?;
-        return Ok(Quiet { p50_us, p99_us, noisy_rate: 0.0 });
+        return Ok(Quiet { p50_us, p99_us, noisy_rate: 0.0, serving: ServingThread::default() });
     };
     let port = server.port();
     noise.prepare(port)?;
@@ -135,11 +144,13 @@ fn turn(options: &Options, program: &Path, noise: Option<&Noise>) -> Outcome<Qui
     std::thread::scope(|scope| {
         let flooding =
             scope.spawn(|| noise.flood(port, &is_over).map_err(|error| error.to_string()));
+        let before = ServingThread::now(&server);
         let measured = measure_quiet(options, &server);
+        let serving = ServingThread::now(&server);
         is_over.store(true, Ordering::SeqCst);
         let noisy_rate = flooding.join().map_err(|_| "the noisy tenant panicked")??;
         let TurnResult { p50_us, p99_us, .. } = measured?;
-        Ok(Quiet { p50_us, p99_us, noisy_rate })
+        Ok(Quiet { p50_us, p99_us, noisy_rate, serving: serving?.since(&before?) })
     })
 }
 

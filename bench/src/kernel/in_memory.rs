@@ -56,8 +56,13 @@ impl InMemoryShard {
         answers.into_iter().try_for_each(|held| hear(held.open(durable)))
     }
 
-    /// The last durable group.
-    fn flush(&self) -> Outcome<u64> {
+    /// The shard, and the name of its workspace.
+    pub(crate) fn parts(&self) -> (&Shard<MemoryLog>, &WorkspaceName) {
+        (&self.shard, &self.workspace)
+    }
+
+    /// Makes everything durable; the last durable group.
+    pub(crate) fn flush(&self) -> Outcome<u64> {
         match self.shard.flush() {
             Flushed::Durable { .. } | Flushed::Nothing => Ok(self.shard.machine().durable()),
             Flushed::Lost => Err("a log in memory does not fail".into()),

@@ -12,22 +12,25 @@
 //! Deliberately absent: other databases. They have their own protocols and clients, which would be
 //! measured instead: see [`crate::peers`].
 
+mod cycles;
 pub(crate) mod in_memory;
 mod insert;
 pub(crate) mod load;
 mod memory;
 mod reopen;
-mod segment_file;
+pub(crate) mod segment_file;
 mod sets;
 mod watchers;
 
 use crate::Outcome;
 use crate::options::{Options, Part};
+use crate::peers::floor;
 use crate::report::{Report, say};
 
 type Load = fn(&Options, &mut Report) -> Outcome<()>;
 
-const LOADS: [(&str, Load); 9] = [
+const LOADS: [(&str, Load); 10] = [
+    (cycles::NAME, cycles::run),
     ("sets, 1024 callers", |options, report| sets::many(options, report, 1024)),
     ("sets, 64 callers", |options, report| sets::many(options, report, 64)),
     ("sets, one caller", sets::one),
@@ -59,6 +62,7 @@ pub(crate) fn run_part(part: &Part) -> Outcome<()> {
         memory::PART => memory::be(part),
         reopen::PART_FILL => reopen::fill(part),
         reopen::PART_OPEN => reopen::open(part),
+        floor::PART => floor::be(part),
         other => Err(format!("`{other}` is not a part of a benchmark").into()),
     }
 }

@@ -135,18 +135,18 @@ impl GroupCommit {
 }
 
 /// A log that discards what it has written.
-struct Recycled<'a> {
+pub(crate) struct Recycled<'a> {
     log: &'a FileLog,
     tail: Position,
     bytes: usize,
 }
 
 impl<'a> Recycled<'a> {
-    fn new(log: &'a FileLog) -> Self {
+    pub(crate) fn new(log: &'a FileLog) -> Self {
         Self { log, tail: log.tail(), bytes: 0 }
     }
 
-    fn append(&mut self, bytes: &[u8]) -> Outcome<()> {
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> Outcome<()> {
         self.tail = self.log.append(self.tail, bytes)?;
         self.bytes += bytes.len();
         if self.bytes >= TRUNCATE_BYTES {

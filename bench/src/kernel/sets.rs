@@ -16,7 +16,7 @@ use super::load;
 use super::segment_file::{self, WakeMode};
 use crate::Outcome;
 use crate::options::{Options, Part};
-use crate::report::{Comparison, Report, Target, say};
+use crate::report::{Comparison, Report, Target, progress, say};
 use crate::resources::{Measured, MeasuredTurn};
 
 /// Keys that callers overwrite.
@@ -86,6 +86,11 @@ fn alternate(
 ) -> Outcome<Vec<(Measured, Measured)>> {
     let fresh = || TempDir::with_prefix_in("baton-bench-", &options.folder);
     let turn = |number: usize| {
+        progress(
+            &format!("sets: round {} of {}", number + 1, options.turns),
+            number,
+            options.turns,
+        );
         if number.is_multiple_of(2) {
             let ours = ours(fresh()?.path())?;
             Ok((ours, raw(fresh()?.path())?))

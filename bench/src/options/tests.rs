@@ -26,6 +26,7 @@ fn options_belong_to_their_benchmark() {
     assert!(matches!(parse("kernel --keys 50000"), Ok(Mode::Kernel(_))));
     assert!(matches!(parse("fairness --baton /b"), Ok(Mode::Fairness(_))));
     assert!(matches!(parse("mcp --baton /b"), Ok(Mode::Mcp(_))));
+    assert!(matches!(parse("cluster --baton /b"), Ok(Mode::Cluster(_))));
     assert_eq!(error("fairness --without baton"), "`--without` is not an option");
     let line = "work --keys 50000 --without bullmq,etcd --baton /b";
     let Ok(Mode::Work(options)) = parse(line) else { panic!("the line is right") };
@@ -40,8 +41,8 @@ fn what_is_wrong_is_named() {
     assert_eq!(error("peers --turns"), "`--turns` needs a value");
     assert_eq!(error("peers --turns many"), "`--turns` needs a number, not `many`");
     let unknown = error("peers --without mysql");
-    assert_eq!(unknown, "`mysql` is not a server; there are baton, redis, postgres, etcd");
+    assert_eq!(unknown, "`mysql` is not a server; there are baton, redis, postgres, etcd, floor");
     let unknown = error("peers --without bullmq");
-    assert_eq!(unknown, "`bullmq` is not a server; there are baton, redis, postgres, etcd");
+    assert_eq!(unknown, "`bullmq` is not a server; there are baton, redis, postgres, etcd, floor");
     assert!(error("peers --seconds -1").starts_with("`--seconds -1`: "));
 }

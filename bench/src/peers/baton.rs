@@ -28,41 +28,76 @@ use crate::samples::{key, value};
 
 const HEAD: &str = r#""workspace":"bench","agent":"ada","command""#;
 const PATH: &str = "/v1/ws";
-const PROTOCOL: &str = "baton.v1.json";
+pub(crate) const PROTOCOL: &str = "baton.v1.json";
 
 /// Starts a server and waits until it answers.
 pub(crate) fn start(program: &Path, parent: &Path) -> Outcome<Server> {
     start_with(program, parent, |_, _| Ok(()))
 }
 
-/// Starts a server with more arguments, which may name files in its folder.
+/// Starts a server on its own disk with more arguments, which may name files in its folder.
 pub(crate) fn start_with(
     program: &Path,
     parent: &Path,
+    arguments: impl FnOnce(&mut Command, &Path) -> Outcome<()>,
+) -> Outcome<Server> {
+    let on_disk = |command: &mut Command, folder: &Path| {
+        command.arg("--data").arg(folder.join("data"));
+        arguments(command, folder)
+    };
+    start_ready(program, parent, "/healthz", on_disk)
+}
+
+/// Starts a server with these arguments, and waits until it answers at a path.
+pub(crate) fn start_ready(
+    program: &Path,
+    parent: &Path,
+    path: &str,
     arguments: impl FnOnce(&mut Command, &Path) -> Outcome<()>,
 ) -> Outcome<Server> {
     let folder = processes::folder(parent, "baton")?;
     let [port] = processes::free_ports()?;
     let mut command = Command::new(program);
     command.args(["serve", "--listen", &format!("127.0.0.1:{port}")]);
-    command.arg("--data").arg(folder.path().join("data"));
     arguments(&mut command, folder.path())?;
     let server = Server::start(Kind::Baton, folder, port, command, Ending::Kill)?;
-    server.wait_until(|port| {
-        let mut stream = driver::connect(port)?;
-        stream
-            .write_all(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer)?;
-        let is_well = answer.starts_with("HTTP/1.1 200 ");
-        if is_well { Ok(()) } else { Err(format!("not healthy: {answer}").into()) }
-    })
+    server.wait_until(|port| ask_http(port, "GET", path, "").map(drop))
+}
+
+/// The body of the answer to a request over its own connection. Any status but 200 is an error.
+pub(crate) fn ask_http(port: u16, method: &str, path: &str, body: &str) -> Outcome<String> {
+    let mut stream = driver::connect(port)?;
+    let length = body.len();
+    let request = format!(
+        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\
+         Content-Length: {length}\r\n\r\n{body}"
+    );
+    stream.write_all(request.as_bytes())?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    match answer.split_once("\r\n\r\n") {
+        Some((head, body)) if head.starts_with("HTTP/1.1 200 ") => Ok(body.to_owned()),
+        Some(_) | None => Err(format!("`{method} {path}` was answered: {answer}").into()),
+    }
 }
 
 /// Writes every key once.
 pub(crate) fn fill(server: &Server, load: &Load) -> Outcome<()> {
     let (opened, each) = (cycles(server, load, set)?, requests::share(load.connections));
     driver::fill(opened, load.in_flight, each)
+}
+
+/// The bytes with which the server answers a request of this load.
+pub(crate) fn sample(server: &Server, load: &Load) -> Outcome<Vec<u8>> {
+    let port = server.port();
+    match load.transport {
+        Transport::Http => driver::ask(&mut driver::connect(port)?, &put(0, port), &mut Http, 1),
+        Transport::WebSocket => {
+            let is_get = load.operation == Operation::Get;
+            let request = if is_get { get(0) } else { set(0) };
+            driver::ask(&mut connect(port)?, &request, &mut Json, 1)
+        }
+    }
 }
 
 /// One round. Its number makes each round compare and set fresh keys.

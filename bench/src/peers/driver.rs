@@ -22,6 +22,7 @@
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
+use std::ops::Add;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -30,7 +31,7 @@ use mio::{Events, Interest, Poll, Token};
 use super::latencies::Latencies;
 use super::processes;
 use crate::Outcome;
-use crate::resources::{Measured, Stopwatch, count, thread_cpu_seconds, tree_usage};
+use crate::resources::{Measured, Stopwatch, Usage, count, thread_cpu_seconds, tree_usage};
 
 /// Silence after which a server counts as stuck.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
@@ -160,13 +161,27 @@ pub(crate) fn measure<R: Requests, A: Answers>(
     turn: Duration,
     pid: u32,
 ) -> Outcome<TurnResult> {
+    measure_several(opened, in_flight, turn, (&[pid], None)).map(|(served, _)| served)
+}
+
+/// Drives several servers, which together are one side. What a process that they use has used in
+/// the measured time is returned separately.
+pub(crate) fn measure_several<R: Requests, A: Answers>(
+    opened: Vec<Opened<R, A>>,
+    in_flight: usize,
+    turn: Duration,
+    (servers, used_by_them): (&[u32], Option<u32>),
+) -> Outcome<(TurnResult, Usage)> {
+    let servers_usage =
+        || servers.iter().map(|pid| tree_usage(*pid)).fold(Usage::default(), Add::add);
+    let other_usage = || used_by_them.map(tree_usage).unwrap_or_default();
     let mut driver = Driver::new(opened, in_flight, usize::MAX)?;
     let warm_up = turn * 3 / 10;
     while driver.clock.elapsed() < warm_up {
         driver.round()?;
     }
     driver.latencies.clear();
-    let (usage, driver_cpu_seconds) = (tree_usage(pid), thread_cpu_seconds());
+    let (usage, other, driver_cpu_seconds) = (servers_usage(), other_usage(), thread_cpu_seconds());
     let began = driver.clock.elapsed();
     let mut operations = 0;
     while driver.clock.elapsed() < began + turn {
@@ -177,15 +192,16 @@ pub(crate) fn measure<R: Requests, A: Answers>(
         measured: Measured {
             operations: count(operations),
             seconds: ended.saturating_sub(began).as_secs_f64(),
-            usage: tree_usage(pid) - usage,
+            usage: servers_usage() - usage,
             caller_cpu_seconds: thread_cpu_seconds() - driver_cpu_seconds,
         },
         p50_us: driver.latencies.quantile_us(0.5),
         p99_us: driver.latencies.quantile_us(0.99),
     };
+    let other = other_usage() - other;
     driver.stop();
     driver.finish()?;
-    Ok(served)
+    Ok((served, other))
 }
 
 /// Drives a server until it is told to stop; returns the answered requests per second.

@@ -1,4 +1,5 @@
-//! The peers: the server against Redis, Postgres and etcd, over their own protocols.
+//! The peers: the server against Redis, Postgres and etcd, over their own protocols, and against
+//! the [`floor`], a server of the same bytes that does nothing with them.
 //!
 //! ```text
 //!   round 1  Baton ── Redis ── etcd ── Postgres      each for the same time after a warm-up,
@@ -27,6 +28,7 @@ pub(crate) mod baton;
 pub(crate) mod driver;
 pub(crate) mod etcd;
 pub(crate) mod fanout;
+pub(crate) mod floor;
 pub(crate) mod http;
 pub(crate) mod http2;
 mod idle;
@@ -51,7 +53,7 @@ use crate::options::Options;
 use crate::report::{Report, say};
 
 /// Servers that can be left out.
-pub(crate) const SERVERS: [&str; 4] = ["baton", "redis", "postgres", "etcd"];
+pub(crate) const SERVERS: [&str; 5] = ["baton", "redis", "postgres", "etcd", "floor"];
 
 /// The server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +63,8 @@ pub(crate) enum Kind {
     Postgres,
     Etcd,
     Nats,
+    /// What the kernel leaves.
+    Floor,
 }
 
 impl Kind {
@@ -72,6 +76,7 @@ impl Kind {
             Self::Postgres => "PostgreSQL",
             Self::Etcd => "etcd",
             Self::Nats => "NATS",
+            Self::Floor => "the floor",
         }
     }
 
@@ -83,6 +88,7 @@ impl Kind {
             Self::Postgres => "postgres",
             Self::Etcd => "etcd",
             Self::Nats => "nats",
+            Self::Floor => "floor",
         }
     }
 }
@@ -267,7 +273,18 @@ impl Bench<'_> {
             Kind::Postgres => {
                 programs.postgres.as_ref().map(|program| postgres::start(program, parent))
             }
+            // It needs an answer of Baton.
+            Kind::Floor => None,
         };
         server.transpose()
+    }
+
+    /// The floor of a load, which answers as this server of ours does; none if it is left out.
+    fn start_floor(&self, ours: &Server, load: &Load) -> Outcome<Option<Server>> {
+        if self.is_control() || !self.options.includes(Kind::Floor.word()) {
+            return Ok(None);
+        }
+        let answer = ours.blame(baton::sample(ours, load))?;
+        floor::start(self.options.folder.as_path(), &answer).map(Some)
     }
 }

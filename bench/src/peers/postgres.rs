@@ -28,6 +28,8 @@ use crate::samples::{key, value};
 const USER: &str = "postgres";
 const PROTOCOL: u32 = 3 << 16;
 const STATEMENT: &str = "upsert";
+/// The number of the type `text`.
+const TEXT_TYPE: u32 = 25;
 const TABLE: &str = "CREATE TABLE kv (key text PRIMARY KEY, value jsonb, version bigint)";
 const UPSERT: &str = "INSERT INTO kv VALUES ($1, $2, 1) ON CONFLICT (key) \
     DO UPDATE SET value = excluded.value, version = kv.version + 1";
@@ -135,8 +137,13 @@ pub(crate) fn connect(port: u16) -> Outcome<TcpStream> {
 
 /// The only message without a type.
 pub(crate) fn startup() -> Vec<u8> {
+    startup_as(USER, USER)
+}
+
+/// The same for another user and database.
+pub(crate) fn startup_as(user: &str, database: &str) -> Vec<u8> {
     let mut body = PROTOCOL.to_be_bytes().to_vec();
-    for text in ["user", USER, "database", USER, ""] {
+    for text in ["user", user, "database", database, ""] {
         push_text(&mut body, text);
     }
     with_length(&body)
@@ -172,7 +179,37 @@ pub(crate) fn call(name: &str, parameters: &[&str]) -> Vec<u8> {
         bind.extend_from_slice(&length(parameter.len()));
         bind.extend_from_slice(parameter.as_bytes());
     }
-    // No formats for results either: they are text too.
+    executed(bind)
+}
+
+/// Executes a prepared statement whose only parameter is an array of texts, and commits.
+pub(crate) fn call_with_array(name: &str, texts: &[String]) -> Vec<u8> {
+    let mut bind = Vec::new();
+    push_text(&mut bind, "");
+    push_text(&mut bind, name);
+    // One parameter, in the binary format.
+    for number in [1_u16, 1, 1] {
+        bind.extend_from_slice(&number.to_be_bytes());
+    }
+    let mut array = Vec::new();
+    // One dimension without nulls, its length, and the number of its first element.
+    for number in [1, 0, TEXT_TYPE] {
+        array.extend_from_slice(&u32::to_be_bytes(number));
+    }
+    array.extend_from_slice(&length(texts.len()));
+    array.extend_from_slice(&1_u32.to_be_bytes());
+    for text in texts {
+        array.extend_from_slice(&length(text.len()));
+        array.extend_from_slice(text.as_bytes());
+    }
+    bind.extend_from_slice(&length(array.len()));
+    bind.extend_from_slice(&array);
+    executed(bind)
+}
+
+/// The rest of a call after its parameters.
+fn executed(mut bind: Vec<u8>) -> Vec<u8> {
+    // No formats for results: they are text.
     bind.extend_from_slice(&0_u16.to_be_bytes());
     let mut execute = Vec::new();
     push_text(&mut execute, "");

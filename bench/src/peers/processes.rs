@@ -137,6 +137,21 @@ impl Server {
         false
     }
 
+    /// Asks the process to end as a person would, and waits until it has.
+    pub(crate) fn terminate(&mut self) -> Outcome<()> {
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        kill_process(pid.ok_or("a process has a number")?, Signal::TERM)?;
+        let clock = Stopwatch::start();
+        while self.child.try_wait()?.is_none() {
+            go_on_unless_interrupted()?;
+            if clock.elapsed() > START {
+                return Err(format!("{} does not end{}", self.name(), self.last_words()).into());
+            }
+            pause(ATTEMPT);
+        }
+        Ok(())
+    }
+
     pub(crate) fn kind(&self) -> Kind {
         self.kind
     }

@@ -67,6 +67,8 @@ impl Programs {
                 Kind::Etcd => install("etcd-server", || find("etcd"))
                     .map(|program| programs.etcd = Some(program)),
                 Kind::Nats => nats().map(|program| programs.nats = Some(program)),
+                // A part of this program.
+                Kind::Floor => Ok(()),
                 Kind::Postgres => {
                     install("postgresql", postgres).map(|program| programs.postgres = Some(program))
                 }

@@ -6,10 +6,10 @@ use super::driver::TurnResult;
 use super::processes::Server;
 use super::{Bench, Kind, Load, baton, etcd, postgres, redis};
 use crate::Outcome;
-use crate::report::{Comparison, Report, Target, median, rate};
+use crate::report::{Comparison, Report, Target, median, progress, rate};
 
-/// NATS has only message loads.
-const NO_KEYS: &str = "no load asks NATS for a key";
+/// NATS has only message loads, and the floor stores nothing.
+const NO_KEYS: &str = "no load asks for a key of this server";
 
 /// Runs a load, and reports a line for each peer.
 pub(crate) fn run(bench: &Bench<'_>, load: &Load, report: &mut Report) -> Outcome<()> {
@@ -18,29 +18,36 @@ pub(crate) fn run(bench: &Bench<'_>, load: &Load, report: &mut Report) -> Outcom
     for (kind, least) in load.against {
         if let Some(server) = bench.start(*kind)? {
             servers.push(server);
-            targets.push((*kind, Target::AtLeast(*least)));
+            targets.push((*kind, Some(Target::AtLeast(*least))));
         }
-    }
-    if targets.is_empty() {
-        return Ok(());
     }
     for server in &servers {
         server.blame(fill(server, load))?;
     }
-    let turns = alternate(servers.len(), bench.options.turns, |which, number| {
+    if let Some(server) = bench.start_floor(&servers[0], load)? {
+        servers.push(server);
+        targets.push((Kind::Floor, None));
+    }
+    if targets.is_empty() {
+        return Ok(());
+    }
+    let turns = alternate(load.name, servers.len(), bench.options.turns, |which, number| {
         let server = &servers[which];
         server.blame(turn(bench, server, load, number))
     })?;
     let (ours, theirs) = turns.split_first().ok_or("we take part")?;
     for ((kind, target), theirs) in targets.into_iter().zip(theirs) {
         let line = line(load.name, kind.name(), ours, theirs);
-        report.add(if bench.is_control() { line } else { line.target(target) });
+        let target = target.filter(|_| !bench.is_control());
+        report.add(Comparison { target, ..line });
     }
     Ok(())
 }
 
-/// Measures this many sides in rounds. Returns the results of each, in order.
+/// Measures this many sides in rounds, and shows which one is measured. Returns the results of
+/// each, in order.
 pub(crate) fn alternate<T>(
+    load: &str,
     sides: usize,
     turns: usize,
     mut turn: impl FnMut(usize, usize) -> Outcome<T>,
@@ -50,6 +57,8 @@ pub(crate) fn alternate<T>(
         // Another one starts each time, so that none always follows the same one.
         for step in 0..sides {
             let which = (number + step) % sides;
+            let done = number * sides + step;
+            progress(&format!("{load}: round {} of {turns}", number + 1), done, sides * turns);
             taken[which].push(turn(which, number)?);
         }
     }
@@ -62,14 +71,15 @@ fn fill(server: &Server, load: &Load) -> Outcome<()> {
         Kind::Redis => redis::fill(server, load),
         Kind::Postgres => postgres::fill(server, load),
         Kind::Etcd => etcd::fill(server, load),
-        Kind::Nats => Err(NO_KEYS.into()),
+        Kind::Nats | Kind::Floor => Err(NO_KEYS.into()),
     }
 }
 
 fn turn(bench: &Bench<'_>, server: &Server, load: &Load, number: usize) -> Outcome<TurnResult> {
     let turn = bench.options.turn;
     match server.kind() {
-        Kind::Baton => baton::turn(server, load, turn, number),
+        // Both have the same protocol.
+        Kind::Baton | Kind::Floor => baton::turn(server, load, turn, number),
         Kind::Redis => redis::turn(server, load, turn, number),
         Kind::Postgres => postgres::turn(server, load, turn),
         Kind::Etcd => etcd::turn(server, load, turn),

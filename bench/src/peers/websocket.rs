@@ -18,7 +18,7 @@ use crate::Outcome;
 const MASK: [u8; 4] = [0x37, 0xfa, 0x21, 0x3d];
 /// The example of RFC 6455: a constant key and the matching response.
 const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
-const ACCEPT: &str = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
+pub(crate) const ACCEPT: &str = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
 /// The bit beside the length.
 const MASKED: u8 = 0x80;
 const HEAD_BYTES_MAX: usize = 8 << 10;

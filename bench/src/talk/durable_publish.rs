@@ -39,7 +39,8 @@ pub(crate) fn run(bench: &Bench<'_>, report: &mut Report) -> Outcome<()> {
     if rivals.is_empty() {
         return Ok(());
     }
-    let taken = throughput::alternate(servers.len(), bench.options.turns, |which, number| {
+    let turns = bench.options.turns;
+    let taken = throughput::alternate(NAME, servers.len(), turns, |which, number| {
         let server = &servers[which];
         server.blame(turn(server, bench.options.turn, number))
     })?;
@@ -94,7 +95,7 @@ fn turn(server: &Server, turn: Duration, number: usize) -> Outcome<TurnResult> {
             let opened = (0..PUBLISHERS).map(open).collect::<Outcome<Vec<_>>>()?;
             driver::measure(opened, 1, turn, pid)
         }
-        kind @ (Kind::Postgres | Kind::Etcd) => {
+        kind @ (Kind::Postgres | Kind::Etcd | Kind::Floor) => {
             Err(format!("no load publishes to {}", kind.name()).into())
         }
     }

@@ -7,7 +7,7 @@
 //!
 //! | server | requester | responder |
 //! |---|---|---|
-//! | Baton | `message.request` | `inbox.receive`, then `message.reply` and the next in one write |
+//! | Baton | `message.request` | `inbox.receive`, then `message.reply`, which receives the next |
 //! | NATS | `PUB` with an inbox | `SUB`, then `PUB` to the inbox |
 
 use std::time::Duration;
@@ -31,7 +31,8 @@ pub(crate) fn run(bench: &Bench<'_>, report: &mut Report) -> Outcome<()> {
         return Ok(());
     };
     let servers = [ours, theirs];
-    let taken = throughput::alternate(servers.len(), bench.options.turns, |which, number| {
+    let turns = bench.options.turns;
+    let taken = throughput::alternate(NAME, servers.len(), turns, |which, number| {
         let server = &servers[which];
         server.blame(turn(server, bench.options.turn, number))
     })?;
@@ -69,7 +70,7 @@ fn ours(server: &Server, name: &str) -> Outcome<[Party; 2]> {
     let asking = Asking(Some(baton::command("asker", &request)));
     // Its answer is not awaited: it is the first request.
     std::io::Write::write_all(&mut answerer, &receive)?;
-    let answering = Answering { agent: name.to_owned(), receive, body };
+    let answering = Answering { agent: name.to_owned(), body };
     Ok([(asker, asking, Box::new(baton::Json)), (answerer, Asking(None), Box::new(answering))])
 }
 
@@ -99,10 +100,9 @@ impl Requests for Asking {
     }
 }
 
-/// Replies to what it receives, and receives again.
+/// Replies to what it receives, and receives the next in the same call.
 pub(crate) struct Answering {
     pub(crate) agent: String,
-    pub(crate) receive: Vec<u8>,
     pub(crate) body: String,
 }
 
@@ -110,11 +110,11 @@ impl Answers for Answering {
     fn take(&mut self, bytes: &[u8], replies: &mut Vec<u8>) -> Result<Option<Element>, String> {
         let Some(taken) = baton::Json.take(bytes, replies)? else { return Ok(None) };
         let answer = &bytes[..taken.bytes];
-        // The answer to a reply contains no messages.
         if let Some(id) = baton::field(answer, &[r#""messages":["#, r#""id":"#]) {
-            let reply = format!(r#""message.reply","request":{id},"body":{}"#, self.body);
+            let body = &self.body;
+            let reply =
+                format!(r#""message.reply","request":{id},"body":{body},"wait_ms":{WAIT_MS}"#);
             replies.extend_from_slice(&baton::command(&self.agent, &reply));
-            replies.extend_from_slice(&self.receive);
         }
         Ok(Some(Element::other(taken.bytes)))
     }

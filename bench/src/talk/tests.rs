@@ -5,17 +5,16 @@ use crate::peers::tests::baton::json_of;
 use crate::peers::tests::websocket::from_server;
 
 #[test]
-fn whoever_receives_a_request_replies_and_receives_again() {
-    let (agent, receive) = ("bob".to_owned(), b"again".to_vec());
-    let mut answering = Answering { agent, receive, body: "7".to_owned() };
+fn whoever_receives_a_request_replies_and_receives_again_in_one_call() {
+    let mut answering = Answering { agent: "bob".to_owned(), body: "7".to_owned() };
     let message = r#"{"id":1,"revision":9,"result":{"messages":[{"id":"m-1","body":3}]}}"#;
     let bytes = from_server(0x81, message.as_bytes());
     let mut replies = Vec::new();
     assert_eq!(answering.take(&bytes, &mut replies), Ok(Some(Element::other(bytes.len()))));
     let (reply, end) = json_of(&replies);
     assert_eq!((&reply["command"], &reply["request"]), (&"message.reply".into(), &"m-1".into()));
-    assert_eq!(&replies[end..], b"again");
-    let answer = from_server(0x81, br#"{"id":1,"revision":10,"result":{"id":"m-1"}}"#);
+    assert_eq!((&reply["wait_ms"], end), (&60_000.into(), replies.len()));
+    let answer = from_server(0x81, br#"{"id":1,"revision":10,"result":{"messages":[]}}"#);
     let mut silence = Vec::new();
     assert_eq!(answering.take(&answer, &mut silence), Ok(Some(Element::other(answer.len()))));
     assert!(silence.is_empty());

@@ -54,7 +54,7 @@ pub(crate) fn run(bench: &Bench<'_>, report: &mut Report) -> Outcome<()> {
         return Ok(());
     };
     let servers = [ours, theirs];
-    let taken = throughput::alternate(servers.len(), bench.options.turns, |which, _| {
+    let taken = throughput::alternate(NAME, servers.len(), bench.options.turns, |which, _| {
         let server = &servers[which];
         server.blame(turn(server, bench.options.turn))
     })?;
@@ -80,7 +80,7 @@ fn turn(server: &Server, turn: Duration) -> Outcome<TurnResult> {
     let contenders = (0..CLIENTS).map(|client| match server.kind() {
         Kind::Baton => baton::contender(server, client),
         Kind::Postgres => postgres::contender(server),
-        kind @ (Kind::Redis | Kind::Etcd | Kind::Nats) => {
+        kind @ (Kind::Redis | Kind::Etcd | Kind::Nats | Kind::Floor) => {
             Err(format!("no load contends for a lock of {}", kind.name()).into())
         }
     });

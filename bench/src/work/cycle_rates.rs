@@ -106,7 +106,8 @@ pub(crate) fn run(bench: &Bench<'_>, load: &Load, report: &mut Report) -> Outcom
     for side in &sides {
         side.prepare(load.cycle)?;
     }
-    let turns = throughput::alternate(sides.len(), bench.options.turns, |which, number| {
+    let (name, turns) = (load.name, bench.options.turns);
+    let turns = throughput::alternate(name, sides.len(), turns, |which, number| {
         sides[which].turn(load.cycle, bench.options.turn, number)
     })?;
     let (ours, theirs) = turns.split_first().ok_or("we take part")?;
@@ -171,9 +172,10 @@ impl Contestant {
             (Kind::Redis, Cycle::Lock) => redis::locks(server, turn),
             (Kind::Postgres, Cycle::Task) => postgres::tasks(server, turn),
             (Kind::Etcd, Cycle::Lock) => etcd::locks(server, turn, number),
-            (kind @ (Kind::Redis | Kind::Postgres | Kind::Etcd | Kind::Nats), cycle) => {
-                Err(format!("no load asks {} for a {cycle:?}", kind.name()).into())
-            }
+            (
+                kind @ (Kind::Redis | Kind::Postgres | Kind::Etcd | Kind::Nats | Kind::Floor),
+                cycle,
+            ) => Err(format!("no load asks {} for a {cycle:?}", kind.name()).into()),
         };
         server.blame(served)
     }

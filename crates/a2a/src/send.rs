@@ -160,8 +160,8 @@ impl Service {
             return Ok(once.tasks().review(task.id.as_str(), verdict).note(&note).await?);
         }
         if task.status.is_finished() {
-            let state = task.status.phrase();
-            let message = format!("the task is {state}: send a message without `taskId`");
+            let state = task.status.clause();
+            let message = format!("the task {state}: send a message without `taskId`");
             return Err(Error::new(ErrorKind::UnsupportedOperation, message));
         }
         let holder = task.lease.as_ref().map(|lease| &lease.holder);

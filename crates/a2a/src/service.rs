@@ -82,8 +82,8 @@ impl Service {
                 let request: OneTask = read(params)?;
                 let task = self.task(&request.id).await?;
                 if task.status.is_finished() {
-                    let state = task.status.phrase();
-                    let message = format!("the task is {state}: read it with `GetTask`");
+                    let state = task.status.clause();
+                    let message = format!("the task {state}: read it with `GetTask`");
                     return Err(Error::new(ErrorKind::UnsupportedOperation, message));
                 }
                 return self.updates(&request.id, usize::MAX).await.map(Outcome::Updates);

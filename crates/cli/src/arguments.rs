@@ -39,7 +39,8 @@ Exit codes:
   130  interrupted
 
 Settings, in order of precedence: option, environment variable, configuration file, default.
-  Environment: BATON_URL, BATON_WORKSPACE, BATON_AGENT, BATON_TOKEN, BATON_CA_FILE, BATON_CONFIG
+  Environment: BATON_URL, BATON_WORKSPACE, BATON_AGENT, BATON_TOKEN, BATON_CA_FILE, BATON_OUTPUT,
+               BATON_CONFIG
   File:        ~/.config/baton/config.toml, with the keys url, workspace, agent, token, ca_file
                and output, and a [serve] table
   `baton config show` prints each effective setting and its source.";
@@ -66,10 +67,14 @@ pub(crate) struct Arguments {
 #[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Globals {
-    /// Server URL
-    #[arg(help = "Server URL [default: http://127.0.0.1:4747]", long, global = true)]
+    /// Server URL; several, separated by commas, if servers share their data
+    #[arg(
+        help = "Server URL, or several separated by commas [default: http://127.0.0.1:4747]",
+        long,
+        global = true
+    )]
     pub(crate) url: Option<String>,
-    /// Workspace [default: default]
+    /// Workspace [default: default; for `demo`: demo; for `top`: the busiest]
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) workspace: Option<String>,
     /// Agent to act as [default: cli]
@@ -134,6 +139,10 @@ fn command() -> clap::Command {
     ))
 }
 
+/// The help of a command: examples come before the options, of which there are many everywhere.
+const HELP_TEMPLATE: &str =
+    "{about-with-newline}\n{usage-heading} {usage}{after-help}\n\n{all-args}";
+
 /// The other names that people try first, for every command that has none of that name.
 const ALIASES: [(&str, &[&str]); 8] = [
     ("ls", &["list"]),
@@ -153,6 +162,7 @@ fn with_aliases(command: clap::Command) -> clap::Command {
         .map(str::to_owned)
         .collect();
     command.mut_subcommands(|command| {
+        let command = command.help_template(HELP_TEMPLATE);
         let of_this = ALIASES.iter().filter(|(name, _)| *name == command.get_name());
         let aliases = of_this.flat_map(|(_, aliases)| aliases.iter().copied());
         let free: Vec<&str> =
@@ -197,8 +207,10 @@ fn refuse(error: &clap::Error) -> ExitCode {
         }
         _ => {
             let said = error.render().to_string();
-            let (reason, command) = (first_paragraph(&said), command_in(&said));
-            Failure::from(Fault::Arguments { reason, command })
+            let (reason, tip) = (first_paragraph(&said), tip_in(&said));
+            let command = Some(command_in(&said)).filter(|found| !found.is_empty());
+            let command = command.unwrap_or_else(|| command_of(std::env::args().skip(1)));
+            Failure::from(Fault::Arguments { reason, tip, command })
                 .report("the command line", Mode::asked_for(std::env::args()))
         }
     }
@@ -214,8 +226,65 @@ fn first_paragraph(said: &str) -> String {
     let said = said.strip_prefix("error: ").unwrap_or(said);
     let lines = said.lines().map(str::trim);
     let before_usage = lines.take_while(|line| !line.starts_with("Usage:"));
-    let kept = before_usage.filter(|line| !line.is_empty() && !line.starts_with("For more"));
-    kept.collect::<Vec<_>>().join(" ")
+    let is_kept = |line: &&str| {
+        !line.is_empty() && !["For more", "tip:"].iter().any(|it| line.starts_with(it))
+    };
+    before_usage.filter(is_kept).collect::<Vec<_>>().join(" ")
+}
+
+/// What clap suggests: `did you mean …?`, or how to pass a value that looks like an option.
+fn tip_in(said: &str) -> String {
+    let tips: Vec<&str> =
+        said.lines().filter_map(|line| line.trim().strip_prefix("tip: ")).collect();
+    let is_similar = |tip: &&&str| tip.contains("similar");
+    let Some(tip) = tips.iter().find(is_similar).or(tips.first()) else { return String::new() };
+    let quoted: Vec<String> =
+        tip.split('\'').skip(1).step_by(2).map(|word| format!("`{word}`")).collect();
+    if is_similar(&tip) {
+        format!("did you mean {}?", quoted.join(" or "))
+    } else {
+        tip.replace('\'', "`")
+    }
+}
+
+/// The command on a line, as far as it exists. Clap does not name it for a bad value.
+fn command_of(words: impl IntoIterator<Item = String>) -> String {
+    let mut command = with_aliases(Arguments::command());
+    command.build();
+    let (mut found, mut inner) = (Vec::new(), &command);
+    let mut words = words.into_iter();
+    while let Some(word) = words.next() {
+        if word == "--" {
+            break;
+        }
+        if let Some(next) = inner.find_subcommand(&word) {
+            (found, inner) = ([found, vec![next.get_name()]].concat(), next);
+        } else if takes_value(inner, &word) {
+            words.next();
+        }
+    }
+    found.join(" ")
+}
+
+/// Whether this word is an option whose value is the next word.
+fn takes_value(command: &clap::Command, word: &str) -> bool {
+    command.get_arguments().any(|argument| {
+        let long = argument.get_long().map(|name| format!("--{name}"));
+        let short = argument.get_short().map(|name| format!("-{name}"));
+        let is_named = [long, short].into_iter().flatten().any(|name| name == word);
+        is_named && argument.get_action().takes_values()
+    })
+}
+
+/// The usual name of a command, given by the words of any of its names; none if it does not exist.
+pub(crate) fn known(words: &[String]) -> Option<String> {
+    let command = with_aliases(Arguments::command());
+    let (mut found, mut inner) = (Vec::new(), &command);
+    for word in words {
+        inner = inner.find_subcommand(word)?;
+        found.push(inner.get_name());
+    }
+    Some(found.join(" "))
 }
 
 /// The command in the usage line of clap: `state set` in `Usage: baton state set <KEY>`.
@@ -248,6 +317,20 @@ mod tests {
     #[test]
     fn the_error_of_clap_becomes_one_line() {
         let said = "error: unexpected argument '--x' found\n\n  tip: try '--y'\n\nUsage: baton\n";
-        assert_eq!(first_paragraph(said), "unexpected argument '--x' found tip: try '--y'");
+        assert_eq!(first_paragraph(said), "unexpected argument '--x' found");
+        assert_eq!(tip_in(said), "try `--y`");
+        let said = "error: x\n\n  tip: some similar subcommands exist: 'top', 'topic'\n";
+        assert_eq!(tip_in(said), "did you mean `top` or `topic`?");
+        assert_eq!(tip_in("error: x\n"), "");
+    }
+
+    #[test]
+    fn the_command_is_found_on_a_line_that_cannot_be_parsed() {
+        let found = |line: &str| command_of(line.split(' ').map(str::to_owned));
+        assert_eq!(found("task claim --wait 5"), "task claim");
+        assert_eq!(found("--workspace demo token create x --role foo"), "token create");
+        assert_eq!(found("serve --listen 48211"), "serve");
+        assert_eq!(found("task list --status done"), "task ls");
+        assert_eq!(found("--colour"), "");
     }
 }

@@ -12,8 +12,9 @@
 //!    must be in it.
 //! 3. The request uses the settings on the line so far: `--workspace`, `--url` and the like.
 //!
-//! Deliberately absent: values, task types and pipeline stages, which no operation lists.
+//! Deliberately absent: values and pipeline stages, which no operation lists.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 
@@ -31,6 +32,11 @@ use crate::settings::Settings;
 /// Set by the script of the shell: which shell asks, and which word is being completed.
 const REQUEST: &str = "COMPLETE";
 const CURRENT: &str = "_CLAP_COMPLETE_INDEX";
+
+/// What `task add --on-exhausted` takes.
+const EXHAUSTED: &str = "fail\nreview\nagent:";
+/// The types of the events of a workspace, one per line. A test compares them with `spec`.
+const EVENT_TYPES: &str = include_str!("event_types.txt");
 
 /// How long to wait for the server, unless [`PATIENCE`] is set.
 const PATIENCE_MS: u64 = 700;
@@ -72,6 +78,7 @@ const SECRETS: Kind = kind("secret.list", "secrets", "secret", "name");
 const SEMAPHORES: Kind = kind("semaphore.list", "semaphores", "name", "free");
 const STREAMS: Kind = kind("stream.list", "streams", "stream", "status");
 const TASKS: Kind = kind("task.list", "tasks", "id", "status");
+const TASK_TYPES: Kind = kind("task.list", "tasks", "type", "");
 const TOPICS: Kind = kind("topic.list", "topics", "topic", "last_by");
 const WORKSPACES: Kind = kind("workspace.list", "workspaces", "id", "revision");
 
@@ -83,6 +90,7 @@ fn kind_of(noun: &str, argument: &Arg) -> Option<Kind> {
         (_, "agent", _) | (_, _, "AGENT") | ("message" | "handoff", "to", _) => Some(AGENTS),
         ("state", _, "KEY" | "PREFIX") | ("why", "subject", _) => Some(KEYS),
         ("state" | "contract", "namespace", _) | ("namespace", "name", _) => Some(NAMESPACES),
+        ("task" | "next", _, "TYPE") => Some(TASK_TYPES),
         ("lock", "name", _) => Some(LOCKS),
         ("semaphore", "name", _) => Some(SEMAPHORES),
         ("rule", "name", _) => Some(RULES),
@@ -99,6 +107,21 @@ fn kind_of(noun: &str, argument: &Arg) -> Option<Kind> {
         (_, _, "TOPIC") => Some(TOPICS),
         _ => None,
     }
+}
+
+/// The words that an argument takes besides names of objects, by its command and name.
+fn words_of(noun: &str, argument: &Arg) -> Option<fn(&OsStr) -> Vec<CompletionCandidate>> {
+    match (noun, argument.get_id().as_str()) {
+        ("task", "on_exhausted") => Some(|word| fitting(EXHAUSTED, word)),
+        ("watch", "types") | ("event", "types" | "kind") => Some(|word| fitting(EVENT_TYPES, word)),
+        _ => None,
+    }
+}
+
+fn fitting(words: &'static str, word: &OsStr) -> Vec<CompletionCandidate> {
+    let word = word.to_str().unwrap_or_default();
+    let fitting = words.lines().filter(|name| name.starts_with(word));
+    fitting.map(CompletionCandidate::new).collect()
 }
 
 /// An object whose id has a short form.
@@ -177,9 +200,16 @@ fn without_values(command: &Command, mut words: Vec<OsString>) -> Vec<OsString> 
 fn live(command: Command, noun: &str) -> Command {
     let noun = noun.to_owned();
     let of = noun.clone();
-    let command = command.mut_args(move |argument| match kind_of(&of, &argument) {
-        Some(kind) => argument.add(ArgValueCompleter::new(move |word: &OsStr| offers(kind, word))),
-        None => argument,
+    let command = command.mut_args(move |argument| {
+        if let Some(words) = words_of(&of, &argument) {
+            return argument.add(ArgValueCompleter::new(words));
+        }
+        match kind_of(&of, &argument) {
+            Some(kind) => {
+                argument.add(ArgValueCompleter::new(move |word: &OsStr| offers(kind, word)))
+            }
+            None => argument,
+        }
     });
     command.mut_subcommands(move |inner| {
         let noun = if noun.is_empty() { inner.get_name().to_owned() } else { noun.clone() };
@@ -192,8 +222,11 @@ fn offers(kind: Kind, word: &OsStr) -> Vec<CompletionCandidate> {
     let found = word.to_str().and_then(|word| Some((word, asked(kind, word, &words)?)));
     let Some((word, answer)) = found else { return Vec::new() };
     let rows = answer["result"][kind.list].as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut seen = BTreeSet::new();
     let fitting = rows.iter().filter_map(|row| {
         let name = row[kind.name].as_str().filter(|name| name.starts_with(word))?;
+        // Many tasks have the same type.
+        seen.insert(name).then_some(())?;
         let about = match &row[kind.about] {
             Value::Null => None,
             Value::String(text) => Some(text.clone()),
@@ -295,6 +328,9 @@ mod tests {
             ("state namespace", NAMESPACES),
             ("stream tail stream", STREAMS),
             ("task claim task", TASKS),
+            ("task claim types", TASK_TYPES),
+            ("task ls task_type", TASK_TYPES),
+            ("next types", TASK_TYPES),
             ("task done task", TASKS),
             ("task why task", TASKS),
             ("topic publish topic", TOPICS),
@@ -323,6 +359,20 @@ mod tests {
     #[test]
     fn every_argument_that_is_an_id_is_text() {
         ids_are_texts(&Arguments::command(), "");
+    }
+
+    #[test]
+    fn every_event_type_is_offered() {
+        let golden: Value =
+            serde_json::from_str(include_str!("../../../spec/events.json")).unwrap();
+        let golden = golden["examples"].as_array().unwrap().iter();
+        let missing: Vec<&str> = golden
+            .filter_map(|example| example["name"].as_str())
+            .filter(|name| !["deploy.finished", "receipt.awaited", "receipt.kept"].contains(name))
+            .filter(|name| !EVENT_TYPES.lines().any(|known| known == *name))
+            .collect();
+        assert_eq!(missing, [""; 0], "add them to event_types.txt, in order");
+        assert!(EVENT_TYPES.lines().is_sorted());
     }
 
     #[test]

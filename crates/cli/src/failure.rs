@@ -18,6 +18,7 @@ use baton_core::wire::{self, OPERATIONS, Problem};
 use baton_core::{Entry, Json, Kind, Reply};
 use serde_json::json;
 
+use crate::arguments;
 pub(crate) use crate::fault::Fault;
 use crate::output::{self, Mode};
 
@@ -28,6 +29,12 @@ const EXIT_INTERRUPTED: u8 = 130;
 
 /// Longer values are truncated, so that the reason fits on a line.
 const FACT_CHARACTERS_MAX: usize = 160;
+
+/// What to do after a usage error, unless the command is known.
+const SEE_HELP: &str = "see `baton help`, or use `--help` after the command";
+
+/// What to do without the token of a task.
+const CLAIM_FIRST: &str = "claim it first: eval \"$(baton task claim --env)\", or give --token";
 
 /// Why a command ended early.
 #[derive(Debug)]
@@ -75,7 +82,14 @@ impl Failure {
             Self::ClosedPipe => ExitCode::SUCCESS,
             Self::Interrupted => ExitCode::from(EXIT_INTERRUPTED),
             Self::Ended { exit } => ExitCode::from(exit),
-            Self::Problem { problem, exit } => {
+            Self::Problem { mut problem, exit } => {
+                problem.hint = as_commands(&problem.hint);
+                let words: Vec<String> = name.split(' ').map(str::to_owned).collect();
+                if problem.hint == SEE_HELP
+                    && let Some(command) = arguments::known(&words)
+                {
+                    problem.hint = format!("see `baton help {command}`");
+                }
                 let text = match mode {
                     Mode::Table => lines(name, &problem),
                     Mode::Json | Mode::Jsonl | Mode::Yaml => {
@@ -119,7 +133,11 @@ fn lines(name: &str, problem: &Problem) -> String {
     let Problem { code, kind, detail, hint, facts } = problem;
     let what = what(*kind);
     let name = if name.is_empty() { "baton" } else { name };
-    let (detail, facts, hint) = (output::plain(detail), current_entry(facts), as_commands(hint));
+    // The errors of a configuration file are one per line.
+    let separator = if code == "cli.settings" { '\n' } else { '\0' };
+    let detail: Vec<String> = detail.split(separator).map(output::plain).collect();
+    let (detail, facts, hint) =
+        (detail.join("\n       "), current_entry(facts), output::plain(hint));
     format!("error: {name}: {what} ({code})\n  why: {detail}{facts}\n   do: {hint}")
 }
 
@@ -135,13 +153,41 @@ fn current_entry(facts: &[(String, Json)]) -> String {
 
 /// Translates operation names in a hint to commands: `state.list` becomes `baton state ls`.
 fn as_commands(hint: &str) -> String {
-    let mut hint = output::plain(hint);
-    for operation in OPERATIONS {
-        let (noun, verb) = operation.name.split_once('.').unwrap_or_default();
-        let verb = if verb == "list" { "ls" } else { verb };
-        hint = hint.replace(operation.name, &format!("`baton {noun} {verb}`"));
+    let is_part = |sign: char| sign.is_ascii_lowercase() || matches!(sign, '.' | '_');
+    let mut out = String::new();
+    let mut rest = hint;
+    while let Some(start) = rest.find(is_part) {
+        let (before, word) = rest.split_at(start);
+        let (word, after) = word.split_at(word.find(|sign| !is_part(sign)).unwrap_or(word.len()));
+        out.push_str(before);
+        match command_for(word.trim_end_matches('.')) {
+            Some(command) if before.ends_with('`') => out.push_str(&command),
+            Some(command) => {
+                out.extend(["`", &command, "`"]);
+                out.extend(word.ends_with('.').then_some('.'));
+            }
+            None => out.push_str(word),
+        }
+        rest = after;
     }
-    hint
+    out + rest
+}
+
+/// The command that does what an operation does; none if there is no such operation or command.
+fn command_for(operation: &str) -> Option<String> {
+    OPERATIONS.iter().find(|known| known.name == operation)?;
+    let (noun, verb) = operation.split_once('.')?;
+    let words = match operation {
+        "agent.next" => vec!["next"],
+        "context.build" => vec!["context"],
+        "handler.list" => vec!["message", "handlers"],
+        "stream.receive" => vec!["stream", "read"],
+        "workspace.search" => vec!["search"],
+        "workspace.why" => vec!["why"],
+        _ => vec![noun, verb.trim_end_matches("_stage").trim_end_matches("_context")],
+    };
+    let words: Vec<String> = words.iter().map(|word| word.replace('_', "-")).collect();
+    arguments::known(&words).map(|name| format!("baton {name}"))
 }
 
 fn short(text: &str) -> String {
@@ -155,34 +201,39 @@ fn short(text: &str) -> String {
 fn problem(fault: &Fault) -> Problem {
     let (code, kind) = (fault.code(), fault.kind());
     match fault {
-        Fault::Arguments { reason, command } => {
-            Problem::new(code, kind, fault, &usage_hint(reason, command), &json!({}))
+        Fault::Arguments { reason, tip, command } => {
+            Problem::new(code, kind, fault, &usage_hint(reason, tip, command), &json!({}))
         }
         _ => Problem::new(code, kind, fault, fault.hint(), &json!({})),
     }
 }
 
 /// Where to find the usage. Arguments that look like parts of JSON were not quoted.
-fn usage_hint(reason: &str, command: &str) -> String {
+fn usage_hint(reason: &str, tip: &str, command: &str) -> String {
     let quoted = reason.split('\'').nth(1).unwrap_or_default();
     let looks_like_json = quoted.contains(['{', '}', '[', ']', '"', ':']);
     let is_unexpected = reason.starts_with("unexpected argument");
-    let quotes = match quoted {
-        "--port" if is_unexpected => "use --listen ADDRESS:PORT; ",
-        _ if is_unexpected && looks_like_json => "put JSON in single quotes; ",
-        _ => "",
+    let has_no_token = reason.contains("required") && reason.contains("--token <TOKEN>");
+    let advice = match quoted {
+        "--port" if is_unexpected => "use --listen ADDRESS:PORT",
+        _ if is_unexpected && looks_like_json => "put JSON in single quotes",
+        _ if has_no_token && command.starts_with("task ") => CLAIM_FIRST,
+        _ => tip,
     };
-    if command.is_empty() {
-        return format!("{quotes}see `baton help`, or use `--help` after the command");
-    }
-    format!("{quotes}see `baton help {command}`")
+    let see = match (advice.chars().last(), command) {
+        (None, "") => SEE_HELP.to_owned(),
+        (None, command) => return format!("see `baton help {command}`"),
+        (Some('?'), command) => format!(" See `{}`", format!("baton help {command}").trim()),
+        (Some(_), command) => format!("; see `{}`", format!("baton help {command}").trim()),
+    };
+    format!("{advice}{see}")
 }
 
 impl Failure {
     /// The error on one line.
     pub(crate) fn detail(&self) -> String {
         match self {
-            Self::Problem { problem, .. } => problem.detail.clone(),
+            Self::Problem { problem, .. } => problem.detail.replace('\n', "; "),
             Self::Ended { .. } | Self::Interrupted | Self::ClosedPipe => "interrupted".to_owned(),
         }
     }
@@ -322,9 +373,46 @@ mod tests {
     #[test]
     fn the_usage_hint_names_what_was_meant() {
         let unexpected =
-            |word: &str| usage_hint(&format!("unexpected argument '{word}' found"), "x");
+            |word: &str| usage_hint(&format!("unexpected argument '{word}' found"), "", "x");
         assert_eq!(unexpected("--port"), "use --listen ADDRESS:PORT; see `baton help x`");
         assert_eq!(unexpected("1}"), "put JSON in single quotes; see `baton help x`");
         assert_eq!(unexpected("word"), "see `baton help x`");
+        let missing = "the following required arguments were not provided: --token <TOKEN>";
+        let hint = usage_hint(missing, "", "task done");
+        assert!(hint.starts_with("claim it first: eval \"$(baton task claim --env)\""), "{hint}");
+        let hint = usage_hint("unrecognized subcommand 'tsk'", "did you mean `task`?", "");
+        assert!(hint.starts_with("did you mean `task`? See `baton help`"), "{hint}");
+    }
+
+    #[test]
+    fn hints_name_commands_instead_of_operations() {
+        for (hint, expected) in [
+            ("list the rules with rule.list", "list the rules with `baton rule ls`"),
+            ("create it with namespace.create", "create it with `baton namespace create`"),
+            ("retry with `pipeline.retry_stage`", "retry with `baton pipeline retry`"),
+            ("read state.get, which waits", "read `baton state get`, which waits"),
+            ("use task.complete.", "use `baton task done`."),
+            ("see docs/search.md", "see docs/search.md"),
+            ("send `client.hello`", "send `client.hello`"),
+        ] {
+            assert_eq!(as_commands(hint), expected);
+        }
+    }
+
+    /// The rest is done by other commands, or only by programs.
+    #[test]
+    fn operations_without_a_command_are_known() {
+        let names = OPERATIONS.iter().map(|operation| operation.name);
+        let without: Vec<&str> = names.filter(|name| command_for(name).is_none()).collect();
+        let expected = [
+            "state.transfer",
+            "state.snapshot",
+            "handler.register",
+            "handler.remove",
+            "topic.get",
+            "task.update",
+            "workspace.changes",
+        ];
+        assert_eq!(without, expected);
     }
 }

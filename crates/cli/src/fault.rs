@@ -21,9 +21,10 @@ baton_core::refusals! {
                 is missing.",
             remedy: "See `baton help`, or `--help` after any command.",
         }
-        /// The argument parser rejected the command line; `command` is the part that it recognised.
+        /// The argument parser rejected the command line; `tip` is what it suggests, and `command`
+        /// is the part that it recognised.
         #[error("{reason}")]
-        Arguments { reason: String, command: String } => {
+        Arguments { reason: String, tip: String, command: String } => {
             code: "cli.usage",
             kind: Invalid,
             hint: "see `baton help`, or use `--help` after the command",
@@ -85,13 +86,14 @@ baton_core::refusals! {
         }
         /// The settings file cannot be used.
         #[error("invalid configuration in `{}`: {reason}", path.display())]
-        Settings { path: PathBuf, reason: String } => {
+        Settings { path: PathBuf, reason: String, is_missing: bool } => {
             code: "cli.settings",
             kind: Invalid,
             hint: "correct the file, then run `baton config check`",
+            hint_if: { is_missing: true } => "name an existing file",
             cause: "It was named and does not exist, is not TOML, or contains an unknown key.",
-            remedy: "Correct the line that the detail names. The keys are `url`, `workspace`, \
-                `agent` and `output`.",
+            remedy: "Correct the line that the detail names. `baton help` lists the keys, and \
+                `baton config check` lists every error.",
         }
         /// A command that loses data was not confirmed. Nothing was done.
         #[error("{what}, and this cannot be undone")]
@@ -99,8 +101,8 @@ baton_core::refusals! {
             code: "cli.unconfirmed",
             kind: Invalid,
             hint: "to proceed, repeat the command with --yes",
-            cause: "`baton log repair` was called without `--yes`.",
-            remedy: "Keep a copy of the folder, then repeat with `--yes`.",
+            cause: "`baton log repair` or `baton workspace delete` was called without `--yes`.",
+            remedy: "Keep a copy of the data, then repeat with `--yes`.",
         }
         /// A short id is also the id of another object.
         #[error("`{name}` could mean `{name}` or `{id}`")]

@@ -7,19 +7,21 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 
 use baton_client::{Setback, Workspace};
-use baton_core::{Traceparent, limits};
+use baton_core::{MessageId, TaskId, Token, Traceparent, limits};
 use clap::Args;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::{oneshot, watch};
+use tokio::time::timeout;
 
 use crate::context::Context;
 use crate::failure::{Failure, Fault};
 use crate::output::{self, Output};
 use crate::supervised::{FAREWELL, StopSignals, exit_code};
 use crate::trace;
+use crate::unknown_workspace;
 
 /// Lines of stderr that become the error of a failed attempt.
 const STDERR_LINES: usize = 20;
@@ -48,48 +50,63 @@ pub(crate) struct Start {
 
 impl HandlerArguments {
     /// Runs a worker or a service. The first signal finishes the items in progress; the second
-    /// exits immediately.
+    /// kills their programs and leaves them.
     pub(crate) async fn run<T, F: Future<Output = Result<T, baton_client::Error>>>(
         self,
         context: &Context,
         output: &Output,
         items: &str,
         start: impl FnOnce(Start) -> F,
+        leave: impl AsyncFnOnce(Workspace, Vec<Item>),
     ) -> Result<T, Failure> {
         let mut signals = StopSignals::listen()?;
         let workspace = signals.race(Box::pin(context.workplace())).await?;
         let program = Arc::new(HandlerProgram::new(self.program, context, output)?);
+        let noted = async {
+            unknown_workspace::noted(context, output).await;
+            Ok(())
+        };
+        signals.race(noted).await?;
         let (stopping, stop) = oneshot::channel::<()>();
         // A dropped sender also means stop.
         let stop = Box::pin(async { drop(stop.await) });
-        let in_progress = program.in_progress.subscribe();
+        let mut in_progress = program.in_progress.subscribe();
+        let left_in = workspace.clone();
         let running = start(Start { workspace, concurrency: self.concurrency, program, stop });
-        tokio::select! {
-            ended = running => Ok(ended?),
-            () = async {
+        let left = tokio::select! {
+            ended = running => return Ok(ended?),
+            left = async {
                 signals.next().await;
                 let _ = stopping.send(());
                 let what = format!("finishing {items} in progress; press ctrl-c again to exit now");
                 output.note(&what);
                 tokio::select! {
                     _ = signals.next() => {}
-                    () = idle(in_progress) => {}
+                    () = idle(in_progress.clone()) => {}
                 }
-            } => Err(Failure::Interrupted),
+                in_progress.borrow().clone()
+            } => left,
+        };
+        if !left.is_empty() {
+            // The programs are killed before another worker may start on their tasks. An error
+            // means that there is no program any more.
+            let _ = timeout(FAREWELL, in_progress.wait_for(Vec::is_empty)).await;
+            leave(left_in, left).await;
         }
+        Err(Failure::Interrupted)
     }
 }
 
 /// Completes when no program has run for a while: what is left to do is to tell the server, which
 /// may be away.
-async fn idle(mut in_progress: watch::Receiver<usize>) {
+async fn idle(mut in_progress: watch::Receiver<Vec<Item>>) {
     loop {
         // An error means that there is no program any more, and none will come.
-        if in_progress.wait_for(|count| *count == 0).await.is_err() {
+        if in_progress.wait_for(Vec::is_empty).await.is_err() {
             return tokio::time::sleep(FAREWELL).await;
         }
-        let busy_again = in_progress.wait_for(|count| *count > 0);
-        match tokio::time::timeout(FAREWELL, busy_again).await {
+        let busy_again = in_progress.wait_for(|items| !items.is_empty());
+        match timeout(FAREWELL, busy_again).await {
             Ok(Ok(_)) => {}
             Ok(Err(_)) | Err(_) => return,
         }
@@ -101,23 +118,42 @@ pub(crate) struct HandlerProgram {
     program: Vec<OsString>,
     environment: Vec<(&'static str, String)>,
     is_quiet: bool,
-    /// How many are running.
-    in_progress: watch::Sender<usize>,
+    /// What programs are running for.
+    in_progress: watch::Sender<Vec<Item>>,
+}
+
+/// A task or a message that a program runs for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Item {
+    Task { id: TaskId, token: Token, lease_ms: u64 },
+    Message { id: MessageId },
+}
+
+impl Item {
+    /// The variables that tell the program what it runs for.
+    fn variables(&self) -> Vec<(&'static str, String)> {
+        match self {
+            Self::Task { id, token, .. } => {
+                vec![("BATON_TASK", id.to_string()), ("BATON_TASK_TOKEN", token.to_string())]
+            }
+            Self::Message { id } => vec![("BATON_MESSAGE", id.to_string())],
+        }
+    }
 }
 
 /// One program that is running.
-struct Running<'a>(&'a watch::Sender<usize>);
+struct Running<'a>(&'a watch::Sender<Vec<Item>>, Item);
 
 impl<'a> Running<'a> {
-    fn begin(in_progress: &'a watch::Sender<usize>) -> Self {
-        in_progress.send_modify(|count| *count += 1);
-        Self(in_progress)
+    fn begin(in_progress: &'a watch::Sender<Vec<Item>>, item: Item) -> Self {
+        in_progress.send_modify(|items| items.push(item.clone()));
+        Self(in_progress, item)
     }
 }
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        self.0.send_modify(|count| *count -= 1);
+        self.0.send_modify(|items| items.retain(|item| *item != self.1));
     }
 }
 
@@ -141,7 +177,7 @@ impl HandlerProgram {
     ) -> Result<Self, Failure> {
         let environment = context.environment().into_iter();
         let environment = environment.map(|(name, value)| (name, value.to_owned())).collect();
-        let (in_progress, is_quiet) = (watch::Sender::new(0), output.is_quiet());
+        let (in_progress, is_quiet) = (watch::Sender::new(Vec::new()), output.is_quiet());
         let handler = Self { program, environment, is_quiet, in_progress };
         handler.check()?;
         Ok(handler)
@@ -179,13 +215,13 @@ impl HandlerProgram {
     /// Runs the program with this input and returns its output.
     pub(crate) async fn run(
         &self,
+        item: Item,
         given: Vec<u8>,
-        variables: impl IntoIterator<Item = (&'static str, String)>,
         traceparent: Option<&Traceparent>,
     ) -> Result<Value, Setback> {
-        let _running = Running::begin(&self.in_progress);
         let mut command = self.command();
-        command.envs(variables);
+        command.envs(item.variables());
+        let _running = Running::begin(&self.in_progress, item);
         command.envs(traceparent.map(|traceparent| (trace::VARIABLE, traceparent.as_str())));
         let mut child = command.spawn()?;
         let id = child.id().and_then(|id| i32::try_from(id).ok());

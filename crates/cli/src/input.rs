@@ -7,9 +7,12 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use baton_core::Json;
-use serde::de::DeserializeOwned;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use serde::de::{DeserializeOwned, Deserializer, Error, Visitor};
+use serde::forward_to_deserialize_any;
 
 use crate::failure::{Failure, Fault};
+use crate::output::plain;
 
 /// More input than this is a mistake: no request may be so large.
 const BYTES_MAX: u64 = 64 << 20;
@@ -117,7 +120,7 @@ impl std::fmt::Display for Source {
             Self::Here(text) => {
                 let shown: String = text.chars().take(40).collect();
                 let cut = if shown.len() < text.len() { "…" } else { "" };
-                write!(formatter, "`{}{cut}`", shown.escape_debug())
+                write!(formatter, "`{}{cut}`", plain(&shown))
             }
             Self::Stdin => formatter.write_str("stdin"),
             Self::File(path) => write!(formatter, "`{}`", path.display()),
@@ -153,13 +156,49 @@ pub(crate) fn milliseconds(text: &str) -> Result<u64, String> {
     if text.is_empty() { Err(form()) } else { Ok(sum) }
 }
 
-/// Parses a word of an enumeration by its name on the wire, such as a status.
-pub(crate) fn word<T: DeserializeOwned>(word: &str) -> Result<T, String> {
-    serde_json::from_value(word.into()).map_err(|error| error.to_string())
+/// Parses a word of an enumeration by its name on the wire, such as a status. The help and the
+/// completion list all of them.
+pub(crate) fn words<T>() -> impl TypedValueParser<Value = T>
+where
+    T: DeserializeOwned + Clone + Send + Sync + 'static,
+{
+    let mut names = VariantNames::default();
+    // It fails after the names were noted.
+    drop(T::deserialize(&mut names));
+    PossibleValuesParser::new(names.0).try_map(|word| serde_json::from_value::<T>(word.into()))
+}
+
+/// Notes the names of an enumeration that is to be read, and has no value for it.
+#[derive(Default)]
+struct VariantNames(&'static [&'static str]);
+
+impl<'de> Deserializer<'de> for &mut VariantNames {
+    type Error = serde::de::value::Error;
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        variants: &'static [&'static str],
+        _: V,
+    ) -> Result<V::Value, Self::Error> {
+        self.0 = variants;
+        Err(Self::Error::custom("only the names were asked for"))
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Self::Error> {
+        Err(Self::Error::custom("not an enumeration"))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option
+        unit unit_struct newtype_struct seq tuple tuple_struct map struct identifier ignored_any
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use baton_core::task::Verdict;
+
     use super::*;
 
     #[test]
@@ -194,6 +233,24 @@ mod tests {
         for text in ["{step: 1}", "[1,", "\"half"] {
             assert!(read(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_value_is_shown_as_it_was_typed() {
+        let shown = |text: &str| Source::Here(text.to_owned()).to_string();
+        assert_eq!(shown(r#"o'x {"a": 1"#), r#"`o'x {"a": 1`"#);
+        assert_eq!(shown("a\nb\u{1b}"), "`a b\\u{1b}`");
+    }
+
+    #[test]
+    fn every_word_of_an_enumeration_is_listed() {
+        let parser = words::<Verdict>();
+        let names: Vec<String> =
+            parser.possible_values().unwrap().map(|value| value.get_name().to_owned()).collect();
+        assert_eq!(names, ["retry", "complete", "fail"]);
+        let command = clap::Command::new("x").arg(clap::Arg::new("it").value_parser(parser));
+        let parsed = command.try_get_matches_from(["x", "fail"]).unwrap();
+        assert_eq!(parsed.get_one::<Verdict>("it"), Some(&Verdict::Fail));
     }
 
     #[test]

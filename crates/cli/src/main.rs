@@ -78,7 +78,11 @@ fn run(
     short_ids: Names,
     settings: Settings,
 ) -> Result<ExitCode, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    // Its other threads read files and encode large answers, while this one serves.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .on_thread_start(baton::lower_priority)
+        .build()?;
     let mut output = Output::to_stdout(settings.mode, settings.quiet);
     output.only(arguments.globals.field.clone());
     let context = Context::new(settings, arguments.globals.clone());

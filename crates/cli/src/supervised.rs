@@ -17,7 +17,7 @@ use std::io::{self, IsTerminal};
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use baton_client::{Error, keep};
+use baton_client::{Error, Workspace, keep_held};
 use baton_core::Token;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::{Child, Command};
@@ -106,6 +106,8 @@ async fn terminate(child: &mut Child) -> io::Result<()> {
 
 /// A lock or permit that is held while a program runs, and expires unless it is renewed.
 pub(crate) struct Lease {
+    /// The workspace, as the agent that holds it.
+    pub(crate) workspace: Workspace,
     /// Its name in messages.
     pub(crate) what: String,
     /// The environment variable for its token, and the token.
@@ -124,12 +126,15 @@ impl Lease {
         release: impl AsyncFnOnce() -> Result<(), Error>,
         output: &Output,
     ) -> Result<(), Failure> {
-        let Self { what, variable: (variable, token), ttl } = self;
+        let Self { workspace, what, variable: (variable, token), ttl } = self;
         let (name, arguments) = program.split_first().expect("the command line has one");
         let mut command = Command::new(name);
         command.args(arguments).env(variable, token.to_string()).kill_on_drop(true);
         let outcome = match command.spawn() {
-            Ok(mut child) => supervise(&mut child, &mut signals, keep(ttl, renew)).await?,
+            Ok(mut child) => {
+                let lost = keep_held(&workspace, ttl, renew);
+                supervise(&mut child, &mut signals, lost).await?
+            }
             Err(error) => {
                 // If the release fails, the lock expires; the error of the program matters more.
                 let _ = timeout(FAREWELL, release()).await;

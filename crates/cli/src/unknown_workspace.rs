@@ -4,11 +4,15 @@
 
 use baton_client::Error;
 use baton_core::nearest::nearest;
+use baton_core::wire::Problem;
 use baton_core::{Kind, Revision, limits};
 
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Output;
+
+/// Codes of errors of other kinds that say that there is nothing.
+const NOTHING: [&str; 2] = ["cli.nothing_in_time", "history.not_yet"];
 
 /// The result of a command, with the reason if the workspace was never written to.
 pub(crate) async fn explained(
@@ -18,18 +22,31 @@ pub(crate) async fn explained(
 ) -> Result<(), Failure> {
     match result {
         Ok(()) if output.is_empty() => {
-            if let Some(reason) = unused(context).await {
-                output.note(&reason);
-            }
+            noted(context, output).await;
             Ok(())
         }
-        Err(Failure::Problem { mut problem, exit }) if problem.kind == Kind::NotFound => {
+        Err(Failure::Problem { mut problem, exit }) if is_nothing(&problem) => {
             if let Some(reason) = unused(context).await {
                 problem.detail = format!("{}; {reason}", problem.detail);
             }
             Err(Failure::Problem { problem, exit })
         }
         result => result,
+    }
+}
+
+/// Whether the error says that there is nothing, as there is in a workspace without any write.
+fn is_nothing(problem: &Problem) -> bool {
+    problem.kind == Kind::NotFound || NOTHING.contains(&&*problem.code)
+}
+
+/// Notes that the workspace was never written to, before a command waits in it for others. Nothing
+/// is refused: another agent may be about to create it.
+pub(crate) async fn noted(context: &Context, output: &Output) {
+    if output.has_notes()
+        && let Some(reason) = unused(context).await
+    {
+        output.note(&reason);
     }
 }
 

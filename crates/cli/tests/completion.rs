@@ -107,6 +107,28 @@ fn what_there_is_is_offered() {
 }
 
 #[test]
+fn statuses_verdicts_and_types_are_offered() {
+    let server = Server::start();
+    assert_eq!(server.run("task add review --id review-1").code, 0);
+    assert_eq!(server.run("task add review --id review-2").code, 0);
+    let cases: [(&str, &[&str]); 9] = [
+        ("baton task ls --status p", &["pending"]),
+        ("baton handoff wait h-1 --status acc", &["accepted"]),
+        ("baton agent ls --status a", &["active"]),
+        ("baton pipeline ls --status r", &["running"]),
+        ("baton inbox ls --status d", &["delivered", "dead"]),
+        ("baton task review review-1 re", &["retry"]),
+        ("baton task add x --on-exhausted ", &["fail", "review", "agent:"]),
+        ("baton task claim --type ", &["review"]),
+        ("baton event history --type task.prog", &["task.progressed"]),
+    ];
+    for (line, expected) in cases {
+        let expected: Vec<String> = expected.iter().map(|&word| word.to_owned()).collect();
+        assert_eq!(offered(&server, line), expected, "{line}");
+    }
+}
+
+#[test]
 fn without_a_server_nothing_is_offered_and_nothing_is_said() {
     let home = tempfile::tempdir().unwrap();
     let mut script = baton(home.path());

@@ -94,6 +94,34 @@ fn a_program_is_ended_when_the_lock_is_lost() {
 }
 
 #[test]
+fn a_hold_is_renewed_often_enough_for_the_session_of_its_agent() {
+    let server = Server::start();
+    for verb in ["lock", "semaphore"] {
+        assert_eq!(server.run("--agent bob agent register bob --ttl 3s").code, 0);
+        let script = "echo begun; read line; exit 0";
+        let mut command = server.command(["--agent", "bob", verb, "run", "door"]);
+        command.args(if verb == "lock" { &[][..] } else { &["--permits", "1"] });
+        let mut running = Running::of(piped({
+            command.args(["--", "sh", "-c", script]);
+            command
+        }));
+        assert_eq!(running.line(), "begun\n");
+        // A session that begins later, and is not renewed, ends before that of bob.
+        let silent = format!("silent-{verb}");
+        let register = format!("--agent {silent} agent register {silent} --ttl 3s");
+        assert_eq!(server.run(&register).code, 0);
+        let is_active = |agent: &str| {
+            let agents = server.run("agent ls --status active").json();
+            agents.as_array().unwrap().iter().any(|active| active["id"] == agent)
+        };
+        while is_active(&silent) {}
+        assert!(is_active("bob"), "the session of bob is kept");
+        drop(running.child.stdin.take());
+        assert_eq!(running.ended().0, 0);
+    }
+}
+
+#[test]
 fn whoever_asks_us_to_end_asks_the_program() {
     let server = Server::start();
     let script = "trap 'echo asked; exit 3' TERM INT; echo begun; while :; do sleep 0.01; done";

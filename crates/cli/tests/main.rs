@@ -12,7 +12,9 @@
 //! | `backups` | backup and restore |
 //! | `coding_agents` | reservations, the hook, the brief and instructions for coding agents |
 //! | `completion` | bash completion offers live names |
+//! | `copies` | two servers that were apart: `baton workspace sync` |
 //! | `demo` | `baton demo` |
+//! | `deployment` | the files that deploy the program |
 //! | `documents` | every shell command in the documents and help topics |
 //! | `doctor` | `baton doctor` |
 //! | `locks` | `baton lock run` |
@@ -32,7 +34,9 @@ mod a2a;
 mod backups;
 mod coding_agents;
 mod completion;
+mod copies;
 mod demo;
+mod deployment;
 mod doctor;
 mod documents;
 mod locks;

@@ -25,7 +25,12 @@ pub(crate) fn baton(home: &Path) -> Command {
     ] {
         command.env_remove(format!("BATON_{name}"));
     }
-    for name in ["TRACEPARENT", "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS"] {
+    for name in [
+        "TRACEPARENT",
+        "OTEL_EXPORTER_OTLP_ENDPOINT",
+        "OTEL_EXPORTER_OTLP_HEADERS",
+        "NOTIFY_SOCKET",
+    ] {
         command.env_remove(name);
     }
     command.env_remove("COLUMNS").env("HOME", home).current_dir(home);
@@ -193,6 +198,15 @@ impl Running {
         let mut line = String::new();
         let read = self.lines.as_mut().unwrap().read_line(&mut line).unwrap();
         (read > 0).then_some(line)
+    }
+
+    /// The next line of its stderr, without its end.
+    pub(crate) fn error_line(&mut self) -> String {
+        // A buffer of one byte: what follows is read when the program has ended.
+        let mut stderr = BufReader::with_capacity(1, self.child.stderr.as_mut().unwrap());
+        let mut line = String::new();
+        stderr.read_line(&mut line).unwrap();
+        line.trim_end_matches('\n').to_owned()
     }
 
     /// Closes the pipe that reads its stdout.

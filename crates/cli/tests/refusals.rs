@@ -26,7 +26,8 @@ fn every_kind_has_its_exit_code() {
     let large = server.home.path().join("large");
     std::fs::write(&large, format!("\"{}\"", "x".repeat(20 << 20))).unwrap();
     let large = format!("@{}", large.display());
-    let cases: [(&[&str], &str, i32); 14] = [
+    let shared = "postgres://baton@127.0.0.1:1/none";
+    let cases: [(&[&str], &str, i32); 16] = [
         (&["state", "set", "plan", "text"], "cli.not_json", 2),
         (&["state", "set", "plan", "@missing"], "cli.unreadable", 2),
         (&["state", "ls", "-n", "no such"], "request.bad_name", 2),
@@ -36,6 +37,8 @@ fn every_kind_has_its_exit_code() {
         (&["state", "set", "plan", "1", "--ttl", "30"], "cli.usage", 2),
         (&["state", "patch", "plan"], "cli.usage", 2),
         (&["stat"], "cli.usage", 2),
+        (&["serve", "--log", shared, "--advertise", "a.internal:4747"], "cli.usage", 2),
+        (&["serve", "--log", shared, "--tokens", "--listen", "0.0.0.0:0"], "cli.usage", 2),
         (&["state", "get", "none"], "state.not_found", 3),
         (&["state", "set", "plan", "2", "--if-version", "7"], "state.version_conflict", 4),
         (&["agent", "heartbeat", "ada", "--token", "1"], "agent.stale_token", 5),
@@ -55,6 +58,32 @@ fn a_server_that_is_not_there_is_not_available() {
     refused(&server, &["state", "ls"], "client.unreachable", 8);
     refused(&server, &["watch"], "client.unreachable", 8);
     refused(&server, &["bench"], "client.unreachable", 8);
+}
+
+#[test]
+fn the_next_step_is_named() {
+    let mut server = Server::start();
+    let absent = server.run("state set none 1 --if-version 99");
+    assert_eq!(absent.error()["code"], "state.version_conflict");
+    let detail = "entry `none` in `shared` does not exist, and was expected at version 99";
+    assert_eq!(absent.error()["detail"], detail);
+    let hint = "expect version 0 to create the entry, or leave it absent";
+    assert_eq!(absent.error()["hint"], hint);
+    for condition in ["--if-version 2", "--if-revision 2"] {
+        let absent = server.run(&format!("state delete none {condition}"));
+        assert_eq!(absent.error()["hint"], "nothing to do: there is nothing to delete");
+    }
+    server.url = server.url.replace("http://", "https://");
+    refused(&server, &["state", "ls"], "tls.plain_server", 8);
+    let refused = Ran::of(server.command(["state", "ls"]), "");
+    assert_eq!(refused.error()["hint"], "use a URL that begins with `http://`");
+}
+
+#[test]
+fn the_version_is_a_command_as_well() {
+    let server = Server::start();
+    let ran = server.run("version -o table");
+    assert_eq!((ran.code, ran.stdout), (0, format!("baton {}\n", env!("CARGO_PKG_VERSION"))));
 }
 
 #[test]
@@ -144,4 +173,87 @@ fn an_empty_list_and_an_unused_workspace_are_named() {
     assert!(detail.ends_with("never been used; did you mean `research`?"), "{detail}");
     assert_eq!(server.run("--workspace research state ls x -o table").stderr, "No entries.\n");
     assert_eq!(server.run("--workspace reserch state ls").stdout, "[]\n");
+}
+
+#[test]
+fn a_misspelt_workspace_is_named_where_workers_use_it() {
+    let server = Server::start();
+    assert_eq!(server.run("--workspace research state set plan 1").code, 0);
+    let said = |name: &str| format!("workspace `{name}` has never been used; did you mean `");
+    // A call that waits is an event, so every line has a workspace of its own.
+    let mut names = (0..).map(|number| format!("research{number}"));
+    for (line, code) in [
+        ("task claim", 10),
+        ("task claim --wait 1ms", 10),
+        ("next", 10),
+        ("next --wait 1ms", 10),
+        ("handoff receive", 10),
+        ("inbox receive", 0),
+        ("event history", 0),
+        ("state diff 1", 2),
+        ("workspace get", 0),
+    ] {
+        let name = names.next().unwrap();
+        let ran = server.run(&format!("--workspace {name} {line} -o table"));
+        assert_eq!((ran.code, ran.stderr.contains(&said(&name))), (code, true), "{line}: {ran:?}");
+        let ran = server.run(&format!("--workspace research {line} -o table"));
+        assert!(!ran.stderr.contains("never been used"), "{line}: {ran:?}");
+    }
+    let ran = server.run("cluster status -o table");
+    assert_eq!(ran.stdout, "this server shares its data with no other\n");
+    for line in ["watch", "watch --from 5", "event watch", "topic watch", "task work -- true"] {
+        let name = names.next().unwrap();
+        let line = line.replace(" --", " -o table --");
+        let line = if line.contains("-o table") { line } else { format!("{line} -o table") };
+        let line = format!("--workspace {name} {line}");
+        let mut waiting = Running::of(server.command(line.split(' ')));
+        assert!(waiting.error_line().starts_with(&said(&name)), "{line}");
+        send(&waiting.child, Signal::INT);
+        waiting.ended();
+    }
+    let ran = server.run("event history --type deploy.* -o table");
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", "No events.\n"));
+    assert_eq!(server.run("event history --type deploy.*").stderr, "");
+}
+
+#[test]
+fn a_warning_of_an_offer_is_a_line_of_its_own() {
+    let server = Server::start();
+    let ran = server.run("handoff offer bob --notes ready -o table");
+    assert_eq!((ran.code, ran.stdout.lines().count()), (0, 1), "{ran:?}");
+    assert!(ran.stdout.ends_with(" is offered\n"), "{ran:?}");
+    assert_eq!(ran.stderr, "warning: nobody has ever registered as `bob`\n");
+}
+
+#[test]
+fn a_usage_error_names_the_next_step() {
+    let home = tempfile::tempdir().unwrap();
+    for (line, expected) in [
+        ("tsk ls", "did you mean `task`? See `baton help`"),
+        ("task claim --wiat 5s", "did you mean `--wait`? See `baton help task claim`"),
+        ("task claim --wait 5", "see `baton help task claim`"),
+        ("token create x --role foo", "see `baton help token create`"),
+        ("serve --listen 48211", "see `baton help serve`"),
+        ("task done a", "claim it first: eval \"$(baton task claim --env)\", or give --token"),
+        ("workspace delete wy", "to proceed, repeat the command with --yes"),
+        ("--config none.toml state ls", "name an existing file"),
+        ("state set plan {\"step\":", "write text as a JSON string, '\"text\"', or use --string"),
+    ] {
+        let mut command = baton(home.path());
+        command.args(line.split(' ')).args(["-o", "table"]);
+        let ran = Ran::of(command, "");
+        let hint = ran.stderr.lines().last().and_then(|line| line.strip_prefix("   do: "));
+        assert_eq!(ran.code, 2, "{line}: {ran:?}");
+        assert!(hint.is_some_and(|hint| hint.starts_with(expected)), "{line}: {ran:?}");
+        assert!(!ran.stderr.contains("tip:"), "{line}: {ran:?}");
+    }
+    let ran = Ran::of(
+        {
+            let mut command = baton(home.path());
+            command.args(["join", "create"]);
+            command
+        },
+        "",
+    );
+    assert!(ran.stderr.contains("--group <NAME>|--task <TASK>"), "{ran:?}");
 }

@@ -1,11 +1,13 @@
 //! Startup, startup errors and shutdown.
 
 use std::io::{BufRead, BufReader};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::process::{Ran, Running, Server, baton};
+use crate::process::{Ran, Running, Server, baton, send};
 
 #[test]
 fn it_ends_when_told_and_says_so() {
@@ -14,6 +16,48 @@ fn it_ends_when_told_and_says_so() {
         assert_eq!(code, 0);
         assert_eq!(last.trim(), "baton has stopped; all acknowledged writes are durable");
     }
+}
+
+#[test]
+fn a_service_manager_is_told_when_the_server_listens_and_when_it_stops() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("notify").display().to_string();
+    let hidden = format!("baton-test-{}", std::process::id());
+    let by_name = SocketAddr::from_abstract_name(&hidden).unwrap();
+    let sockets = [
+        (path.clone(), UnixDatagram::bind(&path).unwrap()),
+        (format!("@{hidden}"), UnixDatagram::bind_addr(&by_name).unwrap()),
+    ];
+    for (name, socket) in sockets {
+        let received = || {
+            let mut bytes = [0; 64];
+            let count = socket.recv(&mut bytes).unwrap();
+            str::from_utf8(&bytes[..count]).unwrap().to_owned()
+        };
+        let mut serve = baton(home.path());
+        serve.args(["--quiet", "serve", "--data", "data", "--listen", "127.0.0.1:0"]);
+        let mut serving = Running::of({
+            serve.env("NOTIFY_SOCKET", &name);
+            serve
+        });
+        assert_eq!(received(), "READY=1\n", "{name}");
+        send(&serving.child, Signal::TERM);
+        assert_eq!(received(), "STOPPING=1\n", "{name}");
+        assert_eq!(serving.child.wait().unwrap().code(), Some(0));
+    }
+}
+
+#[test]
+fn a_service_manager_that_is_not_there_stops_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let mut serve = baton(home.path());
+    serve.args(["serve", "--data", "data", "--listen", "127.0.0.1:0", "--log-format", "json"]);
+    let mut child = serve.env("NOTIFY_SOCKET", "/nowhere/notify").spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+    let is_warning = |line: &String| line.contains("service_manager.unreachable");
+    assert!(said.by_ref().map(Result::unwrap).any(|line| is_warning(&line)));
+    send(&child, Signal::TERM);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::process::{Ran, Server};
+use crate::process::{Ran, Server, baton};
 
 /// The author of a write with these options and this environment.
 fn author(server: &Server, words: &[&str], environment: &[(&str, &str)]) -> String {
@@ -86,6 +86,9 @@ fn a_server_takes_its_settings_from_a_file() {
     assert_eq!(row("serve.hosts"), told("baton.test", "mine.toml"));
     assert_eq!(row("serve.tokens"), told("false", "default"));
     assert_eq!(row("url"), told(&server.url, "BATON_URL"));
+    let table = server.run("--config mine.toml config show -o table").stdout;
+    let unset = table.lines().find(|line| line.starts_with("serve.jwt_key ")).unwrap();
+    assert_eq!(unset.split_whitespace().collect::<Vec<_>>(), ["serve.jwt_key", "-", "-"]);
 }
 
 #[test]
@@ -102,7 +105,13 @@ fn everything_that_is_wrong_with_a_file_is_said_at_once() {
     {
         assert!(detail.contains(part), "{detail}");
     }
+    let ran = server.run("config check mine.toml -o table");
+    let lines: Vec<&str> = ran.stderr.lines().collect();
+    assert!(lines[1].ends_with("line 1: `agent` must be a string"), "{ran:?}");
+    assert!(lines[2].starts_with("       line 3: "), "{ran:?}");
     assert_eq!(server.run("--config mine.toml serve").code, 2);
+    fs::write(server.home.path().join("mine.toml"), "url = 'ftp://x'\n").unwrap();
+    assert_eq!(server.run("config check mine.toml").error()["code"], "cli.settings");
     fs::write(server.home.path().join("mine.toml"), "agent = 'ada'\n").unwrap();
     assert_eq!(server.run("config check mine.toml").code, 0);
     // An error in a variable names the variable.
@@ -139,4 +148,27 @@ fn the_settings_of_the_service_are_in_order() {
     let shown = Ran::of(server.command(["config", "check", file]), "").json();
     let data = shown.as_array().unwrap().iter().find(|row| row["key"] == "serve.data").unwrap();
     assert_eq!(data["value"], "/var/lib/baton", "as the unit says with StateDirectory");
+}
+
+#[test]
+fn a_key_for_secrets_is_read_before_anything_is_served() {
+    let home = tempfile::tempdir().unwrap();
+    fs::write(home.path().join("short"), "0123abcd").unwrap();
+    let log = ["--log", "postgres://baton@127.0.0.1:1/fleet"];
+    for (more, code, said) in [
+        (&["--secrets-key-file", "short"][..], "cli.usage", "requires --log"),
+        (&[log[0], log[1], "--secrets-key-file", "none"], "log.secrets_key", "cannot be read"),
+        (&[log[0], log[1], "--secrets-key-file", "short"], "log.secrets_key", "64 hexadecimal"),
+    ] {
+        let mut serve = baton(home.path());
+        serve.args(["serve", "--listen", "127.0.0.1:0"]).args(more);
+        let refused = Ran::of(serve, "");
+        assert_eq!(refused.error()["code"], code, "{refused:?}");
+        assert!(refused.stderr.contains(said) && !refused.stderr.contains("0123"), "{refused:?}");
+    }
+    fs::write(home.path().join("mine.toml"), "[serve]\nsecrets_key_file = 'short'\n").unwrap();
+    let mut check = baton(home.path());
+    check.args(["config", "check", "mine.toml"]);
+    let refused = Ran::of(check, "");
+    assert_eq!(refused.error()["code"], "log.secrets_key", "{refused:?}");
 }

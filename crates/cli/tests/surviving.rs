@@ -1,13 +1,16 @@
-//! A watch survives `kill -9` and a restart of the server, without gaps or duplicates.
+//! A watch survives `kill -9` and a restart of the server, without gaps or duplicates; leases,
+//! locks and sessions survive a server that was stopped for longer than they last.
 
 use std::time::Duration;
 
 use baton_client::{Item, Options, Watch, Workspace, connect_with};
 use baton_core::state::{Command, History, Set};
 use baton_core::{Json, Key, NamespaceName};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::process::{Running, Server};
+use rustix::process::Signal;
+
+use crate::process::{Running, Server, send};
 
 const WRITES: u64 = 240;
 const KILLS: u64 = 4;
@@ -112,4 +115,54 @@ async fn a_watch_survives_kill_9_without_gap_or_duplicate() {
     assert_eq!(history.len() as u64, WRITES + WRITES / 3 + 1);
     assert_eq!(seeing.await.unwrap(), history, "the library's watch");
     assert_eq!(reading.await.unwrap(), history, "the program's watch");
+}
+
+/// How long the lease, the lock and the session last, and how long the server is stopped.
+const TTL_MS: u64 = 2_000;
+const STOPPED: Duration = Duration::from_secs(4);
+
+async fn post(url: String, body: Value) -> Value {
+    let request = reqwest::Client::new().post(url).header("baton-agent", "ada");
+    let request = request.header("content-type", "application/json").body(body.to_string());
+    let answer = request.send().await.unwrap().bytes().await.unwrap();
+    serde_json::from_slice(&answer).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stopped_server_takes_nothing_from_those_it_could_not_hear() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let server = Server::start();
+    let url = |path: &str| format!("{}/v1/default/{path}", server.url);
+    // All at once, so that none of them ends before the server is stopped.
+    let begun = post(
+        url("transactions"),
+        json!({"commands": [
+            {"command": "agent.register", "agent": "ada", "ttl_ms": TTL_MS},
+            {"command": "task.create", "type": "long", "id": "t"},
+            {"command": "task.claim", "task": "t", "lease_ms": TTL_MS},
+            {"command": "lock.acquire", "name": "door", "ttl_ms": TTL_MS},
+        ]}),
+    )
+    .await;
+    send(&server.child, Signal::STOP);
+    let results = &begun["results"];
+    // They arrive while the server is stopped, and wait in its socket.
+    let renewals = [
+        json!({"command": "agent.heartbeat", "agent": "ada", "token": results[0]["token"]}),
+        json!({"command": "task.heartbeat", "task": "t", "token": results[2]["lease"]["token"]}),
+        json!({"command": "lock.renew", "name": "door", "token": results[3]["token"]}),
+    ];
+    let renewals = renewals.map(|renewal| tokio::spawn(post(url("commands"), renewal)));
+    tokio::time::sleep(STOPPED).await;
+    send(&server.child, Signal::CONT);
+    for renewal in renewals {
+        let answer = renewal.await.unwrap();
+        assert!(answer["result"].is_object(), "{answer} after {begun}");
+    }
+    let events = reqwest::get(url("events")).await.unwrap().bytes().await.unwrap();
+    let events = String::from_utf8(events.to_vec()).unwrap();
+    assert!(events.contains("task.claimed"), "{events}");
+    for lost in ["agent.lost", "task.failed", "task.released", "lock.dropped"] {
+        assert!(!events.contains(lost), "{lost}: {events}");
+    }
 }

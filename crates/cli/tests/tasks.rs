@@ -194,3 +194,19 @@ fn a_program_that_is_not_there_takes_no_task() {
     assert_eq!((ran.code, ran.error()["code"].as_str()), (2, Some("cli.no_program")));
     assert_eq!(task(&server, "any")["attempts"], 0);
 }
+
+#[test]
+fn a_second_signal_releases_the_task() {
+    let server = Server::start();
+    add(&server, &["slow", "--id", "slow"]);
+    let mut running = Running::of(work(&server, &["-o", "table"], "sleep 600"));
+    eventually(&server, "slow", "in_progress");
+    send(&running.child, Signal::INT);
+    let said = running.error_line();
+    assert!(said.starts_with("finishing tasks in progress"), "{said}");
+    send(&running.child, Signal::INT);
+    let (code, said) = running.ended();
+    assert_eq!((code, said.as_str()), (130, "task slow was not finished, and is released\n"));
+    let released = task(&server, "slow");
+    assert_eq!((released["status"].as_str(), released["lease"].as_str()), (Some("pending"), None));
+}

@@ -5,6 +5,7 @@ use std::future::Future;
 use std::io::{Read, Write};
 use std::pin::Pin;
 
+use baton_core::access::Viewer;
 use baton_core::artifact::Artifact;
 use baton_core::history::At;
 use baton_core::secret::Secret;
@@ -25,6 +26,16 @@ pub struct Caller {
     pub agent: AgentId,
     /// The idempotency key of the next command: a repetition under the same key has no effect.
     pub idempotency_key: Option<IdempotencyKey>,
+    /// Whether the engine shows it the fencing tokens of other agents. A server decides that by the
+    /// access token, whatever is said here.
+    pub sees_tokens: bool,
+}
+
+impl Caller {
+    /// The agent that an answer is for.
+    pub fn viewer(&self) -> Viewer<'_> {
+        Viewer { agent: &self.agent, sees_tokens: self.sees_tokens }
+    }
 }
 
 /// Options of an upload.

@@ -57,7 +57,7 @@
 //! # }
 //! ```
 //!
-//! [`keep`] renews anything that has a time to live, such as a lock.
+//! [`keep_held`] renews anything that an agent holds, such as a lock, often enough for its session.
 //!
 //! # When the connection breaks
 //!
@@ -136,7 +136,7 @@ pub use hyper::Method;
 pub use net::{Client, Options, connect, connect_with};
 pub use path_pattern::PathPattern;
 #[cfg(feature = "net")]
-pub use renewal::{Lost, keep};
+pub use renewal::{Lost, keep, keep_held};
 #[cfg(feature = "net")]
 pub use service::{Served, Service};
 #[cfg(feature = "net")]

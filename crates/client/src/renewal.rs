@@ -1,14 +1,26 @@
 //! Renewal of what has a time to live: a lock, a permit, a lease, a session.
+//!
+//! What an agent holds is lost when the session of the agent ends, and every renewal is a sign of
+//! life of that session. So it is renewed in a third of its own time to live or of that of the
+//! session, whichever is shorter.
 
 use std::time::Duration;
 
 use baton_core::Kind;
-use tokio::time::{Instant, sleep, timeout_at};
+use baton_core::agent::Status;
+use baton_core::limits::AGENT_TTL_MS_MIN;
+use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
-use crate::Error;
+use crate::slots::PAUSE;
+use crate::{Error, Workspace};
 
 /// Renews three times per time to live, so that two renewals may fail.
 const RENEWALS_PER_TTL: u32 = 3;
+
+/// When the session is read: early enough for the shortest one, and late enough that work which
+/// ends at once needs no further call.
+const READS_SESSION_AFTER: Duration =
+    Duration::from_millis(AGENT_TTL_MS_MIN / RENEWALS_PER_TTL as u64);
 
 /// Why it was lost.
 #[derive(Debug, thiserror::Error)]
@@ -35,15 +47,74 @@ fn because(last: Option<&Error>) -> String {
 ///
 /// Errors that do not mean that it is lost, such as a broken connection, are retried until the time
 /// to live is over.
-pub async fn keep<F>(ttl: Duration, mut renew: impl FnMut() -> F) -> Lost
+///
+/// For what an agent holds there is [`keep_held`].
+pub async fn keep<F>(ttl: Duration, renew: impl FnMut() -> F) -> Lost
 where
     F: Future<Output = Result<(), Error>>,
 {
-    let pause = ttl / RENEWALS_PER_TTL;
-    let mut kept_until = Instant::now() + ttl;
+    keep_each(ttl, std::future::ready(ttl / RENEWALS_PER_TTL), renew).await
+}
+
+/// As [`keep`], for something that the acting agent of a workspace holds: it is also renewed often
+/// enough to keep the session of the agent, if it has one.
+pub async fn keep_held<F>(workspace: &Workspace, ttl: Duration, renew: impl FnMut() -> F) -> Lost
+where
+    F: Future<Output = Result<(), Error>>,
+{
+    keep_each(ttl, period(ttl, || session_ttl(workspace)), renew).await
+}
+
+/// The time to live of the active session of the acting agent, if it has one.
+async fn session_ttl(workspace: &Workspace) -> Result<Option<Duration>, Error> {
+    let agent = workspace.agents().get(workspace.agent().as_str()).await?;
+    let is_active = agent.status == Status::Active;
+    Ok(is_active.then(|| Duration::from_millis(agent.ttl_ms)))
+}
+
+/// The time between renewals of something that an agent holds.
+async fn period<S>(ttl: Duration, session_ttl: impl Fn() -> S) -> Duration
+where
+    S: Future<Output = Result<Option<Duration>, Error>>,
+{
+    sleep(READS_SESSION_AFTER).await;
+    loop {
+        let shortest = match session_ttl().await {
+            Ok(Some(session)) => ttl.min(session),
+            Ok(None) => ttl,
+            // Never registered, or not permitted to know.
+            Err(error) if is_final(error.kind()) => ttl,
+            Err(_) => {
+                sleep(PAUSE).await;
+                continue;
+            }
+        };
+        return shortest / RENEWALS_PER_TTL;
+    }
+}
+
+/// Renews in a third of the time to live until the period is known, and then in each period.
+async fn keep_each<F>(
+    ttl: Duration,
+    period: impl Future<Output = Duration>,
+    mut renew: impl FnMut() -> F,
+) -> Lost
+where
+    F: Future<Output = Result<(), Error>>,
+{
+    let (mut period, mut pause) = (std::pin::pin!(period), ttl / RENEWALS_PER_TTL);
+    let mut is_known = false;
+    let mut tried = Instant::now();
+    let mut kept_until = tried + ttl;
     let mut last = None;
     loop {
-        sleep(pause).await;
+        tokio::select! {
+            known = &mut period, if !is_known => {
+                (pause, is_known) = (known, true);
+                continue;
+            }
+            () = sleep_until(tried + pause) => {}
+        }
         // Counted from before it is sent: the server cannot have renewed it earlier.
         let begun = Instant::now();
         match timeout_at(kept_until, renew()).await {
@@ -52,7 +123,8 @@ where
             Ok(Err(error)) => last = Some(error),
             Err(_) => {}
         }
-        if Instant::now() >= kept_until {
+        tried = Instant::now();
+        if tried >= kept_until {
             return Lost::Silent { ttl, last };
         }
     }
@@ -95,6 +167,34 @@ mod tests {
         let lost = lost.await;
         assert!(matches!(lost, Lost::Refused(Error::Rejected(_))), "{lost}");
         assert_eq!(begun.elapsed(), TTL / 3 * 100);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_an_agent_holds_is_renewed_in_a_third_of_its_session() {
+        type Answer = fn() -> Result<Option<Duration>, Error>;
+
+        let never_registered = || Err(Rejection::StaleToken { given: 7.into() }.into());
+        let cases: [(&[Answer], _); 5] = [
+            (&[|| Ok(Some(TTL / 2))], TTL / 6),
+            (&[|| Ok(Some(TTL * 2))], TTL / 3),
+            (&[|| Ok(None)], TTL / 3),
+            (&[never_registered], TTL / 3),
+            // It is asked for again until there is an answer.
+            (&[|| Err(unreachable()), || Err(unreachable()), || Ok(Some(TTL / 2))], TTL / 6),
+        ];
+        for (answers, expected) in cases {
+            let (begun, asked, times) = (Instant::now(), Cell::new(0), Cell::new(0));
+            let session_ttl = async || {
+                asked.set(asked.get() + 1);
+                answers[asked.get() - 1]()
+            };
+            let lost = keep_each(TTL, period(TTL, session_ttl), async || {
+                times.set(times.get() + 1);
+                if times.get() == 10 { Err(stale()) } else { Ok(()) }
+            });
+            assert!(matches!(lost.await, Lost::Refused(_)));
+            assert_eq!((begun.elapsed(), asked.get()), (expected * 10, answers.len()));
+        }
     }
 
     #[tokio::test(start_paused = true)]

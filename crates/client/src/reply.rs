@@ -8,6 +8,7 @@ use baton_core::contracts::{Contract, Problem};
 use baton_core::history::Explanation;
 use baton_core::rule::Judgement;
 use baton_core::search::Results;
+use baton_core::sync::{CopyChanges, Report};
 use baton_core::workspace::{Differences, Forked, Listed};
 use baton_core::{
     AgentId, ArtifactId, CheckpointId, CheckpointKey, ContractName, Entry, HandoffId, Key,
@@ -114,6 +115,7 @@ replies! {
     task::Task: Task(task::Reply::Task(task)) => *task;
     Option<task::Task>: Task(task::Reply::Claimed(task)) | Wait(wait::Reply::Task(task)) =>
         task.map(|task| *task);
+    Vec<task::Task>: Task(task::Reply::ClaimedTasks { tasks }) => tasks;
     Option<wait::Work>: Wait(wait::Reply::Next(work)) => work;
     Done: Task(task::Reply::Completed { task, next }) =>
         Done { task: *task, next: next.map(|next| *next) };
@@ -179,6 +181,8 @@ replies! {
     (Vec<Listed>, Option<WorkspaceName>):
         Workspace(workspace::Reply::Workspaces { workspaces, cursor }) => (workspaces, cursor);
     Forked: Workspace(workspace::Reply::Forked(forked)) => forked;
+    CopyChanges: Workspace(workspace::Reply::Changes(changes)) => *changes;
+    Report: Workspace(workspace::Reply::Synced(report)) => report;
     Listed: Workspace(workspace::Reply::Deleted(deleted)) => deleted;
     Differences: Workspace(workspace::Reply::Differences(differences)) => differences;
     Results: Workspace(workspace::Reply::Found(results)) => results;

@@ -1,9 +1,11 @@
 //! A service: receives the messages of an agent and answers the requests among them.
 //!
 //! ```text
-//!   session ──▶ handlers registered ──▶ receive ──▶ handler ─▶ a result ─▶ reply, or ack
-//!     ▲  │                                ▲  ▲         └─────▶ an error ─▶ sent as the reply
-//!     │  └ a heartbeat, in parallel       │  └──────────────── next
+//!                                         ┌──── next, received in the same commit ◀─┐
+//!                                         ▼                                          │
+//!   session ──▶ handlers registered ──▶ receive ──▶ handler ─▶ a result ─▶ reply ────┤
+//!     ▲  │                                ▲         └─────▶ an error ─▶ sent as the reply
+//!     │  └ a heartbeat, in parallel       └── ack, if it is no request
 //!     └── the session is lost: everything starts again
 //! ```
 //!
@@ -185,17 +187,50 @@ where
     async fn run(
         &self,
         message: Message,
-        _stop: &watch::Receiver<bool>,
+        stop: &watch::Receiver<bool>,
         counts: &mut Counts,
     ) -> Option<Message> {
         let result = handle((self.handler)(message.clone())).await;
         let is_done = result.is_ok();
-        match (answer(&self.workspace, &message, result).await, is_done) {
-            (Ok(()), true) => counts.done += 1,
-            (Ok(()), false) => counts.failed += 1,
+        let answered = if message.request.is_some() && !*stop.borrow() {
+            self.reply_and_receive(&message, result, stop.clone()).await
+        } else {
+            answer(&self.workspace, &message, result).await.map(|()| None)
+        };
+        match (&answered, is_done) {
+            (Ok(_), true) => counts.done += 1,
+            (Ok(_), false) => counts.failed += 1,
             (Err(_), _) => counts.lost += 1,
         }
-        None
+        answered.ok().flatten()
+    }
+}
+
+impl<H> Mail<H> {
+    /// Answers a request, and waits for the next message in the same call.
+    async fn reply_and_receive(
+        &self,
+        message: &Message,
+        result: Result<Value, Setback>,
+        mut stop: watch::Receiver<bool>,
+    ) -> Result<Option<Message>, Error> {
+        let (messages, id) = (self.workspace.messages(), &message.id);
+        let result = result.map_err(Setback::into_error);
+        let redeliver_ms = Some(REDELIVER_MS);
+        let received = tokio::select! {
+            next = messages.reply_and_receive(id, result.as_ref(), WAIT_MS, redeliver_ms) => {
+                next.ok()
+            }
+            () = stopped(&mut stop) => None,
+        };
+        if let Some(next) = received {
+            return Ok(next);
+        }
+        // The wait has ended, and whether the reply had been sent is not known: this call says so.
+        match messages.respond(id, &result).await {
+            Err(error) if error.code() != "message.already_replied" => Err(error),
+            Ok(()) | Err(_) => Ok(None),
+        }
     }
 }
 
@@ -206,11 +241,10 @@ pub(crate) async fn answer(
     message: &Message,
     result: Result<Value, Setback>,
 ) -> Result<(), Error> {
-    let (messages, id) = (workspace.messages(), message.id.as_str());
+    let (messages, id) = (workspace.messages(), &message.id);
     match (message.request.is_some(), result) {
-        (true, Ok(result)) => messages.reply(id, result).await.map(drop),
-        (true, Err(setback)) => messages.fail(id, setback.into_error()).await.map(drop),
-        (false, Ok(_)) => messages.ack(id).await,
+        (true, result) => messages.respond(id, &result.map_err(Setback::into_error)).await,
+        (false, Ok(_)) => messages.ack(id.as_str()).await,
         (false, Err(_)) => Ok(()),
     }
 }

@@ -82,6 +82,12 @@ pub(crate) trait Jobs: Clone + Send + Sync + 'static {
     /// Waits for the next job; none if there was none for a while.
     fn next(&self) -> impl Future<Output = Result<Option<Self::Job>, Error>> + Send;
 
+    /// The jobs that are there when the slots start, at most one for each.
+    fn first(&self, slots: usize) -> impl Future<Output = Vec<Self::Job>> + Send {
+        let _ = slots;
+        async { Vec::new() }
+    }
+
     /// Does a job and reports the result. Returns the next job, if there is one already.
     fn run(
         &self,
@@ -101,12 +107,20 @@ pub(crate) async fn run_slots(
     counts: &mut Counts,
 ) -> Result<(), Error> {
     let (stop_sender, stop_receiver) = watch::channel(false);
-    let mut slots = JoinSet::new();
+    let mut stop = std::pin::pin!(stop);
+    let first = tokio::select! {
+        biased;
+        () = &mut stop => {
+            stop_sender.send_replace(true);
+            Vec::new()
+        }
+        first = jobs.first(concurrency) => first,
+    };
+    let (mut slots, mut first) = (JoinSet::new(), first.into_iter());
     for _ in 0..concurrency {
-        slots.spawn(slot(jobs.clone(), stop_receiver.clone()));
+        slots.spawn(slot(jobs.clone(), first.next(), stop_receiver.clone()));
     }
     drop(stop_receiver);
-    let mut stop = std::pin::pin!(stop);
     let mut outcome = Ok(());
     loop {
         tokio::select! {
@@ -134,8 +148,12 @@ pub(crate) async fn run_slots(
     }
 }
 
-async fn slot(jobs: impl Jobs, mut stop: watch::Receiver<bool>) -> (Counts, Result<(), Error>) {
-    let (mut counts, mut job) = (Counts::default(), None);
+async fn slot<J: Jobs>(
+    jobs: J,
+    mut job: Option<J::Job>,
+    mut stop: watch::Receiver<bool>,
+) -> (Counts, Result<(), Error>) {
+    let mut counts = Counts::default();
     loop {
         if job.is_none() {
             job = match next(&jobs, &mut stop).await {

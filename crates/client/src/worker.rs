@@ -5,7 +5,7 @@
 //!            ▼                                                             │
 //!   claim ──▶ handler ─────▶ a result ─▶ complete ─────────────────────────┘
 //!     ▲         │ │ └──────▶ an error, a panic ─▶ fail
-//!     │         │ ├ a heartbeat every third of the lease, in parallel
+//!     │         │ ├ a heartbeat every third of the lease, or of the session, in parallel
 //!     │         │ └ it offered the task to another agent: nothing is reported, the offer decides
 //!     └─────────┴── the lease is lost: the handler is dropped, and nothing is reported
 //! ```
@@ -16,15 +16,17 @@
 //!    the server cannot be reached for that long.
 //! 3. After the stop signal nothing new is claimed, and the tasks that were started are finished.
 //! 4. If the server cannot be reached, the worker tries again.
-//! 5. A worker with handlers for hand-offs or messages waits for these and for tasks in one call.
+//! 5. A worker with several handlers at a time claims tasks for all of them in its first call.
+//! 6. A worker with handlers for hand-offs or messages waits for these and for tasks in one call.
 //!    It does not claim the next task when it completes one: a hand-off or a message may be first.
+//! 7. If the session of the agent ends while the worker waits, it claims again, without a session.
 //!
 //! A worker works with every carrier, including the embedded engine. Handlers run as tokio tasks
 //! next to the heartbeats: on a runtime with one thread, a handler that does not `await` stops
 //! both.
 //!
 //! Deliberately absent: a session. An agent that wants to be visible registers itself; the
-//! heartbeats of its tasks then renew its session too.
+//! heartbeats of its tasks then renew its session too, and are sent often enough for that.
 
 use std::fmt;
 use std::pin::Pin;
@@ -33,6 +35,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use baton_core::handoff::Handoff;
+use baton_core::limits::CLAIMED_MAX;
 use baton_core::message::Message;
 use baton_core::task::{Next, Task};
 use baton_core::wait::{Work, WorkKind};
@@ -40,11 +43,12 @@ use baton_core::{Kind, Rejection, TaskType, Token};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::watch;
+use tokio::time::sleep;
 
-use crate::handles::Offering;
-use crate::renewal::keep;
+use crate::handles::{Claiming, Offering};
+use crate::renewal::keep_held;
 use crate::service::{REDELIVER_MS, answer};
-use crate::slots::{Counts, Jobs, Setback, WAIT_MS, handle, run_slots};
+use crate::slots::{Counts, Jobs, PAUSE, Setback, WAIT_MS, handle, run_slots};
 use crate::{Error, Workspace};
 
 /// The settings of a worker.
@@ -274,6 +278,11 @@ impl Worker {
     }
 }
 
+/// Whether a call was refused because the session of the agent ended while the call waited.
+fn is_session_ended(error: &Error) -> bool {
+    error.code().ends_with(".session_ended")
+}
+
 /// Tasks as the jobs of a slot.
 struct Claims<H> {
     workspace: Workspace,
@@ -299,20 +308,30 @@ where
     type Job = Work;
 
     async fn next(&self) -> Result<Option<Work>, Error> {
-        if !self.others.is_empty() {
-            return self.next_of_any_kind().await;
+        let next = if self.others.is_empty() {
+            let task = self.claiming().wait_ms(WAIT_MS).await;
+            task.map(|task| task.map(|task| Work::Task(Box::new(task))))
+        } else {
+            self.next_of_any_kind().await
+        };
+        match next {
+            // Only the call that waited is refused: an agent without a session may claim too.
+            Err(error) if is_session_ended(&error) => {
+                sleep(PAUSE).await;
+                Ok(None)
+            }
+            next => next,
         }
-        let mut claiming = self.workspace.tasks().claim().wait_ms(WAIT_MS);
-        for task_type in self.next.types.iter().flatten() {
-            claiming = claiming.of_type(task_type.as_str());
+    }
+
+    /// One call for all slots. If it fails, each slot asks for itself.
+    async fn first(&self, slots: usize) -> Vec<Work> {
+        if slots < 2 || !self.others.is_empty() {
+            return Vec::new();
         }
-        for name in self.next.capabilities.iter().flatten() {
-            claiming = claiming.capability(name);
-        }
-        if let Some(lease_ms) = self.next.lease_ms {
-            claiming = claiming.lease_ms(lease_ms);
-        }
-        Ok(claiming.await?.map(|task| Work::Task(Box::new(task))))
+        // Even a call that does not wait has to give back what it claims after it was dropped.
+        let several = self.claiming().wait_ms(0).several(slots.min(CLAIMED_MAX) as u64).await;
+        several.unwrap_or_default().into_iter().map(|task| Work::Task(Box::new(task))).collect()
     }
 
     async fn run(
@@ -373,7 +392,7 @@ where
             is_handed_over: Arc::default(),
         };
         let tasks = self.workspace.tasks();
-        let beat = || async { tasks.heartbeat(job.id(), token).await.map(drop) };
+        let beat = || tasks.beat(&job.task.id, token);
         tokio::select! {
             result = handle((self.handler)(job.clone())) => {
                 if !job.is_handed_over() {
@@ -381,7 +400,7 @@ where
                 }
                 counts.handed_over += 1;
             }
-            _ = keep(lease, beat) => {
+            _ = keep_held(&self.workspace, lease, beat) => {
                 let is_lost = !job.is_handed_over();
                 counts.lost += u64::from(is_lost);
                 counts.handed_over += u64::from(!is_lost);
@@ -392,6 +411,20 @@ where
 }
 
 impl<H> Claims<H> {
+    fn claiming(&self) -> Claiming {
+        let mut claiming = self.workspace.tasks().claim();
+        for task_type in self.next.types.iter().flatten() {
+            claiming = claiming.of_type(task_type.as_str());
+        }
+        for name in self.next.capabilities.iter().flatten() {
+            claiming = claiming.capability(name);
+        }
+        if let Some(lease_ms) = self.next.lease_ms {
+            claiming = claiming.lease_ms(lease_ms);
+        }
+        claiming
+    }
+
     async fn next_of_any_kind(&self) -> Result<Option<Work>, Error> {
         let mut next = self.workspace.agents().next().wait_ms(WAIT_MS).of_kind(WorkKind::Task);
         if self.others.handoff.is_some() {
@@ -427,10 +460,10 @@ impl<H> Claims<H> {
                 if !*stop.borrow() && self.others.is_empty() {
                     completing = completing.then_claim(self.next.clone());
                 }
-                match completing.await {
-                    Ok(done) => {
+                match completing.next().await {
+                    Ok(next) => {
                         counts.done += 1;
-                        return done.next;
+                        return next;
                     }
                     // The result is refused, and a retry would not change that.
                     Err(error) if matches!(error.kind(), Kind::Invalid | Kind::TooLarge) => {

@@ -96,6 +96,7 @@ impl Workspace {
             workspace: WorkspaceName::parse(name)?,
             agent: AgentId::parse("anonymous")?,
             idempotency_key: None,
+            sees_tokens: false,
         };
         Ok(Self { carrier, caller, token: None, at: None })
     }
@@ -181,6 +182,13 @@ impl Workspace {
         self.mutate(Mutation::Command(command.into())).await
     }
 
+    /// Executes a command that is answered with what the caller cannot know, such as the id and the
+    /// version, and not with the whole record: see [`Minimal`](baton_core::Minimal). A reply
+    /// without a minimal form is returned as a whole.
+    pub async fn execute_minimal(&self, command: impl Into<Command>) -> Result<Answer, Error> {
+        self.mutate(Mutation::Command(command.into()).into_minimal()).await
+    }
+
     /// Executes a command or a transaction, as [`execute`](Self::execute) does.
     pub async fn mutate(&self, mutation: Mutation) -> Result<Answer, Error> {
         self.carrier.mutate(&self.caller, self.fenced(mutation)).await
@@ -197,6 +205,7 @@ impl Workspace {
                 require.insert(0, Precondition::Token(token));
                 Mutation::Transaction { require, commands, optional }
             }
+            Mutation::Minimal(mutation) => self.fenced(*mutation).into_minimal(),
         }
     }
 

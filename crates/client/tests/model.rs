@@ -110,6 +110,7 @@ async fn a_model_that_gives_nothing_fails_the_try() {
         ("200 OK", "{}", "otherwise than it should"),
         ("200 OK", r#"{"choices":[]}"#, "there is no text in it"),
         ("200 OK", r#"{"choices":[{"message":{"content":null}}]}"#, "there is no text in it"),
+        ("200 OK", r#"{"choices":[{"message":{"content":" \n"}}]}"#, "there is no text in it"),
     ] {
         let (lab, task) = claimed().await;
         let (address, _heard) = endpoint(status, answer).await;

@@ -77,6 +77,41 @@ async fn without_a_key_the_outcome_is_unknown_and_nothing_is_repeated() {
 }
 
 #[tokio::test]
+async fn a_client_goes_on_with_another_server_when_one_fails() {
+    let (first, second) = (Peer::new().await, Peer::new().await);
+    let urls = format!("{}, {}", first.url(), second.url());
+    let (client, mut talk) = tokio::join!(baton_client::connect(&urls), first.accept());
+    let client = client.unwrap();
+    assert_eq!(client.description(), format!("server at {}", first.url()));
+    let ada = client.workspace("lab").unwrap().as_agent("ada").unwrap();
+    let (entry, ()) = tokio::join!(async { ada.state("shared").set("plan", 1).await }, async {
+        let sent = talk.hear_command("state.set").await;
+        drop((talk, first));
+        let mut talk = second.accept().await;
+        let repeated = talk.hear_command("state.set").await;
+        assert_eq!(sent, repeated);
+        talk.answer_entry(&repeated, 1).await;
+    });
+    assert_eq!(entry.unwrap().version().0, 1);
+}
+
+#[tokio::test]
+async fn the_first_connection_tries_every_server() {
+    let (away, there) = (Peer::new().await, Peer::new().await);
+    let urls = format!("{},{}", away.url(), there.url());
+    let away_url = away.url();
+    drop(away);
+    let (client, talk) = tokio::join!(baton_client::connect(&urls), there.accept());
+    assert_eq!(client.unwrap().description(), format!("server at {}", there.url()));
+    drop((talk, there));
+    // If none accepts it, the error is that of the first.
+    let Error::Unreachable { url, .. } = baton_client::connect(&urls).await.unwrap_err() else {
+        panic!("no server is there");
+    };
+    assert_eq!(url, away_url);
+}
+
+#[tokio::test]
 async fn frames_that_cannot_be_understood_end_the_connection_not_the_call() {
     let texts = ["", "{", "null", "[]", "{}", r#"{"id":-1}"#, r#"{"id":"1"}"#, r#"{"event":{}}"#];
     for text in texts {

@@ -78,7 +78,7 @@ async fn strangers_and_those_who_speak_otherwise_are_told_apart() {
         (format!("https://127.0.0.2:{port}"), &certificate, "client.unreachable"),
         (format!("https://127.0.0.1:{port}"), &missing, "tls.unreadable"),
         (format!("https://127.0.0.1:{port}"), &key, "tls.unreadable"),
-        (format!("https://127.0.0.1:{plain}"), &certificate, "client.unreachable"),
+        (format!("https://127.0.0.1:{plain}"), &certificate, "tls.plain_server"),
         (format!("http://127.0.0.1:{port}"), &certificate, "request.plain_text"),
     ] {
         let refused = connect(&url, ca_file).await.unwrap_err();

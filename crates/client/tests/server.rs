@@ -259,7 +259,25 @@ async fn task_story(ada: &Workspace, told: &mut Transcript) {
     told.add(tasks.list(List { limit: Some(2), ..List::default() }).await);
     told.add(tasks.stats(Some("review")).await);
     told.add(tasks.history("first").await);
+    for name in ["fourth", "fifth", "sixth"] {
+        told.add(tasks.create("several").id(name).await);
+    }
+    told.add(bob.claim().of_type("several").several(2).await);
+    told.add(bob.claim().of_type("several").several(1).await);
+    told.add(bob.claim().of_type("several").several(2).await);
+    told.add(bob.claim().several(0).await);
 
+    let joins = ada.joins();
+    told.add(joins.of_group("g").id("all").deadline_ms(60_000).await);
+    told.add(joins.of_group("g").id("all").await);
+    told.add(joins.of_tasks(&["first", "second"]).need(2).await);
+    told.add(joins.of_tasks(&["no good"]).await);
+    told.add(joins.wait("all", 60_000).await);
+    told.add(joins.wait("none", 0).await);
+    told.add(joins.get("all").await);
+}
+
+async fn rule_story(ada: &Workspace, told: &mut Transcript) {
     let rules = ada.rules();
     told.add(rules.add("tests").on_type("code:*").required_keys(&["tests"]).message("why").await);
     told.add(rules.add("shape").schema(json!({"type": "object"})).to("b*").warning().await);
@@ -272,15 +290,6 @@ async fn task_story(ada: &Workspace, told: &mut Transcript) {
     told.add(rules.remove("tests").await);
     told.add(rules.remove("tests").await);
     told.add(rules.list().await);
-
-    let joins = ada.joins();
-    told.add(joins.of_group("g").id("all").deadline_ms(60_000).await);
-    told.add(joins.of_group("g").id("all").await);
-    told.add(joins.of_tasks(&["first", "second"]).need(2).await);
-    told.add(joins.of_tasks(&["no good"]).await);
-    told.add(joins.wait("all", 60_000).await);
-    told.add(joins.wait("none", 0).await);
-    told.add(joins.get("all").await);
 }
 
 async fn checkpoint_story(ada: &Workspace, told: &mut Transcript) {
@@ -351,6 +360,7 @@ async fn whole_story(lab: Workspace) -> Vec<String> {
     other_stories(&ada, &mut told).await;
     lock_story(&ada, &mut told).await;
     task_story(&ada, &mut told).await;
+    rule_story(&ada, &mut told).await;
     checkpoint_story(&ada, &mut told).await;
     pipeline_story(&ada, &mut told).await;
     told.0

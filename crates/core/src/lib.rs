@@ -30,6 +30,7 @@ pub mod primitives;
 pub mod search;
 pub mod space;
 pub mod storage;
+pub mod sync;
 #[cfg(test)]
 mod testing;
 pub mod trace;
@@ -44,12 +45,13 @@ pub use command::{Command, Mutation, Query, Request};
 pub use event::Event;
 pub use json::Json;
 pub use kind::Kind;
+pub use minimal::Minimal;
 pub use names::{
     AgentId, ArtifactId, BarrierName, BlobPlace, CheckpointId, CheckpointKey, CheckpointLabel,
-    ContentName, ContractName, EventType, GroupName, HandlerName, HandoffId, IdempotencyKey,
-    JoinId, Key, KeyName, LockName, MediaType, MessageId, NamespaceName, PipelineName,
-    ReactionName, RuleName, SecretId, SemaphoreName, StageName, StateType, StreamName, TaskId,
-    TaskType, TopicName, Traceparent, WorkspaceName,
+    ContentName, ContractName, CopyId, EventType, GroupName, HandlerName, HandoffId,
+    IdempotencyKey, JoinId, Key, KeyName, LockName, MediaType, MessageId, NamespaceName,
+    PipelineName, ReactionName, RuleName, SecretId, SemaphoreName, StageName, StateType,
+    StreamName, TaskId, TaskType, TopicName, Traceparent, WorkspaceName,
 };
 pub use namespace::rules::Rules;
 pub use numbers::{Generation, Revision, Token, Version, WaitId};

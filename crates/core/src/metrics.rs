@@ -57,7 +57,7 @@ static HANDOFFS: Family = family("baton_handoffs", Some("status"), "Hand-offs by
 static MESSAGES: Family = family("baton_messages", Some("status"), "Messages by status.");
 static HELD: Family = family("baton_held", Some("kind"), "Locks and permits that are held.");
 static WAITING: Family = family("baton_waiting", Some("kind"), "Waiting calls by primitive.");
-static THINGS: Family = family("baton_things", Some("kind"), "Other objects by kind.");
+static THINGS: Family = family("baton_objects", Some("kind"), "Other objects by kind.");
 static ARTIFACT_BYTES: Family = family("baton_artifact_bytes", None, "Bytes of artifacts.");
 static REACTIONS: Family =
     family("baton_reactions", Some("state"), "Reactions, enabled or disabled.");

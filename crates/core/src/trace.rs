@@ -87,18 +87,19 @@ impl Command {
 }
 
 impl Mutation {
-    fn commands(&mut self) -> &mut [Command] {
+    fn commands_mut(&mut self) -> &mut [Command] {
         match self {
             Self::Command(command) => std::slice::from_mut(command),
             Self::Fenced { command, .. } => std::slice::from_mut(command),
             Self::Transaction { commands, .. } => commands,
+            Self::Minimal(mutation) => mutation.commands_mut(),
         }
     }
 
     /// The same mutation with this trace context in every command that has none.
     #[must_use]
     pub fn traced(mut self, traceparent: &Traceparent) -> Self {
-        for slot in self.commands().iter_mut().filter_map(Command::traceparent) {
+        for slot in self.commands_mut().iter_mut().filter_map(Command::traceparent) {
             slot.get_or_insert_with(|| traceparent.clone());
         }
         self
@@ -107,10 +108,15 @@ impl Mutation {
     /// Runs a function on the mutation without its trace context: a repeated request has the same
     /// meaning, but another span.
     pub(crate) fn untraced<T>(&mut self, look: impl FnOnce(&Self) -> T) -> T {
-        let taken: Vec<_> =
-            self.commands().iter_mut().filter_map(Command::traceparent).map(Option::take).collect();
+        let taken: Vec<_> = self
+            .commands_mut()
+            .iter_mut()
+            .filter_map(Command::traceparent)
+            .map(Option::take)
+            .collect();
         let seen = look(self);
-        for (slot, taken) in self.commands().iter_mut().filter_map(Command::traceparent).zip(taken)
+        for (slot, taken) in
+            self.commands_mut().iter_mut().filter_map(Command::traceparent).zip(taken)
         {
             *slot = taken;
         }

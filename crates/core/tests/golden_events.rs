@@ -98,6 +98,7 @@ fn variant(event: &Event) -> &'static str {
         Event::Reaction(event) => reaction_variant(event),
         Event::Workspace(workspace::Event::Configured { .. }) => "workspace configured",
         Event::Workspace(workspace::Event::Founded { .. }) => "workspace founded",
+        Event::Workspace(workspace::Event::Synced(_)) => "workspace synced",
         Event::Lock(lock::Event::Acquired { .. }) => "lock acquired",
         Event::Lock(lock::Event::Renewed { .. }) => "lock renewed",
         Event::Lock(lock::Event::Released { .. }) => "lock released",
@@ -370,7 +371,7 @@ fn receipt() -> Receipt {
 fn origin() -> Origin {
     let workspace = WorkspaceName::parse("research").unwrap();
     let (manner, time) = (Manner::Fork, Timestamp(1_700_000_000_000));
-    Origin { manner, workspace, revision: Revision(42), time, by: ada() }
+    Origin { manner, workspace, revision: Revision(42), time, by: ada(), copy: None }
 }
 
 /// The current examples, each under its name in the golden file.
@@ -926,8 +927,22 @@ fn every_public_event_can_be_told_and_read_again() {
         let rendered = Notice::new(Arc::new(batch), 0).json();
         let read = Notice::parse(str::from_utf8(&rendered).unwrap());
         let read = read.unwrap_or_else(|fault| panic!("`{name}` cannot be read again: {fault}"));
-        assert_eq!(*read.event(), event, "`{name}` is read as something else");
+        assert_eq!(*read.event(), without_live_token(event), "`{name}` is read as something else");
     }
+}
+
+/// The event as a notice tells it.
+fn without_live_token(mut event: Event) -> Event {
+    if let Event::Task(task::Event::Claimed { token, .. } | task::Event::HandedOver { token, .. })
+    | Event::Lock(lock::Event::Acquired { token, .. })
+    | Event::Semaphore(
+        semaphore::Event::Acquired { token, .. } | semaphore::Event::Renewed { token, .. },
+    )
+    | Event::Agent(agent::Event::Joined { token, .. }) = &mut event
+    {
+        *token = Token::HIDDEN;
+    }
+    event
 }
 
 #[test]

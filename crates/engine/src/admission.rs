@@ -9,7 +9,7 @@
 //! The machine, the driver and the server use this one type; they differ in how they represent a
 //! waiting call.
 
-use baton_core::{Answer, Rejection};
+use baton_core::{Answer, Rejection, Revision};
 
 use crate::machine::Held;
 
@@ -26,6 +26,16 @@ pub enum Admission<W, R, A = HeldAnswer> {
     Wait(W),
     /// It was not accepted and had no effect. Submit it again after this.
     Retry(R, RetryAfter),
+}
+
+/// A query that is not answered at once.
+#[derive(Debug)]
+#[must_use]
+pub enum Deferred {
+    /// It is about the past: it is to be answered from the history, as of this revision.
+    Past(Held<Revision>),
+    /// It takes long: it is to be answered by a reader that has the tables meanwhile.
+    Long,
 }
 
 /// What must happen before a call can be submitted again.

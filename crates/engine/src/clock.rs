@@ -33,6 +33,14 @@ impl Default for SystemClock {
     }
 }
 
+impl SystemClock {
+    /// A clock that begins at this time instead of the system's, such as that of a shared log.
+    #[expect(clippy::disallowed_methods, reason = "it is a clock with another beginning")]
+    pub fn beginning_at(origin: Timestamp) -> Self {
+        Self { origin, began: Instant::now() }
+    }
+}
+
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         self.origin.after(milliseconds(self.began.elapsed()))

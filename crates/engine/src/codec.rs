@@ -14,10 +14,11 @@
 //! | 8 | deadline | the next deadline in the workspace; 0 if there is none |
 //! | 1 | length of the workspace's name | |
 //! | n | workspace | |
-//! | rest | `{agent, events}` | |
+//! | rest | `{agent, events}`, in schema 2 `{agent, events, moved}` | |
 //!
 //! New fields of events come with defaults and old ones never change their meaning, so the schema
-//! version stays until something is added that an old program must not ignore. A frame that is
+//! version stays until something is added that an old program must not ignore. A frame has the
+//! oldest schema that describes it: only keys that moved together need schema 2. A frame that is
 //! newer than the program is rejected.
 
 use baton_core::{AgentId, Batch, Entry, Event, Revision, Timestamp, WorkspaceName, messagepack};
@@ -26,13 +27,17 @@ use thiserror::Error;
 
 mod body_reader;
 mod body_writer;
+mod moved;
 
 use body_writer::Written;
+use moved::Moved;
 
 /// MessagePack with named fields.
 const CODEC: u8 = 1;
-/// The newest schema this program writes and understands.
+/// The schema of snapshots, and of frames with events only.
 pub const SCHEMA: u16 = 1;
+/// The schema of frames with keys that moved together; the newest that this program understands.
+const SCHEMA_MOVED: u16 = 2;
 /// Length and checksum.
 const PREFIX: usize = 8;
 /// The header before the workspace's name.
@@ -49,7 +54,8 @@ pub enum CodecError {
     },
     /// A newer program wrote them.
     #[error(
-        "a batch has codec {codec} and schema {schema}, this program knows {CODEC} and {SCHEMA}"
+        "a batch has codec {codec} and schema {schema}, \
+         this program knows {CODEC} and {SCHEMA_MOVED}"
     )]
     Newer {
         /// The codec found.
@@ -63,6 +69,8 @@ pub enum CodecError {
 struct BodyIn {
     agent: AgentId,
     events: Vec<Event>,
+    #[serde(default)]
+    moved: Vec<Moved>,
 }
 
 /// The same body, reduced to the entries that it is about. It matches a body whose events all
@@ -119,7 +127,8 @@ pub fn encode(
     deadline: Option<Timestamp>,
 ) {
     frame(group, workspace, (batch.revision, batch.time), deadline, |group| {
-        body_writer::body(group, &batch.agent, &batch.events);
+        let has_moved = body_writer::body(group, &batch.agent, &batch.events);
+        if has_moved { SCHEMA_MOVED } else { SCHEMA }
     });
 }
 
@@ -138,9 +147,11 @@ pub fn encode_set(
         how: None,
         expires_at: None,
         bound_to: None,
+        source: None,
     };
     frame(group, workspace, (entry.revision(), entry.updated_at()), deadline, |group| {
         body_writer::one_set(group, entry.updated_by(), &written);
+        SCHEMA
     });
 }
 
@@ -149,20 +160,20 @@ fn frame(
     workspace: &WorkspaceName,
     (revision, time): (Revision, Timestamp),
     deadline: Option<Timestamp>,
-    body: impl FnOnce(&mut Vec<u8>),
+    body: impl FnOnce(&mut Vec<u8>) -> u16,
 ) {
     let start = group.len();
     let name = workspace.as_str().as_bytes();
     let mut fixed = [0; PREFIX + FIXED];
     fixed[8] = CODEC;
-    fixed[9..11].copy_from_slice(&SCHEMA.to_le_bytes());
     fixed[11..19].copy_from_slice(&revision.0.to_le_bytes());
     fixed[19..27].copy_from_slice(&time.0.to_le_bytes());
     fixed[27..35].copy_from_slice(&deadline.map_or(0, |moment| moment.0).to_le_bytes());
     fixed[35] = u8::try_from(name.len()).expect("names are shorter than 256 bytes");
     group.extend_from_slice(&fixed);
     group.extend_from_slice(name);
-    body(group);
+    let schema = body(group);
+    group[start + 9..start + 11].copy_from_slice(&schema.to_le_bytes());
     let length = u32::try_from(group.len() - start - PREFIX).expect("batches are limited");
     let checksum = crc32fast::hash(&group[start + PREFIX..]);
     group[start..start + 4].copy_from_slice(&length.to_le_bytes());
@@ -176,7 +187,7 @@ pub fn frame_bytes(prefix: [u8; PREFIX]) -> usize {
 }
 
 /// The parts of the frame at the beginning of these bytes, checksum verified.
-fn open(bytes: &[u8]) -> Result<(Outline<'_>, &[u8]), CodecError> {
+fn open(bytes: &[u8]) -> Result<(Outline<'_>, u16, &[u8]), CodecError> {
     let corrupt = |what: &str| CodecError::Corrupt { what: what.to_owned() };
     let prefix = bytes.first_chunk().ok_or_else(|| corrupt("it ends within its length"))?;
     let length = frame_bytes(*prefix);
@@ -187,7 +198,7 @@ fn open(bytes: &[u8]) -> Result<(Outline<'_>, &[u8]), CodecError> {
     }
     let fixed: &[u8; FIXED] = frame.first_chunk().ok_or_else(|| corrupt("it is too short"))?;
     let (codec, schema) = (fixed[0], u16::from_le_bytes([fixed[1], fixed[2]]));
-    if codec != CODEC || schema > SCHEMA {
+    if codec != CODEC || schema > SCHEMA_MOVED {
         return Err(CodecError::Newer { codec, schema });
     }
     let number = |from: usize| {
@@ -200,26 +211,33 @@ fn open(bytes: &[u8]) -> Result<(Outline<'_>, &[u8]), CodecError> {
     let (revision, time) = (Revision(number(3)), Timestamp(number(11)));
     let deadline = Some(Timestamp(number(19))).filter(|moment| moment.0 > 0);
     let outline = Outline { workspace, revision, time, deadline, bytes: length };
-    Ok((outline, &frame[name_end..]))
+    Ok((outline, schema, &frame[name_end..]))
 }
 
 /// The header of the frame at the beginning of these bytes.
 pub fn outline(bytes: &[u8]) -> Result<Outline<'_>, CodecError> {
-    open(bytes).map(|(outline, _)| outline)
+    open(bytes).map(|(outline, ..)| outline)
 }
 
 /// The batch in the frame at the beginning of these bytes.
 pub fn decode(bytes: &[u8]) -> Result<Batch, CodecError> {
-    let (outline, body) = open(bytes)?;
-    let BodyIn { agent, events } = messagepack::from_slice(body)
-        .map_err(|error| CodecError::Corrupt { what: error.to_string() })?;
+    let (outline, _, body) = open(bytes)?;
+    let corrupt = |what: String| CodecError::Corrupt { what };
+    let BodyIn { agent, events, moved } =
+        messagepack::from_slice(body).map_err(|error| corrupt(error.to_string()))?;
+    let events = moved::restore(events, moved)
+        .ok_or_else(|| corrupt("its moved keys have no place".to_owned()))?;
     Ok(Batch { revision: outline.revision, time: outline.time, agent, events })
 }
 
 /// Returns the subjects of the events in the frame at the beginning of these bytes, in order, and
 /// the header of the frame. Many times faster than decoding, since values are skipped.
 pub fn subjects(bytes: &[u8], mut tell: impl FnMut(&[&str])) -> Result<Outline<'_>, CodecError> {
-    let (outline, body) = open(bytes)?;
+    let (outline, schema, body) = open(bytes)?;
+    if schema >= SCHEMA_MOVED {
+        decode(bytes)?.events.iter().for_each(|event| tell(&event.subject_parts()));
+        return Ok(outline);
+    }
     if let Some((namespace, key)) = body_reader::only_set_key(body) {
         tell(&["state/", namespace, "/", key]);
         return Ok(outline);

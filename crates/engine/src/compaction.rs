@@ -22,6 +22,7 @@ use crate::blobs;
 use crate::codec;
 use crate::error::Error;
 use crate::files::{File, deadline_of};
+use crate::give_way::GiveWay;
 use crate::history::run::{Run, RunWriter};
 use crate::machine::Resident;
 use crate::shard::{Flushed, Shard};
@@ -108,10 +109,18 @@ impl<L: Log> Shard<L> {
             CompactionJob::Fold(workspace) => self.fold(&workspace)?,
             CompactionJob::Sweep(workspace) => self.sweep_blobs(&workspace)?,
             CompactionJob::Evict(workspace) => {
-                return Ok(self.machine().evict(&workspace));
+                let is_gone = self.machine().evict(&workspace);
+                self.drop_evicted();
+                return Ok(is_gone);
             }
         }
         Ok(true)
+    }
+
+    /// Frees the tables of workspaces that have left memory, while others are served.
+    pub(crate) fn drop_evicted(&self) {
+        let evicted = self.machine().take_evicted();
+        drop(evicted);
     }
 
     /// The most useful job.
@@ -355,8 +364,10 @@ impl<L: Log> Shard<L> {
             capture.namespaces.pop();
         }
         let writer = capture.writer.as_mut().expect("a capture is finished once");
+        let mut give_way = GiveWay::default();
         for entry in &entries {
             writer.entry(&namespace, entry)?;
+            give_way.after(1);
         }
         Ok(false)
     }
@@ -480,9 +491,11 @@ impl<L: Log> Shard<L> {
 
 /// Writes the entries of a space, and the end of the snapshot.
 pub(crate) fn write_space_to(mut writer: SnapshotWriter, space: &Space) -> Result<(), Error> {
+    let mut give_way = GiveWay::default();
     for (namespace, entries) in space.state.namespaces() {
         for entry in entries {
             writer.entry(namespace, entry)?;
+            give_way.after(1);
         }
     }
     Ok(writer.finish()?)

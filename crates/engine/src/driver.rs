@@ -8,7 +8,8 @@
 //! ```
 //!
 //! The threads: `baton-sync` writes large groups and executes what is due; `baton-keep` archives,
-//! snapshots and evicts; two `baton-load` load workspaces; `baton-pulse` notices pauses.
+//! snapshots and evicts; two `baton-load` load workspaces; `baton-pulse` notices pauses; those of
+//! [`workers`] do what takes long.
 //!
 //! An open group is written even if every caller that waits for it is dropped: dropping a waiting
 //! caller wakes the sync thread.
@@ -29,7 +30,7 @@ use baton_log::Log;
 use crate::admission::{Admission, HeldAnswer, RetryAfter};
 use crate::clock::Clock;
 use crate::error::Error;
-use crate::machine::Queued;
+use crate::machine::{Job, Queued};
 use crate::oneshot::Oneshot;
 use crate::options::Options;
 use crate::pulse::{self, Pulse};
@@ -38,7 +39,7 @@ use crate::waiter::{Waiter, Waiting};
 
 mod workers;
 
-use workers::{SLICE_WORK_MAX, WORKERS, WorkQueue};
+use workers::{READERS, Read, SLICE_WORK_MAX, WORKERS, WorkQueue};
 
 /// How long deferred wake-ups wait for the first woken caller before the sync thread sends them.
 const DEFERRED_WAKE_DELAY: Duration = Duration::from_micros(300);
@@ -61,7 +62,8 @@ pub(crate) struct Driver {
     beats: Wakeup,
     pulse: Pulse,
     loads: LoadQueue,
-    work: WorkQueue,
+    work: WorkQueue<Job>,
+    reads: WorkQueue<Read>,
     write_nanoseconds: AtomicU64,
     /// The number of threads that write or are about to. Each of them checks afterwards whether
     /// more was submitted in the meantime, so no other thread has to.
@@ -169,6 +171,7 @@ impl Driver {
             pulse: Pulse::default(),
             loads: LoadQueue::default(),
             work: WorkQueue::default(),
+            reads: WorkQueue::default(),
             write_nanoseconds: AtomicU64::new(0),
             writing: AtomicUsize::new(0),
         });
@@ -183,7 +186,8 @@ impl Driver {
             jobs.push(spawn("baton-load", &driver, Self::load_loop)?);
         }
         let workers = (0..WORKERS).map(|_| spawn("baton-work", &driver, Self::work_loop));
-        let workers = Mutex::new(workers.collect::<Result<_, _>>()?);
+        let readers = (0..READERS).map(|_| spawn("baton-read", &driver, Self::read_loop));
+        let workers = Mutex::new(workers.chain(readers).collect::<Result<_, _>>()?);
         driver.shard.machine().limit_slices(SLICE_WORK_MAX);
         let threads = Threads { driver: Arc::clone(&driver), jobs: Mutex::new(jobs), workers };
         Ok((driver, threads))
@@ -577,7 +581,10 @@ impl Future for WaitDurable<'_> {
         if status.is_none() && !self.driver.is_writing() {
             // A group that was in flight may have completed before this waker was registered. If
             // one is still in flight, its writer will find the open group and this waker.
-            self.driver.lead_commit();
+            if self.driver.lead_commit() {
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
             status = watermark.group_status(self.group);
         }
         match status {

@@ -64,8 +64,8 @@ baton_core::refusals! {
         }
         /// Reconstructing the past state would take too long.
         #[error(
-            "revision {asked} of workspace `{workspace}` is {replayed} batches from the nearest \
-                 picture, at most {max} are replayed"
+            "revision {asked} of workspace `{workspace}` is {replayed} batches after the nearest \
+             snapshot; at most {max} are replayed"
         )]
         TooFar {
             /// The workspace.
@@ -130,7 +130,7 @@ baton_core::refusals! {
             remedy: "Watch again from `resume_from`; nothing is lost.",
         }
         /// The initial snapshot of the watch is too large.
-        #[error("the snapshot to begin with has more than {max} entries")]
+        #[error("the initial snapshot of the watch has more than {max} entries")]
         SnapshotTooLarge {
             /// The limit.
             max: usize,
@@ -167,7 +167,7 @@ baton_core::refusals! {
             remedy: "Free some space, then retry.",
         }
         /// The disk is nearly full: the server is read-only until space is freed.
-        #[error("the disk is nearly full: {free} bytes are free, {min} are kept free")]
+        #[error("the disk is nearly full: only {free} bytes are free; {min} are reserved")]
         DiskLow {
             /// How many bytes are free.
             free: u64,
@@ -190,10 +190,12 @@ baton_core::refusals! {
         } => {
             code: "engine.unknown_outcome",
             kind: Unavailable,
-            hint: "open the data again, then retry with the same idempotency key",
-            cause: "The disk failed while the request was being written.",
-            remedy: "Open the data again, then retry with the same idempotency key: the request is \
-                executed at most once.",
+            hint: "retry with the same idempotency key, after the data was opened again; servers \
+                that share a log do that within seconds",
+            cause: "The disk, or the database of a shared log, failed while the request was being \
+                written.",
+            remedy: "Open the data again (servers that share a log do that within seconds), then \
+                retry with the same idempotency key: the request is executed at most once.",
         }
         /// The engine has stopped after a failed write.
         #[error("the engine has stopped after a failed write: {reason}")]
@@ -203,9 +205,13 @@ baton_core::refusals! {
         } => {
             code: "engine.stopped",
             kind: Unavailable,
-            hint: "check the disk, then open the data again",
-            cause: "An earlier write failed; continuing could contradict the data on disk. Nothing \
+            hint: "check the disk, then open the data again; with a shared log, retry: its shard \
+                is opened again within seconds",
+            cause: "An earlier write failed; continuing could contradict the stored data. Nothing \
                 was written.",
+            remedy: "Check the disk, then open the data again. Servers that share a log in \
+                PostgreSQL or NATS open the shard again within seconds: retry, and if it lasts, \
+                check the database and the log of the server.",
         }
         /// Another server has taken the log over. The request was not executed.
         #[error("another server has taken over; the request was not executed")]
@@ -253,7 +259,7 @@ baton_core::refusals! {
             remedy: "Use the version that wrote it, or a later one.",
         }
         /// The export was written by a newer version.
-        #[error("the export has format {format}, the newest that is known is {known}")]
+        #[error("the export has format {format}; this version supports formats up to {known}")]
         ImportNewer {
             /// Its format.
             format: u16,
@@ -281,7 +287,7 @@ baton_core::refusals! {
             remedy: "Use another copy, or export again. Nothing was written.",
         }
         /// The backup was made by a newer version.
-        #[error("the backup has format {format}, the newest that is known is {known}")]
+        #[error("the backup has format {format}; this version supports formats up to {known}")]
         BackupNewer {
             /// Its format.
             format: u16,
@@ -317,9 +323,10 @@ baton_core::refusals! {
         } => {
             code: "restore.not_empty",
             kind: Conflict,
-            hint: "name a folder that is empty or does not exist",
+            hint: "name a folder that is empty or does not exist; remove `FOLDER.restoring`, which \
+                an interrupted restore leaves",
             cause: "The folder is not empty, or an interrupted restore has left `FOLDER.restoring` \
-                beside it; the fact `place` names it.",
+                next to it; the fact `place` names it.",
             remedy: "Name a folder that is empty or does not exist; remove what the interrupted \
                 restore left.",
         }

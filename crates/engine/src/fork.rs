@@ -22,7 +22,7 @@ use baton_log::Log;
 
 use crate::error::Error;
 use crate::files::{self, File};
-use crate::history::past::Past;
+use crate::history::past::{Past, copy_id};
 use crate::shard::Shard;
 use crate::watch::Wakers;
 
@@ -36,7 +36,8 @@ impl<L: Log> Past<'_, L> {
         let mut space = self.space(at)?;
         let workspace = self.workspace().clone();
         let (revision, time, by) = (space.revision(), space.time(), by.clone());
-        let origin = Origin { manner: Manner::Fork, workspace, revision, time, by };
+        let copy = copy_id(&workspace, &space.workspace);
+        let origin = Origin { manner: Manner::Fork, workspace, revision, time, by, copy };
         self.shard().create_from(to, &mut space, &origin)
     }
 }

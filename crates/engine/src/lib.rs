@@ -55,6 +55,7 @@ pub mod error;
 pub mod export;
 pub mod files;
 mod fork;
+mod give_way;
 mod handle;
 pub mod history;
 mod load;
@@ -72,7 +73,7 @@ pub mod verify;
 pub mod waiter;
 pub mod watch;
 
-pub use admission::{Admission, HeldAnswer, RetryAfter};
+pub use admission::{Admission, Deferred, HeldAnswer, RetryAfter};
 pub use baton_client::{
     Accepted, Acquiring, AcquiringPermit, AddingReaction, AddingRule, Agents, Arriving, Artifacts,
     AskingHistory, Barriers, BuildingContext, Caller, Carrier, Check, Checkpoints, Claiming,
@@ -81,11 +82,12 @@ pub use baton_client::{
     HandoffRules, Handoffs, Happened, Held, Hiding, Item, Joining, Joins, Locks, Messages,
     Namespaces, Offering, Patching, Pipelines, PutOptions, Putting, Reactions, Reading,
     ReadingFrames, Receiving, Registration, Requesting, Retrying, Reviewing, Saving, SecretOptions,
-    Secrets, Semaphores, Sending, Session, Setting, State, StoredArtifact, Streams, TakingNext,
-    Tasks, Topics, Transaction, Watch, Watching, Workspace, since,
+    Secrets, Semaphores, Sending, Session, Setting, State, StoredArtifact, Streams, SyncOptions,
+    TakingNext, Tasks, Topics, Transaction, Watch, Watching, Workspace, since,
 };
 pub use baton_core as core;
 pub use baton_log as log;
-pub use handle::{Baton, ChangeFeedPage, EngineWatch, open, open_with};
+pub use give_way::lower_priority;
+pub use handle::{Baton, ChangeFeedPage, EngineWatch, WorkspaceClock, open, open_with};
 pub use options::{Extents, Options};
 pub use waiter::Waiting;

@@ -88,6 +88,8 @@ impl<L: Log> Shard<L> {
         let mut machine = self.machine();
         machine.evict_beyond(self.options.residents_max);
         machine.install(workspace, loaded, now);
+        drop(machine);
+        self.drop_evicted();
         Ok(())
     }
 

@@ -36,24 +36,25 @@ mod resident;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use baton_core::access::Viewer;
 use baton_core::{
     AgentId, Committed, FastSet, Outcome, Progress, Query, Rejection, Reply, Request, Revision,
     Signal, Space, Timestamp, WaitId, WorkspaceName, limits, state,
 };
 use baton_log::Position;
 
-use crate::admission::{Admission, RetryAfter};
+use crate::admission::{Admission, Deferred, RetryAfter};
 use crate::error::Error;
 use crate::history::{History, LogLocation, Tail};
 use crate::waiter::Waiter;
 use crate::watch::{Notices, Wakers, Watchers};
-pub use offload::{Finished, Job, Tables};
+pub use offload::{Finished, Job, Lent, Tables};
 pub use removal::{Removed, Stays};
 
 use absent::Absent;
 use deadlines::move_deadline;
 use group::Group;
-use offload::{Away, Settling};
+use offload::{Away, RECORDS_PER_WORK, Settling, Undecided};
 
 /// Something that may be seen only when a group is durable.
 #[derive(Debug)]
@@ -186,6 +187,8 @@ pub struct Machine {
     slice_max: usize,
     /// The rest of commits that take more.
     jobs: Vec<Job>,
+    /// Tables of workspaces that were evicted.
+    evicted: Vec<Space>,
 }
 
 impl Machine {
@@ -215,6 +218,7 @@ impl Machine {
             heavy: Vec::new(),
             slice_max: usize::MAX,
             jobs: Vec::new(),
+            evicted: Vec::new(),
         }
     }
 
@@ -240,6 +244,12 @@ impl Machine {
         resident.used_at = now;
         let before = resident.space.revision();
         let local = resident.local(now);
+        if self.slice_max < usize::MAX
+            && let Some(work) = resident.long_work(&request.mutation, self.slice_max)
+        {
+            let undecided = Undecided { request, agent: agent.clone(), at: local, work };
+            return Admission::Wait(self.offload_request(workspace, Box::new(undecided)));
+        }
         match resident.space.begin_commit(request, agent, local, self.slice_max) {
             Ok(progress) => {
                 let admission = self.progress(workspace, before, progress.map(Some), agent, now);
@@ -376,15 +386,15 @@ impl Machine {
         waiting.collect()
     }
 
-    /// Answers a query. One about the past is to be answered from the history, as of the revision
-    /// that is returned, and one that takes long on a thread of its own.
+    /// Answers a query, unless it is about the past or takes long. Without a viewer no agent asks,
+    /// and nothing is left out.
     pub fn ask(
         &mut self,
         workspace: &WorkspaceName,
         query: &Query,
-        agent: Option<&AgentId>,
+        viewer: Option<Viewer<'_>>,
         now: Timestamp,
-    ) -> Admission<Held<Revision>, ()> {
+    ) -> Admission<Deferred, ()> {
         let durable = self.durable;
         let Some(resident) = self.residents.get_mut(workspace) else {
             return self.absent.ask(workspace, query);
@@ -393,15 +403,22 @@ impl Machine {
             return Admission::Retry((), RetryAfter::Settled);
         }
         resident.used_at = now;
-        if let Some(agent) = agent {
-            resident.hear(&mut self.deadlines, workspace, agent, now);
+        if let Some(viewer) = viewer {
+            resident.hear(&mut self.deadlines, workspace, viewer.agent, now);
         }
         let revision = resident.space.revision();
-        let is_long = query.takes_long() && self.slice_max < usize::MAX;
-        let reply = if is_long { None } else { resident.space.query(query) };
+        if self.slice_max < usize::MAX
+            && resident.space.is_long_query(query, self.slice_max.saturating_mul(RECORDS_PER_WORK))
+        {
+            return Admission::Wait(Deferred::Long);
+        }
+        let reply = match viewer {
+            Some(viewer) => resident.space.ask(query, viewer),
+            None => resident.space.query(query),
+        };
         let Some(reply) = reply else {
             let present = Held::new(revision, resident.undurable(revision, durable));
-            return Admission::Wait(present);
+            return Admission::Wait(Deferred::Past(present));
         };
         let touched = match (query, &reply) {
             (_, Ok(Reply::State(state::Reply::Entry(entry)))) => entry.revision(),
@@ -574,51 +591,6 @@ impl Machine {
         let before = self.residents.insert(workspace.clone(), Box::new(resident));
         assert!(before.is_none(), "a workspace is loaded once");
         self.cancel_orphaned_waits(workspace, now);
-    }
-
-    /// Drops a workspace from memory if all of it is durable and it has no watchers, waiters or
-    /// readers. Its deadline is kept, and so are signs of life that are not recorded.
-    pub fn evict(&mut self, workspace: &WorkspaceName) -> bool {
-        let durable = self.durable;
-        let Some(resident) = self.residents.get(workspace) else { return false };
-        // Also while its tables are away.
-        let is_read = Arc::strong_count(&resident.reading) > 1;
-        if is_read || resident.newest.group > durable || resident.is_awaited() {
-            return false;
-        }
-        let resident = self.residents.remove(workspace).expect("it was just there");
-        self.asleep.extend(resident.alarm().map(|moment| (workspace.clone(), moment)));
-        let signs = resident.space.agent.unrecorded_signs();
-        let signs: Vec<_> = signs.map(|(agent, moment)| (agent.clone(), moment)).collect();
-        if !signs.is_empty() {
-            self.signs_of_life.insert(workspace.clone(), signs);
-        }
-        if !resident.history.tail.is_empty() {
-            self.tails.insert(workspace.clone(), resident.history.tail);
-        }
-        true
-    }
-
-    /// Removes a workspace without any commit after this revision from memory, and returns its
-    /// watchers; none if it has commits.
-    pub fn take_if_empty(
-        &mut self,
-        workspace: &WorkspaceName,
-        began: Revision,
-    ) -> Option<Watchers> {
-        self.absent.forget(workspace);
-        if let Some(tail) = self.tails.get_mut(workspace) {
-            tail.forget(began);
-            if !tail.is_empty() {
-                return None;
-            }
-            self.tails.remove(workspace);
-        }
-        match self.residents.get(workspace) {
-            Some(resident) if resident.is_away() || resident.space.revision() > began => None,
-            Some(_) => self.residents.remove(workspace).map(|resident| resident.watchers),
-            None => Some(Watchers::default()),
-        }
     }
 
     /// Workspaces in memory or in the log, in no order, and how far each is durable.

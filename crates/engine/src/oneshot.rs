@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use crate::error::Error;
+use crate::give_way::lower_priority;
 
 /// One future answer.
 pub(crate) struct Oneshot<T>(Mutex<State<T>>);
@@ -64,7 +65,10 @@ pub(crate) async fn run_blocking<T: Send + 'static>(
     let oneshot = Oneshot::new();
     let given = Arc::clone(&oneshot);
     let name = "baton-aside".to_owned();
-    let job = std::thread::Builder::new().name(name).spawn(move || given.complete(work()));
+    let job = std::thread::Builder::new().name(name).spawn(move || {
+        lower_priority();
+        given.complete(work());
+    });
     match job {
         Ok(_) => Ok(oneshot.answer().await),
         Err(error) => Err(Error::Storage { what: format!("no thread could be started: {error}") }),

@@ -2,6 +2,7 @@
 //! and the clock.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use baton_core::access::CLOSED;
@@ -91,6 +92,9 @@ pub struct Options {
     pub residents_max: usize,
     /// How often compaction runs.
     pub compaction_interval: Duration,
+    /// The file with the key that encrypts the values of secrets, for data in a database or in
+    /// NATS: without it, secrets are refused there. Data in a folder have none.
+    pub secrets_key_file: Option<PathBuf>,
 }
 
 impl Options {
@@ -145,6 +149,7 @@ impl Default for Options {
             idle: Duration::from_mins(5),
             residents_max: 100_000,
             compaction_interval: Duration::from_millis(500),
+            secrets_key_file: None,
         }
     }
 }

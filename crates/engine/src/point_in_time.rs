@@ -85,6 +85,9 @@ impl<L: Log> Shard<L> {
             workspace::Query::Diff(diff) => {
                 Ok(workspace::Reply::Differences(past.differences(diff)?))
             }
+            workspace::Query::Changes(query) => {
+                Ok(workspace::Reply::Changes(Box::new(past.copy_changes(query)?)))
+            }
             workspace::Query::Why { subject, at } => {
                 Ok(workspace::Reply::Why(past.why(subject, *at)?))
             }

@@ -3,17 +3,18 @@
 //! Every method is synchronous and does its own I/O outside the machine's lock, so the embedded
 //! engine calls them from its threads and the simulator calls them one by one.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use baton_core::access::Viewer;
 use baton_core::{
     AgentId, Entry, Pattern, Query, Request, Revision, Space, Timestamp, WorkspaceName,
 };
-use baton_log::{AppendError, Log, Position, ReadError};
+use baton_log::{AppendError, Log, ReadError};
 
-use crate::admission::{Admission, HeldAnswer};
+use crate::admission::{Admission, Deferred, HeldAnswer};
 use crate::backup::Backups;
 use crate::blobs::PendingBlobs;
 use crate::clock::{Clock, Stopwatch};
@@ -21,28 +22,23 @@ use crate::codec;
 use crate::disk_space::DiskSpace;
 use crate::durability::DurableWatermark;
 use crate::error::Error;
-use crate::files::{self, File};
 use crate::history::past::spaces::PastSpaceCache;
-use crate::history::{BatchLocation, LogLocation, Tail};
-use crate::machine::{Held, Machine, Queued};
+use crate::history::{BatchLocation, LogLocation};
+use crate::machine::{Held, Lent, Machine, Queued};
 use crate::metrics::Metrics;
 use crate::options::Options;
 use crate::search::Indexes;
 use crate::watch::{Filter, Queue, Wakers};
 
+mod opening;
 #[cfg(test)]
 mod tests;
 
-/// How much of the log is read at once when it is opened.
-const READ_BYTES: usize = 4 << 20;
 /// How often a batch is looked up again when it moves from the log into a run in the meantime.
 const LOOKS: usize = 8;
 /// How many rounds of due commands that make more commands due are executed in a row, before other
 /// work continues.
 const EXPIRY_ROUNDS: usize = 8;
-
-/// A time that is in the past of every clock.
-const AT_ONCE: Timestamp = Timestamp(1);
 
 /// One log and its single writer; a shard has many workspaces.
 pub struct Shard<L> {
@@ -107,17 +103,7 @@ impl Drop for FileGuard<'_> {
 impl<L: Log> Shard<L> {
     /// Scans the log. Workspaces are loaded when they are first used.
     pub fn open(log: L, clock: Arc<dyn Clock>, options: Options) -> Result<Self, Error> {
-        let (tails, deadlines) = find_tails(&log)?;
-        let now = clock.now();
-        let mut machine = Machine::new(log.tail(), tails, now);
-        for (workspace, Seen { time, .. }) in &deadlines {
-            machine.remember_time(workspace, *time, now);
-        }
-        find_deadlines(&log, &mut machine)?;
-        // Deadlines in the log are newer than those of snapshots.
-        for (workspace, Seen { deadline, .. }) in deadlines {
-            machine.remember_deadline(workspace, deadline);
-        }
+        let machine = opening::machine(&log, clock.now())?;
         let (machine, watermark) = (Mutex::new(machine), DurableWatermark::default());
         let (file_locks, pending) = (FileLocks::default(), PendingBlobs::default());
         let (past_spaces, indexes) = (PastSpaceCache::default(), Indexes::default());
@@ -214,16 +200,15 @@ impl<L: Log> Shard<L> {
         admission
     }
 
-    /// Answers a query about the present. One about the past waits, as of the revision that is
-    /// returned.
+    /// Answers a query, unless it is about the past or takes long.
     pub fn ask(
         &self,
         workspace: &WorkspaceName,
         query: &Query,
-        agent: Option<&AgentId>,
-    ) -> Admission<Held<Revision>, ()> {
+        viewer: Option<Viewer<'_>>,
+    ) -> Admission<Deferred, ()> {
         let now = self.clock.now();
-        self.machine().ask(workspace, query, agent, now)
+        self.machine().ask(workspace, query, viewer, now)
     }
 
     /// Reads a workspace for long, while others are served. It must be in memory.
@@ -233,23 +218,35 @@ impl<L: Log> Shard<L> {
         read: impl FnOnce(&Space) -> T,
     ) -> Result<Held<(T, Revision)>, Error> {
         let absent = || Error::Storage { what: format!("`{workspace}` left memory meanwhile") };
-        let lent = self.settled(workspace).lend(workspace).ok_or_else(absent)?;
-        let answer = catch_unwind(AssertUnwindSafe(|| read(&lent.space)));
-        let now = self.clock.now();
-        let mut machine = self.machine();
-        // If reading has failed, nothing has changed.
-        let (answer, panicked) = match answer {
+        let lent = self.settled(workspace).lend_settled(workspace).ok_or_else(absent)?;
+        match self.read_lent(lent, read) {
+            Ok(held) => held.ok_or_else(absent),
+            Err(panicked) => resume_unwind(panicked),
+        }
+    }
+
+    /// Reads the tables of a workspace and returns them; none if the workspace was abandoned
+    /// meanwhile. If reading fails, nothing has changed.
+    pub(crate) fn read_lent<T>(
+        &self,
+        lent: Lent,
+        read: impl FnOnce(&Space) -> T,
+    ) -> std::thread::Result<Option<Held<(T, Revision)>>> {
+        let (answer, panicked) = match catch_unwind(AssertUnwindSafe(|| read(&lent.space))) {
             Ok(answer) => (Some(answer), None),
             Err(panicked) => (None, Some(panicked)),
         };
+        let now = self.clock.now();
+        let mut machine = self.machine();
         let held = machine.take_back_lent(lent, answer, now);
+        let live_wakers = machine.take_live_wakers();
         drop(machine);
+        live_wakers.wake();
         self.returned.notify_all();
-        if let Some(panicked) = panicked {
-            resume_unwind(panicked);
+        match panicked {
+            Some(panicked) => Err(panicked),
+            None => Ok(held.map(|held| held.map(|(it, at)| (it.expect("it was read"), at)))),
         }
-        let held = held.ok_or_else(absent)?;
-        Ok(held.map(|(answer, revision)| (answer.expect("it was read"), revision)))
     }
 
     /// Reads an entry on the fast path.
@@ -463,96 +460,4 @@ fn is_about(frame: &[u8], workspace: &WorkspaceName, revision: Revision) -> bool
     codec::outline(frame).is_ok_and(|outline| {
         outline.workspace == workspace.as_str() && outline.revision == revision
     })
-}
-
-type Tails = HashMap<WorkspaceName, Tail>;
-type Deadlines = HashMap<WorkspaceName, Seen>;
-
-/// What the newest batch of a workspace in the log says about time, by the workspace's own.
-#[derive(Default)]
-struct Seen {
-    time: Timestamp,
-    deadline: Option<Timestamp>,
-}
-
-/// Reads the log once, to find the locations of the batches of each workspace.
-fn find_tails(log: &impl Log) -> Result<(Tails, Deadlines), Error> {
-    let (mut tails, mut deadlines) = (Tails::new(), Deadlines::new());
-    let mut from = log.start();
-    loop {
-        let records = log.read(from, READ_BYTES)?;
-        let Some(last) = records.last() else { return Ok((tails, deadlines)) };
-        from = last.next;
-        for record in &records {
-            find_in_record(log, &mut tails, &mut deadlines, record.position, &record.body)?;
-        }
-    }
-}
-
-/// Reads the deadlines of workspaces that are only on disk.
-fn find_deadlines(log: &impl Log, machine: &mut Machine) -> Result<(), Error> {
-    let mut snapshots: BTreeMap<WorkspaceName, (u64, u64)> = BTreeMap::new();
-    for name in log.list_blobs(files::ROOT)? {
-        let found = match File::parse(&name) {
-            Some((workspace, File::Snapshot { revision, deadline })) => {
-                (workspace, (revision, deadline))
-            }
-            // A workspace that was forked has no snapshot yet: it is loaded to find out whether
-            // anything is due.
-            Some((workspace, File::Base { .. })) => (workspace, (0, AT_ONCE.0)),
-            // Nothing is due in a workspace that was deleted, unless a snapshot says so.
-            Some((_, File::Deleted { .. } | File::Run { .. })) | None => continue,
-        };
-        let newest = snapshots.entry(found.0).or_default();
-        *newest = (*newest).max(found.1);
-    }
-    for (workspace, (_, deadline)) in snapshots {
-        let deadline = Some(Timestamp(deadline)).filter(|moment| moment.0 > 0);
-        machine.remember_deadline(workspace, deadline);
-    }
-    Ok(())
-}
-
-/// Whether the batches before this one are in files.
-fn is_archived(log: &impl Log, workspace: &str, revision: Revision) -> Result<bool, Error> {
-    let names = log.list_blobs(&files::folder(&WorkspaceName::parse(workspace)?))?;
-    let files = names.iter().filter_map(|name| Some(File::parse(name)?.1));
-    Ok(files.into_iter().any(|file| file.newest().saturating_add(1) >= revision.0))
-}
-
-fn find_in_record(
-    log: &impl Log,
-    tails: &mut Tails,
-    deadlines: &mut Deadlines,
-    position: Position,
-    body: &[u8],
-) -> Result<(), Error> {
-    for found in codec::outlines(body) {
-        let (offset, outline) = found?;
-        let revision = outline.revision;
-        let tail = match tails.get_mut(outline.workspace) {
-            Some(tail) => tail,
-            None => {
-                let name = WorkspaceName::parse(outline.workspace)?;
-                deadlines.insert(name.clone(), Seen::default());
-                tails.entry(name).or_insert(Tail::from(revision.0))
-            }
-        };
-        if tail.next() < revision && is_archived(log, outline.workspace, revision)? {
-            // A workspace that continues elsewhere was created under the name of a deleted one.
-            *tail = Tail::from(revision.0);
-        }
-        if tail.next() != revision {
-            let what = format!(
-                "the log goes on with revision {revision} of workspace `{}`, not with {}",
-                outline.workspace,
-                tail.next()
-            );
-            return Err(Error::Corrupt { what });
-        }
-        tail.push_unseen(LogLocation { record: position, offset }, outline.bytes as u64);
-        let seen = deadlines.get_mut(outline.workspace).expect("it came with the tail");
-        *seen = Seen { time: outline.time.max(seen.time), deadline: outline.deadline };
-    }
-    Ok(())
 }

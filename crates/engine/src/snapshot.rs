@@ -199,37 +199,45 @@ impl Snapshot {
         let mut name = Vec::new();
         write_key(&mut name, namespace, key.as_str());
         let Some(value) = self.table.get(&name)? else { return Ok(None) };
+        self.restore(namespace, &value).map(Some)
+    }
+
+    /// The entry that these bytes of the table describe.
+    fn restore(&self, namespace: &NamespaceName, value: &[u8]) -> Result<Entry, SnapshotError> {
         let packed =
-            Packed::from_bytes(&value).ok_or_else(|| corrupt("an entry of a snapshot is odd"))?;
+            Packed::from_bytes(value).ok_or_else(|| corrupt("an entry of a snapshot is odd"))?;
         let author = self.head.authors.get(packed.author() as usize);
         let author = author.ok_or_else(|| corrupt("an entry of a snapshot has no author"))?;
         let entry = Entry::new(packed, namespace.clone(), author.clone());
         let endings = &self.head.endings;
-        let found =
-            endings.binary_search_by(|(there, name, _)| (there, name).cmp(&(namespace, key)));
-        Ok(Some(match found {
+        let found = endings.binary_search_by(|(there, name, _)| {
+            (there.as_str(), name.as_str()).cmp(&(namespace.as_str(), entry.key()))
+        });
+        Ok(match found {
             Ok(index) => {
                 let ending = &endings[index].2;
                 entry.ending(ending.expires_at, ending.bound_to.is_some())
             }
             Err(_) => entry,
-        }))
+        })
     }
 
-    /// Keys of a namespace from this one on, in order.
-    pub fn keys(
+    /// The entries of a namespace from this key on, in order.
+    pub fn entries(
         &self,
         namespace: NamespaceName,
         from: &str,
-    ) -> impl Iterator<Item = Result<String, SnapshotError>> + use<'_> {
+    ) -> impl Iterator<Item = Result<Entry, SnapshotError>> + use<'_> {
         let mut first = Vec::new();
         write_key(&mut first, &namespace, from);
         let range = self.table.range(Bound::Included(&first));
         range.map_while(move |item| match item {
             Err(error) => Some(Err(error.into())),
             Ok((name, _)) if name.first() != Some(&ENTRY_MARK) => None,
-            Ok((name, _)) => match read_key(&name) {
-                Some((there, key)) if there == namespace.as_str() => Some(Ok(key.to_owned())),
+            Ok((name, value)) => match read_key(&name) {
+                Some((there, _)) if there == namespace.as_str() => {
+                    Some(self.restore(&namespace, &value))
+                }
                 Some(_) => None,
                 None => Some(Err(corrupt("a key of a snapshot is odd"))),
             },

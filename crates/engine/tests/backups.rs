@@ -179,6 +179,78 @@ async fn what_is_restored_goes_on_where_it_was() {
     assert!(other.token > held.token, "tokens grow");
 }
 
+/// A restore cannot know what was issued after its backup, so those who use that must stop first.
+#[tokio::test]
+async fn a_token_that_was_issued_after_a_backup_is_issued_again_after_a_restore() {
+    let there = folder();
+    let (origin, ..) = in_memory();
+    let ada = named(&origin, "research");
+    ada.locks().acquire("door").await.unwrap().unwrap();
+    let bytes = backed_up(&origin).await;
+    let later = ada.locks().acquire("window").await.unwrap().unwrap();
+    let target = there.path().join("data");
+    restored(&bytes, &target).unwrap();
+    let baton = open(&target).await;
+    let bob = named(&baton, "research").as_agent("bob").unwrap();
+    let again = bob.locks().acquire("roof").await.unwrap().unwrap();
+    assert_eq!(again.token, later.token);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn backups_of_shards_are_joined_and_divided_again() {
+    let mut parts = Vec::new();
+    for name in WORKSPACES {
+        let (shard, ..) = in_memory();
+        named(&shard, name).state("shared").set("plan", json!(name)).await.unwrap();
+        named(&shard, name).secrets().put("hunter2").name("key").await.unwrap();
+        parts.push(backed_up(&shard).await);
+    }
+    let joined = Kept::default();
+    let inputs = parts.iter().map(|part| Ok(&part[..]));
+    let summary =
+        backup::merge(u32::try_from(parts.len()).unwrap(), inputs, Box::new(joined.clone()))
+            .unwrap();
+    assert_eq!(backup::verify(&joined.bytes()[..]).unwrap(), summary);
+    let names = summary.workspaces.iter().map(|entry| entry.workspace.as_str());
+    assert_eq!(names.collect::<Vec<_>>(), ["Research", "research", "team-7.b"]);
+    // Into two logs: those that begin with a capital letter, and the others.
+    let folders = [folder(), folder()];
+    let logs = folders.iter().map(|it| FileLog::open(FileOptions::new(it.path())).unwrap());
+    let shard_of = |name: &baton::core::WorkspaceName| usize::from(!name.as_str().starts_with('R'));
+    let restored = backup::restore_shards(&joined.bytes()[..], logs.collect(), shard_of);
+    assert_eq!(restored.unwrap(), summary);
+    for (folder, expected) in folders.iter().zip([&WORKSPACES[1..2], &["research", "team-7.b"]]) {
+        let shard = open(folder.path()).await;
+        let (found, _) = named(&shard, "other").workspaces(None, None).await.unwrap();
+        assert_eq!(found.iter().map(|it| it.id.as_str()).collect::<Vec<_>>(), expected);
+        for name in expected {
+            let entry = named(&shard, name).state("shared").get("plan").await.unwrap();
+            assert_eq!(entry.json().to_value(), json!(name));
+        }
+    }
+    // A workspace that two shards have is a mistake that must not be merged away.
+    let twice = backup::merge(
+        2,
+        [&parts[0], &parts[0]].map(|part| Ok(&part[..])),
+        Box::new(Kept::default()),
+    );
+    assert_eq!(twice.unwrap_err().code(), "backup.damaged");
+    // A part that is missing is not seen in what is merged.
+    for there in 0..parts.len() {
+        let some = parts[..there].iter().map(|part| Ok(&part[..]));
+        let refused = backup::merge(3, some, Box::new(Kept::default())).unwrap_err();
+        assert_eq!(refused.code(), "backup.damaged", "{there} of 3: {refused}");
+    }
+    let none = backup::merge(0, Vec::<Result<&[u8], _>>::new(), Box::new(Kept::default()));
+    assert_eq!(none.unwrap_err().code(), "backup.damaged");
+    // A part that is cut off makes no backup.
+    let cut = [&parts[0][..], &parts[1][..parts[1].len() - 1]].map(Ok);
+    assert_eq!(
+        backup::merge(2, cut, Box::new(Kept::default())).unwrap_err().code(),
+        "backup.damaged"
+    );
+}
+
 /// An engine that was backed up, and a folder for the restored data.
 async fn small() -> (Vec<u8>, tempfile::TempDir) {
     let (origin, ..) = in_memory();

@@ -32,7 +32,7 @@ fn blobs(log: &impl Log) -> Vec<String> {
 fn caller(baton: &Baton) -> Caller {
     let workspace = workspace(baton);
     let (workspace, agent) = (workspace.name().clone(), workspace.agent().clone());
-    Caller { workspace, agent, idempotency_key: None }
+    Caller { workspace, agent, idempotency_key: None, sees_tokens: false }
 }
 
 #[tokio::test]

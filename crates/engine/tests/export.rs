@@ -160,7 +160,8 @@ async fn a_signing_secret_stays_where_it_is() {
         "webhook":{"url":"http://example.com/x","secret":"hunter2-hunter2"}}"#;
     let Call::Command(add) = call(add) else { panic!("it is a command") };
     let (agent, idempotency_key) = (AgentId::parse("ada").unwrap(), None);
-    let caller = Caller { workspace: ada.name().clone(), agent, idempotency_key };
+    let workspace = ada.name().clone();
+    let caller = Caller { workspace, agent, idempotency_key, sees_tokens: false };
     baton.mutate(&caller, Mutation::Command(add)).await.unwrap();
     let file = exported(&ada).await;
     assert!(!file.windows(7).any(|window| window == b"hunter2"));

@@ -4,7 +4,9 @@
 //! |---|---|
 //! | `state` | entries, conditions, rules, merges, history, writers in contention |
 //! | `past` | the recorded history can be read later, wherever it has moved to |
+//! | `past_reads` | how often a page of the past reads the log |
 //! | `time_travel` | every query about the past, differences, forks, causes |
+//! | `sync` | copies that have changed independently get the same values |
 //! | `export` | a workspace as one file is imported completely or not at all |
 //! | `search` | results, with an updated index and with a new one |
 //! | `watch` | every event in order, without gap or duplicate |
@@ -39,6 +41,7 @@ mod cancellation;
 mod checkpoints;
 mod contention;
 mod contents;
+mod counting_log;
 mod crash;
 mod damage;
 #[cfg(feature = "postgres")]
@@ -52,10 +55,12 @@ mod linearizability;
 mod long_work;
 mod messages;
 mod past;
+mod past_reads;
 mod scale;
 mod search;
 mod sessions;
 mod state;
+mod sync;
 mod time_travel;
 mod transactions;
 mod waits;

@@ -353,7 +353,7 @@ async fn the_chain_of_causes_goes_back_to_who_wanted_it() {
     let sentences: Vec<_> = why.causes.iter().map(|cause| cause.sentence.as_str()).collect();
     assert!(sentences[0].starts_with("`cho` wrote version 1 of `shared/roof`"), "{sentences:?}");
     assert!(sentences[2].ends_with("because “I am tired”"), "{sentences:?}");
-    assert!(sentences[3].starts_with("`ada` wanted `build` done"), "{sentences:?}");
+    assert!(sentences[3].starts_with("`ada` created task `"), "{sentences:?}");
     // The state before anything was written.
     let error = ada.at(Revision(2)).why("state/shared/roof").await.unwrap_err();
     assert_eq!(error.code(), "workspace.unknown_subject");

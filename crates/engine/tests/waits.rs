@@ -5,17 +5,20 @@ use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
+use baton::clock::ManualClock;
+use baton::core::agent::Status;
 use baton::core::lock::{Acquire, Command, Hold, Lock, Query, Reply as LockReply};
 use baton::core::{Kind, LockName, Reply, Token};
 use baton::error::Error as EngineError;
 use baton::log::Log;
 use baton::log::faulty::FaultyDisk;
-use baton::{Baton, Error, Workspace};
+use baton::{Baton, Error, Options, Workspace};
 use serde_json::json;
 
+use crate::gated_log::GatedLog;
 use crate::harness::{
-    calm, eventually, folder, forgetful, in_memory, in_memory_with, next_event, on_disk, on_memory,
-    open, shared, tick, value_of_bytes, workspace,
+    BEGINNING, calm, eventually, folder, forgetful, in_memory, in_memory_with, next_event, on_disk,
+    on_memory, open, shared, tick, value_of_bytes, workspace,
 };
 
 fn door() -> LockName {
@@ -100,6 +103,26 @@ async fn whoever_gets_a_lock_learns_of_it_before_whoever_let_go() {
     let held = take(&ada, 0).await.unwrap().expect("it is free");
     let call = begin(&baton, "bob", 60_000).await;
     release(&ada, held.token).await.unwrap();
+    assert!(call.is_finished(), "it was kept waiting by somebody who is in no hurry");
+}
+
+/// The same if another thread writes: it wakes both.
+#[tokio::test]
+async fn whoever_gets_a_lock_learns_of_it_first_on_a_slow_disk_too() {
+    let log = GatedLog::default();
+    let options = Options { inline_batches_max: 0, ..calm() };
+    let baton = Baton::on(log.clone(), ManualClock::at(BEGINNING), options).unwrap();
+    let ada = workspace(&baton);
+    let held = take(&ada, 0).await.unwrap().expect("it is free");
+    let call = begin(&baton, "bob", 60_000).await;
+    // What was deferred is written, so that the next append is that of the release.
+    shared(&baton).set("plan", 1).await.unwrap();
+    log.close();
+    let releasing = tokio::spawn(async move { release(&ada, held.token).await });
+    eventually("the release is being written", async || log.waiting() == 1).await;
+    assert!(!call.is_finished(), "it was granted before it was durable");
+    log.open();
+    releasing.await.unwrap().unwrap();
     assert!(call.is_finished(), "it was kept waiting by somebody who is in no hurry");
 }
 
@@ -232,6 +255,57 @@ async fn a_workspace_in_which_somebody_waits_stays_in_memory() {
     assert!(!call.is_finished());
     release(&ada, held.token).await.unwrap();
     assert_eq!(call.await.unwrap().unwrap().unwrap().holder.as_str(), "bob");
+}
+
+#[tokio::test]
+async fn an_agent_that_waits_is_not_lost_and_has_its_whole_time_afterwards() {
+    let (baton, log, clock) = in_memory_with(calm());
+    let ada = workspace(&baton);
+    let hold = Acquire { name: door(), ttl_ms: Some(3_600_000), wait_ms: None };
+    ada.execute(Command::Acquire(hold)).await.unwrap();
+    for name in ["bob", "eve", "zoe"] {
+        agent(&baton, name).agents().register().ttl_ms(1_000).await.unwrap();
+    }
+    let timed_out = begin(&baton, "bob", 30_000).await;
+    let gone = begin(&baton, "eve", 3_600_000).await;
+    let interrupted = begin(&baton, "zoe", 3_600_000).await;
+    let before = ada.revision().await.unwrap();
+    for _ in 0..14 {
+        clock.advance(2_000);
+        tick(&baton).await;
+    }
+    assert_eq!(ada.revision().await.unwrap(), before, "that they wait is not recorded again");
+    clock.advance(2_000);
+    tick(&baton).await;
+    assert_eq!(timed_out.await.unwrap().unwrap(), None);
+    gone.abort();
+    eventually("eve has left the queue", async || line(&ada).await == ["zoe"]).await;
+    let is_active = async |ada: &Workspace, name: &str| {
+        ada.agents().get(name).await.unwrap().status == Status::Active
+    };
+    clock.advance(1_249);
+    tick(&baton).await;
+    for name in ["bob", "eve", "zoe"] {
+        assert!(is_active(&ada, name).await, "{name} was lost early");
+    }
+    clock.advance(1);
+    tick(&baton).await;
+    for (name, is_there) in [("bob", false), ("eve", false), ("zoe", true)] {
+        assert_eq!(is_active(&ada, name).await, is_there, "{name}");
+    }
+    // No call survives a restart, and every session has its whole time after one.
+    baton.close().await;
+    interrupted.await.unwrap().unwrap_err();
+    clock.advance(3_600_000);
+    let baton = on_memory(&log, &clock, calm());
+    let ada = workspace(&baton);
+    assert!(is_active(&ada, "zoe").await);
+    clock.advance(1_249);
+    tick(&baton).await;
+    assert!(is_active(&ada, "zoe").await, "zoe was lost early");
+    clock.advance(1_250);
+    tick(&baton).await;
+    eventually("zoe is lost", async || !is_active(&ada, "zoe").await).await;
 }
 
 #[tokio::test]

@@ -117,6 +117,12 @@ pub trait Log: Send + Sync + 'static {
         true
     }
 
+    /// Whether the values of secrets may be stored in it. A log that others than this process can
+    /// read needs a key for them.
+    fn can_store_secrets(&self) -> bool {
+        true
+    }
+
     /// The number of free bytes in the storage, if known.
     fn free_bytes(&self) -> Option<u64> {
         None
@@ -198,6 +204,10 @@ impl<T: Log + ?Sized> Log for Arc<T> {
 
     fn is_current(&self) -> bool {
         (**self).is_current()
+    }
+
+    fn can_store_secrets(&self) -> bool {
+        (**self).can_store_secrets()
     }
 
     fn free_bytes(&self) -> Option<u64> {

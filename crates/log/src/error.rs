@@ -21,9 +21,9 @@ refusals! {
         } => {
             code: "log.fenced",
             hint: "stop one of the two writers, then read what the other wrote",
-            cause: "The log continues elsewhere than this writer expected: two programs write to \
-                it. Nothing was written.",
-            remedy: "Stop one of the two; then read what the other wrote.",
+            cause: "The log does not end where this writer expected, because another program \
+                writes to it. Nothing was written.",
+            remedy: "Stop one of the two programs; then read what the other one wrote.",
         }
         /// The record is too large for the log.
         #[error("a record of {bytes} bytes exceeds the limit of {bytes_max} bytes")]
@@ -45,7 +45,7 @@ refusals! {
             cause: "The disk or its quota is full. Nothing was written, and the log is intact.",
         }
         /// The storage failed.
-        #[error("the log failed and takes no more records until it is opened again: {0}")]
+        #[error("the log failed and accepts no more records until it is opened again: {0}")]
         Failed(String) => {
             code: "log.failed",
             hint: "check the disk, then open the log again",
@@ -127,7 +127,7 @@ refusals! {
         }
         /// The storage failed. Some records may be removed, but none that is needed; appends fail
         /// from now on until the log is opened again.
-        #[error("the log could not be truncated and takes no more records: {0}")]
+        #[error("the log could not be truncated and accepts no more records: {0}")]
         Failed(String) => {
             code: "log.failed",
             hint: "check the disk, then open the log again",
@@ -230,13 +230,13 @@ refusals! {
         } => {
             code: "log.newer",
             hint: "use the version that wrote the data, or a later one",
-            cause: "It has a format that this version does not know, and does not guess.",
+            cause: "It has a format that this version does not know.",
             remedy: "Use the version that wrote it, or a later one.",
         }
         /// Acknowledged records are damaged or missing.
         #[error(
-            "`{}` is damaged at byte {offset}: {reason}; `baton log repair` cuts the log there and \
-             keeps what is cut off",
+            "`{}` is damaged at byte {offset}: {reason}; `baton log repair` truncates the log \
+             there and saves the removed part",
             file.display()
         )]
         Corrupt {
@@ -254,7 +254,7 @@ refusals! {
             remedy: "Keep a copy of the folder; `baton log repair` truncates the log there and \
                 saves the removed part.",
         }
-        /// The database of the log cannot be used at the moment.
+        /// The database or NATS that stores the log is unavailable.
         #[error("`{location}` cannot be used: {reason}")]
         Away {
             /// Where it is, without a password.
@@ -264,14 +264,14 @@ refusals! {
         } => {
             code: "log.away",
             hint: "check the address, the password and that the database accepts connections",
-            cause: "The database of the log cannot be reached, refuses the user, or refused a \
-                statement. A running server answers again once it has reached its database, or \
-                leaves its workspaces to the server that has taken over.",
+            cause: "The database of the log, or NATS, cannot be reached, refuses the user, or \
+                refused a statement. A running server resumes once it can reach it again, or gives \
+                up its workspaces if another server has taken over.",
             remedy: "Check the address, the password, the rights of the user, and that the \
-                database runs; then retry.",
+                database or NATS runs; then retry.",
         }
-        /// The database would lose data, or has lost some.
-        #[error("`{location}` cannot have a log: {reason}")]
+        /// The database or NATS would lose data, or has lost some.
+        #[error("`{location}` cannot store a log: {reason}")]
         Unfit {
             /// Where it is, without a password.
             location: String,
@@ -280,21 +280,34 @@ refusals! {
         } => {
             code: "log.unfit",
             hint: "correct what the detail names",
-            cause: "A setting of the database would lose acknowledged writes in a crash, its \
-                records are damaged, a restore into it has not finished, or the schema has tables \
-                of another program. Nothing was changed.",
-            remedy: "Do what the detail says: change the setting, restore the database, or name \
-                another schema.",
+            cause: "A setting of the database or of NATS would lose acknowledged writes in a \
+                crash, its records are damaged, a restore into it has not finished, or the schema \
+                or the streams belong to another program. Nothing was changed.",
+            remedy: "Do what the detail says: change the setting, restore the data, or name \
+                another schema or prefix.",
+        }
+        /// The key that encrypts the values of secrets cannot be used.
+        #[error("the key for secrets cannot be used: {reason}")]
+        SecretsKey {
+            /// What is wrong with it.
+            reason: String,
+        } => {
+            code: "log.secrets_key",
+            hint: "give every server that shares the log the same --secrets-key-file",
+            cause: "The key file cannot be read or has no key; or the log was used with another \
+                key, or with a key while this server has none. Nothing was changed.",
+            remedy: "Give every server that shares the log the file with the key that the log was \
+                first used with. To change the key, take a backup and restore it with the new key.",
         }
         /// The log cannot be opened with these options.
-        #[error("the log cannot be opened so: {reason}")]
+        #[error("the log cannot be opened with these options: {reason}")]
         Options {
             /// The violated rule.
             reason: String,
         } => {
             code: "log.options",
             hint: "correct the options as the detail says",
-            cause: "They contradict each other or the limits.",
+            cause: "They contradict each other, or exceed a limit.",
             remedy: "Correct what the detail names.",
         }
         /// There is no space left for the first segment.
@@ -343,7 +356,7 @@ mod tests {
         let expected = [
             "the log ends at position 2, not at 1: another server wrote to it",
             "a record of 2 bytes exceeds the limit of 1 bytes",
-            "the log failed and takes no more records until it is opened again: no answer",
+            "the log failed and accepts no more records until it is opened again: no answer",
             "position 1 was truncated, the log starts at 2",
             "position 2 is beyond the tail at 1",
             "blob `a/b` exists",

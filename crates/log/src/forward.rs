@@ -53,6 +53,10 @@ macro_rules! forward_reads {
             self.$log.is_current()
         }
 
+        fn can_store_secrets(&self) -> bool {
+            self.$log.can_store_secrets()
+        }
+
         fn free_bytes(&self) -> Option<u64> {
             self.$log.free_bytes()
         }

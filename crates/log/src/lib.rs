@@ -50,5 +50,5 @@ pub use blob_name::{check as check_blob_name, check_prefix as check_blob_prefix}
 pub use contract::{Blob, BlobWriter, Log, Position, RECORD_BYTES_MAX, Record};
 pub use error::{AppendError, BlobError, OpenError, ReadError, TruncateError};
 pub use file::{Damage, FileLog, Options, Prepare, Report, SyncMethod, repair, verify, visit};
-pub use memory::MemoryLog;
+pub use memory::{MemoryBlob, MemoryLog};
 pub use refusals::Refusal;

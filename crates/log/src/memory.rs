@@ -20,7 +20,7 @@ pub struct MemoryLog {
 struct Contents {
     records: VecDeque<(Position, Arc<[u8]>)>,
     tail: Position,
-    blobs: BTreeMap<String, Arc<Bytes>>,
+    blobs: BTreeMap<String, Arc<MemoryBlob<Vec<u8>>>>,
     being_written: BTreeSet<String>,
 }
 
@@ -181,7 +181,7 @@ impl BlobWriter for Writer {
     }
 
     fn commit(mut self: Box<Self>) -> Result<(), BlobError> {
-        let blob = Arc::new(Bytes(std::mem::take(&mut self.bytes)));
+        let blob = Arc::new(MemoryBlob(std::mem::take(&mut self.bytes)));
         self.log.contents().blobs.insert(self.name.clone(), blob);
         Ok(())
     }
@@ -193,18 +193,19 @@ impl Drop for Writer {
     }
 }
 
+/// A blob whose bytes are in memory.
 #[derive(Debug)]
-struct Bytes(Vec<u8>);
+pub struct MemoryBlob<B>(pub B);
 
-impl Blob for Bytes {
+impl<B: AsRef<[u8]> + Send + Sync> Blob for MemoryBlob<B> {
     fn len(&self) -> u64 {
-        self.0.len() as u64
+        self.0.as_ref().len() as u64
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), BlobError> {
         let end = offset.saturating_add(buffer.len() as u64);
         let range = usize::try_from(offset).ok().zip(usize::try_from(end).ok());
-        let part = range.and_then(|(from, to)| self.0.get(from..to));
+        let part = range.and_then(|(from, to)| self.0.as_ref().get(from..to));
         let refused = BlobError::OutOfRange { offset, end, length: self.len() };
         buffer.copy_from_slice(part.ok_or(refused)?);
         Ok(())

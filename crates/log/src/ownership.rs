@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   standby: observe the owner's heartbeat ──unchanged for 2.0 s──▶ declare it gone ──▶ take
-//!   owner:   heartbeat every 0.4 s ──succeeded──▶ licence for reads, 1.6 s from sending it
+//!   owner:   heartbeat every 0.2 s ──succeeded──▶ licence for reads, 1.6 s from sending it
 //!            append ──▶ inserted ───────────────────────────────▶ durable
 //!              └──────▶ no answer ──▶ take over from oneself, look ──▶ durable, absent or fenced
 //! ```
@@ -232,10 +232,9 @@ impl AppendAttempt {
             Ok(Resolved::Durable) => AppendStep::Done(Ok(())),
             Ok(Resolved::Absent) if !is_late => AppendStep::Send,
             Ok(Resolved::Absent) => failed(&self.reason),
-            Ok(Resolved::Fenced) => self.fenced(),
-            Ok(Resolved::WentBack) => {
-                failed("the database has lost records that it had acknowledged")
-            }
+            // The record is not there and never will be. That the store went back is found, and
+            // reported, by the member that looks at it.
+            Ok(Resolved::Fenced | Resolved::WentBack) => self.fenced(),
             Ok(Resolved::Unknown) => {
                 failed("another server owns the log and has truncated it since")
             }

@@ -9,6 +9,8 @@
 //! | `log.no_directory_sync` | created, renamed and removed files are not made durable |
 //! | `shared.append_unfenced` | a server that is no longer the owner appends |
 //! | `shared.blobs_unfenced` | a server that is no longer the owner commits and deletes blobs |
+//! | `shared.licence_from_the_answer` | a licence counts from the answer to a heartbeat |
+//! | `shared.judges_while_blind` | time without a connection counts as silence of the owner |
 //! | `shared.revives_after_gone` | a server that was declared gone sends heartbeats again |
 //! | `shared.tail_not_read_again` | a new owner continues after the tail that it saw as a standby |
 //! | `shared.fenced_without_looking` | a fenced append is reported as lost without a look |

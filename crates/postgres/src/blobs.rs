@@ -4,19 +4,16 @@
 //! one statement. A deleted blob stays readable for those who have it open: its chunks are removed
 //! an hour later.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use baton_cluster::chunks::{CHUNK_BYTES, ChunkCache, folders, read_chunks};
 use baton_log::{Blob, BlobError, BlobWriter, check_blob_name, check_blob_prefix};
 
 use crate::database::{Database, Failure, Value};
 use crate::ownership::Ownership;
 
-/// Bytes of a chunk.
-const CHUNK_BYTES: usize = 512 << 10;
-/// Bytes of chunks that are kept in memory.
-const CACHE_BYTES_MAX: usize = 64 << 20;
 /// How often the bytes of deleted blobs are removed.
 const SWEEP_EVERY: Duration = Duration::from_mins(10);
 
@@ -65,7 +62,7 @@ pub(crate) struct Blobs {
     ownership: Arc<Ownership>,
     /// Names that are being written by this server.
     being_written: Arc<Mutex<BTreeSet<String>>>,
-    cache: Arc<Mutex<Cache>>,
+    cache: Arc<Mutex<ChunkCache<i64>>>,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -93,7 +90,7 @@ impl Blobs {
     pub(crate) fn new(
         database: &Database,
         ownership: &Arc<Ownership>,
-        cache: &Arc<Mutex<Cache>>,
+        cache: &Arc<Mutex<ChunkCache<i64>>>,
     ) -> Self {
         Self {
             database: database.clone(),
@@ -169,43 +166,19 @@ impl Blobs {
         }
     }
 
-    fn chunk(&self, id: i64, part: i32) -> Result<Arc<[u8]>, BlobError> {
+    fn chunk(&self, id: i64, part: u32) -> Result<Arc<[u8]>, BlobError> {
         if let Some(bytes) = locked(&self.cache).get(id, part) {
             return Ok(bytes);
         }
-        let asked = vec![Value::Long(id), Value::Int(part)];
+        let odd = |_| BlobError::Failed("the blob has too many parts".to_owned());
+        let number = i32::try_from(part).map_err(odd)?;
+        let asked = vec![Value::Long(id), Value::Int(number)];
         let rows = self.database.ask(READ, asked).map_err(failed)?;
         let missing = || BlobError::Failed(format!("part {part} of blob {id} is missing"));
         let bytes: Vec<u8> = rows.first().ok_or_else(missing)?.get(0);
         let bytes: Arc<[u8]> = bytes.into();
         locked(&self.cache).put(id, part, &bytes);
         Ok(bytes)
-    }
-}
-
-/// Chunks that were read recently, oldest first. All shards of a server share it.
-#[derive(Default)]
-pub(crate) struct Cache {
-    chunks: HashMap<(i64, i32), Arc<[u8]>>,
-    order: VecDeque<(i64, i32)>,
-    bytes: usize,
-}
-
-impl Cache {
-    fn get(&self, id: i64, part: i32) -> Option<Arc<[u8]>> {
-        self.chunks.get(&(id, part)).cloned()
-    }
-
-    fn put(&mut self, id: i64, part: i32, bytes: &Arc<[u8]>) {
-        if self.chunks.insert((id, part), Arc::clone(bytes)).is_some() {
-            return;
-        }
-        self.order.push_back((id, part));
-        self.bytes += bytes.len();
-        while self.bytes > CACHE_BYTES_MAX {
-            let Some(oldest) = self.order.pop_front() else { return };
-            self.bytes -= self.chunks.remove(&oldest).map_or(0, |bytes| bytes.len());
-        }
     }
 }
 
@@ -285,11 +258,6 @@ impl Drop for Writer {
     }
 }
 
-/// The folders that a name is in: `a` and `a/b` for `a/b/c`.
-fn folders(name: &str) -> Vec<String> {
-    name.match_indices('/').map(|(index, _)| name[..index].to_owned()).collect()
-}
-
 struct Reader {
     blobs: Blobs,
     id: i64,
@@ -302,24 +270,7 @@ impl Blob for Reader {
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), BlobError> {
-        let end = offset.saturating_add(buffer.len() as u64);
-        if end > self.bytes {
-            return Err(BlobError::OutOfRange { offset, end, length: self.bytes });
-        }
-        let odd = |_| BlobError::Failed("the blob has too many parts".to_owned());
-        let mut filled = 0;
-        while filled < buffer.len() {
-            let at = offset + filled as u64;
-            let part = i32::try_from(at / CHUNK_BYTES as u64).map_err(odd)?;
-            let chunk = self.blobs.chunk(self.id, part)?;
-            let from = usize::try_from(at % CHUNK_BYTES as u64).unwrap_or_default();
-            let count = chunk.len().saturating_sub(from).min(buffer.len() - filled);
-            if count == 0 {
-                return Err(BlobError::Failed(format!("part {part} of blob {} is cut", self.id)));
-            }
-            buffer[filled..filled + count].copy_from_slice(&chunk[from..from + count]);
-            filled += count;
-        }
-        Ok(())
+        let read = |part: u32| self.blobs.chunk(self.id, part);
+        read_chunks((self.bytes, CHUNK_BYTES), offset, buffer, read)
     }
 }

@@ -1,24 +1,19 @@
-//! The thread that waits for the network, connections, and what an error means.
-//!
-//! The contract of a log is blocking, and its caller may be a thread of an executor, which must not
-//! block inside another one. So nothing here enters the executor of the caller: work is sent to a
-//! separate runtime, and its result comes back through a channel.
+//! Connections, and what an error means.
 
 use std::future::{Future, poll_fn};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use baton_cluster::{Network, NetworkSender, now_ms};
 use baton_log::OpenError;
 use baton_log::ownership::{PAUSE_MS, REPEAT_MS};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::runtime::{Builder, Handle, Runtime};
 use tokio_postgres::error::{Severity, SqlState};
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Row};
 
 use crate::location::PostgresLocation;
-use crate::membership::now_ms;
 use crate::tls::MakeEncrypted;
 
 const PAUSE: Duration = Duration::from_millis(PAUSE_MS);
@@ -188,30 +183,15 @@ struct Inner {
 #[derive(Clone)]
 pub(crate) struct Database {
     inner: Arc<Inner>,
-    handle: Handle,
-}
-
-/// The thread that waits for the network. It ends when this is dropped.
-pub(crate) struct Network(Option<Runtime>);
-
-impl Drop for Network {
-    fn drop(&mut self) {
-        if let Some(runtime) = self.0.take() {
-            runtime.shutdown_background();
-        }
-    }
+    network: NetworkSender,
 }
 
 impl Database {
     pub(crate) fn new(location: PostgresLocation) -> std::io::Result<(Self, Network)> {
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(1)
-            .thread_name("baton-postgres")
-            .enable_all()
-            .build()?;
+        let network = Network::start("baton-postgres")?;
+        let sender = network.sender().ok_or_else(|| std::io::Error::other("it has ended"))?;
         let inner = Arc::new(Inner { location, spare: Mutex::default() });
-        let database = Self { inner, handle: runtime.handle().clone() };
-        Ok((database, Network(Some(runtime))))
+        Ok((Self { inner, network: sender }, network))
     }
 
     pub(crate) fn location(&self) -> &PostgresLocation {
@@ -223,12 +203,7 @@ impl Database {
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Option<T> {
-        let (sender, receiver) = mpsc::sync_channel(1);
-        self.handle.spawn(async move {
-            // The caller waits below; if it has gone, the result is dropped.
-            drop(sender.send(work.await));
-        });
-        receiver.recv().ok()
+        self.network.wait(work)
     }
 
     /// Starts work whose result is not awaited here.
@@ -236,7 +211,7 @@ impl Database {
         &self,
         work: impl Future<Output = ()> + Send + 'static,
     ) -> tokio::task::JoinHandle<()> {
-        self.handle.spawn(work)
+        self.network.spawn(work)
     }
 
     /// Connects.

@@ -10,14 +10,15 @@
 //! | where | what |
 //! |---|---|
 //! | `location` | `postgres://user@host/database?schema=baton`, parsed and checked |
-//! | `database` | the thread that waits for the network, connections, and what an error means |
+//! | `database` | connections, and what an error means |
 //! | `schema` | the tables, and the settings of the database that would lose data |
 //! | `membership` | the servers: heartbeats, who is gone, who owns what; the licence for reads |
-//! | `placement` | which server should own which shard: a pure function of what was seen |
 //! | `ownership` | who may write to a shard: taking it over, giving it back |
 //! | `records` | appends and their unknown outcomes, the records in memory, truncation |
 //! | `blobs` | blobs in chunks, and a cache of them |
-//! | `postgres_log` | [`PostgresLog`]: the contract of a log over one shard |
+//! | `postgres_log` | the contract of a log over one shard |
+//!
+//! What is not about `PostgreSQL` is in `baton-cluster`: placement, views, records in memory.
 //!
 //! 1. A record is inserted only by a statement that holds the row of the shard with its own epoch
 //!    and holder. A takeover changes that row, so it waits for an append that is running, and an
@@ -37,13 +38,11 @@ mod database;
 mod location;
 mod membership;
 mod ownership;
-pub mod placement;
 mod postgres_log;
 mod records;
 mod schema;
 mod tls;
 
 pub use location::{LocationError, PostgresLocation};
-pub use membership::{Member, ServerRow, ShardRow, View, now_ms};
-pub use postgres_log::PostgresLog;
-pub use schema::Shards;
+pub use membership::Member;
+pub use postgres_log::open;

@@ -10,23 +10,27 @@
 //! declaration meet on the row, and one of them wins. A server that was declared gone is never
 //! revived; it has to join again.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use baton_cluster::chunks::ChunkCache;
+use baton_cluster::{
+    Joined, Location, Network, Observations, OwnedLog, Roster, ServerRow, ShardRow, Shards, View,
+    now_ms,
+};
 use baton_log::OpenError;
-use baton_log::ownership::{LOOK_MS, Licence, Observation};
-use rustix::time::{ClockId, clock_gettime};
+use baton_log::ownership::{LOOK_MS, Licence};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
-use crate::blobs::{self, Cache};
-use crate::database::{Database, Failure, Network, Purpose, Session, Value};
+use crate::blobs;
+use crate::database::{Database, Failure, Purpose, Session, Value};
 use crate::location::PostgresLocation;
 use crate::ownership::Ownership;
 use crate::postgres_log::PostgresLog;
-use crate::schema::{self, Shards};
+use crate::schema;
 
 /// How often a server beats, and looks at the others.
 const BEAT: Duration = Duration::from_millis(LOOK_MS);
@@ -38,7 +42,8 @@ const JOIN: &str = "with old as (delete from server v where seen_at < now() - in
     insert into server (id, address, version, beat) values (gen_random_uuid(), $1, $2, 0)
     returning id::text";
 const BEAT_ONCE: &str = "update server set beat = beat + 1, seen_at = clock_timestamp()
-    where id = $1::text::uuid and not gone returning beat";
+    where id = $1::text::uuid and not gone
+    returning (extract(epoch from clock_timestamp()) * 1000)::bigint";
 const SERVERS: &str = "select id::text, address, version, beat, draining,
     (extract(epoch from clock_timestamp() - seen_at) * 1000)::bigint
     from server where not gone order by id";
@@ -49,74 +54,14 @@ const DRAIN: &str = "update server set draining = true where id = $1::text::uuid
 const LEAVE: &str = "with given as (update shard set server = null where server = $1::text::uuid)
     update server set gone = true where id = $1::text::uuid returning 1";
 
-/// Milliseconds that also count while the machine is suspended.
-#[must_use]
-pub fn now_ms() -> u64 {
-    let now = clock_gettime(ClockId::Boottime);
-    let part = |number: i64| u64::try_from(number).unwrap_or_default();
-    part(now.tv_sec) * 1_000 + part(now.tv_nsec) / 1_000_000
-}
-
-/// A server that was not declared gone.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ServerRow {
-    /// Its id, new at every start.
-    pub id: String,
-    /// How others reach it.
-    pub address: String,
-    /// The version of its program.
-    pub version: String,
-    /// The number of its last heartbeat.
-    pub beat: i64,
-    /// Whether it gives its shards back.
-    pub is_draining: bool,
-    /// How long ago its last heartbeat was, by the clock of the database.
-    pub age_ms: u64,
-}
-
-/// A shard.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ShardRow {
-    /// How often it was taken.
-    pub epoch: i64,
-    /// The id of its owner; none if it has none that is alive.
-    pub owner: Option<String>,
-}
-
-/// The servers and shards of a schema, as one of the servers has seen them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct View {
-    /// The id of the server that looked.
-    pub me: String,
-    /// When it began to look, by [`now_ms`].
-    pub looked_at_ms: u64,
-    /// Whether it was declared gone. Then nothing else here is true any more.
-    pub is_gone: bool,
-    /// The servers, by id.
-    pub servers: Vec<ServerRow>,
-    /// The shards, by number.
-    pub shards: Vec<ShardRow>,
-}
-
-impl View {
-    /// The server that owns a shard, if one that is alive does.
-    #[must_use]
-    pub fn owner(&self, shard: u32) -> Option<&ServerRow> {
-        let owner = self.shards.get(shard as usize)?.owner.as_deref()?;
-        self.servers.iter().find(|server| server.id == owner)
-    }
-}
+/// The timeline of the database: another one after a standby was promoted, or an archive restored.
+const TIMELINE: &str = "select substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)";
 
 /// This process as one of the servers of a schema. It beats until it is dropped.
 pub struct Member {
     database: Database,
-    id: String,
-    licence: Arc<Licence>,
-    view: watch::Receiver<Arc<View>>,
-    cache: Arc<Mutex<Cache>>,
-    description: String,
-    shards: u32,
-    secret: String,
+    joined: Joined,
+    cache: Arc<Mutex<ChunkCache<i64>>>,
     tasks: [JoinHandle<()>; 2],
     has_left: AtomicBool,
     /// Dropped last: giving shards back needs it.
@@ -147,70 +92,60 @@ impl Member {
         let closing = || away("the program is ending".to_owned());
         let (prepared, heart, view) = joined.ok_or_else(closing)??;
         let (sender, receiver) = watch::channel(Arc::new(view));
-        let id = heart.me.clone();
+        let joined = Joined {
+            id: heart.me.clone(),
+            licence,
+            view: receiver,
+            description: format!("{name}; {}", prepared.durable),
+            shards: prepared.shards,
+            secret: prepared.secret,
+        };
         let tasks =
             [database.spawn(heart.run(sender)), database.spawn(blobs::sweep(database.clone()))];
         Ok(Arc::new(Self {
             database,
-            id,
-            licence,
-            view: receiver,
+            joined,
             cache: Arc::default(),
-            description: format!("{name}; {}", prepared.durable),
-            shards: prepared.shards,
-            secret: prepared.secret,
             tasks,
             has_left: AtomicBool::new(false),
             _network: network,
         }))
     }
 
-    /// The id of this server.
-    #[must_use]
-    pub fn id(&self) -> &str {
-        &self.id
+    pub(crate) fn database(&self) -> &Database {
+        &self.database
+    }
+}
+
+impl Location for PostgresLocation {
+    fn join(&self, address: &str, shards: Shards) -> Result<Arc<dyn Roster>, OpenError> {
+        Ok(Member::join(self.clone(), address, shards)?)
     }
 
-    /// How many shards the schema has.
-    #[must_use]
-    pub fn shards(&self) -> u32 {
-        self.shards
+    fn description(&self) -> &str {
+        Self::description(self)
+    }
+}
+
+impl Roster for Member {
+    baton_cluster::roster_of_joined!(joined);
+
+    fn secrets_key(&self, mine: Option<&str>) -> Result<Option<String>, OpenError> {
+        let (database, mine) = (self.database.clone(), mine.map(str::to_owned));
+        let known = self.database.wait(async move { schema::secrets_key(&database, mine).await });
+        let ended = || Err(Failure::Broken("the program is ending".to_owned()));
+        let location = self.database.location().description();
+        known.unwrap_or_else(ended).map_err(|failure| failure.at_opening(location))
     }
 
-    /// What servers of the schema prove to each other: reading it takes access to the database.
-    #[must_use]
-    pub fn secret(&self) -> &str {
-        &self.secret
-    }
-
-    /// Where the data are, and how durable.
-    #[must_use]
-    pub fn description(&self) -> &str {
-        &self.description
-    }
-
-    /// The servers and shards, as they change.
-    #[must_use]
-    pub fn view(&self) -> watch::Receiver<Arc<View>> {
-        self.view.clone()
-    }
-
-    /// Whether this server was declared gone. It has to join again.
-    #[must_use]
-    pub fn is_gone(&self) -> bool {
-        self.licence.is_lost()
-    }
-
-    /// Takes a shard over, and reads its log. None if it has another owner, or the epoch has
-    /// changed.
-    pub fn take(
-        self: &Arc<Self>,
+    fn take(
+        self: Arc<Self>,
         shard: u32,
         epoch: i64,
-    ) -> Result<Option<PostgresLog>, OpenError> {
+    ) -> Result<Option<Arc<dyn OwnedLog>>, OpenError> {
         let number = i32::try_from(shard).unwrap_or(i32::MAX);
-        let (database, me) = (self.database.clone(), self.id.clone());
-        let (licence, cache) = (Arc::clone(&self.licence), Arc::clone(&self.cache));
+        let (database, me) = (self.database.clone(), self.joined.id.clone());
+        let (licence, cache) = (Arc::clone(&self.joined.licence), Arc::clone(&self.cache));
         let location = self.database.location().description().to_owned();
         let taken = self.database.wait(async move {
             let taken = Ownership::take(&database, (&me, &licence), number, epoch).await;
@@ -220,29 +155,23 @@ impl Member {
             PostgresLog::load(&database, ownership, &cache).await.map(Some)
         });
         let Some(taken) = taken else { return Ok(None) };
-        Ok(taken?.map(|loaded| PostgresLog::of(self, loaded)))
+        Ok(taken?.map(|loaded| Arc::new(PostgresLog::of(&self, loaded)) as Arc<dyn OwnedLog>))
     }
 
-    /// Announces that this server gives its shards back, so that others take them.
-    pub fn drain(&self) {
-        let _ = self.database.ask(DRAIN, vec![Value::Text(self.id.clone())]);
+    fn drain(&self) {
+        let _ = self.database.ask(DRAIN, vec![Value::Text(self.joined.id.clone())]);
     }
 
-    /// Gives everything back, and ends. A server that cannot say so is declared gone by the others.
-    pub fn leave(&self) {
+    fn leave(&self) {
         if self.has_left.swap(true, Ordering::SeqCst) {
             return;
         }
         for task in &self.tasks {
             task.abort();
         }
-        self.licence.lose();
-        let (database, me) = (self.database.clone(), vec![Value::Text(self.id.clone())]);
+        self.joined.licence.lose();
+        let (database, me) = (self.database.clone(), vec![Value::Text(self.joined.id.clone())]);
         let _ = self.database.wait(async move { database.query_once(LEAVE, me).await.is_ok() });
-    }
-
-    pub(crate) fn database(&self) -> &Database {
-        &self.database
     }
 }
 
@@ -260,8 +189,9 @@ struct Heart {
     /// All looks are on one connection, and a new connection begins the observations anew: after a
     /// crash of the database a beat that was seen before may have been lost.
     session: Option<Session>,
-    /// What was seen of every other server, by the clock of this machine.
-    observed: HashMap<String, Observation<()>>,
+    /// The timeline of the database when this server joined.
+    timeline: String,
+    observed: Observations,
 }
 
 impl Heart {
@@ -272,6 +202,7 @@ impl Heart {
     ) -> Result<Self, Failure> {
         let sent = now_ms();
         let session = database.connect(Purpose::Beat).await?;
+        let timeline = timeline(&session).await?;
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let joined = [Value::Text(address.to_owned()), Value::Text(version)];
         let rows = session.query(JOIN, &joined).await?;
@@ -279,7 +210,8 @@ impl Heart {
         let me: String = rows.first().ok_or_else(none)?.get(0);
         licence.renew(sent);
         let (database, session) = (database.clone(), Some(session));
-        Ok(Self { database, me, licence, session, observed: HashMap::new() })
+        let observed = Observations::default();
+        Ok(Self { database, me, licence, session, timeline, observed })
     }
 
     /// Beats until this server is declared gone.
@@ -295,9 +227,12 @@ impl Heart {
                         return;
                     }
                 }
-                Err(_) => {
+                Err(failure) => {
                     self.session = None;
-                    self.observed.clear();
+                    self.observed.reconnect();
+                    let why = failure.reason();
+                    let why = if why.is_empty() { "the database does not answer" } else { &why };
+                    views.send_modify(|view| *view = Arc::new(view.troubled(why)));
                 }
             }
         }
@@ -306,14 +241,23 @@ impl Heart {
     async fn beat(&mut self) -> Result<View, Failure> {
         let session = match self.session.take() {
             Some(session) => session,
-            None => self.database.connect(Purpose::Beat).await?,
+            None => {
+                let session = self.database.connect(Purpose::Beat).await?;
+                if let Some(gone) = self.leave_if_promoted(&session).await? {
+                    return Ok(gone);
+                }
+                session
+            }
         };
-        let sent = now_ms();
+        let (sent, begun) = (now_ms(), Instant::now());
         let me = self.me.clone();
-        if session.query(BEAT_ONCE, &[Value::Text(me.clone())]).await?.is_empty() {
+        let beaten = session.query(BEAT_ONCE, &[Value::Text(me.clone())]).await?;
+        let Some(row) = beaten.first() else {
             self.licence.lose();
             return Ok(View { me, is_gone: true, ..View::default() });
-        }
+        };
+        let (heartbeat, time_ms) = (begun.elapsed(), row.get::<_, i64>(0));
+        let log_clock_ms = (u64::try_from(time_ms).unwrap_or_default(), now_ms());
         self.licence.renew(sent);
         let rows = session.query(SERVERS, &[]).await?;
         let mut servers = Vec::with_capacity(rows.len());
@@ -331,7 +275,7 @@ impl Heart {
                 servers.push(server);
             }
         }
-        self.observed.retain(|id, _| servers.iter().any(|server| server.id == *id));
+        self.observed.keep(&servers);
         let rows = session.query(SHARDS, &[]).await?;
         let shards = rows.iter().map(|row| {
             let owner: String = row.get(1);
@@ -340,7 +284,25 @@ impl Heart {
         });
         let shards = shards.collect();
         self.session = Some(session);
-        Ok(View { me, looked_at_ms: sent, is_gone: false, servers, shards })
+        let view = View { me, looked_at_ms: sent, heartbeat, log_clock_ms, ..View::default() };
+        Ok(View { servers, shards, ..view })
+    }
+
+    /// A database that was a standby may lack records that were acknowledged, and what this server
+    /// has in memory. It leaves, so that everything is loaded again from what the database has.
+    async fn leave_if_promoted(&mut self, session: &Session) -> Result<Option<View>, Failure> {
+        let (before, now) = (&self.timeline, timeline(session).await?);
+        if *before == now {
+            return Ok(None);
+        }
+        let why = format!(
+            "the database went from timeline {before} to {now}: everything is loaded again, and \
+             acknowledged writes that the database does not have are lost"
+        );
+        self.licence.lose();
+        let me = self.me.clone();
+        session.query(LEAVE, &[Value::Text(me.clone())]).await?;
+        Ok(Some(View { me, is_gone: true, trouble: Some(why), ..View::default() }))
     }
 
     /// Observes a server, and declares it gone if it was silent for too long.
@@ -349,16 +311,16 @@ impl Heart {
         session: &Session,
         server: &ServerRow,
     ) -> Result<bool, Failure> {
-        if server.id == self.me {
-            return Ok(false);
-        }
-        let now = now_ms();
-        let observation = self.observed.entry(server.id.clone()).or_default();
-        observation.see((), server.beat, now);
-        if !observation.is_silent(now) {
+        if server.id == self.me || !self.observed.is_silent(server) {
             return Ok(false);
         }
         let judged = [Value::Text(server.id.clone()), Value::Long(server.beat)];
         Ok(!session.query(DECLARE_GONE, &judged).await?.is_empty())
     }
+}
+
+async fn timeline(session: &Session) -> Result<String, Failure> {
+    let rows = session.query(TIMELINE, &[]).await?;
+    let none = || Failure::Refused("the database did not name its timeline".to_owned());
+    Ok(rows.first().ok_or_else(none)?.get(0))
 }

@@ -7,10 +7,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use baton_cluster::now_ms;
 use baton_log::ownership::Licence;
 
 use crate::database::{Database, Failure, Value};
-use crate::membership::now_ms;
 
 /// Free, mine, or of a server that is gone.
 const TAKE: &str = "update shard s set epoch = epoch + 1, holder = gen_random_uuid(),

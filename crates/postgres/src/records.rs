@@ -8,10 +8,11 @@
 //!                                     └──▶ not mine any more: look all the same
 //! ```
 
-use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
+use baton_cluster::now_ms;
+use baton_cluster::spool::{Found, Spool, copy_part, no_record, within};
 use baton_log::ownership::{
     AppendAttempt, AppendStep, Look, PAUSE_MS, Resolved, Sent, Stored, resolve,
 };
@@ -21,14 +22,11 @@ use baton_log::{
 use tokio_postgres::Row;
 
 use crate::database::{Database, Failure, Purpose, Session, Value};
-use crate::membership::now_ms;
 use crate::ownership::{Claim, Ownership};
 
 /// How long the answer to an append is awaited before its outcome is resolved.
 const APPEND_MAX: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(PAUSE_MS);
-/// Records in memory, of each shard. The engine archives the log long before it has as much.
-const SPOOL_BYTES_MAX: usize = 64 << 20;
 /// Records that one statement reads.
 const PAGE: i64 = 64;
 
@@ -59,7 +57,7 @@ const DELETE: &str =
 pub(crate) struct Records {
     database: Database,
     ownership: Arc<Ownership>,
-    kept: RwLock<Kept>,
+    kept: RwLock<Spool>,
     /// Held during an append. The session is that of appends.
     appender: Mutex<Appender>,
 }
@@ -68,57 +66,6 @@ pub(crate) struct Records {
 struct Appender {
     session: Arc<tokio::sync::Mutex<Option<Session>>>,
     failed: Option<AppendError>,
-}
-
-/// What is known of the log: its ends, and the newest records.
-#[derive(Default)]
-struct Kept {
-    start: Position,
-    tail: Position,
-    spool: VecDeque<Record>,
-    bytes: usize,
-}
-
-impl Kept {
-    fn push(&mut self, record: Record) {
-        self.tail = record.next;
-        self.bytes += record.body.len();
-        self.spool.push_back(record);
-        while self.bytes > SPOOL_BYTES_MAX {
-            self.pop();
-        }
-    }
-
-    fn pop(&mut self) {
-        if let Some(record) = self.spool.pop_front() {
-            self.bytes -= record.body.len();
-        }
-    }
-
-    /// The position of the oldest record in memory.
-    fn spool_start(&self) -> Position {
-        self.spool.front().map_or(self.tail, |record| record.position)
-    }
-
-    fn check(&self, position: Position) -> Result<(), ReadError> {
-        let (start, tail) = (self.start, self.tail);
-        if position < start {
-            return Err(ReadError::Truncated { position, start });
-        }
-        if position > tail {
-            return Err(ReadError::BeyondTail { position, tail });
-        }
-        Ok(())
-    }
-
-    fn index_of(&self, position: Position) -> Result<usize, ReadError> {
-        let found = self.spool.binary_search_by_key(&position, |record| record.position);
-        found.map_err(|_| no_record(position))
-    }
-}
-
-fn no_record(position: Position) -> ReadError {
-    ReadError::Corrupt { position, reason: "no record begins here".to_owned() }
 }
 
 /// Positions count bytes, and are below the largest number of the database.
@@ -155,20 +102,20 @@ impl Records {
         };
         let row = database.query_one(TAIL, vec![ownership.shard()]).await.map_err(away)?;
         let (start, tail) = (position(row.get(0)), position(row.get(1)));
-        let mut kept = Kept { start, tail: start, ..Kept::default() };
-        while kept.tail < tail {
-            let at = Value::Long(long(kept.tail));
+        let mut kept = Spool::starting_at(start);
+        while kept.tail() < tail {
+            let at = Value::Long(long(kept.tail()));
             let from = vec![at, Value::Long(PAGE), ownership.shard()];
             let rows = database.query(READ, from).await.map_err(away)?;
-            let expected = kept.tail;
+            let expected = kept.tail();
             for row in &rows {
                 let record = record_of(row).map_err(damaged)?;
-                if record.position != kept.tail {
-                    return Err(damaged(no_record(kept.tail)));
+                if record.position != kept.tail() {
+                    return Err(damaged(no_record(kept.tail())));
                 }
                 kept.push(record);
             }
-            if kept.tail == expected {
+            if kept.tail() == expected {
                 return Err(damaged(no_record(expected)));
             }
         }
@@ -180,11 +127,11 @@ impl Records {
         })
     }
 
-    fn kept(&self) -> std::sync::RwLockReadGuard<'_, Kept> {
+    fn kept(&self) -> std::sync::RwLockReadGuard<'_, Spool> {
         self.kept.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn kept_mut(&self) -> std::sync::RwLockWriteGuard<'_, Kept> {
+    fn kept_mut(&self) -> std::sync::RwLockWriteGuard<'_, Spool> {
         self.kept.write().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -193,11 +140,11 @@ impl Records {
     }
 
     pub(crate) fn start(&self) -> Position {
-        self.kept().start
+        self.kept().start()
     }
 
     pub(crate) fn tail(&self) -> Position {
-        self.kept().tail
+        self.kept().tail()
     }
 
     pub(crate) fn append(&self, expected: Position, body: &[u8]) -> Result<Position, AppendError> {
@@ -240,14 +187,11 @@ impl Records {
     }
 
     pub(crate) fn read(&self, from: Position, bytes_max: usize) -> Result<Vec<Record>, ReadError> {
-        let kept = self.kept();
-        kept.check(from)?;
-        if from < kept.spool_start() {
-            drop(kept);
-            return self.read_stored(from, bytes_max);
+        let found = self.kept().read(from, bytes_max)?;
+        match found {
+            Found::Here(records) => Ok(records),
+            Found::Stored => self.read_stored(from, bytes_max),
         }
-        let first = if from == kept.tail { kept.spool.len() } else { kept.index_of(from)? };
-        Ok(within(kept.spool.range(first..).cloned(), bytes_max))
     }
 
     /// Records that are no longer in memory.
@@ -268,45 +212,19 @@ impl Records {
         offset: u32,
         buffer: &mut [u8],
     ) -> Result<(), ReadError> {
-        let kept = self.kept();
-        kept.check(record)?;
-        let beyond = ReadError::BeyondTail { position: record, tail: kept.tail };
-        if record == kept.tail {
-            return Err(beyond);
+        let found = self.kept().read_part(record, offset, buffer)?;
+        if let Found::Here(()) = found {
+            return Ok(());
         }
-        let is_stored = record < kept.spool_start();
-        let body = if is_stored { None } else { Some(kept.index_of(record)?) };
-        let copy = |body: &[u8], buffer: &mut [u8]| {
-            let from = offset as usize;
-            let part = from.checked_add(buffer.len()).and_then(|to| body.get(from..to));
-            part.map(|part| buffer.copy_from_slice(part)).ok_or(beyond)
-        };
-        if let Some(index) = body {
-            return copy(&kept.spool[index].body, buffer);
-        }
-        drop(kept);
         let stored = self.read_stored(record, 0)?;
-        copy(stored.first().map_or(&[], |record| &record.body), buffer)
+        let stored = stored.first().ok_or_else(|| no_record(record))?;
+        copy_part(stored, offset, buffer)
     }
 
     pub(crate) fn truncate(&self, before: Position) -> Result<(), TruncateError> {
         // Appends wait: the claim must not change between here and the statement.
         let appender = self.appender();
-        let start = {
-            let kept = self.kept();
-            let tail = kept.tail;
-            if before > tail {
-                return Err(TruncateError::BeyondTail { before, tail });
-            }
-            // A position inside a record still needs that record.
-            let spool = &kept.spool;
-            let after = spool.partition_point(|record| record.next <= before);
-            match spool.get(after) {
-                Some(record) if before >= kept.spool_start() => record.position,
-                Some(_) => return Ok(()),
-                None => tail,
-            }
-        };
+        let Some(start) = self.kept().start_after(before)? else { return Ok(()) };
         let [epoch, holder] = self.ownership.claim().values();
         let asked = vec![epoch, holder, Value::Long(long(start)), self.ownership.shard()];
         let failed = |failure: Failure| TruncateError::Failed(failure.reason());
@@ -315,12 +233,7 @@ impl Records {
             return Err(TruncateError::Fenced);
         }
         drop(appender);
-        let mut kept = self.kept_mut();
-        kept.start = kept.start.max(start);
-        while kept.spool.front().is_some_and(|record| record.position < start) {
-            kept.pop();
-        }
-        drop(kept);
+        self.kept_mut().truncate(start);
         self.delete_truncated();
         Ok(())
     }
@@ -332,18 +245,6 @@ impl Records {
             while database.query(DELETE, shard.clone()).await.is_ok_and(|rows| !rows.is_empty()) {}
         }));
     }
-}
-
-/// At least one record, then as many as fit.
-fn within(records: impl Iterator<Item = Record>, bytes_max: usize) -> Vec<Record> {
-    let mut bytes = 0;
-    let mut is_first = true;
-    records
-        .take_while(|record| {
-            bytes += record.body.len();
-            std::mem::take(&mut is_first) || bytes <= bytes_max
-        })
-        .collect()
 }
 
 /// One append, until its outcome is known.

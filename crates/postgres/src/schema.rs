@@ -1,5 +1,6 @@
 //! The tables, and the settings of a database that would lose data.
 
+use baton_cluster::{SHARDS_MAX, Shards};
 use baton_log::OpenError;
 
 use crate::database::{Database, Failure, Value};
@@ -8,9 +9,6 @@ use crate::database::{Database, Failure, Value};
 const FORMAT: i32 = 2;
 /// The format before there were shards.
 const FORMAT_OF_ONE: i32 = 1;
-/// Shards of a schema: more than servers will ever share it, and few enough for one of them.
-const SHARDS_MAX: u32 = 256;
-const SHARDS_USUAL: u32 = 16;
 
 /// Creates the tables once; the first server does it. `SCHEMA` is replaced by the name.
 ///
@@ -22,7 +20,8 @@ select pg_advisory_xact_lock(hashtext('baton.SCHEMA'));
 create schema if not exists SCHEMA;
 create table SCHEMA.meta (
     format int not null, made_at timestamptz default now(), shards int not null default 1,
-    secret text not null default replace(gen_random_uuid()::text || gen_random_uuid(), '-', '')
+    secret text not null default replace(gen_random_uuid()::text || gen_random_uuid(), '-', ''),
+    secrets_key text
 );
 create table SCHEMA.server (
     id uuid primary key, address text not null, version text not null, beat bigint not null,
@@ -71,6 +70,14 @@ update SCHEMA.meta set format = 2 where format = 1;
 commit;";
 const META: &str = "select shards, secret from meta limit 1";
 
+/// Tables of an earlier program do not have it.
+const ADD_SECRETS_KEY: &str = "alter table SCHEMA.meta add column if not exists secrets_key text";
+const HAS_SECRETS_KEY: &str = "select exists (select 1 from pg_attribute
+    where attrelid = to_regclass($1) and attname = 'secrets_key' and not attisdropped)";
+const KEEP_SECRETS_KEY: &str =
+    "update meta set secrets_key = $1 where secrets_key is null returning secrets_key";
+const SECRETS_KEY: &str = "select coalesce(secrets_key, '') from meta limit 1";
+
 const FOUND: &str = "select m.format from meta m join shard s on s.shard = 0 limit 1";
 /// The format of tables that are being restored.
 const RESTORING: i32 = 0;
@@ -81,27 +88,6 @@ const IS_THERE: &str = "select to_regclass($1) is not null";
 const SETTINGS: &str = "select current_setting('fsync'), current_setting('full_page_writes'), \
     current_setting('server_encoding'), current_setting('synchronous_standby_names'), \
     current_setting('server_version')";
-
-/// How many shards a schema has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shards {
-    /// One if it is created now; otherwise what it has.
-    One,
-    /// Several if it is created now; otherwise what it has.
-    Several,
-    /// This many. A schema that has another number is refused.
-    Exactly(u32),
-}
-
-impl Shards {
-    fn created(self) -> u32 {
-        match self {
-            Self::One => 1,
-            Self::Several => SHARDS_USUAL,
-            Self::Exactly(shards) => shards,
-        }
-    }
-}
 
 /// What is known of the tables.
 pub(crate) struct Prepared {
@@ -174,6 +160,26 @@ pub(crate) async fn prepare(database: &Database, shards: Shards) -> Result<Prepa
         format!("durable on the disk and on standbys ({standbys})")
     };
     Ok(Prepared { durable: format!("PostgreSQL {version}, {durable}"), shards: has, secret })
+}
+
+/// The id of the key for secrets; if there is none yet, `mine` is kept.
+pub(crate) async fn secrets_key(
+    database: &Database,
+    mine: Option<String>,
+) -> Result<Option<String>, Failure> {
+    let schema = &database.location().schema;
+    let meta = vec![Value::Text(format!("{schema}.meta"))];
+    if !database.query_one(HAS_SECRETS_KEY, meta).await?.get::<_, bool>(0) {
+        if mine.is_none() {
+            return Ok(None);
+        }
+        database.run(&ADD_SECRETS_KEY.replace("SCHEMA", schema)).await?;
+    }
+    if let Some(mine) = mine {
+        database.query(KEEP_SECRETS_KEY, vec![Value::Text(mine)]).await?;
+    }
+    let known: String = database.query_one(SECRETS_KEY, vec![]).await?.get(0);
+    Ok(Some(known).filter(|known| !known.is_empty()))
 }
 
 /// Creates the tables, unless another server has done so in the meantime.

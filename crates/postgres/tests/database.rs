@@ -5,13 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use baton_cluster::{CutProxy, OwnedLog, Roster, Shards, Upstream, View};
 use baton_log::shared_conformance::{Cut, MemoryStore, Shared};
 use baton_log::{AppendError, BlobError, Log, MemoryLog, OpenError, Position, TruncateError};
-use baton_postgres::{Member, PostgresLocation, PostgresLog, Shards, View};
-
-mod proxy;
-
-use proxy::Proxy;
+use baton_postgres::{Member, PostgresLocation};
 
 /// The database with a schema of its own; none if no server was started.
 fn location() -> Option<PostgresLocation> {
@@ -22,15 +19,15 @@ fn location() -> Option<PostgresLocation> {
     Some(PostgresLocation::parse(&address, None, None).expect("the script gives a good address"))
 }
 
-fn open(location: &PostgresLocation, name: &str) -> Result<PostgresLog, OpenError> {
-    PostgresLog::open(location.clone(), name)
+fn open(location: &PostgresLocation, name: &str) -> Result<Arc<dyn OwnedLog>, OpenError> {
+    baton_postgres::open(location, name)
 }
 
 fn schema(location: &PostgresLocation) -> &str {
     location.description().rsplit(' ').next().expect("it names the schema")
 }
 
-fn bodies(log: &PostgresLog, from: Position) -> Vec<Vec<u8>> {
+fn bodies(log: &dyn Log, from: Position) -> Vec<Vec<u8>> {
     let records = log.read(from, usize::MAX).expect("it is readable");
     records.into_iter().map(|record| record.body).collect()
 }
@@ -78,9 +75,9 @@ fn seen(member: &Member, is_it: impl Fn(&View) -> bool) -> Arc<View> {
     runtime.block_on(views.wait_for(|view| is_it(view))).expect("it beats").clone()
 }
 
-fn take(member: &Arc<Member>, shard: u32) -> Option<PostgresLog> {
+fn take(member: &Arc<Member>, shard: u32) -> Option<Arc<dyn OwnedLog>> {
     let epoch = seen(member, |_| true).shards[shard as usize].epoch;
-    member.take(shard, epoch).expect("the database answers")
+    Arc::clone(member).take(shard, epoch).expect("the database answers")
 }
 
 #[test]
@@ -97,11 +94,17 @@ fn servers_share_the_shards_of_a_schema() {
     assert_eq!(of_b.list_blobs(""), Ok(vec![]), "shards have their own names");
     let view = seen(&b, |view| view.owner(0).is_some());
     assert_eq!(view.owner(0).map(|owner| owner.address.as_str()), Some("http://a:4747"));
-    assert!(b.take(0, view.shards[0].epoch).expect("it answers").is_none(), "it has an owner");
+    assert!(
+        Arc::clone(&b).take(0, view.shards[0].epoch).expect("it answers").is_none(),
+        "it has an owner"
+    );
     drop(of_a);
     let view = seen(&b, |view| view.owner(0).is_none());
-    let taken = b.take(0, view.shards[0].epoch).expect("it answers").expect("it was given back");
-    assert_eq!((taken.tail(), bodies(&taken, Position(0))), (tail, vec![b"of a".to_vec()]));
+    let taken = Arc::clone(&b)
+        .take(0, view.shards[0].epoch)
+        .expect("it answers")
+        .expect("it was given back");
+    assert_eq!((taken.tail(), bodies(&*taken, Position(0))), (tail, vec![b"of a".to_vec()]));
     assert_eq!(taken.list_blobs(""), Ok(vec!["w/same".to_owned()]));
     a.leave();
     let view = seen(&b, |view| view.servers.len() == 1);
@@ -116,7 +119,8 @@ fn the_shards_of_a_server_that_is_gone_can_be_taken_and_it_can_change_nothing() 
     let tail = old.append(old.tail(), b"one").expect("it is the owner");
     execute(&location, "update server set gone = true where address = 'zombie'");
     let view = seen(&other, |view| view.servers.len() == 1);
-    let new = other.take(2, view.shards[2].epoch).expect("it answers").expect("it is free");
+    let new =
+        Arc::clone(&other).take(2, view.shards[2].epoch).expect("it answers").expect("it is free");
     let refused = old.append(tail, b"two").expect_err("it is fenced");
     assert_eq!(refused, AppendError::Fenced { expected: tail, tail });
     assert_eq!(old.truncate(tail), Err(TruncateError::Fenced));
@@ -127,8 +131,8 @@ fn the_shards_of_a_server_that_is_gone_can_be_taken_and_it_can_change_nothing() 
 }
 
 /// Takes a shard that was never taken.
-fn take_as(member: &Arc<Member>, shard: u32) -> Option<PostgresLog> {
-    member.take(shard, 0).expect("the database answers")
+fn take_as(member: &Arc<Member>, shard: u32) -> Option<Arc<dyn OwnedLog>> {
+    Arc::clone(member).take(shard, 0).expect("the database answers")
 }
 
 #[test]
@@ -163,6 +167,22 @@ fn tables_from_before_there_were_shards_have_one() {
 }
 
 #[test]
+fn a_schema_remembers_the_key_of_its_secrets() {
+    let Some(location) = location() else { return };
+    let member = join(&location, "first");
+    // Tables of an earlier program have no place for it.
+    execute(&location, "alter table meta drop secrets_key");
+    assert_eq!(member.secrets_key(None), Ok(None));
+    let kept = Some("first".to_owned());
+    assert_eq!(member.secrets_key(Some("first")), Ok(kept.clone()));
+    let other = join(&location, "second");
+    assert_eq!(other.secrets_key(Some("second")), Ok(kept.clone()));
+    assert_eq!(other.secrets_key(None), Ok(kept));
+    let log = take(&member, 0).expect("it is free");
+    assert!(!log.can_store_secrets(), "others can read it");
+}
+
+#[test]
 fn an_append_whose_connection_was_cut_has_one_outcome() {
     let Some(location) = location() else { return };
     let log = open(&location, "cut").expect("it is free");
@@ -176,28 +196,29 @@ fn an_append_whose_connection_was_cut_has_one_outcome() {
         );
         tail = log.append(tail, &[round]).expect("it is resolved");
     }
-    assert_eq!(bodies(&log, start), [[0], [1], [2], [3], [4]]);
+    assert_eq!(bodies(&*log, start), [[0], [1], [2], [3], [4]]);
     drop(log);
     assert_eq!(open(&location, "again").expect("it was given back").tail(), tail);
 }
 
 /// The same schema of the same database, through a proxy.
-fn through(proxy: &Proxy, location: &PostgresLocation) -> PostgresLocation {
-    let folder = proxy.folder().display().to_string().replace('/', "%2F");
-    let address = format!("postgres://baton@{folder}/postgres?schema={}", schema(location));
+fn through(proxy: &CutProxy, location: &PostgresLocation) -> PostgresLocation {
+    let (proxy, schema) = (proxy.address(), schema(location));
+    let address = format!("postgres://baton@{proxy}/postgres?schema={schema}");
     PostgresLocation::parse(&address, None, None).expect("a good address")
 }
 
-fn proxy() -> Proxy {
+fn proxy() -> CutProxy {
     let address = std::env::var("BATON_POSTGRES").expect("a location was made of it");
     let folder = address.split(['@', '/']).nth(3).expect("the folder of a socket");
-    Proxy::start(&Path::new(&folder.replace("%2F", "/")).join(".s.PGSQL.5432"))
+    let socket = Path::new(&folder.replace("%2F", "/")).join(".s.PGSQL.5432");
+    CutProxy::start(Upstream::Socket(socket), b"insert into record")
 }
 
 /// The database as the laws of shared logs use it; the log in memory if no server was started.
 enum Store {
     Memory(MemoryStore),
-    Postgres { location: Box<PostgresLocation>, proxy: Proxy, is_open: bool },
+    Postgres { location: Box<PostgresLocation>, proxy: CutProxy, is_open: bool },
 }
 
 impl Store {

@@ -80,6 +80,10 @@ impl<L: Log> Log for SplitLog<L> {
         if is_in_bucket(name) { self.bucket.delete(name) } else { Ok(()) }
     }
 
+    fn can_store_secrets(&self) -> bool {
+        self.log.can_store_secrets()
+    }
+
     fn free_bytes(&self) -> Option<u64> {
         self.log.free_bytes()
     }

@@ -118,7 +118,8 @@ fn answers(folder: &Path) -> String {
     for number in 1..=WORKSPACES {
         let name = format!("scenario-{number}");
         let workspace = WorkspaceName::parse(&name).expect("the name is valid");
-        let caller = Caller { workspace, agent: AgentId::engine(), idempotency_key: None };
+        let agent = AgentId::engine();
+        let caller = Caller { workspace, agent, idempotency_key: None, sees_tokens: true };
         let revision = ask(&baton, &runtime, &caller, "namespace.list")["revision"].as_u64();
         let revision = revision.expect("an answer has a revision");
         let mut write = |line: Value| writeln!(lines, "{line}").expect("text grows");

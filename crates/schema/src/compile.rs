@@ -17,20 +17,33 @@ use crate::format::Format;
 use crate::keyword::{At, Contains, Items, Keyword, Node, Properties, Types};
 use crate::leaf::{Multiple, Options};
 use crate::message::{begun, escaped};
-use crate::metaschema::{check_part, pattern};
+use crate::metaschema::{check_part, pattern, unusable};
 use crate::reference::resolved;
-use crate::{SchemaError, shortened};
+use crate::regex::Pattern;
+use crate::{REGEX_BYTES_MAX, SchemaError, shortened};
 
-/// Compiles a schema whose references and operands were checked.
-pub(crate) fn compile(root: &Value, draft: Draft) -> Result<Vec<Node>, SchemaError> {
-    let mut compiler =
-        Compiler { root, draft, places: BTreeMap::new(), parts: Vec::new(), path: String::new() };
+/// Compiles a schema whose references and operands were checked. Returns its parts, and the size of
+/// its regular expressions.
+pub(crate) fn compile(
+    root: &Value,
+    draft: Draft,
+    regexes_bytes_max: usize,
+) -> Result<(Vec<Node>, usize), SchemaError> {
+    let mut compiler = Compiler {
+        root,
+        draft,
+        places: BTreeMap::new(),
+        parts: Vec::new(),
+        path: String::new(),
+        regexes_bytes: 0,
+        regexes_bytes_max,
+    };
     compiler.place(root, String::new());
     let mut nodes = Vec::new();
     while let Some((part, path)) = compiler.parts.get(nodes.len()).cloned() {
         nodes.push(compiler.node(part, path)?);
     }
-    Ok(nodes)
+    Ok((nodes, compiler.regexes_bytes))
 }
 
 struct Compiler<'a> {
@@ -41,6 +54,10 @@ struct Compiler<'a> {
     parts: Vec<(&'a Value, String)>,
     /// The part that is being compiled.
     path: String,
+    /// How much memory the regular expressions so far take.
+    regexes_bytes: usize,
+    /// How much they may take; `usize::MAX` if neither they nor each of them are limited.
+    regexes_bytes_max: usize,
 }
 
 impl<'a> Compiler<'a> {
@@ -114,7 +131,7 @@ impl<'a> Compiler<'a> {
     ) -> Result<(), SchemaError> {
         let text = |name: &str| keywords.get(name).and_then(Value::as_str);
         if let Some(source) = text("pattern") {
-            let pattern = pattern(source, &format!("{}/pattern", self.path))?;
+            let pattern = self.pattern(source, "pattern")?;
             list.push(Keyword::Pattern(Box::new(pattern)));
         }
         if self.draft.asserts_format() {
@@ -137,6 +154,24 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
+    /// A regular expression, if there is room for it.
+    fn pattern(&mut self, source: &str, keyword: &str) -> Result<Pattern, SchemaError> {
+        let path = format!("{}/{keyword}", self.path);
+        let pattern = pattern(source, &path)?;
+        let regexes_bytes_max = self.regexes_bytes_max;
+        if pattern.bytes() > REGEX_BYTES_MAX.min(regexes_bytes_max)
+            && regexes_bytes_max < usize::MAX
+        {
+            return Err(unusable(&path));
+        }
+        self.regexes_bytes = self.regexes_bytes.saturating_add(pattern.bytes());
+        let regexes_bytes = self.regexes_bytes;
+        if regexes_bytes > regexes_bytes_max {
+            return Err(SchemaError::RegexesTooLarge { regexes_bytes, regexes_bytes_max });
+        }
+        Ok(pattern)
+    }
+
     /// Requirements on the fields and elements of a value.
     fn contents(
         &mut self,
@@ -147,8 +182,7 @@ impl<'a> Compiler<'a> {
         named.sort_unstable_by(|(left, _), (right, _)| left.cmp(right));
         let mut patterns = Vec::new();
         for (source, part) in self.by_name(keywords, "patternProperties") {
-            let path = format!("{}/patternProperties", self.path);
-            patterns.push((pattern(&source, &path)?, part));
+            patterns.push((self.pattern(&source, "patternProperties")?, part));
         }
         let additional = self.one(keywords, "additionalProperties");
         let properties = Properties { named, patterns, additional };

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   work      meetings of a schema part with a value part, counted before a check begins
-//!   regexes   memory of the automata that are built while texts are matched
+//!   regexes   memory of the expressions that are used, and of the states that are built while
+//!             texts are matched
 //! ```
 //!
 //! A regular expression matches in linear time, but the factor can be as large as the expression:
@@ -10,23 +11,30 @@
 //! are built are what costs, so their memory is bounded: an ordinary expression needs a few
 //! kilobytes for a text of any length.
 //!
+//! An automaton that was not used for a while is built again, in time proportional to its size. So
+//! the sizes of all that are used are bounded too, whether they are in memory or have to be built.
+//!
 //! One effort may cover several checks, which then share the bound. Every automaton begins empty,
 //! so the same checks always come to the same end.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::Arc;
 
-use regex_automata::Input;
-use regex_automata::hybrid::dfa::{Cache, DFA};
+use regex_automata::hybrid::dfa::Cache;
 
-use crate::REGEX_EFFORT_BYTES_MAX;
+use crate::automata::{Automaton, automaton};
+use crate::regex::Pattern;
+use crate::{REGEX_BYTES_MAX, REGEX_EFFORT_BYTES_MAX, REGEX_EFFORT_SIZES_MAX};
 
 /// What is left for checks that belong together.
 pub struct Effort {
     meetings: Cell<usize>,
-    automata_bytes: Cell<usize>,
+    states_bytes: Cell<usize>,
+    sizes: Cell<usize>,
     /// By the address of the expression, which outlives its checks.
-    automata: RefCell<BTreeMap<usize, Cache>>,
+    automata: RefCell<BTreeMap<usize, (Arc<Automaton>, Cache)>>,
     is_exhausted: Cell<bool>,
 }
 
@@ -34,7 +42,8 @@ impl Default for Effort {
     fn default() -> Self {
         Self {
             meetings: Cell::new(MEETINGS_MAX),
-            automata_bytes: Cell::new(REGEX_EFFORT_BYTES_MAX),
+            states_bytes: Cell::new(REGEX_EFFORT_BYTES_MAX),
+            sizes: Cell::new(REGEX_EFFORT_SIZES_MAX),
             automata: RefCell::default(),
             is_exhausted: Cell::new(false),
         }
@@ -65,27 +74,38 @@ impl Effort {
         self.meetings.set(self.meetings.get().saturating_sub(meetings));
     }
 
-    /// Whether an automaton accepts a text; false, and exhausted, if that takes too long.
-    pub(crate) fn accepts(&self, automaton: &DFA, text: &Input<'_>) -> bool {
-        if self.is_exhausted() {
-            return false;
-        }
-        let address = std::ptr::from_ref(automaton).addr();
+    /// Whether a text matches an expression; false, and exhausted, if that takes too long.
+    pub(crate) fn accepts(&self, pattern: &Pattern, text: &str) -> bool {
+        let found = if self.is_exhausted() { None } else { self.search(pattern, text) };
+        self.is_exhausted.set(found.is_none());
+        found == Some(true)
+    }
+
+    /// `None` if it takes too long.
+    fn search(&self, pattern: &Pattern, text: &str) -> Option<bool> {
+        let address = std::ptr::from_ref(pattern).addr();
         let mut automata = self.automata.borrow_mut();
         let mut before = 0;
-        let cache = automata
-            .entry(address)
-            .and_modify(|cache| before = cache.memory_usage())
-            .or_insert_with(|| automaton.create_cache());
-        let found = automaton.try_search_fwd(cache, text);
-        let built = cache.memory_usage().saturating_sub(before);
-        let left = self.automata_bytes.get().checked_sub(built);
-        self.automata_bytes.set(left.unwrap_or_default());
-        let Ok(found) = found else {
-            self.is_exhausted.set(true);
-            return false;
+        let (automaton, cache) = match automata.entry(address) {
+            Entry::Occupied(known) => {
+                let known = known.into_mut();
+                before = known.1.memory_usage();
+                known
+            }
+            Entry::Vacant(place) => {
+                // Schemas of earlier versions may have larger estimates.
+                let bytes = pattern.bytes().min(REGEX_BYTES_MAX);
+                self.sizes.set(self.sizes.get().checked_sub(bytes)?);
+                let automaton = automaton(pattern.source())?;
+                let cache = automaton.dfa.create_cache();
+                place.insert((automaton, cache))
+            }
         };
-        self.is_exhausted.set(left.is_none());
-        left.is_some() && found.is_some()
+        let found = automaton.dfa.try_search_fwd(cache, &automaton.search(text));
+        let built = cache.memory_usage().saturating_sub(before);
+        let left = self.states_bytes.get().checked_sub(built);
+        self.states_bytes.set(left.unwrap_or_default());
+        let found = found.ok()?;
+        left.map(|_| found.is_some())
     }
 }

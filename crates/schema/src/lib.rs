@@ -16,16 +16,20 @@
 //! | `effort`     | how much work may checks still cost?                              |
 //! | `check`      | what is the first violation?                                      |
 //! | `message`    | how is it worded?                                                 |
+//! | `regex_size` | how much memory does a regular expression take?                   |
+//! | `automata`   | which ones are in memory?                                         |
 //!
 //! Invariants:
 //!
 //! 1. Nothing is read but the arguments: no file, no network. A reference is `#`, or `#/` and a
 //!    path that exists in the same schema.
-//! 2. Regular expressions match in linear time. Their number, the size of each and the states that
-//!    their automata may build are bounded.
+//! 2. Regular expressions match in linear time. Their number, the size of each, of all in a schema
+//!    and in a check, and the states that their automata may build are bounded.
 //! 3. After [`Validator::check_effort`] agreed, [`Validator::check`] meets no more pairs of a
 //!    schema part and a value part than were counted, and recurses no deeper.
-//! 4. The same schema and value give the same violation: keywords are tried in the order of
+//! 4. Compiling a schema builds no automaton: that is done by the first check that needs it.
+//! 5. A schema that was accepted is accepted by [`Validator::of_accepted`] of every later version.
+//! 6. The same schema and value give the same violation: keywords are tried in the order of
 //!    `keyword::Keyword`, fields in the order of the map, elements by position.
 //!
 //! `format`, `contentEncoding` and `contentMediaType` are assertions in drafts 6 and 7, as in the
@@ -39,6 +43,7 @@ use serde::Serialize;
 use serde_json::Value;
 use thiserror::Error;
 
+mod automata;
 mod check;
 mod compile;
 mod content;
@@ -53,9 +58,11 @@ mod metaschema;
 pub mod order;
 mod reference;
 mod regex;
+mod regex_size;
 mod uri;
 mod work;
 
+pub use automata::automata_built;
 pub use effort::{Effort, MEETINGS_MAX};
 use keyword::Node;
 pub use message::shortened;
@@ -66,6 +73,19 @@ pub const REGEXES_MAX: usize = 64;
 /// Most memory for one compiled regular expression, in bytes. What counts most is how often a class
 /// of thousands of letters is repeated: `\p{L}+` is small, `\p{L}{99}` is too large.
 pub const REGEX_BYTES_MAX: usize = 512 << 10;
+
+/// Most memory for all compiled regular expressions of a schema, in bytes: building them takes no
+/// longer than the longest check. A UUID or a date takes some 3 KiB, `^[a-z]{1,64}$` 6, and
+/// `^\p{L}{1,20}$` about 360.
+pub const REGEXES_BYTES_MAX: usize = 4 << 20;
+
+/// Most memory for all compiled regular expressions of the program that are in use, in bytes. Those
+/// beyond are dropped, and built again when they are needed again.
+pub const AUTOMATA_BYTES_MAX: usize = 64 << 20;
+
+/// Most memory for the compiled regular expressions in checks that belong together, in bytes: twice
+/// what one schema could have before there was a limit for all of its expressions.
+pub const REGEX_EFFORT_SIZES_MAX: usize = 2 * REGEXES_MAX * REGEX_BYTES_MAX;
 
 /// Most memory for the states of one regular expression's automaton, in bytes. An expression that
 /// needs more for a text takes too long for it.
@@ -111,6 +131,17 @@ pub enum SchemaError {
         /// The limit, [`REGEXES_MAX`].
         regexes_max: usize,
     },
+    /// Its regular expressions take too much memory.
+    #[error(
+        "the regular expressions of a schema take at most {regexes_bytes_max} bytes when they are \
+         compiled, got {regexes_bytes}: repeat classes of many letters less often, or use maxLength"
+    )]
+    RegexesTooLarge {
+        /// How much they take, as far as they were counted.
+        regexes_bytes: usize,
+        /// The limit, [`REGEXES_BYTES_MAX`].
+        regexes_bytes_max: usize,
+    },
     /// It is no JSON Schema of a known draft.
     #[error("invalid schema at `{path}`: {reason}")]
     Invalid {
@@ -141,17 +172,33 @@ pub struct Validator {
     nodes: Vec<Node>,
     /// Whether the work of a check must be counted.
     counted: bool,
+    regexes_bytes: usize,
 }
 
 impl Validator {
     /// Compiles a schema, once for many checks.
     pub fn compile(schema: &Value) -> Result<Validator, SchemaError> {
+        Self::within(schema, REGEXES_BYTES_MAX)
+    }
+
+    /// The same for a schema that was accepted before, perhaps by an earlier version that had fewer
+    /// limits.
+    pub fn of_accepted(schema: &Value) -> Result<Validator, SchemaError> {
+        Self::within(schema, usize::MAX)
+    }
+
+    fn within(schema: &Value, regexes_bytes_max: usize) -> Result<Validator, SchemaError> {
         let draft = draft::Draft::of(schema)?;
         reference::check(schema)?;
         metaschema::check(schema, draft)?;
-        let nodes = compile::compile(schema, draft)?;
+        let (nodes, regexes_bytes) = compile::compile(schema, draft, regexes_bytes_max)?;
         let counted = !work::is_small(&nodes);
-        Ok(Validator { nodes, counted })
+        Ok(Validator { nodes, counted, regexes_bytes })
+    }
+
+    /// About how much memory its regular expressions take when they are used, in bytes.
+    pub fn regexes_bytes(&self) -> usize {
+        self.regexes_bytes
     }
 
     /// Whether checking this value would end soon; if not, why.

@@ -217,13 +217,15 @@ fn number<'a>(operand: &'a Value, path: &str) -> Result<&'a Number, SchemaError>
     Ok(operand.as_number().expect("the type was checked"))
 }
 
-/// Compiles a regular expression, or returns why it cannot be used.
+/// A regular expression, or why it cannot be used.
 pub(crate) fn pattern(source: &str, path: &str) -> Result<Pattern, SchemaError> {
-    Pattern::new(source).ok_or_else(|| {
-        let wish = "write it without lookaround and backreference, and shorter";
-        let reason = format!("unusable regular expression, {wish}");
-        SchemaError::Invalid { path: shortened(path), reason }
-    })
+    Pattern::new(source).ok_or_else(|| unusable(path))
+}
+
+pub(crate) fn unusable(path: &str) -> SchemaError {
+    let wish = "write it without lookaround and backreference, and shorter";
+    let reason = format!("unusable regular expression, {wish}");
+    SchemaError::Invalid { path: shortened(path), reason }
 }
 
 fn inside(path: &str, name: &str) -> String {

@@ -23,12 +23,9 @@ use std::fmt::Write as _;
 use std::iter::Peekable;
 use std::str::Chars;
 
-use regex_automata::hybrid::dfa::DFA;
-use regex_automata::nfa::thompson;
-use regex_automata::{Anchored, Input};
-
+use crate::REGEX_BYTES_MAX;
 use crate::effort::Effort;
-use crate::{REGEX_BYTES_MAX, REGEX_STATES_BYTES_MAX};
+use crate::regex_size::estimate;
 
 const DIGIT: &str = "0-9";
 const WORD: &str = "A-Za-z0-9_";
@@ -37,46 +34,41 @@ const SPACE: &str = concat!(
     r"\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}"
 );
 
-/// A compiled regular expression and its source.
+/// A regular expression. Its automaton is built when it is used, see `automata`.
 pub(crate) struct Pattern {
     source: String,
-    automaton: DFA,
-    anchored: Anchored,
+    bytes: usize,
 }
 
 impl Pattern {
-    /// `None` if it is malformed, needs more than linear time, or is too large.
+    /// `None` if it is malformed, or needs more than linear time.
     pub(crate) fn new(source: &str) -> Option<Pattern> {
-        let states = thompson::Config::new().nfa_size_limit(Some(REGEX_BYTES_MAX));
-        // It gives up instead of building states beyond this, see `effort`.
-        let config = DFA::config()
-            .cache_capacity(REGEX_STATES_BYTES_MAX)
-            .skip_cache_capacity_check(true)
-            .minimum_cache_clear_count(Some(0));
-        let built = DFA::builder().thompson(states).configure(config).build(&translated(source)?);
-        let automaton = built.ok()?;
-        let is_anchored = automaton.get_nfa().is_always_start_anchored();
-        let anchored = if is_anchored { Anchored::Yes } else { Anchored::No };
-        Some(Pattern { source: source.to_owned(), automaton, anchored })
+        let bytes = estimate(&translated(source)?)?;
+        Some(Pattern { source: source.to_owned(), bytes })
     }
 
     pub(crate) fn source(&self) -> &str {
         &self.source
     }
 
+    /// About how much memory its automaton takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Whether it matches anywhere in the text.
     pub(crate) fn matches(&self, text: &str, effort: &Effort) -> bool {
-        let input = Input::new(text).anchored(self.anchored).earliest(true);
-        effort.accepts(&self.automaton, &input)
+        effort.accepts(self, text)
     }
 }
 
 /// Whether a text is a regular expression that can be used here.
 pub(crate) fn is_usable(source: &str) -> bool {
-    Pattern::new(source).is_some()
+    Pattern::new(source).is_some_and(|pattern| pattern.bytes <= REGEX_BYTES_MAX)
 }
 
-fn translated(source: &str) -> Option<String> {
+/// The same expression in the syntax of the engine.
+pub(crate) fn translated(source: &str) -> Option<String> {
     let mut translation = Translation { rest: source.chars().peekable(), out: String::new() };
     while let Some(character) = translation.rest.next() {
         translation.character(character)?;

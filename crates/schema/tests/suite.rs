@@ -44,7 +44,8 @@ fn excused<'a>(error: &SchemaError, counts: &'a mut Counts) -> Option<&'a mut us
         }
         SchemaError::Invalid { .. }
         | SchemaError::TooLarge { .. }
-        | SchemaError::TooManyRegexes { .. } => None,
+        | SchemaError::TooManyRegexes { .. }
+        | SchemaError::RegexesTooLarge { .. } => None,
     }
 }
 

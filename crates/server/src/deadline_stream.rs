@@ -1,5 +1,5 @@
-//! A connection's byte stream, with two things that a plain socket lacks: a deadline for writes,
-//! and a close that the peer sees.
+//! A connection's byte stream, with three things that a plain socket lacks: a deadline for writes,
+//! turns for large ones, and a close that the peer sees.
 //!
 //! ```text
 //!   write ──▶ the peer takes some ──▶ continue
@@ -22,11 +22,14 @@ use baton_tls::Stream;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
+use crate::send_turns::{PART_BYTES, SendTurn, SendTurns};
 use crate::shared::Shared;
 use crate::writers::{Enqueued, SendQueue};
 
 /// How long the peer may take to notice that the connection ends.
 const LINGER: Duration = Duration::from_secs(1);
+/// The same while the server ends: nothing more is asked, so an idle peer need not be awaited.
+const LINGER_AT_THE_END: Duration = Duration::from_millis(50);
 /// How much is discarded at a time in the meantime.
 const DISCARD_BYTES: usize = 4 << 10;
 
@@ -41,14 +44,45 @@ pub(crate) struct DeadlineStream {
     has_ended: bool,
     /// The send queue, if writers may send for it.
     queue: Option<Arc<SendQueue>>,
+    /// The server, which may be ending.
+    shared: Option<Arc<Shared>>,
     /// Unsent output that returned in the queue.
     unsent: Vec<u8>,
+    /// The turns in which large output is sent, if others are to be served meanwhile.
+    turns: Option<SendTurns>,
+    turn: Turn,
+}
+
+/// Its turn to send a part of large output.
+#[derive(Default)]
+enum Turn {
+    #[default]
+    None,
+    /// Boxed, since few connections have large output.
+    Awaited(Pin<Box<dyn Future<Output = SendTurn> + Send>>),
+    Taken(SendTurn),
 }
 
 impl DeadlineStream {
     pub(crate) fn new(stream: Stream, write_deadline: Duration) -> Self {
-        let (timer, has_ended, queue, unsent) = (None, false, None, Vec::new());
-        Self { stream, first: Vec::new(), write_deadline, timer, has_ended, queue, unsent }
+        Self {
+            stream,
+            first: Vec::new(),
+            write_deadline,
+            timer: None,
+            has_ended: false,
+            queue: None,
+            shared: None,
+            unsent: Vec::new(),
+            turns: None,
+            turn: Turn::None,
+        }
+    }
+
+    /// Sends large output by turns.
+    pub(crate) fn with_turns(mut self, turns: &SendTurns) -> Self {
+        self.turns = Some(turns.clone());
+        self
     }
 
     /// Lets these bytes be read first.
@@ -59,6 +93,7 @@ impl DeadlineStream {
 
     /// Lets writers send for it, unless there is TLS.
     pub(crate) fn with_writers(mut self, shared: &Arc<Shared>, number: u64) -> Self {
+        self.shared = Some(Arc::clone(shared));
         if let Stream::Plain(socket) = &self.stream {
             self.queue = Some(SendQueue::new(shared, socket, number));
         }
@@ -120,6 +155,41 @@ impl DeadlineStream {
         Poll::Ready(Ok(()))
     }
 
+    /// How much of so many bytes may be sent now. A part of large output waits for its turn.
+    fn poll_turn(&mut self, context: &mut Context<'_>, length: usize) -> Poll<Result<usize>> {
+        let Some(turns) = &self.turns else { return Poll::Ready(Ok(length)) };
+        if length <= PART_BYTES {
+            self.turn = Turn::None;
+            return Poll::Ready(Ok(length));
+        }
+        loop {
+            match &mut self.turn {
+                Turn::None => {
+                    // It is not the peer's fault if its turn comes late, but it was before.
+                    if let Some(timer) = &mut self.timer
+                        && timer.as_mut().poll(context).is_ready()
+                    {
+                        return Poll::Ready(Err(Error::from(ErrorKind::TimedOut)));
+                    }
+                    let turns = turns.clone();
+                    self.turn = Turn::Awaited(Box::pin(async move { turns.next().await }));
+                }
+                Turn::Awaited(turn) => self.turn = Turn::Taken(ready!(turn.as_mut().poll(context))),
+                Turn::Taken(_) => return Poll::Ready(Ok(PART_BYTES)),
+            }
+        }
+    }
+
+    /// A part was sent, or the peer accepts nothing at the moment.
+    fn end_turn<T>(&mut self, outcome: &Poll<T>) {
+        if let Turn::Taken(turn) = std::mem::take(&mut self.turn)
+            && outcome.is_ready()
+        {
+            // By a task: nothing may be written here for a long time.
+            tokio::spawn(turn.end());
+        }
+    }
+
     fn timer(&mut self, after: Duration) -> Pin<&mut Sleep> {
         self.timer.get_or_insert_with(|| Box::pin(sleep(after))).as_mut()
     }
@@ -167,7 +237,9 @@ impl AsyncWrite for DeadlineStream {
         if let Some(count) = ready!(self.poll_enqueue(context, &[IoSlice::new(bytes)]))? {
             return Poll::Ready(Ok(count));
         }
-        let outcome = Pin::new(&mut self.stream).poll_write(context, bytes);
+        let length = ready!(self.poll_turn(context, bytes.len()))?;
+        let outcome = Pin::new(&mut self.stream).poll_write(context, &bytes[..length]);
+        self.end_turn(&outcome);
         self.with_deadline(context, outcome)
     }
 
@@ -179,7 +251,15 @@ impl AsyncWrite for DeadlineStream {
         if let Some(count) = ready!(self.poll_enqueue(context, slices))? {
             return Poll::Ready(Ok(count));
         }
-        let outcome = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        let total = slices.iter().map(|slice| slice.len()).sum();
+        let length = ready!(self.poll_turn(context, total))?;
+        let outcome = if length < total {
+            let part = &first_bytes(slices, length);
+            Pin::new(&mut self.stream).poll_write_vectored(context, part)
+        } else {
+            Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+        };
+        self.end_turn(&outcome);
         self.with_deadline(context, outcome)
     }
 
@@ -205,7 +285,9 @@ impl AsyncWrite for DeadlineStream {
             self.has_ended = true;
             self.timer = None;
         }
-        if self.timer(LINGER).poll(context).is_ready() {
+        let is_the_end = self.shared.as_ref().is_some_and(|shared| shared.closing.is_raised());
+        let linger = if is_the_end { LINGER_AT_THE_END } else { LINGER };
+        if self.timer(linger).poll(context).is_ready() {
             return Poll::Ready(Ok(()));
         }
         let mut discarded = [0; DISCARD_BYTES];
@@ -216,5 +298,79 @@ impl AsyncWrite for DeadlineStream {
                 Ok(()) | Err(_) => return Poll::Ready(Ok(())),
             }
         }
+    }
+}
+
+/// The first so many bytes.
+fn first_bytes<'a>(slices: &'a [IoSlice<'_>], mut length: usize) -> Vec<IoSlice<'a>> {
+    let first = slices.iter().map_while(|slice| {
+        let count = slice.len().min(length);
+        length -= count;
+        (count > 0 || slice.is_empty()).then(|| IoSlice::new(&slice[..count]))
+    });
+    first.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::{TcpListener, TcpStream};
+    use tokio::task::yield_now;
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_mins(1);
+    const BYTES: usize = 2 << 20;
+
+    async fn pair() -> (Stream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (theirs, ours) = tokio::join!(TcpStream::connect(address), listener.accept());
+        (Stream::from(ours.unwrap().0), theirs.unwrap())
+    }
+
+    /// Many rounds are needed for a large body, and everyone else is served in each of them.
+    #[tokio::test]
+    async fn a_large_body_is_sent_in_parts_between_which_others_are_served() {
+        let (stream, mut peer) = pair().await;
+        let turns = SendTurns::default();
+        let mut stream = DeadlineStream::new(stream, LONG).with_turns(&turns);
+        let (body, is_sent) = (vec![7; BYTES], Cell::new(false));
+        let send = async {
+            stream.write_all(&body).await.unwrap();
+            is_sent.set(true);
+        };
+        let receive = async {
+            let mut received = vec![0; BYTES];
+            peer.read_exact(&mut received).await.unwrap();
+            received
+        };
+        let serve = async {
+            let mut rounds = 0;
+            while !is_sent.get() {
+                rounds += 1;
+                yield_now().await;
+            }
+            rounds
+        };
+        let ((), received, rounds) = tokio::join!(send, receive, serve);
+        assert_eq!(received, body);
+        assert!(rounds >= BYTES / PART_BYTES - 1, "{rounds}");
+        // A small one follows at once, and the turn is free again.
+        stream.write_all(b"small").await.unwrap();
+        turns.next().await.end().await;
+    }
+
+    #[test]
+    fn the_first_bytes_of_several_slices_are_taken_in_order() {
+        let slices = [IoSlice::new(b"abc"), IoSlice::new(b""), IoSlice::new(b"defg")];
+        let text = |length: usize| {
+            let first = first_bytes(&slices, length);
+            first.iter().flat_map(|slice| slice.to_vec()).collect::<Vec<u8>>()
+        };
+        assert_eq!([text(0), text(2), text(3), text(5)], [&b""[..], b"ab", b"abc", b"abcde"]);
+        assert_eq!(text(99), b"abcdefg");
     }
 }

@@ -3,13 +3,15 @@
 //!
 //! 1. `Host` must name the server: a page that made its own name resolve to loopback sends its own
 //!    name. Where tokens are demanded, such a page has none: then any name will do, unless names
-//!    were given.
+//!    were given. A request that names a server in its first line as well names the same one. The
+//!    port is not compared with that of the server: it may be forwarded from another one.
 //! 2. `Origin`, which only browsers send, must be the `Host` with its port, or a name that was
 //!    given for the server: another program on the same machine serves pages of its own.
 
 use crate::refusal::Refusal;
 use crate::settings::Settings;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderValue, Uri, header};
 
 /// The names of the server.
 pub(crate) struct Hosts {
@@ -36,6 +38,18 @@ impl Hosts {
 
     fn knows(&self, host: &str) -> bool {
         is_among(&self.names, host)
+    }
+
+    /// Whether a request with this target and these headers is accepted.
+    pub(crate) fn check_request(&self, target: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
+        self.check(headers)?;
+        let host = headers.get(header::HOST).map_or(&b""[..], HeaderValue::as_bytes);
+        match target.authority().map(Authority::as_str) {
+            Some(named) if !named.as_bytes().eq_ignore_ascii_case(host) => {
+                Err(Refusal::DeniedHost { host: shown(named) })
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// Whether a request with these headers is accepted.

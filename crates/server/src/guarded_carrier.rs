@@ -121,11 +121,9 @@ impl Carrier for GuardedCarrier {
             let call = Call::Query(query.clone());
             self.enter(caller, &call).await?;
             let timed = (Timed::begin_call(&self.shared.settings, &call), call.name());
-            let answer = if query.is_about_the_past() || query.takes_long() {
-                in_flight::query_past(Arc::clone(&self.shared), caller.clone(), query).await
-            } else {
-                self.shared.baton.ask(caller, query).await
-            };
+            let (shared, sees_tokens) = (Arc::clone(&self.shared), self.authority.sees_tokens());
+            let asking = Caller { sees_tokens, ..caller.clone() };
+            let answer = in_flight::query_deferred(shared, asking, query).await;
             self.outcome(caller, timed, answer)
         })
     }

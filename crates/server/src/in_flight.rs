@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use baton::error::Error;
-use baton::machine::Held;
-use baton::{Admission, Baton, Caller, HeldAnswer, Waiting};
+use baton::{Admission, Baton, Caller, Deferred, HeldAnswer, Waiting};
+use baton_core::access::Viewer;
 use baton_core::wire::FastCall;
-use baton_core::{AgentId, Answer, Query, Request, Revision, WorkspaceName};
+use baton_core::{AgentId, Answer, Query, Request, WorkspaceName};
 
 use crate::cluster::Listing;
 use crate::large_answer::is_large;
@@ -81,16 +81,16 @@ impl<T> InFlight<T> {
     }
 
     /// Submits a query. An answer that takes long to encode is returned, to be answered separately.
-    /// One about the past waits: use [`query_past`].
+    /// One about the past, or that takes long, waits: use [`query_deferred`].
     pub(crate) fn look_up(
         &mut self,
         baton: &Baton,
         workspace: &WorkspaceName,
-        agent: Option<&AgentId>,
+        viewer: Viewer<'_>,
         query: &Query,
         mark: T,
-    ) -> Result<Admission<Held<Revision>, (), Option<HeldAnswer>>, Error> {
-        let admission = baton.query(workspace, query, agent)?;
+    ) -> Result<Admission<Deferred, (), Option<HeldAnswer>>, Error> {
+        let admission = baton.query(workspace, query, viewer)?;
         Ok(admission.map_answer(|held| {
             if held.judge(|answer| answer.as_ref().is_ok_and(is_large)) {
                 return Some(held);
@@ -137,12 +137,16 @@ impl<T> InFlight<T> {
     }
 }
 
-/// Answers a query about the past, which is read from files, on another thread.
-pub(crate) async fn query_past(
+/// Answers a query that is not answered at once: about the past, which is read from files, on
+/// another thread; about the present, by a reader of the engine.
+pub(crate) async fn query_deferred(
     shared: Arc<Shared>,
     caller: Caller,
     query: Query,
 ) -> Result<Answer, Error> {
+    if !query.is_about_the_past() {
+        return shared.baton.ask(&caller, query).await;
+    }
     if let Some(listing) = Listing::of(&shared, &query) {
         return listing.answer().await;
     }

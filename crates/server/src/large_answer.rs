@@ -3,22 +3,22 @@
 
 use std::io::{ErrorKind, Result, Write};
 
-use baton_core::{Answer, Reply, state};
+use baton_core::message::{self, Message};
+use baton_core::{Answer, Entry, Reply, state};
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
 /// Larger answers are encoded by another thread: that costs about as much as encoding a tenth of
 /// this.
 const LARGE_BYTES: usize = 64 << 10;
+/// So are more entries than these, however small.
+const ENTRIES_MANY: usize = 1_000;
 
 /// Whether an answer takes long to encode. It takes no longer to find out than to encode one that
 /// does not.
 pub(crate) fn is_large(answer: &Answer) -> bool {
     match &answer.reply {
-        Reply::State(state::Reply::Entries(page)) => {
-            let bytes = page.entries.iter().map(|entry| entry.key().len() + entry.value().len());
-            bytes.sum::<usize>() > LARGE_BYTES
-        }
+        Reply::State(state::Reply::Entries(page)) => are_large(&page.entries),
         // One entry is copied as it is stored, and the others are small.
         Reply::State(state::Reply::Entry(_) | state::Reply::Moved { .. })
         | Reply::Namespace(_)
@@ -26,8 +26,28 @@ pub(crate) fn is_large(answer: &Answer) -> bool {
         | Reply::Lock(_)
         | Reply::Semaphore(_)
         | Reply::Barrier(_) => false,
+        // Most calls that wait are answered with one of these: encoding it twice would show.
+        Reply::Message(message::Reply::Replied(answered)) => {
+            answered.body.as_bytes().len() > LARGE_BYTES
+        }
+        Reply::Message(message::Reply::Message(message)) => {
+            message.body.as_bytes().len() > LARGE_BYTES
+        }
+        Reply::Message(message::Reply::Received { messages }) => are_large_messages(messages),
         reply => serde_json::to_writer(Measure { left: LARGE_BYTES }, reply).is_err(),
     }
+}
+
+/// Whether entries take long to encode. A few fields of each are numbers and names.
+pub(crate) fn are_large(entries: &[Entry]) -> bool {
+    let bytes = entries.iter().map(|entry| entry.key().len() + entry.value().len());
+    entries.len() > ENTRIES_MANY || bytes.sum::<usize>() > LARGE_BYTES
+}
+
+/// The same of messages, whose other fields are numbers and names too.
+fn are_large_messages(messages: &[Message]) -> bool {
+    let bytes = messages.iter().map(|message| message.body.as_bytes().len());
+    messages.len() > ENTRIES_MANY || bytes.sum::<usize>() > LARGE_BYTES
 }
 
 /// Counts what is written, up to a limit.
@@ -91,6 +111,31 @@ mod tests {
         };
         assert!(!is_large(&several(5)));
         assert!(is_large(&several(100)));
+    }
+
+    #[test]
+    fn messages_are_large_by_their_bodies() {
+        let message = |bytes: usize| -> Message {
+            let (body, sent_at) = ("x".repeat(bytes), "2026-01-01T00:00:00.000Z");
+            let text = format!(
+                r#"{{"id": "m-1", "from": "ada", "to": "bob", "body": "{body}", "thread": "m-1",
+                    "sent_at": "{sent_at}", "status": "waiting", "deliveries": 0}}"#
+            );
+            serde_json::from_str(&text).unwrap()
+        };
+        let is_large = |reply: message::Reply| {
+            is_large(&Answer { revision: Revision(1), reply: Reply::Message(reply) })
+        };
+        for (bytes, expected) in [(200, false), (LARGE_BYTES, true)] {
+            let Message { id: request, body, from, .. } = message(bytes);
+            let replied = message::Answered { request, body, from };
+            assert_eq!(is_large(message::Reply::Replied(replied)), expected);
+            assert_eq!(is_large(message::Reply::Message(Box::new(message(bytes)))), expected);
+            let messages = vec![message(bytes)];
+            assert_eq!(is_large(message::Reply::Received { messages }), expected);
+        }
+        let messages = vec![message(LARGE_BYTES / 10); 11];
+        assert!(is_large(message::Reply::Received { messages }));
     }
 
     /// While something large is encoded, the serving thread continues.

@@ -42,6 +42,7 @@ mod fairness;
 mod guard;
 #[cfg(any(feature = "a2a", feature = "mcp"))]
 mod guarded_carrier;
+mod held;
 mod http;
 mod in_flight;
 mod large_answer;
@@ -57,6 +58,7 @@ mod peers;
 mod problem;
 pub mod quota;
 mod refusal;
+mod send_turns;
 pub mod server_log;
 pub mod settings;
 mod shared;
@@ -69,7 +71,10 @@ pub mod ws;
 pub use baton_a2a::peer::PeerError;
 use baton_core::refusals::Refusal;
 pub use baton_tls::{Identity, TlsError};
-pub use cluster::{Cluster, ClusterHandle, ClusterStatus, HOME, Routes, ServerStatus, shard_of};
+pub use cluster::{
+    Cluster, ClusterHandle, ClusterMetrics, ClusterStatus, Durations, HOME, Routes, ServerCounters,
+    ServerStatus, shard_of,
+};
 pub use listener::{ListenError, Server};
 pub use openapi::text as openapi;
 #[cfg(feature = "otel")]

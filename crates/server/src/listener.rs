@@ -1,6 +1,6 @@
 //! Accepts connections, and bounds the time and memory of each.
 
-mod http2;
+pub(crate) mod http2;
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
@@ -12,7 +12,7 @@ use std::time::Duration;
 use axum::http::Request;
 use axum::response::IntoResponse;
 use baton::Baton;
-use baton_tls::{Accepted, Stream};
+use baton_tls::{Accepted, Stream, probe_quiet_peer};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -107,6 +107,7 @@ impl Server {
         for record in tokens.all().await.map_err(unreadable)? {
             shared.access.load_token(&record);
         }
+        shared.access.clock.follow(tokens.clock());
         Ok(Self { shared, listener, address })
     }
 
@@ -234,6 +235,8 @@ impl Slots {
     ) {
         // Answers are written completely; waiting to fill a packet would only delay them.
         let _ = stream.set_nodelay(true);
+        // The calls of a peer that vanished must not wait, and keep its sessions, for an hour.
+        let _ = probe_quiet_peer(&stream);
         let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() else {
             return self.reject(doors, stream);
         };
@@ -298,8 +301,13 @@ async fn idle(shared: &Shared, slots: &Slots) {
 fn spawn_writers(shared: &Arc<Shared>) -> [JoinHandle<()>; 2] {
     let (durability, draining) = (Arc::clone(shared), Arc::clone(shared));
     [
-        tokio::spawn(async move { durability.writers.watch_durability(&durability).await }),
-        tokio::spawn(async move { draining.writers.run().await }),
+        tokio::spawn(async move {
+            let watching = durability.writers.watch_durability(&durability);
+            durability.metrics.held.measured(watching).await;
+        }),
+        tokio::spawn(async move {
+            draining.metrics.held.measured(draining.writers.run()).await;
+        }),
     ]
 }
 
@@ -372,7 +380,7 @@ impl ConnectionSlot {
         tokio::select! {
             biased;
             () = self.doors.leaving.raised() => {}
-            () = work => {}
+            () = self.doors.metrics.held.measured(work) => {}
         }
     }
 }
@@ -392,11 +400,18 @@ async fn serve(
     slot: Arc<ConnectionSlot>,
 ) {
     let Some(mut stream) = greeted(&shared.settings, stream).await else { return };
-    let Some(first) = http2::opening(&shared, &mut stream).await else { return };
+    let opening = http2::opening(&shared.settings, &shared.closing, &mut stream);
+    let Some(first) = opening.await else { return };
     if first == http2::PREFACE {
-        let stream = DeadlineStream::new(stream, shared.settings.write_deadline).with_first(first);
+        let stream = DeadlineStream::new(stream, shared.settings.write_deadline);
+        let stream = stream.with_turns(&shared.send_turns).with_first(first);
+        let served = Arc::clone(&shared);
+        let answer = move |request| {
+            let (shared, router, slot) = (Arc::clone(&served), router.clone(), Arc::clone(&slot));
+            async move { http::answer(&shared, &router, &slot, request).await }
+        };
         // Boxed, since it would make every connection larger.
-        return Box::pin(http2::serve(shared, router, stream, slot)).await;
+        return Box::pin(http2::serve(&shared.settings, &shared.closing, stream, answer)).await;
     }
     let guarded = Arc::clone(&shared);
     let (router, slot) = (&router, &slot);
@@ -410,6 +425,7 @@ async fn serve(
     builder.max_buf_size(settings.head_bytes_max).max_headers(64).half_close(false);
     let stream =
         DeadlineStream::new(stream, settings.write_deadline).with_writers(&shared, slot.number);
+    let stream = stream.with_turns(&shared.send_turns);
     let stream = TokioIo::new(stream.with_first(first));
     let connection = builder.serve_connection(stream, service).with_upgrades();
     let mut connection = std::pin::pin!(connection);

@@ -6,6 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use baton::metrics::{MetricsSnapshot, SYNC_BOUNDS_US};
 use baton_core::Kind;
 
+use crate::cluster::ClusterMetrics;
+use crate::held::{HELD_BOUNDS_US, HeldTimes};
+
 /// Counters by interface and outcome.
 #[derive(Debug, Default)]
 pub struct Metrics {
@@ -23,6 +26,10 @@ pub struct Metrics {
     pub offers_refused: Counter,
     /// Requests and connections that were forwarded to another server.
     pub forwarded: Counter,
+    /// What a server counts that shares its data with others.
+    pub cluster: ClusterMetrics,
+    /// How long the serving thread is held.
+    pub held: HeldTimes,
     /// The export to a collector.
     #[cfg(feature = "otel")]
     pub otel: Exported,
@@ -152,7 +159,7 @@ impl Metrics {
         let mut requests = Vec::new();
         for (transport, outcomes) in [("http", &self.http), ("websocket", &self.websocket)] {
             for ((outcome, _), counter) in KINDS.iter().zip(&outcomes.0) {
-                let labels = format!("{{door=\"{transport}\",outcome=\"{outcome}\"}}");
+                let labels = format!("{{interface=\"{transport}\",outcome=\"{outcome}\"}}");
                 requests.push((labels, counter.count()));
             }
         }
@@ -187,13 +194,19 @@ impl Metrics {
         ] {
             page.one(name, "counter", help, value);
         }
+        self.cluster.write(&mut page);
         #[cfg(feature = "otel")]
         page.exported(&self.otel);
         let who = |(who, count): &(&str, u64)| (format!("{{who=\"{who}\"}}"), *count);
         let denied: Vec<_> = denied.iter().map(who).collect();
         let help = "Denied requests, with and without a valid token.";
         page.family("baton_access_refused_total", "counter", help, &denied);
-        page.syncs(counted);
+        let help = "How long it takes until a group of changes is durable.";
+        let bounds: &[u64] = &SYNC_BOUNDS_US;
+        page.histogram("baton_sync_seconds", help, bounds, (&counted.syncs, counted.sync_us));
+        let help = "How long one connection is served at a time, while all others wait.";
+        let held = (&self.held.counts()[..], self.held.microseconds());
+        page.histogram("baton_serving_thread_held_seconds", help, &HELD_BOUNDS_US, held);
         for lines in counted.lines.chunk_by(|one, next| one.family.name == next.family.name) {
             let family = lines[0].family;
             let samples = lines.iter().map(|line| {
@@ -215,7 +228,7 @@ impl Metrics {
             ("baton_workspaces", "Workspaces in memory.", counted.workspaces),
             ("baton_log_bytes", "Bytes of the log.", counted.log_bytes),
             (
-                "baton_unpictured_bytes",
+                "baton_unsnapshotted_bytes",
                 "Bytes of the log that no snapshot covers.",
                 counted.unsnapshotted_bytes,
             ),
@@ -242,7 +255,7 @@ pub(crate) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8"
 
 /// A page of metrics that is being written.
 #[derive(Default)]
-struct Page(String);
+pub(crate) struct Page(pub(crate) String);
 
 impl Page {
     fn family(&mut self, name: &str, kind: &str, help: &str, lines: &[(String, u64)]) {
@@ -258,7 +271,7 @@ impl Page {
         self.family("baton_build", "gauge", help, &[(version, 1)]);
     }
 
-    fn one(&mut self, name: &str, kind: &str, help: &str, value: u64) {
+    pub(crate) fn one(&mut self, name: &str, kind: &str, help: &str, value: u64) {
         self.family(name, kind, help, &[(String::new(), value)]);
     }
 
@@ -276,19 +289,22 @@ impl Page {
         self.one("baton_otel_behind_revisions", "gauge", help, exported.behind.count());
     }
 
-    /// The duration of writes, as a histogram: each bucket includes all smaller ones.
-    fn syncs(&mut self, counted: &MetricsSnapshot) {
-        let name = "baton_sync_seconds";
-        let help = "How long it takes until a group of changes is durable.";
+    /// A histogram of durations: each bucket includes all smaller ones.
+    pub(crate) fn histogram(
+        &mut self,
+        name: &str,
+        help: &str,
+        bounds_us: &[u64],
+        (counts, sum_us): (&[u64], u64),
+    ) {
         self.family(name, "histogram", help, &[]);
-        let mut sum = 0;
-        let bounds = SYNC_BOUNDS_US.iter().map(|bound| seconds(*bound));
-        let bounds = bounds.chain(["+Inf".to_owned()]);
-        for (bound, count) in bounds.zip(&counted.syncs) {
-            sum += count;
-            let _ = writeln!(self.0, "{name}_bucket{{le=\"{bound}\"}} {sum}");
+        let mut count = 0;
+        let bounds = bounds_us.iter().map(|bound| seconds(*bound));
+        for (bound, added) in bounds.chain(["+Inf".to_owned()]).zip(counts) {
+            count += added;
+            let _ = writeln!(self.0, "{name}_bucket{{le=\"{bound}\"}} {count}");
         }
-        let _ = writeln!(self.0, "{name}_sum {}\n{name}_count {sum}", seconds(counted.sync_us));
+        let _ = writeln!(self.0, "{name}_sum {}\n{name}_count {count}", seconds(sum_us));
     }
 }
 
@@ -319,9 +335,9 @@ mod tests {
         };
         let text = metrics.text(&counted, &[("known", 2), ("stranger", 9)], 1);
         for line in [
-            "baton_requests_total{door=\"http\",outcome=\"ok\"} 1",
-            "baton_requests_total{door=\"http\",outcome=\"stale\"} 0",
-            "baton_requests_total{door=\"websocket\",outcome=\"too_large\"} 2",
+            "baton_requests_total{interface=\"http\",outcome=\"ok\"} 1",
+            "baton_requests_total{interface=\"http\",outcome=\"stale\"} 0",
+            "baton_requests_total{interface=\"websocket\",outcome=\"too_large\"} 2",
             "# TYPE baton_requests_total counter",
             "# TYPE baton_connections gauge",
             "baton_connections 1",

@@ -10,22 +10,13 @@ use miniz_oxide::inflate::decompress_to_vec;
 /// The document, minified and deflated.
 static DEFLATED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/openapi.json.deflate"));
 
-/// The `OpenAPI` document as minified JSON. It is inflated at the first request.
+/// The `OpenAPI` document as minified JSON, and a newline. It is inflated at the first request.
 pub fn text() -> &'static str {
     static TEXT: OnceLock<String> = OnceLock::new();
     TEXT.get_or_init(|| {
         let bytes = decompress_to_vec(DEFLATED).expect("the build script deflated it");
         String::from_utf8(bytes).expect("JSON is UTF-8")
     })
-}
-
-/// The list of errors in Markdown, deflated.
-static ERRORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/errors.md.deflate"));
-
-/// The page to which the `type` of a problem leads. Seldom asked for, so it is not kept.
-pub(crate) fn errors() -> String {
-    let bytes = decompress_to_vec(ERRORS).expect("the build script deflated it");
-    String::from_utf8(bytes).expect("Markdown is UTF-8")
 }
 
 #[cfg(test)]
@@ -39,7 +30,7 @@ mod tests {
     #[test]
     fn the_embedded_document_is_the_committed_one_minified() {
         let committed: Value = serde_json::from_str(COMMITTED).unwrap();
-        let minified = committed.to_string();
+        let minified = format!("{committed}\n");
         assert!(text() == minified, "what is embedded is not spec/openapi.json");
         assert!(COMMITTED == format!("{committed:#}\n"), "spec/openapi.json is not formatted");
     }

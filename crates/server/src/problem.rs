@@ -11,7 +11,7 @@ use baton_core::wire::{Fault, Problem, write_text};
 use crate::refusal::Refusal;
 
 /// Refusals that a retry cannot help.
-const NO_USE_WAITING: [&str; 2] = ["quota.entries", "quota.stored_bytes"];
+const NO_USE_WAITING: [&str; 3] = ["quota.entries", "quota.stored_bytes", "secret.no_key"];
 
 /// The HTTP status of a kind. A few codes have a specific one.
 pub(crate) fn status(problem: &Problem) -> StatusCode {
@@ -74,6 +74,7 @@ impl IntoResponse for Refused {
         body.extend_from_slice(format!(",\"status\":{},", status.as_u16()).as_bytes());
         let text = serde_json::to_vec(&problem).expect("problems can be encoded");
         body.extend_from_slice(&text[1..]);
+        body.push(b'\n');
         let mut response = Response::new(Body::from(body));
         *response.status_mut() = status;
         let kind = HeaderValue::from_static("application/problem+json");

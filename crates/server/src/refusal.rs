@@ -133,7 +133,7 @@ baton_core::refusals! {
             hint: "try again later",
         }
         /// The `Host` header does not name this server.
-        #[error("the server is not called `{host}`")]
+        #[error("`{host}` is not an accepted host name of this server")]
         DeniedHost {
             /// The given name.
             host: String,
@@ -249,9 +249,53 @@ baton_core::refusals! {
             kind: Unavailable,
             hint: "retry: another server takes over within seconds",
             cause: "Several servers share the data (`baton serve --log URL`). The owner of the \
-                workspace is gone, or the database does not answer, and nobody has taken over for \
-                five seconds. Nothing was done.",
-            remedy: "Retry. If it lasts, look at `baton cluster status` and at the database.",
+                workspace is gone, or the database does not answer, and no other server took over \
+                within five seconds. Nothing was executed.",
+            remedy: "Retry. If it persists, check `baton cluster status` and the database.",
+        }
+        /// The server cannot open shards that it should have.
+        #[error("this server cannot open shards of the log: {reason}")]
+        CannotOpen {
+            /// What happened.
+            reason: String,
+        } => {
+            code: "cluster.cannot_open",
+            kind: Unavailable,
+            hint: "see `shard.failed` in the log of the server: the reason must be removed there",
+            cause: "Several servers share the data. This server has failed several times in a row \
+                to open a shard that it was given, for example because it lacks a permission in \
+                the database, or is older than the program that wrote the data. It leaves its \
+                shards to the others and tries again from time to time. Only `/readyz` answers \
+                this.",
+            remedy: "Remove the reason, which the server logs as `shard.failed`, then restart it.",
+        }
+        /// The log has not answered this server for a while.
+        #[error("the log has not answered this server for {seconds} s")]
+        LogAway {
+            /// How long.
+            seconds: u64,
+        } => {
+            code: "log.away",
+            kind: Unavailable,
+            hint: "check that PostgreSQL or NATS runs and that this server can reach it",
+        }
+        /// The owner of the workspace cannot be reached from this server.
+        #[error("the server that owns the workspace cannot be reached at {address}: {reason}")]
+        OwnerUnreachable {
+            /// Its address, as it advertises it.
+            address: String,
+            /// What happened.
+            reason: String,
+        } => {
+            code: "cluster.owner_unreachable",
+            kind: Unavailable,
+            hint: "check --advertise of that server, and the network between the servers",
+            cause: "Several servers share the data. The owner of the workspace is alive, but for \
+                five seconds the server that has the request could not connect to the `address` \
+                that the owner advertises, or another program or server answers there. Nothing was \
+                done, and nothing of the request was sent.",
+            remedy: "Retry. If it lasts, correct `--advertise` of the owner, or the network: the \
+                other servers must reach it at that URL. They log `peer.unreachable`.",
         }
         /// The owner of the workspace was lost after the request was sent to it.
         #[error("the server that owns the workspace was lost before it answered")]
@@ -261,8 +305,8 @@ baton_core::refusals! {
             hint: "repeat it with the same idempotency key",
             cause: "Several servers share the data, and the owner of the workspace died, or was \
                 declared gone, while it had the request. It may have been executed.",
-            remedy: "Repeat it with the same idempotency key: then it is executed once. Without a \
-                key, read what became of it first.",
+            remedy: "Repeat the request with the same idempotency key; it is executed once. \
+                Without a key, first read whether it was executed.",
         }
         /// Another server owns the workspace.
         #[error("another server owns the workspace")]
@@ -272,34 +316,24 @@ baton_core::refusals! {
             hint: "retry",
             cause: "A server forwarded the request to this one, which has just given the workspace \
                 to another server. Nothing was done.",
-            remedy: "Retry: the server that forwards learns of the new owner within a second.",
+            remedy: "Retry: the forwarding server knows the new owner within a second.",
         }
         /// The new workspace would belong to another shard.
-        #[error("`{to}` would belong to another shard than the workspace that is forked")]
+        #[error("`{to}` is in another shard than the forked workspace; `{near}` is in the same \
+            shard")]
         ForkElsewhere {
             /// The name of the new workspace.
             to: String,
+            /// A similar name that belongs to the shard.
+            near: String,
         } => {
             code: "cluster.fork_elsewhere",
             kind: Invalid,
-            hint: "choose another name, or export the workspace and import it under this name",
+            hint: "use the name in `near`, or export the workspace and import it under this name",
             cause: "Several servers share the data, divided into shards by the names of \
                 workspaces, and a fork cannot leave its shard.",
-            remedy: "Choose another name, such as one with another number at its end, or use \
-                `workspace export` and `workspace import`.",
-        }
-        /// The data are divided among several servers.
-        #[error("there are {shards} shards of several servers, of which none can make a backup")]
-        BackupElsewhere {
-            /// How many shards there are.
-            shards: u32,
-        } => {
-            code: "cluster.backup",
-            kind: Invalid,
-            hint: "back up the database, or export single workspaces",
-            cause: "A backup is of one moment, and several servers own the data.",
-            remedy: "Use the backups of PostgreSQL, such as `pg_dump` or point-in-time recovery; \
-                they contain everything. Single workspaces can be exported.",
+            remedy: "Use the name in `near`, or another name of that shard; or copy the workspace \
+                with `workspace export` and `workspace import`.",
         }
         /// The server is shutting down.
         #[error("the server is shutting down")]

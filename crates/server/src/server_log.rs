@@ -8,6 +8,7 @@
 //! | level | what |
 //! |---|---|
 //! | `error` | `engine.stopped` |
+//! | `warn`, `info` | `peer.unreachable`, `peer.well` |
 //! | `warn` | `operation.slow`, `connection.turned_away`, `disk.low`, `journal.lost` |
 //! | `warn` | `otel.unreachable`, `otel.dropped`, `otel.gone`, `otel.trouble` |
 //! | `info` | `server.began`, `server.ended`, `disk.well`, `otel.well` |
@@ -309,12 +310,12 @@ impl<'a> Timed<'a> {
     pub(crate) fn begin_call(settings: &'a Settings, call: &Call) -> Self {
         let waits = match call {
             Call::Command(command) => command.wait_ms().is_some(),
-            Call::Transaction(Mutation::Fenced { command, .. }) => command.wait_ms().is_some(),
-            Call::Transaction(_)
-            | Call::Query(_)
-            | Call::Watch(_)
-            | Call::Unwatch { .. }
-            | Call::Ping => false,
+            Call::Transaction(mutation) => match mutation.executed() {
+                Mutation::Command(command) => command.wait_ms().is_some(),
+                Mutation::Fenced { command, .. } => command.wait_ms().is_some(),
+                Mutation::Transaction { .. } | Mutation::Minimal(_) => false,
+            },
+            Call::Query(_) | Call::Watch(_) | Call::Unwatch { .. } | Call::Ping => false,
         };
         Self { settings, began: (!waits).then(Instant::now) }
     }

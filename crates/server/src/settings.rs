@@ -1,8 +1,10 @@
 //! Every limit of the server, with its reason.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZero;
 #[cfg(feature = "mcp")]
 use std::sync::Arc;
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use baton_tls::Identity;
@@ -49,6 +51,10 @@ pub struct Settings {
     /// Maximum number of concurrent queries about the past; others wait. Each takes a thread, and
     /// more threads than the disk and the processors can use only cost memory.
     pub past_threads_max: usize,
+    /// Maximum number of large answers that are encoded at a time; others wait. Encoding only
+    /// computes, so more threads than processors would take the processor from the serving thread,
+    /// which gets an equal share at best.
+    pub encoders_max: usize,
     /// Maximum number of concurrent uploads of artifacts. Each takes a thread and a few pieces of
     /// memory.
     pub uploads_max: usize,
@@ -114,6 +120,7 @@ impl Default for Settings {
             waits_per_connection_max: 1_024,
             in_flight_max: 1_024,
             past_threads_max: 8,
+            encoders_max: (available_parallelism().map_or(1, NonZero::get) - 1).max(1),
             uploads_max: 64,
             upload_rate_min: 8 << 10,
             commands_max: 1_000,

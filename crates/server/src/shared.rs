@@ -5,6 +5,7 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::task::Poll;
+use std::time::Duration;
 
 use baton::Baton;
 use baton_core::WorkspaceName;
@@ -17,6 +18,7 @@ use crate::guard::Hosts;
 use crate::metrics::Metrics;
 use crate::quota::QuotaGuard;
 use crate::refusal::Refusal;
+use crate::send_turns::SendTurns;
 use crate::server_log::{FieldValue, Level};
 use crate::settings::Settings;
 use crate::shares::{Share, Sharer, Shares};
@@ -30,11 +32,15 @@ pub(crate) struct Doors {
     pub(crate) access: Access,
     /// Slots for queries about the past, each of which takes a thread for a while.
     pub(crate) past: Semaphore,
+    /// Slots for large answers to encode, each of which takes a thread.
+    pub(crate) encoders: Semaphore,
     /// Places for uploads, each of which takes a thread for as long as it lasts.
     pub(crate) uploads: Arc<Shares>,
     /// Raised when connections had their time to end, and remaining ones are dropped.
     pub(crate) leaving: Signal,
     receiving_bytes: Arc<Shares>,
+    /// Connections with large output send it by turns.
+    pub(crate) send_turns: SendTurns,
     /// How many connections there have been.
     pub(crate) begun: AtomicU64,
     /// The servers that share the data, if several do.
@@ -68,6 +74,7 @@ impl Doors {
     pub(crate) fn new(settings: Settings) -> Arc<Self> {
         let hosts = Hosts::new(&settings);
         let past = Semaphore::new(settings.past_threads_max);
+        let encoders = Semaphore::new(settings.encoders_max);
         let uploads = Shares::new(settings.uploads_max);
         let receiving_bytes = Shares::new(settings.receiving_bytes_max);
         let access = Access::new(&settings);
@@ -77,16 +84,27 @@ impl Doors {
             hosts,
             access,
             past,
+            encoders,
             uploads,
             leaving: Signal::default(),
             receiving_bytes,
+            send_turns: SendTurns::default(),
             begun: AtomicU64::new(0),
             cluster: OnceLock::new(),
         })
     }
 }
 
+/// How long a request that is still arriving is received after the server has begun to end.
+const LAST_BYTES: Duration = Duration::from_secs(1);
+
 impl Shared {
+    /// Returns when the server ends and what has not arrived by then is not waited for.
+    pub(crate) async fn last_bytes(&self) {
+        self.closing.raised().await;
+        tokio::time::sleep(LAST_BYTES).await;
+    }
+
     pub(crate) fn new(baton: Baton, settings: Settings) -> Arc<Self> {
         Self::of(baton, &Doors::new(settings), None)
     }

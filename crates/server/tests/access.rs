@@ -1,12 +1,15 @@
 //! Authentication and permissions: every operation, role and interface, and attempts to bypass
 //! them.
 
+use baton::clock::ManualClock;
 use baton::{Baton, Options};
-use baton_core::access::{Grant, Role};
+use baton_core::access::{CLOSED, Grant, Role};
+use baton_core::state::List;
 use baton_core::wire::{Effect, OPERATIONS};
-use baton_core::{AgentId, Pattern};
+use baton_core::{AgentId, NamespaceName, Pattern, Timestamp};
+use baton_log::MemoryLog;
+use baton_server::Settings;
 use baton_server::access::{Tokens, Wanted};
-use baton_server::{Quota, Settings};
 use serde_json::{Value, json};
 
 use crate::callers::http::Http;
@@ -14,7 +17,7 @@ use crate::callers::socket::Socket;
 use crate::harness::{Harness, in_memory, settings};
 
 /// Operations that need at least the role operator.
-const SET_UP: [&str; 14] = [
+const SET_UP: [&str; 15] = [
     "namespace.create",
     "namespace.configure",
     "namespace.delete",
@@ -25,6 +28,7 @@ const SET_UP: [&str; 14] = [
     "reaction.enable",
     "reaction.disable",
     "workspace.configure",
+    "workspace.sync",
     "checkpoint.prune",
     "checkpoint.retain",
     "spend.limit",
@@ -44,8 +48,7 @@ pub(crate) fn patterns(texts: &[&str]) -> Vec<Pattern> {
 }
 
 async fn token(baton: &Baton, grant: Grant) -> String {
-    let quota = Quota::default();
-    let wanted = Wanted { name: "somebody".to_owned(), grant, ttl_ms: None, quota };
+    let wanted = Wanted { name: "somebody".to_owned(), grant, ttl_ms: None, quota: None };
     let tokens = Tokens::of(baton).expect("its name is good");
     tokens.create(wanted).await.expect("it can be kept").token
 }
@@ -131,13 +134,13 @@ async fn every_operation_has_its_role_at_every_door() {
 }
 
 #[tokio::test]
-async fn nobody_comes_in_without_a_token_but_those_who_watch_over_processes() {
+async fn without_a_token_there_are_health_checks_and_documents_only() {
     let (harness, _) = guarded(vec![grant(Role::Admin)]).await;
     let mut http = harness.http().await;
-    for path in ["/healthz", "/readyz"] {
+    for path in ["/healthz", "/readyz", "/openapi.json", "/llms.txt", "/docs/errors"] {
         assert_eq!(http.get(path).await.status, 200, "{path}");
     }
-    for path in ["/metrics", "/openapi.json", "/v1/w/state", "/v1/access/tokens", "/nothing"] {
+    for path in ["/metrics", "/v1/w/state", "/v1/access/tokens", "/nothing"] {
         let response = http.get(path).await;
         assert_eq!(response.header("www-authenticate"), Some("Bearer"), "{path}");
         assert_eq!(response.problem(), (401, "access.no_token".to_owned()), "{path}");
@@ -204,12 +207,14 @@ async fn a_download_breaks_off_when_its_token_is_revoked() {
 #[tokio::test]
 async fn metrics_need_a_token_without_limits() {
     let limited = Grant { workspaces: patterns(&["w"]), ..grant(Role::Admin) };
-    let (harness, bearers) = guarded(vec![grant(Role::Reader), limited]).await;
+    let partly = Grant { namespaces: patterns(&["shared"]), ..grant(Role::Admin) };
+    let (harness, bearers) = guarded(vec![grant(Role::Reader), limited, partly]).await;
     let mut http = harness.http().await;
     let mut status = async |bearer: &str| {
         http.request("GET", "/metrics", &[("authorization", bearer)], "").await.status
     };
     assert_eq!((status(&bearers[0]).await, status(&bearers[1]).await), (200, 403));
+    assert_eq!(status(&bearers[2]).await, 403);
     harness.end().await;
 }
 
@@ -271,7 +276,7 @@ async fn a_backup_over_http_is_whole_and_has_the_tokens() {
     let admin = [("authorization", bearers[0].as_str())];
     let response = http.request("GET", "/v1/access/backup", &admin, "").await;
     assert_eq!((response.status, response.header("cache-control")), (200, Some("no-store")));
-    let log = baton_log::MemoryLog::default();
+    let log = MemoryLog::default();
     let summary = baton::backup::restore(&response.body[..], log.clone()).unwrap();
     assert_eq!(summary.workspaces.len(), 1, "{summary:?}");
     let clock = baton::clock::SystemClock::default();
@@ -302,14 +307,15 @@ async fn a_token_that_was_made_over_http_works_and_is_shown_once() {
     for (wanted, code) in [
         (json!({"name": " ", "grant": {"role": "reader"}}), "access.bad_name"),
         (json!({"name": "a\u{1b}[31m", "grant": {"role": "reader"}}), "access.bad_name"),
-        (json!({"name": "a", "grant": {"role": "king"}}), "request.malformed"),
-        (json!({"name": "a", "grant": {"role": "reader", "x": 1}}), "request.malformed"),
-        (json!({"name": "a"}), "request.malformed"),
+        (json!({"name": "a", "grant": {"role": "king"}}), "request.bad_field"),
+        (json!({"name": "a", "grant": {"role": "reader", "x": 1}}), "request.bad_field"),
+        (json!({"name": "a"}), "request.missing_field"),
         // All its positions are empty: a list does not say which limits it means.
         (
             json!({"name": "a", "grant": {"role": "reader"}, "quota": [null, null]}),
-            "request.malformed",
+            "request.bad_field",
         ),
+        (json!({"name": "a", "role": "reader"}), "request.unknown_field"),
     ] {
         let (_, response) = ask(&mut http, &bearers[0], "/v1/access/tokens", &wanted).await;
         assert_eq!(response["code"], code, "{wanted}: {response}");
@@ -368,6 +374,39 @@ async fn nothing_of_elsewhere_comes_out() {
     harness.end().await;
 }
 
+/// What is outside of namespaces belongs to the workspace, and so do the names of keys that it
+/// mentions; values do not.
+#[tokio::test]
+async fn a_token_for_a_namespace_sees_holders_and_keys_of_others_but_no_value() {
+    let mine = Grant { namespaces: patterns(&["shared"]), ..grant(Role::Worker) };
+    let (harness, bearers) = guarded(vec![grant(Role::Admin), mine]).await;
+    let mut http = harness.http().await;
+    for command in [
+        json!({"command": "agent.register", "agent": "ada"}),
+        json!({"command": "state.set", "namespace": "agent:ada", "key": "plan", "value": CANARY,
+               "agent": "ada"}),
+        json!({"command": "lock.acquire", "name": "door", "agent": "ada"}),
+        json!({"command": "handoff.offer", "keys": ["agent:ada/plan"], "to": "bob",
+               "agent": "ada"}),
+    ] {
+        let (status, answer) = ask(&mut http, &bearers[0], "/v1/w/commands", &command).await;
+        assert_eq!(status, 200, "{answer}");
+    }
+    let headers = [("authorization", bearers[1].as_str())];
+    for (path, shown) in [
+        ("locks/door", "\"holder\":\"ada\""),
+        ("locks", "\"holder\":\"ada\""),
+        ("handoffs", "\"keys\":[\"agent:ada/plan\"]"),
+    ] {
+        let response = http.request("GET", &format!("/v1/w/{path}"), &headers, "").await;
+        let text = response.json().to_string();
+        assert!(text.contains(shown) && !text.contains(CANARY), "{path}: {text}");
+    }
+    let response = http.request("GET", "/v1/w/state/agent:ada/plan", &headers, "").await;
+    assert_eq!(response.problem(), (403, "access.namespace".to_owned()));
+    harness.end().await;
+}
+
 #[tokio::test]
 async fn the_workspace_of_the_tokens_is_closed_to_everyone() {
     let (harness, bearers) = guarded(vec![grant(Role::Admin)]).await;
@@ -389,8 +428,7 @@ async fn a_token_lasts_as_long_as_it_was_made_for() {
     let baton = in_memory(Options::default());
     let agent = AgentId::parse("ada").unwrap();
     let grant = Grant { agent: Some(agent), ..grant(Role::Worker) };
-    let quota = Quota::default();
-    let wanted = Wanted { name: "short".to_owned(), grant, ttl_ms: Some(1), quota };
+    let wanted = Wanted { name: "short".to_owned(), grant, ttl_ms: Some(1), quota: None };
     let made = Tokens::of(&baton).unwrap().create(wanted).await.unwrap();
     let bearer = format!("Bearer {}", made.token);
     let harness = Harness::on(baton, settings()).await;
@@ -400,6 +438,82 @@ async fn a_token_lasts_as_long_as_it_was_made_for() {
         response.status == 401
     })
     .await;
+    harness.end().await;
+}
+
+/// Tokens live by the time of their workspace, whatever the clock of the machine says: before a
+/// token is made, while it is used, and when the server starts again.
+#[tokio::test]
+async fn a_clock_that_is_set_back_ends_no_token_early_and_revives_none() {
+    let beginning = Timestamp(1_700_000_000_000);
+    let (log, clock) = (MemoryLog::default(), ManualClock::at(beginning));
+    let open = || Baton::on(log.clone(), clock.clone(), Options::default()).unwrap();
+    let status = async |harness: &Harness, bearer: &str| {
+        let headers = [("authorization", bearer)];
+        harness.http().await.request("GET", "/v1/w/state", &headers, "").await.status
+    };
+    let baton = open();
+    let admin = format!("Bearer {}", token(&baton, grant(Role::Admin)).await);
+    // The clock is behind the data when the server starts.
+    baton.close().await;
+    clock.set(Timestamp(beginning.0 - 120_000));
+    let harness = Harness::on(open(), settings()).await;
+    let mut http = harness.http().await;
+    let wanted = json!({"name": "short", "grant": {"role": "worker"}, "ttl_ms": 60_000});
+    let (created, made) = ask(&mut http, &admin, "/v1/access/tokens", &wanted).await;
+    assert_eq!((created, &made["created_at"]), (201, &json!(beginning)), "{made}");
+    assert_eq!(made["expires_at"], json!(beginning.after(60_000)));
+    let short = format!("Bearer {}", made["token"].as_str().expect("it is shown once"));
+    assert_eq!(status(&harness, &short).await, 200);
+    clock.advance(59_999);
+    assert_eq!(status(&harness, &short).await, 200);
+    // The server ends and starts again a day earlier.
+    drop(http);
+    harness.end().await;
+    clock.set(Timestamp(beginning.0 - 86_400_000));
+    let harness = Harness::on(open(), settings()).await;
+    assert_eq!(status(&harness, &short).await, 200);
+    clock.advance(60_000);
+    assert_eq!(status(&harness, &short).await, 401);
+    // Its end is recorded, so it does not come back with the next start.
+    // Loading a workspace wakes the engine, whose clock is not the one of its threads.
+    assert_eq!(harness.http().await.get("/v1/other/state/shared/k").await.status, 404);
+    let ends = harness.baton.workspace(CLOSED).unwrap();
+    crate::harness::eventually("its end is recorded", async || {
+        let list = List { prefix: Some("ends/".to_owned()), ..List::all(NamespaceName::shared()) };
+        ends.state("shared").list(list).await.unwrap().entries.is_empty()
+    })
+    .await;
+    drop(ends);
+    harness.end().await;
+    clock.set(Timestamp(beginning.0 - 2 * 86_400_000));
+    let harness = Harness::on(open(), settings()).await;
+    assert_eq!(status(&harness, &short).await, 401);
+    assert_eq!(status(&harness, &admin).await, 200);
+    harness.end().await;
+}
+
+/// A token limits who acts, not whom a query is about: over every interface the same.
+#[tokio::test]
+async fn an_agents_token_reads_about_others() {
+    let agent = Some(AgentId::parse("ada").expect("it is a name"));
+    let (harness, bearers) = guarded(vec![Grant { agent, ..grant(Role::Worker) }]).await;
+    let [ada] = &bearers[..] else { panic!("there is one") };
+    let mut http = harness.http().await;
+    let mut socket = socket(&harness, ada).await;
+    let send = json!({"command": "message.send", "to": "bob", "body": 1});
+    assert_eq!(ask(&mut http, ada, "/v1/w/commands", &send).await.0, 200);
+    for command in ["inbox.list", "task.list", "spend.get", "spend.list"] {
+        let query = json!({"command": command, "agent": "bob"});
+        let (status, answer) = ask(&mut http, ada, "/v1/w/commands", &query).await;
+        assert_eq!(status, 200, "{command}: {answer}");
+        let query = json!({"workspace": "w", "command": command, "agent": "bob"});
+        assert_eq!(socket.ask(query).await["result"], answer["result"], "{command}");
+        let acts = json!({"command": "state.set", "namespace": "shared", "key": "k", "value": 1,
+            "agent": "bob"});
+        let (status, refused) = ask(&mut http, ada, "/v1/w/commands", &acts).await;
+        assert_eq!((status, &refused["code"]), (403, &json!("access.agent")), "{refused}");
+    }
     harness.end().await;
 }
 
@@ -434,5 +548,57 @@ async fn an_agents_token_does_not_open_what_another_holds() {
     assert_eq!((status, &denied["code"]), (403, &json!("access.agent")), "{denied}");
     let (status, released) = ask(&mut http, operator, "/v1/w/commands", &release).await;
     assert_eq!((status, &released["result"]["status"]), (200, &json!("free")), "{released}");
+    harness.end().await;
+}
+
+/// Fencing tokens are shown to their holder and to operators, on every interface.
+#[tokio::test]
+async fn tokens_of_others_are_shown_to_operators_only() {
+    let of = |name: &str, role| {
+        let agent = Some(AgentId::parse(name).expect("it is a name"));
+        Grant { agent, ..grant(role) }
+    };
+    let grants = [Role::Reader, Role::Worker, Role::Operator, Role::Admin].map(|it| of("eve", it));
+    let (harness, bearers) =
+        guarded([vec![of("bob", Role::Worker)], grants.to_vec()].concat()).await;
+    let mut http = harness.http().await;
+    for command in [
+        json!({"command": "task.create", "type": "review", "id": "report"}),
+        json!({"command": "task.claim", "task": "report"}),
+        json!({"command": "lock.acquire", "name": "door"}),
+        json!({"command": "semaphore.acquire", "name": "models", "permits": 2}),
+        json!({"command": "agent.register", "agent": "bob"}),
+    ] {
+        let (status, answer) = ask(&mut http, &bearers[0], "/v1/w/commands", &command).await;
+        assert_eq!(status, 200, "{answer}");
+    }
+    for (index, bearer) in bearers.iter().enumerate() {
+        let is_shown = matches!(index, 0 | 3 | 4);
+        let headers = [("authorization", bearer.as_str())];
+        let paths = ["tasks/report", "tasks", "locks/door", "locks", "semaphores/models", "agents"];
+        for path in paths {
+            let path = format!("/v1/w/{path}");
+            let response = http.request("GET", &path, &headers, "").await;
+            let text = response.json().to_string();
+            assert!(text.contains("\"bob\""), "{path}: {text}");
+            assert_eq!(text.contains("\"token\""), is_shown, "{index} at {path}: {text}");
+        }
+        let mut socket = socket(&harness, bearer).await;
+        for (at, more) in [("task.get", json!({"task": "report"})), ("task.list", json!({}))] {
+            let mut frame = json!({"id": 1, "workspace": "w", "command": at});
+            frame.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            let text = socket.ask(frame).await.to_string();
+            assert_eq!(text.contains("\"token\""), is_shown, "{index}, {at}: {text}");
+        }
+        // The past and the events, for operators as well: a notice is the same for everyone.
+        let past = http.request("GET", "/v1/w/tasks/report?at=2", &headers, "").await;
+        let text = past.json().to_string();
+        assert_eq!(text.contains("\"token\""), is_shown, "{index}: {text}");
+        for path in ["/v1/w/tasks/report/history", "/v1/w/events"] {
+            let response = http.request("GET", path, &headers, "").await;
+            let text = response.json().to_string();
+            assert!(text.contains("task.claimed") && !text.contains("\"token\""), "{path}: {text}");
+        }
+    }
     harness.end().await;
 }

@@ -1,11 +1,16 @@
 //! Two servers that share four shards: whichever is asked, the owner answers.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
+use std::sync::Arc;
 
+use baton::clock::SystemClock;
 use baton::{Baton, Options};
+use baton_cluster::{EncryptedSecrets, SecretsKey};
 use baton_core::access::Grant;
+use baton_log::{Log, MemoryLog};
 use baton_server::access::{Tokens, Wanted};
-use baton_server::{Cluster, ClusterHandle, HOME, Quota, Routes, ServerStatus, Settings, shard_of};
+use baton_server::{Cluster, ClusterHandle, HOME, Routes, ServerStatus, Settings, shard_of};
 use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -14,18 +19,18 @@ use crate::callers::http::Http;
 use crate::callers::socket::Socket;
 use crate::harness::{eventually, in_memory, settings, within};
 
-const SHARDS: u32 = 4;
+pub(crate) const SHARDS: u32 = 4;
 
 /// A server of the cluster.
-struct Member {
-    address: SocketAddr,
+pub(crate) struct Member {
+    pub(crate) address: SocketAddr,
     handle: ClusterHandle,
     stop: oneshot::Sender<()>,
     running: JoinHandle<()>,
 }
 
 impl Member {
-    async fn new(settings: Settings) -> Self {
+    pub(crate) async fn new(settings: Settings) -> Self {
         let server = Cluster::bind(settings, None).await.expect("there is a free port");
         let (address, handle) = (server.address(), server.handle());
         let (stop, stopped) = oneshot::channel();
@@ -35,27 +40,53 @@ impl Member {
         Self { address, handle, stop, running }
     }
 
-    async fn http(&self) -> Http {
+    /// What it sees of the others from now on.
+    pub(crate) fn see(&self, routes: Routes) {
+        self.handle.set_routes(routes);
+    }
+
+    pub(crate) async fn http(&self) -> Http {
         Http::connect(self.address).await
     }
 }
 
-struct Two {
-    members: [Member; 2],
+pub(crate) struct Two {
+    pub(crate) members: Vec<Member>,
     /// The owners of the shards.
-    owners: Vec<Option<usize>>,
+    pub(crate) owners: Vec<Option<usize>>,
+    /// What servers advertise instead of their addresses.
+    pub(crate) advertised: BTreeMap<usize, String>,
+    /// Servers that were declared gone.
+    pub(crate) gone: BTreeSet<usize>,
 }
 
 impl Two {
     /// The first server owns shards 0 and 2, the second 1 and 3.
-    async fn new(settings: &Settings) -> Self {
-        let members = [Member::new(settings.clone()).await, Member::new(settings.clone()).await];
-        let mut two = Self { members, owners: vec![None; SHARDS as usize] };
+    pub(crate) async fn new(settings: &Settings) -> Self {
+        let two = Self::starting(settings).await;
+        two.publish();
+        two
+    }
+
+    /// Neither of them knows yet how many shards there are.
+    pub(crate) async fn starting(settings: &Settings) -> Self {
+        let members =
+            vec![Member::new(settings.clone()).await, Member::new(settings.clone()).await];
+        let mut two = Self {
+            members,
+            owners: vec![None; SHARDS as usize],
+            advertised: BTreeMap::new(),
+            gone: BTreeSet::new(),
+        };
         for shard in 0..SHARDS {
             two.adopt(shard, shard as usize % 2, in_memory(Options::default())).await;
         }
-        two.publish();
         two
+    }
+
+    /// One more server, which owns nothing.
+    pub(crate) fn join(&mut self, member: Member) {
+        self.members.push(member);
     }
 
     async fn adopt(&mut self, shard: u32, member: usize, baton: Baton) {
@@ -63,26 +94,35 @@ impl Two {
         self.owners[shard as usize] = Some(member);
     }
 
-    /// Tells both who owns what.
-    fn publish(&self) {
-        let server = |index: usize| ServerStatus {
-            id: format!("server-{index}"),
-            address: format!("http://{}", self.members[index].address),
-            ..ServerStatus::default()
-        };
+    /// Tells all who owns what.
+    pub(crate) fn publish(&self) {
         for (index, member) in self.members.iter().enumerate() {
-            let owners = self.owners.iter();
-            member.handle.set_routes(Routes {
-                me: server(index).id,
-                secret: "of the schema".to_owned(),
-                servers: vec![server(0), server(1)],
-                owners: owners.map(|owner| owner.map(|index| server(index).id)).collect(),
-                is_leaving: false,
-            });
+            member.see(self.routes(index));
         }
     }
 
-    async fn end(self) {
+    /// What a server sees.
+    pub(crate) fn routes(&self, me: usize) -> Routes {
+        let server = |index: usize| ServerStatus {
+            id: format!("server-{index}"),
+            address: match self.advertised.get(&index) {
+                Some(url) => url.clone(),
+                None => format!("http://{}", self.members[index].address),
+            },
+            ..ServerStatus::default()
+        };
+        let present = (0..self.members.len()).filter(|index| !self.gone.contains(index));
+        let owners = self.owners.iter();
+        Routes {
+            me: server(me).id,
+            secret: "of the schema".to_owned(),
+            servers: present.map(server).collect(),
+            owners: owners.map(|owner| owner.map(|index| server(index).id)).collect(),
+            ..Routes::default()
+        }
+    }
+
+    pub(crate) async fn end(self) {
         for member in self.members {
             let _ = member.stop.send(());
             within(member.running).await.expect("the server ends well");
@@ -91,7 +131,7 @@ impl Two {
 }
 
 /// The name of a workspace in a shard, one of several.
-fn workspace(shard: u32, number: usize) -> String {
+pub(crate) fn workspace(shard: u32, number: usize) -> String {
     let mut names = (0..).map(|number| format!("w{number}"));
     let is_there = |name: &String| shard_of(name, SHARDS) == shard;
     names.by_ref().filter(is_there).nth(number).expect("there are enough names")
@@ -138,8 +178,15 @@ async fn every_workspace_is_served_at_every_server() {
         let metrics = String::from_utf8(http.get("/metrics").await.body).unwrap();
         assert!(metrics.contains("baton_shards 2"), "{metrics}");
         assert!(!metrics.contains("baton_forwarded_total 0"), "{metrics}");
+        assert!(metrics.contains("baton_owner_wait_seconds_count 0"), "{metrics}");
         let status = http.get("/v1/access/cluster").await.json();
         assert_eq!((&status["shards"], &status["unowned"]), (&json!(4), &json!([])), "{status}");
+        for server in status["servers"].as_array().expect("there are two") {
+            assert_ne!(server["counters"]["forwarded"], 0, "every server is asked: {status}");
+            assert_eq!(server["counters"]["forward_failures"], 0, "{status}");
+        }
+        // Routes of a while ago would not do.
+        two.publish();
         assert_eq!(http.get("/readyz").await.status, 200);
         assert_eq!(http.get("/healthz").await.json()["role"], "member");
     }
@@ -185,11 +232,18 @@ async fn a_request_waits_for_an_owner_and_is_never_forwarded_twice() {
     let body = "2";
     let head = format!("PUT {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1\r\n\r\n{body}");
     http.send(head).await;
-    // It has arrived: the next request on another connection is answered after it.
-    assert_eq!(two.members[0].http().await.get("/healthz").await.status, 200);
+    let mut other = two.members[0].http().await;
+    eventually("it waits", async || {
+        let metrics = String::from_utf8(other.get("/metrics").await.body).unwrap();
+        metrics.contains("baton_owner_waiting 1")
+    })
+    .await;
     two.adopt(1, 0, in_memory(Options::default())).await;
     two.publish();
     assert_eq!(http.response().await.json()["value"], 2);
+    let metrics = String::from_utf8(http.get("/metrics").await.body).unwrap();
+    assert!(metrics.contains("baton_owner_wait_seconds_count 1"), "{metrics}");
+    assert!(metrics.contains("baton_owner_waiting 0"), "{metrics}");
     let forwarded = [("baton-forwarded", "1"), ("baton-shard", "1")];
     let answer = two.members[1].http().await.request("GET", &path, &forwarded, "").await;
     assert_eq!(answer.problem(), (503, "cluster.elsewhere".to_owned()));
@@ -201,6 +255,32 @@ async fn a_request_waits_for_an_owner_and_is_never_forwarded_twice() {
 }
 
 #[tokio::test]
+async fn a_request_names_the_server_also_if_it_is_forwarded() {
+    let two = Two::new(&settings()).await;
+    let mut http = two.members[0].http().await;
+    for shard in 0..SHARDS {
+        let path = format!("/v1/{}/state/shared/plan", workspace(shard, 0));
+        for (target, host, expected) in [
+            (format!("http://evil.example{path}"), "localhost", 403),
+            (path.clone(), "evil.example", 403),
+            (format!("http://LocalHost{path}"), "localhost", 404),
+        ] {
+            let head = format!("GET {target} HTTP/1.1\r\nhost: {host}\r\n\r\n");
+            http.send(head).await;
+            let problem = http.response().await.problem();
+            let code = if expected == 403 { "request.denied_host" } else { "state.not_found" };
+            assert_eq!(problem, (expected, code.to_owned()), "{target} {host}");
+        }
+    }
+    http.send("GET http://evil.example/v1/ws HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
+    assert_eq!(http.response().await.problem(), (403, "request.denied_host".to_owned()));
+    // Health checks call it by any name.
+    http.send("GET http://evil.example/readyz HTTP/1.1\r\nhost: evil.example\r\n\r\n").await;
+    assert_eq!(http.response().await.status, 200);
+    two.end().await;
+}
+
+#[tokio::test]
 async fn what_one_shard_cannot_do_is_refused() {
     let two = Two::new(&settings()).await;
     let mut http = two.members[0].http().await;
@@ -208,13 +288,103 @@ async fn what_one_shard_cannot_do_is_refused() {
     let path = format!("/v1/{from}/state/shared/plan");
     assert_eq!(http.put(&path, &json!(1)).await.status, 200);
     let fork = format!("/v1/{from}/fork");
-    let refused = http.post(&fork, &json!({"to": far})).await.problem();
-    assert_eq!(refused, (400, "cluster.fork_elsewhere".to_owned()));
+    let refused = http.post(&fork, &json!({"to": far})).await;
+    assert_eq!(refused.problem(), (400, "cluster.fork_elsewhere".to_owned()));
+    let suggested = refused.json()["near"].as_str().expect("a name that will do").to_owned();
+    assert!(suggested.starts_with(&far), "{suggested}");
+    assert_eq!(http.post(&fork, &json!({"to": suggested})).await.status, 200);
     assert_eq!(http.post(&fork, &json!({"to": near})).await.status, 200);
     assert_eq!(http.get(&format!("/v1/{near}/state/shared/plan")).await.json()["value"], 1);
-    let refused = http.get("/v1/access/backup").await.problem();
-    assert_eq!(refused, (400, "cluster.backup".to_owned()));
     assert_eq!(http.get("/cluster/tokens").await.problem().0, 404, "it needs the secret");
+    two.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_backup_contains_the_shards_of_all_servers() {
+    let mut two = Two::new(&settings()).await;
+    let mut http = two.members[0].http().await;
+    let names: Vec<String> = (0..SHARDS).map(|shard| workspace(shard, 0)).collect();
+    for name in &names {
+        let path = format!("/v1/{name}/state/shared/plan");
+        assert_eq!(http.put(&path, &json!(name)).await.status, 200);
+    }
+    for member in &two.members {
+        let saved = member.http().await.get("/v1/access/backup").await;
+        let found = baton::backup::verify(&saved.body[..]).expect("it is complete").workspaces;
+        let found: Vec<&str> = found.iter().map(|entry| entry.workspace.as_str()).collect();
+        let mut expected: Vec<&str> = names.iter().map(String::as_str).collect();
+        expected.sort_unstable();
+        assert_eq!(found, expected);
+    }
+    // A shard without an owner is awaited, so that nothing is left out.
+    two.members[1].handle.release(3).await;
+    two.owners[3] = None;
+    two.publish();
+    http.send("GET /v1/access/backup HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
+    two.adopt(3, 0, in_memory(Options::default())).await;
+    two.publish();
+    let found = baton::backup::verify(&http.response().await.body[..]).expect("it is complete");
+    assert_eq!(found.workspaces.len(), names.len() - 1, "the new engine of a shard is empty");
+    two.end().await;
+}
+
+/// An engine on the log of a shard, of a server that has this key.
+fn engine(log: &Arc<MemoryLog>, key: Option<&str>) -> Baton {
+    let key = key.map(|digit| SecretsKey::parse(digit.repeat(64).as_bytes()).expect("a key"));
+    let log = EncryptedSecrets::new(Arc::clone(log), key.map(Arc::new));
+    Baton::on(log, SystemClock::default(), Options::default()).expect("memory does not fail")
+}
+
+/// Whether any blob of a log has these bytes.
+fn is_readable(log: &MemoryLog, bytes: &[u8]) -> bool {
+    log.list_blobs("").expect("memory does not fail").iter().any(|name| {
+        let blob = log.open_blob(name).expect("memory does not fail").expect("it is listed");
+        let mut content = vec![0; usize::try_from(blob.len()).expect("it is small")];
+        blob.read_at(0, &mut content).expect("it has as many");
+        content.windows(bytes.len()).any(|window| window == bytes)
+    })
+}
+
+#[tokio::test]
+async fn a_secret_is_encrypted_in_the_log_and_revealed_by_every_owner_with_the_key() {
+    const VALUE: &str = "the password of the fleet";
+    let mut two = Two::new(&settings()).await;
+    let log = Arc::new(MemoryLog::default());
+    two.members[1].handle.release(1).await;
+    two.adopt(1, 1, engine(&log, Some("a"))).await;
+    let secrets = format!("/v1/{}/secrets", workspace(1, 0));
+    let mut http = two.members[0].http().await;
+    let put = http.request("PUT", &secrets, &[], VALUE).await;
+    assert!(put.status < 300, "{put:?}");
+    let one = format!("{secrets}/{}", put.json()["secret"].as_str().expect("its reference"));
+    let reveal = format!("{one}/reveal");
+    assert_eq!(http.request("POST", &reveal, &[], "").await.body, VALUE.as_bytes());
+    assert!(!is_readable(&log, VALUE.as_bytes()));
+    // A fork within the shard has the secret, and so has the next owner.
+    let fork = format!("/v1/{}/fork", workspace(1, 0));
+    assert_eq!(http.post(&fork, &json!({"to": workspace(1, 1)})).await.status, 200);
+    two.members[1].handle.release(1).await;
+    two.adopt(1, 0, engine(&log, Some("a"))).await;
+    two.publish();
+    let forked = reveal.replace(&workspace(1, 0), &workspace(1, 1));
+    let mut other = two.members[1].http().await;
+    for path in [&reveal, &forked] {
+        assert_eq!(other.request("POST", path, &[], "").await.body, VALUE.as_bytes(), "{path}");
+    }
+    assert!(!is_readable(&log, VALUE.as_bytes()));
+    // A server without the key gives nothing out and stores nothing, but lists and deletes.
+    two.members[0].handle.release(1).await;
+    two.adopt(1, 0, engine(&log, None)).await;
+    let refused = other.request("POST", &reveal, &[], "").await;
+    assert_eq!(refused.problem(), (503, "secret.no_key".to_owned()));
+    assert_eq!(refused.header("retry-after"), None, "waiting does not help");
+    let refused = other.request("PUT", &secrets, &[], VALUE).await;
+    assert_eq!(refused.problem(), (503, "secret.no_key".to_owned()));
+    let fork = other.post(&fork, &json!({"to": workspace(1, 2)})).await;
+    assert_eq!(fork.problem(), (503, "secret.no_key".to_owned()));
+    let shown = other.get(&one).await.json();
+    assert_eq!(shown["reveals"], 2, "what was refused is not recorded: {shown}");
+    assert_eq!(other.delete(&one).await.status, 200);
     two.end().await;
 }
 
@@ -224,12 +394,8 @@ async fn tokens_are_known_to_all_servers() {
     let home = shard_of(HOME, SHARDS);
     let owner = home as usize % 2;
     let baton = in_memory(Options::default());
-    let wanted = Wanted {
-        name: "admin".to_owned(),
-        grant: Grant::admin(),
-        ttl_ms: None,
-        quota: Quota::default(),
-    };
+    let wanted =
+        Wanted { name: "admin".to_owned(), grant: Grant::admin(), ttl_ms: None, quota: None };
     let tokens = Tokens::of(&baton).expect("memory does not fail");
     let admin = tokens.create(wanted).await.expect("it is the first").token;
     two.members[owner].handle.release(home).await;

@@ -26,6 +26,12 @@ fn with(command: &str, fields: Value) -> Value {
     all
 }
 
+/// A document of a copy in which nothing has changed.
+fn copy(copy: &str) -> Value {
+    let time = "2026-01-31T12:00:00.000Z";
+    json!({"workspace": "w", "copy": copy, "revision": 1_000, "time": time, "since": 1})
+}
+
 fn of_holds() -> Steps {
     vec![
         (with("lock.acquire", json!({"name": "door", "ttl_ms": 60_000})), "/token"),
@@ -311,6 +317,8 @@ fn of_handoffs(last: u64) -> Steps {
         (with("workspace.list", json!({})), "/workspaces/0/revision"),
         (with("workspace.fork", json!({"to": "copy", "at": 7})), "/origin/revision"),
         (with("workspace.diff", json!({"from": 0})), "/differences/0/change"),
+        (with("workspace.changes", json!({})), "/copy"),
+        (with("workspace.sync", json!({"theirs": copy("w.1"), "ours": copy("w")})), "/with"),
         (with("workspace.search", json!({"query": "kind:task"})), "/found/0/fields/status"),
         (with("workspace.why", json!({"subject": "tasks/passed"})), "/causes/0/sentence"),
         (with("workspace.delete", json!({"revision": 1})), "/revision"),
@@ -443,6 +451,8 @@ async fn who_acts_stands_in_the_header_or_in_the_object() {
     let mut command = set("a", 3);
     command["agent"] = json!("bob");
     assert_eq!(written_by(&mut http, &[], &command).await, "bob");
+    let response = http.request("POST", "/v1/w/commands", &header, command.to_string()).await;
+    assert_eq!(response.problem(), (400, "request.bad_field".to_owned()), "one agent acts");
     command["agent"] = json!("no good");
     let response = http.request("POST", "/v1/w/commands", &header, command.to_string()).await;
     assert_eq!(response.problem(), (400, "request.bad_field".to_owned()));

@@ -24,7 +24,7 @@ async fn the_page_and_its_files_need_no_token() {
     let links = page.header("link").expect("modules are preloaded");
     assert!(links.contains("</ui/views/now.mjs>; rel=modulepreload"), "{links}");
     let text = String::from_utf8(page.body).expect("it is text");
-    for path in ["/ui/lib/main.mjs", "/ui/styles/base.css", "/ui/sdk/index.js"] {
+    for path in ["/ui/lib/main.mjs", "/ui/styles/base.css", "/ui/sdk/src/browser.js"] {
         assert!(text.contains(path), "{path}");
         assert_eq!(http.get(path).await.status, 200, "{path}");
     }

@@ -9,7 +9,7 @@ use baton_log::{FileLog, Options as FileOptions, Prepare};
 use serde_json::{Value, json};
 
 use crate::callers::http::Http;
-use crate::harness::{Harness, settings};
+use crate::harness::{Harness, eventually, settings};
 
 fn on_disk(disk: &FaultyDisk) -> Baton {
     // A group fits into a segment, and these are small.
@@ -81,6 +81,18 @@ async fn until(http: &mut Http, path: &str, status: &str) -> Value {
     panic!("it never was {status}: {last}");
 }
 
+/// What makes room, and what keeps or ends that which a caller holds.
+fn reliefs(artifact: &Value, task: &Value, hold: &Value) -> [Value; 6] {
+    [
+        json!({"command": "state.delete", "namespace": "shared", "key": "k"}),
+        json!({"command": "workspace.configure", "history_count": 10}),
+        json!({"command": "artifact.delete", "artifact": artifact}),
+        json!({"command": "task.heartbeat", "task": "t", "token": task["lease"]["token"]}),
+        json!({"command": "lock.renew", "name": "door", "token": hold["token"]}),
+        json!({"command": "lock.release", "name": "door", "token": hold["token"]}),
+    ]
+}
+
 #[tokio::test]
 async fn a_disk_that_is_nearly_full_is_for_reading_until_it_is_not() {
     let disk = FaultyDisk::new(11);
@@ -101,6 +113,11 @@ async fn a_disk_that_is_nearly_full_is_for_reading_until_it_is_not() {
     }
     let acquire = json!({"command": "lock.acquire", "name": "door", "ttl_ms": 600_000});
     let held = http.post("/v1/unwatched/commands", &acquire).await.json();
+    let create = json!({"command": "task.create", "type": "long", "id": "t"});
+    assert_eq!(http.post("/v1/unwatched/commands", &create).await.status, 200);
+    let claim = json!({"command": "task.claim", "task": "t", "lease_ms": 600_000});
+    let leased = http.post("/v1/unwatched/commands", &claim).await.json();
+    let stored = http.request("PUT", "/v1/unwatched/artifacts", &[], "large").await.json();
     until(&mut http, "/readyz", "ready").await;
     disk.set_capacity(Some(disk.bytes_used() + (1 << 19)));
     let response = until(&mut http, "/readyz", "read_only").await;
@@ -122,14 +139,18 @@ async fn a_disk_that_is_nearly_full_is_for_reading_until_it_is_not() {
     let get = json!({"command": "state.get", "namespace": "shared", "key": "k"});
     assert_eq!(socket.ask(get).await["result"]["value"], 1);
     // What makes room is accepted, as is what keeps or ends that which a caller holds.
-    for relief in [
-        json!({"command": "state.delete", "namespace": "shared", "key": "k"}),
-        json!({"command": "workspace.configure", "history_count": 10}),
-        json!({"command": "lock.release", "name": "door", "token": held["result"]["token"]}),
-    ] {
+    for relief in reliefs(&stored["artifact"], &leased["result"], &held["result"]) {
         let response = http.post("/v1/unwatched/commands", &relief).await;
         assert_eq!(response.status, 200, "{relief}: {}", response.json());
     }
+    // Below half of the limit, what is left is for the engine.
+    disk.set_capacity(Some(disk.bytes_used() + (1 << 18)));
+    let heartbeat = &reliefs(&stored["artifact"], &leased["result"], &held["result"])[3];
+    eventually("nothing is accepted any more", async || {
+        let response = http.post("/v1/unwatched/commands", heartbeat).await;
+        response.status != 200 && response.problem() == (429, "engine.disk_low".to_owned())
+    })
+    .await;
     // A little more is not enough, so that it does not go to and fro; much more is.
     disk.set_capacity(Some(disk.bytes_used() + (1 << 20) + 1_000));
     assert_eq!(http.command(&set("k", 2)).await.problem().1, "engine.disk_low");

@@ -106,6 +106,58 @@ async fn and_everybody_is_answered_in_order() {
     }
 }
 
+/// More entries than are encoded by the thread that serves everybody.
+async fn fill(socket: &mut Socket) {
+    for key in 0..100 {
+        let set = json!({"command": "state.set", "workspace": "noisy", "namespace": "shared",
+                         "key": format!("k{key}"), "value": "x".repeat(1_000)});
+        assert_eq!(socket.ask(set).await["error"], Value::Null);
+    }
+}
+
+fn watch(id: u64) -> Value {
+    json!({"id": id, "workspace": "noisy", "command": "watch", "pattern": "state/**",
+           "snapshot": true})
+}
+
+#[tokio::test]
+async fn nobody_waits_while_a_large_snapshot_of_a_watch_is_encoded() {
+    // Without the threads that encode what is large, it is never sent.
+    let harness = Harness::with(Settings { encoders_max: 0, ..settings() }).await;
+    let mut noisy = joined(&harness, "noisy").await;
+    let mut quiet = joined(&harness, "quiet").await;
+    fill(&mut noisy).await;
+    noisy.send(&watch(1_000)).await;
+    let mut events = harness.http().await;
+    let head = "GET /v1/noisy/watch?snapshot=true&pattern=state/** HTTP/1.1\r\nhost: localhost";
+    events.send(format!("{head}\r\n\r\n")).await;
+    for id in 2..200 {
+        quiet.send(&set("quiet", id)).await;
+        assert_eq!(quiet.answer(id as u64).await["result"]["value"], id);
+    }
+    assert_eq!(unread(&noisy), 0);
+    let mut bytes = vec![0; 1 << 20];
+    let count = bare(&events.stream).try_read(&mut bytes).expect("the watch has started");
+    let text = String::from_utf8_lossy(&bytes[..count]);
+    assert!(text.contains(": watching"), "{text}");
+    assert!(!text.contains("event: snapshot"), "{text}");
+}
+
+#[tokio::test]
+async fn a_large_snapshot_of_a_watch_comes_before_its_events() {
+    let harness = Harness::new().await;
+    let (mut noisy, mut other) = (joined(&harness, "noisy").await, harness.socket().await);
+    fill(&mut noisy).await;
+    noisy.send(&watch(1_000)).await;
+    let from = noisy.answer(1_000).await["result"]["from"].as_u64();
+    let snapshot = noisy.pushed(1_000).await;
+    assert_eq!(snapshot["snapshot"]["revision"].as_u64().map(|at| at + 1), from);
+    assert_eq!(snapshot["snapshot"]["entries"].as_array().map(Vec::len), Some(101));
+    other.send(&set("noisy", 7)).await;
+    let event = noisy.pushed(1_000).await;
+    assert_eq!(event["event"]["revision"].as_u64(), from, "{event}");
+}
+
 #[tokio::test]
 async fn a_list_of_commands_over_http_is_no_way_around_it() {
     let harness = Harness::new().await;

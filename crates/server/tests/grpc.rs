@@ -1,5 +1,7 @@
 //! The A2A protocol in the binding gRPC: the same operations, in frames of HTTP/2.
 
+use std::net::SocketAddr;
+
 use baton_core::access::Role;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
@@ -12,7 +14,8 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use crate::access::{grant, guarded};
-use crate::harness::{Harness, within};
+use crate::cluster::{SHARDS, Two, workspace};
+use crate::harness::{Harness, settings, within};
 use crate::secure::Papers;
 
 type Client = SendRequest<Full<Bytes>>;
@@ -20,7 +23,11 @@ const SERVICE: &str = "/lf.a2a.v1.A2AService";
 const VERSION: (&str, &str) = ("a2a-version", "1.0");
 
 async fn connect(harness: &Harness) -> Client {
-    let stream = TcpStream::connect(harness.address).await.expect("the server listens");
+    connect_to(harness.address).await
+}
+
+async fn connect_to(address: SocketAddr) -> Client {
+    let stream = TcpStream::connect(address).await.expect("the server listens");
     let (client, connection) =
         handshake(TokioExecutor::new(), TokioIo::new(stream)).await.expect("it speaks HTTP/2");
     tokio::spawn(connection);
@@ -139,6 +146,65 @@ async fn an_operation_is_the_same_in_frames() {
                              "protocolVersion": "1.0"})
     );
     harness.end().await;
+}
+
+#[tokio::test]
+async fn a_server_of_a_cluster_passes_a_call_on_to_the_owner() {
+    let mut two = Two::new(&settings()).await;
+    let addresses = [two.members[0].address, two.members[1].address];
+    let mut clients = [connect_to(addresses[0]).await, connect_to(addresses[1]).await];
+    for shard in 0..SHARDS {
+        let tenant = workspace(shard, 0);
+        let created = call(&mut clients[0], "SendMessage", &sent(&tenant, "m-1")).await;
+        let again = call(&mut clients[1], "SendMessage", &sent(&tenant, "m-1")).await;
+        assert_eq!(again.task_id(), created.task_id(), "one owner has both messages");
+        let task = created.task_id();
+        let about = [field(1, tenant.as_bytes()), field(2, task.as_bytes())].concat();
+        let path = format!("{SERVICE}/SubscribeToTask");
+        let mut streams = Vec::new();
+        for client in &mut clients {
+            let subscribe = request("localhost", &path, &[VERSION], &framed(&about));
+            let mut updates = within(client.send_request(subscribe)).await.unwrap().into_body();
+            let first = within(updates.frame()).await.unwrap().unwrap();
+            assert!(first.is_data(), "it begins with the task");
+            streams.push(updates);
+        }
+        let cancelled = call(&mut clients[0], "CancelTask", &about).await;
+        assert_eq!(cancelled.status(), "0", "{}", cancelled.header("grpc-message"));
+        for updates in streams {
+            let rest = within(updates.collect()).await.unwrap();
+            assert_eq!(rest.trailers().unwrap()["grpc-status"], "0", "trailers are passed on");
+            assert!(!rest.to_bytes().is_empty(), "the end of the task is an update");
+        }
+        let missing = [field(1, tenant.as_bytes()), field(2, b"t-404")].concat();
+        for client in &mut clients {
+            let missing = call(client, "GetTask", &missing).await;
+            assert_eq!(missing.status(), "5");
+            assert!(!missing.header("grpc-status-details-bin").is_empty());
+        }
+    }
+    // What has no tenant, no service or another name is refused as by a single server.
+    assert_eq!(call(&mut clients[0], "ListTasks", &[]).await.status(), "0");
+    assert_eq!(call(&mut clients[0], "GetTasks", &[]).await.status(), "12");
+    let path = format!("{SERVICE}/GetTask");
+    let foreign = request("evil.example", &path, &[VERSION], &framed(&[]));
+    assert_eq!(answered(&mut clients[0], foreign).await.status(), "7");
+    let large = request("localhost", &path, &[VERSION], &vec![0; 10 << 20]);
+    assert_eq!(answered(&mut clients[0], large).await.status(), "3");
+    // A stream whose owner is lost has a status, by which its client subscribes again.
+    let tenant = workspace(1, 0);
+    let task = call(&mut clients[0], "SendMessage", &sent(&tenant, "m-2")).await.task_id();
+    let about = [field(1, tenant.as_bytes()), field(2, task.as_bytes())].concat();
+    let path = format!("{SERVICE}/SubscribeToTask");
+    let subscribe = request("localhost", &path, &[VERSION], &framed(&about));
+    let mut updates = within(clients[0].send_request(subscribe)).await.unwrap().into_body();
+    assert!(within(updates.frame()).await.unwrap().unwrap().is_data());
+    two.owners[1] = None;
+    two.publish();
+    let rest = within(updates.collect()).await.unwrap();
+    assert_eq!(rest.trailers().unwrap()["grpc-status"], "14");
+    drop(clients);
+    two.end().await;
 }
 
 #[tokio::test]

@@ -21,11 +21,14 @@
 //! | `quotas`        | can every caller use its quota, and no more?                            |
 //! | `fairness`      | is a workspace unaffected by another one's flood?                       |
 //! | `server_log`    | are the important events logged, and no secret?                         |
+//! | `documents`     | is the documentation served, and can a shell show every answer?         |
 //! | `dashboard`     | is the page served, and can it do what its token allows? (a feature)    |
 //! | `origins`       | can a page from another origin use the server?                          |
 //! | `slow_peers`    | are peers disconnected that are too slow, read nothing, or vanish?      |
 //! | `limits`        | is there a limit to what one caller, and all of them, may use?          |
 //! | `cluster`       | do servers that share the data answer as one?                          |
+//! | `joining`       | and before they know of each other?                                     |
+//! | `unreachable`   | and if one cannot be reached, or another program is at its address?     |
 //! | `shutdown`      | does a server end without losing acknowledged writes?                   |
 //! | `failing_disk`  | is a failure below reported correctly?                                  |
 //! | `webhooks`      | are webhooks called when they should be, and only then?                 |
@@ -46,6 +49,7 @@ mod commands;
 mod contents;
 #[cfg(feature = "ui")]
 mod dashboard;
+mod documents;
 mod events;
 mod failing_disk;
 mod fairness;
@@ -53,6 +57,7 @@ mod frames;
 #[cfg(feature = "a2a")]
 mod grpc;
 mod harness;
+mod joining;
 mod jwt;
 mod limits;
 #[cfg(feature = "mcp")]
@@ -71,6 +76,7 @@ mod secure;
 mod server_log;
 mod shutdown;
 mod slow_peers;
+mod unreachable;
 mod waits;
 mod watches;
 mod webhooks;

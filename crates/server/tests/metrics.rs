@@ -66,6 +66,13 @@ async fn everything_that_the_dashboard_shows_is_told() {
         }
     }
     assert!(shown > 20, "{shown}");
+    let alerts = include_str!("../../../deploy/prometheus/alerts.yaml");
+    let watched = names(alerts);
+    assert!(watched.len() > 6, "{watched:?}");
+    for name in watched {
+        let is_known = families.contains_key(&name) || name == "baton_disk_free_bytes";
+        assert!(is_known, "an alert is about `{name}`, which is not told");
+    }
     // And every metric is used there.
     for name in families.keys().filter(|name| *name != "baton_build") {
         assert!(text.contains(name.as_str()), "`{name}` is on no panel");

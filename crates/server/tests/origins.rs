@@ -4,12 +4,13 @@ use crate::callers::socket::{Socket, handshake};
 use crate::harness::{Harness, settings};
 
 /// A request for every route, well formed but for what a test adds.
-const ROUTES: [(&str, &str); 24] = [
+const ROUTES: [(&str, &str); 25] = [
     ("GET", "/"),
     ("GET", "/ui/lib/main.mjs"),
     ("GET", "/metrics"),
     ("GET", "/openapi.json"),
     ("GET", "/docs/errors"),
+    ("GET", "/llms.txt"),
     ("POST", "/v1/w/commands"),
     ("POST", "/v1/w/transactions"),
     ("GET", "/v1/w"),
@@ -70,6 +71,23 @@ async fn a_foreign_origin_is_refused_on_every_route() {
     }
     let both = "host: localhost\r\norigin: http://localhost\r\norigin: http://evil.example\r\n";
     assert_eq!(refused(&harness, "GET", "/metrics", both).await, denied);
+}
+
+#[tokio::test]
+async fn a_target_with_another_name_than_the_host_is_refused() {
+    let harness = Harness::new().await;
+    let denied = (403, "request.denied_host".to_owned());
+    for target in
+        ["http://evil.example/metrics", "http://localhost:1/metrics", "http://a@localhost/"]
+    {
+        let response = refused(&harness, "GET", target, "host: localhost\r\n").await;
+        assert_eq!(response, denied, "{target}");
+    }
+    let both = "host: evil.example\r\n";
+    assert_eq!(refused(&harness, "GET", "http://evil.example/metrics", both).await, denied);
+    let mut http = harness.http().await;
+    http.send("GET http://LocalHost:1/metrics HTTP/1.1\r\nhost: localhost:1\r\n\r\n").await;
+    assert_eq!(http.response().await.status, 200);
 }
 
 #[tokio::test]

@@ -175,7 +175,7 @@ async fn begin_story(http: &mut Http) {
 
 /// It is handed over, and completed.
 async fn end_story(http: &mut Http) {
-    let lease = say(http, "ann", &json!({"command": "task.get", "task": "t"})).await;
+    let lease = say(http, "ada", &json!({"command": "task.get", "task": "t"})).await;
     let token = &lease["lease"]["token"];
     let offer = json!({"command": "handoff.offer", "to": "bob", "task": "t", "token": token});
     let handoff = say(http, "ada", &offer).await["id"].clone();

@@ -37,7 +37,7 @@ async fn with_token(quota: Quota) -> (Harness, String) {
     let baton = in_memory(Options::default());
     let grant =
         Grant { role: Role::Worker, workspaces: Vec::new(), namespaces: Vec::new(), agent: None };
-    let wanted = Wanted { name: "somebody".to_owned(), grant, ttl_ms: None, quota };
+    let wanted = Wanted { name: "somebody".to_owned(), grant, ttl_ms: None, quota: Some(quota) };
     let tokens = Tokens::of(&baton).expect("its name is good");
     let token = tokens.create(wanted).await.expect("it can be kept").token;
     let harness = Harness::on(baton, Settings { tokens: true, ..settings() }).await;

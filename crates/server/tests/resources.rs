@@ -6,6 +6,29 @@ use crate::callers::http::Http;
 use crate::harness::Harness;
 
 #[tokio::test]
+async fn a_write_that_prefers_a_minimal_answer_gets_one() {
+    let harness = Harness::new().await;
+    let mut http = harness.http().await;
+    let prefer = [("Prefer", "return=minimal")];
+    let response = http.request("PUT", "/v1/w/state/shared/plan", &prefer, "{}").await;
+    assert_eq!((response.status, response.json()), (200, json!({"version": 1})));
+    assert_eq!(response.header("preference-applied"), Some("return=minimal"));
+    assert_eq!(response.header("etag"), Some("\"1\""));
+    assert_eq!(response.header("baton-revision"), Some("1"));
+    let response = http.request("GET", "/v1/w/state/shared/plan", &prefer, "").await;
+    assert_eq!((response.status, response.json()["key"].clone()), (200, json!("plan")));
+    assert_eq!(response.header("preference-applied"), None, "it is no write");
+    let response = http.request("POST", "/v1/w/locks/door/acquire", &prefer, "{}").await;
+    assert_eq!((response.status, response.json()["name"].clone()), (200, json!("door")));
+    assert_eq!(response.header("preference-applied"), None, "the hold is the answer");
+    let refused = http.request("PUT", "/v1/w/state/nowhere/plan", &prefer, "{}").await;
+    assert_eq!(refused.status, 404);
+    let whole = [("Prefer", "return=representation")];
+    let response = http.request("PUT", "/v1/w/state/shared/plan", &whole, "2").await;
+    assert_eq!((response.status, response.json()["value"].clone()), (200, json!(2)));
+}
+
+#[tokio::test]
 async fn an_entry_has_a_path_and_a_tag() {
     let harness = Harness::new().await;
     let mut http = harness.http().await;
@@ -458,6 +481,36 @@ async fn a_change_under_a_stale_token_is_refused() {
     }
 }
 
+/// As in `JSON.parse` and in Python. The text itself stays as it was written.
+#[tokio::test]
+async fn of_a_key_that_a_value_has_twice_the_last_one_counts() {
+    let harness = Harness::new().await;
+    let mut http = harness.http().await;
+    let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}});
+    let rules = json!({"command": "namespace.create", "name": "n", "rules": {"schema": schema}});
+    assert_eq!(http.command(&rules).await.status, 200);
+    let path = "/v1/w/state/n/k";
+    let text = r#"{"a": 1, "a": "x"}"#;
+    assert_eq!(http.request("PUT", path, &[], text).await.status, 200);
+    let stored = http.get(path).await;
+    assert!(String::from_utf8_lossy(&stored.body).contains(text), "{stored:?}");
+    let refused = http.request("PUT", path, &[], r#"{"a": "x", "a": 1}"#).await;
+    assert_eq!(refused.problem(), (400, "state.schema_violation".to_owned()));
+    let commands = format!(
+        r#"{{"command": "state.set", "namespace": "n", "key": "k", "value": {}}}"#,
+        r#"{"a": "x", "a": 1}"#
+    );
+    let refused = http.request("POST", "/v1/w/commands", &[], commands).await;
+    assert_eq!(refused.problem(), (400, "state.schema_violation".to_owned()));
+    let merged = http.request("PATCH", path, &[], r#"{"merge": {"b": true}}"#).await;
+    assert_eq!(merged.status, 200);
+    assert!(String::from_utf8_lossy(&merged.body).contains(r#"{"a":"x","b":true}"#), "{merged:?}");
+    // A field of the request itself is written once.
+    let twice = r#"{"command": "state.delete", "namespace": "n", "key": "k", "key": "k"}"#;
+    let refused = http.request("POST", "/v1/w/commands", &[], twice).await;
+    assert_eq!(refused.problem(), (400, "request.duplicate_field".to_owned()));
+}
+
 #[tokio::test]
 async fn the_server_tells_about_itself() {
     let harness = Harness::new().await;
@@ -469,7 +522,7 @@ async fn the_server_tells_about_itself() {
     let response = http.get("/metrics").await;
     assert!(response.header("content-type").unwrap().starts_with("text/plain"));
     let text = String::from_utf8(response.body).unwrap();
-    let not_found = "baton_requests_total{door=\"http\",outcome=\"not_found\"} 1";
+    let not_found = "baton_requests_total{interface=\"http\",outcome=\"not_found\"} 1";
     assert!(text.lines().any(|line| line == not_found), "{text}");
     assert!(text.lines().any(|line| line == "baton_connections 1"), "{text}");
     for line in text.lines() {

@@ -102,7 +102,7 @@ async fn whoever_speaks_plainly_is_told_to_speak_tls() {
     let Err(refused) = Http::secure(plain.address, &papers.trust()).await else {
         panic!("there was TLS where there is none")
     };
-    assert_eq!(refused.code(), "tls.broken");
+    assert_eq!(refused.code(), "tls.plain_server");
 }
 
 #[tokio::test]

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use baton::Options;
 use baton_core::access::Grant;
+use baton_server::Settings;
 use baton_server::access::{Tokens, Wanted};
 use baton_server::server_log::{Form, Level, ServerLog};
-use baton_server::{Quota, Settings};
 use serde_json::{Value, json};
 
 use crate::harness::{Harness, PATIENCE, in_memory, settings};
@@ -26,14 +26,14 @@ impl Write for Paper {
     }
 }
 
-fn server_log(level: Level) -> (ServerLog, Receiver<String>) {
+pub(crate) fn server_log(level: Level) -> (ServerLog, Receiver<String>) {
     let (paper, lines) = channel();
     let server_log = ServerLog::new(level, Form::Json, Paper(paper)).expect("there is a thread");
     (server_log, lines)
 }
 
 /// The next line that contains this.
-fn next(lines: &Receiver<String>, what: &str) -> Value {
+pub(crate) fn next(lines: &Receiver<String>, what: &str) -> Value {
     loop {
         let line = lines.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("no `{what}`"));
         let line: Value = serde_json::from_str(&line).expect("it is JSON");
@@ -105,7 +105,7 @@ async fn tokens_are_written_down_by_their_names_alone() {
         name: name.to_owned(),
         grant: grant.clone(),
         ttl_ms: None,
-        quota: Quota::default(),
+        quota: None,
     };
     assert!(tokens.create(wanted(&name)).await.is_err(), "no name has a line of its own");
     let bearer = format!("Bearer {}", tokens.create(wanted("root")).await.expect("kept").token);

@@ -115,6 +115,22 @@ async fn idle_connections_end_with_the_server_and_new_ones_are_refused() {
 }
 
 #[tokio::test]
+async fn a_request_that_is_still_arriving_is_refused_with_a_reason() {
+    let harness = Harness::new().await;
+    let head = "host: localhost\r\ncontent-length: 9\r\n\r\n";
+    let mut half = harness.http().await;
+    half.send(format!("PUT /v1/w/state/shared/k HTTP/1.1\r\n{head}12")).await;
+    let mut upload = harness.http().await;
+    upload.send(format!("PUT /v1/w/artifacts HTTP/1.1\r\n{head}12")).await;
+    assert_eq!(harness.metric("baton_connections").await, 3);
+    let (_, running) = harness.begin_shutdown();
+    for mut peer in [half, upload] {
+        assert_eq!(peer.response().await.problem(), (503, "server.closing".to_owned()));
+    }
+    within(running).await.unwrap();
+}
+
+#[tokio::test]
 async fn peers_that_do_not_let_go_are_left_behind() {
     let short = Settings { farewell: SHORT, ..settings() };
     let folder = tempfile::tempdir().unwrap();

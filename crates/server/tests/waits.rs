@@ -1,9 +1,12 @@
 //! Waiting calls: they block no other calls, none is forgotten, and a caller that has gone no
 //! longer waits.
 
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use baton_server::Settings;
+use futures_util::poll;
 use serde_json::{Value, json};
 
 use crate::callers::http::{Http, lines};
@@ -67,6 +70,25 @@ async fn a_call_that_waits_holds_up_nobody_on_its_connection() {
     let cems = socket.answer(2).await;
     assert_eq!(cems["result"]["holder"], "cem");
     assert!(cems["result"]["token"].as_u64() > bobs["token"].as_u64(), "{cems}");
+}
+
+/// Both are sent by the same thread, so what was sent first has arrived first.
+#[tokio::test]
+async fn the_next_holder_is_answered_before_whoever_released() {
+    let harness = Harness::new().await;
+    let (mut holder, mut next) = (harness.socket().await, harness.socket().await);
+    let mut hold = holder.ask(acquire("ada", 0)).await["result"].clone();
+    for round in 0..20 {
+        let waiter = ["bob", "ada"][round % 2];
+        begin(&mut next, 1, acquire(waiter, LONG_MS)).await;
+        line_is(&harness, &[waiter]).await;
+        begin(&mut holder, 2, release(&hold)).await;
+        assert_eq!(holder.answer(2).await["result"]["hold"]["holder"], waiter);
+        let granted = poll!(pin!(next.answer(1)));
+        let Poll::Ready(granted) = granted else { panic!("it was answered later") };
+        hold = granted["result"].clone();
+        std::mem::swap(&mut holder, &mut next);
+    }
 }
 
 #[tokio::test]

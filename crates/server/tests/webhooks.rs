@@ -272,7 +272,8 @@ async fn somebody_of_another_name_or_without_tls_is_told_nothing() {
             let _ = socket.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
         }
     });
-    for (port, code) in [(named.address.port(), "tls.untrusted"), (plain_port, "tls.broken")] {
+    for (port, code) in [(named.address.port(), "tls.untrusted"), (plain_port, "tls.plain_server")]
+    {
         let harness = Harness::with(believing(&folder.path().join("chain.pem"))).await;
         add(&harness, &format!("https://localhost:{port}/"), json!({"retries": 0})).await;
         emit(&harness).await;

@@ -38,6 +38,7 @@ impl World {
             self.act()?;
             self.absorb()?;
         }
+        self.settle_all()?;
         for _ in 0..ROUNDS {
             self.pass_time(ROUND_MS);
             self.expire_all()?;
@@ -69,6 +70,7 @@ impl World {
     fn expire_all(&mut self) -> Audit {
         for _ in 0..CAUSES_MAX {
             self.expire()?;
+            self.settle_all()?;
             let is_done = self.server().shard.machine().open_group_size().0 == 0;
             demand!(self.flush()?, "a flush failed although faults have stopped");
             if is_done {

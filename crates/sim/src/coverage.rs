@@ -8,13 +8,16 @@ use std::collections::BTreeMap;
 use baton_core::waiting::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 199] = [
+pub const SOMETIMES: [&str; 208] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
     "answer: stale token refused",
     "answer: precondition failed",
     "answer: transaction undone",
+    "answer: minimal",
+    "answer: several tasks claimed",
+    "answer: received with a reply",
     "answer: history removed",
     "answer: past of what is not state",
     "answer: granted after a wait",
@@ -128,6 +131,11 @@ pub const SOMETIMES: [&str; 199] = [
     "keep: evicted",
     "keep: folded",
     "keep: swept",
+    "long: a reader had what was lost",
+    "long: a request waited for it",
+    "long: finished by a worker",
+    "long: lost with a write",
+    "long: read by a reader",
     "message: acknowledged",
     "message: answered",
     "message: answered too late",
@@ -198,6 +206,7 @@ pub const SOMETIMES: [&str; 199] = [
     "task: submitted",
     "topic: posted",
     "wait: caller gone",
+    "wait: longer than a session without heartbeats",
     "wait: caller disconnected",
     "wait: repeated under its key",
     "wait: session ended",

@@ -116,6 +116,7 @@ impl World {
         let idle = self.plan.options.idle.as_millis();
         self.pass_time(u64::try_from(idle).unwrap_or(u64::MAX).min(120_000));
         self.expire()?;
+        self.settle_all()?;
         for _ in 0..8 {
             self.do_chore()?;
         }

@@ -120,6 +120,38 @@ pub enum Step {
     Hide,
     /// Webhook calls are made and their outcomes reported.
     Call,
+    /// A commit or a read that takes long is finished.
+    Work,
+}
+
+impl Step {
+    /// Whether it may be taken while the tables of a workspace are with a worker or a reader. The
+    /// others wait for them, which one thread cannot.
+    pub fn is_possible_meanwhile(self) -> bool {
+        match self {
+            Self::Act
+            | Self::Flush
+            | Self::Expire
+            | Self::Tick
+            | Self::Leap
+            | Self::Kill
+            | Self::PowerCut
+            | Self::PowerCutSoon
+            | Self::FailSoon
+            | Self::Fill
+            | Self::Work => true,
+            Self::Watch
+            | Self::Keep
+            | Self::Capture
+            | Self::Idle
+            | Self::Close
+            | Self::FlipBit
+            | Self::Compare
+            | Self::Inherit
+            | Self::Hide
+            | Self::Call => false,
+        }
+    }
 }
 
 /// The decisions of a seed.
@@ -144,6 +176,8 @@ pub struct Plan {
     pub direct: bool,
     /// Whether a failed sync leaves lost bytes in the cache.
     pub cache_lies: bool,
+    /// The work that a request may take before it is left to a worker; none if it may take any.
+    pub slice_max: Option<usize>,
     /// The possible steps, by weight.
     pub weights: Vec<(Step, u64)>,
 }
@@ -184,6 +218,7 @@ impl Plan {
             segment_bytes,
             direct: rng.once_in(2),
             cache_lies: rng.once_in(2),
+            slice_max: *rng.pick(&[None, Some(0), Some(1), Some(4)]),
             weights: weights(rng),
         }
     }
@@ -229,6 +264,7 @@ fn weights(rng: &mut Rng) -> Vec<(Step, u64)> {
         (Step::Expire, 40),
         (Step::Tick, 100),
         (Step::Compare, 4),
+        (Step::Work, 150),
     ];
     let sometimes = [
         (Step::Keep, 80, 250),

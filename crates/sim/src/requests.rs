@@ -15,33 +15,35 @@ use baton::clock::Clock;
 use baton::error::Error;
 use baton::machine::{Held, Queued};
 use baton::waiter::{WaitResult, Waiter};
-use baton::{Admission, HeldAnswer};
+use baton::{Admission, Deferred, HeldAnswer};
+use baton_core::access::Viewer;
 use baton_core::{
     AgentId, Answer, Rejection, Request, Revision, Timestamp, WorkspaceName, workspace,
 };
 
 use crate::actors::agent::Action;
 use crate::auditor::answers::DecidedRequest;
+use crate::auditor::tokens::{check_tokens, viewer};
 use crate::auditor::{Audit, demand};
 use crate::models::secret::check_no_secret;
 use crate::story::{render_action, render_answer};
-use crate::world::{World, broken, is_excused};
+use crate::world::{Server, World, broken, is_excused};
 
 /// A revision that was the effect of a request.
-type ClaimedRevision = (WorkspaceName, u64);
+pub(crate) type ClaimedRevision = (WorkspaceName, u64);
 
 /// A request without an answer yet.
 pub(crate) struct PendingRequest {
-    agent: usize,
+    pub(crate) agent: usize,
     pub(crate) workspace: WorkspaceName,
     pub(crate) action: Action,
-    asked_at: Timestamp,
+    pub(crate) asked_at: Timestamp,
     /// The durable revision when it was sent.
     asked_head: u64,
-    waiting: RequestState,
+    pub(crate) waiting: RequestState,
 }
 
-enum RequestState {
+pub(crate) enum RequestState {
     Request {
         probe: HeldAnswer,
         answer: HeldAnswer,
@@ -58,18 +60,31 @@ enum RequestState {
         call: Arc<Waiter>,
         decided_at: u64,
     },
+    /// Its commit takes long, and is not finished.
+    Offloaded {
+        probe: HeldAnswer,
+        call: Arc<Waiter>,
+    },
     Present(HeldAnswer),
     Past(Held<Revision>),
+    /// A reader has the tables, and has not answered.
+    Reading,
+    /// A reader has answered.
+    Read(Held<LongAnswer>),
 }
+
+/// The answer of a reader, and the revision that it depends on.
+type LongAnswer = (Result<Answer, Rejection>, Revision);
 
 impl RequestState {
     fn group(&self) -> u64 {
         match self {
             Self::Request { answer, .. } | Self::Present(answer) => answer.group(),
             Self::Past(revision) => revision.group(),
+            Self::Read(answer) => answer.group(),
             Self::Queued { group, .. } => *group,
             // A query is answered when what it read is durable.
-            Self::Call { .. } => 0,
+            Self::Call { .. } | Self::Offloaded { .. } | Self::Reading => 0,
         }
     }
 
@@ -77,7 +92,13 @@ impl RequestState {
     fn call(&self) -> Option<&Arc<Waiter>> {
         match self {
             Self::Queued { call, is_gone: false, .. } | Self::Call { call, .. } => Some(call),
-            Self::Queued { .. } | Self::Request { .. } | Self::Present(_) | Self::Past(_) => None,
+            Self::Queued { .. }
+            | Self::Request { .. }
+            | Self::Offloaded { .. }
+            | Self::Present(_)
+            | Self::Past(_)
+            | Self::Reading
+            | Self::Read(_) => None,
         }
     }
 }
@@ -116,34 +137,14 @@ impl World {
             return Ok(());
         }
         self.trace.tell(|| format!("{id} in {workspace} {}", render_action(&action)));
+        self.wait_settled(&workspace)?;
         if !self.load(&workspace)? {
             return Ok(());
         }
-        let shard = &self.server().shard;
-        let waiting = match &action {
-            Action::Submit(request) => {
-                let query = workspace::Query::Get.into();
-                let Some(probe) = shard.ask(&workspace, &query, None).answer() else {
-                    return Err(broken("a loaded workspace does not know its revision"));
-                };
-                match shard.submit(&workspace, request.clone(), &id) {
-                    Admission::Answer(answer) => RequestState::Request { probe, answer },
-                    Admission::Wait(Queued { waiter: call, group, .. }) => {
-                        RequestState::Queued { probe, call, group, is_gone: false }
-                    }
-                    Admission::Retry(..) => {
-                        return Err(broken("a loaded workspace is not in memory"));
-                    }
-                }
-            }
-            Action::Ask(query) => match shard.ask(&workspace, query, Some(&id)) {
-                Admission::Answer(held) => RequestState::Present(held),
-                Admission::Wait(held) => RequestState::Past(held),
-                Admission::Retry(..) => return Err(broken("a loaded workspace is not in memory")),
-            },
-        };
         // A workspace whose log is ahead of the clock has its own time.
-        let asked_at = shard.machine().local_time(&workspace, self.clock.now());
+        let asked_at = self.server().shard.machine().local_time(&workspace, self.clock.now());
+        let waiting =
+            self.sliced(|server| begin(server, &workspace, &action, viewer(number, &id)))?;
         let asked_head = self.auditor.ledger(&workspace).head();
         self.agents[number].waiting += 1;
         let agent = number;
@@ -167,6 +168,10 @@ impl World {
             .position(|pending| of_agent(pending) && pending.waiting.call().is_some());
         let Some(index) = call else { return };
         let workspace = self.pending[index].workspace.clone();
+        if self.server().shard.machine().is_away(&workspace) {
+            // Its revision is not known now; that such a wait ends is tested elsewhere.
+            return;
+        }
         let call = Arc::clone(self.pending[index].waiting.call().expect("it was just there"));
         let (id, wait) = (self.agents[number].id.clone(), call.wait);
         let server = self.server.as_ref().expect("a server runs between steps");
@@ -212,6 +217,21 @@ impl World {
                 }
                 continue;
             }
+            if let RequestState::Offloaded { call, .. } = &self.pending[index].waiting {
+                match call.result() {
+                    None => index += 1,
+                    Some(told) => {
+                        let pending = self.pending.remove(index);
+                        self.agents[pending.agent].waiting -= 1;
+                        claimed.extend(self.end_offloaded(pending, told)?);
+                    }
+                }
+                continue;
+            }
+            if self.is_to_wait(index) {
+                index += 1;
+                continue;
+            }
             let group = self.pending[index].waiting.group();
             match self.server().shard.watermark().group_status(group) {
                 None => index += 1,
@@ -228,6 +248,17 @@ impl World {
             }
         }
         Ok(claimed)
+    }
+
+    /// Whether a request cannot be answered before long work in its workspace is finished.
+    fn is_to_wait(&self, index: usize) -> bool {
+        match &self.pending[index] {
+            PendingRequest { waiting: RequestState::Reading, .. } => true,
+            PendingRequest { waiting: RequestState::Past(_), workspace, .. } => {
+                self.server().shard.machine().is_away(workspace)
+            }
+            _ => false,
+        }
     }
 
     fn open(
@@ -265,7 +296,9 @@ impl World {
                     PendingRequest { agent, workspace, action, asked_at, asked_head, waiting };
                 Ok((claimed, Some(pending).filter(|_| !is_gone)))
             }
-            RequestState::Call { .. } => Err(broken("who waits is looked at elsewhere")),
+            RequestState::Call { .. } | RequestState::Offloaded { .. } | RequestState::Reading => {
+                Err(broken("who waits is looked at elsewhere"))
+            }
             RequestState::Request { probe, answer } => {
                 let Action::Submit(request) = &action else {
                     return Err(broken("only requests are submitted"));
@@ -278,15 +311,13 @@ impl World {
                 Ok((effect.map(|revision| (workspace, revision)), None))
             }
             RequestState::Present(held) => {
-                let Action::Ask(query) = &action else {
-                    return Err(broken("only queries are sent"));
-                };
                 let answer = held.open(durable);
-                self.trace.tell(|| format!("   {id} reads: {}", render_answer(&answer)));
-                self.sum_answer(&answer)?;
-                self.auditor.ledger(&workspace).present(query, &answer, asked_head)?;
-                self.agents[agent].learn(&action, &answer);
-                Ok((None, None))
+                self.read(agent, &workspace, &action, (&answer, asked_head))
+            }
+            RequestState::Read(held) => {
+                let (answer, _) = held.open(durable);
+                self.coverage.met("long: read by a reader");
+                self.read(agent, &workspace, &action, (&answer, asked_head))
             }
             RequestState::Past(held) => {
                 let Action::Ask(query) = &action else {
@@ -301,8 +332,28 @@ impl World {
         }
     }
 
+    /// A query about the present is answered.
+    fn read(
+        &mut self,
+        agent: usize,
+        workspace: &WorkspaceName,
+        action: &Action,
+        (answer, asked_head): (&Result<Answer, Rejection>, u64),
+    ) -> Audit<(Option<ClaimedRevision>, Option<PendingRequest>)> {
+        check_tokens(viewer(agent, &self.agents[agent].id), answer)?;
+        let Action::Ask(query) = action else {
+            return Err(broken("only queries are sent"));
+        };
+        let id = &self.agents[agent].id;
+        self.trace.tell(|| format!("   {id} reads: {}", render_answer(answer)));
+        self.sum_answer(answer)?;
+        self.auditor.ledger(workspace).present(query, answer, asked_head)?;
+        self.agents[agent].learn(action, answer);
+        Ok((None, None))
+    }
+
     /// The revision against which a request was decided.
-    fn probed(&mut self, id: &AgentId, probe: HeldAnswer, durable: u64) -> Audit<u64> {
+    pub(crate) fn probed(&mut self, id: &AgentId, probe: HeldAnswer, durable: u64) -> Audit<u64> {
         let fate = self.server().shard.watermark().group_status(probe.group());
         demand!(
             matches!(fate, Some(Ok(_))),
@@ -345,7 +396,7 @@ impl World {
         Ok(())
     }
 
-    fn answered(
+    pub(crate) fn answered(
         &mut self,
         workspace: &WorkspaceName,
         asked: &DecidedRequest<'_>,
@@ -388,5 +439,46 @@ impl World {
             }
         }
         Some(slack)
+    }
+}
+
+/// Submits a request, or asks a query.
+fn begin(
+    server: &mut Server,
+    workspace: &WorkspaceName,
+    action: &Action,
+    viewer: Viewer<'_>,
+) -> Audit<RequestState> {
+    let shard = &server.shard;
+    match action {
+        Action::Submit(request) => {
+            let query = workspace::Query::Get.into();
+            let Some(probe) = shard.ask(workspace, &query, None).answer() else {
+                return Err(broken("a loaded workspace does not know its revision"));
+            };
+            match shard.submit(workspace, request.clone(), viewer.agent) {
+                Admission::Answer(answer) => Ok(RequestState::Request { probe, answer }),
+                Admission::Wait(Queued { waiter: call, .. })
+                    if shard.machine().is_away(workspace) =>
+                {
+                    Ok(RequestState::Offloaded { probe, call })
+                }
+                Admission::Wait(Queued { waiter: call, group, .. }) => {
+                    Ok(RequestState::Queued { probe, call, group, is_gone: false })
+                }
+                Admission::Retry(..) => Err(broken("a loaded workspace is not in memory")),
+            }
+        }
+        Action::Ask(query) => match shard.ask(workspace, query, Some(viewer)) {
+            Admission::Answer(held) => Ok(RequestState::Present(held)),
+            Admission::Wait(Deferred::Past(held)) => Ok(RequestState::Past(held)),
+            Admission::Wait(Deferred::Long) => {
+                let lent = shard.machine().lend(workspace);
+                let lent = lent.ok_or_else(|| broken("the tables are not there"))?;
+                server.lent.push((workspace.clone(), lent));
+                Ok(RequestState::Reading)
+            }
+            Admission::Retry(..) => Err(broken("a loaded workspace is not in memory")),
+        },
     }
 }

@@ -22,8 +22,9 @@ pub(crate) fn render_action(action: &Action) -> String {
 }
 
 fn requested(request: &Request) -> String {
-    let mut line = match &request.mutation {
+    let mut line = match request.mutation.executed() {
         Mutation::Command(command) => commanded(command),
+        Mutation::Minimal(mutation) => format!("{mutation:?}"),
         Mutation::Fenced { token, command } => format!("under {token} {}", commanded(command)),
         Mutation::Transaction { require, commands, .. } => {
             let commands: Vec<String> = commands.iter().map(commanded).collect();
@@ -34,6 +35,9 @@ fn requested(request: &Request) -> String {
             }
         }
     };
+    if matches!(request.mutation, Mutation::Minimal(_)) {
+        line.push_str(", answered minimally");
+    }
     if let Some(key) = &request.idempotency_key {
         let _ = write!(line, " (key {key})");
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use baton::clock::{Clock, ManualClock};
 use baton::compaction::Capture;
 use baton::error::Error;
+use baton::machine::{Job, Lent};
 use baton::shard::{Flushed, Shard};
 use baton_core::{AgentId, Timestamp, WorkspaceName};
 use baton_log::faulty::FaultyDisk;
@@ -31,6 +32,10 @@ pub(crate) struct Server {
     pub(crate) shard: Shard<TappedLog>,
     pub(crate) log: TappedLog,
     pub(crate) capture: Option<Running>,
+    /// Commits that take long, and are not finished.
+    pub(crate) jobs: Vec<Job>,
+    /// Tables that a reader has.
+    pub(crate) lent: Vec<(WorkspaceName, Lent)>,
 }
 
 /// A snapshot that is being taken in slices.
@@ -130,6 +135,9 @@ impl World {
     }
 
     fn take(&mut self, step: Step) -> Audit {
+        if !step.is_possible_meanwhile() {
+            self.settle_all()?;
+        }
         match step {
             Step::Act => self.act(),
             Step::Watch => self.watch_some(),
@@ -168,6 +176,7 @@ impl World {
             Step::Inherit => self.act_in_fork(),
             Step::Hide => self.act_on_secrets(),
             Step::Call => self.call(),
+            Step::Work => self.work(),
         }
     }
 
@@ -278,10 +287,10 @@ impl World {
     }
 
     pub(crate) fn expire(&mut self) -> Audit {
-        for workspace in self.server().shard.expire() {
+        for workspace in self.sliced(|server| server.shard.expire()) {
             self.trace.tell(|| format!("expiry needs `{workspace}` in memory"));
             if self.load(&workspace)? {
-                self.server().shard.expire();
+                self.sliced(|server| server.shard.expire());
             }
         }
         Ok(())
@@ -320,7 +329,7 @@ impl World {
         let log = TappedLog::new(log);
         let clock: Arc<dyn Clock> = Arc::new(self.clock.clone());
         let shard = Shard::open(log.clone(), clock, self.plan.options.clone())?;
-        Ok(Server { shard, log, capture: None })
+        Ok(Server { shard, log, capture: None, jobs: Vec::new(), lent: Vec::new() })
     }
 }
 

@@ -1,6 +1,6 @@
 //! The paths of the whole server: tokens and denied requests.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::paths::{in_path, refused};
 use crate::reference;
@@ -79,11 +79,27 @@ fn cluster() -> Value {
     let number = json!({"type": "integer", "minimum": 0});
     let numbers = json!({"type": "array", "items": number});
     let text = json!({"type": "string"});
+    let names = [
+        "shards_taken",
+        "shards_lost",
+        "forwarded",
+        "forward_failures",
+        "take_ms_mean",
+        "heartbeat_us_mean",
+    ];
+    let counters: Map<String, Value> =
+        names.iter().map(|name| ((*name).to_owned(), number.clone())).collect();
+    let counters = json!({
+        "type": "object",
+        "description": "Since the server was started; missing if it did not answer.",
+        "properties": counters,
+        "required": names,
+    });
     let server = json!({
         "type": "object",
         "properties": {
             "id": text, "address": text, "version": text, "heartbeat_age_ms": number,
-            "draining": {"type": "boolean"}, "shards": numbers,
+            "draining": {"type": "boolean"}, "shards": numbers, "counters": counters,
         },
         "required": ["id", "address", "version", "heartbeat_age_ms", "draining", "shards"],
     });

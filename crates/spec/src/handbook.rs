@@ -41,12 +41,14 @@ Besides its own fields every operation takes:
 | `idempotency_key` | writes | none | a repeated request with the same key returns the stored \
 answer and has no second effect |
 | `token` | writes | none | a fencing token; a stale one is rejected |
+| `return` | writes | `representation` | `minimal` answers with a [Minimal](#type-minimal) \
+instead of the whole record, where the operation says so |
 | `at` | reads | the present | a revision or time of the past |
 
-Over HTTP they are the headers `Baton-Agent`, `Idempotency-Key` and `Baton-Token`, and the query
-parameter `at`. An optional field that is `null` counts as omitted, unless it takes any JSON. Names
-that end in `_ms` are durations in milliseconds. Every write may also trigger
-[reactions](#reaction).
+On a path they are the headers `Baton-Agent`, `Idempotency-Key`, `Baton-Token` and `Prefer`
+(`return=minimal`), and the query parameter `at`. An optional field that is `null` counts as
+omitted, unless it takes any JSON. Names that end in `_ms` are durations in milliseconds. Every
+write may also trigger [reactions](#reaction).
 
 ";
 
@@ -143,11 +145,18 @@ fn write_operation(
     let (method, path) = (operation.method.name(), path_of(operation));
     let role = Role::ALL.into_iter().find(|role| role.covers(needs)).map_or("", Role::name);
     write!(page, "`{method} {path}` · {effect}, role `{role}`. Returns {result}").expect(WRITABLE);
+    if operation.returns_minimal() {
+        page.push_str(" (`return: minimal`: [Minimal](#type-minimal))");
+    }
     match null_when {
-        Some(clause) => writeln!(page, ", or `null` if {clause}.\n"),
-        None => writeln!(page, ".\n"),
+        Some(clause) => write!(page, ", or `null` if {clause}."),
+        None => write!(page, "."),
     }
     .expect(WRITABLE);
+    if let (Some(other), Some(reply)) = (operation.other_reply, vocabulary.other_result(name)) {
+        write!(page, " With {}: {}.", other.when, shown(&reply)).expect(WRITABLE);
+    }
+    page.push_str("\n\n");
     if !side_effects.is_empty() {
         writeln!(page, "Side effects: {side_effects}\n").expect(WRITABLE);
     }

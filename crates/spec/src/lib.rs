@@ -76,6 +76,8 @@ pub fn document() -> Value {
                 locks and messages in one durable, ordered log.",
             "license": {"name": "Apache-2.0 OR MIT", "identifier": "Apache-2.0 OR MIT"},
         },
+        // The server that the document came from.
+        "servers": [{"url": "/"}],
         "paths": paths,
         "components": {"schemas": schemas, "responses": paths::refusals()},
     });
@@ -151,8 +153,8 @@ pub(crate) fn transaction() -> Value {
                 "description": "Preconditions. If one does not hold, no command is executed.",
                 "maxItems": baton_core::limits::TRANSACTION_REQUIREMENTS_MAX},
             "commands": {"type": "array", "items": reference("TransactionCommand"), "minItems": 1,
-                "description": "The commands, in order. If one is rejected or comes to nothing, \
-                    none is executed; one with `optional: true` may come to nothing. Queries, and \
+                "description": "The commands, in order. If one is rejected or has no effect, none \
+                    is executed. A command with `optional: true` may have no effect. Queries, and \
                     commands that would have to wait, are rejected.",
                 "maxItems": baton_core::limits::TRANSACTION_COMMANDS_MAX},
         },
@@ -198,6 +200,10 @@ const AGENT: &str = "The agent that acts. If omitted, the agent of the access to
 const IDEMPOTENCY_KEY: &str = "A repeated request with the same key returns the stored answer and \
     has no second effect. If omitted, a repeated request is executed again.";
 
+/// The description of the field `return`.
+const RETURN: &str = "`minimal` for an answer with what the caller cannot know, such as the id, \
+    the version and the token, instead of the whole record. If omitted, the whole record.";
+
 /// Adds the fields that every command has besides its own.
 fn with_envelope(mut schema: Value, name: &str) -> Value {
     let given = |component: &str, description: &str| {
@@ -211,6 +217,10 @@ fn with_envelope(mut schema: Value, name: &str) -> Value {
     };
     schema["properties"]["agent"] = given("AgentId", &agent);
     schema["properties"]["idempotency_key"] = given("IdempotencyKey", IDEMPOTENCY_KEY);
+    let changes = |it: &Operation| it.effect == Effect::Changes;
+    if operation(name).is_none_or(changes) {
+        schema["properties"]["return"] = given("ReturnForm", RETURN);
+    }
     let is_fenced = |it: &Operation| it.effect == Effect::Changes && !it.names_token;
     if operation(name).is_some_and(is_fenced) {
         schema["properties"]["token"] = json!({
@@ -262,6 +272,11 @@ fn answers(vocabulary: &Vocabulary) -> Map<String, Value> {
         "properties": {"error": described("Error", "Why it was rejected.")},
         "required": ["error"],
     });
+    let return_form = json!({
+        "description": "Which form of a record a write is answered with.",
+        "type": "string",
+        "enum": ["minimal", "representation"],
+    });
     let words = [
         ("code", "Error code, stable across releases."),
         ("detail", "What happened, as a sentence."),
@@ -291,6 +306,7 @@ fn answers(vocabulary: &Vocabulary) -> Map<String, Value> {
         ("Answer", answer),
         ("TransactionAnswer", of_transaction),
         ("Refused", refused),
+        ("ReturnForm", return_form),
         ("Error", error),
         ("Problem", problem),
     ];

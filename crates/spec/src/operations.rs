@@ -1,11 +1,13 @@
 //! The table of operations for programs that generate clients: `spec/operations.json`.
 //!
 //! It contains what `OpenAPI` cannot express: which operations wait, which take a token, which
-//! operation gives a late grant back, when a reply is `null`, and side effects. `calls` are
-//! transactions and the calls about a connection. Types are references into `openapi.json`.
+//! have a minimal answer, which have another reply with further fields, which operation gives a
+//! late grant back (each item, if the reply is a list), when a reply is `null`, and side effects.
+//! `calls` are transactions and the calls about a connection. Types are references into
+//! `openapi.json`.
 
 use baton_core::access::Role;
-use baton_core::wire::{Effect, GivesBack, OPERATIONS, Operation, Rest};
+use baton_core::wire::{Effect, GivesBack, OPERATIONS, Operation, OtherReply, Rest};
 use serde_json::{Map, Value, json};
 
 use crate::calls::{self, SpecialCall};
@@ -40,6 +42,9 @@ fn described(operation: &Operation, vocabulary: &Vocabulary) -> Value {
         "path": path_of(operation),
         "fields": fields(operation, vocabulary.fields(name)),
         "reply": vocabulary.result(name),
+        "other_reply": operation.other_reply.map(|OtherReply { fields, when, .. }| {
+            json!({"fields": fields, "when": when, "reply": vocabulary.other_result(name)})
+        }),
         "permission": operation.needs,
         "role": least.map(Role::name),
         "waits": operation.waits,
@@ -48,6 +53,7 @@ fn described(operation: &Operation, vocabulary: &Vocabulary) -> Value {
         "past": past(operation),
         "has_version": operation.has_version,
         "gives_back": operation.gives_back.map(gives_back),
+        "minimal": operation.returns_minimal(),
         "summary": operation.summary,
         "null_when": operation.null_when,
         "side_effects": Some(operation.side_effects).filter(|sentences| !sentences.is_empty()),

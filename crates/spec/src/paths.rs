@@ -218,8 +218,9 @@ fn resource(operation: &Operation, vocabulary: &Vocabulary) -> Value {
         refused(&mut described["responses"], &[408, 415]);
     }
     refused(&mut described["responses"], &[400, 403, 404, 405, 413, 429, 503]);
-    // These are queries, but the name of a fork may exist, and a workspace may be in use.
-    if changes || matches!(name, "workspace.fork" | "workspace.delete") {
+    // These are queries, but the name of a fork may exist, a workspace may be in use, and two
+    // copies may have no common revision.
+    if changes || matches!(name, "workspace.fork" | "workspace.delete" | "workspace.changes") {
         refused(&mut described["responses"], &[409, 412]);
     }
     if operation.has_version && !changes {
@@ -265,6 +266,14 @@ fn answered(operation: &Operation, vocabulary: &Vocabulary) -> Value {
         "headers": {"Baton-Revision": revision},
         "content": {"application/json": {"schema": result}},
     });
+    if let Some(other) = vocabulary.other_result(operation.name) {
+        answered["content"]["application/json"]["schema"] = json!({"anyOf": [result, other]});
+    }
+    if operation.returns_minimal() {
+        // Most generators of clients know one type per response: the description has this one.
+        let told = " With `Prefer: return=minimal`, a `Minimal`, and `Preference-Applied`.";
+        answered["description"] = format!("{}{told}", text(&answered["description"])).into();
+    }
     if result == reference("Entry") {
         answered["headers"]["ETag"] = json!({
             "description": "The version of the entry, in quotes.",
@@ -273,6 +282,10 @@ fn answered(operation: &Operation, vocabulary: &Vocabulary) -> Value {
         });
     }
     answered
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
 }
 
 fn body(operation: &Operation, in_the_path: &[&str], vocabulary: &Vocabulary) -> Option<Value> {
@@ -421,6 +434,12 @@ fn about(paths: &mut Value) {
         (
             "/docs/errors",
             "Get the list of errors, to which the `type` of a problem leads",
+            "text/plain",
+            json!({"type": "string"}),
+        ),
+        (
+            "/llms.txt",
+            "Get what a language model should read first, with links to the documentation",
             "text/plain",
             json!({"type": "string"}),
         ),

@@ -306,6 +306,8 @@ fn what_an_operation_names_is_among_its_fields() {
         assert_eq!(has("agent"), operation.names_agent, "`{name}`: agent");
         assert!(operation.waits.is_none_or(has), "`{name}`: how long it waits");
         assert_eq!(has("wait_ms"), operation.waits == Some("wait_ms"), "`{name}`: wait_ms");
+        let other = operation.other_reply.map_or(&[][..], |other| other.fields);
+        assert!(other.iter().all(|field| has(field)), "`{name}`: fields of its other reply");
         assert!(operation.alias.is_none_or(|(_, field)| has(field)), "`{name}`: an alias");
         assert!(fields_in_path(operation).into_iter().all(has), "`{name}`: a field in its path");
     }

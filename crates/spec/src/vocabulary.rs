@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use baton_core::wire::{Effect, OPERATIONS, Watch, operation};
 use baton_core::{
-    Command, IdempotencyKey, Kind, Precondition, Query, Reply, WorkspaceName, limits,
+    Command, IdempotencyKey, Kind, Minimal, Precondition, Query, Reply, WorkspaceName, limits,
 };
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -21,6 +21,8 @@ pub(crate) struct Vocabulary {
     fields: BTreeMap<&'static str, Value>,
     /// The reply of every operation: the name of a component.
     results: BTreeMap<&'static str, String>,
+    /// The same with further fields, of the operations that have another reply then.
+    other_results: BTreeMap<&'static str, String>,
     /// The fields of a watch.
     pub(crate) watch: Value,
     /// The components that occur in requests.
@@ -40,9 +42,11 @@ impl Vocabulary {
         let watch = schema::<Watch>(&mut generator);
         // Paths and headers refer to these, and no command does.
         generator.subschema_for::<(Kind, Precondition, WorkspaceName, IdempotencyKey)>();
+        generator.subschema_for::<Minimal>();
         generator.subschema_for::<(Wanted, Made, Record, DenialPage)>();
         let mut components = generator.definitions().clone();
         let (mut fields, mut results) = (BTreeMap::new(), BTreeMap::new());
+        let mut other_results = BTreeMap::new();
         for operation in OPERATIONS {
             let (primitive, variant) = operation.parts();
             let said = match operation.effect {
@@ -52,21 +56,25 @@ impl Vocabulary {
             let own = said.get(primitive).and_then(|variants| variants.get(variant));
             let own = own.unwrap_or_else(|| panic!("`{}` has a variant", operation.name));
             fields.insert(operation.name, resolved(own, &components).clone());
-            let reply = replies.get(primitive).and_then(|variants| variants.get(operation.reply));
-            let reply = reply.unwrap_or_else(|| panic!("`{}` has a reply", operation.name));
-            // The other form of a nullable reply is `null`.
-            let reply = if operation.never_null { &reply["anyOf"][0] } else { reply };
-            let name = match reply["$ref"].as_str() {
-                Some(path) => path.trim_start_matches(COMPONENTS).to_owned(),
-                None => {
-                    let name = result_name(primitive, operation.reply);
-                    components.insert(name.clone(), reply.clone());
-                    name
+            let mut named = |reply_name: &str| {
+                let reply = replies.get(primitive).and_then(|variants| variants.get(reply_name));
+                let reply = reply.unwrap_or_else(|| panic!("`{}` has a reply", operation.name));
+                // The other form of a nullable reply is `null`.
+                let reply = if operation.never_null { &reply["anyOf"][0] } else { reply };
+                if let Some(path) = reply["$ref"].as_str() {
+                    return path.trim_start_matches(COMPONENTS).to_owned();
                 }
+                let name = result_name(primitive, reply_name);
+                components.insert(name.clone(), reply.clone());
+                name
             };
-            results.insert(operation.name, name);
+            results.insert(operation.name, named(operation.reply));
+            if let Some(other) = operation.other_reply {
+                other_results.insert(operation.name, named(other.reply));
+            }
         }
-        let mut vocabulary = Self { components, fields, results, watch, sent: BTreeSet::new() };
+        let sent = BTreeSet::new();
+        let mut vocabulary = Self { components, fields, results, other_results, watch, sent };
         vocabulary.complete();
         vocabulary
     }
@@ -105,12 +113,19 @@ impl Vocabulary {
         reference(&self.results[name])
     }
 
+    /// The reply of an operation with further fields, if it has another one then.
+    pub(crate) fn other_result(&self, name: &str) -> Option<Value> {
+        self.other_results.get(name).map(|name| reference(name))
+    }
+
     /// Every reply, each once. Operations without a result return an empty object.
     pub(crate) fn all_results(&self) -> Vec<Value> {
-        let mut names: Vec<&String> = self.results.values().collect();
+        let mut names: Vec<&String> =
+            self.results.values().chain(self.other_results.values()).collect();
         names.sort();
         names.dedup();
         let mut all: Vec<Value> = names.into_iter().map(|name| reference(name)).collect();
+        all.push(reference("Minimal"));
         all.push(json!({"type": "object", "maxProperties": 0}));
         all
     }

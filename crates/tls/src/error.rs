@@ -24,7 +24,7 @@ baton_core::refusals! {
                 no key.",
             remedy: "Name an existing PEM file. Its content is never shown, since it may be a key.",
         }
-        /// The certificate and the key do not fit together.
+        /// The certificate and the key do not match.
         #[error(
             "the certificate in `{certificate}` cannot be used with the key in `{key}`: {reason}"
         )]
@@ -55,6 +55,17 @@ baton_core::refusals! {
             cause: "The URL begins with `https://`, and the system trust store is empty. A webhook \
                 call fails with this code in its detail.",
             remedy: "Name a file of CA certificates with `--ca-file` or `BATON_CA_FILE`.",
+        }
+        /// The URL begins with `https://`, and the server does not use TLS. Nothing was sent.
+        #[error("the server does not use TLS")]
+        PlainServer {} => {
+            code: "tls.plain_server",
+            kind: Unavailable,
+            hint: "use a URL that begins with `http://`",
+            cause: "The server was started without `--tls-cert`, or another program listens at \
+                this address.",
+            remedy: "Use a URL that begins with `http://`, or start the server with `--tls-cert` \
+                and `--tls-key`.",
         }
         /// The server's certificate could not be verified. Nothing was sent.
         #[error("`{host}` is not trusted: {reason}")]

@@ -29,7 +29,7 @@ mod trust;
 
 pub use error::TlsError;
 pub use identity::{Accepted, Identity};
-pub use stream::{Stream, try_send};
+pub use stream::{Stream, probe_quiet_peer, try_send};
 pub use trust::Trust;
 
 use std::path::Path;

@@ -4,8 +4,9 @@ use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
+use std::time::Duration;
 
-use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
+use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown, sockopt};
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsStream;
@@ -22,6 +23,23 @@ impl From<TcpStream> for Stream {
     fn from(socket: TcpStream) -> Self {
         Self::Plain(Arc::new(socket))
     }
+}
+
+/// How long a connection is quiet before its peer is probed.
+const PROBE_AFTER: Duration = Duration::from_secs(15);
+/// How long to wait between probes, and after the last.
+const PROBE_EVERY: Duration = Duration::from_secs(5);
+/// After how many probes without a sign of the peer the connection is broken.
+const PROBES_MAX: u32 = 3;
+
+/// Lets the system notice within half a minute that the peer has vanished, although nothing is
+/// sent: a machine that lost its power or its network closes nothing, and a request that waits for
+/// its answer would wait for nobody.
+pub fn probe_quiet_peer(socket: &TcpStream) -> Result<()> {
+    sockopt::set_tcp_keepidle(socket, PROBE_AFTER)?;
+    sockopt::set_tcp_keepintvl(socket, PROBE_EVERY)?;
+    sockopt::set_tcp_keepcnt(socket, PROBES_MAX)?;
+    Ok(sockopt::set_socket_keepalive(socket, true)?)
 }
 
 /// Sends what can be sent without waiting.

@@ -27,6 +27,16 @@ async fn sockets() -> (TcpStream, TcpStream) {
     (calling.unwrap(), called.unwrap().0)
 }
 
+#[tokio::test]
+async fn a_peer_that_vanishes_is_noticed_within_half_a_minute() {
+    use rustix::net::sockopt::{socket_keepalive, tcp_keepcnt, tcp_keepidle, tcp_keepintvl};
+    let (_calling, called) = sockets().await;
+    probe_quiet_peer(&called).unwrap();
+    assert!(socket_keepalive(&called).unwrap());
+    let probes = tcp_keepintvl(&called).unwrap() * tcp_keepcnt(&called).unwrap();
+    assert_eq!((tcp_keepidle(&called).unwrap() + probes).as_secs(), 30);
+}
+
 async fn shake(identity: &Identity, trust: &Trust, host: &str) -> Result<(), TlsError> {
     let (calling, called) = sockets().await;
     let (near, far) = tokio::join!(trust.connect(host, calling), identity.accept(called));
@@ -86,7 +96,7 @@ async fn what_is_not_tls_is_handed_back_and_told() {
     called.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
     let trust = Trust::of(Some(&certificate)).unwrap();
     let Err(refused) = trust.connect("localhost", calling).await else { panic!("agreed") };
-    assert_eq!(refused.to_string(), "the TLS handshake failed: the server speaks something else");
+    assert_eq!(refused.to_string(), "the server does not use TLS");
 
     let (calling, called) = sockets().await;
     drop(calling);

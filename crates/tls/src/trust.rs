@@ -84,7 +84,7 @@ fn refused(host: &str, error: &Error) -> TlsError {
             TlsError::Untrusted { host: host.to_owned(), reason: reason.to_string() }
         }
         Some(rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType)) => {
-            TlsError::Broken { reason: "the server speaks something else".to_owned() }
+            TlsError::PlainServer {}
         }
         Some(_) | None => TlsError::Broken { reason: error.to_string() },
     }

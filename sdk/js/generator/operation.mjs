@@ -19,7 +19,11 @@ const NAMES_ANOTHER_AGENT = new Set(["agent.get"]);
  * @returns {Field[]}
  */
 export function fieldsOf(operation, schemas) {
-    const { name, fields, effect, token, past } = operation;
+    const { name, effect, token, past, other_reply: other } = operation;
+    // With these the call has another reply: a method written by hand offers them.
+    const fields = Object.fromEntries(
+        Object.entries(operation.fields).filter(([field]) => !other?.fields.includes(field)),
+    );
     const isActor = (/** @type {string} */ field) =>
         field === "agent" && operation.agent === "field" && !NAMES_ANOTHER_AGENT.has(name);
     const declared = schemas[name]?.required ?? [];

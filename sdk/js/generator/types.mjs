@@ -9,7 +9,7 @@ import { references, typeOf } from "./schema.mjs";
 /** @typedef {{ operations: Schema[], schemas: Record<string, Schema>, events: Schema[] }} Spec */
 
 /** Schemas that no operation refers to, and that the SDK uses. */
-const BESIDES = ["At", "Problem", "Precondition", "Artifact", "Secret", "Forked", "Revision"];
+const BESIDES = ["At", "Problem", "Precondition", "Artifact", "Secret", "Forked", "Minimal", "Revision"];
 
 /** @param {string} name @param {string} type @param {boolean} isRequired @param {string} [text] */
 export function property(name, type, isRequired, text) {
@@ -93,12 +93,13 @@ export function typesFile({ operations, schemas, events }) {
     const all = operations.map((operation) => described(operation, schemas));
     const names = reachable(schemas, [
         ...BESIDES,
-        ...references(operations.map((it) => [it.fields, it.reply])),
+        ...references(operations.map((it) => [it.fields, it.reply, it.other_reply?.reply])),
     ]);
     const short = (/** @type {string} */ name) => JSON.stringify(name);
     const replies = all.map((it) => `${short(it.name)}: ${it.reply}`);
     const commands = all.map((it) => `${short(it.name)}: ${it.type}Command`);
     const changes = all.filter((it) => it.changes).map((it) => short(it.name));
+    const minimal = operations.filter((it) => it.minimal).map((it) => short(it.name));
     // A type is written on one line: the compiler copies the asterisks of further lines.
     return [
         heading("The types of requests, results and events. There is no code in this file."),
@@ -117,6 +118,10 @@ export function typesFile({ operations, schemas, events }) {
         comment([
             "The names of the operations that change something.",
             `@typedef {${changes.join(" | ")}} ChangeName`,
+        ]),
+        comment([
+            "The names of the operations with a minimal answer.",
+            `@typedef {${minimal.join(" | ")}} MinimalName`,
         ]),
         comment(["Any command or query.", "@typedef {Commands[OperationName]} Command"]),
         comment([

@@ -1,6 +1,6 @@
-// The address of a server.
+// The addresses of servers.
 
-import { badUrl } from "./errors.js";
+import { BatonError, badUrl } from "./errors.js";
 
 /** The port that a server listens on by default. */
 const PORT_DEFAULT = 4747;
@@ -31,4 +31,83 @@ export function parseAddress(url) {
   const secure = scheme === "https" || scheme === "wss" ? "s" : "";
   const host = `${parts[1]}:${parts[2] ?? PORT_DEFAULT}`;
   return { http: `http${secure}://${host}`, webSocket: `ws${secure}://${host}` };
+}
+
+/** More than a cluster has servers, and few enough to try all of them. */
+const SERVERS_MAX = 32;
+
+/** The servers that a client can use: one, or several that share their data. */
+export class Servers {
+  #addresses;
+  /** The index of the one in use, or the one that is tried next. */
+  #current = 0;
+
+  /** @param {string} urls - One URL, or several with commas between them. */
+  constructor(urls) {
+    this.#addresses = urls.split(",").map((url) => parseAddress(url.trim()));
+    if (this.#addresses.length > SERVERS_MAX) {
+      throw badUrl(urls, `it names more than ${SERVERS_MAX} servers`);
+    }
+  }
+
+  /** The URL of the server in use. */
+  get url() {
+    return /** @type {Address} */ (this.#addresses[this.#current]).http;
+  }
+
+  /** All URLs, for messages. */
+  get urls() {
+    return this.#addresses.map((address) => address.http).join(",");
+  }
+
+  /** Goes on to the next server, unless that was done since. @param {string} url - What failed. */
+  skip(url) {
+    if (url === this.url) this.#current = (this.#current + 1) % this.#addresses.length;
+  }
+
+  /**
+   * Connects to the first server that accepts it, beginning with the one in use. If none does,
+   * throws the error of that one.
+   * @template T
+   * @param {(address: Address) => Promise<T>} connect
+   * @returns {Promise<T>}
+   */
+  async connect(connect) {
+    /** @type {unknown[]} */
+    const errors = [];
+    while (errors.length < this.#addresses.length) {
+      const address = /** @type {Address} */ (this.#addresses[this.#current]);
+      try {
+        return await connect(address);
+      } catch (error) {
+        // Another server may accept it, unless the request itself is at fault.
+        if (!(error instanceof BatonError && error.kind === "unavailable")) throw error;
+        errors.push(error);
+        this.skip(address.http);
+      }
+    }
+    throw errors[0];
+  }
+
+  /**
+   * Connects as `connect` does, and then to the server that owns the workspace instead, if that is
+   * one of the servers: the token is shown to no other. If it cannot be reached, the connection
+   * that there is will do.
+   * @template {{ owner?: string, close: () => void }} T
+   * @param {(address: Address) => Promise<T>} connect
+   * @returns {Promise<T>}
+   */
+  async connectToOwner(connect) {
+    const first = await this.connect(connect);
+    const index = this.#addresses.findIndex(({ http }) => http === first.owner);
+    if (index < 0 || index === this.#current) return first;
+    try {
+      const better = await connect(/** @type {Address} */ (this.#addresses[index]));
+      this.#current = index;
+      first.close();
+      return better;
+    } catch {
+      return first;
+    }
+  }
 }

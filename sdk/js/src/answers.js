@@ -1,10 +1,42 @@
 // What becomes of a message after its handler.
 
+import { BatonError, isSessionEnded } from "./errors.js";
+
 /** @import { Workspace } from "./workspace.js" */
 /** @import * as T from "./generated/types.js" */
 
 /** When a message that is not acknowledged is delivered again: calls of models take minutes. */
 export const REDELIVER_MS = 600_000;
+
+/**
+ * Answers a request, and waits for the next message in the same call until the signal. If that
+ * wait is ended, it is not known whether the answer was sent: another call says so.
+ * @param {Workspace} workspace
+ * @param {T.Message} message
+ * @param {{ body: unknown } | { error: unknown }} outcome
+ * @param {{ wait_ms: number, signal: AbortSignal }} waiting
+ * @returns {Promise<T.Message | undefined>}
+ */
+export async function answerAndReceive(workspace, message, outcome, waiting) {
+  if (!message.request || waiting.signal.aborted) {
+    await answer(workspace, message, outcome);
+    return undefined;
+  }
+  try {
+    const options = { ...waiting, redeliver_ms: REDELIVER_MS };
+    return await workspace.messages.replyAndReceive(message.id, outcome, options);
+  } catch (ended) {
+    try {
+      await answer(workspace, message, outcome);
+    } catch (error) {
+      const isSent = error instanceof BatonError && error.code === "message.already_replied";
+      if (!isSent) throw error;
+    }
+    // The answer was sent, and nothing more is received in this session.
+    if (isSessionEnded(ended)) throw ended;
+    return undefined;
+  }
+}
 
 /**
  * Answers a request with what its handler returned or threw. A message that is no request is
@@ -14,6 +46,9 @@ export const REDELIVER_MS = 600_000;
  * @param {{ body: unknown } | { error: unknown }} outcome
  */
 export async function answer(workspace, message, outcome) {
-  if (message.request) await workspace.messages.reply(message.id, outcome);
-  else if ("body" in outcome) await workspace.inbox.ack({ message: message.id });
+  const { id } = message;
+  if (message.request) {
+    // The sender gets the answer; nobody needs the request once more.
+    await workspace.executeMinimal({ command: "message.reply", request: id, ...outcome });
+  } else if ("body" in outcome) await workspace.inbox.ack({ message: id });
 }

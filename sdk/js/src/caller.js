@@ -78,6 +78,17 @@ export class Caller {
   }
 
   /**
+   * Executes a command that is answered with what the caller cannot know, not the whole record.
+   * @param {T.Commands[T.MinimalName]} command
+   * @param {CallOptions} [options]
+   * @returns {Promise<{ revision: number, result: T.Minimal }>}
+   */
+  async executeMinimal({ command, ...fields }, { signal, timeoutMs, idempotencyKey } = {}) {
+    const request = this.#request(command, { ...fields, return: "minimal" }, idempotencyKey);
+    return /** @type {any} */ (await this.transport.call(request, { signal, timeoutMs }));
+  }
+
+  /**
    * Executes commands together, or none of them.
    * @template {readonly T.TransactionCommand[]} const C
    * @param {C} commands

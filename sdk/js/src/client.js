@@ -1,12 +1,13 @@
-// A client of one server.
+// A client of a server, or of several that share their data.
 
-import { parseAddress } from "./address.js";
+import { Servers } from "./address.js";
 import { Caller } from "./caller.js";
 import { asyncDispose } from "./dispose.js";
 import { Http } from "./http.js";
 import { HttpTransport } from "./http-transport.js";
 import { settingsOf } from "./options.js";
 import { keySource } from "./random.js";
+import { RuleBook } from "./rules.js";
 import { SocketTransport } from "./socket-transport.js";
 import { Workspace } from "./workspace.js";
 
@@ -30,6 +31,7 @@ export class Client {
   #http;
   #settings;
   #nextKey;
+  #ruleBook = new RuleBook();
 
   /** @param {Transport} transport @param {Http} http @param {Settings} settings */
   constructor(transport, http, settings) {
@@ -39,7 +41,7 @@ export class Client {
     this.#nextKey = settings.automaticKeys ? keySource() : undefined;
   }
 
-  /** The URL of the server. */
+  /** The URL of the server in use. */
   get url() {
     return this.#http.url;
   }
@@ -51,7 +53,7 @@ export class Client {
    */
   workspace(name = this.#settings.workspace, { agent = this.#settings.agent } = {}) {
     const caller = new Caller(this.#transport, { workspace: name, agent }, this.#nextKey);
-    return new Workspace(caller, this.#http);
+    return new Workspace(caller, this.#http, this.#ruleBook);
   }
 
   /**
@@ -92,13 +94,13 @@ export async function open(platform, url, options) {
     agent: options.agent ?? BATON_AGENT,
     workspace: options.workspace ?? BATON_WORKSPACE,
   });
-  const address = parseAddress(url ?? BATON_URL ?? URL_DEFAULT);
-  const http = new Http(address, settings.token);
+  const servers = new Servers(url ?? BATON_URL ?? URL_DEFAULT);
+  const http = new Http(servers, settings.token);
   const needsHttp = settings.token !== undefined && !platform.canSendToken(settings.token);
   const isHttp = (settings.transport ?? (needsHttp ? "http" : "socket")) === "http";
   const transport = isHttp
     ? new HttpTransport(http, settings)
-    : new SocketTransport(address, settings, platform.dial);
+    : new SocketTransport(servers, settings, platform.dial);
   await transport.open();
   return new Client(transport, http, settings);
 }

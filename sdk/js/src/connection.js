@@ -4,13 +4,14 @@ import { BatonError } from "./errors.js";
 import { backoff } from "./options.js";
 import { pause, unref } from "./timing.js";
 
-/** @import { Address } from "./address.js" */
+/** @import { Address, Servers } from "./address.js" */
 /** @import { Settings } from "./options.js" */
 
 /**
  * @typedef {object} Socket - An open WebSocket.
  * @property {(text: string) => void} send
  * @property {() => void} close
+ * @property {string} [owner] - The server that owns the workspace of the client, if it is another.
  */
 
 /**
@@ -35,7 +36,7 @@ import { pause, unref } from "./timing.js";
 const PINGS = 3;
 
 export class Connection {
-  #address;
+  #servers;
   #settings;
   #dial;
   #events;
@@ -49,13 +50,13 @@ export class Connection {
   reason = "";
 
   /**
-   * @param {Address} address
+   * @param {Servers} servers
    * @param {Settings} settings
    * @param {Dial} dial
    * @param {ConnectionEvents} events
    */
-  constructor(address, settings, dial, events) {
-    this.#address = address;
+  constructor(servers, settings, dial, events) {
+    this.#servers = servers;
     this.#settings = settings;
     this.#dial = dial;
     this.#events = events;
@@ -93,7 +94,8 @@ export class Connection {
   async #connect() {
     /** Only what the newest socket reports counts. @type {Socket | undefined} */
     let own;
-    const socket = await this.#dial(this.#address, this.#settings, {
+    /** @type {SocketEvents} */
+    const events = {
       onMessage: (text) => {
         this.#heardAt = Date.now();
         if (own !== undefined && own === this.#socket) this.#events.onMessage(text);
@@ -101,7 +103,9 @@ export class Connection {
       onClose: (reason) => {
         if (own !== undefined && own === this.#socket) this.#broken(reason);
       },
-    });
+    };
+    const dial = (/** @type {Address} */ address) => this.#dial(address, this.#settings, events);
+    const socket = await this.#servers.connectToOwner(dial);
     if (this.#end.signal.aborted) {
       socket.close();
       return;

@@ -148,6 +148,35 @@ export const crowded = (what, max) =>
     hint: "wait for some of them, then retry",
   });
 
+/** @param {string} task */
+export const notClaimed = (task) =>
+  new InvalidError({
+    code: "client.not_claimed",
+    kind: "invalid",
+    detail: `task \`${task}\` is not held by this agent`,
+    hint: "claim it, and pass the job, or the task as `tasks.claim` returns it",
+  });
+
+/**
+ * There is no completion of a model. The attempt of the task failed with this reason. `facts` has
+ * the `status` of the response, if it was one of an error.
+ */
+export class ModelError extends UnavailableError {
+  /** @param {string} reason @param {ErrorOptions & { status?: number }} [options] */
+  constructor(reason, { status, ...options } = {}) {
+    super(
+      {
+        code: "client.model_failed",
+        kind: "unavailable",
+        detail: reason,
+        hint: "check the endpoint, the name of the model and the key",
+        ...(status === undefined ? {} : { status }),
+      },
+      options,
+    );
+  }
+}
+
 /** What was waited for did not become free in time. */
 export class NotAcquiredError extends ConflictError {
   /** @param {string} what @param {number} waitMs */
@@ -198,6 +227,15 @@ export class TaskFailedError extends ConflictError {
  * @param {string} code
  */
 export const isShuttingDown = (code) => code === "server.closing" || code === "engine.closed";
+
+/** Whether the session of the agent ended while a call waited. @param {unknown} error */
+export const isSessionEnded = (error) =>
+  error instanceof BatonError && error.code.endsWith(".session_ended");
+
+/** Whether a call under a lease says that the lease has ended. @param {unknown} error */
+export const hasLostLease = (error) =>
+  error instanceof BatonError &&
+  (error.code.endsWith(".stale_token") || error.code === "task.finished");
 
 /** Kinds of errors after which the same request would fail again. */
 const FINAL = new Set(["invalid", "denied", "not_found", "conflict", "stale"]);

@@ -14,6 +14,11 @@ export { Workspace } from "./workspace.js";
 /** @typedef {import("./caller.js").CallOptions} CallOptions */
 /** @typedef {import("./options.js").ClientOptions} ClientOptions */
 /** @typedef {import("./held.js").HoldOptions} HoldOptions */
+/** @typedef {import("./model.js").EndpointOptions} EndpointOptions */
+/** @typedef {import("./model-runs.js").ModelRunOptions} ModelRunOptions */
+/** @typedef {import("./rules.js").CallbackOptions} CallbackOptions */
+/** @typedef {import("./rules.js").Proposal} Proposal */
+/** @typedef {import("./rules.js").RuleCallback} RuleCallback */
 /** @typedef {import("./service.js").ServiceOptions} ServiceOptions */
 /** @typedef {import("./worker.js").WorkerOptions} WorkerOptions */
 /** @typedef {import("./worker.js").Worked} Worked */

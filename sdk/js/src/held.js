@@ -13,7 +13,8 @@ const WAIT_MS_MAX = 3_600_000;
  * @typedef {object} HoldOptions
  * @property {number} [wait_ms] - How long to wait for it; as long as it takes if not given.
  * @property {number} [ttl_ms] - How long it lasts without a renewal, and so how long it takes until
- *   others get it if this program dies. It is renewed in a third of that.
+ *   others get it if this program dies. It is renewed in a third of that, or of the TTL of the
+ *   agent's session if that is shorter.
  */
 
 /**
@@ -45,9 +46,9 @@ export class Held {
     /** The fencing token: larger than every token that was issued before. */
     this.token = grant.token;
     const { name, token, ttl_ms } = grant;
-    this.#renewal = new Renewal(`${group} \`${name}\``, ttl_ms, ({ signal }) =>
-      caller.call(`${group}.renew`, { name, token, ttl_ms }, { signal }),
-    );
+    /** @param {CallOptions} options */
+    const renew = (options) => caller.call(`${group}.renew`, { name, token, ttl_ms }, options);
+    this.#renewal = new Renewal(`${group} \`${name}\``, ttl_ms, renew, caller);
   }
 
   /** Aborted when it is lost, with a `LeaseLostError`: stop what is done under it. */
@@ -85,7 +86,8 @@ export async function hold(caller, group, name, { wait_ms = Infinity, ...options
     const left = Math.max(0, Math.min(until - performance.now(), WAIT_MS_MAX));
     const fields = { name, wait_ms: Math.ceil(left) };
     const grant = await caller.call(`${group}.acquire`, fields, /** @type {any} */ (options));
-    if (grant) return new Held(caller, group, grant);
+    // A holder is always shown its token.
+    if (grant) return new Held(caller, group, /** @type {Grant} */ (grant));
     if (performance.now() >= until) throw new NotAcquiredError(`${group} \`${name}\``, wait_ms);
   }
 }

@@ -50,6 +50,10 @@ export class HttpTransport {
 
   /** Connects for the first time; the error says why that fails. */
   async open() {
+    await this.#http.connect(() => this.#probe());
+  }
+
+  async #probe() {
     try {
       await this.#http.fetch(PROBE, {
         signal: AbortSignal.timeout(this.#settings.connectTimeoutMs),
@@ -145,8 +149,9 @@ export class HttpTransport {
 
   /** @param {Request} request @param {Answer} answer */
   #giveBack(request, answer) {
-    const unwanted = givingBack(request, answer.result);
-    if (unwanted) this.call(unwanted).catch(() => {});
+    for (const unwanted of givingBack(request, answer.result)) {
+      this.call(unwanted).catch(() => {});
+    }
   }
 
   /**

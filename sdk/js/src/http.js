@@ -2,17 +2,31 @@
 
 import { fromProblem, notUnderstood, unreachable } from "./errors.js";
 
-/** @import { Address } from "./address.js" */
+/** @import { Servers } from "./address.js" */
 /** @import { BatonError } from "./baton-error.js" */
 
 export class Http {
+  #servers;
   #token;
 
-  /** @param {Address} address @param {string | undefined} token */
-  constructor(address, token) {
-    /** The URL of the server. */
-    this.url = address.http;
+  /** @param {Servers} servers @param {string | undefined} token */
+  constructor(servers, token) {
+    this.#servers = servers;
     this.#token = token;
+  }
+
+  /** The URL of the server in use. */
+  get url() {
+    return this.#servers.url;
+  }
+
+  /**
+   * Repeats an attempt at each server until one accepts it.
+   * @template T
+   * @param {() => Promise<T>} attempt
+   */
+  connect(attempt) {
+    return this.#servers.connect(attempt);
   }
 
   /**
@@ -24,12 +38,15 @@ export class Http {
   async fetch(path, init = {}) {
     const headers = new Headers(init.headers);
     if (this.#token !== undefined) headers.set("authorization", `Bearer ${this.#token}`);
+    const { url } = this;
     let response;
     try {
-      response = await fetch(this.url + path, { ...init, headers, credentials: "omit" });
+      response = await fetch(url + path, { ...init, headers, credentials: "omit" });
     } catch (cause) {
       init.signal?.throwIfAborted();
-      throw unreachable(this.url, reasonOf(cause), { cause });
+      // What is sent next, or repeated, goes to another server.
+      this.#servers.skip(url);
+      throw unreachable(url, reasonOf(cause), { cause });
     }
     if (!response.ok) throw await problemOf(response);
     return response;

@@ -2,7 +2,7 @@
 // over.
 
 import { asyncDispose } from "./dispose.js";
-import { BatonError } from "./errors.js";
+import { BatonError, hasLostLease } from "./errors.js";
 import { Renewal } from "./renewal.js";
 
 /** @import { CallOptions } from "./caller.js" */
@@ -10,22 +10,29 @@ import { Renewal } from "./renewal.js";
 /** @import * as T from "./generated/types.js" */
 
 /** @typedef {T.Task & { lease: T.Lease }} ClaimedTask */
+/** @typedef {"completed" | "failed" | "released" | "handed_over"} Outcome */
 
 /**
  * @template [D=any]
  */
 export class Job {
   #caller;
+  #handoffs;
   #renewal;
   #isSettled = false;
+  /** @type {Outcome | undefined} */
+  #outcome;
 
   /**
    * @param {Workspace} workspace
    * @param {ClaimedTask} task
    */
   constructor(workspace, task) {
-    const { token, lease_ms } = task.lease;
+    const { lease_ms } = task.lease;
+    // A holder is always shown its token.
+    const token = /** @type {number} */ (task.lease.token);
     this.#caller = workspace.caller;
+    this.#handoffs = workspace.handoffs;
     /** The task as it was claimed. */
     this.task = task;
     /** The id of the task. */
@@ -40,9 +47,10 @@ export class Job {
      * The workspace under the lease: changes made through it are rejected once the lease is lost.
      */
     this.workspace = workspace.under(token);
-    this.#renewal = new Renewal(`the lease of task \`${task.id}\``, lease_ms, ({ signal }) =>
-      this.#caller.call("task.heartbeat", { task: task.id, token }, { signal }),
-    );
+    /** @param {CallOptions} options */
+    const renew = (options) =>
+      this.#caller.call("task.heartbeat", { ...this.#lease, return: "minimal" }, options);
+    this.#renewal = new Renewal(`the lease of task \`${task.id}\``, lease_ms, renew, this.#caller);
   }
 
   /** Aborted when the lease is lost, with a `LeaseLostError`: another agent may have the task. */
@@ -55,6 +63,11 @@ export class Job {
     return this.#isSettled;
   }
 
+  /** What was reported; nothing if nothing was. */
+  get outcome() {
+    return this.#outcome;
+  }
+
   /**
    * Reports how far the work is, from 0 to 1.
    * @param {number} fraction
@@ -63,7 +76,9 @@ export class Job {
    * @returns {Promise<T.Task>}
    */
   progress(fraction, note, options) {
-    return this.#caller.call("task.progress", { ...this.#lease, fraction, note }, options);
+    return this.#underLease(
+      this.#caller.call("task.progress", { ...this.#lease, fraction, note }, options),
+    );
   }
 
   /**
@@ -73,7 +88,9 @@ export class Job {
    * @returns {Promise<T.Checkpoint>}
    */
   checkpoint(state, options) {
-    return this.#caller.call("checkpoint.save", { ...this.#lease, state }, options);
+    return this.#underLease(
+      this.#caller.call("checkpoint.save", { ...this.#lease, state }, options),
+    );
   }
 
   /**
@@ -92,9 +109,23 @@ export class Job {
    * @returns {Promise<T.TaskCompleted>}
    */
   complete(result, options) {
-    return this.#settle(() =>
+    return this.#settle("completed", () =>
       this.#caller.call("task.complete", { ...this.#lease, result }, options),
     );
+  }
+
+  /**
+   * Completes the task, and claims the next one in the same commit. The answer is only that one.
+   * @param {unknown} result
+   * @param {T.Next} [next] - Which tasks to claim; none if not given.
+   * @returns {Promise<T.Task | undefined>}
+   */
+  async completeAndClaim(result, next) {
+    const fields = { ...this.#lease, result, then_claim: next, return: "minimal" };
+    const answer = await this.#settle("completed", () =>
+      this.#caller.call("task.complete", fields),
+    );
+    return answer.next ?? undefined;
   }
 
   /**
@@ -105,7 +136,9 @@ export class Job {
    * @returns {Promise<T.Task>}
    */
   fail(error, options) {
-    return this.#settle(() => this.#caller.call("task.fail", { ...this.#lease, error }, options));
+    return this.#settle("failed", () =>
+      this.#caller.call("task.fail", { ...this.#lease, error }, options),
+    );
   }
 
   /**
@@ -115,7 +148,7 @@ export class Job {
    * @returns {Promise<T.Task>}
    */
   release(reason, options) {
-    return this.#settle(() =>
+    return this.#settle("released", () =>
       this.#caller.call("task.release", { ...this.#lease, reason }, options),
     );
   }
@@ -128,7 +161,9 @@ export class Job {
    * @returns {Promise<T.Handoff>}
    */
   handoff(to, options) {
-    return this.#settle(() => this.#caller.call("handoff.offer", { ...this.#lease, to }, options));
+    return this.#settle("handed_over", () =>
+      this.#handoffs.offer(to, { ...options, ...this.#lease }),
+    );
   }
 
   /** Renews the lease no longer, and leaves the task as it is. */
@@ -154,12 +189,29 @@ export class Job {
 
   /**
    * @template R
+   * @param {Outcome} outcome
    * @param {() => Promise<R>} call
    * @returns {Promise<R>}
    */
-  async #settle(call) {
-    const result = await call();
+  async #settle(outcome, call) {
+    const result = await this.#underLease(call());
+    this.#outcome = outcome;
     this.abandon();
     return result;
+  }
+
+  /**
+   * A call that is refused because the lease is lost aborts the signal before the next heartbeat.
+   * @template R
+   * @param {Promise<R>} call
+   * @returns {Promise<R>}
+   */
+  async #underLease(call) {
+    try {
+      return await call;
+    } catch (error) {
+      if (hasLostLease(error)) this.#renewal.lost(error);
+      throw error;
+    }
   }
 }

@@ -1,6 +1,11 @@
 // Messages, hand-offs and streams as async iterators.
 
-import { HandoffOperations, InboxOperations, StreamOperations } from "./generated/groups.js";
+import {
+  HandoffOperations,
+  InboxOperations,
+  MessageOperations,
+  StreamOperations,
+} from "./generated/groups.js";
 
 /** @import { CallOptions } from "./caller.js" */
 /** @import * as T from "./generated/types.js" */
@@ -9,6 +14,22 @@ import { HandoffOperations, InboxOperations, StreamOperations } from "./generate
 const WAIT_MS = 30_000;
 /** How many items one call returns at most. */
 const LIMIT = 100;
+
+export class Messages extends MessageOperations {
+  /**
+   * Answers a request, and receives the next message in the same commit. If the inbox is empty, it
+   * waits `wait_ms` for one.
+   * @param {string} request
+   * @param {{ body: unknown } | { error: unknown }} outcome
+   * @param {{ wait_ms: number, redeliver_ms?: number } & CallOptions} options
+   * @returns {Promise<T.Message | undefined>}
+   */
+  async replyAndReceive(request, outcome, options) {
+    /** @type {any} */
+    const received = await this.caller.call("message.reply", { request, ...outcome }, options);
+    return received.messages[0];
+  }
+}
 
 export class Inbox extends InboxOperations {
   /**

@@ -104,7 +104,7 @@ export class Requests {
    * Settles the request that a frame answers.
    * @param {number} id
    * @param {AnswerFrame} frame
-   * @returns {Request | undefined} The request that gives back what was granted too late.
+   * @returns {Request[]} The requests that give back what was granted too late.
    */
   answered(id, frame) {
     const givenUp = this.#givenUp.get(id);
@@ -113,13 +113,13 @@ export class Requests {
       return givingBack(givenUp, frame.result);
     }
     const pending = this.#remove(id);
-    if (!pending) return undefined;
+    if (!pending) return [];
     const { request, settle } = pending;
     if (frame.error !== undefined) settle(fromProblem(frame.error));
     else if (isAnswer(request, frame)) settle(undefined, frame);
     else if (request.effect === "asks") settle(notUnderstood("it has no revision or no result"));
     else settle(unknownOutcome("the response was not understood"));
-    return undefined;
+    return [];
   }
 
   /**
@@ -155,7 +155,7 @@ export class Requests {
     const pending = this.#remove(id);
     if (!pending) return false;
     const { request, isSent, isUncertain } = pending;
-    if (isSent && request.waitMs > 0 && request.givesBack) this.#givenUp.set(id, request);
+    if (isSent && request.givesBack) this.#givenUp.set(id, request);
     return (isSent || isUncertain) && request.effect !== "asks";
   }
 

@@ -1,8 +1,10 @@
 // A service: receives the messages of an agent, and answers the requests among them.
 //
-//   session ──▶ handlers registered ──▶ receive ──▶ handler ─▶ a result ─▶ reply, or ack
-//     ▲  │                                ▲  ▲         └─────▶ an error ─▶ reply with the error
-//     │  └ a heartbeat, beside it         │  └──────────────── next
+//                                         ┌── next, received in the same commit ◀─┐
+//                                         ▼                                       │
+//   session ──▶ handlers registered ──▶ receive ──▶ handler ─▶ a result ─▶ reply ─┤
+//     ▲  │                                ▲           └─────▶ an error ─▶ reply with the error
+//     │  └ a heartbeat, beside it         └── ack, if it is no request
 //     └── the session is lost: all of it begins again
 //
 // 1. A request is answered with what its handler returned or threw. A message that is no request is
@@ -10,10 +12,10 @@
 // 2. When it is stopped, nothing new is received, what was begun is finished, and the session ends.
 // 3. That the server cannot be reached is no reason to end.
 
-import { BatonError, isFinal } from "./errors.js";
+import { BatonError, isFinal, isSessionEnded } from "./errors.js";
 import { Renewal } from "./renewal.js";
 import { onAbort, pause } from "./timing.js";
-import { answer, REDELIVER_MS } from "./answers.js";
+import { answerAndReceive, REDELIVER_MS } from "./answers.js";
 import { failureOf } from "./worker.js";
 
 /** @import { Workspace } from "./workspace.js" */
@@ -124,6 +126,10 @@ export class Service {
         this.#slot(renewal.signal),
       );
       await Promise.all(slots);
+    } catch (error) {
+      // Its handlers are told: their requests go to other agents.
+      if (isSessionEnded(error)) renewal.lost(error);
+      throw error;
     } finally {
       renewal.stop();
       // It also ends by itself, only later.
@@ -136,7 +142,8 @@ export class Service {
   async #slot(lost) {
     const signal = AbortSignal.any([this.#stop.signal, lost]);
     while (!signal.aborted) {
-      for (const message of await this.#receive(signal)) await this.#serve(message, lost);
+      let [message] = await this.#receive(signal);
+      while (message) message = await this.#serve(message, lost, signal);
     }
   }
 
@@ -154,8 +161,19 @@ export class Service {
     }
   }
 
-  /** @param {T.Message} message @param {AbortSignal} lost */
-  async #serve(message, lost) {
+  /** @param {{ body: unknown } | { error: unknown }} outcome - It was sent. */
+  #count(outcome) {
+    if ("body" in outcome) this.#served.answered += 1;
+    else this.#served.failed += 1;
+  }
+
+  /**
+   * @param {T.Message} message
+   * @param {AbortSignal} lost
+   * @param {AbortSignal} signal - Ends the wait for the next message.
+   * @returns {Promise<T.Message | undefined>} The next message, if it was received with the answer.
+   */
+  async #serve(message, lost, signal) {
     const address = message.request?.address;
     const name = typeof address === "object" && "handler" in address ? address.handler : undefined;
     const handler = (name !== undefined && this.#handlers.get(name)) || this.#other;
@@ -169,15 +187,21 @@ export class Service {
     }
     if (lost.aborted) {
       this.#served.lost += 1;
-      return;
+      return undefined;
     }
     try {
-      await answer(this.#workspace, message, outcome);
-      if ("body" in outcome) this.#served.answered += 1;
-      else this.#served.failed += 1;
+      const waiting = { wait_ms: WAIT_MS, signal };
+      const next = await answerAndReceive(this.#workspace, message, outcome, waiting);
+      this.#count(outcome);
+      return next;
     } catch (error) {
+      if (isSessionEnded(error)) {
+        this.#count(outcome);
+        throw error;
+      }
       if (!(error instanceof BatonError)) throw error;
       this.#served.lost += 1;
+      return undefined;
     }
   }
 }

@@ -15,7 +15,7 @@ import { onAbort } from "./timing.js";
 import { frameOf } from "./transport.js";
 import { Watch } from "./watch.js";
 
-/** @import { Address } from "./address.js" */
+/** @import { Servers } from "./address.js" */
 /** @import { Dial } from "./connection.js" */
 /** @import { Settings } from "./options.js" */
 /** @import { Answer, Limits, Request } from "./transport.js" */
@@ -23,7 +23,7 @@ import { Watch } from "./watch.js";
 
 export class SocketTransport {
   #settings;
-  #url;
+  #servers;
   #connection;
   #requests;
   #nextId = 1;
@@ -38,15 +38,15 @@ export class SocketTransport {
   #onIdle = () => {};
 
   /**
-   * @param {Address} address
+   * @param {Servers} servers
    * @param {Settings} settings
    * @param {Dial} dial
    */
-  constructor(address, settings, dial) {
+  constructor(servers, settings, dial) {
     this.#settings = settings;
-    this.#url = address.http;
+    this.#servers = servers;
     this.#requests = new Requests(settings);
-    this.#connection = new Connection(address, settings, dial, {
+    this.#connection = new Connection(servers, settings, dial, {
       onOpen: () => this.#opened(),
       onMessage: (text) => this.#received(text),
       onBroken: (reason) => this.#broken(reason),
@@ -204,7 +204,7 @@ export class SocketTransport {
   #late(mayBeDone, allowed) {
     if (mayBeDone) return unknownOutcome(`no response within ${allowed} ms`);
     if (this.#connection.isOpen) return timedOut(allowed);
-    return unreachable(this.#url, this.#connection.reason);
+    return unreachable(this.#servers.urls, this.#connection.reason);
   }
 
   /** @param {string} text */
@@ -229,8 +229,7 @@ export class SocketTransport {
 
   /** @param {any} frame */
   #answered(frame) {
-    const unwanted = this.#requests.answered(frame.id, frame);
-    if (unwanted) {
+    for (const unwanted of this.#requests.answered(frame.id, frame)) {
       // If it cannot be given back, it ends by itself when its time is over.
       this.#requests.add(this.#nextId++, unwanted, () => {});
     }

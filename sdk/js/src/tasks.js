@@ -5,6 +5,7 @@ import { TaskOperations } from "./generated/groups.js";
 
 /** @import { CallOptions } from "./caller.js" */
 /** @import { Workspace } from "./workspace.js" */
+/** @import * as T from "./generated/types.js" */
 
 /** Types of events after which a task may have ended. */
 const ENDS = ["task.completed", "task.failed", "task.cancelled", "task.reviewed"];
@@ -17,6 +18,20 @@ export class Tasks extends TaskOperations {
   constructor(workspace) {
     super(workspace.caller);
     this.#workspace = workspace;
+  }
+
+  /**
+   * Claims as many tasks as are ready, at most `limit`, in one commit. If none is ready, it waits
+   * `wait_ms` for the first.
+   * @param {number} limit
+   * @param {T.TaskClaimOptions & CallOptions} [options]
+   * @returns {Promise<T.Task[]>}
+   */
+  async claimSeveral(limit, options) {
+    /** @type {any} A claim of one task is answered with that task, or with none. */
+    const claimed = await this.caller.call("task.claim", { limit }, options);
+    if (!claimed) return [];
+    return claimed.tasks ?? [claimed];
   }
 
   /**

@@ -62,27 +62,34 @@ export function bodyOf({ agent, idempotencyKey, command, fields }) {
 export const frameOf = (id, request) =>
   encode({ id, workspace: request.workspace, ...bodyOf(request) });
 
+/** What a result grants: each item, if it is a list and nothing else. @param {unknown} result */
+function granted(result) {
+  if (result === null || result === undefined) return [];
+  const [only, ...others] = typeof result === "object" ? Object.values(result) : [];
+  return Array.isArray(only) && others.length === 0 ? only : [result];
+}
+
 /**
- * The request that returns what a waiting call was granted, if it was granted something.
+ * The requests that return what a call was granted, if it was granted something.
  * @param {Request} request
  * @param {unknown} result
- * @returns {Request | undefined}
+ * @returns {Request[]}
  */
 export function givingBack({ givesBack, workspace, agent }, result) {
-  if (!givesBack || result === null || result === undefined) return undefined;
-  const fields = Object.entries(givesBack.fields).map(([name, source]) => [
-    name,
-    "text" in source
-      ? source.text
-      : source.path.reduce((it, part) => it?.[part], /** @type {any} */ (result)),
-  ]);
-  return {
-    workspace,
-    agent,
-    command: givesBack.command,
-    fields: Object.fromEntries(fields),
-    idempotencyKey: undefined,
-    effect: "changes",
-    waitMs: 0,
-  };
+  if (!givesBack) return [];
+  return granted(result).map((each) => {
+    const fields = Object.entries(givesBack.fields).map(([name, source]) => [
+      name,
+      "text" in source ? source.text : source.path.reduce((it, part) => it?.[part], each),
+    ]);
+    return {
+      workspace,
+      agent,
+      command: givesBack.command,
+      fields: Object.fromEntries(fields),
+      idempotencyKey: undefined,
+      effect: "changes",
+      waitMs: 0,
+    };
+  });
 }

@@ -4,18 +4,20 @@
 //            ▼                                                             │
 //   claim ──▶ handler ─────▶ a result ─▶ complete ─────────────────────────┘
 //     ▲         │ │ └──────▶ an error ─▶ fail
-//     │         │ └ a heartbeat in a third of the lease, beside it
+//     │         │ └ a heartbeat in a third of the lease, or of the session, beside it
 //     └─────────┴── the lease is lost: `job.signal` is aborted, and nothing is reported
 //
 // 1. Every task that was claimed is completed, failed, released or handed over, unless its lease is
 //    lost or the server cannot be reached for that long.
 // 2. When it is stopped, nothing new is claimed, and what was begun is finished.
 // 3. That the server cannot be reached is no reason to end: the worker tries again.
-// 4. A worker with handlers for hand-offs or messages waits for these and for tasks in one call. It
+// 4. A worker with several handlers at a time claims tasks for all of them in its first call.
+// 5. A worker with handlers for hand-offs or messages waits for these and for tasks in one call. It
 //    does not claim the next task when it completes one: a hand-off or a message may be first.
+// 6. If the session of the agent ends while the worker waits, it claims again, without a session.
 
 import { answer, REDELIVER_MS } from "./answers.js";
-import { BatonError, isFinal } from "./errors.js";
+import { BatonError, isFinal, isSessionEnded } from "./errors.js";
 import { Job } from "./job.js";
 import { onAbort, pause } from "./timing.js";
 
@@ -26,6 +28,8 @@ import { onAbort, pause } from "./timing.js";
 
 /** How long one claim waits: shorter than most proxies take to drop a silent connection. */
 const WAIT_MS = 30_000;
+/** How many tasks one call may claim. */
+const SEVERAL_MAX = 100;
 /** The pause after a claim that failed. */
 const PAUSE_MS = 1_000;
 
@@ -181,7 +185,9 @@ export class Worker {
     if (signal?.aborted) this.stop();
     const forget = onAbort(signal, () => this.stop());
     try {
-      const slots = Array.from({ length: Math.max(1, concurrency) }, () => this.#slot());
+      const count = Math.max(1, concurrency);
+      const first = await this.#first(count);
+      const slots = Array.from({ length: count }, (_, slot) => this.#slot(first[slot]));
       const outcomes = await Promise.allSettled(slots);
       const failed = outcomes.find((outcome) => outcome.status === "rejected");
       if (failed) throw failed.reason;
@@ -202,9 +208,25 @@ export class Worker {
     return !this.#onHandoff && !this.#onMessage;
   }
 
-  async #slot() {
-    /** @type {Work | undefined} */
-    let work;
+  /**
+   * What is there when the slots start. If it cannot be claimed, each asks for itself.
+   * @param {number} count
+   * @returns {Promise<Work[]>}
+   */
+  async #first(count) {
+    const { signal } = this.#stop;
+    if (count < 2 || !this.#isForTasks || signal.aborted) return [];
+    try {
+      const limit = Math.min(count, SEVERAL_MAX);
+      const tasks = await this.#workspace.tasks.claimSeveral(limit, { ...this.#next, signal });
+      return tasks.map((task) => ({ task: /** @type {ClaimedTask} */ (task) }));
+    } catch {
+      return [];
+    }
+  }
+
+  /** @param {Work | undefined} work - What it begins with. */
+  async #slot(work) {
     for (;;) {
       work ??= await this.#take();
       if (!work) return;
@@ -221,7 +243,8 @@ export class Worker {
         if (work) return work;
       } catch (error) {
         if (signal.aborted) return undefined;
-        if (isFinal(error)) {
+        // Only the call that waited is refused: an agent without a session may claim too.
+        if (isFinal(error) && !isSessionEnded(error)) {
           this.stop();
           throw error;
         }
@@ -313,12 +336,14 @@ export class Worker {
     } catch (error) {
       outcome = failureOf(error);
     }
-    if (job.signal.aborted) {
-      this.#worked.lost += 1;
+    if (job.isSettled) {
+      const { outcome } = job;
+      const isReported = outcome === "completed" || outcome === "failed";
+      this.#worked[isReported ? outcome : "released"] += 1;
       return undefined;
     }
-    if (job.isSettled) {
-      this.#worked.released += 1;
+    if (job.signal.aborted) {
+      this.#worked.lost += 1;
       return undefined;
     }
     return await this.#report(job, outcome);
@@ -349,7 +374,7 @@ export class Worker {
       if ("result" in outcome) {
         const canClaim = this.#isForTasks && !this.#stop.signal.aborted;
         const then_claim = canClaim ? this.#next : undefined;
-        const { next } = await job.complete(outcome.result, { then_claim });
+        const next = await job.completeAndClaim(outcome.result, then_claim);
         this.#worked.completed += 1;
         return next?.lease ? /** @type {ClaimedTask} */ (next) : undefined;
       }

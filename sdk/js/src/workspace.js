@@ -5,7 +5,8 @@ import * as groups from "./generated/groups.js";
 import { hold } from "./held.js";
 import { Job } from "./job.js";
 import { Joins } from "./joins.js";
-import { Handoffs, Inbox, Streams } from "./messaging.js";
+import { Handoffs, Inbox, Messages, Streams } from "./messaging.js";
+import { CheckingCaller, RuleBook, Rules } from "./rules.js";
 import { Service } from "./service.js";
 import { Session } from "./session.js";
 import { State } from "./state.js";
@@ -17,6 +18,8 @@ import { Worker } from "./worker.js";
 /** @import { Held, HoldOptions, SemaphoreOptions } from "./held.js" */
 /** @import { Http } from "./http.js" */
 /** @import { ClaimedTask } from "./job.js" */
+/** @import { Endpoint } from "./model.js" */
+/** @import { ModelRunOptions } from "./model-runs.js" */
 /** @import { ServiceOptions } from "./service.js" */
 /** @import { Snapshot, Watch } from "./watch.js" */
 /** @import { WorkerOptions } from "./worker.js" */
@@ -28,22 +31,24 @@ const NAMESPACE = "shared";
 export class Workspace extends groups.WorkspaceOperations {
   #http;
   #routes;
+  #ruleBook;
 
-  /** @param {Caller} caller @param {Http} http */
-  constructor(caller, http) {
+  /** @param {Caller} caller @param {Http} http @param {RuleBook} [ruleBook] */
+  constructor(caller, http, ruleBook = new RuleBook()) {
     super(caller);
     this.#http = http;
+    this.#ruleBook = ruleBook;
     this.#routes = new ByteRoutes(http, caller);
     /** Shared state: entries of the namespace `shared`; `state.in(name)` is another namespace. */
     this.state = new State(caller, NAMESPACE);
     this.namespaces = new groups.NamespaceOperations(caller);
     this.agents = new groups.AgentOperations(caller);
-    this.messages = new groups.MessageOperations(caller);
+    this.messages = new Messages(caller);
     this.inbox = new Inbox(caller);
     this.handlers = new groups.HandlerOperations(caller);
     this.topics = new groups.TopicOperations(caller);
     this.streams = new Streams(caller);
-    this.rules = new groups.RuleOperations(caller);
+    this.rules = new Rules(caller, ruleBook);
     this.events = new groups.EventOperations(caller);
     this.reactions = new groups.ReactionOperations(caller);
     this.contracts = new groups.ContractOperations(caller);
@@ -58,7 +63,7 @@ export class Workspace extends groups.WorkspaceOperations {
     this.checkpoints = new groups.CheckpointOperations(caller);
     this.artifacts = new Artifacts(caller, this.#routes);
     this.secrets = new Secrets(caller, this.#routes);
-    this.handoffs = new Handoffs(caller);
+    this.handoffs = new Handoffs(new CheckingCaller(caller, ruleBook));
   }
 
   /** The name of the workspace. */
@@ -100,6 +105,17 @@ export class Workspace extends groups.WorkspaceOperations {
    */
   execute(command, options) {
     return this.caller.execute(command, options);
+  }
+
+  /**
+   * Executes a command that is answered with what the caller cannot know, such as the id, the
+   * version and the token, instead of the whole record.
+   * @param {T.Commands[T.MinimalName]} command
+   * @param {CallOptions} [options]
+   * @returns {Promise<{ revision: number, result: T.Minimal }>}
+   */
+  executeMinimal(command, options) {
+    return this.caller.executeMinimal(command, options);
   }
 
   /**
@@ -168,6 +184,22 @@ export class Workspace extends groups.WorkspaceOperations {
     return task?.lease ? new Job(this, /** @type {ClaimedTask} */ (task)) : undefined;
   }
 
+  /**
+   * Runs a claimed task with a model: sends its context to the endpoint, and completes the task with
+   * `{ text, model, usage, lineage }`. The lease is renewed meanwhile. If there is no completion,
+   * the attempt fails with the reason, which is retried according to the task, and a `ModelError` is
+   * thrown.
+   * @param {Job<any> | T.Task} work - The job, or the task as it was claimed.
+   * @param {Endpoint} endpoint
+   * @param {ModelRunOptions} [options]
+   * @returns {Promise<T.Task>}
+   */
+  async runWithContext(work, endpoint, options = {}) {
+    // Only when it is used: the dashboard does not load it.
+    const { runWithContext } = await import("./model-runs.js");
+    return runWithContext(this, work, endpoint, options);
+  }
+
   /** A worker: claims tasks and runs a handler for each. @param {WorkerOptions} [options] */
   worker(options = {}) {
     return new Worker(this, options);
@@ -218,6 +250,6 @@ export class Workspace extends groups.WorkspaceOperations {
 
   /** @param {Partial<Context>} changes */
   #with(changes) {
-    return new Workspace(this.caller.with(changes), this.#http);
+    return new Workspace(this.caller.with(changes), this.#http, this.#ruleBook);
   }
 }

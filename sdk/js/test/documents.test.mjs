@@ -17,6 +17,7 @@ import { basename, join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { ChatServer } from "./chat-server.mjs";
 import { Server } from "./server.mjs";
 
 const run = promisify(execFile);
@@ -26,9 +27,18 @@ const folder = mkdtempSync(join(tmpdir(), "baton-js-documents-"));
 
 /** @type {Server} */
 let server;
+/** @type {ChatServer} */
+let model;
 const programs = [];
 
-for (const name of ["README.md", "docs/javascript.md", "sdk/js/README.md"]) {
+const documents = [
+    "README.md",
+    "docs/context.md",
+    "docs/javascript.md",
+    "docs/rules.md",
+    "sdk/js/README.md",
+];
+for (const name of documents) {
     const blocks = [...readFileSync(join(root, name), "utf8").matchAll(/^```js\n(.*?)^```$/gms)];
     blocks.forEach(([, text], index) =>
         programs.push({ title: `${name}, block ${index + 1}`, text }),
@@ -78,15 +88,21 @@ before(async () => {
         ({ stdout }) => assert.fail(stdout),
     );
     server = await Server.start();
+    model = await ChatServer.start();
 });
 after(async () => {
     await server?.end();
+    await model?.end();
     rmSync(folder, { recursive: true, force: true });
 });
 
 programs.forEach(({ title }, index) => {
     test(title, async () => {
-        const environment = { ...process.env, BATON_URL: server.url };
+        const environment = {
+            ...process.env,
+            BATON_URL: server.url,
+            OPENAI_BASE_URL: model.url,
+        };
         const text = readFileSync(join(folder, `out/program-${index}.mjs`), "utf8");
         const path = join(folder, `run-${index}.mjs`);
         writeFileSync(path, text.replaceAll("http://127.0.0.1:4747", server.url));

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseAddress } from "../src/address.js";
-import { BatonError, ConflictError, fromProblem, OutcomeUnknownError } from "../src/errors.js";
+import { parseAddress, Servers } from "../src/address.js";
+import { BatonError, ConflictError, fromProblem, OutcomeUnknownError, unreachable } from "../src/errors.js";
 import { encode } from "../src/json.js";
 import { backoff, settingsOf } from "../src/options.js";
 import { Position } from "../src/position.js";
@@ -40,6 +40,33 @@ test("addresses", () => {
         "http://host\r\nX: y",
     ]) {
         assert.throws(() => parseAddress(url), { code: "client.bad_url", kind: "invalid" }, url);
+    }
+});
+
+test("another server is used when one fails", async () => {
+    const servers = new Servers("http://a, ws://b:1,http://c");
+    assert.deepEqual([servers.url, servers.urls], ["http://a:4747", "http://a:4747,http://b:1,http://c:4747"]);
+    const away = (name) => unreachable(name, "away");
+    const tried = [];
+    const connect = (accepted) =>
+        servers.connect(async ({ http }) => {
+            tried.push(http);
+            if (!accepted.includes(http)) throw away(http);
+            return http;
+        });
+    assert.equal(await connect(["http://b:1"]), "http://b:1");
+    assert.equal(servers.url, "http://b:1");
+    assert.equal(await connect(["http://a:4747"]), "http://a:4747");
+    assert.deepEqual(tried.splice(0), ["http://a:4747", "http://b:1", "http://b:1", "http://c:4747", "http://a:4747"]);
+    // When all fail, each was tried once, and the error is that of the one in use.
+    await assert.rejects(connect([]), { message: /http:\/\/a:4747/ });
+    assert.deepEqual(tried.splice(0), ["http://a:4747", "http://b:1", "http://c:4747"]);
+    // A request that is at fault is not repeated elsewhere.
+    const denied = fromProblem({ code: "access.denied", kind: "denied", detail: "no", hint: "" });
+    await assert.rejects(servers.connect(async ({ http }) => (tried.push(http), Promise.reject(denied))), denied);
+    assert.deepEqual(tried, ["http://a:4747"]);
+    for (const urls of ["http://a,", ",http://a", "http://a,b", Array(33).fill("http://a").join(",")]) {
+        assert.throws(() => new Servers(urls), { code: "client.bad_url" }, urls);
     }
 });
 
@@ -254,13 +281,24 @@ test("what is granted to a call that was given up is given back", () => {
     };
     add(1, { command: "task.claim", effect: "once", waitMs: 10, givesBack });
     add(2, { command: "task.claim", effect: "once", waitMs: 10, givesBack });
+    add(3, { command: "task.claim", effect: "once", waitMs: 0, givesBack });
     sent();
     requests.withdraw(1);
     requests.withdraw(2);
+    requests.withdraw(3);
     const back = requests.answered(1, { revision: 1, result: { id: "t", lease: { token: 7 } } });
-    assert.deepEqual(back?.fields, { task: "t", token: 7, reason: "why" });
-    assert.equal(requests.answered(2, { revision: 1, result: null }), undefined);
-    assert.equal(givingBack(request(), {}), undefined);
+    assert.deepEqual(
+        back.map(({ fields }) => fields),
+        [{ task: "t", token: 7, reason: "why" }],
+    );
+    assert.deepEqual(requests.answered(2, { revision: 1, result: null }), []);
+    const tasks = [7, 8].map((token) => ({ id: `t${token}`, lease: { token } }));
+    const several = requests.answered(3, { revision: 1, result: { tasks } });
+    assert.deepEqual(
+        several.map(({ fields }) => fields.task),
+        ["t7", "t8"],
+    );
+    assert.deepEqual(givingBack(request(), {}), []);
 });
 
 function watching(options = {}, signal = undefined, from = 1) {

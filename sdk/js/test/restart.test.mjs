@@ -1,6 +1,7 @@
 // The server is killed, restarted, frozen and shut down under a client.
 
 import assert from "node:assert/strict";
+import { connect as connectTo, createServer } from "node:net";
 import { after, before, test } from "node:test";
 import { connect, OutcomeUnknownError } from "../node.js";
 import { fresh, Server } from "./server.mjs";
@@ -14,6 +15,21 @@ before(async () => (server = await Server.start()));
 after(() => server.end());
 
 for (const transport of ["socket", "http"]) {
+    test(`another server is used over ${transport} when one fails`, async () => {
+        const [first, second, name] = [await Server.start(), await Server.start(), fresh()];
+        const urls = `http://127.0.0.1:9,${first.url}, ${second.url}`;
+        const client = await connect(urls, { transport });
+        const { state } = client.workspace(name);
+        await state.set("k", 1);
+        assert.equal(client.url, first.url);
+        await first.kill();
+        // The second server has other data, so the entry shows which one answers.
+        assert.equal(await state.find("k"), undefined);
+        assert.equal(client.url, second.url);
+        await client.close();
+        await Promise.all([first.end(), second.end()]);
+    });
+
     test(`a watch over ${transport} misses nothing and repeats nothing while the server is killed`, async () => {
         const name = fresh();
         const [watcher, writer] = [
@@ -59,6 +75,50 @@ for (const transport of ["socket", "http"]) {
         await Promise.all([watcher.close(), writer.close()]);
     });
 }
+
+/** In front of a server: passes on what it gets, and names the owner of the workspace. */
+async function namingOwner(server, owner) {
+    const workspaces = [];
+    const front = createServer((client) => {
+        const upstream = connectTo(Number(new URL(server).port), "127.0.0.1");
+        client.once("data", (request) => {
+            workspaces.push(/^baton-workspace: (.*)\r$/im.exec(request.toString("latin1"))?.[1]);
+            upstream.write(request);
+            client.pipe(upstream);
+        });
+        upstream.once("data", (response) => {
+            const text = response.toString("latin1");
+            const named = text.replace("\r\n", `\r\nbaton-owner: ${owner}\r\n`);
+            client.write(Buffer.from(named, "latin1"));
+            upstream.pipe(client);
+        });
+        for (const one of [client, upstream]) one.on("error", () => one.destroy());
+    });
+    await new Promise((resolve) => front.listen(0, "127.0.0.1", resolve));
+    return { url: `http://127.0.0.1:${front.address().port}`, workspaces, close: () => front.close() };
+}
+
+test("the owner of the workspace is used", async () => {
+    const [first, owner, workspace] = [await Server.start(), await Server.start(), fresh()];
+    const away = "http://127.0.0.1:9";
+    const front = await namingOwner(first.url, owner.url);
+    const lost = await namingOwner(first.url, away);
+    for (const [urls, used] of [
+        [`${front.url},${owner.url}`, owner.url],
+        [front.url, front.url],
+        [`${front.url},${away}`, front.url],
+        [`${lost.url},${away}`, lost.url],
+    ]) {
+        const client = await connect(urls, { workspace });
+        assert.equal(client.url, used);
+        assert.equal(await client.workspace().state.find("k"), undefined);
+        await client.close();
+    }
+    assert.deepEqual(front.workspaces, [workspace, workspace, workspace]);
+    front.close();
+    lost.close();
+    await Promise.all([first.end(), owner.end()]);
+});
 
 test("calls continue over a restart, with one effect each", async () => {
     const client = await connect(server.url);

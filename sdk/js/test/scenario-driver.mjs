@@ -94,12 +94,17 @@ class Player {
         const handle = new Workspace(recorded, { url: "" });
         const options = key === null ? {} : { idempotencyKey: key };
         try {
+            if (fields.return === "minimal" && command === "state.set") {
+                const { return: _, ...rest } = fields;
+                return await handle.executeMinimal({ command, ...rest }, options);
+            }
             if (command === "transaction") {
                 const { require, commands, ...unknown } = fields;
-                if (Object.keys(unknown).length > 0)
-                    return await caller.transport.call(
-                        rawRequest({ workspace, agent, command, fields }),
-                    );
+                if (Object.keys(unknown).length > 0) {
+                    const raw = rawRequest({ workspace, agent, command, fields });
+                    const { revision, results } = await caller.transport.call(raw);
+                    return { revision, results };
+                }
                 const { revision, results } = await handle.transaction(commands, {
                     require,
                     ...options,
@@ -138,7 +143,7 @@ async function answerAsText(line, { workspace, agent, command }) {
         body,
         headers,
     });
-    const text = await response.text();
+    const text = (await response.text()).trimEnd();
     return `{"answer":${response.ok ? text : `{"error":${text}}`}}`;
 }
 

@@ -1,6 +1,6 @@
 // The types as a strict program in TypeScript sees them. It is compiled, never run.
 
-import { connect, ConflictError, type Job, type Watch } from "@baton/sdk";
+import { connect, ConflictError, Endpoint, type Job, type Proposal, type Watch } from "@baton/sdk";
 import type { BatonEvent, EmittedEvent, Entry, Task } from "@baton/sdk/types";
 
 const baton = await connect("http://127.0.0.1:4747", { agent: "ada" });
@@ -24,6 +24,16 @@ const claimed: Task | null = await ada.tasks.claim({ types: ["write"], wait_ms: 
 const job: Job<{ url: string }> | undefined = await ada.claim<{ url: string }>();
 ada.worker().task<{ url: string }>("read", async ({ url }, { signal }) => fetch(url, { signal }));
 
+const endpoint = Endpoint.fromEnvironment("small", { timeoutMs: 1_000 });
+const answered: Task = await ada.runWithContext(job!, endpoint, { token_budget: 1_000 });
+await ada.runWithContext(claimed!, new Endpoint("http://localhost/v1", "small", { key: "k" }));
+// @ts-expect-error It needs an endpoint.
+await ada.runWithContext(job!, "small");
+ada.rules.callback("polite", ({ reason }: Proposal) => (reason ? undefined : "say why"));
+ada.rules.callback("slow", async ({ to }) => to === "bob", { severity: "warning", to: "b*" });
+// @ts-expect-error A verdict is a text or a boolean.
+ada.rules.callback("count", () => 7);
+
 const { results } = await ada.transaction([
   { command: "state.set", namespace: "shared", key: "a", value: 1 },
   { command: "task.create", type: "write" },
@@ -33,6 +43,11 @@ const version: number = written.version;
 const status: Task["status"] = created.status;
 // @ts-expect-error A query is not part of a transaction.
 await ada.transaction([{ command: "state.get", namespace: "shared", key: "a" }]);
+
+const minimal = await ada.executeMinimal({ command: "task.create", type: "write" });
+const id: string | undefined | null = minimal.result.id;
+// @ts-expect-error What it receives is its answer.
+await ada.executeMinimal({ command: "task.claim" });
 
 for await (const event of ada.watch("**")) {
   const any: BatonEvent = event;

@@ -305,6 +305,37 @@ test("a service answers requests and receives messages", async () => {
     assert.notEqual((await ada.agents.get("bob")).status, "active");
 });
 
+test("several tasks are claimed with one call", async () => {
+    const ada = workspace();
+    for (const id of ["a", "b", "c"]) await ada.tasks.create("part", { id });
+    const first = await ada.tasks.claimSeveral(2, { types: ["part"] });
+    assert.deepEqual(
+        first.map(({ id }) => id),
+        ["a", "b"],
+    );
+    assert.notEqual(first[0].lease.token, first[1].lease.token);
+    assert.deepEqual(
+        (await ada.tasks.claimSeveral(1)).map(({ id }) => id),
+        ["c"],
+    );
+    assert.deepEqual(await ada.tasks.claimSeveral(1), []);
+    assert.deepEqual(await ada.tasks.claimSeveral(2, { wait_ms: 10 }), []);
+});
+
+test("a reply receives the next message", async () => {
+    const ada = workspace();
+    const bob = ada.as("bob");
+    await bob.agents.register();
+    await bob.handlers.register("echo");
+    const asked = ada.messages.request({ handler: "echo" }, 1);
+    const { messages } = await bob.inbox.receive({ limit: 1, wait_ms: 20_000 });
+    await ada.messages.send("bob", "next");
+    const reply = () => bob.messages.replyAndReceive(messages[0].id, { body: 2 }, { wait_ms: 10 });
+    assert.equal((await reply()).body, "next");
+    assert.equal((await asked).body, 2);
+    assert.equal(await reply(), undefined);
+});
+
 test("messages of an inbox as an iterator", async () => {
     const ada = workspace();
     const bob = ada.as("bob");

@@ -129,6 +129,10 @@ def queue(batch: Batch, fields: dict[str, Any]) -> None:
             batch.queue(OPERATIONS.get(name) or Operation(name), rest, lambda raw: raw)
 
 
+def results_of(command: str) -> str:
+    return "results" if command == "transaction" else "result"
+
+
 class SyncPlayer:
     """Plays through `Baton`."""
 
@@ -163,10 +167,16 @@ class SyncPlayer:
                     queue(batch, fields)
                 assert seen.answer is not None
                 return {"revision": batch.revision, "results": seen.answer.result}
+            if operation.minimal and fields.get("return") == "minimal":
+                rest = {name: value for name, value in fields.items() if name != "return"}
+                result = handle.call_minimal(command, **rest)
+                touch(result)
+                assert seen.answer is not None
+                return {"revision": seen.answer.revision, "result": result.raw}
             method = method_of(handle, command, fields)
             if method is None:
                 answer = handle.execute(operation, fields)
-                return {"revision": answer.revision, "result": answer.result}
+                return {"revision": answer.revision, results_of(command): answer.result}
             result = method(**python_fields(command, fields))
         except baton.BatonError as error:
             return refused(error)
@@ -253,10 +263,16 @@ class AsyncPlayer:
                     queue(batch, fields)
                 assert seen.answer is not None
                 return {"revision": batch.revision, "results": seen.answer.result}
+            if operation.minimal and fields.get("return") == "minimal":
+                rest = {name: value for name, value in fields.items() if name != "return"}
+                result = await handle.call_minimal(command, **rest)
+                touch(result)
+                assert seen.answer is not None
+                return {"revision": seen.answer.revision, "result": result.raw}
             method = method_of(handle, command, fields)
             if method is None:
                 answer = await handle.execute(operation, fields)
-                return {"revision": answer.revision, "result": answer.result}
+                return {"revision": answer.revision, results_of(command): answer.result}
             result = await method(**python_fields(command, fields))
         except baton.BatonError as error:
             return refused(error)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from baton._json import Encoded
-from baton._leases import RENEWALS_PER_TTL
+from baton._leases import PAUSE, READS_SESSION_AFTER, RENEWALS_PER_TTL
 from baton._operations import OPERATIONS
 from baton._options import Options
 from baton._protocol import Protocol
@@ -414,10 +414,28 @@ def test_a_watch_that_never_began_is_told_why() -> None:
 # Leases.
 
 
-def keep(client: Client, ttl: float = 30.0) -> tuple[int, list[LeaseLost]]:
+def keep_unread(client: Client, ttl: float = 30.0) -> tuple[int, list[LeaseLost]]:
     lost: list[LeaseLost] = []
     fields = {"name": "l", "token": 1}
     number = client.core.keep("a lock", "lock.renew", fields, ADA, ttl, lost.append, client.now)
+    return number, lost
+
+
+def read_session(client: Client, **answer: Any) -> None:
+    """Answers the call that reads the session."""
+    (frame,) = client.sent()
+    assert (frame["command"], frame["agent"]) == ("agent.get", "ada")
+    client.receive(id=frame["id"], **answer)
+
+
+def keep(client: Client, ttl: float = 30.0) -> tuple[int, list[LeaseLost]]:
+    """Keeps a lock of an agent that was never registered."""
+    number, lost = keep_unread(client, ttl)
+    begun = client.now
+    client.now += READS_SESSION_AFTER
+    unknown = {"code": "agent.not_found", "kind": "not_found", "detail": "never seen"}
+    read_session(client, error=unknown)
+    client.now = begun
     return number, lost
 
 
@@ -433,6 +451,62 @@ def test_a_lease_is_renewed_in_a_third_of_its_time() -> None:
         assert frame["command"] == "lock.renew"
         client.receive(id=frame["id"], revision=1, result={})
     assert lost == []
+
+
+@pytest.mark.parametrize(
+    ("status", "session", "period"),
+    [("active", 6.0, 2.0), ("active", 90.0, 10.0), ("left", 6.0, 10.0), ("lost", 6.0, 10.0)],
+)
+def test_a_lease_is_renewed_in_a_third_of_the_session_if_that_is_shorter(
+    status: str, session: float, period: float
+) -> None:
+    client = Client()
+    begun = client.now
+    _, lost = keep_unread(client)
+    assert client.sent() == []
+    assert client.core.outgoing(client.now)[1] == begun + READS_SESSION_AFTER
+    client.now += READS_SESSION_AFTER
+    read_session(client, revision=1, result={"status": status, "ttl_ms": session * 1000})
+    for times in range(1, 20):
+        assert client.core.outgoing(client.now)[1] == begun + period * times
+        client.now = begun + period * times
+        (frame,) = client.sent()
+        assert frame["command"] == "lock.renew"
+        client.receive(id=frame["id"], revision=1, result={})
+    assert lost == []
+
+
+def test_a_session_that_cannot_be_read_is_read_later() -> None:
+    client = Client()
+    begun = client.now
+    keep_unread(client)
+    client.now += READS_SESSION_AFTER
+    busy = {"code": "server.busy", "kind": "unavailable", "detail": "not now"}
+    read_session(client, error=busy)
+    client.now += PAUSE
+    read_session(client, revision=1, result={"status": "active", "ttl_ms": 6000})
+    assert client.core.outgoing(client.now)[1] == begun + 2
+
+
+def test_a_session_itself_is_renewed_without_reading_it() -> None:
+    client = Client()
+    lost: list[LeaseLost] = []
+    fields = {"agent": "ada", "token": 1}
+    client.core.keep("it", "agent.heartbeat", fields, ADA, 30.0, lost.append, client.now)
+    client.now += 10
+    (frame,) = client.sent()
+    assert frame["command"] == "agent.heartbeat"
+
+
+def test_the_session_of_what_was_let_go_is_not_waited_for() -> None:
+    client = Client()
+    number, _ = keep_unread(client)
+    client.now += READS_SESSION_AFTER
+    (frame,) = client.sent()
+    client.core.let_go(number)
+    client.receive(id=frame["id"], revision=1, result={"status": "active", "ttl_ms": 6000})
+    client.now += 100
+    assert client.sent() == []
 
 
 def test_a_lease_is_lost_when_the_server_says_so() -> None:

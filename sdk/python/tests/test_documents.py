@@ -9,11 +9,19 @@ import sys
 from pathlib import Path
 
 import pytest
+from chat_server import ChatServer
 
 from conftest import Server
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
-DOCUMENTS = ["README.md", "docs/guide.md", "docs/python.md", "sdk/python/README.md"]
+DOCUMENTS = [
+    "README.md",
+    "docs/context.md",
+    "docs/guide.md",
+    "docs/python.md",
+    "docs/rules.md",
+    "sdk/python/README.md",
+]
 EXAMPLES = sorted((ROOT / "examples" / "python").glob("*.py"))
 
 
@@ -21,9 +29,9 @@ def blocks(document: str) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", (ROOT / document).read_text(), re.M | re.S)
 
 
-def run(arguments: list[str], folder: Path, program: str) -> None:
+def run(arguments: list[str], folder: Path, program: str, **more: str) -> None:
     environment = {k: v for k, v in os.environ.items() if not k.startswith("BATON_")}
-    environment["BATON_BIN"] = program
+    environment.update({"BATON_BIN": program, **more})
     ended = subprocess.run(
         [sys.executable, "-W", "error", *arguments],
         cwd=folder,
@@ -44,7 +52,8 @@ def test_the_code_of_a_document_runs(
     script = tmp_path / "document.py"
     text = "\n".join(found).replace("http://127.0.0.1:4747", shared_server.url)
     script.write_text(text)
-    run([str(script)], tmp_path, program)
+    with ChatServer() as model:
+        run([str(script)], tmp_path, program, OPENAI_BASE_URL=model.url)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)

@@ -197,6 +197,17 @@ def test_a_task_is_handed_over_from_inside_a_handler(b: baton.Baton) -> None:
     assert bob.context.build(task="t").text
 
 
+def test_a_lease_is_kept_when_the_result_is_refused(b: baton.Baton) -> None:
+    b.tasks.create("write", id="t")
+    with b.claim("write", lease=1) as job:
+        with pytest.raises(baton.NotJson):
+            job.complete(float("nan"))
+        assert job.outcome is None
+        time.sleep(1.5)
+        job.complete("fine")
+        assert (job.outcome, job.lost) == ("completed", False)
+
+
 def test_an_offer_can_be_rejected(b: baton.Baton) -> None:
     b.handoffs.offer("bob", notes="please")
     bob = b.as_agent("bob")
@@ -312,6 +323,34 @@ def test_messages_and_requests(b: baton.Baton) -> None:
         running.join(20)
     assert not running.is_alive()
     assert (service.served.answered, service.served.failed) == (2, 1)
+
+
+def test_several_tasks_are_claimed_at_once(b: baton.Baton) -> None:
+    for number in range(3):
+        b.tasks.create("part", number, id=f"part-{number}")
+    first = b.tasks.claim_several(2, "part", lease=60)
+    assert [task.id for task in first] == ["part-0", "part-1"]
+    assert len({task.lease.token for task in first if task.lease}) == 2
+    assert [task.id for task in b.tasks.claim_several(1, "part")] == ["part-2"]
+    assert b.tasks.claim_several(1, "part") == []
+    assert b.tasks.claim_several(5, "part", wait=0.01) == []
+
+
+def test_a_reply_receives_the_next_message(b: baton.Baton) -> None:
+    bob = b.as_agent("bob")
+    bob.agents.register()
+    bob.handlers.register("echo")
+    answers: list[object] = []
+    asking = threading.Thread(target=lambda: answers.append(b.request({"handler": "echo"}, 1)))
+    asking.start()
+    mail = next(bob.inbox.messages(wait=20))
+    b.send("bob", "next")
+    received = bob.messages.reply_and_receive(mail.message.id, 2, wait=20)
+    assert received is not None
+    assert received.body == "next"
+    asking.join(20)
+    assert answers == [2]
+    assert bob.messages.reply_and_receive(mail.message.id, 2) is None
 
 
 def test_streams_and_topics(b: baton.Baton) -> None:

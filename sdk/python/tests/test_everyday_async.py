@@ -149,6 +149,23 @@ async def test_locks_and_sessions(a: baton.AsyncBaton) -> None:
         assert (await a.semaphores.get("memory")).free == 1
 
 
+async def test_several_tasks_and_the_next_message_come_with_one_call(a: baton.AsyncBaton) -> None:
+    for number in range(2):
+        await a.tasks.create("part", number, id=f"part-{number}")
+    assert [task.id for task in await a.tasks.claim_several(5, "part")] == ["part-0", "part-1"]
+    bob = a.as_agent("bob")
+    await bob.agents.register()
+    await bob.handlers.register("echo")
+    asking = asyncio.ensure_future(a.request({"handler": "echo"}, 1))
+    async for mail in bob.inbox.messages(wait=20):
+        failed = bob.messages.reply_and_receive(mail.message.id, error="no", wait=0.01)
+        assert await failed is None
+        break
+    with pytest.raises(baton.BatonError) as caught:
+        await asking
+    assert caught.value.code == "message.handler_failed"
+
+
 async def test_messages_streams_and_topics(a: baton.AsyncBaton) -> None:
     bob = a.as_agent("bob")
     service = bob.service(concurrency=2)

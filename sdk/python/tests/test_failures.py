@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import json
 import os
 import pickle
+import re
 import secrets
 import signal
 import socket
@@ -45,9 +47,100 @@ async def test_no_server_async() -> None:
         await baton.connect_async(f"http://127.0.0.1:{free_port()}")
 
 
+def test_another_server_is_used(start_server: StartServer) -> None:
+    first, second = start_server(), start_server()
+    away = f"http://127.0.0.1:{free_port()}"
+    with baton.connect(f"{away}, {first.url},{second.url}", options=QUICK) as b:
+        b.state.set("k", 1)
+        first.kill()
+        # The second server has other data, so the entry shows which one answers.
+        assert b.state.value("k", default=None) is None
+        first.start()
+        second.kill()
+        assert b.state.value("k") == 1
+    with pytest.raises(baton.Unreachable, match=away):
+        baton.connect(f"{away},{second.url}")
+
+
+async def test_another_server_is_used_async(start_server: StartServer) -> None:
+    first, second = start_server(), start_server()
+    away = f"http://127.0.0.1:{free_port()}"
+    urls = f"{away},{first.url},{second.url}"
+    async with baton.connect_async(urls, options=QUICK) as b:
+        await b.state.set("k", 1)
+        first.kill()
+        assert await b.state.value("k", default=None) is None
+
+
+class NamingOwner:
+    """In front of a server: passes on what it gets, and names the owner of the workspace."""
+
+    def __init__(self, server: str, owner: str) -> None:
+        self._port = int(server.rpartition(":")[2])
+        self._owner = owner.encode()
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        self.workspaces: list[bytes] = []
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            try:
+                client, _ = self._socket.accept()
+            except OSError:
+                return
+            request = client.recv(65536)
+            self.workspaces += re.findall(rb"(?im)^baton-workspace: (.*)\r$", request)
+            server = socket.create_connection(("127.0.0.1", self._port))
+            server.sendall(request)
+            line, _, rest = server.recv(65536).partition(b"\r\n")
+            client.sendall(b"%s\r\nbaton-owner: %s\r\n%s" % (line, self._owner, rest))
+            for one, other in ((client, server), (server, client)):
+                threading.Thread(target=_pass_on, args=(one, other)).start()
+
+
+def _pass_on(one: socket.socket, other: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while data := one.recv(65536):
+            other.sendall(data)
+    with contextlib.suppress(OSError):
+        other.shutdown(socket.SHUT_RDWR)
+    one.close()
+
+
+async def test_the_owner_of_the_workspace_is_used(start_server: StartServer) -> None:
+    first, owner = start_server(), start_server()
+    away = f"http://127.0.0.1:{free_port()}"
+    with baton.connect(owner.url, workspace="fleet") as b:
+        b.state.set("place", "owner")
+    with (
+        contextlib.closing(NamingOwner(first.url, owner.url)) as front,
+        contextlib.closing(NamingOwner(first.url, away)) as lost,
+    ):
+        for urls, place in (
+            (f"{front.url},{owner.url}", "owner"),
+            # It is not one of those that were given, or it cannot be reached.
+            (front.url, None),
+            (f"{front.url},{away}", None),
+            (f"{lost.url},{away}", None),
+        ):
+            with baton.connect(urls, workspace="fleet", options=QUICK) as b:
+                assert b.state.value("place", default=None) == place
+            async with baton.connect_async(urls, workspace="fleet", options=QUICK) as a:
+                assert await a.state.value("place", default=None) == place
+        assert front.workspaces == [b"fleet"] * 4
+
+
 @pytest.mark.parametrize(
     "url",
-    ["", "localhost:4747", "ftp://host", "http://", "http://:80", "http://host:", "http://host:x",
+    ["", "localhost:4747", "http://a,", ",http://a", "http://a,b", ",".join(["http://a"] * 33),
+     "ftp://host", "http://", "http://:80", "http://host:", "http://host:x",
      "http://host:65536", "http://host/v1", "http://user@host", "http://a b", "http://::1",
      "http://host\r\nX: y"],
 )  # fmt: skip

@@ -3,6 +3,7 @@
 pub(crate) mod baton;
 mod driver;
 mod etcd;
+mod floor;
 mod http;
 mod latencies;
 mod postgres;

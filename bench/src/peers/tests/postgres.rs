@@ -1,5 +1,7 @@
 use super::super::driver::Answers;
-use super::super::postgres::{Identity, Messages, call, identity, prepare, startup};
+use super::super::postgres::{
+    Identity, Messages, call, call_with_array, identity, prepare, startup,
+};
 use super::{assert_needs_every_byte, take_all};
 
 /// Types and bodies of messages.
@@ -65,4 +67,13 @@ fn the_server_is_postgres_or_nobody() {
     let with_postgres = format!("{users}postgres:x:101:104:,,,:/var/lib/postgresql:/bin/bash\n");
     assert_eq!(identity(&with_postgres).unwrap(), Identity { user: 101, group: 104 });
     assert!(identity("root:x:0:0:root:/root:/bin/sh\nbroken\n").is_err());
+}
+
+#[test]
+fn an_array_is_bound_as_one_binary_parameter() {
+    let parts = messages(&call_with_array("entries", &["a".to_owned(), "bc".to_owned()]));
+    assert_eq!(parts.iter().map(|(kind, _)| *kind).collect::<String>(), "BES");
+    let array = b"\0\0\0\x01\0\0\0\0\0\0\0\x19\0\0\0\x02\0\0\0\x01\0\0\0\x01a\0\0\0\x02bc";
+    let expected = [&b"\0entries\0\0\x01\0\x01\0\x01\0\0\0"[..], &[31], array, b"\0\0"].concat();
+    assert_eq!(parts[0].1, expected);
 }

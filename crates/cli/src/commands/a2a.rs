@@ -19,9 +19,9 @@ Examples:
   baton a2a send https://agents.example/reviewer 'the second one' --task t-7
   baton a2a send http://127.0.0.1:4747/a2a/fleet 'run the tests' --skill rust -o json
 
-The address is that of an agent, or of its card. A message is sent once: to repeat one whose fate is
-unknown, give it an id with --message-id, and use the same one again. To have the tasks of an agent
-done elsewhere, see `baton serve --a2a-peer` and docs/a2a.md.";
+The address is that of an agent, or of its card. A message is sent once: to repeat one whose
+outcome is unknown, give it an id with --message-id, and use the same one again. To have the tasks
+of an agent done elsewhere, see `baton serve --a2a-peer` and docs/a2a.md.";
 
 /// Talk to agents of other systems over A2A
 #[derive(Args)]
@@ -45,7 +45,7 @@ enum Verb {
     Send(Send),
 }
 
-/// Send a message, and print what comes of it
+/// Send a message, and print the outcome
 #[derive(Args)]
 struct Send {
     /// Address of the agent

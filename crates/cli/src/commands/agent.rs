@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::input::{Source, milliseconds, word};
+use crate::input::{Source, milliseconds, words};
 use crate::output::Output;
 
 const AFTER_HELP: &str = "\
@@ -17,8 +17,8 @@ Examples:
   baton agent ls --status active
   baton agent leave ada
 
-AGENT defaults to the acting agent: --agent, BATON_AGENT, or `cli`. A session without a heartbeat
-for longer than its TTL ends, and the agent is reported as lost.";
+AGENT defaults to the acting agent: --agent, BATON_AGENT, or `cli`. A session ends if the
+agent makes no call within its TTL; the agent is then lost.";
 
 /// Register agents and keep their sessions alive
 #[derive(Args)]
@@ -56,7 +56,8 @@ struct RegisterAgent {
     /// Additional metadata: JSON, @FILE, or - for stdin
     #[arg(long, value_name = "JSON")]
     metadata: Option<Source>,
-    /// Time to live of the session without a heartbeat, such as 30s [default: 60s]
+    /// Time to live of the session: it ends if the agent makes no call for this long, such as 30s
+    /// [default: 60s]
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     ttl: Option<u64>,
     /// Agent that supervises this one: when its session ends, this one ends too
@@ -81,7 +82,7 @@ struct ListAgents {
     #[arg(long, value_name = "NAME")]
     capability: Option<String>,
     /// Only agents with this status: active, left or lost
-    #[arg(long, value_parser = word::<Status>)]
+    #[arg(long, value_parser = words::<Status>())]
     status: Option<Status>,
 }
 

@@ -16,14 +16,14 @@ use crate::progress::Unit;
 
 const AFTER_HELP: &str = "\
 Examples:
-  baton artifact put report.pdf                     store a file; its ID is its SHA-256
-  ./build.sh | baton artifact put - --name out.tar  store stdin
-  baton artifact put model.bin --keep 7d            keep it for 7 days without references
+  baton artifact put report.pdf                      store a file; its ID is its SHA-256
+  ./build.sh | baton artifact put - --name out.tar   store stdin
+  baton artifact put model.bin --keep 7d             keep it for 7 days without references
   baton state set report '{\"artifact\": \"sha256:…\"}'  an entry that refers to it keeps it
   baton task done t-7 --artifacts '[\"sha256:…\"]'     so does a task
   baton artifact get sha256:… --to report.pdf
-  baton artifact show sha256:…                      show its metadata and references
-  baton artifact ls --free                          list artifacts without references
+  baton artifact show sha256:…                       show its metadata and references
+  baton artifact ls --free                           list artifacts without references
   baton artifact rm sha256:…
 
 Content is streamed in both directions. Identical content is stored as the same artifact.";

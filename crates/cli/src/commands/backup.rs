@@ -32,7 +32,7 @@ serve requests meanwhile. If it requires tokens, you need an unrestricted admin 
 const RESTORE_HELP: &str = "\
 Examples:
   baton restore today.backup --data ./restored     restore, then run: baton serve --data …
-  baton restore today.backup --log postgres://baton@db/fleet    restore to PostgreSQL
+  baton restore today.backup --log postgres://baton@db/fleet --shards 16    restore to PostgreSQL
   baton restore today.backup --check               verify the file without restoring it
 
 The backup is verified completely before the folder is created. Stop the original server first: two
@@ -59,10 +59,27 @@ pub(crate) struct Restore {
     /// Folder to restore to; must be empty or not exist
     #[arg(long, value_name = "FOLDER", required_unless_present_any = ["check", "log"])]
     data: Option<PathBuf>,
-    /// Postgres database to restore to; its schema must be empty or not exist
-    #[cfg_attr(not(feature = "postgres"), arg(skip))]
-    #[cfg_attr(feature = "postgres", arg(long, value_name = "URL", conflicts_with = "data"))]
+    /// Postgres database or NATS servers to restore to; must have no data of Baton yet
+    #[cfg_attr(not(any(feature = "nats", feature = "postgres")), arg(skip))]
+    #[cfg_attr(
+        any(feature = "nats", feature = "postgres"),
+        arg(long, value_name = "URL", conflicts_with = "data")
+    )]
     log: Option<String>,
+    /// Number of shards of the schema or the streams that are created [default: 1]
+    #[cfg_attr(not(any(feature = "nats", feature = "postgres")), arg(skip))]
+    #[cfg_attr(
+        any(feature = "nats", feature = "postgres"),
+        arg(long, value_name = "COUNT", requires = "log")
+    )]
+    shards: Option<u32>,
+    /// Encrypt the secrets of the backup with the key in this file; required if it has some
+    #[cfg_attr(not(any(feature = "nats", feature = "postgres")), arg(skip))]
+    #[cfg_attr(
+        any(feature = "nats", feature = "postgres"),
+        arg(long, value_name = "FILE", requires = "log")
+    )]
+    secrets_key_file: Option<String>,
     /// Verify the backup and show what it contains
     #[arg(long, conflicts_with_all = ["data", "log"])]
     check: bool,
@@ -98,7 +115,8 @@ impl Restore {
     pub(crate) fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         let file = File::open(&self.file).map_err(|error| unreadable(&self.file, error))?;
         if let Some(address) = &self.log {
-            return restore_to_database(address, file, context, output);
+            let key = self.secrets_key_file.as_deref();
+            return restore_to_database(address, (self.shards, key), file, context, output);
         }
         match self.data {
             None => {
@@ -114,28 +132,50 @@ impl Restore {
 }
 
 /// Restores into a database. Until everything was verified, no server can use it.
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "nats", feature = "postgres"))]
 fn restore_to_database(
     address: &str,
+    (shards, key): (Option<u32>, Option<&str>),
     file: File,
     context: &Context,
     output: &mut Output,
 ) -> Result<(), Failure> {
+    use baton::error::Error;
+    use std::io::Seek;
     use std::sync::Arc;
 
-    use baton::error::Error;
-    use baton_postgres::PostgresLog;
+    use baton_cluster::{EncryptedSecrets, SecretsKey, Shards, begin_restore, open_shards};
+    use baton_core::WorkspaceName;
+    use baton_server::shard_of;
+
+    use crate::settings::keys;
 
     let location =
         super::serve::database::location(address, context.settings().ca_file.as_deref())?;
     let place = location.description().to_owned();
-    let log = PostgresLog::open(location, "baton restore");
-    let log = Arc::new(log.map_err(Error::from)?);
-    if !log.begin_restore().map_err(Error::from)? {
+    let key = context.sources().choose(&keys::SECRETS_KEY_FILE, key)?;
+    let key = key.map(|file| SecretsKey::read(Path::new(&file))).transpose();
+    let key = key.map_err(Error::from)?.map(Arc::new);
+    // A database that is marked as being restored cannot be used for anything else, so what would
+    // end the restore is found before.
+    let unreadable =
+        |error| Error::Storage { what: format!("the backup could not be read: {error}") };
+    let mut file = file;
+    let copy = file.try_clone().map_err(unreadable)?;
+    backup::check_restorable(output.reading("verifying", copy), key.is_some())?;
+    file.rewind().map_err(unreadable)?;
+    let shards = shards.map_or(Shards::One, Shards::Exactly);
+    let logs = open_shards(&*location, "baton restore", shards, key.as_deref());
+    let logs = logs.map_err(Error::from)?;
+    let shards = u32::try_from(logs.len()).unwrap_or(u32::MAX);
+    if !begin_restore(&logs).map_err(Error::from)? {
         return Err(Error::RestoreTaken { place }.into());
     }
-    let summary = backup::restore(output.reading("restoring", file), Arc::clone(&log))?;
-    log.finish_restore().map_err(Error::from)?;
+    let shard_of = |workspace: &WorkspaceName| shard_of(workspace.as_str(), shards) as usize;
+    let input = output.reading("restoring", file);
+    let encrypted = |log: &Arc<_>| EncryptedSecrets::new(Arc::clone(log), key.clone());
+    let summary = backup::restore_shards(input, logs.iter().map(encrypted).collect(), shard_of)?;
+    logs[0].finish_restore().map_err(Error::from)?;
     said(
         output,
         &summary,
@@ -143,8 +183,14 @@ fn restore_to_database(
     )
 }
 
-#[cfg(not(feature = "postgres"))]
-fn restore_to_database(_: &str, _: File, _: &Context, _: &mut Output) -> Result<(), Failure> {
+#[cfg(not(any(feature = "nats", feature = "postgres")))]
+fn restore_to_database(
+    _: &str,
+    _: (Option<u32>, Option<&str>),
+    _: File,
+    _: &Context,
+    _: &mut Output,
+) -> Result<(), Failure> {
     Err(Fault::NotBuilt { what: "a log in PostgreSQL", feature: "postgres" }.into())
 }
 

@@ -171,7 +171,7 @@ struct Label {
     label: Option<String>,
 }
 
-/// Store a pending write after a checkpoint, unless it is there
+/// Store a pending write after a checkpoint, unless it exists
 #[derive(Args)]
 struct WritePending {
     /// Task, or the name of another thread of work
@@ -196,7 +196,7 @@ struct WritePending {
     token: Option<u64>,
 }
 
-/// Show the checkpoints of a task by key, the greatest first, with states and pending writes
+/// Show the checkpoints of a task by key, highest key first, with states and pending writes
 #[derive(Args)]
 struct ReadHistory {
     /// Task ID

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::settings::{ServerOptions, ServerSettings, Settings};
+use crate::settings::{ServerOptions, ServerSettings, Settings, Shown};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -20,7 +20,7 @@ Examples:
 Order of precedence: option, environment variable, file, default. The settings of `baton serve` are
 in the [serve] table of the file. Unknown keys, values of the wrong type and values out of range are
 all reported, with their line numbers. `check` also reads the files that the settings refer to, such
-as TLS certificates and JWT keys.";
+as TLS certificates and keys.";
 
 const COLUMNS: [&str; 3] = ["key", "value", "from"];
 
@@ -58,6 +58,8 @@ fn check(mut settings: Settings, output: &mut Output) -> Result<(), Failure> {
     let serving = ServerSettings::of(&ServerOptions::default(), &mut settings.sources)?;
     serving.identity()?;
     serving.issuer()?;
+    #[cfg(any(feature = "nats", feature = "postgres"))]
+    serving.secrets_key()?;
     serving.peers.read(settings.ca_file.as_deref())?;
     if let Some(file) = &settings.ca_file {
         Trust::of(Some(file))?;
@@ -71,5 +73,7 @@ fn show(mut settings: Settings, output: &mut Output) -> Result<(), Failure> {
         Some(path) => output.note(&format!("{} is valid", path.display())),
         None => output.note("no configuration file (optional)"),
     }
-    output.many("settings", settings.sources.chosen(), &COLUMNS)
+    let all = settings.sources.all();
+    let rows: Vec<Shown<'_>> = all.iter().map(Shown::dashed).collect();
+    output.many_as("settings", &all, |output| output.table(&rows, &COLUMNS))
 }

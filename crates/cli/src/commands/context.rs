@@ -22,7 +22,7 @@ that do not fit are listed on stderr.";
 pub(crate) struct Context {
     /// Task ID
     task: Option<String>,
-    /// Maximum number of tokens
+    /// Maximum number of tokens [default: 8000]
     #[arg(long, value_name = "COUNT")]
     tokens: Option<u64>,
 }

@@ -24,6 +24,13 @@ Examples:
 An event type is a dotted name. Prefixes that Baton uses itself, such as `task.` or `state.`, cannot
 be emitted. The history contains all events of the workspace.";
 
+const WATCH_AFTER_HELP: &str = "\
+Examples:
+  baton event watch --type 'deploy.*'            events of one's own types, starting now
+  baton event watch 'tasks/**' --from 1          all retained events about tasks, then follow
+
+This is the same as `baton watch`, whose help has more.";
+
 /// Emit, list and watch events
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
@@ -37,13 +44,15 @@ enum Verb {
     /// Emit an event
     Emit {
         /// Event type, such as deploy.finished
+        #[arg(value_name = "TYPE")]
         kind: String,
-        /// Payload: JSON, @FILE, or - for stdin
+        /// Payload: JSON or text, @FILE, or - for stdin
         payload: Option<Source>,
     },
     /// List past events, newest first
     History(History),
     /// Stream events as they happen
+    #[command(after_help = WATCH_AFTER_HELP)]
     Watch(Watch),
 }
 
@@ -92,7 +101,7 @@ impl History {
     /// Requests page after page: the server may end a page early after scanning many events.
     async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         let events = context.workspace().await?.events();
-        let mut cursor: Option<String> = None;
+        let (mut cursor, mut is_empty): (Option<String>, bool) = (None, true);
         let usual = output.enough(SHOWN);
         let mut left = self.limit.unwrap_or_else(|| u64::try_from(usual).unwrap_or(u64::MAX));
         while left > 0 {
@@ -120,11 +129,16 @@ impl History {
             }
             let page = asking.await?;
             left = left.saturating_sub(page.events.len() as u64);
+            is_empty &= page.events.is_empty();
             for notice in page.events {
                 shown(&Arc::new(notice), output)?;
             }
             match page.cursor {
                 Some(next) => cursor = Some(next),
+                None if is_empty => {
+                    output.nothing("events");
+                    return Ok(());
+                }
                 None => return Ok(()),
             }
         }

@@ -9,19 +9,19 @@ use baton_core::handoff::{
     StepStatus, TransferContext,
 };
 use baton_core::{AgentId, HandoffId, TaskId, Token};
-use clap::{Args, Subcommand};
+use clap::{ArgGroup, Args, Subcommand};
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, Fault};
-use crate::input::{Source, milliseconds, word};
-use crate::output::{Output, plain};
+use crate::input::{Source, milliseconds, words};
+use crate::output::{Output, plain, shortened};
 use crate::trace::Trace;
 
 const AFTER_HELP: &str = "\
 Examples:
   baton handoff offer bob --task t-7 --token 12 --reason 'sources are done' --key agent:ada/plan
-  baton handoff offer --capability edit --state tone='\"dry\"' --approval
+  baton handoff offer --capability edit --state tone=dry --approval
   baton handoff receive --wait 1m && baton handoff accept h-9
   baton handoff approve h-9          or: baton handoff reject h-9 --reason 'not like this'
   baton handoff execute bob --task t-7 --token 12 --key 'agent:ada/**'
@@ -70,9 +70,9 @@ enum Verb {
     },
     /// Receive the next offer for the acting agent
     Receive {
-        /// How long to wait for an offer, such as 30s
-        #[arg(long, value_name = "DURATION", value_parser = milliseconds, default_value = "0ms")]
-        wait: u64,
+        /// How long to wait for an offer, such as 30s [default: do not wait]
+        #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
+        wait: Option<u64>,
     },
     /// Accept an offer
     Accept {
@@ -101,8 +101,8 @@ enum Verb {
     Complete {
         /// Hand-off ID
         handoff: String,
-        /// Result: JSON, @FILE, or - for stdin
-        #[arg(long, value_name = "JSON")]
+        /// Result: JSON or text, @FILE, or - for stdin
+        #[arg(long, value_name = "VALUE")]
         result: Option<Source>,
     },
     Wait(Wait),
@@ -133,7 +133,7 @@ struct Wait {
     /// Hand-off ID
     handoff: String,
     /// Return as soon as the hand-off has this status; repeatable [default: when it has ended]
-    #[arg(long, value_name = "STATUS", value_parser = word::<Status>)]
+    #[arg(long, value_name = "STATUS", value_parser = words::<Status>())]
     status: Vec<Status>,
     /// How long to wait, such as 30s [default: forever]
     #[arg(long = "wait", value_name = "DURATION", value_parser = milliseconds)]
@@ -150,9 +150,9 @@ struct Answer {
 }
 
 #[derive(Args)]
+#[command(group(ArgGroup::new("receiver").required(true).args(["to", "capability"])))]
 struct Offer {
     /// Receiving agent
-    #[arg(required_unless_present = "capability", conflicts_with = "capability")]
     to: Option<String>,
     /// Offer to any agent with this capability
     #[arg(long, value_name = "NAME")]
@@ -166,17 +166,17 @@ struct Offer {
     /// Reason
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
-    /// What has been done: JSON, @FILE, or - for stdin
-    #[arg(long, value_name = "JSON")]
+    /// What has been done: JSON or text, @FILE, or - for stdin
+    #[arg(long, value_name = "VALUE")]
     done: Option<Source>,
-    /// What remains to be done: JSON, @FILE, or - for stdin
-    #[arg(long, value_name = "JSON")]
+    /// What remains to be done: JSON or text, @FILE, or - for stdin
+    #[arg(long, value_name = "VALUE")]
     remaining: Option<Source>,
-    /// Notes for the receiver: JSON, @FILE, or - for stdin
-    #[arg(long, value_name = "JSON")]
+    /// Notes for the receiver: JSON or text, @FILE, or - for stdin
+    #[arg(long, value_name = "VALUE")]
     notes: Option<Source>,
-    /// State for the receiver, as NAME=JSON; repeatable
-    #[arg(long, value_name = "NAME=JSON", value_parser = named)]
+    /// State for the receiver, as NAME=VALUE, a value is JSON or text; repeatable
+    #[arg(long, value_name = "NAME=VALUE", value_parser = named)]
     state: Vec<(String, Source)>,
     /// Key to move to the receiver, as NAMESPACE/KEY or a pattern such as 'agent:ada/**';
     /// repeatable
@@ -207,8 +207,8 @@ struct All {
     /// Reason
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
-    /// Notes for the receiver: JSON, @FILE, or - for stdin
-    #[arg(long, value_name = "JSON")]
+    /// Notes for the receiver: JSON or text, @FILE, or - for stdin
+    #[arg(long, value_name = "VALUE")]
     notes: Option<Source>,
     /// How long the receiver has to claim the tasks [default: 1h]
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
@@ -233,7 +233,7 @@ impl All {
 }
 
 fn named(text: &str) -> Result<(String, Source), String> {
-    let (name, value) = text.split_once('=').ok_or("expected NAME=JSON")?;
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
     let Ok(value) = value.parse();
     Ok((name.to_owned(), value))
 }
@@ -250,9 +250,8 @@ struct Ls {
     /// Only hand-offs of this task
     #[arg(long, value_name = "TASK")]
     task: Option<String>,
-    /// Only hand-offs with this status: offered, approved, delivered, accepted, rejected, expired,
-    /// cancelled, completed or failed
-    #[arg(long, value_parser = word::<Status>)]
+    /// Only hand-offs with this status
+    #[arg(long, value_parser = words::<Status>())]
     status: Option<Status>,
     /// Maximum number of hand-offs [default: 100 in a table, otherwise all]
     #[arg(long, value_name = "COUNT")]
@@ -284,7 +283,8 @@ impl Wait {
 
 impl Handoff {
     pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
-        let handoffs = context.workspace().await?.handoffs();
+        let workspace = context.workspace().await?;
+        let handoffs = workspace.handoffs();
         match self.verb {
             Verb::Offer(offer) => report(output, &offer.described(&handoffs)?.await?),
             Verb::Execute(offer) => {
@@ -300,7 +300,7 @@ impl Handoff {
                 let context: TransferContext = file.to()?;
                 report(output, &handoffs.import(context, &to).await?)
             }
-            Verb::Receive { wait } => match handoffs.receive(wait).await? {
+            Verb::Receive { wait } => match handoffs.receive(wait.unwrap_or_default()).await? {
                 Some(handoff) => output.one(&handoff),
                 None => {
                     let what = "no hand-off was offered to you".to_owned();
@@ -332,7 +332,11 @@ impl Handoff {
             Verb::Ls(ls) => ls.run(&handoffs, output).await,
             Verb::Story { task } => {
                 let found = handoffs.history(&task).await?;
-                output.show(&found, |_| story(&task, &found))
+                if found.is_empty() {
+                    // A task that does not exist has no hand-offs either.
+                    workspace.tasks().get(&task).await?;
+                }
+                output.show(&found, |_| shortened(&story(&task, &found)))
             }
             Verb::Export { handoff } => output.one(&handoffs.export(&handoff).await?),
             Verb::Stats => stats(output, &handoffs).await,
@@ -347,10 +351,11 @@ fn report(output: &mut Output, handoff: &Record) -> Result<(), Failure> {
         let detail = step.detail.as_deref().unwrap_or_default();
         write!(sentence, " at {}: {detail}", step.step).expect("texts take text");
     }
+    output.said(handoff, &sentence)?;
     for warning in &handoff.warnings {
-        write!(sentence, "\nwarning: {}", warning.detail).expect("texts take text");
+        output.note(&format!("warning: {}", plain(&warning.detail)));
     }
-    output.said(handoff, &sentence)
+    Ok(())
 }
 
 async fn accepted(output: &mut Output, handoffs: &Handoffs, accept: Accept) -> Result<(), Failure> {
@@ -392,8 +397,9 @@ async fn stats(output: &mut Output, handoffs: &Handoffs) -> Result<(), Failure> 
     output.show(&stats, |output| {
         let durations = &stats.durations;
         let rate = stats.success_rate * 100.0;
+        let what = if stats.count == 1 { "hand-off" } else { "hand-offs" };
         let mut text = format!(
-            "{} hand-offs: {} open, {} accepted, {} completed, {} failed, {} rejected, {} expired, \
+            "{} {what}: {} open, {} accepted, {} completed, {} failed, {} rejected, {} expired, \
              {} cancelled\nsuccess rate {rate:.0} %; rejected by rules: {}\n\
              time from offer to end: average {:.0} ms, min {} ms, p50 {} ms, p95 {} ms, p99 {} ms, \
              max {} ms\n",

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 use crate::context::Context;
 use crate::failure::{Failure, Fault};
-use crate::input::{milliseconds, word};
+use crate::input::{milliseconds, words};
 use crate::output::Output;
 
 const AFTER_HELP: &str = "\
@@ -51,13 +51,13 @@ struct ListMessages {
     /// Inbox of this agent [default: the acting agent]
     #[arg(long, value_name = "AGENT")]
     of: Option<String>,
-    /// Only messages with this status, such as waiting, delivered or dead
-    #[arg(long, value_parser = word::<Status>)]
+    /// Only messages with this status
+    #[arg(long, value_parser = words::<Status>())]
     status: Option<Status>,
     /// Only messages of the thread that started with this message
     #[arg(long, value_name = "MESSAGE")]
     thread: Option<String>,
-    /// Maximum number of messages
+    /// Maximum number of messages [default: all]
     #[arg(long, value_name = "COUNT")]
     limit: Option<u64>,
 }

@@ -1,7 +1,7 @@
 //! `baton join`: wait for a set of tasks.
 
 use baton_core::join::{Join as Record, Status};
-use clap::{Args, Subcommand};
+use clap::{ArgGroup, Args, Subcommand};
 
 use crate::context::Context;
 use crate::failure::{Failure, Fault};
@@ -42,9 +42,10 @@ enum Verb {
 
 /// Create a join over tasks or a group
 #[derive(Args)]
+#[command(group(ArgGroup::new("members").required(true).args(["group", "task"])))]
 struct Create {
     /// All tasks of this group, including tasks created later
-    #[arg(long, value_name = "NAME", required_unless_present = "task", conflicts_with = "task")]
+    #[arg(long, value_name = "NAME")]
     group: Option<String>,
     /// Task to wait for; repeatable
     #[arg(long, value_name = "TASK")]
@@ -98,7 +99,11 @@ impl Create {
             joining = joining.deadline_ms(deadline_ms);
         }
         let join = joining.await?;
-        let sentence = format!("join {} created over {} tasks", join.id, join.members.len());
+        let over = match join.members.len() {
+            1 => "1 task".to_owned(),
+            count => format!("{count} tasks"),
+        };
+        let sentence = format!("join {} created over {over}", join.id);
         output.said(&join, &sentence)
     }
 }

@@ -22,7 +22,7 @@ Examples:
   baton lock ls                                     list holders, waiters and deadlocks
 
 In scripts that cannot use `run`:
-  token=$(baton lock acquire deploy --wait 1m --ttl 10m -o json | jq .token)
+  token=$(baton lock acquire deploy --wait 1m --ttl 10m --field token)
   baton lock renew deploy --token $token
   baton lock release deploy --token $token
 
@@ -169,12 +169,14 @@ impl Run {
     async fn run(self, context: &Context, output: &Output) -> Result<(), Failure> {
         let mut signals = StopSignals::listen()?;
         let begin = async {
-            let locks = context.workplace().await?.locks();
-            Ok((self.wanted.acquire(&locks).await?, locks))
+            let workspace = context.workplace().await?;
+            Ok((self.wanted.acquire(&workspace.locks()).await?, workspace))
         };
-        let (hold, locks) = signals.race(Box::pin(begin)).await?;
+        let (hold, workspace) = signals.race(Box::pin(begin)).await?;
+        let locks = workspace.locks();
         let Hold { name, token, ttl_ms, .. } = hold;
         let held = Lease {
+            workspace,
             what: format!("lock `{name}`"),
             variable: ("BATON_LOCK_TOKEN", token),
             ttl: Duration::from_millis(ttl_ms),

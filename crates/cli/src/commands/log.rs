@@ -72,7 +72,7 @@ impl Log {
         match self.verb {
             Verb::Verify => {
                 let report = baton_log::verify(folder)?;
-                output.one(&described(&report))?;
+                show_report(&report, output)?;
                 refuse_damage(report.damage)
             }
             Verb::Repair { yes: false } => {
@@ -87,10 +87,22 @@ impl Log {
                 };
                 Err(Fault::Unconfirmed { what }.into())
             }
-            Verb::Repair { yes: true } => output.one(&described(&baton_log::repair(folder)?)),
+            Verb::Repair { yes: true } => show_report(&baton_log::repair(folder)?, output),
             Verb::Dump { only } => dump(folder, only.as_deref(), output),
         }
     }
+}
+
+/// Prints a report; for people, without what there is none of, and with the absence of damage in
+/// words.
+fn show_report(report: &Report, output: &mut Output) -> Result<(), Failure> {
+    let all = described(report);
+    let mut own = all.clone();
+    if let Some(fields) = own.as_object_mut() {
+        fields.retain(|_, value| !value.is_null() && *value != json!([]));
+        fields.entry("damage").or_insert_with(|| "no damage".into());
+    }
+    output.one_as(&all, &own)
 }
 
 /// A report as JSON.

@@ -19,7 +19,7 @@ Examples:
   baton mcp install --client claude --print     print the configuration for Claude Code
   baton mcp                                     serve the data in ./.baton on stdin and stdout
   baton mcp --url http://127.0.0.1:4747         serve the data of a server
-  baton mcp --agent ada --toolset full          act as an agent, and offer every operation as a tool
+  baton mcp --agent ada --toolset full          act as an agent; tools for all that reads or works
 
 Without a URL, the folder is opened in this process. If another process has it open, the server at
 the default address is used. Clients that speak HTTP can use http://ADDRESS/mcp of a server instead,

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::handler_program::{HandlerArguments, Start};
+use crate::handler_program::{HandlerArguments, Item, Start};
 use crate::input::{Source, milliseconds};
 use crate::output::Output;
 use crate::trace::Trace;
@@ -19,7 +19,7 @@ Examples:
   baton --agent bob inbox receive --wait 1m
   baton --agent bob message serve --handler sum -- ./sum.sh       in one terminal
   baton message request handler:sum '[1,2]' --timeout 10s         in another
-  baton message request bob '\"are you there?\"'                   ask an agent that is serving
+  baton message request bob 'are you there?'                      ask an agent that is serving
 
 A message waits in the receiver's inbox. A request is answered by an agent that is serving now, and
 fails immediately if there is none. `serve` runs a program for every message to its agent, with the
@@ -54,7 +54,7 @@ enum Verb {
 struct Send {
     /// Receiving agent
     to: String,
-    /// Message body: JSON, @FILE, or - for stdin
+    /// Message body: JSON or text, @FILE, or - for stdin
     body: Source,
     /// The message this one replies to
     #[arg(long, value_name = "MESSAGE")]
@@ -71,7 +71,7 @@ struct Send {
 struct Request {
     /// Receiver: an agent, handler:NAME or capability:NAME
     to: String,
-    /// Request body: JSON, @FILE, or - for stdin
+    /// Request body: JSON or text, @FILE, or - for stdin
     body: Source,
     /// How long to wait for the reply [default: 30s]
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
@@ -85,11 +85,11 @@ struct Request {
 struct Reply {
     /// Message ID of the request
     request: String,
-    /// Reply body: JSON, @FILE, or - for stdin
+    /// Reply body: JSON or text, @FILE, or - for stdin
     #[arg(required_unless_present = "error")]
     body: Option<Source>,
-    /// Reply with this error instead (JSON)
-    #[arg(long, conflicts_with = "body")]
+    /// Reply with this error instead: JSON or text, @FILE, or - for stdin
+    #[arg(long, value_name = "VALUE", conflicts_with = "body")]
     error: Option<Source>,
 }
 
@@ -186,13 +186,22 @@ impl Serve {
                 let program = Arc::clone(&start.program);
                 async move {
                     let given = serde_json::to_vec(&message).expect("messages can be encoded");
-                    let variables = [("BATON_MESSAGE", message.id.to_string())];
-                    program.run(given, variables, message.traceparent.as_ref()).await
+                    let item = Item::Message { id: message.id.clone() };
+                    program.run(item, given, message.traceparent.as_ref()).await
                 }
             };
             service.run(handler, start.stop)
         };
-        let served = handler.run(context, output, "messages", serve).await?;
+        let leave = async |_, left: Vec<Item>| {
+            let what = match left.len() {
+                1 => "1 message was not answered; it is delivered again later".to_owned(),
+                count => {
+                    format!("{count} messages were not answered; they are delivered again later")
+                }
+            };
+            output.note(&what);
+        };
+        let served = handler.run(context, output, "messages", serve, leave).await?;
         let Served { answered, failed, lost } = served;
         let sentence = format!("messages: {answered} answered, {failed} failed, {lost} lost");
         output.said(&served, &sentence)

@@ -46,6 +46,7 @@ mod topic;
 mod tx;
 #[cfg(feature = "ui")]
 mod ui;
+mod version;
 mod watch;
 mod why;
 mod workspace;
@@ -66,7 +67,7 @@ pub(crate) const GROUPS: [(&str, &[&str]); 9] = [
     ("Other agents", &["mcp", "prime", "agents-md", "a2a"]),
     ("Server", &["serve", "cluster", "top", "ui", "backup", "restore", "log", "doctor", "bench"]),
     ("Access", &["token", "secret"]),
-    ("Setup and help", &["config", "completions", "man", "openapi", "demo", "help"]),
+    ("Setup and help", &["config", "completions", "man", "openapi", "demo", "version", "help"]),
 ];
 
 /// The commands, in the order of the groups in `baton help`.
@@ -122,6 +123,7 @@ pub(crate) enum Command {
     Man(man::Man),
     Openapi(openapi::Openapi),
     Demo(demo::Demo),
+    Version(version::Version),
 }
 
 impl Command {
@@ -178,6 +180,7 @@ impl Command {
             Self::Man(man) => man.run(output),
             Self::Openapi(_) => openapi::Openapi::run(output),
             Self::Demo(demo) => demo.run(context, output).await,
+            Self::Version(_) => version::Version::run(output),
         }
     }
 

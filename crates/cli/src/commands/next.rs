@@ -8,10 +8,11 @@ use crate::context::Context;
 use crate::failure::{Failure, Fault};
 use crate::input::milliseconds;
 use crate::output::Output;
+use crate::unknown_workspace;
 
 const AFTER_HELP: &str = "\
 Examples:
-  baton next --wait 1m                           a hand-off, a message or a task, what comes first
+  baton next --wait 1m                           a hand-off, message or task, whichever comes first
   baton next --wait 1m --type review -o json
 
 In JSON the result has one member: `handoff`, `message` or `task`. If there is work of several
@@ -43,6 +44,7 @@ impl Next {
             next = next.lease_ms(lease_ms);
         }
         if let Some(wait_ms) = self.wait {
+            unknown_workspace::noted(context, output).await;
             next = next.wait_ms(wait_ms);
         }
         let none = || Fault::NothingInTime { what: "there was no work".to_owned() };

@@ -6,12 +6,12 @@ use baton_core::pipeline::{
 };
 use baton_core::task::Verdict;
 use baton_core::{AgentId, Json, PipelineName, StageName};
-use clap::{Args, Subcommand};
+use clap::{ArgGroup, Args, Subcommand};
 use serde::{Deserialize, Serialize};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::input::{Source, word};
+use crate::input::{Source, words};
 use crate::output::Output;
 use crate::trace::Trace;
 
@@ -22,8 +22,9 @@ Examples:
   baton pipeline create article -f stages.json         parallel stages, fan-out and more
   baton pipeline start article research                print the input of the stage
   baton pipeline complete article research '{\"found\":3}'
-  baton pipeline review article write retry --note 'too long'   for stages with \"review\": true
-  baton pipeline fail article write '\"no model\"' && baton pipeline retry article write
+  baton pipeline review article write retry --note 'too long'
+                                                       for stages with \"review\": true
+  baton pipeline fail article write 'no model' && baton pipeline retry article write
   baton pipeline output article research
   baton pipeline show article
 
@@ -57,7 +58,7 @@ enum Verb {
     Complete {
         #[command(flatten)]
         stage: StageRef,
-        /// Output: JSON, @FILE, or - for stdin
+        /// Output: JSON or text, @FILE, or - for stdin
         #[arg(value_name = "OUTPUT")]
         made: Option<Source>,
     },
@@ -66,7 +67,7 @@ enum Verb {
     Fail {
         #[command(flatten)]
         stage: StageRef,
-        /// Error: JSON, @FILE, or - for stdin
+        /// Error: JSON or text, @FILE, or - for stdin
         #[arg(value_name = "ERROR")]
         error: Source,
     },
@@ -123,8 +124,8 @@ struct StageRef {
 struct Review {
     #[command(flatten)]
     stage: StageRef,
-    /// Verdict: retry, complete or fail
-    #[arg(value_parser = word::<Verdict>)]
+    /// Verdict
+    #[arg(value_parser = words::<Verdict>())]
     verdict: Verdict,
     /// Attempt that was reviewed; the verdict is refused if another one waits for review
     #[arg(long, value_name = "NUMBER")]
@@ -132,21 +133,22 @@ struct Review {
     /// Reason
     #[arg(long)]
     note: Option<String>,
-    /// Output to accept instead of the submitted one: JSON, @FILE, or - for stdin
-    #[arg(long, value_name = "JSON")]
+    /// Output to accept instead of the submitted one: JSON or text, @FILE, or - for stdin
+    #[arg(long, value_name = "VALUE")]
     output: Option<Source>,
 }
 
 /// Create a pipeline
 #[derive(Args)]
+#[command(group(ArgGroup::new("stages").required(true).args(["stage", "file"])))]
 struct Create {
     /// Name
     name: String,
     /// Stage, optionally with the agent that runs it; repeatable
-    #[arg(long, value_name = "STAGE[:AGENT]", required_unless_present = "file")]
+    #[arg(long, value_name = "STAGE[:AGENT]")]
     stage: Vec<String>,
     /// File with the stages, or the whole pipeline, as JSON; - for stdin
-    #[arg(short, long, value_name = "FILE", conflicts_with = "stage")]
+    #[arg(short, long, value_name = "FILE")]
     file: Option<String>,
     /// Create a task for each stage that becomes ready
     #[arg(long)]
@@ -174,8 +176,8 @@ struct Definition {
 /// List pipelines, ordered by name
 #[derive(Args)]
 struct Ls {
-    /// Only pipelines with this status: created, running, completed, failed or aborted
-    #[arg(long, value_parser = word::<Status>)]
+    /// Only pipelines with this status
+    #[arg(long, value_parser = words::<Status>())]
     status: Option<Status>,
     /// Maximum number of pipelines [default: 100 in a table, otherwise all]
     #[arg(long, value_name = "COUNT")]
@@ -253,17 +255,17 @@ impl Review {
 }
 
 fn report_stage(output: &mut Output, pipeline: &str, stage: &Stage) -> Result<(), Failure> {
-    let (name, status) = (&stage.name, stage.status.word());
-    output.said(stage, &format!("stage {name} of pipeline {pipeline} is {status}"))
+    let (name, status) = (&stage.name, stage.status.clause());
+    output.said(stage, &format!("stage {name} of pipeline {pipeline} {status}"))
 }
 
 fn report_progress(output: &mut Output, pipeline: &str, moved: &Moved) -> Result<(), Failure> {
-    let (name, status) = (&moved.stage.name, moved.stage.status.word());
+    let (name, status) = (&moved.stage.name, moved.stage.status.clause());
     let next = match moved.ready.as_slice() {
-        [] => format!("the pipeline is {}", moved.status.word()),
+        [] => format!("the pipeline {}", moved.status.clause()),
         ready => format!("ready: {}", listed(ready)),
     };
-    output.said(moved, &format!("stage {name} of pipeline {pipeline} is {status}; {next}"))
+    output.said(moved, &format!("stage {name} of pipeline {pipeline} {status}; {next}"))
 }
 
 /// A stage as a table row.
@@ -311,8 +313,8 @@ fn text(output: &Output, pipeline: &Record) -> String {
     let rows: Vec<Row<'_>> = pipeline.stages.iter().map(Row::of).collect();
     let by = if pipeline.automatic { "automatic, by" } else { "by" };
     let reason = pipeline.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-    let (name, status) = (&pipeline.name, pipeline.status.word());
-    let head = format!("pipeline {name} is {status}{reason} ({by} {})", pipeline.created_by);
+    let (name, status) = (&pipeline.name, pipeline.status.clause());
+    let head = format!("pipeline {name} {status}{reason} ({by} {})", pipeline.created_by);
     format!("{}\n{}", crate::output::plain(&head), output.table(&rows, &COLUMNS))
 }
 

@@ -194,12 +194,14 @@ impl Run {
     async fn run(self, context: &Context, output: &Output) -> Result<(), Failure> {
         let mut signals = StopSignals::listen()?;
         let begin = async {
-            let semaphores = context.workplace().await?.semaphores();
-            Ok((self.wanted.acquire(&semaphores).await?, semaphores))
+            let workspace = context.workplace().await?;
+            Ok((self.wanted.acquire(&workspace.semaphores()).await?, workspace))
         };
-        let (permit, semaphores) = signals.race(Box::pin(begin)).await?;
+        let (permit, workspace) = signals.race(Box::pin(begin)).await?;
+        let semaphores = workspace.semaphores();
         let Permit { name, token, ttl_ms, .. } = permit;
         let held = Lease {
+            workspace,
             what: format!("the permit of `{name}`"),
             variable: ("BATON_PERMIT_TOKEN", token),
             ttl: Duration::from_millis(ttl_ms),
@@ -227,9 +229,12 @@ struct Row<'a> {
 impl<'a> Row<'a> {
     fn of(semaphore: &'a Record) -> Self {
         let holders = semaphore.holders.iter();
-        let holder = |permit: &Permit| match permit.weight {
-            1 => format!("{} ({})", permit.holder, permit.token),
-            weight => format!("{} ({}, weight {weight})", permit.holder, permit.token),
+        // The token is shown to the holder only.
+        let holder = |permit: &Permit| match (permit.token, permit.weight) {
+            (Token::HIDDEN, 1) => permit.holder.to_string(),
+            (Token::HIDDEN, weight) => format!("{} (weight {weight})", permit.holder),
+            (token, 1) => format!("{} ({token})", permit.holder),
+            (token, weight) => format!("{} ({token}, weight {weight})", permit.holder),
         };
         let waiter = |wait: &PermitWait| match wait.weight {
             1 => wait.agent.to_string(),

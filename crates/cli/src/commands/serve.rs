@@ -2,7 +2,10 @@
 
 use std::future::pending;
 use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::Path;
+#[cfg(any(feature = "nats", feature = "postgres"))]
+use std::sync::Arc;
 
 use baton::{Baton, Options};
 #[cfg(feature = "s3")]
@@ -13,7 +16,7 @@ use baton_log::file::{FileLog, Options as FileOptions};
 #[cfg(feature = "s3")]
 use baton_s3::{Bucket, LocationError, S3Location, SplitLog};
 use baton_server::access::{Issuer, Tokens, Wanted};
-use baton_server::{Quota, Server, Settings, Webhooks};
+use baton_server::{Server, Settings, Webhooks};
 use baton_tls::Identity;
 use clap::Args;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -21,22 +24,38 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::context::Context;
 use crate::failure::Failure;
-#[cfg(any(feature = "s3", not(feature = "postgres")))]
+#[cfg(any(feature = "s3", not(any(feature = "nats", feature = "postgres"))))]
 use crate::failure::Fault;
 use crate::output::Output;
 use crate::settings::{ServerOptions, ServerSettings, keys};
 
 mod announcer;
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "nats", feature = "postgres"))]
 pub(crate) mod database;
+#[cfg(any(feature = "nats", feature = "postgres"))]
+mod failures;
+#[cfg(any(feature = "nats", feature = "postgres"))]
+mod seen;
+mod service_manager;
+#[cfg(any(feature = "postgres", feature = "nats"))]
+mod troubles;
 
 use announcer::Announcer;
+
+/// Addresses that are reserved for documents, so they are beyond every own network.
+const ELSEWHERE_V4: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
+const ELSEWHERE_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
+/// The port of the service that discards what it receives.
+const DISCARD_PORT: u16 = 9;
 
 const AFTER_HELP: &str = "\
 Examples:
   baton serve                                    data in ./.baton, listening on 127.0.0.1:4747
   baton serve --data /var/lib/baton              use another data folder
   baton serve --log postgres://baton@db/fleet    data in PostgreSQL; several servers share them
+  baton serve --log nats://a,b,c                 the same in NATS JetStream, if it was built in
+  baton serve --log postgres://baton@db/fleet --secrets-key-file key
+                                                 encrypt secrets with a key that all of them share
   baton serve --tokens --listen 0.0.0.0:4747     accept remote clients, with access tokens
   baton serve --tls-cert chain.pem --tls-key key.pem    serve TLS; SIGHUP reloads both files
   baton serve --jwt-jwks keys.json --jwt-issuer https://login.example --jwt-audience baton
@@ -76,8 +95,11 @@ impl Serve {
         let is_secure = tls.is_some();
         let demands = serving.tokens || jwt.is_some();
         serving.check_log()?;
+        #[cfg(any(feature = "nats", feature = "postgres"))]
+        let key = serving.secrets_key()?;
         let baton = if serving.log.is_some() { None } else { Some(open(&serving).await?) };
         let options = options(&serving);
+        let hosts = serving.hosts.clone();
         let settings = Settings {
             listen: serving.listen,
             tokens: serving.tokens,
@@ -98,7 +120,14 @@ impl Serve {
         let Some(baton) = baton else {
             let (log, advertise) = (serving.log.unwrap_or_default(), serving.advertise);
             let ca_file = context.settings().ca_file.as_deref();
-            let place = Place { log: &log, advertise, shards: serving.shards, ca_file };
+            let place = Place {
+                log: &log,
+                advertise,
+                shards: serving.shards,
+                ca_file,
+                #[cfg(any(feature = "nats", feature = "postgres"))]
+                key,
+            };
             return serve_database(place, options, settings, &announcer, (signals, reload)).await;
         };
         // Before the server listens, so that a server with tokens always has at least one.
@@ -108,7 +137,7 @@ impl Serve {
             announcer.first_token(&token);
         }
         let scheme = if is_secure { "https" } else { "http" };
-        let url = format!("{scheme}://{}", server.address());
+        let url = format!("{scheme}://{}", reachable(server.address(), &hosts));
         announcer.began(&baton.description(), &url, demands);
         drop(baton);
         tokio::select! {
@@ -121,15 +150,20 @@ impl Serve {
 }
 
 /// A log in a database.
-#[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "used only with a database"))]
+#[cfg_attr(
+    not(any(feature = "nats", feature = "postgres")),
+    expect(dead_code, reason = "used only with a database")
+)]
 struct Place<'a> {
     log: &'a str,
     advertise: Option<String>,
     shards: Option<u32>,
     ca_file: Option<&'a Path>,
+    #[cfg(any(feature = "nats", feature = "postgres"))]
+    key: Option<baton_cluster::SecretsKey>,
 }
 
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "nats", feature = "postgres"))]
 async fn serve_database(
     place: Place<'_>,
     options: Options,
@@ -138,17 +172,22 @@ async fn serve_database(
     (signals, reload): (StopSignals, Option<Reload>),
 ) -> Result<(), Failure> {
     let location = database::location(place.log, place.ca_file)?;
-    let (advertise, shards) = (place.advertise, place.shards);
-    let ca_file = place.ca_file.map(Path::to_owned);
-    let server =
-        database::DatabaseServer { location, advertise, shards, ca_file, options, settings };
+    let server = database::DatabaseServer {
+        location,
+        advertise: place.advertise,
+        shards: place.shards,
+        ca_file: place.ca_file.map(Path::to_owned),
+        key: place.key.map(Arc::new),
+        options,
+        settings,
+    };
     tokio::select! {
         ended = server.run(announcer, signals) => ended,
         () = reload_on_hangup(reload, announcer) => Ok(()),
     }
 }
 
-#[cfg(not(feature = "postgres"))]
+#[cfg(not(any(feature = "nats", feature = "postgres")))]
 async fn serve_database(
     _: Place<'_>,
     _: Options,
@@ -207,10 +246,40 @@ async fn first_token(baton: &Baton) -> Result<Option<String>, Failure> {
     if !tokens.all().await?.is_empty() {
         return Ok(None);
     }
-    let quota = Quota::default();
     let (name, grant) = ("first admin".to_owned(), Grant::admin());
-    let wanted = Wanted { name, grant, ttl_ms: None, quota };
+    let wanted = Wanted { name, grant, ttl_ms: None, quota: None };
     Ok(Some(tokens.create(wanted).await?.token))
+}
+
+/// The address that clients can use. A server that listens on all addresses is reached at its name;
+/// otherwise at the address from which this machine would send.
+fn reachable(listen: SocketAddr, hosts: &[String]) -> String {
+    if !listen.ip().is_unspecified() {
+        return listen.to_string();
+    }
+    let port = listen.port();
+    if let Some(host) = hosts.first() {
+        return format!("{host}:{port}");
+    }
+    // This sends nothing: it only chooses a route.
+    let socket = UdpSocket::bind((listen.ip(), 0)).and_then(|socket| {
+        let anywhere: IpAddr = match listen.ip() {
+            IpAddr::V4(_) => ELSEWHERE_V4.into(),
+            IpAddr::V6(_) => ELSEWHERE_V6.into(),
+        };
+        socket.connect((anywhere, DISCARD_PORT))?;
+        socket.local_addr()
+    });
+    match socket {
+        Ok(own) => SocketAddr::new(own.ip(), port).to_string(),
+        Err(_) => format!("{}:{port}", host_name()),
+    }
+}
+
+fn host_name() -> String {
+    let name = std::fs::read_to_string("/etc/hostname").unwrap_or_default();
+    let name = name.trim();
+    if name.is_empty() { "localhost".to_owned() } else { name.to_owned() }
 }
 
 /// The startup banner. Its commands work when pasted into another terminal.
@@ -261,6 +330,8 @@ impl StopSignals {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
         }
+        // A service manager that cannot be reached sees the end of the process.
+        let _ = service_manager::notify(service_manager::STOPPING);
     }
 }
 
@@ -310,4 +381,21 @@ fn allow_many_files() {
     let limit = getrlimit(Resource::Nofile);
     let wanted = Rlimit { current: limit.maximum, maximum: limit.maximum };
     let _ = setrlimit(Resource::Nofile, wanted);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_banner_has_an_address_that_clients_can_use() {
+        let listen = |text: &str| text.parse::<SocketAddr>().unwrap();
+        assert_eq!(reachable(listen("127.0.0.1:4747"), &[]), "127.0.0.1:4747");
+        let hosts = ["baton.test".to_owned()];
+        assert_eq!(reachable(listen("0.0.0.0:4747"), &hosts), "baton.test:4747");
+        for all in ["0.0.0.0:4747", "[::]:4747"] {
+            let shown = reachable(listen(all), &[]);
+            assert!(shown.ends_with(":4747") && shown != all, "{shown}");
+        }
+    }
 }

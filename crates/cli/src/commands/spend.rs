@@ -19,7 +19,7 @@ Examples:
   baton spend limit --task t-7 --tokens 100000 --cost-micros 2000000
   baton spend limit --of ada --calls 500
   baton spend limit --tokens 10000000               the whole workspace
-  baton spend limit --of ada                       remove the budget
+  baton spend limit --of ada                        remove the budget
 
 Money is counted in millionths of a currency, so that all amounts are integers. What was spent is
 always recorded. With --strict, it is refused unless it fits into every budget. When a budget is

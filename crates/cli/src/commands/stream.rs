@@ -15,7 +15,7 @@ const AFTER_HELP: &str = "\
 Examples:
   baton stream create answer
   baton stream tail answer                           in one terminal
-  baton stream send answer '\"to\"' '\"ken\"'        in another
+  baton stream send answer to ken                    in another
   model | baton stream send answer --lines           send each line of text as a frame
   baton stream close answer
   baton stream read answer --from 100 --limit 10
@@ -92,7 +92,7 @@ struct Create {
 struct Send {
     /// Stream name
     stream: String,
-    /// Frames: JSON, @FILE, or - for stdin
+    /// Frames: JSON or text, @FILE, or - for stdin
     #[arg(required_unless_present = "lines")]
     frames: Vec<Source>,
     /// Send each line of stdin as a text frame

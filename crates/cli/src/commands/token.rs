@@ -26,7 +26,8 @@ Examples:
   baton token ls
   baton token revoke 3f9a1c0b77de                  also closes its open connections
   baton token refusals --limit 20                  list recently denied requests
-  baton token create me --role admin --data ./.baton   without a server, with access to the data
+  baton token create me --role admin --data ./.baton
+                                                   without a server, with access to the data
 
 A token is printed once; the server stores only a digest of it.
 
@@ -181,7 +182,7 @@ impl TokenStore<'_> {
         let grant = Grant { role: role.into(), workspaces, namespaces, agent: speaks_for };
         match self {
             Self::Data(tokens) => {
-                let wanted = Wanted { name, grant, ttl_ms: ttl, quota };
+                let wanted = Wanted { name, grant, ttl_ms: ttl, quota: Some(quota) };
                 let Made { token, record } = tokens.create(wanted).await?;
                 Ok(Made { token, record: record.shown() })
             }

@@ -7,6 +7,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::input::Source;
 use crate::output::Output;
+use crate::unknown_workspace;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -43,7 +44,7 @@ enum Verb {
 struct Publish {
     /// Topic, such as news/tech
     topic: String,
-    /// Body: JSON, @FILE, or - for stdin
+    /// Body: JSON or text, @FILE, or - for stdin
     body: Source,
     /// Deliver to current watchers only, without storing it
     #[arg(long)]
@@ -79,6 +80,7 @@ impl Topic {
                 if let Some(from) = from {
                     watching = watching.from(from);
                 }
+                unknown_workspace::noted(context, output).await;
                 follow(watching.await?, output).await
             }
             Verb::Ls { prefix } => {

@@ -29,7 +29,7 @@ pub(crate) struct Ui {
 
 impl Ui {
     pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
-        let url = context.settings().url.trim_end_matches('/');
+        let url = context.settings().urls().next().unwrap_or_default().trim_end_matches('/');
         let page = match context.workspace_said() {
             Some(workspace) => format!("{url}/#/{workspace}/now"),
             None => format!("{url}/"),

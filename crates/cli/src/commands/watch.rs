@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Colour, Fields, Output, plain};
+use crate::unknown_workspace;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -40,7 +41,7 @@ pub(crate) struct Watch {
     /// segment, ** any number
     #[arg(default_value = "**")]
     pattern: String,
-    /// Start at this revision, past or future, instead of now
+    /// Start at this revision, a past one or the next, instead of now
     #[arg(long, value_name = "REVISION")]
     from: Option<u64>,
     /// Only event types that match, such as state.set or 'task.*'; repeatable
@@ -69,6 +70,7 @@ impl Watch {
         if self.waits {
             watching = watching.with_waits();
         }
+        unknown_workspace::noted(context, output).await;
         follow(watching.await?, output).await
     }
 }

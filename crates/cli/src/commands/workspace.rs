@@ -1,5 +1,7 @@
-//! `baton workspace`: list, inspect, configure, fork, delete, export and import workspaces.
+//! `baton workspace`: list, inspect, configure, fork, synchronize, delete, export and import
+//! workspaces.
 
+mod sync;
 mod transfer;
 
 use baton_core::history::{At, Origin};
@@ -9,9 +11,10 @@ use clap::{Args, Subcommand};
 use serde_json::value::RawValue;
 
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::{Failure, Fault};
 use crate::input::milliseconds;
 use crate::output::Output;
+use crate::unknown_workspace;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -23,9 +26,11 @@ Examples:
   baton workspace diff 2026-11-15T09:00:00Z           show everything that changed since then
   baton workspace export research research.baton      write a workspace to a file
   baton workspace import research.baton --as copy     create a workspace from it
+  baton workspace sync research --with http://other:4747
+                                                      exchange changes with a copy elsewhere
   baton workspace delete copy --yes                   delete a workspace with its history";
 
-/// List, inspect, fork, delete, export and import workspaces
+/// List, inspect, fork, synchronize, delete, export and import workspaces
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Workspace {
@@ -49,6 +54,7 @@ enum Verb {
     Diff(ShowDiff),
     Export(transfer::Export),
     Import(transfer::Import),
+    Sync(sync::Sync),
 }
 
 #[derive(Args)]
@@ -65,7 +71,7 @@ struct Delete {
     /// Name of the workspace
     name: String,
     /// Confirm the deletion
-    #[arg(long, required = true)]
+    #[arg(long)]
     yes: bool,
 }
 
@@ -93,6 +99,10 @@ struct Configure {
 
 impl Delete {
     async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
+        if !self.yes {
+            let what = format!("deleting workspace `{}` discards all its data", self.name);
+            return Err(Fault::Unconfirmed { what }.into());
+        }
         let workspace = context.workspace_named(&self.name).await?;
         let revision = workspace.ask(Query::Get).await?.revision;
         let deleted = workspace.delete(revision).await?;
@@ -106,13 +116,19 @@ impl Workspace {
         let verb = match self.verb {
             Verb::Export(export) => return export.run(context, output).await,
             Verb::Import(import) => return import.run(context, output).await,
+            Verb::Sync(sync) => return sync.run(context, output).await,
             Verb::Delete(delete) => return delete.run(context, output).await,
             verb => verb,
         };
         let workspace = context.workspace().await?;
         let answer = match verb {
-            Verb::Export(_) | Verb::Import(_) | Verb::Delete(_) => unreachable!("handled above"),
-            Verb::Get => workspace.ask(Query::Get).await?,
+            Verb::Export(_) | Verb::Import(_) | Verb::Sync(_) | Verb::Delete(_) => {
+                unreachable!("handled above")
+            }
+            Verb::Get => {
+                unknown_workspace::noted(context, output).await;
+                workspace.ask(Query::Get).await?
+            }
             Verb::Configure(Configure { history_count, history_age: history_age_ms }) => {
                 workspace.execute(Command::Configure { history_count, history_age_ms }).await?
             }

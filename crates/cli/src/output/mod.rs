@@ -29,6 +29,7 @@ use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use fields::Fields;
+pub(crate) use ids::shortened;
 pub(crate) use table::plain;
 
 use crate::failure::Failure;
@@ -89,8 +90,8 @@ pub(crate) struct Output<W = Stdout> {
     is_coloured: bool,
     /// Only this field is printed.
     field: Option<String>,
-    /// The current time, from which ages are computed.
-    now: Timestamp,
+    /// Reads the current time, from which ages are computed: a command may have waited for long.
+    now: fn() -> Timestamp,
     /// Whether a list was printed that has no objects.
     is_empty: bool,
 }
@@ -104,7 +105,7 @@ impl Output {
         let size = rustix::termios::tcgetwinsize(&out).ok().filter(|_| is_terminal);
         let columns_max = size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
         let is_coloured = is_terminal && !no_colour;
-        let now = SystemClock::default().now();
+        let now = || SystemClock::default().now();
         Self { out, mode, quiet, columns_max, is_coloured, field: None, now, is_empty: false }
     }
 }
@@ -117,7 +118,16 @@ impl<W: Write> Output<W> {
 
     /// Prints one object with all its fields.
     pub(crate) fn one<T: Serialize>(&mut self, thing: &T) -> Result<(), Failure> {
-        self.show(thing, |output| table::record(&Fields::of(thing), output.now))
+        self.show(thing, |output| table::record(&Fields::of(thing), (output.now)()))
+    }
+
+    /// Prints one object; in a table format, the fields of another.
+    pub(crate) fn one_as<T: Serialize, P: Serialize>(
+        &mut self,
+        thing: &T,
+        for_people: &P,
+    ) -> Result<(), Failure> {
+        self.show(thing, |output| table::record(&Fields::of(for_people), (output.now)()))
     }
 
     /// Prints one object of several kinds; in a table format, its kind and the record inside.
@@ -127,13 +137,13 @@ impl<W: Write> Output<W> {
         kind: &str,
         record: &R,
     ) -> Result<(), Failure> {
-        let text = |output: &Self| table::record(&Fields::of(record), output.now);
+        let text = |output: &Self| table::record(&Fields::of(record), (output.now)());
         self.show(thing, |output| format!("{kind}\n{}", text(output)))
     }
 
     /// Prints one object; in a table format, this sentence instead.
     pub(crate) fn said<T: Serialize>(&mut self, thing: &T, sentence: &str) -> Result<(), Failure> {
-        self.show(thing, |_| format!("{}\n", plain(&ids::shortened(sentence))))
+        self.show(thing, |_| format!("{}\n", plain(&shortened(sentence))))
     }
 
     /// Prints one object; in a table format, this text instead, which ends with a newline.
@@ -173,13 +183,13 @@ impl<W: Write> Output<W> {
 
     /// A time relative to now, such as `in 5 min`.
     pub(crate) fn relative(&self, time: Timestamp) -> String {
-        relative::relative(time, self.now)
+        relative::relative(time, (self.now)())
     }
 
     /// A table with these columns.
     pub(crate) fn table<T: Serialize>(&self, things: &[T], columns: &[&str]) -> String {
         let rows: Vec<Fields> = things.iter().map(Fields::of).collect();
-        table::table(&rows, columns, self.columns_max, self.now)
+        table::table(&rows, columns, self.columns_max, (self.now)())
     }
 
     /// Prints several objects; in a table format, this text instead.
@@ -261,14 +271,24 @@ impl<W: Write> Output<W> {
 
     /// Prints a note to stderr, only in the table format and without --quiet.
     pub(crate) fn note(&self, text: &str) {
-        if !self.quiet && self.mode == Mode::Table {
+        if self.has_notes() {
             say(text);
         }
     }
 
+    /// Whether notes are printed.
+    pub(crate) fn has_notes(&self) -> bool {
+        !self.quiet && self.mode == Mode::Table
+    }
+
+    /// Ends a stream of which nothing was printed: people get a sentence.
+    pub(crate) fn nothing(&mut self, what: &str) {
+        self.is_without(what, 0);
+    }
+
     /// A progress bar, only in the table format and without --quiet.
     pub(crate) fn progress(&self, what: &'static str, unit: Unit, total: Option<u64>) -> Progress {
-        Progress::begin(!self.quiet && self.mode == Mode::Table, what, unit, total)
+        Progress::begin(self.has_notes(), what, unit, total)
     }
 
     /// A reader for a whole file, with a progress bar.

@@ -2,8 +2,14 @@
 
 use baton_core::Timestamp;
 
+/// The time of what has existed from the start, such as the namespace `shared`.
+pub(super) const UNKNOWN: Timestamp = Timestamp(0);
+
 /// The time relative to now, in the largest unit that is at least one.
 pub(super) fn relative(time: Timestamp, now: Timestamp) -> String {
+    if time == UNKNOWN {
+        return "-".to_owned();
+    }
     let (past_ms, ahead_ms) = (now.since(time), time.since(now));
     match past_ms.max(ahead_ms) {
         0..1_000 => "now".to_owned(),

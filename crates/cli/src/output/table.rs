@@ -15,9 +15,12 @@ pub(super) fn record(fields: &Fields, now: Timestamp) -> String {
     let width = pairs.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let mut out = String::new();
     for (name, value) in &pairs {
-        let text = cell(value);
-        let age = time_in(name, value).map(|time| format!(" ({})", relative::relative(time, now)));
-        push(&mut out, &format!("{name:width$}{GAP}{text}{}", age.unwrap_or_default()), None);
+        let text = match time_in(name, value) {
+            Some(relative::UNKNOWN) => relative::relative(relative::UNKNOWN, now),
+            Some(time) => format!("{} ({})", cell(value), relative::relative(time, now)),
+            None => cell(value),
+        };
+        push(&mut out, &format!("{name:width$}{GAP}{text}"), None);
     }
     out
 }

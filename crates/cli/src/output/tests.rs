@@ -1,6 +1,8 @@
 //! The same objects in every format.
 
-use serde_json::json;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::{Value, json};
 
 use super::*;
 
@@ -15,7 +17,7 @@ fn printed(mode: Mode, print: impl FnOnce(&mut Output<Vec<u8>>)) -> String {
         columns_max,
         is_coloured,
         field: None,
-        now: NOW,
+        now: || NOW,
         is_empty: false,
     };
     print(&mut output);
@@ -91,6 +93,31 @@ fn tables_have_short_ids_and_relative_times() {
 }
 
 #[test]
+fn ages_count_from_the_moment_of_printing() {
+    static NOW_MS: AtomicU64 = AtomicU64::new(NOW.0);
+    let task = json!({"claimed_at": NOW});
+    let shown = printed(Mode::Table, |output| {
+        output.now = || Timestamp(NOW_MS.load(Ordering::Relaxed));
+        NOW_MS.store(NOW.0 + 5_000, Ordering::Relaxed);
+        output.one(&task).unwrap();
+    });
+    assert!(shown.ends_with("(5 s ago)\n"), "{shown}");
+}
+
+#[test]
+fn a_time_that_is_not_known_is_a_dash() {
+    let namespace = json!({"name": "shared", "created_at": Timestamp(0)});
+    let columns = ["name", "created_at"];
+    let shown = |print: fn(&mut Output<Vec<u8>>, &Value, &[&str])| {
+        printed(Mode::Table, |output| print(output, &namespace, &columns))
+    };
+    let list = shown(|output, it, columns| output.many("namespaces", &[it], columns).unwrap());
+    assert_eq!(list, "NAME    CREATED AT\nshared  -\n");
+    let one = shown(|output, it, _| output.one(it).unwrap());
+    assert_eq!(one, "created_at  -\nname        shared\n");
+}
+
+#[test]
 fn yaml_cannot_be_mistaken() {
     let thing = json!({
         "no": "yes", "n1": "1", "s": "a: b", "e": "", "d": "-", "o": {},
@@ -124,7 +151,7 @@ fn a_terminal_gets_lines_that_fit_and_colours() {
         columns_max,
         is_coloured,
         field: None,
-        now: NOW,
+        now: || NOW,
         is_empty: false,
     };
     output.one(&json!({"key": "123456"})).unwrap();

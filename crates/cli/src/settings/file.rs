@@ -11,6 +11,7 @@ use toml::de::{DeTable, DeValue};
 use super::keys::{self, Key, ValueType};
 use super::quotas::{QuotaSettings, Scope};
 use crate::failure::{Failure, Fault};
+use crate::output::plain;
 
 /// The table of settings for `baton serve`.
 const TABLE: &str = "serve";
@@ -48,13 +49,17 @@ impl File {
 
     /// Reads a file; none if it does not exist.
     pub(crate) fn read(path: &Path) -> Result<Option<Self>, Failure> {
-        let refuse = |reason: String| Fault::Settings { path: path.to_owned(), reason };
+        let refuse =
+            |reason: String| Fault::Settings { path: path.to_owned(), reason, is_missing: false };
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(refuse(error.to_string()).into()),
         };
-        let contents = parse(&text).map_err(|faults| refuse(faults.join("; ")))?;
+        let contents = parse(&text).map_err(|faults| {
+            let lines: Vec<String> = faults.iter().map(|fault| plain(fault)).collect();
+            refuse(lines.join("\n"))
+        })?;
         Ok(Some(Self { path: Some(path.to_owned()), contents }))
     }
 }
@@ -68,7 +73,11 @@ pub(crate) fn parse(text: &str) -> Result<Contents, Vec<String>> {
     })?;
     let mut parser = Parser { text, contents: Contents::default(), faults: Vec::new() };
     parser.table("", document.get_ref());
-    if parser.faults.is_empty() { Ok(parser.contents) } else { Err(parser.faults) }
+    if parser.faults.is_empty() {
+        return Ok(parser.contents);
+    }
+    parser.faults.sort();
+    Err(parser.faults.into_iter().map(|(line, what)| format!("line {line}: {what}")).collect())
 }
 
 fn line(text: &str, place: usize) -> usize {
@@ -78,7 +87,8 @@ fn line(text: &str, place: usize) -> usize {
 struct Parser<'a> {
     text: &'a str,
     contents: Contents,
-    faults: Vec<String>,
+    /// The line and what is wrong with it.
+    faults: Vec<(usize, String)>,
 }
 
 impl Parser<'_> {
@@ -126,7 +136,7 @@ impl Parser<'_> {
         let said = match (value.get_ref(), key.value_type) {
             (
                 DeValue::String(text),
-                ValueType::Text | ValueType::Address | ValueType::Choice(_),
+                ValueType::Text | ValueType::Urls | ValueType::Address | ValueType::Choice(_),
             ) => Some(text.to_string()),
             (DeValue::Boolean(flag), ValueType::Flag) => Some(flag.to_string()),
             (DeValue::Integer(number), ValueType::Count { .. }) => Some(number.to_string()),
@@ -152,7 +162,7 @@ impl Parser<'_> {
     }
 
     fn fault(&mut self, place: usize, what: &str) {
-        self.faults.push(format!("line {}: {what}", line(self.text, place)));
+        self.faults.push((line(self.text, place), what.to_owned()));
     }
 }
 
@@ -188,7 +198,10 @@ mod tests {
             assert!(faults.iter().any(|fault| fault == line), "{line}: {faults:#?}");
         }
         assert_eq!(faults.len(), expected.len());
+        assert!(faults[0].starts_with("line 1:") && faults[8].starts_with("line 10:"), "in order");
         assert!(parse("url = ").unwrap_err()[0].starts_with("line 1: "));
+        let faults = parse("url = 'http://a:1, ftp://x'").unwrap_err();
+        assert_eq!(faults, ["line 1: `url`: `ftp://x` is not an http or https URL"]);
     }
 
     #[test]

@@ -2,11 +2,16 @@
 
 use std::net::SocketAddr;
 
+/// The schemes of the URLs that a client accepts.
+const SCHEMES: [&str; 4] = ["http", "https", "ws", "wss"];
+
 /// The type of a setting.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ValueType {
     /// Any string.
     Text,
+    /// One URL of a server, or several separated by commas.
+    Urls,
     /// An address and a port.
     Address,
     /// `true` or `false`.
@@ -44,7 +49,7 @@ const fn key(
 }
 
 pub(crate) const URL: Key =
-    key("url", "--url", "BATON_URL", ValueType::Text, Some("http://127.0.0.1:4747"));
+    key("url", "--url", "BATON_URL", ValueType::Urls, Some("http://127.0.0.1:4747"));
 pub(crate) const WORKSPACE: Key =
     key("workspace", "--workspace", "BATON_WORKSPACE", ValueType::Text, None);
 pub(crate) const AGENT: Key = key("agent", "--agent", "BATON_AGENT", ValueType::Text, Some("cli"));
@@ -72,6 +77,13 @@ pub(crate) const ADVERTISE: Key =
     key("serve.advertise", "--advertise", "BATON_ADVERTISE", ValueType::Text, None);
 pub(crate) const SHARDS: Key =
     key("serve.shards", "--shards", "BATON_SHARDS", ValueType::Count { min: 1, max: 256 }, None);
+pub(crate) const SECRETS_KEY_FILE: Key = key(
+    "serve.secrets_key_file",
+    "--secrets-key-file",
+    "BATON_SECRETS_KEY_FILE",
+    ValueType::Text,
+    None,
+);
 pub(crate) const ARTIFACTS: Key =
     key("serve.artifacts", "--artifacts", "BATON_ARTIFACTS", ValueType::Text, None);
 pub(crate) const TOKENS: Key =
@@ -182,12 +194,13 @@ const OTEL_VARIABLES: [&str; 2] = ["BATON_OTEL_ENDPOINT", "BATON_OTEL_HEADERS"];
 /// Settings of every command.
 pub(crate) const COMMON: [&Key; 6] = [&URL, &WORKSPACE, &AGENT, &TOKEN, &CA_FILE, &OUTPUT];
 /// Settings of `baton serve`.
-pub(crate) const SERVE: [&Key; 28] = [
+pub(crate) const SERVE: [&Key; 29] = [
     &LISTEN,
     &DATA,
     &LOG,
     &ADVERTISE,
     &SHARDS,
+    &SECRETS_KEY_FILE,
     &ARTIFACTS,
     &TOKENS,
     &JWT_KEY,
@@ -223,6 +236,11 @@ impl ValueType {
     pub(crate) fn fault(self, text: &str) -> Option<String> {
         match self {
             Self::Text | Self::Names => None,
+            Self::Urls => text.split(',').find_map(|url| {
+                let (scheme, rest) = url.trim().split_once("://").unwrap_or_default();
+                let is_url = SCHEMES.contains(&scheme) && !rest.is_empty();
+                (!is_url).then(|| format!("`{}` is not an http or https URL", url.trim()))
+            }),
             Self::Address => text
                 .parse::<SocketAddr>()
                 .is_err()
@@ -242,7 +260,7 @@ impl ValueType {
     /// The name of the type in messages.
     pub(crate) fn words(self) -> &'static str {
         match self {
-            Self::Text | Self::Address | Self::Choice(_) => "a string",
+            Self::Text | Self::Urls | Self::Address | Self::Choice(_) => "a string",
             Self::Flag => "true or false",
             Self::Count { .. } => "a whole number",
             Self::Names => "a list of strings",
@@ -270,5 +288,22 @@ mod tests {
         let names = Level::ALL.map(Level::name);
         assert!(names.iter().all(|name| LOG_LEVEL.value_type.fault(name).is_none()));
         assert_eq!(LISTEN.default, Some(ServerDefaults::default().listen.to_string().as_str()));
+    }
+
+    #[test]
+    fn the_files_in_deploy_name_settings_that_exist() {
+        let files = [
+            include_str!("../../../../deploy/compose.yaml"),
+            include_str!("../../../../deploy/k8s.yaml"),
+        ];
+        for file in files {
+            let is_part = |sign: char| sign.is_ascii_uppercase() || sign == '_';
+            let words = file.split(|sign| !is_part(sign));
+            let named: Vec<&str> = words.filter(|word| word.starts_with("BATON_")).collect();
+            assert!(named.contains(&ADVERTISE.variable), "{named:?}");
+            for name in named {
+                assert!(all().any(|key| key.variable == name), "`{name}` is not a setting");
+            }
+        }
     }
 }

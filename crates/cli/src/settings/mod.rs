@@ -30,7 +30,7 @@ use crate::arguments::Globals;
 use crate::failure::{Failure, Fault};
 use crate::output::Mode;
 use file::File;
-use keys::Key;
+use keys::{Key, ValueType};
 
 pub(crate) use server::{ServerOptions, ServerSettings, is_database};
 
@@ -40,6 +40,7 @@ const DEFAULT: &str = "default";
 /// The effective settings.
 #[derive(Debug)]
 pub(crate) struct Settings {
+    /// The URL of the server, or those of several with commas between them.
     pub(crate) url: String,
     /// None if not set: the command then chooses one.
     pub(crate) workspace: Option<String>,
@@ -72,6 +73,28 @@ pub(crate) struct Chosen {
     pub(crate) from: String,
 }
 
+/// A setting as it is printed.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Shown<'a> {
+    pub(crate) key: &'a str,
+    pub(crate) value: Option<&'a str>,
+    pub(crate) from: Option<&'a str>,
+}
+
+impl<'a> Shown<'a> {
+    fn of(chosen: &'a Chosen) -> Self {
+        // An empty list is not a value that people can see.
+        let value = Some(chosen.value.as_str()).filter(|value| !value.is_empty());
+        Self { key: &chosen.key, value, from: Some(&chosen.from) }
+    }
+
+    /// The setting with a dash for what it does not have.
+    pub(crate) fn dashed(&self) -> Self {
+        let dashed = |text: Option<&'a str>| Some(text.unwrap_or("-"));
+        Self { key: self.key, value: dashed(self.value), from: dashed(self.from) }
+    }
+}
+
 impl Settings {
     /// Resolves the settings; `globals` has the options.
     pub(crate) fn of(globals: &Globals) -> Result<Self, Failure> {
@@ -82,6 +105,11 @@ impl Settings {
             (None, None) => File::default(),
         };
         Self::combined(globals, Sources { file, chosen: Vec::new() })
+    }
+
+    /// The URLs of the servers, which share their data if there are several.
+    pub(crate) fn urls(&self) -> impl Iterator<Item = &str> {
+        self.url.split(',').map(str::trim)
     }
 
     /// The settings without the file, which is invalid.
@@ -97,7 +125,7 @@ impl Settings {
 
     fn file(path: &Path) -> Result<File, Failure> {
         let reason = "no such file".to_owned();
-        let missing = || Fault::Settings { path: path.to_owned(), reason };
+        let missing = || Fault::Settings { path: path.to_owned(), reason, is_missing: true };
         Ok(File::read(path)?.ok_or_else(missing)?)
     }
 
@@ -137,7 +165,12 @@ impl Sources {
         let variable = std::env::var(key.variable).ok();
         let (value, from) = self.pick(key, option, variable.as_deref());
         let Some(value) = value else { return Ok(None) };
-        if let Some(fault) = key.value_type.fault(&value) {
+        // The client rejects an invalid URL itself, with a code of its own.
+        let fault = match key.value_type {
+            ValueType::Urls => None,
+            value_type => value_type.fault(&value),
+        };
+        if let Some(fault) = fault {
             return Err(Fault::Usage { reason: format!("{from}: {fault}") }.into());
         }
         let shown = if key.is_secret { "(not shown)".to_owned() } else { value.clone() };
@@ -174,6 +207,18 @@ impl Sources {
     /// All resolved settings.
     pub(crate) fn chosen(&self) -> &[Chosen] {
         &self.chosen
+    }
+
+    /// All settings; those that are not set have no value and no source.
+    pub(crate) fn all(&self) -> Vec<Shown<'_>> {
+        let of = |key: &str| self.chosen.iter().find(|chosen| chosen.key == key);
+        let keys = keys::all().map(|key| match of(key.name) {
+            Some(chosen) => Shown::of(chosen),
+            None => Shown { key: key.name, value: None, from: None },
+        });
+        let is_key = |name: &str| keys::all().any(|key| key.name == name);
+        let others = self.chosen.iter().filter(|chosen| !is_key(&chosen.key)).map(Shown::of);
+        keys.chain(others).collect()
     }
 
     /// Whether a setting has another source than its default.

@@ -5,6 +5,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use baton::Extents;
+#[cfg(any(feature = "nats", feature = "postgres"))]
+use baton::error::Error;
+#[cfg(any(feature = "nats", feature = "postgres"))]
+use baton_cluster::SecretsKey;
 use baton_server::Quotas;
 use baton_server::access::{Issuer, KeyFile};
 use baton_server::server_log::{Form, Level};
@@ -27,8 +31,9 @@ pub(crate) struct ServerOptions {
     /// Data folder; created if it does not exist [default: ./.baton]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) data: Option<String>,
-    /// Keep all data in a Postgres database, not in the folder; see docs/postgres.md. Prefer the
-    /// environment or the file for a password: arguments are visible in the process list
+    /// Keep all data in a Postgres database or in NATS, not in the folder; see docs/postgres.md and
+    /// docs/nats.md. Prefer the environment or the file for a password: arguments are visible in
+    /// the process list
     #[arg(long, value_name = "URL")]
     pub(crate) log: Option<String>,
     /// URL at which other servers of the same database reach this one [default: the address it
@@ -39,6 +44,10 @@ pub(crate) struct ServerOptions {
     /// [default: 16]
     #[arg(long, value_name = "COUNT")]
     pub(crate) shards: Option<String>,
+    /// Encrypt secrets in the database with the key in this file: 64 hexadecimal digits, the same
+    /// for all servers; without it, secrets are refused there
+    #[arg(long, value_name = "FILE")]
+    pub(crate) secrets_key_file: Option<String>,
     /// Store the content of artifacts in an S3 bucket; see docs/artifacts.md for the URL
     #[cfg_attr(not(feature = "s3"), arg(skip))]
     #[cfg_attr(feature = "s3", arg(long, value_name = "s3://BUCKET/PREFIX"))]
@@ -64,7 +73,8 @@ pub(crate) struct ServerOptions {
     /// Private key of the certificate (PEM)
     #[arg(long, value_name = "FILE")]
     pub(crate) tls_key: Option<String>,
-    /// Additional host name to accept in the Host header; repeatable
+    /// Host name that clients may use; without tokens in addition to loopback names, with tokens
+    /// the only ones; repeatable
     #[arg(long, value_name = "NAME")]
     pub(crate) host: Vec<String>,
     /// Maximum number of concurrent connections [default: 16384]
@@ -94,7 +104,7 @@ pub(crate) struct ServerOptions {
     /// Log requests that take longer than this as slow [default: 500]
     #[arg(long, value_name = "MS")]
     pub(crate) log_slow_ms: Option<String>,
-    /// Export spans to this OpenTelemetry collector over HTTP; requires the build feature `otel`
+    /// Export spans to this OpenTelemetry collector over HTTP
     #[arg(long, value_name = "URL")]
     pub(crate) otel_endpoint: Option<String>,
     /// Headers for the collector, as NAME=VALUE,NAME=VALUE. Prefer the environment or the file:
@@ -111,10 +121,15 @@ pub(crate) struct ServerSettings {
     /// The address of the database that has the data, if it is not the folder.
     pub(crate) log: Option<String>,
     pub(crate) advertise: Option<String>,
-    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "used only with a database"))]
-    pub(crate) shards: Option<u32>,
     #[cfg_attr(
-        not(any(feature = "postgres", feature = "s3")),
+        not(any(feature = "nats", feature = "postgres")),
+        expect(dead_code, reason = "used only with a database")
+    )]
+    pub(crate) shards: Option<u32>,
+    /// The file with the key for secrets in the database.
+    pub(crate) secrets_key_file: Option<PathBuf>,
+    #[cfg_attr(
+        not(any(feature = "nats", feature = "postgres", feature = "s3")),
         expect(dead_code, reason = "used only with a bucket or a database")
     )]
     pub(crate) artifacts: Option<String>,
@@ -153,6 +168,7 @@ impl ServerSettings {
         let log = text(&keys::LOG, options.log.as_deref())?;
         let advertise = text(&keys::ADVERTISE, options.advertise.as_deref())?;
         let shards = text(&keys::SHARDS, options.shards.as_deref())?;
+        let secrets_key = text(&keys::SECRETS_KEY_FILE, options.secrets_key_file.as_deref())?;
         let artifacts = text(&keys::ARTIFACTS, options.artifacts.as_deref())?;
         let tokens = text(&keys::TOKENS, flag(options.tokens))?;
         let jwt_key = text(&keys::JWT_KEY, options.jwt_key.as_deref())?;
@@ -161,7 +177,7 @@ impl ServerSettings {
         let jwt_audience = text(&keys::JWT_AUDIENCE, options.jwt_audience.as_deref())?;
         let jwt = issuer(jwt_key, jwt_jwks, jwt_issuer, jwt_audience)?;
         let tls_cert = text(&keys::TLS_CERT, options.tls_cert.as_deref())?;
-        let tls_key = text(&keys::TLS_KEY, options.tls_key.as_deref())?;
+        let tls = identity(tls_cert, text(&keys::TLS_KEY, options.tls_key.as_deref())?)?;
         let hosts = text(&keys::HOSTS, Some(&hosts))?;
         let connections_max = text(&keys::CONNECTIONS_MAX, options.connections_max.as_deref())?;
         let idle_ms = text(&keys::EXIT_IDLE_MS, options.exit_idle_ms.as_deref())?;
@@ -178,11 +194,6 @@ impl ServerSettings {
             let reason = "webhooks_private requires webhooks".to_owned();
             return Err(Fault::Usage { reason }.into());
         }
-        if tls_cert.is_empty() != tls_key.is_empty() {
-            let reason = "TLS requires both tls_cert and tls_key".to_owned();
-            return Err(Fault::Usage { reason }.into());
-        }
-        let tls = (!tls_cert.is_empty()).then(|| (tls_cert.into(), tls_key.into()));
         let (quotas, extents) = sources.quotas().resolved();
         Ok(Self {
             listen: listen.parse().expect(checked),
@@ -190,6 +201,7 @@ impl ServerSettings {
             log: Some(log).filter(|address| !address.is_empty()),
             advertise: Some(advertise).filter(|url| !url.is_empty()),
             shards: shards.parse().ok(),
+            secrets_key_file: Some(secrets_key).filter(|it| !it.is_empty()).map(PathBuf::from),
             artifacts: Some(artifacts).filter(|address| !address.is_empty()),
             tokens: tokens.parse().expect(checked),
             tls,
@@ -218,17 +230,45 @@ impl ServerSettings {
             return usage("--data is a folder; name a database with --log");
         }
         match &self.log {
-            Some(log) if !is_database(log) => {
-                usage("--log is the address of a database: postgres://user@host/database")
-            }
+            Some(log) if !is_database(log) => usage(
+                "--log is the address of a database, postgres://user@host/database, or of NATS \
+                     servers, nats://host,host,host",
+            ),
             Some(_) if self.artifacts.is_some() => usage(
                 "--artifacts cannot be combined with --log: a bucket does not know which \
                      server owns a workspace",
             ),
             None if self.advertise.is_some() => usage("--advertise requires --log"),
             None if self.shards.is_some() => usage("--shards requires --log"),
-            Some(_) | None => Ok(()),
+            None if self.secrets_key_file.is_some() => usage("--secrets-key-file requires --log"),
+            Some(_) => self.check_advertise(),
+            None => Ok(()),
         }
+    }
+
+    /// Fails if other servers certainly cannot reach this one at its URL: they would find out only
+    /// when they forward a request.
+    fn check_advertise(&self) -> Result<(), Failure> {
+        let reason = match &self.advertise {
+            Some(url) if !is_server_url(url) => format!(
+                "--advertise is the URL at which other servers reach this one, such as \
+                 http://a.internal:4747; `{url}` is none"
+            ),
+            None if self.listen.ip().is_unspecified() => format!(
+                "with --log, a server that listens on {} needs --advertise: other servers cannot \
+                 reach it at that address",
+                self.listen.ip()
+            ),
+            Some(_) | None => return Ok(()),
+        };
+        Err(Fault::Usage { reason }.into())
+    }
+
+    /// The key for secrets in the database, if configured; reads its file.
+    #[cfg(any(feature = "nats", feature = "postgres"))]
+    pub(crate) fn secrets_key(&self) -> Result<Option<SecretsKey>, Failure> {
+        let Some(file) = &self.secrets_key_file else { return Ok(None) };
+        Ok(Some(SecretsKey::read(file).map_err(Error::from)?))
     }
 
     /// The TLS certificate, if configured; reads its files.
@@ -261,6 +301,37 @@ impl ServerSettings {
     }
 }
 
+/// Whether it is the URL of a server: `http` or `https`, a host, perhaps a port, and nothing else.
+fn is_server_url(url: &str) -> bool {
+    let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
+    let Some(authority) = rest.map(|rest| rest.strip_suffix('/').unwrap_or(rest)) else {
+        return false;
+    };
+    // The colons of an IPv6 address are in brackets.
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
+        _ => (authority, None),
+    };
+    let inner = host.strip_prefix('[').and_then(|inner| inner.strip_suffix(']'));
+    let is_host = match inner {
+        Some(inner) => inner.parse::<std::net::Ipv6Addr>().is_ok_and(|it| !it.is_unspecified()),
+        None => {
+            let is_fitting = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+            !host.is_empty() && host != "0.0.0.0" && host.bytes().all(is_fitting)
+        }
+    };
+    is_host && port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0))
+}
+
+/// The files with the certificate and its key: both, or none.
+fn identity(certificate: String, key: String) -> Result<Option<(PathBuf, PathBuf)>, Failure> {
+    if certificate.is_empty() != key.is_empty() {
+        let reason = "TLS requires both tls_cert and tls_key".to_owned();
+        return Err(Fault::Usage { reason }.into());
+    }
+    Ok((!key.is_empty()).then(|| (certificate.into(), key.into())))
+}
+
 /// The file with the JWT keys, the issuer and the audience: all of them, or none.
 fn issuer(
     key: String,
@@ -286,5 +357,41 @@ fn issuer(
 
 /// Whether a text is the address of a database.
 pub(crate) fn is_database(text: &str) -> bool {
-    text.starts_with("postgres://") || text.starts_with("postgresql://")
+    ["postgres://", "postgresql://", "nats://"].iter().any(|scheme| text.starts_with(scheme))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_server_url;
+
+    #[test]
+    fn the_url_of_a_server_has_a_host() {
+        for good in [
+            "http://a.internal:4747",
+            "https://a.internal",
+            "http://127.0.0.1:4747/",
+            "http://[::1]:4747",
+            "https://[fd00::7]",
+            "http://baton_1:80",
+        ] {
+            assert!(is_server_url(good), "{good}");
+        }
+        for bad in [
+            "",
+            "a.internal:4747",
+            "ftp://a:1",
+            "http://",
+            "http://:4747",
+            "http://a:0",
+            "http://a:70000",
+            "http://a:4747/v1",
+            "http://a b:1",
+            "http://user@a:1",
+            "http://0.0.0.0:4747",
+            "http://[::]:4747",
+            "http://::1:4747",
+        ] {
+            assert!(!is_server_url(bad), "{bad}");
+        }
+    }
 }

@@ -134,7 +134,7 @@ impl Handling {
         self
     }
 
-    /// Starts at a revision, in the past or the future, instead of now.
+    /// Starts at a revision, a past one or the next, instead of now.
     pub fn from(mut self, revision: impl Into<Revision>) -> Self {
         self.from = Some(revision.into());
         self

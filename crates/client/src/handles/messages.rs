@@ -54,14 +54,40 @@ impl Messages {
     pub async fn reply(&self, request: &str, body: impl Serialize) -> Result<Message, Error> {
         let body = Some(Json::of(&body).map_err(Rejection::from)?);
         let request = MessageId::parse(request)?;
-        self.workspace.run(Command::Reply(Respond { request, body, error: None })).await
+        self.workspace.run(Command::Reply(Respond::new(request, body, None))).await
     }
 
     /// Replies to a request with an error.
     pub async fn fail(&self, request: &str, error: impl Serialize) -> Result<Message, Error> {
         let error = Some(Json::of(&error).map_err(Rejection::from)?);
         let request = MessageId::parse(request)?;
-        self.workspace.run(Command::Reply(Respond { request, body: None, error })).await
+        self.workspace.run(Command::Reply(Respond::new(request, None, error))).await
+    }
+
+    /// Replies to a request with a body or an error, without the request in the answer.
+    #[cfg(feature = "net")]
+    pub(crate) async fn respond(
+        &self,
+        request: &MessageId,
+        result: &Result<serde_json::Value, serde_json::Value>,
+    ) -> Result<(), Error> {
+        let respond = responding(request, result.as_ref())?;
+        self.workspace.execute_minimal(Command::Reply(respond)).await.map(drop)
+    }
+
+    /// Replies to a request with a body or an error, and receives the next message in the same
+    /// commit; none if there was none in time.
+    pub async fn reply_and_receive(
+        &self,
+        request: &MessageId,
+        result: Result<&serde_json::Value, &serde_json::Value>,
+        wait_ms: u64,
+        redeliver_ms: Option<u64>,
+    ) -> Result<Option<Message>, Error> {
+        let wait_ms = Some(wait_ms);
+        let respond = Respond { wait_ms, redeliver_ms, ..responding(request, result)? };
+        let received: Vec<Message> = self.workspace.run(Command::Reply(respond)).await?;
+        Ok(received.into_iter().next())
     }
 
     /// Receives this agent's messages. They are delivered again unless they are acknowledged.
@@ -114,6 +140,18 @@ impl Messages {
         let page = |cursor| Query::Handlers { handler: handler.clone(), limit: None, cursor };
         self.workspace.pages(None, page).await
     }
+}
+
+/// A reply with a body or an error.
+fn responding(
+    request: &MessageId,
+    result: Result<&serde_json::Value, &serde_json::Value>,
+) -> Result<Respond, Rejection> {
+    let (body, error) = match result {
+        Ok(body) => (Some(Json::of(body)?), None),
+        Err(error) => (None, Some(Json::of(error)?)),
+    };
+    Ok(Respond::new(request.clone(), body, error))
 }
 
 request! {

@@ -5,7 +5,9 @@ use baton_core::task::{
     Backoff, Claim, Command, Complete, Create, Fail, Heartbeat, List, Next, OnExhausted, Query,
     Release, Report, Retry, Review, Statistics, Status, Task, Transition, Update, Verdict, Why,
 };
-use baton_core::{AgentId, GroupName, Json, Rejection, TaskId, TaskType, Token, Traceparent, wait};
+use baton_core::{
+    AgentId, GroupName, Json, Rejection, Reply, TaskId, TaskType, Token, Traceparent, wait,
+};
 use serde::Serialize;
 
 use crate::request::request;
@@ -39,6 +41,13 @@ impl Tasks {
     pub async fn heartbeat(&self, task: &str, token: Token) -> Result<Task, Error> {
         let task = TaskId::parse(task)?;
         self.workspace.run(Command::Heartbeat(Heartbeat { task, token, lease_ms: None })).await
+    }
+
+    /// Renews a lease, without the task in the answer.
+    #[cfg(feature = "net")]
+    pub(crate) async fn beat(&self, task: &TaskId, token: Token) -> Result<(), Error> {
+        let heartbeat = Heartbeat { task: task.clone(), token, lease_ms: None };
+        self.workspace.execute_minimal(Command::Heartbeat(heartbeat)).await.map(drop)
     }
 
     /// Renews a lease and changes its length.
@@ -247,6 +256,18 @@ request! {
     wait_ms(milliseconds: u64) |claim| claim.wait_ms = Some(milliseconds);
 }
 
+impl Claiming {
+    /// Claims as many tasks as are ready, at most this many, in one commit. A call that has to wait
+    /// gets the first one that becomes ready. Empty if there was none in time.
+    pub async fn several(self, count: u64) -> Result<Vec<Task>, Error> {
+        if count == 1 {
+            return Ok(self.await?.into_iter().collect());
+        }
+        let claim = Claim { limit: Some(count), ..self.request? };
+        self.workspace.run(Command::Claim(claim)).await
+    }
+}
+
 request! {
     /// Completes a task when it is awaited.
     Completing(Complete) -> Done: |workspace, complete|
@@ -258,6 +279,18 @@ request! {
         complete.artifacts = Some(Json::of(&artifacts)?);
     /// Claims the next task in the same commit.
     then_claim(next: Next) |complete| complete.then_claim = Some(next);
+}
+
+impl Completing {
+    /// Completes the task, and returns the next one: shorter than the answer when it is awaited,
+    /// which contains the completed task.
+    pub async fn next(self) -> Result<Option<Task>, Error> {
+        let complete = Command::Complete(Box::new(self.request?));
+        match self.workspace.execute_minimal(complete).await?.reply {
+            Reply::Minimal(minimal) => Ok(minimal.next.map(|task| *task)),
+            reply => Err(Error::unexpected(&reply)),
+        }
+    }
 }
 
 request! {

@@ -91,7 +91,7 @@ request! {
         workspace.carrier.watch(&workspace.caller, watch);
     /// Only events whose type matches, such as `state.set` or `task.*`; repeatable.
     kind(kind: &str) |watch| watch.types.push(Pattern::parse(kind)?);
-    /// Starts at a revision, in the past or the future, instead of now.
+    /// Starts at a revision, a past one or the next, instead of now.
     from(revision: impl Into<Revision>) |watch| watch.from = Some(revision.into());
     /// Starts with the entries that match, at an exact revision; the events after it follow.
     with_snapshot() |watch| watch.snapshot = true;

@@ -118,6 +118,7 @@ async fn post(
     let odd = |reason: String| ModelError::Odd { reason };
     let answer: Answer = serde_json::from_slice(&body).map_err(|error| odd(error.to_string()))?;
     let given = answer.choices.into_iter().next().and_then(|choice| choice.message.content);
+    let given = given.filter(|text| !text.trim().is_empty());
     let text = given.ok_or_else(|| odd("there is no text in it".to_owned()))?;
     let model = answer.model.unwrap_or_else(|| endpoint.model.clone());
     Ok(Completion { text, model, usage: answer.usage })

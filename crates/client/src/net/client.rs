@@ -13,21 +13,21 @@ use tokio::task::JoinHandle;
 use crate::carrier::{
     Caller, Carrier, Content, Pending, PutOptions, SecretOptions, StoredArtifact,
 };
-use crate::net::address::Address;
 use crate::net::dialer::Dialer;
 use crate::net::multiplexer::{Effect, Multiplexer};
 use crate::net::options::Options;
+use crate::net::servers::Servers;
 use crate::net::watch::RemoteWatch;
-use crate::net::{connection, frames, random, upgrade};
+use crate::net::{connection, frames, random};
 use crate::{Error, Watch, Workspace};
 
-/// A client of one server. Cheap to clone; it disconnects when the last clone, and every handle
+/// A client of a server. Cheap to clone; it disconnects when the last clone, and every handle
 /// made from it, is dropped.
 #[derive(Clone)]
 pub struct Client(Arc<Connected>);
 
 struct Connected {
-    dialer: Dialer,
+    servers: Arc<Servers>,
     multiplexer: Arc<Multiplexer>,
     job: Mutex<Option<JoinHandle<()>>>,
     keys: Keys,
@@ -41,12 +41,16 @@ impl Drop for Connected {
 
 impl std::fmt::Debug for Client {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "Client({})", self.address())
+        write!(formatter, "Client({})", self.0.servers)
     }
 }
 
 /// Connects to a server: `http://host:port` or `ws://host:port`; `https://host:port` or
 /// `wss://host:port` with TLS.
+///
+/// Servers that share their data are given as several URLs with commas between them. The client
+/// uses the first that accepts a connection, and another when that one fails. With
+/// [`Options::workspace`] it uses the one that owns that workspace.
 ///
 /// If the first connection fails, the error says why. After that, the client reconnects
 /// automatically.
@@ -56,14 +60,12 @@ pub async fn connect(url: &str) -> Result<Client, Error> {
 
 /// Like [`connect`], with options.
 pub async fn connect_with(url: &str, options: Options) -> Result<Client, Error> {
-    let address = Address::parse(url)?;
-    let url = address.to_string();
-    let dialer = Dialer::new(address, &options)?;
-    let socket = upgrade::dial(&dialer, &options).await?;
-    let multiplexer = Arc::new(Multiplexer::new(url, options));
-    let job = tokio::spawn(connection::run(Arc::clone(&multiplexer), dialer.clone(), socket));
-    let job = Mutex::new(Some(job));
-    Ok(Client(Arc::new(Connected { dialer, multiplexer, job, keys: Keys::new() })))
+    let servers = Arc::new(Servers::parse(url, &options)?);
+    let socket = servers.dial(&options).await?;
+    let multiplexer = Arc::new(Multiplexer::new(servers.to_string(), options));
+    let job = connection::run(Arc::clone(&multiplexer), Arc::clone(&servers), socket);
+    let job = Mutex::new(Some(tokio::spawn(job)));
+    Ok(Client(Arc::new(Connected { servers, multiplexer, job, keys: Keys::new() })))
 }
 
 impl Client {
@@ -72,9 +74,9 @@ impl Client {
         Workspace::new(Arc::new(self.clone()), name)
     }
 
-    /// The address of the server.
+    /// The address of the server that it is connected to.
     pub fn description(&self) -> String {
-        format!("server at {}", self.address())
+        format!("server at {}", self.dialer().address())
     }
 
     /// Finishes the calls that are under way and disconnects. Later calls fail.
@@ -87,12 +89,8 @@ impl Client {
         }
     }
 
-    pub(crate) fn address(&self) -> &Address {
-        self.0.dialer.address()
-    }
-
     pub(crate) fn dialer(&self) -> &Dialer {
-        &self.0.dialer
+        self.0.servers.current()
     }
 
     pub(crate) fn multiplexer(&self) -> &Multiplexer {

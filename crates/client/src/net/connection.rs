@@ -27,10 +27,10 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::Error;
-use crate::net::dialer::Dialer;
 use crate::net::multiplexer::Multiplexer;
 use crate::net::random;
-use crate::net::upgrade::{Socket, dial};
+use crate::net::servers::Servers;
+use crate::net::upgrade::Socket;
 
 /// How long the closing handshake may take.
 const GOODBYE: Duration = Duration::from_secs(1);
@@ -43,8 +43,8 @@ trait Bytes: AsyncRead + AsyncWrite + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Bytes for S {}
 
-/// Keeps a connection to the server until the client is closed.
-pub(crate) async fn run(multiplexer: Arc<Multiplexer>, dialer: Dialer, first: Socket) {
+/// Keeps a connection to one of the servers until the client is closed.
+pub(crate) async fn run(multiplexer: Arc<Multiplexer>, servers: Arc<Servers>, first: Socket) {
     let mut next = Some(first);
     let mut failures = 0;
     while let Some(socket) = next.take() {
@@ -59,19 +59,19 @@ pub(crate) async fn run(multiplexer: Arc<Multiplexer>, dialer: Dialer, first: So
         }
         tokio::select! {
             () = multiplexer.finished() => break,
-            socket = redial(&multiplexer, &dialer, &mut failures) => next = Some(socket),
+            socket = redial(&multiplexer, &servers, &mut failures) => next = Some(socket),
         }
     }
     multiplexer.over();
 }
 
 /// Reconnects, with a growing backoff.
-async fn redial(multiplexer: &Multiplexer, dialer: &Dialer, failures: &mut u32) -> Socket {
+async fn redial(multiplexer: &Multiplexer, servers: &Servers, failures: &mut u32) -> Socket {
     loop {
         sleep(multiplexer.options().backoff(*failures, random::fraction())).await;
         // A connection that breaks before any frame arrives is a failure too.
         *failures = failures.saturating_add(1);
-        match dial(dialer, multiplexer.options()).await {
+        match servers.dial(multiplexer.options()).await {
             Ok(socket) => return socket,
             Err(Error::Unreachable { reason, .. }) => multiplexer.broken(&reason),
             Err(error) => multiplexer.broken(&error.to_string()),

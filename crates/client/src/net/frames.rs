@@ -9,7 +9,7 @@
 //! Unknown fields are ignored, because a newer server may send them.
 
 use crate::{Caller, Item};
-use baton_core::wire::{self, Call, Frame, Problem, Spoken, write_text};
+use baton_core::wire::{self, Call, Frame, GivesBack, Problem, Spoken, write_text};
 use baton_core::{
     Answer, Command, Entry, IdempotencyKey, Mutation, Notice, Precondition, Query, Reply, Revision,
     join, task,
@@ -27,6 +27,8 @@ pub(crate) enum Expects {
     One(String),
     /// One reply for each of a transaction's commands.
     Many(Vec<String>),
+    /// The same, in the minimal form.
+    Minimal(Box<Expects>),
 }
 
 /// A request as it is sent.
@@ -55,17 +57,23 @@ impl Awaits {
         Some(Self { wait_ms, caller: Caller { idempotency_key: None, ..caller.clone() } })
     }
 
-    /// The command that releases what a cancelled call was granted.
-    pub(crate) fn let_go(expects: &Expects, reply: &Reply) -> Option<Command> {
-        let Expects::One(name) = expects else { return None };
-        let gives_back = wire::operation(name)?.gives_back?;
+    /// The commands that release what a cancelled call was granted.
+    pub(crate) fn let_go(expects: &Expects, reply: &Reply) -> Vec<Command> {
+        let Expects::One(name) = expects else { return Vec::new() };
+        let Some(gives_back) = wire::operation(name).and_then(|it| it.gives_back) else {
+            return Vec::new();
+        };
         let mut result = Vec::new();
         wire::write_reply(&mut result, reply);
-        let result: Value = serde_json::from_slice(&result).ok()?;
+        let Ok(result) = serde_json::from_slice::<Value>(&result) else { return Vec::new() };
+        granted(&result).iter().filter_map(|one| Self::giving_back(gives_back, one)).collect()
+    }
+
+    fn giving_back(gives_back: GivesBack, granted: &Value) -> Option<Command> {
         let mut frame = json!({"command": gives_back.operation});
         for (field, from) in gives_back.fields {
             let is_pointer = from.starts_with('/');
-            frame[*field] = if is_pointer { result.pointer(from)?.clone() } else { json!(from) };
+            frame[*field] = if is_pointer { granted.pointer(from)?.clone() } else { json!(from) };
         }
         match Frame::parse(&frame.to_string()).ok()?.call().ok()? {
             Call::Command(command) => Some(command),
@@ -76,6 +84,13 @@ impl Awaits {
             | Call::Ping => None,
         }
     }
+}
+
+/// What a result grants: each item, if it is a list and nothing else.
+fn granted(result: &Value) -> &[Value] {
+    let only = result.as_object().filter(|fields| fields.len() == 1);
+    let list = only.and_then(|fields| fields.values().next()).and_then(Value::as_array);
+    list.map_or(std::slice::from_ref(result), Vec::as_slice)
 }
 
 /// The start of a frame, before the command and its fields.
@@ -145,12 +160,36 @@ pub(crate) fn mutation(
     key: Option<&IdempotencyKey>,
     mutation: &Mutation,
 ) -> EncodedRequest {
+    let (form, mutation) = match mutation {
+        Mutation::Minimal(mutation) => (&b"\"return\":\"minimal\","[..], mutation.executed()),
+        Mutation::Command(_) | Mutation::Fenced { .. } | Mutation::Transaction { .. } => {
+            (&b""[..], mutation)
+        }
+    };
+    let encoded = whole_mutation(id, caller, (key, form), mutation);
+    if form.is_empty() {
+        return encoded;
+    }
+    EncodedRequest { expects: Expects::Minimal(Box::new(encoded.expects)), ..encoded }
+}
+
+fn whole_mutation(
+    id: u64,
+    caller: &Caller,
+    (key, form): (Option<&IdempotencyKey>, &[u8]),
+    mutation: &Mutation,
+) -> EncodedRequest {
+    let begin = |names_agent: bool| {
+        let mut out = envelope(id, caller, names_agent);
+        add_key(&mut out, key);
+        out.extend_from_slice(form);
+        out
+    };
     match mutation {
         Mutation::Command(command) => {
             let mut named = Vec::new();
             let spoken = spoken(command, &mut named);
-            let mut out = envelope(id, caller, names_agent(&spoken));
-            add_key(&mut out, key);
+            let mut out = begin(names_agent(&spoken));
             out.extend_from_slice(&named);
             spoken.write(&mut out);
             let awaits = Awaits::of(caller, command);
@@ -159,17 +198,16 @@ pub(crate) fn mutation(
         Mutation::Fenced { token, command } => {
             let mut named = Vec::new();
             let spoken = spoken(command, &mut named);
-            let mut out = envelope(id, caller, names_agent(&spoken));
-            add_key(&mut out, key);
+            let mut out = begin(names_agent(&spoken));
             out.extend_from_slice(&named);
             out.extend_from_slice(format!("\"token\":{token},").as_bytes());
             spoken.write(&mut out);
             let awaits = Awaits::of(caller, command);
             EncodedRequest { text: finish(out), expects: Expects::One(spoken.name), awaits }
         }
+        Mutation::Minimal(mutation) => whole_mutation(id, caller, (key, form), mutation),
         Mutation::Transaction { require, commands, optional } => {
-            let mut out = envelope(id, caller, false);
-            add_key(&mut out, key);
+            let mut out = begin(false);
             let names = transaction(&mut out, require, commands, optional);
             EncodedRequest { text: finish(out), expects: Expects::Many(names), awaits: None }
         }
@@ -280,8 +318,16 @@ impl<'a> ServerFrame<'a> {
             return Ok(Err(Error::Refused(Box::new(problem))));
         }
         let revision = self.revision.ok_or("it has no revision")?;
+        let (expects, is_minimal) = match expects {
+            Expects::Minimal(whole) => (&**whole, true),
+            Expects::One(_) | Expects::Many(_) => (expects, false),
+        };
+        let one = |name: &str, result: &RawValue| {
+            if is_minimal { one_minimal(name, result) } else { one(name, result) }
+        };
         let reply = match expects {
             Expects::One(name) => one(name, self.result.ok_or("it has no result")?)?,
+            Expects::Minimal(_) => return Err("it is minimal already".to_owned()),
             Expects::Many(names) => {
                 let results = self.results.as_ref().ok_or("it has no results")?;
                 if results.len() != names.len() {
@@ -334,6 +380,21 @@ impl<'a> ServerFrame<'a> {
         }
         Err("it brings nothing".to_owned())
     }
+}
+
+fn one_minimal(name: &str, result: &RawValue) -> Result<Reply, String> {
+    let operation = wire::operation(name);
+    if !operation.is_some_and(wire::Operation::returns_minimal) {
+        return one(name, result);
+    }
+    // What a call receives has no shorter form.
+    if operation.is_some_and(|it| it.other_reply.is_some())
+        && let Ok(reply) = one(name, result)
+    {
+        return Ok(reply);
+    }
+    let minimal = serde_json::from_str(result.get()).map_err(|error| error.to_string())?;
+    Ok(Reply::Minimal(minimal))
 }
 
 fn one(name: &str, result: &RawValue) -> Result<Reply, String> {

@@ -19,6 +19,7 @@ mod frames;
 mod multiplexer;
 mod options;
 mod random;
+mod servers;
 mod stall_timer;
 mod upgrade;
 mod watch;

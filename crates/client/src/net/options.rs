@@ -11,6 +11,10 @@ pub struct Options {
     /// A PEM file with the trusted certificate authorities for `https://`; without it, those of the
     /// system are trusted.
     pub ca_file: Option<PathBuf>,
+    /// The workspace that is used most. Of several servers, the client connects to the one that
+    /// owns it, which saves forwarding; if that is not one of the given URLs, to any. Other
+    /// workspaces can be used as well.
+    pub workspace: Option<String>,
     /// How long a call may take, over as many connections as it needs, in addition to its own
     /// `wait_ms`.
     pub request_timeout: Duration,
@@ -59,6 +63,7 @@ impl Default for Options {
         Self {
             token: None,
             ca_file: None,
+            workspace: None,
             request_timeout: Duration::from_secs(30),
             connect_timeout: Duration::from_secs(5),
             backoff_min: Duration::from_millis(50),

@@ -20,6 +20,10 @@ use crate::net::options::Options;
 
 /// The subprotocol: JSON in text frames.
 const SUB_PROTOCOL: &str = "baton.v1.json";
+/// The workspace that a connection is for.
+const WORKSPACE: &str = "baton-workspace";
+/// The server that owns it.
+const OWNER: &str = "baton-owner";
 /// Most answers are small, and a client has one connection.
 const READ_BUFFER_BYTES: usize = 4 << 10;
 /// The size of the write buffer.
@@ -27,25 +31,43 @@ const WRITE_BUFFER_BYTES: usize = 64 << 10;
 
 pub(crate) type Socket = WebSocketStream<Connection>;
 
-/// Connects once.
-pub(crate) async fn dial(dialer: &Dialer, options: &Options) -> Result<Socket, Error> {
-    dialer.within_timeout(upgrade(dialer, options)).await
+/// A connection, and the address of the server that owns the named workspace, if that is another.
+pub(crate) struct Dialled {
+    pub(crate) socket: Socket,
+    pub(crate) owner: Option<String>,
 }
 
-async fn upgrade(dialer: &Dialer, options: &Options) -> Result<Socket, Error> {
+/// Connects once, and perhaps says which workspace the connection is for.
+pub(crate) async fn dial(
+    dialer: &Dialer,
+    options: &Options,
+    workspace: Option<&str>,
+) -> Result<Dialled, Error> {
+    dialer.within_timeout(upgrade(dialer, options, workspace)).await
+}
+
+async fn upgrade(
+    dialer: &Dialer,
+    options: &Options,
+    workspace: Option<&str>,
+) -> Result<Dialled, Error> {
     let key = generate_key();
-    let request = dialer
+    let mut request = dialer
         .request(Method::GET, "/v1/ws")
         .header(header::CONNECTION, "Upgrade")
         .header(header::UPGRADE, "websocket")
         .header(header::SEC_WEBSOCKET_VERSION, "13")
         .header(header::SEC_WEBSOCKET_KEY, &key)
-        .header(header::SEC_WEBSOCKET_PROTOCOL, SUB_PROTOCOL)
-        .body(Empty::<Bytes>::new())
-        .map_err(odd)?;
+        .header(header::SEC_WEBSOCKET_PROTOCOL, SUB_PROTOCOL);
+    if let Some(workspace) = workspace {
+        request = request.header(WORKSPACE, workspace);
+    }
+    let request = request.body(Empty::<Bytes>::new()).map_err(odd)?;
     // The attempt as a whole has a time limit.
     let response = dialer.ask(request, Duration::MAX).await?;
     agreed(&response, &derive_accept_key(key.as_bytes()))?;
+    let owner = response.headers().get(OWNER).and_then(|owner| owner.to_str().ok());
+    let owner = owner.map(str::to_owned);
     let upgraded = hyper::upgrade::on(response).await.map_err(|error| dialer.unreachable(error))?;
     let parts = upgraded.downcast::<TokioIo<Connection>>();
     let parts = parts.expect("the connection is the one that was dialled");
@@ -56,7 +78,8 @@ async fn upgrade(dialer: &Dialer, options: &Options) -> Result<Socket, Error> {
         .max_frame_size(Some(options.frame_bytes_max));
     // The server may have sent frames together with its response.
     let (stream, begun) = (parts.io.into_inner(), parts.read_buf.to_vec());
-    Ok(WebSocketStream::from_partially_read(stream, begun, Role::Client, Some(config)).await)
+    let socket = WebSocketStream::from_partially_read(stream, begun, Role::Client, Some(config));
+    Ok(Dialled { socket: socket.await, owner })
 }
 
 /// Checks that the server accepts WebSocket with the subprotocol.

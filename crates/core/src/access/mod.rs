@@ -21,7 +21,8 @@
 //! 1. Every command and query has a rule: the permission it needs is a column of its row in the
 //!    table of operations, and what has no row cannot be called from outside.
 //! 2. Results are not filtered. A call that would show more than its grant allows is refused as a
-//!    whole, since a result with silent gaps would be taken for complete.
+//!    whole, since a result with silent gaps would be taken for complete. The one exception are
+//!    fencing tokens of others, which nobody needs.
 //! 3. A transaction is permitted if each of its commands and preconditions is.
 //! 4. A grant that is limited to namespaces must not create anything that acts later with more
 //!    permissions: it cannot add reactions.
@@ -40,9 +41,11 @@ mod permissions;
 mod scope;
 #[cfg(test)]
 mod tests;
+mod tokens;
 
 pub use permissions::{Action, Permission, made, permission};
 use scope::{Scope, scope};
+pub use tokens::Viewer;
 
 /// The workspace in which tokens are stored. No call can access it.
 pub const CLOSED: &str = "baton.access";
@@ -81,14 +84,19 @@ impl Role {
         }
     }
 
-    /// Whether it includes a permission.
-    pub fn covers(self, permission: Permission) -> bool {
-        self >= match permission {
+    /// The least privileged role that includes a permission.
+    pub fn least(permission: Permission) -> Self {
+        match permission {
             Permission::Read => Self::Reader,
             Permission::Work => Self::Worker,
             Permission::SetUp => Self::Operator,
             Permission::Administer => Self::Admin,
         }
+    }
+
+    /// Whether it includes a permission.
+    pub fn covers(self, permission: Permission) -> bool {
+        self >= Self::least(permission)
     }
 }
 
@@ -116,7 +124,7 @@ crate::refusals! {
     #[serde(untagged)]
     pub enum Denied {
         /// The token's role does not allow the request.
-        #[error("the token's role is `{role}`; this needs a role that may {}", .needs.words())]
+        #[error("the token's role is `{role}`; this needs `{}`", Role::least(*needs).name())]
         Role {
             /// The role of the grant.
             role: &'static str,
@@ -125,9 +133,15 @@ crate::refusals! {
         } => {
             code: "access.role",
             kind: Denied,
-            hint: "ask an admin for a token with a sufficient role",
+            hint: "ask an admin for a token with the role `worker`",
+            hint_if: { needs: Permission::SetUp } =>
+                "ask an admin for a token with the role `operator`",
+            hint_if: { needs: Permission::Administer } =>
+                "ask an admin for a token with the role `admin`",
             cause: "A reader tried to change something, a worker to configure something, or an \
                 operator to act beyond the workspace.",
+            remedy: "Ask an admin for a token with the role that the detail names, or a higher \
+                one.",
         }
         /// The token is not valid for this workspace, or the request reaches beyond the token's
         /// workspaces.
@@ -179,7 +193,8 @@ crate::refusals! {
         } => {
             code: "access.agent",
             kind: Denied,
-            hint: "omit the agent, or use that agent's own token",
+            hint: "act as the agent of the token, with --agent or BATON_AGENT on the command line, \
+                or use another token",
             cause: "The request names an agent other than the token's.",
         }
     }

@@ -23,16 +23,6 @@ pub enum Permission {
 }
 
 impl Permission {
-    /// As the end of a sentence about a role.
-    pub(super) fn words(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Work => "take part in the work",
-            Self::SetUp => "set up how work is done",
-            Self::Administer => "administer",
-        }
-    }
-
     fn most(self, other: Self) -> Self {
         if (self as u8) < other as u8 { other } else { self }
     }
@@ -110,6 +100,7 @@ pub fn permission(call: &Call) -> Permission {
 
 fn of_mutation(mutation: &Mutation) -> Permission {
     match mutation {
+        Mutation::Minimal(mutation) => of_mutation(mutation),
         Mutation::Command(command) => of_command(command),
         Mutation::Fenced { command, .. } => of_command(command),
         Mutation::Transaction { commands, .. } => {
@@ -158,11 +149,8 @@ pub fn made(call: &Call) -> Option<&WorkspaceName> {
 /// An agent that a call names as its actor or beneficiary, if it satisfies the predicate.
 pub(super) fn named(call: &Call, such: impl Fn(&AgentId) -> bool) -> Option<&AgentId> {
     let commands = match call {
-        Call::Command(command) | Call::Transaction(Mutation::Command(command)) => {
-            std::slice::from_ref(command)
-        }
-        Call::Transaction(Mutation::Fenced { command, .. }) => std::slice::from_ref(&**command),
-        Call::Transaction(Mutation::Transaction { commands, .. }) => commands,
+        Call::Command(command) => std::slice::from_ref(command),
+        Call::Transaction(mutation) => mutation.commands(),
         Call::Query(_) | Call::Watch(_) | Call::Unwatch { .. } | Call::Ping => &[],
     };
     commands.iter().filter_map(Command::named_agent).find(|named| such(named))

@@ -48,17 +48,23 @@ impl Scope {
 /// The namespaces that a call accesses.
 pub(super) fn scope(call: &Call) -> Scope {
     match call {
-        Call::Command(command) | Call::Transaction(Mutation::Command(command)) => {
-            of_command(command)
-        }
+        Call::Command(command) => of_command(command),
         Call::Query(query) => of_query(query),
-        Call::Transaction(Mutation::Fenced { command, .. }) => of_command(command),
-        Call::Transaction(Mutation::Transaction { require, commands, .. }) => {
+        Call::Transaction(mutation) => of_mutation(mutation),
+        Call::Watch(watch) => of_pattern(&watch.pattern),
+        Call::Unwatch { .. } | Call::Ping => Scope::NOTHING,
+    }
+}
+
+fn of_mutation(mutation: &Mutation) -> Scope {
+    match mutation {
+        Mutation::Command(command) => of_command(command),
+        Mutation::Fenced { command, .. } => of_command(command),
+        Mutation::Transaction { require, commands, .. } => {
             let required = require.iter().map(of_precondition);
             required.chain(commands.iter().map(of_command)).fold(Scope::NOTHING, Scope::and)
         }
-        Call::Watch(watch) => of_pattern(&watch.pattern),
-        Call::Unwatch { .. } | Call::Ping => Scope::NOTHING,
+        Mutation::Minimal(mutation) => of_mutation(mutation),
     }
 }
 
@@ -95,8 +101,9 @@ fn of_command(command: &Command) -> Scope {
         Command::Namespace(command) => Scope::one(command.name()),
         Command::Handoff(command) => of_handoff(command),
         Command::Contract(command) => of_contract(command),
-        // It executes commands later, without the limits of this grant.
-        Command::Reaction(_) => Scope::All,
+        // The first writes to any namespace, the others execute commands later, without the limits
+        // of this grant.
+        Command::Workspace(workspace::Command::Sync(_)) | Command::Reaction(_) => Scope::All,
         // No other primitive reads or writes shared state for its caller.
         _ => Scope::NOTHING,
     }
@@ -170,6 +177,7 @@ fn of_query(query: &Query) -> Scope {
             workspace::Query::Fork { .. }
             | workspace::Query::Delete { .. }
             | workspace::Query::Diff(_)
+            | workspace::Query::Changes(_)
             | workspace::Query::Search(_)
             | workspace::Query::Why { .. } => Scope::All,
         },

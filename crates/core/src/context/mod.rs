@@ -146,7 +146,7 @@ pub enum Why {
     Budget,
     /// It is referenced and does not exist.
     Missing,
-    /// There was more than is examined.
+    /// It was not examined, because there was too much.
     NotExamined,
 }
 

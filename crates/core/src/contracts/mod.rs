@@ -106,7 +106,7 @@ pub enum Trouble {
     Broken,
 }
 
-/// A broken dependency, or one that would be.
+/// A broken dependency, or one that would break.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ContractProblem"))]
 pub struct Problem {

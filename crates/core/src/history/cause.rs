@@ -28,7 +28,7 @@ pub struct Cause {
     /// The task that the agent worked on. Absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-    /// The hand-off that it came by. Absent if there was none.
+    /// The hand-off through which it arrived. Absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handoff: Option<HandoffId>,
     /// The event as a sentence.
@@ -80,7 +80,7 @@ pub struct Explanation {
     pub revision: Revision,
     /// The causes, latest first.
     pub causes: Vec<Cause>,
-    /// Whether the last cause is the first one in time. If not, earlier history is no longer kept,
+    /// Whether the list reaches back to the first cause. If not, earlier history is no longer kept,
     /// or the chain is longer than the limit.
     pub complete: bool,
 }

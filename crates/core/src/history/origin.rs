@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::names::{AgentId, WorkspaceName};
+use crate::names::{AgentId, CopyId, WorkspaceName};
 use crate::numbers::Revision;
 use crate::time::Timestamp;
 
@@ -31,4 +31,8 @@ pub struct Origin {
     pub time: Timestamp,
     /// The agent that requested it.
     pub by: AgentId,
+    /// The copy that it came from, for `workspace.sync`. Absent if an older version recorded the
+    /// origin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy: Option<CopyId>,
 }

@@ -19,19 +19,19 @@ pub(super) fn sentence(batch: &Batch, event: &Event) -> String {
         Event::State(event) => of_state(batch, event),
         Event::Task(task::Event::Created(created)) => of_created(batch, created),
         Event::Task(task::Event::Claimed { holder, task, .. }) => {
-            format!("`{holder}` took up the task `{task}`")
+            format!("`{holder}` claimed task `{task}`")
         }
         Event::Task(task::Event::HandedOver { holder, task, handoff, .. }) => {
-            format!("`{holder}` took over the task `{task}` by the hand-off `{handoff}`")
+            format!("`{holder}` took over task `{task}` through hand-off `{handoff}`")
         }
         Event::Task(task::Event::HandedOff { to, task, handoff, .. }) => {
-            format!("the task `{task}` was handed to `{to}` by the hand-off `{handoff}`")
+            format!("task `{task}` was handed to `{to}` through hand-off `{handoff}`")
         }
         Event::Task(task::Event::Completed { task, .. }) => {
-            format!("`{agent}` completed the task `{task}`")
+            format!("`{agent}` completed task `{task}`")
         }
         Event::Task(task::Event::Submitted { task, .. }) => {
-            format!("`{agent}` submitted the result of the task `{task}` for review")
+            format!("`{agent}` submitted the result of task `{task}` for review")
         }
         Event::Task(task::Event::Reviewed { task, verdict, note, .. }) => {
             let verdict = match verdict {
@@ -39,25 +39,25 @@ pub(super) fn sentence(batch: &Batch, event: &Event) -> String {
                 Verdict::Retry => "returned",
                 Verdict::Fail => "rejected",
             };
-            format!("`{agent}` {verdict} the task `{task}`{}", because(note.as_ref()))
+            format!("`{agent}` {verdict} task `{task}`{}", because(note.as_ref()))
         }
         Event::Task(task::Event::Failed { task, error, .. }) => {
-            format!("a try at the task `{task}` failed with {}", quoted(error.as_str()))
+            format!("an attempt at task `{task}` failed: {}", quoted(error.as_str()))
         }
         Event::Task(task::Event::Retried { task, reason, because: None, .. }) => {
-            format!("`{agent}` retried the task `{task}`{}", because(reason.as_ref()))
+            format!("`{agent}` retried task `{task}`{}", because(reason.as_ref()))
         }
         Event::Task(task::Event::Cancelled { task, reason, .. }) => {
-            format!("`{agent}` cancelled the task `{task}`{}", because(reason.as_ref()))
+            format!("`{agent}` cancelled task `{task}`{}", because(reason.as_ref()))
         }
         Event::Task(task::Event::Released { task, reason }) => {
-            format!("`{agent}` let go of the task `{task}`{}", because(reason.as_ref()))
+            format!("`{agent}` released task `{task}`{}", because(reason.as_ref()))
         }
         Event::Handoff(handoff::Event::Offered(offer)) => of_offer(offer, "offered"),
         Event::Handoff(handoff::Event::Executed(offer)) => of_offer(offer, "handed"),
         Event::Handoff(handoff::Event::Passed(offer)) => of_offer(offer, "passed"),
         Event::Handoff(handoff::Event::Accepted { handoff, receiver, .. }) => {
-            format!("`{receiver}` accepted the hand-off `{handoff}`")
+            format!("`{receiver}` accepted hand-off `{handoff}`")
         }
         event => format!("`{}` of `{}` by `{agent}`", event.kind(), event.subject()),
     }
@@ -70,7 +70,7 @@ fn of_state(batch: &Batch, event: &state::Event) -> String {
         state::Event::Set { source: Some(source), operation, .. } => {
             let how = if *operation == Operation::Copied { "copied" } else { "moved" };
             let (from, author) = (&source.namespace, &source.agent);
-            format!("`{agent}` {how} {place} here from `{from}`, where `{author}` had written it")
+            format!("`{agent}` {how} {place} from `{from}`, where `{author}` had written it")
         }
         state::Event::Set {
             operation: Operation::Set | Operation::Transferred | Operation::Copied,
@@ -79,18 +79,23 @@ fn of_state(batch: &Batch, event: &state::Event) -> String {
         } => {
             format!("`{agent}` wrote version {version} of {place}")
         }
-        state::Event::Set { operation: Operation::Patched, version, .. } => {
-            format!("`{agent}` changed {place}, which made version {version}")
+        state::Event::Set { operation: Operation::Synced, version, .. } => {
+            format!("`{agent}` took version {version} of {place} from another copy")
         }
-        state::Event::Deleted { .. } => format!("{place} went: `{}` by `{agent}`", event.kind()),
+        state::Event::Set { operation: Operation::Patched, version, .. } => {
+            format!("`{agent}` patched {place}, which made version {version}")
+        }
+        state::Event::Deleted { .. } => {
+            format!("{place} was removed: `{}` by `{agent}`", event.kind())
+        }
     }
 }
 
 fn of_created(batch: &Batch, created: &Created) -> String {
     let Created { task, task_type, description, parent, .. } = created;
-    let mut sentence = format!("`{}` wanted `{task_type}` done as task `{task}`", batch.agent);
+    let mut sentence = format!("`{}` created task `{task}` of type `{task_type}`", batch.agent);
     if let Some(parent) = parent {
-        sentence.extend([", a part of `", parent.as_str(), "`"]);
+        sentence.extend([", a subtask of `", parent.as_str(), "`"]);
     }
     if let Some(description) = description {
         sentence.extend([": ", &quoted(description)]);
@@ -102,10 +107,10 @@ fn of_offer(offer: &Handoff, verb: &str) -> String {
     let Handoff { id, from, to, task, reason, .. } = offer;
     let to = match to {
         Receiver::Agent(agent) => format!("`{agent}`"),
-        Receiver::Capability(name) => format!("whoever can do `{name}`"),
+        Receiver::Capability(name) => format!("any agent with the capability `{name}`"),
     };
-    let what = task.as_ref().map_or("work".to_owned(), |task| format!("the task `{task}`"));
-    format!("`{from}` {verb} {what} to {to} with the hand-off `{id}`{}", because(reason.as_ref()))
+    let what = task.as_ref().map_or("work".to_owned(), |task| format!("task `{task}`"));
+    format!("`{from}` {verb} {what} to {to} through hand-off `{id}`{}", because(reason.as_ref()))
 }
 
 fn because(reason: Option<&String>) -> String {

@@ -19,8 +19,8 @@ pub(super) fn a_stage_that_is_over_needs_no_task(space: &Space, event: &Event) -
             let Some((record, number)) = space.pipeline.stage(pipeline, stage) else {
                 return Vec::new();
             };
-            let status = record.stages[number].status.word();
-            let reason = format!("stage `{stage}` of pipeline `{pipeline}` is {status}");
+            let status = record.stages[number].status.clause();
+            let reason = format!("stage `{stage}` of pipeline `{pipeline}` {status}");
             (record.stages[number].open().cloned().collect(), reason)
         }
         Event::Aborted { pipeline, .. } => {

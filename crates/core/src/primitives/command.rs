@@ -8,7 +8,7 @@ use crate::names::{AgentId, IdempotencyKey, Traceparent};
 use crate::numbers::Token;
 use crate::transaction::Precondition;
 use crate::wire::{Operation, Wanted};
-use crate::{context, contract, primitive, state};
+use crate::{context, primitive, state};
 
 macro_rules! sums {
     ($($(#[$doc:meta])* $module:ident: $variant:ident = $wire:literal $(, $facts:ident)?;)*) => {
@@ -118,6 +118,39 @@ pub enum Mutation {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         optional: Vec<usize>,
     },
+    /// Any of these, answered with the [`Minimal`](crate::Minimal) form of its reply.
+    Minimal(Box<Mutation>),
+}
+
+impl Mutation {
+    /// The same, answered with the minimal form of its reply.
+    #[must_use]
+    pub fn into_minimal(self) -> Self {
+        match self {
+            Self::Minimal(_) => self,
+            Self::Command(_) | Self::Fenced { .. } | Self::Transaction { .. } => {
+                Self::Minimal(Box::new(self))
+            }
+        }
+    }
+
+    /// Its commands, in order.
+    pub fn commands(&self) -> &[Command] {
+        match self {
+            Self::Command(command) => std::slice::from_ref(command),
+            Self::Fenced { command, .. } => std::slice::from_ref(command),
+            Self::Transaction { commands, .. } => commands,
+            Self::Minimal(mutation) => mutation.commands(),
+        }
+    }
+
+    /// What is to be executed, however it is answered.
+    pub fn executed(&self) -> &Self {
+        match self {
+            Self::Minimal(mutation) => mutation.executed(),
+            Self::Command(_) | Self::Fenced { .. } | Self::Transaction { .. } => self,
+        }
+    }
 }
 
 /// A mutation with the idempotency key of its caller.
@@ -166,15 +199,6 @@ impl Query {
             Self::State(query) if query.names_revision() => true,
             query => query.operation().is_some_and(|operation| operation.is_about_the_past),
         }
-    }
-
-    /// Whether answering it may take long although it is about the current state: it reads many
-    /// values, or evaluates what callers have written.
-    pub fn takes_long(&self) -> bool {
-        matches!(
-            self,
-            Self::Contract(contract::Query::Check { .. }) | Self::Context(context::Query::Build(_))
-        )
     }
 
     /// The same query about the past; none if it is always about the past.

@@ -75,6 +75,11 @@ impl Event {
         self.properties().kind()
     }
 
+    /// Whether its field `token` is live, so that notices leave it out.
+    pub(crate) fn has_live_token(&self) -> bool {
+        self.properties().has_live_token()
+    }
+
     /// The primitive and the variant of an event type: the inverse of `kind`.
     pub(crate) fn parts(kind: &str) -> Option<(&str, &str)> {
         let (primitive, variant) = kind.split_once('.')?;

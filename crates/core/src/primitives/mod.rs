@@ -16,6 +16,7 @@
 pub mod command;
 pub mod event;
 mod list;
+pub mod minimal;
 pub mod primitive;
 pub mod rejection;
 pub mod reply;

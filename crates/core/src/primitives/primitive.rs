@@ -78,6 +78,11 @@ pub trait Event {
         None
     }
 
+    /// Whether its field `token` is live once it is applied, so that notices leave it out.
+    fn has_live_token(&self) -> bool {
+        self.token().is_some()
+    }
+
     /// Whether watches receive it.
     fn is_public(&self) -> bool {
         true
@@ -197,8 +202,18 @@ pub trait Table: Default {
         std::iter::empty()
     }
 
+    /// The agent whose call waits in it under this number.
+    fn caller(&self, _wait: WaitId) -> Option<&AgentId> {
+        None
+    }
+
     /// Whether this call waits in it.
-    fn is_waiting(&self, _wait: WaitId) -> bool {
+    fn is_waiting(&self, wait: WaitId) -> bool {
+        self.caller(wait).is_some()
+    }
+
+    /// Whether a call of this agent waits in it.
+    fn has_caller(&self, _agent: &AgentId) -> bool {
         false
     }
 

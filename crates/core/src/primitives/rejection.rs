@@ -117,11 +117,11 @@ primitives! { rejection {
             hint: "act only under your own tokens: claim the task or acquire the lock yourself",
             cause: "The call names the token of a lease, a hold, a permit or a session of another \
                 agent. Knowing a token is not enough: only its holder can use it.",
-            remedy: "Claim the task, or acquire the lock or the permit, as the agent that acts. An \
-                operator who ends another agent's hold calls in the name of that agent.",
+            remedy: "Claim the task, or acquire the lock or the permit, as the agent that acts. To \
+                end the hold of another agent, an operator acts as that agent.",
         }
         /// A command of a transaction had no effect.
-        #[error("`{command}` came to nothing")]
+        #[error("`{command}` had no effect")]
         CameToNothing {
             /// The name of the command.
             command: &'static str,
@@ -132,10 +132,10 @@ primitives! { rejection {
             code: "transaction.came_to_nothing",
             kind: Conflict,
             hint: "retry later, or send the command with `optional: true`",
-            cause: "The lock or permit was not free, no task could be claimed, nothing was \
-                there to receive, the join had not settled, or the hand-off failed; what the \
-                hand-off failed with is in `handoff`. The other commands may depend on it, so \
-                none was executed.",
+            cause: "The lock or permit was not free, no task could be claimed, nothing was there \
+                to receive, the join had not settled, or the hand-off failed; the fact `handoff` \
+                contains the failed hand-off. The other commands may depend on it, so none was \
+                executed.",
             remedy: "Retry later. If the other commands do not depend on it, add `optional: true` \
                 to the command: then its result is `null`, empty or `failed`, and the others are \
                 executed.",
@@ -146,8 +146,8 @@ primitives! { rejection {
             code: "transaction.cannot_wait",
             kind: Invalid,
             hint: "omit wait_ms, or send the command on its own",
-            cause: "A transaction is decided at once and cannot wait for other agents, and what \
-                it asked for was not available.",
+            cause: "A transaction is executed at once and cannot wait for other agents, and what a \
+                command requested was not available.",
         }
         /// The commit is too large.
         #[error("the commit would have {given} {what}; at most {max} are allowed")]
@@ -197,7 +197,7 @@ primitives! { rejection {
                 frames, checkpoints and open messages together. Nothing was written. Waiting does \
                 not help.",
         }
-        /// The consequences of the command do not come to an end.
+        /// Policies or reactions trigger each other endlessly.
         #[error("policy loop: more than {max} rounds")]
         PolicyRounds {
             /// The limit.
@@ -206,7 +206,7 @@ primitives! { rejection {
             code: "policy.too_many_rounds",
             kind: Exhausted,
             hint: "look for policies or reactions that trigger each other",
-            cause: "Policies or reactions trigger each other for more than 16 rounds.",
+            cause: "The command started a chain of more than 16 rounds of policies and reactions.",
             remedy: "Find the reactions that trigger each other, and break the loop.",
         }
         /// The idempotency key was already used for a different request.

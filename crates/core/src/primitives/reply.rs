@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::list::primitives;
+use super::minimal::Minimal;
 use crate::numbers::Revision;
 use crate::{checkpoint, context, handoff, join, lock, message, semaphore, task, wait};
 
@@ -24,6 +25,9 @@ macro_rules! reply {
             Context(context::Reply),
             /// One reply per command of a transaction, in order.
             Transaction(Vec<Reply>),
+            /// The minimal form of a reply, if that was asked for.
+            #[cfg_attr(feature = "schema", schemars(skip))]
+            Minimal(Box<Minimal>),
         }
 
         $(
@@ -59,7 +63,19 @@ impl Reply {
                 wait::Reply::Task(None) | wait::Reply::Handoff(None) | wait::Reply::Next(None),
             ) => true,
             Self::Message(message::Reply::Received { messages }) => messages.is_empty(),
+            Self::Task(task::Reply::ClaimedTasks { tasks }) => tasks.is_empty(),
             _ => false,
+        }
+    }
+
+    /// The answer to a claim of one task as that to a claim of several.
+    pub(crate) fn into_list(self) -> Self {
+        match self {
+            Self::Task(task::Reply::Claimed(task)) => {
+                let tasks = task.into_iter().map(|task| *task).collect();
+                Self::Task(task::Reply::ClaimedTasks { tasks })
+            }
+            reply => reply,
         }
     }
 

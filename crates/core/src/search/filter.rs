@@ -98,7 +98,7 @@ impl Filter {
         let (bytes, bytes_max) = (query.len(), limits::SEARCH_QUERY_BYTES_MAX);
         if bytes > bytes_max {
             let end = (0..=bytes_max).rev().find(|end| query.is_char_boundary(*end));
-            let reason = format!("it has {bytes} bytes, at most {bytes_max} are read");
+            let reason = format!("it has {bytes} bytes, at most {bytes_max} are allowed");
             return Err(refused(query, end.unwrap_or_default(), reason));
         }
         let mut wanted = Self::default();
@@ -107,7 +107,7 @@ impl Filter {
             parts += 1;
             if parts > limits::SEARCH_PARTS_MAX {
                 let max = limits::SEARCH_PARTS_MAX;
-                return Err(part.bad(format!("at most {max} parts are read")));
+                return Err(part.bad(format!("at most {max} parts are allowed")));
             }
             wanted.add(&part, now)?;
             offset = after;
@@ -144,7 +144,7 @@ impl Filter {
             "id" => return self.add_id(part),
             "key" => return self.add_key(part),
             "created" | "updated" => {
-                let reason = format!("`{name}` is compared, as in `{name}>-1h`");
+                let reason = format!("`{name}` needs a comparison, as in `{name}>-1h`");
                 return Err(BadFilter { allowed: vec![">", ">=", "<", "<="], ..part.bad(reason) });
             }
             other => return Err(no_field(part, other)),
@@ -157,10 +157,10 @@ impl Filter {
 
     fn add_id(&mut self, part: &Part<'_>) -> Result<(), BadFilter> {
         if part.is_refused {
-            return Err(part.bad("`id` cannot be refused with `-`"));
+            return Err(part.bad("`id` cannot be negated"));
         }
         if self.id.is_some() {
-            return Err(part.bad("`id` was said before"));
+            return Err(part.bad("`id` occurs more than once"));
         }
         self.id = Some(part.text.to_owned());
         Ok(())
@@ -190,21 +190,21 @@ impl Filter {
             "created" => self.created.get_or_insert_default(),
             "updated" => &mut self.updated,
             other if FIELDS.contains(&other) => {
-                let reason = format!("`{other}` is not compared: write `{other}:` and a value");
+                let reason = format!("`{other}` cannot be compared; write `{other}:` and a value");
                 return Err(BadFilter { allowed: vec![":"], ..part.bad(reason) });
             }
             other => return Err(no_field(part, other)),
         };
         if part.is_refused {
-            return Err(part.bad(format!("`{name}` cannot be refused with `-`: turn the sign")));
+            return Err(part.bad(format!("`{name}` cannot be negated; reverse the comparison")));
         }
         let moment = match part.text.strip_prefix('-') {
             Some(ago) => ago_ms(ago).map(|ago_ms| Timestamp(now.0.saturating_sub(ago_ms))),
             None => Timestamp::read(part.text).ok(),
         };
         let unread = || {
-            let reason =
-                format!("`{}` is no moment", part.text.chars().take(40).collect::<String>());
+            let given: String = part.text.chars().take(40).collect();
+            let reason = format!("`{given}` is not a time; use a date, a timestamp or -1h");
             let allowed = vec!["-90s", "-15m", "-1h", "-7d", "2026-01-31", "2026-01-31T12:00:00Z"];
             BadFilter { allowed, ..part.bad(reason) }
         };
@@ -220,7 +220,7 @@ impl Filter {
             (&mut self.terms, &mut self.phrases)
         };
         match found.len() {
-            0 => return Err(part.bad("there is neither letter nor digit in it")),
+            0 => return Err(part.bad("it has no letters or digits")),
             1 => terms.extend(found),
             _ => {
                 // All words must be present before their order is checked.
@@ -276,12 +276,17 @@ fn one_of(part: &Part<'_>, name: &str, known: &[&'static str]) -> Result<(), Bad
     }
     let given: String = part.text.chars().take(40).collect();
     let allowed = known.to_vec();
-    Err(BadFilter { allowed, ..part.bad(format!("`{given}` is no {name}")) })
+    let choice = known.split_last().map(|(last, others)| {
+        let others = others.join(", ");
+        format!("; use {others} or {last}")
+    });
+    let reason = format!("`{given}` is not a {name}{}", choice.unwrap_or_default());
+    Err(BadFilter { allowed, ..part.bad(reason) })
 }
 
 fn no_field(part: &Part<'_>, name: &str) -> BadFilter {
     let name: String = name.chars().take(40).collect();
-    let reason = format!("`{name}` is no field; put a text with such a sign into quotation marks");
+    let reason = format!("there is no field `{name}`; quote a text that contains `:`, `<` or `>`");
     BadFilter { allowed: FIELDS.to_vec(), ..part.bad(reason) }
 }
 

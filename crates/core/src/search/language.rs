@@ -15,7 +15,7 @@ const NEAR_CHARACTERS: usize = 40;
 
 /// An invalid filter.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
-#[error("the filter is not understood at character {position}, `{near}`: {reason}")]
+#[error("cannot parse the filter at character {position}, `{near}`: {reason}")]
 pub struct BadFilter {
     /// The position of the character, counted from one.
     pub position: usize,
@@ -91,15 +91,19 @@ impl<'a> Part<'a> {
         };
         if text.is_empty() {
             let reason = match field {
-                Some((name, _)) => format!("nothing is said about `{name}`"),
-                None if is_quoted => "nothing stands between the quotation marks".to_owned(),
-                None => "`-` stands alone".to_owned(),
+                Some((name, _)) => format!("`{name}` has no value"),
+                None if is_quoted => "the quotation marks are empty".to_owned(),
+                None => "`-` must be followed by a word or a field".to_owned(),
             };
             return Err(refused(query, offset, reason));
         }
         if is_quoted && !rest.is_empty() && !rest.starts_with(char::is_whitespace) {
             let offset = query.len() - rest.len();
-            return Err(refused(query, offset, "a blank must follow a quotation mark"));
+            return Err(refused(
+                query,
+                offset,
+                "a closing quotation mark must be followed by a blank",
+            ));
         }
         let part = Self { field, text, is_refused, query, offset };
         Ok(Some((part, query.len() - rest.len())))

@@ -96,7 +96,7 @@ pub struct Found {
     pub subject: String,
     /// The revision of the last change, or of the event.
     pub revision: Revision,
-    /// When that was.
+    /// The time of that revision.
     pub updated_at: Timestamp,
     /// When it was created. Absent for keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]

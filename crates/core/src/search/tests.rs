@@ -232,27 +232,37 @@ fn what_is_not_understood_is_refused_with_where_and_why() {
     for (query, position, reason) in [
         ("", 1, "it is empty"),
         ("   ", 4, "it is empty"),
-        ("wall -", 6, "`-` stands alone"),
-        ("ärger ...", 7, "there is neither letter nor digit in it"),
+        ("wall -", 6, "`-` must be followed by a word or a field"),
+        ("ärger ...", 7, "it has no letters or digits"),
         ("a \"open", 3, "a quotation mark is not closed"),
-        ("a \"\"", 3, "nothing stands between the quotation marks"),
-        ("\"a\"b", 4, "a blank must follow a quotation mark"),
-        ("a status:", 3, "nothing is said about `status`"),
-        ("kind:thing", 1, "`thing` is no kind"),
-        ("status:broken", 1, "`broken` is no status"),
-        ("-created>-1h", 1, "`created` cannot be refused with `-`: turn the sign"),
-        ("created:today", 1, "`created` is compared, as in `created>-1h`"),
-        ("created>noon", 1, "`noon` is no moment"),
-        ("created>-1y", 1, "`-1y` is no moment"),
-        ("created>-h", 1, "`-h` is no moment"),
-        ("created>-99999999999999999999h", 1, "`-99999999999999999999h` is no moment"),
-        ("agent>bob", 1, "`agent` is not compared: write `agent:` and a value"),
-        ("-id:x", 1, "`id` cannot be refused with `-`"),
-        ("id:x id:y", 6, "`id` was said before"),
+        ("a \"\"", 3, "the quotation marks are empty"),
+        ("\"a\"b", 4, "a closing quotation mark must be followed by a blank"),
+        ("a status:", 3, "`status` has no value"),
+        ("kind:thing", 1, "`thing` is not a kind; use task, message, key or event"),
+        (
+            "status:broken",
+            1,
+            "`broken` is not a status; use pending, in_progress, handed_off, waiting_review, \
+             completed, failed, cancelled, waiting, delivered, dead, acked, replied, expired, \
+             timed_out or lost",
+        ),
+        ("-created>-1h", 1, "`created` cannot be negated; reverse the comparison"),
+        ("created:today", 1, "`created` needs a comparison, as in `created>-1h`"),
+        ("created>noon", 1, "`noon` is not a time; use a date, a timestamp or -1h"),
+        ("created>-1y", 1, "`-1y` is not a time; use a date, a timestamp or -1h"),
+        ("created>-h", 1, "`-h` is not a time; use a date, a timestamp or -1h"),
+        (
+            "created>-99999999999999999999h",
+            1,
+            "`-99999999999999999999h` is not a time; use a date, a timestamp or -1h",
+        ),
+        ("agent>bob", 1, "`agent` cannot be compared; write `agent:` and a value"),
+        ("-id:x", 1, "`id` cannot be negated"),
+        ("id:x id:y", 6, "`id` occurs more than once"),
         (
             "a b colour:red",
             5,
-            "`colour` is no field; put a text with such a sign into quotation marks",
+            "there is no field `colour`; quote a text that contains `:`, `<` or `>`",
         ),
     ] {
         let refused = Filter::parse(query, Timestamp(0)).unwrap_err();
@@ -267,8 +277,8 @@ fn what_is_not_understood_is_refused_with_where_and_why() {
     assert!(allowed("status:x").contains(&"waiting_review"));
     assert!(allowed("created>x").contains(&"-1h"));
     let refused = Filter::parse("a x>1", Timestamp(0)).unwrap_err();
-    let expected = "the filter is not understood at character 3, `x>1`: `x` is no field; put a \
-                    text with such a sign into quotation marks";
+    let expected = "cannot parse the filter at character 3, `x>1`: there is no field `x`; quote a \
+                    text that contains `:`, `<` or `>`";
     assert_eq!(refused.to_string(), expected);
 }
 

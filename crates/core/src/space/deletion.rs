@@ -24,6 +24,9 @@ impl Space {
     pub fn continue_after(&mut self, revision: Revision) {
         self.revision = self.revision.max(revision.next());
         self.workspace.begin_after(revision);
+        if self.workspace.founding().is_some() {
+            self.workspace.settle_founding(self.revision, self.time);
+        }
     }
 }
 

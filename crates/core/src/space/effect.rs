@@ -2,6 +2,7 @@
 
 use crate::command::Command;
 use crate::handoff::{self, Status};
+use crate::message;
 use crate::rejection::Rejection;
 use crate::reply::Reply;
 
@@ -9,14 +10,16 @@ use crate::reply::Reply;
 pub(super) struct Effect {
     command: &'static str,
     executes_handoff: bool,
+    replies: bool,
 }
 
 impl Effect {
     /// What a command is meant to do.
     pub(super) fn of(command: &Command) -> Self {
         let executes_handoff = matches!(command, Command::Handoff(handoff::Command::Execute(_)));
+        let replies = matches!(command, Command::Message(message::Command::Reply(_)));
         let command = command.operation().map_or("", |operation| operation.name);
-        Self { command, executes_handoff }
+        Self { command, executes_handoff, replies }
     }
 
     /// Why the transaction cannot happen, if the reply says that the command had no effect.
@@ -30,7 +33,8 @@ impl Effect {
                 let handoff = Some(handoff.clone());
                 Some(Rejection::CameToNothing { command, handoff })
             }
-            reply if reply.is_nothing() => {
+            // The reply was sent, whether or not there was a message to receive.
+            reply if reply.is_nothing() && !self.replies => {
                 Some(Rejection::CameToNothing { command, handoff: None })
             }
             _ => None,

@@ -52,6 +52,8 @@ pub struct FastSet<'a> {
     pub expected_version: Option<Version>,
     /// The idempotency key; not yet validated.
     pub idempotency_key: Option<&'a str>,
+    /// Whether the minimal form of the reply is asked for.
+    pub is_minimal: bool,
 }
 
 /// What a set of the fast path did.
@@ -61,12 +63,14 @@ pub struct FastWrite {
     pub entry: Entry,
     /// The receipt that was stored with it, if the request has an idempotency key.
     pub receipt: Option<Receipt>,
+    is_minimal: bool,
 }
 
 impl FastWrite {
     /// The answer.
     pub fn into_answer(self) -> Answer {
-        answer(self.entry)
+        let answer = answer(self.entry);
+        if self.is_minimal { answer.into_minimal() } else { answer }
     }
 }
 
@@ -77,10 +81,8 @@ fn answer(entry: Entry) -> Answer {
 impl<'a> FastSet<'a> {
     /// The set of a request, if it is a plain one.
     pub fn of(request: &'a Request) -> Option<Self> {
-        let Request {
-            mutation: Mutation::Command(Command::State(state::Command::Set(set))), ..
-        } = request
-        else {
+        let mutation = request.mutation.executed();
+        let Mutation::Command(Command::State(state::Command::Set(set))) = mutation else {
             return None;
         };
         let state::Set { namespace, key, value, expected_version, .. } = set;
@@ -90,6 +92,7 @@ impl<'a> FastSet<'a> {
             value: value.as_str(),
             expected_version: *expected_version,
             idempotency_key: request.idempotency_key.as_ref().map(IdempotencyKey::as_str),
+            is_minimal: matches!(request.mutation, Mutation::Minimal(_)),
         })
     }
 
@@ -141,7 +144,7 @@ impl Space {
         // A clock that was set back must not make time run backwards in the log.
         let moment = Moment { revision, time: now.max(self.time), agent };
         let entry = self.state.fast_set(&namespace.name, set, &moment)?;
-        let mut write = FastWrite { entry, receipt: None };
+        let mut write = FastWrite { entry, receipt: None, is_minimal: set.is_minimal };
         if let Some((key, digest)) = keyed {
             let receipt = Receipt::of(key, digest, &answer(write.entry.clone()));
             self.receipts.evolve(&receipt, &moment);

@@ -58,6 +58,7 @@ impl Space {
                 self.signal(vec![signal], now)?;
             }
         }
+        self.workspace.settle_founding(self.revision, self.time);
         Ok(())
     }
 

@@ -11,6 +11,7 @@ use crate::primitive::Table;
 use crate::space::receipt::{Kept, Receipts};
 use crate::state::{Ending, RetiredVersions};
 use crate::storage::Entries;
+use crate::sync::Seen;
 use crate::task::budgets;
 use crate::time::Timestamp;
 use crate::wait::{Present, Target};
@@ -44,6 +45,12 @@ macro_rules! head {
             /// one.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub began: Option<Revision>,
+            /// The start of the workspace, if it was forked or imported.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub founding: Option<workspace::Founding>,
+            /// What it includes of other copies, by id.
+            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+            pub seen: Vec<Seen>,
             /// Stored answers, oldest first.
             pub receipts: Vec<Kept>,
             /// The last granted token.
@@ -63,7 +70,8 @@ macro_rules! head {
             /// The current state without the entries.
             pub fn head(&self) -> Head {
                 let state::Facts { last_removal, authors, endings, retired } = self.state.facts();
-                let (retention, origin, began) = self.workspace.facts();
+                let workspace::Facts { retention, origin, began, founding, seen } =
+                    self.workspace.facts();
                 Head {
                     revision: self.revision,
                     time: self.time,
@@ -74,6 +82,8 @@ macro_rules! head {
                     retention,
                     origin,
                     began,
+                    founding,
+                    seen,
                     receipts: self.receipts.all().cloned().collect(),
                     token: self.token,
                     keyed_waits: self.keyed_waits.all().cloned().collect(),
@@ -94,7 +104,13 @@ macro_rules! head {
                 Self {
                     state,
                     user_event: user_event::Table,
-                    workspace: workspace::Table::restore((head.retention, head.origin, head.began)),
+                    workspace: workspace::Table::restore(workspace::Facts {
+                        retention: head.retention,
+                        origin: head.origin,
+                        began: head.began,
+                        founding: head.founding,
+                        seen: head.seen,
+                    }),
                     receipts: Receipts::restore(head.receipts),
                     keyed_waits: KeyedWaits::restore(&head.keyed_waits),
                     $($($module: <crate::$module::Table as Table>::restore(head.$facts),)?)*

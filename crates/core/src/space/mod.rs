@@ -36,12 +36,14 @@ mod quota;
 mod reactions;
 mod relief;
 mod reply_plan;
+mod signs_of_life;
 mod steps;
 mod suspension;
 mod tables;
 #[cfg(test)]
 mod tests;
 mod timers;
+mod weight;
 
 use effect::Effect;
 pub use fast_set::FastSet;
@@ -131,6 +133,8 @@ struct CommitBuilder {
     /// Whether an event was applied that cannot be undone.
     is_final: bool,
     ended: Vec<Ended>,
+    /// The agents whose waiting calls it ended.
+    callers: Vec<AgentId>,
     /// Events that are delivered and not recorded.
     live: Vec<Event>,
     /// The same, from commands that are finished.
@@ -282,7 +286,7 @@ impl Space {
         if !self.reaction.is_idle() {
             let mut reacting = self.begin_reacting(&stamp, &commit);
             if !self.react(&mut reacting, commit.work_max, &mut stamp, &mut commit) {
-                let suspended = Suspended { stamp, commit, outcome, reacting };
+                let suspended = Suspended { stamp, commit, outcome, reacting, is_done: false };
                 return Ok(Progress::Suspended(Box::new(suspended)));
             }
             work = reacting.work();
@@ -301,30 +305,10 @@ impl Space {
         commit.events.iter().for_each(|event| self.remember(event, &moment));
         let Stamp { now: time, agent, revision, .. } = stamp;
         self.advance(revision, time);
-        let CommitBuilder { events, ended, live_batches: live, .. } = commit;
+        let CommitBuilder { events, ended, callers, live_batches: live, .. } = commit;
+        self.hear_callers(&callers);
         let batch = Some(Batch { revision, time, agent, events });
         Committed { outcome, batch, ended, live, work }
-    }
-
-    /// An accepted command counts as a heartbeat of the agent that sent it. Its record goes into
-    /// the same batch, unless there is none or it is full.
-    fn record_sign_of_life(&mut self, stamp: &Stamp, commit: &mut CommitBuilder) {
-        let has_room = (1..limits::BATCH_EVENTS_MAX).contains(&commit.events.len());
-        let due = has_room.then(|| self.agent.heartbeat_due(&stamp.agent, stamp.now)).flatten();
-        let Some(event) = due.map(Event::Agent) else { return };
-        if commit.weight + event.weight() > limits::BATCH_BYTES_MAX {
-            return;
-        }
-        let moment = Moment { revision: stamp.revision, time: stamp.now, agent: &stamp.agent };
-        self.evolve(&event, &moment, commit.needs_undo);
-        commit.weight += event.weight();
-        commit.events.push(event);
-    }
-
-    /// An agent made a call that changed nothing: that counts as a heartbeat too. Returns whether
-    /// the next deadline may have moved.
-    pub fn hear(&mut self, agent: &AgentId, now: Timestamp) -> bool {
-        self.agent.hear(agent, now.max(self.time))
     }
 
     /// What became of a request, if it was made before.
@@ -468,6 +452,7 @@ impl Space {
                 return self.run(*command, stamp, commit);
             }
             Mutation::Transaction { require, commands, optional } => (require, commands, optional),
+            Mutation::Minimal(mutation) => return self.execute(*mutation, stamp, commit),
         };
         if commands.is_empty() {
             return Err(Rejection::EmptyTransaction {});
@@ -536,6 +521,7 @@ impl CommitBuilder {
             needs_undo: false,
             is_final: false,
             ended: Vec::new(),
+            callers: Vec::new(),
             live: Vec::new(),
             live_batches: Vec::new(),
         }

@@ -6,6 +6,7 @@
 //!                                    savepoint: a run that is refused is rolled back to here
 //! ```
 
+use std::cell::Cell;
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
@@ -31,6 +32,12 @@ use crate::wire::{Fault, command_of};
 
 /// Comparisons of an event with a reaction that count as a unit of work.
 const SCANS_PER_UNIT: usize = 64;
+/// Bytes of an event that is read, or of a command that is filled in and read, that count as a unit
+/// of work.
+const BYTES_PER_UNIT: usize = 4 << 10;
+/// How many runs may fail because the batch is full before it is full for all others. Each of them
+/// does as much as a batch has room for, and all of it is undone.
+const FULL_RUNS_MAX: usize = 4;
 
 /// The state before a run, to roll back to.
 struct Savepoint {
@@ -38,6 +45,7 @@ struct Savepoint {
     events: usize,
     weight: usize,
     ended: usize,
+    callers: usize,
     live_batches: usize,
     token: Token,
 }
@@ -47,12 +55,16 @@ struct Failed {
     command: Option<usize>,
     code: String,
     detail: String,
+    /// The refusal, if the batch has no room.
+    full: Option<AnyRejection>,
 }
 
 impl From<AnyRejection> for Failed {
     fn from(rejection: AnyRejection) -> Self {
         let code = rejection.code().to_owned();
-        Self { command: None, code, detail: shortened(&rejection.to_string()) }
+        let detail = shortened(&rejection.to_string());
+        let is_full = matches!(rejection, AnyRejection::TooLarge { what: "events" | "bytes", .. });
+        Self { command: None, code, detail, full: is_full.then_some(rejection) }
     }
 }
 
@@ -65,7 +77,7 @@ impl From<Rejection> for Failed {
 impl From<Fault> for Failed {
     fn from(fault: Fault) -> Self {
         let code = fault.code().to_owned();
-        Self { command: None, code, detail: shortened(&fault.to_string()) }
+        Self { command: None, code, detail: shortened(&fault.to_string()), full: None }
     }
 }
 
@@ -76,6 +88,8 @@ struct Run<'a> {
     cause: usize,
     depth: usize,
     event: &'a Value,
+    /// What its commands took so far, in units of work.
+    work: Cell<usize>,
 }
 
 /// How far the reactions to a commit have come.
@@ -92,6 +106,9 @@ pub(super) struct Reacting {
     stopped: BTreeSet<ReactionName>,
     looks: usize,
     runs: usize,
+    /// How many runs found the batch full, and how the last one was refused.
+    full_runs: usize,
+    full: Option<AnyRejection>,
     /// What was done so far: see [`Space::begin_commit`].
     work: usize,
 }
@@ -146,6 +163,8 @@ impl Space {
             stopped: BTreeSet::new(),
             looks: 0,
             runs: 0,
+            full_runs: 0,
+            full: None,
             work: 0,
         };
         self.look_at_event(&mut reacting, commit);
@@ -212,15 +231,23 @@ impl Space {
             }
         } else {
             let event = reacting.event.take().unwrap_or_else(|| reacting.seen(stamp, commit));
-            let run = Run { name, part, cause, depth, event: &event };
-            reacting.runs += usize::from(self.attempt(&run, stamp, commit));
+            reacting.work += commit.events[cause].weight() / BYTES_PER_UNIT;
+            let run = Run { name, part, cause, depth, event: &event, work: Cell::new(0) };
+            reacting.runs += usize::from(self.attempt(&run, reacting, stamp, commit));
+            reacting.work += run.work.get();
             reacting.event = Some(event);
         }
         reacting.work += 1 + commit.events.len() - before;
     }
 
     /// Runs one reaction atomically; returns whether its condition held.
-    fn attempt(&mut self, run: &Run<'_>, stamp: &mut Stamp, commit: &mut CommitBuilder) -> bool {
+    fn attempt(
+        &mut self,
+        run: &Run<'_>,
+        reacting: &mut Reacting,
+        stamp: &mut Stamp,
+        commit: &mut CommitBuilder,
+    ) -> bool {
         let Some(record) = self.reaction.get(run.name) else { return false };
         let held = record.parts[run.part].on.holds(run.event).map_err(|cause| {
             let (offset, reason) = (cause.offset, cause.reason);
@@ -236,10 +263,19 @@ impl Space {
         let savepoint = self.savepoint(commit);
         let done = match held {
             Ok(false) => return false,
-            Ok(true) => self.carry_out(run, &author, stamp, commit),
+            Ok(true) => match &reacting.full {
+                Some(full) if reacting.full_runs >= FULL_RUNS_MAX => Err(full.clone().into()),
+                _ => self.carry_out(run, &author, stamp, commit),
+            },
             Err(failed) => Err(failed),
         };
-        if let Err(Failed { command, code, detail }) = done {
+        if let Err(Failed { command, code, detail, full }) = done {
+            // What is undone took as long as what remains.
+            reacting.work += commit.events.len() - savepoint.events;
+            if full.is_some() {
+                reacting.full_runs += 1;
+                reacting.full = full;
+            }
             self.roll_back_to(&savepoint, commit);
             let (reaction, cause) = (run.name.clone(), run.cause);
             let event = Reacted::Failed { reaction, cause, command, code, detail };
@@ -309,7 +345,9 @@ impl Space {
                 Rejection::MissingField { name: run.name.clone(), field: given }
             }
         })?;
-        let command = command_of(&command.to_string())?;
+        let text = command.to_string();
+        run.work.set(run.work.get() + text.len() / BYTES_PER_UNIT);
+        let command = command_of(&text)?;
         match self.run(command, stamp, commit)? {
             Decision::Replied(_) => Ok(()),
             Decision::Waits(_) => Err(AnyRejection::CannotWait {}.into()),
@@ -371,6 +409,7 @@ impl Space {
             events: commit.events.len(),
             weight: commit.weight,
             ended: commit.ended.len(),
+            callers: commit.callers.len(),
             live_batches: commit.live_batches.len(),
             token: self.token,
         }
@@ -379,6 +418,7 @@ impl Space {
     fn roll_back_to(&mut self, savepoint: &Savepoint, commit: &mut CommitBuilder) {
         commit.events.truncate(savepoint.events);
         commit.ended.truncate(savepoint.ended);
+        commit.callers.truncate(savepoint.callers);
         commit.live_batches.truncate(savepoint.live_batches);
         commit.weight = savepoint.weight;
         self.token = savepoint.token;

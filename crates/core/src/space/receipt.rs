@@ -116,7 +116,7 @@ fn unplaced(mutation: &Mutation) -> Option<Mutation> {
     let command = match mutation {
         Mutation::Command(command) => command,
         Mutation::Fenced { command, .. } => &**command,
-        Mutation::Transaction { .. } => return None,
+        Mutation::Transaction { .. } | Mutation::Minimal(_) => return None,
     };
     let command: Command = match command {
         Command::Artifact(artifact::Command::Put(put)) => {
@@ -133,7 +133,9 @@ fn unplaced(mutation: &Mutation) -> Option<Mutation> {
         Mutation::Fenced { token, .. } => {
             Mutation::Fenced { token: *token, command: Box::new(command) }
         }
-        Mutation::Command(_) | Mutation::Transaction { .. } => Mutation::Command(command),
+        Mutation::Command(_) | Mutation::Transaction { .. } | Mutation::Minimal(_) => {
+            Mutation::Command(command)
+        }
     })
 }
 

@@ -13,11 +13,7 @@ use crate::{
 impl Mutation {
     /// Whether it makes room, or only keeps or ends what a caller holds.
     pub fn is_relief(&self) -> bool {
-        match self {
-            Self::Command(command) => is_relief(command),
-            Self::Fenced { command, .. } => is_relief(command),
-            Self::Transaction { commands, .. } => commands.iter().all(is_relief),
-        }
+        self.commands().iter().all(is_relief)
     }
 }
 

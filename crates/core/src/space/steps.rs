@@ -5,12 +5,15 @@
 //! ```
 
 use super::{CommitBuilder, Decision, Ended, ReplyPlan, Space};
+use crate::access::Viewer;
 use crate::command::Command;
 use crate::event::Event;
 use crate::limits;
 use crate::numbers::Token;
 use crate::policy;
+use crate::primitive::Event as _;
 use crate::rejection::Rejection;
+use crate::reply::Reply;
 use crate::signal::Consequence;
 use crate::space::batch::Moment;
 use crate::space::stamp::Stamp;
@@ -29,7 +32,10 @@ impl Space {
         let first = commit.events.len();
         let plan = self.step(command.into(), stamp, commit)?;
         self.follow(first, stamp, commit)?;
-        let reply = self.reply(plan.expect("a command is answered"), &commit.events);
+        let mut reply = self.reply(plan.expect("a command is answered"), &commit.events);
+        if let Some(reply) = &mut reply {
+            reply.hide_tokens(Viewer::agent(&stamp.agent));
+        }
         Ok(reply.map_or_else(|| Decision::Waits(stamp.wait()), Decision::Replied))
     }
 
@@ -83,13 +89,19 @@ impl Space {
         commit.needs_undo |= fresh.iter().any(|event| policy::may_follow(self, event));
         commit.needs_undo |= fresh.iter().any(|event| self.ends_in_several_queues(event));
         commit.is_final |= !commit.needs_undo;
+        // Before any of them is applied: the opening of a barrier removes all its waits.
+        commit.callers.extend(fresh.iter().filter_map(|event| self.caller(event)).cloned());
         let mut answered = Vec::new();
         for event in fresh {
             let was_in_several = self.ends_in_several_queues(event);
+            let is_listed = self.is_answered_with_a_list(event);
             self.evolve(event, &moment, commit.needs_undo);
             if let Some(wait) = event.wait().and_then(Step::ended) {
                 let is_granted = event.wait() == Some(Step::Granted(wait));
                 let mut reply = self.ending(event);
+                if is_listed {
+                    reply = reply.map(Reply::into_list);
+                }
                 if was_in_several {
                     reply = reply.map(as_next);
                     answered.push(wait);
@@ -107,6 +119,14 @@ impl Space {
             }
         }
         Ok(plan)
+    }
+
+    /// Whether it ends a claim of several tasks.
+    fn is_answered_with_a_list(&self, event: &Event) -> bool {
+        let Event::Task(event) = event else { return false };
+        let ended = event.wait().and_then(Step::ended);
+        let waiting = ended.and_then(|wait| self.task.claims().get(wait));
+        waiting.is_some_and(|waiting| waiting.limit.is_some())
     }
 
     /// Whether it ends a call that waits in several queues.

@@ -29,9 +29,10 @@ impl<O> Progress<O> {
         match self {
             Self::Done(committed) => Progress::Done(committed.map(map)),
             Self::Suspended(suspended) => {
-                let Suspended { stamp, commit, outcome, reacting } = *suspended;
+                let Suspended { stamp, commit, outcome, reacting, is_done } = *suspended;
                 let outcome = map(outcome);
-                Progress::Suspended(Box::new(Suspended { stamp, commit, outcome, reacting }))
+                let suspended = Suspended { stamp, commit, outcome, reacting, is_done };
+                Progress::Suspended(Box::new(suspended))
             }
         }
     }
@@ -43,12 +44,25 @@ pub struct Suspended<O = Outcome> {
     pub(super) commit: CommitBuilder,
     pub(super) outcome: O,
     pub(super) reacting: Reacting,
+    /// All reactions are done.
+    pub(super) is_done: bool,
 }
 
 impl<O> Suspended<O> {
     /// What the caller is answered when it is complete.
     pub fn outcome(&self) -> &O {
         &self.outcome
+    }
+}
+
+impl Outcome {
+    /// The same with the minimal form of its reply. A call that waits is answered as a whole: what
+    /// it waits for is the answer.
+    fn into_minimal(self) -> Self {
+        match self {
+            Self::Answered(answer) => Self::Answered(answer.into_minimal()),
+            Self::Waits(wait) => Self::Waits(wait),
+        }
     }
 }
 
@@ -70,9 +84,26 @@ impl Space {
     /// much work, the rest is left for [`Self::finish_commit`]: until then nothing else may be
     /// asked of the workspace, since it is between two revisions.
     ///
-    /// A unit of work is an event, a condition that was evaluated, or 64 comparisons of an event
-    /// with a reaction.
+    /// A unit of work is an event, also of a run that failed and was undone, a condition that was
+    /// evaluated, 64 comparisons of an event with a reaction, or 4 KiB of an event that a condition
+    /// may read or of a command that a reaction sends.
     pub fn begin_commit(
+        &mut self,
+        request: Request,
+        agent: &AgentId,
+        now: Timestamp,
+        work_max: usize,
+    ) -> Result<Progress, Rejection> {
+        let Request { mutation: Mutation::Minimal(mutation), idempotency_key } = request else {
+            return self.begin_whole_commit(request, agent, now, work_max);
+        };
+        // What is stored for a repetition is the whole answer.
+        let request = Request { mutation: *mutation, idempotency_key };
+        let progress = self.begin_commit(request, agent, now, work_max)?;
+        Ok(progress.map(Outcome::into_minimal))
+    }
+
+    fn begin_whole_commit(
         &mut self,
         request: Request,
         agent: &AgentId,
@@ -91,11 +122,20 @@ impl Space {
         }
     }
 
+    /// Continues a commit of this workspace that was suspended, by about this much work. Returns
+    /// whether all reactions are done: then it can be finished.
+    pub fn continue_commit<O>(&mut self, suspended: &mut Suspended<O>, work: usize) -> bool {
+        let Suspended { stamp, commit, reacting, is_done, .. } = suspended;
+        *is_done = *is_done || self.react(reacting, work, stamp, commit);
+        *is_done
+    }
+
     /// Finishes a commit of this workspace that was suspended.
     pub fn finish_commit<O>(&mut self, suspended: Suspended<O>) -> Committed<O> {
-        let Suspended { mut stamp, mut commit, outcome, mut reacting } = suspended;
-        let is_done = self.react(&mut reacting, usize::MAX, &mut stamp, &mut commit);
+        let mut suspended = suspended;
+        let is_done = self.continue_commit(&mut suspended, usize::MAX);
         assert!(is_done, "the work of a commit is bounded");
+        let Suspended { stamp, commit, outcome, reacting, .. } = suspended;
         self.finish(stamp, commit, (outcome, reacting.work()))
     }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::reply_plan::ReplyPlan;
 use super::{CommitBuilder, Happening, Space};
+use crate::access::Viewer;
 use crate::command::{Command, Query};
 use crate::event::Event;
 use crate::json::Json;
@@ -102,7 +103,20 @@ macro_rules! tables {
                 }
             }
 
-            /// Answers a query about the present; none if it is about the past.
+            /// Answers a query about the present, for an agent; none if it is about the past.
+            pub fn ask(
+                &self,
+                query: &Query,
+                viewer: Viewer<'_>,
+            ) -> Option<Result<Reply, Rejection>> {
+                let mut reply = self.query(query);
+                if let Some(Ok(reply)) = &mut reply {
+                    reply.hide_tokens(viewer);
+                }
+                reply
+            }
+
+            /// Answers a query about the present, with all tokens; none if it is about the past.
             pub fn query(&self, query: &Query) -> Option<Result<Reply, Rejection>> {
                 Some(match query {
                     $(Query::$variant(query) => {

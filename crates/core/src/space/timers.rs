@@ -1,11 +1,14 @@
 //! Timed transitions of a space, and its waiting calls.
 
 use super::Space;
+use crate::event::Event;
+use crate::names::AgentId;
 use crate::numbers::WaitId;
 use crate::primitive::{self, Table};
 use crate::primitives;
 use crate::signal::Signal;
 use crate::time::Timestamp;
+use crate::waiting::wait::Step;
 
 macro_rules! timers {
     ($($(#[$doc:meta])* $module:ident: $variant:ident = $wire:literal $(, $facts:ident)?;)*) => {
@@ -20,8 +23,10 @@ macro_rules! timers {
                 $(self.$module.wake(moment);)*
             }
 
-            /// The signals for the timed transitions that are due.
-            pub fn due(&self, now: Timestamp) -> Vec<Signal> {
+            /// The signals for the timed transitions that are due. The next deadline may have
+            /// moved: an agent that waits is not silent.
+            pub fn due(&mut self, now: Timestamp) -> Vec<Signal> {
+                self.hear_waiting(now);
                 let is_due = |next: Option<Timestamp>| next.is_some_and(|moment| moment <= now);
                 let mut due = Vec::new();
                 $(
@@ -46,6 +51,20 @@ macro_rules! timers {
                     }
                 )*
                 of_task
+            }
+
+            /// Whether a call of this agent waits.
+            pub(super) fn has_caller(&self, agent: &AgentId) -> bool {
+                $(self.$module.has_caller(agent))||*
+            }
+
+            /// The agent whose waiting call this event ends, before it is applied.
+            pub(super) fn caller(&self, event: &Event) -> Option<&AgentId> {
+                let wait = event.wait().and_then(Step::ended)?;
+                match event {
+                    $(Event::$variant(_) => self.$module.caller(wait),)*
+                    Event::Receipt(_) | Event::Awaited(_) => None,
+                }
             }
 
             /// All waiting calls.

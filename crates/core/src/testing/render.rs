@@ -78,13 +78,7 @@ pub(super) fn rendered(event: &Event) -> String {
         Event::Contract(event) => rendered_contract(event),
         Event::UserEvent(event) => reactions::rendered_user_event(event),
         Event::Reaction(event) => reactions::rendered(event),
-        Event::Workspace(workspace::Event::Configured { retention }) => {
-            let workspace::Retention { history_count, history_age_ms } = retention;
-            format!("{kind} count={history_count} age={history_age_ms}")
-        }
-        Event::Workspace(workspace::Event::Founded { origin }) => {
-            format!("{kind} {}@{} by {}", origin.workspace, origin.revision, origin.by)
-        }
+        Event::Workspace(event) => rendered_workspace(kind, event),
         Event::Lock(event) => rendered_lock(event),
         Event::Semaphore(event) => rendered_semaphore(event),
         Event::Barrier(event) => rendered_barrier(event),
@@ -192,6 +186,10 @@ fn shown_task(reply: &task::Reply) -> String {
     match reply {
         task::Reply::Task(task) => shown_one_task(task),
         task::Reply::Claimed(task) => task.as_deref().map_or("null".into(), shown_one_task),
+        task::Reply::ClaimedTasks { tasks } => {
+            let tasks: Vec<String> = tasks.iter().map(shown_one_task).collect();
+            format!("[{}]", tasks.join(", "))
+        }
         task::Reply::Completed { task, next } => {
             let next = next.as_deref().map_or("nothing".into(), shown_one_task);
             format!("{}, then {next}", shown_one_task(task))
@@ -425,7 +423,21 @@ pub(super) fn shown(reply: &Reply) -> String {
         Reply::Task(reply) => shown_task(reply),
         Reply::Pipeline(reply) => shown_pipeline(reply),
         Reply::Workspace(reply) => shown_workspace(reply),
+        Reply::Minimal(reply) => serde_json::to_string(reply).unwrap(),
         Reply::Transaction(replies) => replies.iter().map(shown).collect::<Vec<_>>().join("; "),
+    }
+}
+
+fn rendered_workspace(kind: &str, event: &workspace::Event) -> String {
+    match event {
+        workspace::Event::Configured { retention } => {
+            let workspace::Retention { history_count, history_age_ms } = retention;
+            format!("{kind} count={history_count} age={history_age_ms}")
+        }
+        workspace::Event::Founded { origin } => {
+            format!("{kind} {}@{} by {}", origin.workspace, origin.revision, origin.by)
+        }
+        workspace::Event::Synced(synced) => format!("{kind} {}", synced.copy),
     }
 }
 

@@ -80,6 +80,16 @@ impl<Name: Clone + Ord> WaitQueues<Name> {
         self.waits.get(&id)
     }
 
+    /// The agent that waits with this call.
+    pub fn caller(&self, id: WaitId) -> Option<&AgentId> {
+        self.get(id).map(|waiter| &waiter.wait.agent)
+    }
+
+    /// Whether a call of this agent waits.
+    pub fn has_caller(&self, agent: &AgentId) -> bool {
+        self.of_agent(agent).next().is_some()
+    }
+
     /// All waiting calls, in order of arrival.
     pub fn all(&self) -> impl ExactSizeIterator<Item = &Waiter<Name>> {
         self.waits.values()

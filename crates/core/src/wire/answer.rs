@@ -1,25 +1,20 @@
 //! Encodes answers as text.
 
-use serde::Serialize;
-
+use super::json_writer::{write_bare, write_json};
+use crate::json::scan::plain_end;
 use crate::reply::{Answer, Reply};
 use crate::state;
 use crate::state::Entry;
 
-/// Appends a value as JSON.
-pub(super) fn write_json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
-    serde_json::to_writer(out, value).expect("answers can be encoded");
-}
-
 /// Appends a text as a JSON string.
 pub fn write_text(out: &mut Vec<u8>, text: &str) {
-    let plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
-    if text.bytes().all(plain) {
+    if plain_end(text.as_bytes(), 0) == text.len() {
+        out.reserve(text.len() + 2);
         out.push(b'"');
         out.extend_from_slice(text.as_bytes());
         out.push(b'"');
     } else {
-        write_json(out, text);
+        serde_json::to_writer(out, text).expect("texts can be encoded");
     }
 }
 
@@ -62,8 +57,10 @@ pub fn write_reply(out: &mut Vec<u8>, reply: &Reply) {
     if let Reply::State(state::Reply::Entry(entry)) = reply {
         return write_entry(out, entry);
     }
-    let text = serde_json::to_vec(reply).expect("replies can be encoded");
-    out.extend_from_slice(own_fields(&text, &mut Vec::new()));
+    if let Reply::Minimal(minimal) = reply {
+        return write_json(out, minimal);
+    }
+    write_bare(out, reply);
 }
 
 /// Most answers are one entry: encoded without serde, which costs several times as much. The tests

@@ -30,17 +30,29 @@ impl Call {
     /// The name of the operation. Calls without a row in the table never come from outside.
     pub fn name(&self) -> &'static str {
         let operation = match self {
-            Self::Command(command) | Self::Transaction(Mutation::Command(command)) => {
-                command.operation()
-            }
-            Self::Transaction(Mutation::Fenced { command, .. }) => command.operation(),
+            Self::Command(command) => command.operation(),
+            Self::Transaction(mutation) => match mutation.executed() {
+                Mutation::Command(command) => command.operation(),
+                Mutation::Fenced { command, .. } => command.operation(),
+                Mutation::Transaction { .. } | Mutation::Minimal(_) => return "transaction",
+            },
             Self::Query(query) => query.operation(),
-            Self::Transaction(Mutation::Transaction { .. }) => return "transaction",
             Self::Watch(_) => return "watch",
             Self::Unwatch { .. } => return "unwatch",
             Self::Ping => return "ping",
         };
         operation.map_or("internal", |operation| operation.name)
+    }
+
+    /// The same, answered with the minimal form of its reply; none if it is not a write.
+    pub fn into_minimal(self) -> Option<Self> {
+        match self {
+            Self::Command(command) => {
+                Some(Self::Transaction(Mutation::Command(command).into_minimal()))
+            }
+            Self::Transaction(mutation) => Some(Self::Transaction(mutation.into_minimal())),
+            Self::Query(_) | Self::Watch(_) | Self::Unwatch { .. } | Self::Ping => None,
+        }
     }
 }
 
@@ -54,15 +66,15 @@ pub struct Watch {
     /// Only event types that match, such as `state.set` or `task.*`. If empty, all types.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub types: Vec<Pattern>,
-    /// The first revision to deliver, in the past or the future. If omitted, the next commit.
+    /// The first revision to deliver: a past one, or the next. If omitted, the next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Revision>,
     /// First deliver the entries that match `pattern` at an exact revision, then the events after
     /// it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub snapshot: bool,
-    /// Also deliver events that are only about waiting calls, such as `lock.queued`. Without it,
-    /// only those whose type is in `types` by its full name.
+    /// Also deliver events that are only about waiting calls, such as `lock.queued`. If `false`,
+    /// only those whose full type is listed in `types`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub waits: bool,
 }

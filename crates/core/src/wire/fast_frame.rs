@@ -60,6 +60,7 @@ struct Found<'a> {
     value: Option<&'a str>,
     expected_version: Option<u64>,
     idempotency_key: Option<&'a str>,
+    returns: Option<&'a str>,
 }
 
 impl<'a> FastFrame<'a> {
@@ -103,6 +104,7 @@ impl<'a> Found<'a> {
                 fill(&mut self.value, (&text[at..end], end))
             }
             "idempotency_key" => fill(&mut self.idempotency_key, string(text, at)?),
+            "return" => fill(&mut self.returns, string(text, at)?),
             "expected_version" => fill(&mut self.expected_version, number(text, at)?),
             _ => None,
         }
@@ -111,13 +113,25 @@ impl<'a> Found<'a> {
     fn fast_frame(self) -> Option<FastFrame<'a>> {
         let Self { id, workspace, agent, namespace, key, value, expected_version, .. } = self;
         let idempotency_key = self.idempotency_key;
+        let is_minimal = match self.returns {
+            None => false,
+            Some("minimal") => true,
+            Some(_) => return None,
+        };
         let (namespace, key) = (namespace?, key?);
         let expected_version = expected_version.map(Version);
         let call = match (self.command?, value) {
-            ("state.set", Some(value)) => {
-                FastCall::Set(FastSet { namespace, key, value, expected_version, idempotency_key })
-            }
-            ("state.get", None) if expected_version.is_none() && idempotency_key.is_none() => {
+            ("state.set", Some(value)) => FastCall::Set(FastSet {
+                namespace,
+                key,
+                value,
+                expected_version,
+                idempotency_key,
+                is_minimal,
+            }),
+            ("state.get", None)
+                if expected_version.is_none() && idempotency_key.is_none() && !is_minimal =>
+            {
                 FastCall::Get { namespace, key }
             }
             _ => return None,

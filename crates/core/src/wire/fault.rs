@@ -32,7 +32,7 @@ crate::refusals! {
         } => {
             code: "request.malformed",
             kind: Invalid,
-            hint: "send an object with a `command` and its fields",
+            hint: "send the request again, in the form that /openapi.json describes",
             cause: "It is not an object, has trailing data, or is a frame of the wrong type.",
             remedy: "Send one object with a `command` and its fields, or a list of them where \
                 lists are accepted.",
@@ -45,7 +45,7 @@ crate::refusals! {
         } => {
             code: "request.unknown_command",
             kind: Invalid,
-            hint: "see /openapi.json for the available commands",
+            hint: "send one of the commands that /openapi.json lists",
             cause: "It is misspelled, or the server is older than the client.",
         }
         /// The command has no such field or query parameter.
@@ -72,7 +72,7 @@ crate::refusals! {
         } => {
             code: "request.missing_field",
             kind: Invalid,
-            hint: "add it",
+            hint: "add the field, and send the request again; /openapi.json has its type",
             cause: "The fact `field` names it.",
         }
         /// A field occurs more than once.
@@ -83,8 +83,8 @@ crate::refusals! {
         } => {
             code: "request.duplicate_field",
             kind: Invalid,
-            hint: "send it once",
-            cause: "Choosing one of the values would be a guess.",
+            hint: "send the request again, with the field once",
+            cause: "The server does not guess which of the values is meant.",
         }
         /// A field has an invalid value.
         #[error("{} invalid: {reason}", about(field))]
@@ -96,7 +96,7 @@ crate::refusals! {
         } => {
             code: "request.bad_field",
             kind: Invalid,
-            hint: "correct it as the detail says",
+            hint: "correct the field, and send the request again; /openapi.json has its type",
             cause: "It has the wrong type, is out of range, or is a name with a character that is \
                 not allowed. The facts `field` and `reason` say which and why.",
         }
@@ -141,8 +141,90 @@ fn listed(names: &[&str]) -> String {
 
 /// The command that a misspelled one may mean.
 fn meant(command: &str) -> String {
-    let known = nearest(command, OPERATIONS.iter().map(|operation| operation.name));
+    let known = synonym(command);
+    let known = known.or_else(|| nearest(command, OPERATIONS.iter().map(|known| known.name)));
     known.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
+}
+
+/// Verbs that other systems use, and those that may be meant.
+const SYNONYMS: [(&str, &[&str]); 14] = [
+    ("add", &["create", "send", "record"]),
+    ("ack", &["acknowledge"]),
+    ("done", &["complete"]),
+    ("finish", &["complete"]),
+    ("lock", &["acquire"]),
+    ("ls", &["list"]),
+    ("new", &["create"]),
+    ("put", &["set", "create"]),
+    ("remove", &["delete", "cancel", "prune"]),
+    ("rm", &["delete", "cancel", "prune"]),
+    ("show", &["get"]),
+    ("take", &["claim", "acquire"]),
+    ("unlock", &["release"]),
+    ("write", &["set", "send"]),
+];
+
+/// The command that corresponds to a verb of another system.
+fn synonym(command: &str) -> Option<&'static str> {
+    let (group, verb) = command.split_once('.')?;
+    let (_, verbs) = SYNONYMS.iter().find(|(known, _)| *known == verb)?;
+    let is = |operation: &&super::Operation, verb: &str| {
+        operation.name.split_once('.') == Some((group, verb))
+    };
+    let of = |verb: &&str| OPERATIONS.iter().find(|operation| is(operation, verb));
+    verbs.iter().find_map(of).map(|operation| operation.name)
+}
+
+/// The words of a deserializer as those of an answer: `expected u64` means nothing to a caller.
+fn plain(message: &str) -> String {
+    let rest = |start: &str| message.strip_prefix(start);
+    let parts = rest("invalid type: ").or_else(|| rest("invalid value: "));
+    if let Some((given, expected)) = parts.and_then(|parts| parts.rsplit_once(", expected ")) {
+        return format!("it must be {}, not {}", described(expected), value(given));
+    }
+    let parts = rest("unknown variant ").and_then(|parts| parts.split_once(", expected "));
+    if let Some((given, expected)) = parts {
+        return format!("{given} is not {}", expected.trim_start_matches("there are "));
+    }
+    if let Some((field, known)) = rest("unknown field ").and_then(|it| it.split_once(", ")) {
+        let known = known.trim_start_matches("expected ").trim_start_matches("one of ");
+        let known = if known == "there are no fields" { "none" } else { known };
+        return format!("it has no field {field}; the fields are {}", known.replace(" or ", ", "));
+    }
+    if let Some(field) = rest("missing field ") {
+        return format!("its field {field} is missing");
+    }
+    if let Some(field) = rest("duplicate field ") {
+        return format!("its field {field} occurs more than once");
+    }
+    message.to_owned()
+}
+
+/// An expected type.
+fn described(expected: &str) -> &str {
+    match expected {
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number that is not negative",
+        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
+        "f32" | "f64" => "a number",
+        "a boolean" => "`true` or `false`",
+        "a sequence" => "a list",
+        "a map" => "an object",
+        other if other.starts_with("struct ") => "an object",
+        other => other,
+    }
+}
+
+/// A value that was given instead.
+fn value(given: &str) -> &str {
+    match given {
+        "sequence" => "a list",
+        "map" => "an object",
+        "null" | "unit value" => "`null`",
+        other => {
+            let kinds = ["integer ", "floating point ", "boolean ", "string "];
+            kinds.iter().find_map(|kind| other.strip_prefix(kind)).unwrap_or(other)
+        }
+    }
 }
 
 fn about(field: &str) -> String {
@@ -168,7 +250,7 @@ impl Fault {
 
 impl serde::de::Error for Fault {
     fn custom<T: Display>(message: T) -> Self {
-        Self::field("", message)
+        Self::field("", plain(&message.to_string()))
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {

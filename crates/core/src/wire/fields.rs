@@ -223,7 +223,7 @@ macro_rules! numbers {
                 Value::Json(text) => as_json!(text, visitor, $method),
                 Value::Text(text) => match text.parse::<$kind>() {
                     Ok(number) => visitor.$visit(number),
-                    Err(_) => Err(Fault::custom(format!("`{text}` is no such number"))),
+                    Err(_) => Err(Fault::custom(format!("`{text}` is not a valid number"))),
                 },
             }
         }

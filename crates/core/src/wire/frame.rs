@@ -28,6 +28,8 @@ pub struct Frame<'a> {
     acting: Option<Cow<'a, str>>,
     /// The idempotency key.
     pub idempotency_key: Option<Cow<'a, str>>,
+    /// Which form of the reply is asked for.
+    returns: Option<Cow<'a, str>>,
     command: Option<Cow<'a, str>>,
     fields: Fields<'a>,
 }
@@ -55,6 +57,7 @@ impl<'a> Frame<'a> {
                 "workspace" => &mut frame.workspace,
                 "agent" => &mut frame.agent,
                 "idempotency_key" => &mut frame.idempotency_key,
+                "return" => &mut frame.returns,
                 "command" => &mut frame.command,
                 _ => {
                     frame.fields.0.push((name, Value::Json(value)));
@@ -94,10 +97,29 @@ impl<'a> Frame<'a> {
 
     /// The call.
     pub fn call(mut self) -> Result<Call, Fault> {
+        let is_minimal = self.is_minimal()?;
+        let call = self.whole_call()?;
+        if !is_minimal {
+            return Ok(call);
+        }
+        call.into_minimal().ok_or_else(|| Fault::field("return", "only a write takes it"))
+    }
+
+    /// Whether the minimal form of the reply is asked for.
+    fn is_minimal(&mut self) -> Result<bool, Fault> {
+        match self.returns.take().as_deref() {
+            None | Some("representation") => Ok(false),
+            Some("minimal") => Ok(true),
+            Some(_) => Err(Fault::field("return", "it must be `minimal` or `representation`")),
+        }
+    }
+
+    /// The call, answered with the whole reply.
+    fn whole_call(mut self) -> Result<Call, Fault> {
         let missing = || Fault::MissingField { field: "command".to_owned() };
         let command = self.command.take().ok_or_else(missing)?;
         match command.as_ref() {
-            "transaction" => transaction(&self.fields),
+            "transaction" => Ok(Call::Transaction(transaction(&self.fields)?)),
             "watch" => Ok(Call::Watch(self.fields.to::<Watch>()?)),
             "unwatch" => Ok(Call::Unwatch { watch: one_number(&self.fields, "watch")? }),
             "ping" => match self.fields.0.first() {
@@ -112,11 +134,27 @@ impl<'a> Frame<'a> {
     }
 
     /// The call, where it must be a transaction.
-    pub fn transaction(self) -> Result<Call, Fault> {
-        match &self.command {
-            Some(_) => Err(serde::de::Error::unknown_field("command", &["require", "commands"])),
-            None => transaction(&self.fields),
+    pub fn transaction(mut self) -> Result<Call, Fault> {
+        if self.command.is_some() {
+            return Err(serde::de::Error::unknown_field("command", &["require", "commands"]));
         }
+        let is_minimal = self.is_minimal()?;
+        let mutation = transaction(&self.fields)?;
+        Ok(Call::Transaction(if is_minimal { mutation.into_minimal() } else { mutation }))
+    }
+
+    /// Whether `agent` is a field of its operation: then it may be another than the acting agent.
+    pub fn is_about_agent(&self) -> bool {
+        self.about_agent().is_some()
+    }
+
+    /// Whether it is a query with such a field.
+    pub fn asks_about_agent(&self) -> bool {
+        self.about_agent().is_some_and(|operation| operation.effect == Effect::Asks)
+    }
+
+    fn about_agent(&self) -> Option<&'static Operation> {
+        operation(self.command.as_deref()?).filter(|operation| operation.names_agent)
     }
 
     /// Sets the acting agent, if the frame does not name one.
@@ -201,7 +239,7 @@ impl Fields<'_> {
         let query: Query = rest.variant(primitive, variant)?;
         let moment = Option::<At>::deserialize(moment).map_err(|fault| fault.within("at"))?;
         let Some(moment) = moment else { return Ok(query) };
-        let reason = "this question is about the past by itself";
+        let reason = "this query has its own fields for the past";
         query.at(moment).ok_or_else(|| Fault::field("at", reason))
     }
 }
@@ -224,7 +262,7 @@ fn one_number(fields: &Fields<'_>, name: &'static str) -> Result<u64, Fault> {
 }
 
 /// Parses `require` and `commands`.
-fn transaction(fields: &Fields<'_>) -> Result<Call, Fault> {
+fn transaction(fields: &Fields<'_>) -> Result<Mutation, Fault> {
     let (mut require, mut commands) = (None, None);
     for (name, value) in &fields.0 {
         let Value::Json(text) = value else { return Err(unknown(name)) };
@@ -245,7 +283,7 @@ fn transaction(fields: &Fields<'_>) -> Result<Call, Fault> {
     let missing = || Fault::MissingField { field: "commands".to_owned() };
     let (commands, optional) = commands.ok_or_else(missing)?;
     let require = require.unwrap_or_default();
-    Ok(Call::Transaction(Mutation::Transaction { require, commands, optional }))
+    Ok(Mutation::Transaction { require, commands, optional })
 }
 
 /// The commands of a transaction, and which of them may come to nothing.
@@ -284,6 +322,7 @@ impl Frame<'_> {
             ("id", self.id.is_some()),
             ("workspace", self.workspace.is_some()),
             ("idempotency_key", self.idempotency_key.is_some()),
+            ("return", self.returns.is_some()),
         ];
         if let Some((name, _)) = outside.into_iter().find(|(_, given)| *given) {
             return Err(unknown(name));

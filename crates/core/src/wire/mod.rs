@@ -30,6 +30,7 @@ mod fast_frame;
 mod fault;
 mod fields;
 mod frame;
+mod json_writer;
 pub mod notice;
 mod operations;
 mod problem;
@@ -44,7 +45,9 @@ pub use fault::Fault;
 pub use fields::Fields;
 pub(crate) use frame::command_of;
 pub use frame::{Frame, elements};
-pub use operations::{Effect, GivesBack, Method, OPERATIONS, Operation, Rest, operation};
+pub use operations::{
+    Effect, GivesBack, Method, OPERATIONS, Operation, OtherReply, Rest, operation,
+};
 pub use problem::Problem;
 pub use spoken::{Spoken, reply};
 

@@ -16,6 +16,9 @@ use crate::wire::{Fault, Fields, own_fields, write_text};
 /// subject of an event about an agent names the agent.
 const AROUND: [&str; 6] = ["revision", "index", "time", "agent", "type", "subject"];
 
+/// The field that is left out while it is live.
+const TOKEN: &str = "token";
+
 /// A committed event, as watches deliver it.
 pub struct Notice {
     batch: Arc<Batch>,
@@ -97,14 +100,16 @@ impl Notice {
     }
 
     /// The notice as JSON: `revision`, `index`, `time`, `agent`, `type`, `subject` and the fields
-    /// of the event. Encoded once, whatever the number of watches.
+    /// of the event, except a live token: its holder has it from the answer that granted it.
+    /// Encoded once, whatever the number of watches.
     pub fn json(&self) -> Arc<[u8]> {
         Arc::clone(self.json.get_or_init(|| self.encode().into()))
     }
 
     fn encode(&self) -> Vec<u8> {
         let place = (self.revision(), self.index);
-        written(self.event(), place, self.time(), self.agent(), &self.subject)
+        let hidden = self.event().has_live_token().then_some(TOKEN);
+        written(self.event(), place, self.time(), self.agent(), &self.subject, hidden)
     }
 
     /// Parses a notice. Unknown fields, which a newer server may send, are ignored.
@@ -130,13 +135,14 @@ impl Notice {
     }
 }
 
-/// A notice as JSON, even if the event is not in a batch yet.
+/// A notice as JSON, even if the event is not in a batch yet; without the `hidden` field.
 pub(crate) fn written(
     event: &Event,
     (revision, index): (Revision, usize),
     time: Timestamp,
     agent: &AgentId,
     subject: &str,
+    hidden: Option<&str>,
 ) -> Vec<u8> {
     let text = serde_json::to_string(event).expect("events can be encoded");
     let own = own_fields(text.as_bytes(), &mut Vec::new());
@@ -155,12 +161,34 @@ pub(crate) fn written(
         write_text(&mut out, text);
     }
     for (name, value) in Fields::parse(own).expect("events are objects").pairs() {
-        if !AROUND.contains(&name) {
+        if !AROUND.contains(&name) && hidden != Some(name) {
             out.push(b',');
             write_text(&mut out, name);
             out.push(b':');
             out.extend_from_slice(value.as_bytes());
         }
+    }
+    out.push(b'}');
+    out
+}
+
+/// The fields of an event as callers see them, as JSON: without a live token.
+pub(crate) fn shown_fields(event: &Event) -> Vec<u8> {
+    let text = serde_json::to_string(event).expect("events can be encoded");
+    let own = own_fields(text.as_bytes(), &mut Vec::new());
+    if !event.has_live_token() {
+        return own.to_vec();
+    }
+    let own = str::from_utf8(own).expect("serde writes UTF-8");
+    let fields = Fields::parse(own).expect("events are objects");
+    let mut out = b"{".to_vec();
+    for (name, value) in fields.pairs().filter(|(name, _)| *name != TOKEN) {
+        if out.len() > 1 {
+            out.push(b',');
+        }
+        write_text(&mut out, name);
+        out.push(b':');
+        out.extend_from_slice(value.as_bytes());
     }
     out.push(b'}');
     out

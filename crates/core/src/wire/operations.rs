@@ -18,6 +18,7 @@
 mod tests;
 
 use crate::access::Permission;
+use crate::minimal::MINIMAL_REPLIES;
 use crate::{
     agent, artifact, barrier, checkpoint, context, contract, handoff, join, lock, message,
     namespace, pipeline, reaction, rule, secret, semaphore, spend, state, stream, task, topic,
@@ -79,6 +80,17 @@ pub struct GivesBack {
     pub fields: &'static [(&'static str, &'static str)],
 }
 
+/// What an operation replies with further fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OtherReply {
+    /// The fields that go with it.
+    pub fields: &'static [&'static str],
+    /// With what in them it is sent, as a phrase after "with".
+    pub when: &'static str,
+    /// The name of the reply.
+    pub reply: &'static str,
+}
+
 /// An operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about a name")]
@@ -118,6 +130,8 @@ pub struct Operation {
     pub alias: Option<(&'static str, &'static str)>,
     /// How to release what it grants.
     pub gives_back: Option<GivesBack>,
+    /// The reply with further fields, if they change it.
+    pub other_reply: Option<OtherReply>,
     /// When its reply is `null`, as a clause after "if". Required where the type of the reply
     /// allows `null`, unless it never is.
     pub null_when: Option<&'static str>,
@@ -156,6 +170,7 @@ impl Operation {
             has_version: false,
             alias: None,
             gives_back: None,
+            other_reply: None,
             null_when: None,
             never_null: false,
             side_effects: "",
@@ -204,6 +219,15 @@ impl Operation {
         Self { gives_back: Some(GivesBack { operation, fields }), ..self }
     }
 
+    pub(crate) const fn other_reply(
+        self,
+        fields: &'static [&'static str],
+        when: &'static str,
+        reply: &'static str,
+    ) -> Self {
+        Self { other_reply: Some(OtherReply { fields, when, reply }), ..self }
+    }
+
     pub(crate) const fn null_when(self, clause: &'static str) -> Self {
         Self { null_when: Some(clause), ..self }
     }
@@ -214,6 +238,12 @@ impl Operation {
 
     pub(crate) const fn side_effects(self, sentences: &'static str) -> Self {
         Self { side_effects: sentences, ..self }
+    }
+
+    /// Whether `return: minimal` makes its answer shorter.
+    pub fn returns_minimal(&self) -> bool {
+        let reply = (self.parts().0, self.reply);
+        self.effect == Effect::Changes && MINIMAL_REPLIES.contains(&reply)
     }
 
     /// The primitive and the verb. An operation that belongs to another primitive is listed there
@@ -333,32 +363,36 @@ pub static OPERATIONS: [&Operation; COUNT] = {
     all
 };
 
-/// The same by name.
-static BY_NAME: [&Operation; COUNT] = {
-    let mut sorted = OPERATIONS;
-    let mut end = 1;
-    while end < COUNT {
-        let mut place = end;
-        while place > 0 && comes_before(sorted[place].name, sorted[place - 1].name) {
-            sorted.swap(place, place - 1);
-            place -= 1;
-        }
-        end += 1;
-    }
-    sorted
-};
+/// Slots of the index by name: several for each operation, so that most are found at once.
+const SLOTS: usize = 1_024;
 
-const fn comes_before(this: &str, other: &str) -> bool {
-    let (this, other) = (this.as_bytes(), other.as_bytes());
+/// The same by name: each is in the first free slot after that of its name.
+static BY_NAME: [Option<&Operation>; SLOTS] = {
+    let mut slots: [Option<&Operation>; SLOTS] = [None; SLOTS];
     let mut place = 0;
-    while place < this.len() && place < other.len() && this[place] == other[place] {
+    while place < COUNT {
+        let mut slot = slot_of(OPERATIONS[place].name);
+        while slots[slot].is_some() {
+            slot = (slot + 1) % SLOTS;
+        }
+        slots[slot] = Some(OPERATIONS[place]);
         place += 1;
     }
-    place < other.len() && (place == this.len() || this[place] < other[place])
+    slots
+};
+
+/// FNV-1a.
+const fn slot_of(name: &str) -> usize {
+    let (bytes, mut hash, mut place) = (name.as_bytes(), 0x811c_9dc5_u32, 0);
+    while place < bytes.len() {
+        hash = (hash ^ bytes[place] as u32).wrapping_mul(0x0100_0193);
+        place += 1;
+    }
+    (hash ^ (hash >> 16)) as usize % SLOTS
 }
 
 /// The operation of that name.
 pub fn operation(name: &str) -> Option<&'static Operation> {
-    let place = BY_NAME.binary_search_by(|operation| operation.name.cmp(name)).ok()?;
-    Some(BY_NAME[place])
+    let slots = (slot_of(name)..).map(|slot| BY_NAME[slot % SLOTS]);
+    slots.map_while(|there| there).find(|operation| operation.name == name)
 }

@@ -67,8 +67,15 @@ pub fn reply(name: &str, result: &[u8]) -> Result<Reply, serde_json::Error> {
     if result == b"{}" {
         return tagged(&[b"{\"", primitive.as_bytes(), b"\":\"done\"}"]);
     }
-    let (primitive, tag) = (primitive.as_bytes(), operation.reply.as_bytes());
-    tagged(&[b"{\"", primitive, b"\":{\"", tag, b"\":", result, b"}}"])
+    let as_reply = |tag: &str| {
+        let (primitive, tag) = (primitive.as_bytes(), tag.as_bytes());
+        tagged(&[b"{\"", primitive, b"\":{\"", tag, b"\":", result, b"}}"])
+    };
+    let usual = as_reply(operation.reply);
+    match operation.other_reply {
+        Some(other) => usual.or_else(|error| as_reply(other.reply).map_err(|_| error)),
+        None => usual,
+    }
 }
 
 fn tagged<T: DeserializeOwned>(parts: &[&[u8]]) -> Result<T, serde_json::Error> {

@@ -14,10 +14,10 @@ use crate::handoff::{Receiver, Selected};
 use crate::history::At;
 use crate::names::{
     AgentId, ArtifactId, BarrierName, BlobPlace, CheckpointId, CheckpointKey, CheckpointLabel,
-    ContentName, ContractName, EventType, GroupName, HandlerName, HandoffId, IdempotencyKey,
-    JoinId, Key, KeyName, LockName, MediaType, MessageId, NamespaceName, PipelineName,
-    ReactionName, RuleName, SecretId, SemaphoreName, StageName, StateType, StreamName, TaskId,
-    TaskType, TopicName, Traceparent, WorkspaceName,
+    ContentName, ContractName, CopyId, EventType, GroupName, HandlerName, HandoffId,
+    IdempotencyKey, JoinId, Key, KeyName, LockName, MediaType, MessageId, NamespaceName,
+    PipelineName, ReactionName, RuleName, SecretId, SemaphoreName, StageName, StateType,
+    StreamName, TaskId, TaskType, TopicName, Traceparent, WorkspaceName,
 };
 use crate::numbers::{Generation, Revision, Token, Version, WaitId};
 use crate::point::Point;
@@ -81,6 +81,7 @@ fn number(description: &str) -> Schema {
 described! {
     WorkspaceName, "WorkspaceName" =>
         plain("Name of a workspace.", limits::WORKSPACE_BYTES_MAX, "._\\-");
+    CopyId, "CopyId" => plain("Id of a copy of a workspace.", limits::COPY_BYTES_MAX, "._\\-");
     NamespaceName, "NamespaceName" =>
         plain("Name of a namespace of shared state.", limits::NAMESPACE_BYTES_MAX, "._:@\\-");
     AgentId, "AgentId" => plain("Id of an agent.", limits::AGENT_BYTES_MAX, "._:@\\-");
@@ -125,7 +126,7 @@ described! {
         limits::KEY_BYTES_MAX,
     );
     StateType, "StateType" => plain(
-        "Type of bytes, in the words of their author.",
+        "Type of bytes, as their author names it.",
         limits::LABEL_BYTES_MAX,
         "._:@/+\\-",
     );
@@ -223,7 +224,7 @@ described! {
         "format": "date-time",
     });
     At, "At" => json_schema!({
-        "description": "A revision, or a time that stands for the last revision up to then.",
+        "description": "A revision, or a time, which selects the last revision up to then.",
         "oneOf": [
             { "type": "integer", "minimum": 0 },
             { "type": "string", "format": "date-time" },

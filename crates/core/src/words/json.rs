@@ -31,6 +31,7 @@
 
 use std::fmt;
 use std::str::Utf8Error;
+use std::sync::Arc;
 
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{DeserializeOwned, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
@@ -62,9 +63,10 @@ const DIGITS_SAFE: usize = 308;
 /// is not guaranteed: the tests of this module would fail if it changed.
 pub(crate) const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
-/// A JSON value as the bytes that were received. See the [module](self) for its invariants.
+/// A JSON value as the bytes that were received. See the [module](self) for its invariants. The
+/// bytes are shared between the event, the record and the answers that contain it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Json(Box<str>);
+pub struct Json(Arc<str>);
 
 /// Why bytes are not a [`Json`], or a [`Json`] not of a type. Serializes as its facts.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
@@ -110,7 +112,7 @@ impl Json {
         let text = String::from_utf8(bytes.into())
             .map_err(|error| invalid_utf8(error.as_bytes(), error.utf8_error()))?;
         match scan::only_value(text.as_bytes())? {
-            (0, end) if end == text.len() => Ok(Json(text.into_boxed_str())),
+            (0, end) if end == text.len() => Ok(Json(text.into())),
             (start, end) => Ok(Json(text[start..end].into())),
         }
     }
@@ -181,7 +183,7 @@ impl Json {
 
     fn checked(raw: Box<RawValue>) -> Result<Json, JsonError> {
         scan::only_value(raw.get().as_bytes())?;
-        Ok(Json(raw.into()))
+        Ok(Json(Box::<str>::from(raw).into()))
     }
 }
 

@@ -9,18 +9,18 @@ use serde::{Deserialize, Serialize};
 pub enum Kind {
     /// The request can never succeed as written. Fix it.
     Invalid,
-    /// The caller may not do this. Get permission or stop asking.
+    /// The caller is not allowed to do this. Get permission or give up.
     Denied,
-    /// The named thing does not exist. Create it or stop asking.
+    /// The named object does not exist. Create it or give up.
     NotFound,
-    /// Someone else got there first. Read again, then decide.
+    /// Another caller was faster. Read again, then decide.
     Conflict,
-    /// The caller's lease, token or session is old. Stop acting on it at once.
+    /// The caller's lease, token or session has ended. Stop acting on it at once.
     Stale,
-    /// What was sent is larger than allowed. Send less, or store it as an artifact.
+    /// The request or a part of it is too large. Send less, or store it elsewhere.
     TooLarge,
     /// A limit is reached. Wait, or ask for less.
     Exhausted,
-    /// Baton cannot serve this now. Try again later, or look at the server.
+    /// Baton cannot serve the request now. Retry later, or check the server.
     Unavailable,
 }

@@ -294,6 +294,20 @@ pub const AGENT_TTL_MS_DEFAULT: u64 = 60_000;
 /// A heartbeat is recorded only after this fraction of the time to live has passed since the last
 /// recorded one, so that frequent heartbeats cost nothing.
 pub const HEARTBEAT_FRACTION: u64 = 4;
+/// Longest id of a copy of a workspace in bytes: its name, a dot, and a time in milliseconds.
+pub const COPY_BYTES_MAX: usize = WORKSPACE_BYTES_MAX + 21;
+/// Entries in one document of changes for another copy, by default and at most. Both documents of a
+/// synchronization are one request, and its events one batch.
+pub const SYNC_ENTRIES_DEFAULT: usize = 500;
+/// Maximum number of entries in one document of changes. One commit of the other copy is not
+/// divided, so that a document may have more than were asked for.
+pub const SYNC_ENTRIES_MAX: usize = BATCH_EVENTS_MAX / 2;
+/// Bytes of values after which a document of changes ends.
+pub const SYNC_BYTES_MAX: usize = 1 << 20;
+/// Maximum number of copies that a workspace keeps track of.
+pub const COPIES_MAX: usize = 1_000;
+/// Maximum number of conflicts in a refusal.
+pub const CONFLICTS_SHOWN_MAX: usize = 100;
 /// Entries per page by default.
 pub const PAGE_DEFAULT: usize = 100;
 /// Maximum number of entries per page: what one answer may hold.
@@ -341,6 +355,9 @@ pub const TASK_SUBTREE_MAX: usize = BATCH_EVENTS_MAX / 2;
 /// Maximum number of tasks that one agent may hold or wait for: the end of its session frees all of
 /// them in one batch.
 pub const LEASES_PER_AGENT_MAX: usize = 1_000;
+/// Maximum number of tasks that one call claims: an agent that holds more than it works on keeps
+/// them from others.
+pub const CLAIMED_MAX: usize = 100;
 /// Maximum size in bytes of tasks that become ready in one commit. Each may be assigned to a
 /// waiting claim, whose answer may have to be stored, and all of that must fit into one batch.
 pub const READY_BYTES_MAX: usize = BATCH_BYTES_MAX / 4;

@@ -7,17 +7,18 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::de::Visitor;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Visitor};
 use thiserror::Error;
 
 use crate::numbers::Revision;
 use crate::{limits, trace};
 
 mod key_name;
+mod numbered;
 mod short;
 
 pub use key_name::KeyName;
+use numbered::{hexadecimal, of_revision};
 pub use short::{is_made, long, short};
 
 /// Why a name is invalid.
@@ -217,6 +218,12 @@ name!(
     |what, text| check_plain(what, text, limits::WORKSPACE_BYTES_MAX, "._-")
 );
 name!(
+    /// Id of a copy of a workspace: its name, and when it was copied.
+    CopyId,
+    "copy",
+    |what, text| check_plain(what, text, limits::COPY_BYTES_MAX, "._-")
+);
+name!(
     /// Name of a namespace of shared state.
     NamespaceName,
     "namespace",
@@ -325,7 +332,7 @@ name!(
     check_key
 );
 name!(
-    /// Type of bytes, in the words of their author.
+    /// Type of bytes, as their author names it.
     StateType,
     "type",
     |what, text| check_plain(what, text, limits::LABEL_BYTES_MAX, "._:@/+-")
@@ -459,7 +466,7 @@ impl JoinId {
     /// Such ids sort by time.
     pub fn of_revision(revision: Revision, number: usize) -> Self {
         Self(match number {
-            0 | 1 => format!("j-{:010}", revision.0).into(),
+            0 | 1 => of_revision('j', revision),
             more => format!("j-{:010}.{more}", revision.0).into(),
         })
     }
@@ -476,7 +483,7 @@ impl HandoffId {
     /// The id of a hand-off, from its revision and its number within it. Such ids sort by time.
     pub fn of_revision(revision: Revision, number: usize) -> Self {
         Self(match number {
-            0 | 1 => format!("h-{:010}", revision.0).into(),
+            0 | 1 => of_revision('h', revision),
             more => format!("h-{:010}.{more}", revision.0).into(),
         })
     }
@@ -487,7 +494,7 @@ impl MessageId {
     /// within a revision, because messages are delivered in that order.
     pub fn of_revision(revision: Revision, number: usize) -> Self {
         Self(match number {
-            0 | 1 => format!("m-{:010}", revision.0).into(),
+            0 | 1 => of_revision('m', revision),
             more => format!("m-{:010}.{more:05}", revision.0).into(),
         })
     }
@@ -498,7 +505,7 @@ impl TaskId {
     /// Such ids sort by time.
     pub fn of_revision(revision: Revision, number: usize) -> Self {
         Self(match number {
-            0 | 1 => format!("t-{:010}", revision.0).into(),
+            0 | 1 => of_revision('t', revision),
             more => format!("t-{:010}.{more}", revision.0).into(),
         })
     }
@@ -508,7 +515,7 @@ impl TaskId {
     /// The id of a task that was created for a stage of a pipeline.
     pub fn of_stage(revision: Revision, number: usize) -> Self {
         Self(match number {
-            0 | 1 => format!("p-{:010}", revision.0).into(),
+            0 | 1 => of_revision('p', revision),
             more => format!("p-{:010}.{more}", revision.0).into(),
         })
     }
@@ -563,14 +570,6 @@ impl MediaType {
     pub fn any() -> Self {
         Self("application/octet-stream".into())
     }
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        use std::fmt::Write;
-        write!(text, "{byte:02x}").expect("writing to a string works");
-        text
-    })
 }
 
 impl AgentId {

@@ -48,6 +48,17 @@ number!(
     /// Fencing token. Later tokens are larger.
     Token
 );
+
+impl Token {
+    /// Stands for a token that is not shown to the caller. No token is 0.
+    pub const HIDDEN: Self = Self(0);
+
+    /// Whether it is not shown to the caller.
+    pub fn is_hidden(&self) -> bool {
+        *self == Self::HIDDEN
+    }
+}
+
 number!(
     /// Generation of a barrier, counted from 1. It never repeats for a name.
     Generation

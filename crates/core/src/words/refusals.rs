@@ -55,8 +55,8 @@ pub struct Refusal {
 /// ```
 ///
 /// `of: cause` instead of kind and hint takes those of the field `cause`.
-/// `hint_if: { field: pattern } => "…"` is the hint if the field matches. Two blocks may follow
-/// the variants:
+/// `hint_if: { field: pattern } => "…"` is the hint if the field matches; the first that matches
+/// applies. Two blocks may follow the variants:
 ///
 /// - `transparent` lists variants that contain another enum of refusals, to which they forward;
 ///   `as` gives the kind, if that one has none.
@@ -73,7 +73,7 @@ macro_rules! refusals {
                 $variant:ident $({ $($field:tt)* })? $(( $($tuple:tt)* ))? => {
                     code: $code:literal,
                     $(kind: $kind:ident, hint: $hint:literal,)?
-                    $(hint_if: { $($when:tt)+ } => $other:literal,)?
+                    $(hint_if: { $($when:tt)+ } => $other:literal,)*
                     $(of: $of:ident,)?
                     $(cause: $cause:literal,)?
                     $(remedy: $remedy:literal,)?
@@ -146,7 +146,7 @@ macro_rules! refusals {
             $vis fn hint(&self) -> $crate::refusal_text!($($($borrowed)+)?) {
                 match self {
                     $(
-                        $(Self::$variant { $($when)+, .. } => $other,)?
+                        $(Self::$variant { $($when)+, .. } => $other,)*
                         $(Self::$variant { .. } => $hint,)?
                         $(Self::$variant { $of, .. } => $of.hint(),)?
                     )+

@@ -13,11 +13,14 @@
 //! 1. Compiling and checking read no file and no network. A reference is `#`, or `#/` and a path
 //!    that exists in the same schema; every other one is refused when the schema is compiled.
 //! 2. Regular expressions match in linear time: no lookaround and no backreference. Their number,
-//!    the size of each and the states of their automata are bounded.
+//!    the size of each and of all together, and the states of their automata are bounded.
 //! 3. A check ends soon. Branches that refer to branches could otherwise take longer than anybody
 //!    would wait, or more stack than there is, with a schema and a value of a few lines each. So
 //!    the work is counted first, and too much of it is a violation.
-//! 4. A [`Schema`] is its source: equality, encoding and printing are those of the text.
+//! 4. Reading a schema takes time proportional to its text: automata are built by the first check
+//!    that needs them. So a request that is refused builds none.
+//! 5. A schema that is read from the log is accepted: limits are those of requests.
+//! 6. A [`Schema`] is its source: equality, encoding and printing are those of the text.
 //!
 //! Compiling, counting and checking are those of `baton-schema` (ADR 24).
 //!
@@ -29,8 +32,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use baton_schema::Validator;
+#[cfg(test)]
+pub(crate) use baton_schema::automata_built;
 pub(crate) use baton_schema::{Effort, MEETINGS_MAX};
-pub use baton_schema::{REGEX_BYTES_MAX, REGEXES_MAX, SchemaError, Violation};
+pub use baton_schema::{REGEX_BYTES_MAX, REGEXES_BYTES_MAX, REGEXES_MAX, SchemaError, Violation};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
@@ -62,6 +67,18 @@ impl Schema {
         }
         let validator = Validator::compile(&text.to_value())?;
         Ok(Schema(Arc::new(Compiled { source: text.clone(), validator })))
+    }
+
+    /// The same for a schema from the log, which was accepted when it was written there, perhaps
+    /// under fewer limits.
+    fn of_log(text: &Json) -> Result<Schema, SchemaError> {
+        let validator = Validator::of_accepted(&text.to_value())?;
+        Ok(Schema(Arc::new(Compiled { source: text.clone(), validator })))
+    }
+
+    /// About how much memory its regular expressions take when a value is checked, in bytes.
+    pub(crate) fn regexes_bytes(&self) -> usize {
+        self.0.validator.regexes_bytes()
     }
 
     /// Whether a value satisfies the schema; if not, the first violation.
@@ -115,7 +132,10 @@ impl Serialize for Schema {
 
 impl<'de> Deserialize<'de> for Schema {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Schema, D::Error> {
+        // Requests are text; the log is not.
+        let is_request = deserializer.is_human_readable();
         let source = Json::deserialize(deserializer)?;
-        Schema::compile(&source).map_err(D::Error::custom)
+        let schema = if is_request { Schema::compile(&source) } else { Schema::of_log(&source) };
+        schema.map_err(D::Error::custom)
     }
 }

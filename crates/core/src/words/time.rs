@@ -148,7 +148,8 @@ impl FromStr for Timestamp {
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if serializer.is_human_readable() {
-            serializer.collect_str(self)
+            let text = self.text();
+            serializer.serialize_str(str::from_utf8(&text).expect("digits and signs are UTF-8"))
         } else {
             serializer.serialize_u64(self.0)
         }

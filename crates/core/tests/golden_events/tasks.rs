@@ -165,7 +165,7 @@ pub(super) fn tasks() -> Vec<(&'static str, Event)> {
     let until = Timestamp(1_794_700_800_123);
     let claimed =
         |wait| task::Event::Claimed { task: task(), holder: ada(), token, lease_ms, wait };
-    let queued = |types, capabilities, task| task::Event::Queued {
+    let queued = |types, capabilities, task, limit| task::Event::Queued {
         wait,
         claimant: ada(),
         until,
@@ -173,6 +173,7 @@ pub(super) fn tasks() -> Vec<(&'static str, Event)> {
         capabilities,
         task,
         lease_ms,
+        limit,
     };
     let types = BTreeSet::from([TaskType::parse("review").unwrap()]);
     let said = || Some("because".to_owned());
@@ -182,10 +183,11 @@ pub(super) fn tasks() -> Vec<(&'static str, Event)> {
         ("task.created with a trace", talk::traced_task(created_with_nothing())),
         ("task.claimed", claimed(None)),
         ("task.claimed with a wait before it", claimed(Some(wait))),
-        ("task.queued", queued(None, BTreeSet::new(), None)),
+        ("task.queued", queued(None, BTreeSet::new(), None, None)),
+        ("task.queued with a limit", queued(None, BTreeSet::new(), None, Some(8))),
         (
             "task.queued with everything",
-            queued(Some(types), ["rust".to_owned()].into(), Some(task())),
+            queued(Some(types), ["rust".to_owned()].into(), Some(task()), None),
         ),
         ("task.gave_up", task::Event::GaveUp { wait, claimant: ada(), left: Left::Timeout }),
         ("task.renewed", task::Event::Renewed { task: task(), lease_ms }),

@@ -1,5 +1,5 @@
 //! Backups: all workspaces as one file, taken while they are written to, and restored into a
-//! folder.
+//! folder, or into a log for each shard.
 //!
 //! ```text
 //!   every workspace, one after the other
@@ -18,11 +18,13 @@
 //! | chunk | contains | how many |
 //! |---|---|---|
 //! | 1 about | JSON: when it was started, and the version of the program | one, first |
-//! | 2 workspace | JSON: its name and revision | one for each |
+//! | 2 workspace | JSON: its name and revision | one for each, in any order |
 //! | 3 blob | JSON: the name of one of its blobs, and its size | after its workspace |
 //! | 4 bytes | a piece of that blob, or of batches | after a blob or batches |
 //! | 5 batches | JSON: the first and the last, as in the log | at most one per workspace |
 //! | 6 end | the SHA-256 of everything before | one, last |
+//!
+//! Servers that divide the workspaces among shards take a backup of each shard, and [`merge`] them.
 //!
 //! 1. A workspace is stored at one durable revision: with its retained history, its contents, the
 //!    stored answers to idempotency keys, and its tokens.
@@ -39,8 +41,10 @@
 //! backups; and commits after the backup: tokens that were issued since then are issued again.
 
 mod create;
+mod merge;
 mod restore;
 
+use std::collections::BTreeSet;
 use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -52,7 +56,8 @@ use crate::error::Error;
 use crate::export::chunks::{self, ChunkError, ChunkReader};
 
 pub use create::of_folder;
-pub use restore::{restore, restore_to};
+pub use merge::merge;
+pub use restore::{check_restorable, restore, restore_shards, restore_to};
 
 /// The magic letters of a backup.
 const MAGIC: [u8; 8] = *b"BATONBAK";
@@ -143,6 +148,7 @@ enum BackupChunk {
 struct BackupReader<R> {
     chunks: ChunkReader<R>,
     summary: Summary,
+    seen: BTreeSet<WorkspaceName>,
     last: u8,
     /// How many bytes of the blob are still to come; unlimited for batches.
     left: Option<u64>,
@@ -155,7 +161,7 @@ impl<R: Read> BackupReader<R> {
             (HEADER, bytes) => {
                 let BackupHeader { time, program } = chunks::json(&bytes).map_err(refused)?;
                 let summary = Summary { time, program, workspaces: Vec::new() };
-                Ok(Self { chunks, summary, last: HEADER, left: Some(0) })
+                Ok(Self { chunks, summary, seen: BTreeSet::new(), last: HEADER, left: Some(0) })
             }
             (kind, _) => Err(damaged(format!("it begins with a chunk of kind {kind}"))),
         }
@@ -179,13 +185,18 @@ impl<R: Read> BackupReader<R> {
         self.chunk(kind, bytes).map_err(refused)
     }
 
+    /// The description, after the end.
+    fn finish(mut self) -> Summary {
+        self.summary.workspaces.sort_by(|one, two| one.workspace.cmp(&two.workspace));
+        self.summary
+    }
+
     fn chunk(&mut self, kind: u8, bytes: Vec<u8>) -> Result<Option<BackupChunk>, ChunkError> {
         match kind {
             WORKSPACE => {
                 let entry: BackupEntry = chunks::json(&bytes)?;
-                let before = self.summary.workspaces.last();
-                if before.is_some_and(|before| before.workspace >= entry.workspace) {
-                    return Err(chunks::damaged("its workspaces are not in order"));
+                if !self.seen.insert(entry.workspace.clone()) {
+                    return Err(chunks::damaged("a workspace is in it twice"));
                 }
                 self.summary.workspaces.push(entry.clone());
                 Ok(Some(BackupChunk::Workspace(entry)))
@@ -215,7 +226,7 @@ impl<R: Read> BackupReader<R> {
 pub fn verify(input: impl Read) -> Result<Summary, Error> {
     let mut reader = BackupReader::begin(input)?;
     while reader.next()?.is_some() {}
-    Ok(reader.summary)
+    Ok(reader.finish())
 }
 
 fn damaged(what: impl Into<String>) -> Error {

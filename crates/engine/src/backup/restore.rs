@@ -12,7 +12,7 @@ use baton_log::file::{FileLog, Options as FileOptions};
 use baton_log::{AppendError, BlobError, BlobWriter, Log, OpenError, RECORD_BYTES_MAX};
 
 use super::{BackupChunk, BackupEntry, BackupReader, BatchesHeader, BlobHeader, Summary, damaged};
-use crate::blobs::BlobKind;
+use crate::blobs::{BlobKind, check_secrets, no_key};
 use crate::clock::SystemClock;
 use crate::codec;
 use crate::error::Error;
@@ -74,18 +74,40 @@ fn staging_of(folder: &Path) -> io::Result<PathBuf> {
 
 /// Fills an empty log with a backup, and loads every workspace to verify it.
 pub fn restore<L: Log>(input: impl Read, log: L) -> Result<Summary, Error> {
-    if log.start() != log.tail() || !log.list_blobs("")?.is_empty() {
-        return Err(Error::RestoreTaken { place: log.description() });
+    restore_shards(input, vec![log], |_| 0)
+}
+
+/// Fills empty logs, one for each shard, with a backup, and loads every workspace to verify it.
+/// `shard_of` is the index of the log of a workspace.
+pub fn restore_shards<L: Log>(
+    input: impl Read,
+    logs: Vec<L>,
+    shard_of: impl Fn(&WorkspaceName) -> usize,
+) -> Result<Summary, Error> {
+    for log in &logs {
+        if log.start() != log.tail() || !log.list_blobs("")?.is_empty() {
+            return Err(Error::RestoreTaken { place: log.description() });
+        }
     }
     let mut reader = BackupReader::begin(input)?;
-    let mut writer = RestoreWriter { log: &log, entry: None, blob: None, batches: None };
+    let log = logs.first().ok_or_else(|| damaged("there is no log to restore it to"))?;
+    let mut writer = RestoreWriter { log, entry: None, blob: None, batches: None };
+    let mut workspaces: Vec<Vec<BackupEntry>> = logs.iter().map(|_| Vec::new()).collect();
     while let Some(chunk) = reader.next()? {
+        if let BackupChunk::Workspace(entry) = &chunk {
+            writer.finish_workspace()?;
+            let shard = shard_of(&entry.workspace);
+            writer.log = &logs[shard];
+            workspaces[shard].push(entry.clone());
+        }
         writer.take(chunk)?;
     }
     writer.finish_workspace()?;
-    let clock = Arc::new(SystemClock::default());
-    prove(&Shard::open(log, clock, Options::default())?, &reader.summary.workspaces)?;
-    Ok(reader.summary)
+    for (log, workspaces) in logs.into_iter().zip(&workspaces) {
+        let clock = Arc::new(SystemClock::default());
+        prove(&Shard::open(log, clock, Options::default())?, workspaces)?;
+    }
+    Ok(reader.finish())
 }
 
 /// Loads every workspace, one at a time. Data that was not written by these rules may violate an
@@ -130,7 +152,6 @@ impl<L: Log> RestoreWriter<'_, L> {
     fn take(&mut self, chunk: BackupChunk) -> Result<(), Error> {
         match chunk {
             BackupChunk::Workspace(entry) => {
-                self.finish_workspace()?;
                 self.entry = Some(entry);
                 Ok(())
             }
@@ -171,6 +192,9 @@ impl<L: Log> RestoreWriter<'_, L> {
         });
         if !is_ours {
             return Err(damaged(format!("`{name}` is no blob of its workspace")));
+        }
+        if self.entry.as_ref().is_some_and(|entry| is_secret(name, entry)) {
+            check_secrets(self.log)?;
         }
         self.blob = Some(self.log.create_blob(name).map_err(full)?);
         Ok(())
@@ -222,6 +246,28 @@ impl Batches {
     fn append(&mut self, log: &impl Log) -> Result<(), Error> {
         append(log, &mut self.record)
     }
+}
+
+/// Reads a backup completely, before it is restored into a log that may not store secrets.
+pub fn check_restorable(input: impl Read, can_store_secrets: bool) -> Result<(), Error> {
+    let mut reader = BackupReader::begin(input)?;
+    let mut entry = None;
+    while let Some(chunk) = reader.next()? {
+        match chunk {
+            BackupChunk::Workspace(found) => entry = Some(found),
+            BackupChunk::Blob(blob) if !can_store_secrets => {
+                if entry.as_ref().is_some_and(|entry| is_secret(&blob.name, entry)) {
+                    return Err(no_key());
+                }
+            }
+            BackupChunk::Blob(_) | BackupChunk::Batches(_) | BackupChunk::Bytes(_) => {}
+        }
+    }
+    Ok(())
+}
+
+fn is_secret(name: &str, entry: &BackupEntry) -> bool {
+    name.starts_with(&BlobKind::Secrets.folder(&entry.workspace))
 }
 
 fn append(log: &impl Log, record: &mut Vec<u8>) -> Result<(), Error> {

@@ -3,7 +3,7 @@
 use baton_core::{BlobPlace, Space, WorkspaceName};
 use baton_log::{BlobError, Log};
 
-use super::{BLOCK_BYTES, BlobKind};
+use super::{BLOCK_BYTES, BlobKind, check_secrets};
 use crate::error::Error;
 use crate::shard::Shard;
 
@@ -25,6 +25,9 @@ impl<L: Log> Shard<L> {
         space: &Space,
     ) -> Result<(), Error> {
         for (kind, place) in blob_references(space) {
+            if kind == BlobKind::Secrets {
+                check_secrets(&self.log)?;
+            }
             let Some(blob) = self.log.open_blob(&kind.name(from, &place))? else { continue };
             let mut writer = match self.log.create_blob(&kind.name(to, &place)) {
                 // An interrupted attempt has copied it: the bytes of a blob never change.

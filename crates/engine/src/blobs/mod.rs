@@ -40,8 +40,10 @@ use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use baton_core::{BlobPlace, WorkspaceName};
+use baton_core::{BlobPlace, WorkspaceName, secret};
+use baton_log::Log;
 
+use crate::error::Error;
 use crate::files;
 
 pub(crate) use copy::blob_references;
@@ -98,6 +100,18 @@ impl PendingBlobs {
     pub(crate) fn all(&self) -> BTreeSet<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
+}
+
+/// Refuses to store and to read secrets in a log that others can read, without a key.
+pub(crate) fn check_secrets(log: &impl Log) -> Result<(), Error> {
+    if log.can_store_secrets() {
+        return Ok(());
+    }
+    Err(no_key())
+}
+
+pub(crate) fn no_key() -> Error {
+    Error::Rejected(secret::Rejection::NoKey {}.into())
 }
 
 /// A random location, which no other upload has with overwhelming probability.

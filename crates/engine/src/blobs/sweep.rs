@@ -30,18 +30,24 @@ impl<L: Log> Shard<L> {
         if self.backups.are_taken() {
             return Ok(());
         }
+        // Before anything else is read: what is removed in the meantime is left to another sweep.
+        let (mark, stay) = {
+            let mut machine = self.settled(workspace);
+            let Some(resident) = machine.resident(workspace) else { return Ok(()) };
+            (deleted_count(resident), resident.stay)
+        };
         let mut names = Vec::new();
         for kind in [BlobKind::Artifacts, BlobKind::Secrets] {
             names.extend(self.log.list_blobs(&kind.folder(workspace))?);
         }
         // In this order: a blob that is recorded between the two reads is seen by one of them.
         let pending = self.pending.all();
-        let (recorded, mark, stay, group) = {
+        let (recorded, group) = {
             let mut machine = self.settled(workspace);
             let durable = machine.durable();
             let Some(resident) = machine.resident(workspace) else { return Ok(()) };
             let group = resident.undurable(resident.space.revision(), durable);
-            (recorded(workspace, resident), deleted_count(resident), resident.stay, group)
+            (recorded(workspace, resident), group)
         };
         // The removal of a record could still be lost; the removal of its blob could not be undone.
         if !self.block_until_durable(group) || self.watermark().stopped().is_some() {

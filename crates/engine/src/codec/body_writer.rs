@@ -1,18 +1,23 @@
-//! The body of a batch as MessagePack, encoded by hand for the most frequent event.
+//! The body of a batch as MessagePack, encoded by hand for the most frequent events.
 //!
-//! Nearly every event sets a value. Serde needs a dozen calls per field, several times the cost of
-//! deciding the event; here it is a dozen copies in total.
+//! Nearly every event sets a value, and a hand-off sets and deletes one for each of its keys. Serde
+//! needs a dozen calls per field, several times the cost of deciding the event; here it is a dozen
+//! copies in total.
 //!
 //! ```text
 //!   {"agent": …, "events": [ {"state": {"set": {"namespace": …, "key": …, "value": …, …}}}, … ]}
-//!                            └── by hand, unless it was transferred; everything else by serde ┘
+//!                            └── by hand, and so is what was deleted; everything else by serde ┘
 //! ```
 //!
-//! Invariant: the bytes are those that serde writes, for every batch. The golden file of events and
-//! a comparison of arbitrary ones verify it.
+//! Invariant: the bytes are those that serde writes, for every batch in which no keys moved
+//! together. The golden file of events and a comparison of arbitrary ones verify it.
 
-use baton_core::state::{self, Operation};
+use std::ops::Range;
+
+use baton_core::state::{self, Operation, Removal, Source};
 use baton_core::{AgentId, Event, Timestamp};
+
+use super::moved::{self, Move};
 
 #[cfg(test)]
 mod tests;
@@ -20,7 +25,7 @@ mod tests;
 /// The space for an event besides its names and its value; with more, the buffer grows.
 const FRAME_BYTES: usize = 128;
 
-/// A value that was set and not transferred from another namespace.
+/// A value that was set.
 pub(super) struct Written<'a> {
     /// The namespace.
     pub namespace: &'a str,
@@ -36,20 +41,68 @@ pub(super) struct Written<'a> {
     pub expires_at: Option<Timestamp>,
     /// The session that it is bound to.
     pub bound_to: Option<&'a str>,
+    /// Where it was before a transfer.
+    pub source: Option<&'a Source>,
 }
 
-/// Appends `{agent, events}`.
-pub(super) fn body(output: &mut Vec<u8>, agent: &AgentId, events: &[Event]) {
-    begin(output, agent);
-    match u32::try_from(events.len()).expect("batches are limited") {
-        count @ 0..16 => output.push(0x90 | low_byte(count)),
-        count @ 16..0x1_0000 => sized::<2>(output, 0xdc, count),
-        count => sized::<4>(output, 0xdd, count),
+/// Appends `{agent, events}`, or `{agent, events, moved}`; returns whether keys moved together.
+pub(super) fn body(output: &mut Vec<u8>, agent: &AgentId, events: &[Event]) -> bool {
+    let moved = moved::find(events);
+    if moved.is_empty() {
+        begin(output, agent);
+        list(output, events.len());
+        others(output, events);
+        return false;
     }
+    output.push(0x83);
+    agent_and_events(output, agent);
+    list(output, events.len() - moved.iter().map(Range::len).sum::<usize>());
+    let mut end = 0;
+    for range in &moved {
+        others(output, &events[end..range.start]);
+        end = range.end;
+    }
+    others(output, &events[end..]);
+    output.extend_from_slice(b"\xa5moved");
+    list(output, moved.len());
+    let mut recorded = 0;
+    for range in moved {
+        let at = range.start - recorded;
+        recorded += range.len();
+        together(output, at, &events[range]);
+    }
+    true
+}
+
+/// Appends keys that moved together.
+fn together(output: &mut Vec<u8>, at: usize, events: &[Event]) {
+    let mut moves = moved::moves(events).peekable();
+    let Some(Move { source, to, .. }) = moves.peek() else { return };
+    output.extend_from_slice(b"\x85\xa2at");
+    number(output, at as u64);
+    output.extend_from_slice(b"\xa4from");
+    text(output, source.namespace.as_str());
+    output.extend_from_slice(b"\xa2to");
+    text(output, to.as_str());
+    output.extend_from_slice(b"\xa2by");
+    text(output, source.agent.as_str());
+    output.extend_from_slice(b"\xa4keys");
+    list(output, events.len() / 2);
+    for Move { source, key, value, version, .. } in moves {
+        output.push(0x95);
+        text(output, key.as_str());
+        binary(output, value.as_bytes());
+        number(output, version.0);
+        number(output, source.version.0);
+        number(output, source.revision.0);
+    }
+}
+
+fn others(output: &mut Vec<u8>, events: &[Event]) {
     for event in events {
-        match Written::of(event) {
-            Some(written) => set(output, &written),
-            None => {
+        match event {
+            Event::State(event) => change(output, event),
+            event => {
                 rmp_serde::encode::write_named(output, event).expect("events can be encoded");
             }
         }
@@ -64,14 +117,27 @@ pub(super) fn one_set(output: &mut Vec<u8>, agent: &AgentId, written: &Written<'
 }
 
 fn begin(output: &mut Vec<u8>, agent: &AgentId) {
-    output.extend_from_slice(b"\x82\xa5agent");
+    output.push(0x82);
+    agent_and_events(output, agent);
+}
+
+fn agent_and_events(output: &mut Vec<u8>, agent: &AgentId) {
+    output.extend_from_slice(b"\xa5agent");
     text(output, agent.as_str());
     output.extend_from_slice(b"\xa6events");
 }
 
-impl<'a> Written<'a> {
-    fn of(event: &'a Event) -> Option<Self> {
-        let Event::State(state::Event::Set {
+fn list(output: &mut Vec<u8>, count: usize) {
+    match length(count) {
+        count @ 0..16 => output.push(0x90 | low_byte(count)),
+        count @ 16..0x1_0000 => sized::<2>(output, 0xdc, count),
+        count => sized::<4>(output, 0xdd, count),
+    }
+}
+
+fn change(output: &mut Vec<u8>, event: &state::Event) {
+    match event {
+        state::Event::Set {
             namespace,
             key,
             value,
@@ -79,32 +145,52 @@ impl<'a> Written<'a> {
             operation,
             expires_at,
             bound_to,
-            source: None,
-        }) = event
-        else {
-            return None;
-        };
-        let how = match operation {
-            Operation::Set => None,
-            Operation::Patched => Some("patched"),
-            Operation::Transferred => Some("transferred"),
-            Operation::Copied => Some("copied"),
-        };
-        Some(Self {
-            namespace: namespace.as_str(),
-            key: key.as_str(),
-            value: value.as_bytes(),
-            version: version.0,
-            how,
-            expires_at: *expires_at,
-            bound_to: bound_to.as_ref().map(AgentId::as_str),
-        })
+            source,
+        } => {
+            let how = match operation {
+                Operation::Set => None,
+                Operation::Patched => Some("patched"),
+                Operation::Transferred => Some("transferred"),
+                Operation::Copied => Some("copied"),
+                Operation::Synced => Some("synced"),
+            };
+            let written = Written {
+                namespace: namespace.as_str(),
+                key: key.as_str(),
+                value: value.as_bytes(),
+                version: version.0,
+                how,
+                expires_at: *expires_at,
+                bound_to: bound_to.as_ref().map(AgentId::as_str),
+                source: source.as_ref(),
+            };
+            set(output, &written);
+        }
+        state::Event::Deleted { namespace, key, version, removal } => {
+            output.extend_from_slice(b"\x81\xa5state\x81\xa7deleted\x84\xa9namespace");
+            text(output, namespace.as_str());
+            output.extend_from_slice(b"\xa3key");
+            text(output, key.as_str());
+            output.extend_from_slice(b"\xa7version");
+            number(output, version.0);
+            output.extend_from_slice(b"\xa7removal");
+            text(
+                output,
+                match removal {
+                    Removal::Deleted => "deleted",
+                    Removal::Expired => "expired",
+                    Removal::LetGo => "let_go",
+                    Removal::TransferredAway => "transferred_away",
+                    Removal::Synced => "synced",
+                },
+            );
+        }
     }
 }
 
 fn set(output: &mut Vec<u8>, written: &Written<'_>) {
-    let Written { namespace, key, value, version, how, expires_at, bound_to } = *written;
-    let more = [how.is_some(), expires_at.is_some(), bound_to.is_some()];
+    let Written { namespace, key, value, version, how, expires_at, bound_to, source } = *written;
+    let more = [how.is_some(), expires_at.is_some(), bound_to.is_some(), source.is_some()];
     output.reserve(FRAME_BYTES + namespace.len() + key.len() + value.len());
     // Constant parts are copied in one piece: headers of maps, then names with their headers.
     let fields = 4 + more.into_iter().map(u8::from).sum::<u8>();
@@ -129,6 +215,16 @@ fn set(output: &mut Vec<u8>, written: &Written<'_>) {
     if let Some(agent) = bound_to {
         text(output, "bound_to");
         text(output, agent);
+    }
+    if let Some(Source { namespace, version, revision, agent }) = source {
+        output.extend_from_slice(b"\xa6source\x84\xa9namespace");
+        text(output, namespace.as_str());
+        output.extend_from_slice(b"\xa7version");
+        number(output, version.0);
+        output.extend_from_slice(b"\xa8revision");
+        number(output, revision.0);
+        output.extend_from_slice(b"\xa5agent");
+        text(output, agent.as_str());
     }
 }
 
@@ -165,8 +261,8 @@ fn number(output: &mut Vec<u8>, number: u64) {
     }
 }
 
-fn length(bytes: usize) -> u32 {
-    u32::try_from(bytes).expect("the rules limit names and values")
+fn length(count: usize) -> u32 {
+    u32::try_from(count).expect("the rules limit names, values and batches")
 }
 
 fn low_byte(number: u32) -> u8 {

@@ -1,48 +1,80 @@
-//! The workers: they finish commits that take long, so that callers of other workspaces do not
-//! wait for them.
+//! Workers finish commits and decide requests that take long, and readers answer queries that do,
+//! so that callers of other workspaces do not wait for them.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use baton_core::WorkspaceName;
+use baton_core::{Answer, Query, WorkspaceName};
 
 use super::Driver;
+use crate::admission::HeldAnswer;
 use crate::error::Error;
-use crate::machine::{Finished, Job};
+use crate::give_way::lower_priority;
+use crate::machine::{Finished, Job, Lent};
+use crate::oneshot::Oneshot;
 
 /// Threads that finish commits. Two, so that the long commits of one workspace do not delay those
 /// of another.
 pub(super) const WORKERS: usize = 2;
+/// Threads that answer queries. More, since one may read half a gigabyte.
+pub(super) const READERS: usize = 4;
 /// The work of a commit that a caller does itself: handing it to a worker takes about as long as a
 /// tenth of this.
 pub(super) const SLICE_WORK_MAX: usize = 64;
 
-/// Commits to finish, at most one of each workspace.
-#[derive(Default)]
-pub(super) struct WorkQueue {
-    state: Mutex<WorkState>,
+/// A query to answer.
+pub(super) struct Read {
+    lent: Lent,
+    query: Query,
+    answer: Arc<Oneshot<Answered>>,
+}
+
+/// The answer to a query; none if it has to be asked again.
+type Answered = Result<Option<HeldAnswer>, Error>;
+
+/// Work for several threads, at most one of each workspace.
+pub(super) struct WorkQueue<T> {
+    state: Mutex<WorkState<T>>,
     changed: Condvar,
 }
 
-#[derive(Default)]
-struct WorkState {
-    jobs: VecDeque<Job>,
+struct WorkState<T> {
+    jobs: VecDeque<T>,
     stop: bool,
 }
 
-impl WorkQueue {
-    fn lock(&self) -> MutexGuard<'_, WorkState> {
+impl<T> Default for WorkQueue<T> {
+    fn default() -> Self {
+        let state = WorkState { jobs: VecDeque::new(), stop: false };
+        Self { state: Mutex::new(state), changed: Condvar::new() }
+    }
+}
+
+impl<T> WorkQueue<T> {
+    fn lock(&self) -> MutexGuard<'_, WorkState<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn push(&self, jobs: Vec<Job>) {
-        self.lock().jobs.extend(jobs);
-        self.changed.notify_all();
+    fn push(&self, job: T) {
+        self.lock().jobs.push_back(job);
+        self.changed.notify_one();
     }
 
-    /// The next job; none when the worker must stop.
-    fn next(&self) -> Option<Job> {
+    /// The same, unless the threads have been ended: then the job comes back.
+    fn offer(&self, job: T) -> Option<T> {
+        let mut state = self.lock();
+        if state.stop {
+            return Some(job);
+        }
+        state.jobs.push_back(job);
+        drop(state);
+        self.changed.notify_one();
+        None
+    }
+
+    /// The next job; none when the thread must stop.
+    fn next(&self) -> Option<T> {
         let mut state = self.lock();
         loop {
             if let Some(job) = state.jobs.pop_front() {
@@ -65,9 +97,26 @@ impl WorkQueue {
 impl Driver {
     /// Gives jobs to the workers.
     pub(super) fn offload(&self, jobs: Vec<Job>) {
-        if !jobs.is_empty() {
-            self.work.push(jobs);
+        for job in jobs {
+            self.work.push(job);
         }
+    }
+
+    /// Answers a query that takes long, by a reader. None if the tables are not there, or the query
+    /// is about the past by now: it has to be asked again.
+    pub(crate) async fn ask_reader(
+        &self,
+        workspace: &WorkspaceName,
+        query: &Query,
+    ) -> Result<Option<HeldAnswer>, Error> {
+        let lent = self.shard.machine().lend(workspace);
+        let Some(lent) = lent else { return Ok(None) };
+        let answer = Oneshot::new();
+        let read = Read { lent, query: query.clone(), answer: Arc::clone(&answer) };
+        if let Some(read) = self.reads.offer(read) {
+            self.read(read);
+        }
+        answer.answer().await
     }
 
     /// Ends the workers. What is submitted from now on is finished by its callers.
@@ -78,9 +127,34 @@ impl Driver {
         drop(machine);
         self.offload(jobs);
         self.work.stop();
+        self.reads.stop();
+    }
+
+    pub(super) fn read_loop(&self) {
+        lower_priority();
+        while let Some(read) = self.reads.next() {
+            self.read(read);
+        }
+    }
+
+    fn read(&self, Read { lent, query, answer }: Read) {
+        let read = self.shard.read_lent(lent, |space| space.query(&query));
+        // What had to wait for the tables has to be done.
+        self.sync.notify();
+        answer.complete(match read {
+            Ok(Some(held)) if held.judge(|(reply, _)| reply.is_some()) => {
+                Ok(Some(held.map(|(reply, revision)| {
+                    let reply = reply.expect("it was just there");
+                    reply.map(|reply| Answer { revision, reply })
+                })))
+            }
+            Ok(_) => Ok(None),
+            Err(_) => Err(Error::Corrupt { what: "an assertion failed on it".to_owned() }),
+        });
     }
 
     pub(super) fn work_loop(&self) {
+        lower_priority();
         while let Some(job) = self.work.next() {
             let workspace = job.workspace().clone();
             match catch_unwind(AssertUnwindSafe(|| job.run())) {

@@ -25,7 +25,7 @@ use baton_core::reaction::Trouble;
 use baton_core::space::Head;
 use baton_core::workspace::{Rejection, Reply};
 use baton_core::{AgentId, ArtifactId, Revision, Space, WorkspaceName};
-use baton_log::{Blob, BlobError, BlobWriter, Log};
+use baton_log::{BlobError, BlobWriter, Log, MemoryBlob};
 use sha2::{Digest, Sha256};
 
 use crate::blobs::{BlobKind, blob_references};
@@ -34,7 +34,7 @@ use crate::error::Error;
 use crate::export::{
     ContentHeader, ExportChunk, ExportHeader, ExportReader, ExportWriter, SnapshotSink,
 };
-use crate::history::past::Past;
+use crate::history::past::{Past, copy_id};
 use crate::shard::Shard;
 use crate::snapshot::{Snapshot, SnapshotWriter};
 
@@ -220,7 +220,8 @@ impl<L: Log> Shard<L> {
         space.forget_secrets(now).map_err(Error::Rejected)?;
         let ExportHeader { workspace, revision, time } = header;
         let (manner, by) = (Manner::Import, by.clone());
-        let origin = Origin { manner, workspace, revision, time, by };
+        let copy = copy_id(&workspace, &space.workspace);
+        let origin = Origin { manner, workspace, revision, time, by, copy };
         let created = self.create_from(to, &mut space, &origin)?;
         import.is_created = true;
         Ok(created)
@@ -243,7 +244,7 @@ impl<L: Log> Shard<L> {
 /// assertion, and is then rejected.
 fn load(snapshot: Vec<u8>) -> Result<Space, Error> {
     let loaded = catch_unwind(AssertUnwindSafe(|| {
-        let space = Snapshot::open(Arc::new(BytesBlob(snapshot)))?.load()?;
+        let space = Snapshot::open(Arc::new(MemoryBlob(snapshot)))?.load()?;
         space.check();
         Ok(space)
     }));
@@ -256,21 +257,4 @@ fn load(snapshot: Vec<u8>) -> Result<Space, Error> {
 
 fn damaged(what: &str) -> Error {
     Error::ImportDamaged { what: what.to_owned() }
-}
-
-/// A blob of bytes in memory.
-struct BytesBlob(Vec<u8>);
-
-impl Blob for BytesBlob {
-    fn len(&self) -> u64 {
-        self.0.len() as u64
-    }
-
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), BlobError> {
-        let outside = || BlobError::Failed("it is shorter than that".to_owned());
-        let from = usize::try_from(offset).map_err(|_| outside())?;
-        let there = self.0.get(from..).and_then(|rest| rest.get(..buffer.len()));
-        buffer.copy_from_slice(there.ok_or_else(outside)?);
-        Ok(())
-    }
 }

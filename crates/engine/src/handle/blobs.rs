@@ -14,7 +14,9 @@ use baton_core::{
 
 use super::Baton;
 use super::carrier::boxed;
-use crate::blobs::{BLOCK_BYTES, BlobKind, BlobReader, StoredBlob, Upload, random_place};
+use crate::blobs::{
+    BLOCK_BYTES, BlobKind, BlobReader, StoredBlob, Upload, check_secrets, random_place,
+};
 use crate::error::Error;
 use crate::oneshot::run_blocking;
 
@@ -142,6 +144,11 @@ impl Baton {
         }
     }
 
+    /// Whether values of secrets can be written and read.
+    fn check_secrets(&self) -> Result<(), Error> {
+        check_secrets(&self.driver.shard.log)
+    }
+
     /// The value of a secret.
     async fn value_of(&self, caller: &Caller, secret: &SecretId) -> Result<Vec<u8>, Error> {
         let (driver, workspace) = (Arc::clone(&self.driver), caller.workspace.clone());
@@ -204,6 +211,7 @@ impl Baton {
         value: Vec<u8>,
         fence: Option<Token>,
     ) -> Result<Secret, Error> {
+        self.check_secrets()?;
         self.check_disk_space()?;
         let (driver, workspace) = (Arc::clone(&self.driver), caller.workspace.clone());
         let written = value.clone();
@@ -261,6 +269,7 @@ impl Baton {
 
     /// Returns the value of a secret, after the access was recorded.
     pub async fn reveal(&self, caller: &Caller, secret: &SecretId) -> Result<Vec<u8>, Error> {
+        self.check_secrets()?;
         let command = Command::from(secret::Command::Reveal { secret: secret.clone() });
         secret_of(self.mutate(&unnamed(caller), Mutation::Command(command)).await?.reply);
         self.value_of(caller, secret).await

@@ -6,22 +6,22 @@ mod carrier;
 mod change_feed;
 mod submission;
 mod watch;
+mod workspace_clock;
 
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
 use baton_client::{Caller, Workspace};
-use baton_core::{
-    Answer, Mutation, Query, Rejection, Reply, Request, Revision, WorkspaceName, wire,
-};
+use baton_core::{Answer, Mutation, Query, Request, Revision, WorkspaceName, wire};
 use baton_log::file::{FileLog, Options as FileOptions};
 use baton_log::{Log, OpenError};
 
 pub use change_feed::ChangeFeedPage;
 pub use watch::EngineWatch;
+pub use workspace_clock::WorkspaceClock;
 
-use crate::admission::{Admission, HeldAnswer};
+use crate::admission::{Admission, Deferred};
 use crate::backup::Summary;
 use crate::clock::{Clock, SystemClock};
 use crate::driver::{Driver, Threads};
@@ -45,7 +45,8 @@ impl std::fmt::Debug for Baton {
 }
 
 /// Opens the data in a folder, which is created if it does not exist; or, with the feature
-/// `postgres`, in a database: `postgres://user@host/database`.
+/// `postgres`, in a database: `postgres://user@host/database`; or, with the feature `nats`, in NATS
+/// `JetStream`: `nats://host,host,host`.
 ///
 /// Data can be open in one engine at a time, in one process.
 pub async fn open(location: impl AsRef<Path>) -> Result<Baton, baton_client::Error> {
@@ -60,6 +61,10 @@ pub async fn open_with(
     let location = location.as_ref().to_owned();
     let opened = run_blocking(move || match database_address(&location) {
         Some(address) => open_database(address, options),
+        None if options.secrets_key_file.is_some() => {
+            let reason = "a key for secrets is for data in a database or in NATS".to_owned();
+            Err(OpenError::Options { reason }.into())
+        }
         None => {
             let log = FileLog::open(FileOptions::new(&location))?;
             Baton::on(log, SystemClock::default(), options)
@@ -70,26 +75,57 @@ pub async fn open_with(
 
 /// The address of a database, if it is no folder.
 fn database_address(location: &Path) -> Option<&str> {
-    let schemes = ["postgres://", "postgresql://"];
+    let schemes = ["postgres://", "postgresql://", "nats://"];
     location.to_str().filter(|text| schemes.iter().any(|scheme| text.starts_with(scheme)))
 }
 
-/// Opens a log in a database; refused while another process owns it.
-#[cfg(feature = "postgres")]
+/// Opens a log that several processes share; refused while another one owns it.
 fn open_database(address: &str, options: Options) -> Result<Baton, Error> {
-    use baton_postgres::{LocationError, PostgresLocation, PostgresLog};
+    if address.starts_with("postgres") {
+        return open_postgres(address, options);
+    }
+    open_nats(address, options)
+}
+
+#[cfg(any(feature = "nats", feature = "postgres"))]
+fn open_shared(location: &dyn baton_cluster::Location, options: Options) -> Result<Baton, Error> {
+    use baton_cluster::{SecretsKey, open_encrypted};
+
+    let key = options.secrets_key_file.as_deref().map(SecretsKey::read).transpose()?;
+    // How others name this process.
+    let name = format!("process {}", std::process::id());
+    let log = open_encrypted(location, &name, key)?;
+    Baton::on(log, SystemClock::default(), options.for_database())
+}
+
+#[cfg(feature = "postgres")]
+fn open_postgres(address: &str, options: Options) -> Result<Baton, Error> {
+    use baton_postgres::{LocationError, PostgresLocation};
 
     let bad = |error: LocationError| OpenError::Options { reason: error.to_string() };
     let password = std::env::var("PGPASSWORD").ok();
     let location = PostgresLocation::parse(address, password.as_deref(), None).map_err(bad)?;
-    let name = format!("process {}", std::process::id());
-    let log = PostgresLog::open(location, &name)?;
-    Baton::on(log, SystemClock::default(), options.for_database())
+    open_shared(&location, options)
 }
 
 #[cfg(not(feature = "postgres"))]
-fn open_database(_: &str, _: Options) -> Result<Baton, Error> {
+fn open_postgres(_: &str, _: Options) -> Result<Baton, Error> {
     let reason = "a database needs the feature `postgres`".to_owned();
+    Err(OpenError::Options { reason }.into())
+}
+
+#[cfg(feature = "nats")]
+fn open_nats(address: &str, options: Options) -> Result<Baton, Error> {
+    use baton_nats::{LocationError, NatsLocation, Secrets};
+
+    let bad = |error: LocationError| OpenError::Options { reason: error.to_string() };
+    let location = NatsLocation::parse(address, &Secrets::from_environment(), None).map_err(bad)?;
+    open_shared(&location, options)
+}
+
+#[cfg(not(feature = "nats"))]
+fn open_nats(_: &str, _: Options) -> Result<Baton, Error> {
+    let reason = "data in NATS need the feature `nats`".to_owned();
     Err(OpenError::Options { reason }.into())
 }
 
@@ -167,15 +203,18 @@ impl Baton {
 
 impl Baton {
     /// Answers from files. A query that may need a complete past workspace runs on a separate
-    /// thread, so that no executor is blocked.
+    /// thread, so that no executor is blocked; and so does one of which the caller could not know
+    /// that it is about the past.
     async fn query_past(
         &self,
         caller: &Caller,
         query: &Query,
         present: Revision,
+        is_expected: bool,
     ) -> Result<Answer, Error> {
         let Caller { workspace, agent, .. } = caller.clone();
-        if matches!(query, Query::State(_) | Query::Task(_) | Query::UserEvent(_)) {
+        let reads_little = matches!(query, Query::State(_) | Query::Task(_) | Query::UserEvent(_));
+        if reads_little && is_expected {
             return self.driver.shard.query_past(&workspace, &agent, query, present);
         }
         let (driver, query) = (Arc::clone(&self.driver), query.clone());
@@ -184,23 +223,6 @@ impl Baton {
 }
 
 impl Baton {
-    /// Answers a query about the present that takes long, on a separate thread.
-    async fn ask_apart(
-        &self,
-        workspace: &WorkspaceName,
-        query: &Query,
-    ) -> Result<HeldAnswer, Error> {
-        let (driver, name, query) = (Arc::clone(&self.driver), workspace.clone(), query.clone());
-        let read = move || driver.shard.read_apart(&name, |space| space.query(&query));
-        let held = run_blocking(read).await?;
-        self.driver.notify_sync();
-        let answered = |(reply, revision): (Option<Result<Reply, Rejection>>, Revision)| {
-            let reply = reply.expect("it is about the present");
-            reply.map(|reply| Answer { revision, reply })
-        };
-        Ok(held?.map(answered))
-    }
-
     /// Executes a command or a transaction.
     pub async fn mutate(&self, caller: &Caller, mutation: Mutation) -> Result<Answer, Error> {
         let mut request = Request { mutation, idempotency_key: caller.idempotency_key.clone() };
@@ -223,24 +245,32 @@ impl Baton {
     /// Answers a query.
     pub async fn ask(&self, caller: &Caller, query: Query) -> Result<Answer, Error> {
         let driver = &*self.driver;
+        let mut was_present = false;
+        let shown = |mut answer: Answer| {
+            answer.reply.hide_tokens(caller.viewer());
+            answer
+        };
         loop {
             driver.shard.check_serving()?;
-            match driver.shard.ask(&caller.workspace, &query, Some(&caller.agent)) {
+            match driver.shard.ask(&caller.workspace, &query, Some(caller.viewer())) {
                 Admission::Answer(held) => {
                     let durable = driver.wait_durable(held.group()).await?;
                     return Ok(held.open(durable)?);
                 }
-                Admission::Wait(_) if query.takes_long() => {
-                    let held = self.ask_apart(&caller.workspace, &query).await?;
-                    let durable = driver.wait_durable(held.group()).await?;
-                    return Ok(held.open(durable)?);
+                Admission::Wait(Deferred::Long) => {
+                    was_present = true;
+                    if let Some(held) = driver.ask_reader(&caller.workspace, &query).await? {
+                        let durable = driver.wait_durable(held.group()).await?;
+                        return Ok(shown(held.open(durable)?));
+                    }
                 }
-                Admission::Wait(held) => {
+                Admission::Wait(Deferred::Past(held)) => {
                     let durable = driver.wait_durable(held.group()).await?;
                     let present = held.open(durable);
                     driver.ensure_archived(&caller.workspace).await?;
                     driver.wait_settled(&caller.workspace).await;
-                    let answer = self.query_past(caller, &query, present).await;
+                    let answer = self.query_past(caller, &query, present, !was_present).await;
+                    let answer = answer.map(shown);
                     // A failed write elsewhere may empty the memory while the past is read.
                     if answer.is_ok() || driver.shard.is_resident(&caller.workspace) {
                         return answer;

@@ -8,13 +8,13 @@
 //! The handles of [`baton_client`] wait for each answer separately, which is what most programs
 //! want, but would cost a server one wait per request instead of one per round.
 
+use baton_core::access::Viewer;
 use baton_core::wire::FastCall;
-use baton_core::{AgentId, Query, Request, Revision, WorkspaceName};
+use baton_core::{AgentId, Query, Request, WorkspaceName};
 
 use super::Baton;
-use crate::admission::{Admission, HeldAnswer, RetryAfter};
+use crate::admission::{Admission, Deferred, HeldAnswer, RetryAfter};
 use crate::error::Error;
-use crate::machine::Held;
 use crate::waiter::Waiting;
 
 impl Baton {
@@ -28,15 +28,16 @@ impl Baton {
         self.driver.submit(workspace, request, agent)
     }
 
-    /// Answers a query at once. One about the past waits: use [`ask`](Self::ask).
+    /// Answers a query at once. One about the past, or that takes long, waits: use
+    /// [`ask`](Self::ask).
     pub fn query(
         &self,
         workspace: &WorkspaceName,
         query: &Query,
-        agent: Option<&AgentId>,
-    ) -> Result<Admission<Held<Revision>, ()>, Error> {
+        viewer: Viewer<'_>,
+    ) -> Result<Admission<Deferred, ()>, Error> {
         self.driver.shard.check_serving()?;
-        Ok(self.driver.shard.ask(workspace, query, agent))
+        Ok(self.driver.shard.ask(workspace, query, Some(viewer)))
     }
 
     /// Executes a call by the fast path, if it applies. If not, nothing has happened: submit it as

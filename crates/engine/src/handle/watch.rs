@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use baton_client::Item;
-use baton_core::{Revision, WorkspaceName, wire};
+use baton_core::{Entry, Revision, WorkspaceName, wire};
 use futures_core::Stream;
 
 use super::Baton;
@@ -90,6 +90,18 @@ impl EngineWatch {
     /// The next item; none when the watch has ended.
     pub async fn next(&mut self) -> Option<Result<Item, Error>> {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
+    }
+
+    /// Takes out the snapshot that the watch starts with, if it is still to come. For a program
+    /// that encodes it elsewhere.
+    pub fn take_snapshot(&mut self) -> Option<(Revision, Vec<Entry>)> {
+        match self.ready.pop_front()? {
+            Item::Snapshot { revision, entries } => Some((revision, entries)),
+            event @ Item::Event(_) => {
+                self.ready.push_front(event);
+                None
+            }
+        }
     }
 
     /// The newest revision when the watch started.

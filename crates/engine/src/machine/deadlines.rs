@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 
-use baton_core::{AgentId, Timestamp, WorkspaceName};
+use baton_core::{AgentId, Signal, Timestamp, WorkspaceName};
 
 use super::local_time::by_clock;
 use super::{Machine, Resident};
@@ -79,7 +79,7 @@ impl Machine {
     /// Executes what is due in a workspace; false if it is not in memory. Such a workspace reports
     /// its deadline again when it is loaded, and is due again soon if that fails.
     pub fn expire(&mut self, workspace: &WorkspaceName, now: Timestamp) -> bool {
-        let Some(resident) = self.residents.get(workspace) else {
+        let Some(resident) = self.residents.get_mut(workspace) else {
             self.forget_sleeper(workspace);
             let again = now.after(LOAD_AGAIN_MS);
             self.deadlines.insert((again, workspace.clone()));
@@ -89,7 +89,8 @@ impl Machine {
         if resident.is_blocked() {
             return true;
         }
-        for signal in resident.space.due(resident.local(now)) {
+        let due = resident.due(&mut self.deadlines, workspace, now);
+        for signal in due {
             // The rest stays due.
             if self.is_blocked(workspace) {
                 break;
@@ -101,6 +102,20 @@ impl Machine {
 }
 
 impl Resident {
+    /// The signals for what is due. Without any, only the sessions of agents that wait were due.
+    fn due(
+        &mut self,
+        deadlines: &mut BTreeSet<(Timestamp, WorkspaceName)>,
+        workspace: &WorkspaceName,
+        now: Timestamp,
+    ) -> Vec<Signal> {
+        let local = self.local(now);
+        let due = self.space.due(local);
+        let deadline = self.space.next_deadline();
+        move_deadline(deadlines, workspace, &mut self.deadline, deadline, self.ahead_ms);
+        due
+    }
+
     /// An agent made a call that changed nothing. It counts as a heartbeat.
     pub(super) fn hear(
         &mut self,

@@ -1,8 +1,10 @@
-//! Commits that take long are finished by a worker, and queries that take long are answered by
-//! their own thread. Each has the workspace for itself meanwhile.
+//! Commits that take long are finished by a worker, requests that take long to decide are decided
+//! by one, and queries that take long are answered by a reader. Each has the workspace for itself
+//! meanwhile.
 //!
 //! ```text
 //!   submit ──▶ more work than a slice ──▶ job: the space and its commit ──▶ run, without the lock
+//!          └─▶ large values to check ───▶ job: the space and the request ──┘    │
 //!                                                                               │
 //!   other requests of the workspace wait ◀── take_back: open group, answer ◀────┘
 //! ```
@@ -21,19 +23,24 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use baton_core::{
-    Answer, Batch, Committed, Ended, Outcome, Revision, Space, Suspended, Timestamp, WaitId,
-    WorkspaceName,
+    AgentId, Answer, Batch, Committed, Ended, Mutation, Outcome, Query, Rejection, Reply, Request,
+    Revision, Space, Suspended, Timestamp, WaitId, WorkspaceName,
 };
 
 use super::deadlines::move_deadline;
 use super::group::Encoded;
 use super::{Held, Machine, Queued, Resident};
 use crate::error::Error;
+use crate::give_way;
 use crate::oneshot::Oneshot;
 use crate::waiter::{NO_WAIT, Waiter};
 
 /// A commit with more events and other work than this is reported as heavy.
 const HEAVY_WORK_MIN: usize = 16;
+/// Units of [`Space::long_work`] that take about as long as one of a commit.
+const UNITS_PER_WORK: usize = 4;
+/// Records that a query looks at in about the same time.
+pub(super) const RECORDS_PER_WORK: usize = 16;
 /// Most heavy commits that are remembered, if nobody asks for them.
 const HEAVY_COMMITS_MAX: usize = 1_024;
 
@@ -91,34 +98,64 @@ impl Drop for Settling {
     }
 }
 
-/// A commit to finish.
+/// A request that takes long to decide.
+pub(super) struct Undecided {
+    pub(super) request: Request,
+    pub(super) agent: AgentId,
+    /// By the time of the workspace.
+    pub(super) at: Timestamp,
+    pub(super) work: usize,
+}
+
+/// What a worker does.
+enum Work {
+    /// A commit to finish.
+    Finish(Box<Suspended<Option<Outcome>>>),
+    /// A request to decide.
+    Decide(Box<Undecided>),
+}
+
+/// A commit to finish, or a request to decide.
 pub struct Job {
     workspace: WorkspaceName,
     stay: u64,
     space: Space,
-    suspended: Box<Suspended<Option<Outcome>>>,
+    work: Work,
     caller: Option<Arc<Waiter>>,
     /// Keeps the workspace in memory.
     reading: Arc<()>,
 }
 
-/// The tables of a workspace, lent to a reader.
-pub(crate) struct Lent {
+/// The tables of a workspace, lent to a reader. They are to be returned by
+/// [`Machine::take_back_lent`], whatever happens.
+pub struct Lent {
     workspace: WorkspaceName,
     stay: u64,
     pub(crate) space: Space,
     _reading: Arc<()>,
 }
 
-/// A commit that is finished.
+impl Lent {
+    /// The revision that it shows.
+    pub fn revision(&self) -> Revision {
+        self.space.revision()
+    }
+
+    /// Answers a query about the present; none if it is about the past by now.
+    pub fn query(&self, query: &Query) -> Option<Result<Reply, Rejection>> {
+        self.space.query(query)
+    }
+}
+
+/// What a worker has done.
 pub struct Finished {
     workspace: WorkspaceName,
     stay: u64,
     space: Space,
-    decided: (Option<Outcome>, Batch, Vec<Batch>),
-    encoded: Encoded,
-    /// Waiting calls that it ended.
-    waits: Vec<Ended>,
+    /// The commit, and its batch as it is written; or why the request was refused.
+    decided: Result<(Committed<Option<Outcome>>, Option<Encoded>), Rejection>,
+    /// The agent of a request that was decided.
+    agent: Option<AgentId>,
     work: usize,
     caller: Option<Arc<Waiter>>,
     _reading: Arc<()>,
@@ -130,24 +167,28 @@ impl Job {
         &self.workspace
     }
 
-    /// Does the work. No lock may be held.
+    /// Does the work. Other workspaces are served meanwhile, so the machine must not be locked.
     pub fn run(self) -> Finished {
-        let Self { workspace, stay, mut space, suspended, caller, reading } = self;
-        let Committed { outcome, batch, ended, live, work } = space.finish_commit(*suspended);
-        let batch = batch.expect("only a commit with events has reactions");
-        let encoded = Encoded::of(&workspace, &batch, space.next_deadline());
-        let (decided, waits) = ((outcome, batch, live), ended);
-        Finished {
-            workspace,
-            stay,
-            space,
-            decided,
-            encoded,
-            waits,
-            work,
-            caller,
-            _reading: reading,
-        }
+        let Self { workspace, stay, mut space, work, caller, reading } = self;
+        let (decided, agent, work) = match work {
+            Work::Finish(mut suspended) => {
+                while !space.continue_commit(&mut suspended, give_way::UNITS) {
+                    std::thread::yield_now();
+                }
+                (Ok(space.finish_commit(*suspended)), None, 0)
+            }
+            Work::Decide(undecided) => {
+                let Undecided { request, agent, at, work } = *undecided;
+                let decided = space.commit(request, &agent, at);
+                (decided.map(|committed| committed.map(Some)), Some(agent), work)
+            }
+        };
+        let decided = decided.map(|committed| {
+            let batch = committed.batch.as_ref();
+            let encoded = batch.map(|batch| Encoded::of(&workspace, batch, space.next_deadline()));
+            (committed, encoded)
+        });
+        Finished { workspace, stay, space, decided, agent, work, caller, _reading: reading }
     }
 }
 
@@ -155,6 +196,12 @@ impl Resident {
     /// Whether its tables are with a worker.
     pub(crate) fn is_away(&self) -> bool {
         self.away.is_some()
+    }
+
+    /// The work of a request that takes more than a slice to decide; none if it does not.
+    pub(super) fn long_work(&self, mutation: &Mutation, slice_max: usize) -> Option<usize> {
+        let units = self.space.long_work(mutation, slice_max.saturating_mul(UNITS_PER_WORK))?;
+        Some(units / UNITS_PER_WORK)
     }
 
     /// Whether requests have to wait: its tables are away, or the next one that gets them is not a
@@ -229,35 +276,118 @@ impl Machine {
             Some(Outcome::Waits(wait)) => (Some(resident.register(workspace, *wait)), None),
             None => (None, None),
         };
+        self.send_away(workspace, Work::Finish(suspended), caller.clone(), kept);
+        caller.map(|waiter| Queued { waiter, group: 0, is_urgent: true })
+    }
+
+    /// Makes a job of a request that takes long to decide. Returns the wait of its caller.
+    pub(super) fn offload_request(
+        &mut self,
+        workspace: &WorkspaceName,
+        undecided: Box<Undecided>,
+    ) -> Queued {
+        let waiter = Waiter::new(workspace.clone(), NO_WAIT);
+        let (caller, kept) = (Some(Arc::clone(&waiter)), Some(Arc::clone(&waiter)));
+        self.send_away(workspace, Work::Decide(undecided), caller, kept);
+        Queued { waiter, group: 0, is_urgent: true }
+    }
+
+    fn send_away(
+        &mut self,
+        workspace: &WorkspaceName,
+        work: Work,
+        caller: Option<Arc<Waiter>>,
+        kept: Option<Arc<Waiter>>,
+    ) {
+        let resident = self.residents.get_mut(workspace).expect("it was asked");
         resident.away = Some(Away { caller: kept, given_up: Vec::new(), woken_at: None });
         self.jobs.push(Job {
             workspace: workspace.clone(),
             stay: resident.stay,
             space: resident.space.0.take().expect(AWAY),
-            suspended,
-            caller: caller.clone(),
+            work,
+            caller,
             reading: Arc::clone(&resident.reading),
         });
-        caller.map(|waiter| Queued { waiter, group: 0, is_urgent: true })
     }
 
     /// The worker returns the tables of a workspace: what it did is committed like anything else.
     pub fn take_back(&mut self, finished: Finished, now: Timestamp) {
-        let Finished { workspace, stay, space, decided, encoded, waits, work, .. } = finished;
-        let (caller, (outcome, batch, live)) = (finished.caller, decided);
-        let before = Revision(batch.revision.0 - 1);
-        let Some(away) = self.reseat((&workspace, stay), space, now) else { return };
-        self.note_heavy(&workspace, batch.events.len() + work);
-        self.add_batch(&workspace, before, (batch, live), Some(encoded));
-        self.end_waits(&workspace, waits);
-        if let (Some(Outcome::Answered(answer)), Some(caller)) = (outcome, caller) {
-            self.open.ended.push((caller, Ok(Ok(answer))));
+        let Finished { workspace, stay, space, decided, agent, work, caller, _reading } = finished;
+        let Some(away) = self.reseat((&workspace, stay), space) else { return };
+        let resident = self.residents.get_mut(&workspace).expect("it was there");
+        resident.used_at = now;
+        let present = resident.space.revision();
+        match decided {
+            Ok((Committed { outcome, batch: Some(batch), ended, live, work: done }, encoded)) => {
+                let before = Revision(batch.revision.0 - 1);
+                self.note_heavy(&workspace, batch.events.len() + done + work);
+                self.add_batch(&workspace, before, (batch, live), encoded);
+                self.end_waits(&workspace, ended);
+                if let (Some(Outcome::Answered(answer)), Some(caller)) = (outcome, caller) {
+                    self.open.ended.push((caller, Ok(Ok(answer))));
+                }
+            }
+            Ok((Committed { outcome, live, .. }, _)) => {
+                self.note_heavy(&workspace, work);
+                self.deliver_unwritten(&workspace, (live, agent.as_ref()), now);
+                if let (Some(Outcome::Answered(answer)), Some(caller)) = (outcome, caller) {
+                    self.answer_when_durable(&workspace, present, caller, Ok(answer));
+                }
+            }
+            Err(rejection) => {
+                self.note_heavy(&workspace, work);
+                let caller = caller.expect("a request has a caller");
+                self.answer_when_durable(&workspace, present, caller, Err(rejection));
+            }
         }
         self.settle(&workspace, away, now);
     }
 
+    /// A commit that changed nothing: its agent was heard, and its live events are delivered.
+    fn deliver_unwritten(
+        &mut self,
+        workspace: &WorkspaceName,
+        (live, agent): (Vec<Batch>, Option<&AgentId>),
+        now: Timestamp,
+    ) {
+        let Some(resident) = self.residents.get_mut(workspace) else { return };
+        if let Some(agent) = agent {
+            resident.hear(&mut self.deadlines, workspace, agent, now);
+        }
+        let is_watched = !resident.watchers.is_empty();
+        let live = live.into_iter().filter(|_| is_watched).map(Arc::new);
+        let group = resident.undurable(resident.space.revision(), self.durable);
+        let groups = [Some(&mut self.open), self.in_flight.as_mut()];
+        resident.deliver_live(live, workspace, groups, group, &mut self.live_wakers);
+    }
+
+    /// Answers a call when the revision that it was decided against is durable.
+    fn answer_when_durable(
+        &mut self,
+        workspace: &WorkspaceName,
+        revision: Revision,
+        caller: Arc<Waiter>,
+        answer: Result<Answer, Rejection>,
+    ) {
+        let Some(resident) = self.residents.get(workspace) else { return };
+        let group = resident.undurable(revision, self.durable);
+        let groups = [Some(&mut self.open), self.in_flight.as_mut()];
+        let ended = match groups.into_iter().flatten().find(|there| there.number == group) {
+            Some(group) => &mut group.ended,
+            None => &mut self.live_wakers.waiters,
+        };
+        ended.push((caller, Ok(answer)));
+    }
+
     /// Lends the tables of a workspace to a reader that takes long; none if they are not there.
-    pub(crate) fn lend(&mut self, workspace: &WorkspaceName) -> Option<Lent> {
+    pub fn lend(&mut self, workspace: &WorkspaceName) -> Option<Lent> {
+        if self.is_blocked(workspace) { None } else { self.lend_settled(workspace) }
+    }
+
+    /// Lends the tables of a workspace to a thread that has waited until they were there, also if
+    /// another thread has reserved them meanwhile.
+    pub(crate) fn lend_settled(&mut self, workspace: &WorkspaceName) -> Option<Lent> {
         let resident = self.residents.get_mut(workspace).filter(|there| !there.is_away())?;
         resident.away = Some(Away::default());
         Some(Lent {
@@ -270,7 +400,7 @@ impl Machine {
 
     /// The reader returns them, with an answer that depends on all of them; none if the workspace
     /// was abandoned meanwhile.
-    pub(crate) fn take_back_lent<T>(
+    pub fn take_back_lent<T>(
         &mut self,
         lent: Lent,
         answer: T,
@@ -278,25 +408,21 @@ impl Machine {
     ) -> Option<Held<(T, Revision)>> {
         let Lent { workspace, stay, space, .. } = lent;
         let revision = space.revision();
-        let away = self.reseat((&workspace, stay), space, now)?;
+        let away = self.reseat((&workspace, stay), space)?;
         let resident = self.residents.get(&workspace)?;
         let group = resident.undurable(revision, self.durable);
+        #[cfg(feature = "planted")]
+        let group = if baton_core::planted::is("machine.lent_dirty_read") { 0 } else { group };
         self.settle(&workspace, away, now);
         Some(Held::new((answer, revision), group))
     }
 
     /// The tables of a workspace are there again; none if it was abandoned meanwhile, and then its
     /// callers have learnt that.
-    fn reseat(
-        &mut self,
-        (workspace, stay): (&WorkspaceName, u64),
-        space: Space,
-        now: Timestamp,
-    ) -> Option<Away> {
+    fn reseat(&mut self, (workspace, stay): (&WorkspaceName, u64), space: Space) -> Option<Away> {
         let resident = self.residents.get_mut(workspace).filter(|there| there.stay == stay)?;
         let away = resident.away.take().expect("its tables were away");
         resident.space = Tables::new(space);
-        resident.used_at = now;
         if let Some(moment) = away.woken_at {
             resident.space.wake(moment);
         }

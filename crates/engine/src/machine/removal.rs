@@ -1,4 +1,4 @@
-//! The removal of a workspace that is deleted from memory.
+//! The removal of workspaces from memory: they are evicted, or deleted.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,6 +45,60 @@ impl Removed {
 }
 
 impl Machine {
+    /// Evicts a workspace from memory if all of it is durable and it has no watchers, waiters or
+    /// readers. Its deadline is kept, and so are signs of life that are not recorded. Its tables
+    /// are to be taken by [`Self::take_evicted`].
+    pub fn evict(&mut self, workspace: &WorkspaceName) -> bool {
+        let durable = self.durable;
+        let Some(resident) = self.residents.get(workspace) else { return false };
+        // Also while its tables are away.
+        let is_read = Arc::strong_count(&resident.reading) > 1;
+        if is_read || resident.newest.group > durable || resident.is_awaited() {
+            return false;
+        }
+        let resident = self.residents.remove(workspace).expect("it was just there");
+        self.asleep.extend(resident.alarm().map(|moment| (workspace.clone(), moment)));
+        let signs = resident.space.agent.unrecorded_signs();
+        let signs: Vec<_> = signs.map(|(agent, moment)| (agent.clone(), moment)).collect();
+        if !signs.is_empty() {
+            self.signs_of_life.insert(workspace.clone(), signs);
+        }
+        let resident = *resident;
+        if !resident.history.tail.is_empty() {
+            self.tails.insert(workspace.clone(), resident.history.tail);
+        }
+        self.evicted.push(resident.space.into_space());
+        true
+    }
+
+    /// Tables of workspaces that were evicted since the last call. To free a million entries takes
+    /// long: drop them when the machine is no longer locked.
+    pub fn take_evicted(&mut self) -> Vec<Space> {
+        std::mem::take(&mut self.evicted)
+    }
+
+    /// Removes a workspace without any commit after this revision from memory, and returns its
+    /// watchers; none if it has commits.
+    pub fn take_if_empty(
+        &mut self,
+        workspace: &WorkspaceName,
+        began: Revision,
+    ) -> Option<Watchers> {
+        self.absent.forget(workspace);
+        if let Some(tail) = self.tails.get_mut(workspace) {
+            tail.forget(began);
+            if !tail.is_empty() {
+                return None;
+            }
+            self.tails.remove(workspace);
+        }
+        match self.residents.get(workspace) {
+            Some(resident) if resident.is_away() || resident.space.revision() > began => None,
+            Some(_) => self.residents.remove(workspace).map(|resident| resident.watchers),
+            None => Some(Watchers::default()),
+        }
+    }
+
     /// Removes a workspace with its tail, if all of it is durable and nothing reads its files.
     pub fn remove(&mut self, workspace: &WorkspaceName) -> Result<Removed, Stays> {
         let durable = self.durable;

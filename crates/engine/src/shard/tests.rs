@@ -10,7 +10,7 @@ use baton_core::state::{self, Delete, Diff, Get, History, Query as StateQuery, S
 use baton_core::wire::{Call, Frame};
 use baton_core::{
     AgentId, Command, Json, Key, LockName, Mutation, NamespaceName, Pattern, Query, Request,
-    Revision, Rules, Timestamp, WorkspaceName, lock, namespace, workspace,
+    Revision, Rules, Timestamp, Token, WorkspaceName, lock, namespace, workspace,
 };
 use baton_log::faulty::{FaultyDisk, Operation};
 use baton_log::{FileLog, Log, MemoryLog, Options as LogOptions, Prepare};
@@ -404,4 +404,61 @@ fn so_many_workspaces_are_in_memory_and_no_more() {
     shard.load(&named(0)).unwrap();
     let revision = shard.machine().resident(&named(0)).unwrap().space.revision();
     assert_eq!(revision, Revision(1), "what was written is not lost");
+}
+
+/// The log does not have its batches any more, and no snapshot has its deadline.
+#[test]
+fn the_deadline_of_a_workspace_that_was_archived_without_a_snapshot_is_known() {
+    let log = MemoryLog::default();
+    let shard = open(log.clone());
+    let (lock, ttl_ms) = (LockName::parse("deploy").unwrap(), Some(3_000));
+    let acquire = lock::Acquire { name: lock.clone(), ttl_ms, wait_ms: None };
+    let _ = submit(&shard, lock::Command::Acquire(acquire));
+    assert!(matches!(shard.flush(), Flushed::Durable { .. }));
+    shard.archive(&name()).unwrap();
+    drop(shard);
+    let reopen = || {
+        let clock = Arc::new(ManualClock::at(Timestamp(1_010_000)));
+        Shard::open(log.clone(), clock, Options::default()).unwrap()
+    };
+    let shard = reopen();
+    assert_eq!(shard.machine().next_deadline(), Some(Timestamp(1_003_000)));
+    assert_eq!(shard.machine().residents(), [], "it need not be loaded for that");
+    shard.load(&name()).unwrap();
+    let _ = submit(&shard, lock::Command::Release { name: lock, token: Token(1) });
+    assert!(matches!(shard.flush(), Flushed::Durable { .. }));
+    shard.archive(&name()).unwrap();
+    drop(shard);
+    assert_eq!(reopen().machine().next_deadline(), None);
+}
+
+/// It was 11,365 bytes with two events for each key (ADR 36).
+#[test]
+fn the_keys_of_a_hand_off_are_one_record() {
+    let shard = open(MemoryLog::default());
+    let say = |agent: &str, text: &str| {
+        let Ok(Call::Command(command)) = Frame::parse(text).unwrap().call() else {
+            panic!("{text}")
+        };
+        let agent = AgentId::parse(agent).unwrap();
+        let held = shard.submit(&name(), command.into(), &agent).answer().unwrap();
+        assert!(matches!(shard.flush(), Flushed::Durable { .. }));
+        held.open(u64::MAX).unwrap().revision
+    };
+    say("bob", r#"{"command":"agent.register","agent":"bob"}"#);
+    say("ada", r#"{"command":"agent.register","agent":"ada"}"#);
+    say("ada", r#"{"command":"task.create","task":"draft","type":"work"}"#);
+    let token = say("ada", r#"{"command":"task.claim","task":"draft"}"#);
+    let (value, mut keys) = ("a".repeat(198), Vec::new());
+    for number in 10..30 {
+        let set = r#"{"command":"state.set","namespace":"agent:ada","key":"part-"#;
+        say("ada", &format!(r#"{set}{number}","value":"{value}"}}"#));
+        keys.push(format!("agent:ada/part-{number}"));
+    }
+    let hand_off = serde_json::json!({
+        "command": "handoff.execute", "to": "bob", "task": "draft", "token": token, "keys": keys,
+    });
+    let revision = say("ada", &hand_off.to_string());
+    let bytes = shard.frame(&name(), revision).unwrap().len();
+    assert!(bytes < 7_000, "{bytes} bytes");
 }

@@ -20,7 +20,7 @@ pub(super) fn conditions() -> Vec<Row> {
         row("wrong version", VERSION, "at version 1, not 7", |_, ada| async move {
             ada.state("shared").set("there", 2).expected_version(7).await
         }),
-        row("version of what is absent", VERSION, "at version 0, not 1", |_, ada| async move {
+        row("version of what is absent", VERSION, "expected at version 1", |_, ada| async move {
             ada.state("shared").set("absent", 2).expected_version(1).await
         }),
         row("deleting a wrong version", VERSION, "not 9", |_, ada| async move {
@@ -150,7 +150,7 @@ pub(super) fn patches() -> Vec<Row> {
             Patch::Append(json_of(&json!(1)))
         }),
         patch("beyond 64 bits", "out of range", "huge", || Patch::Increment(json_of(&json!(1)))),
-        patch("a patch that is none", "no JSON Patch", "there", || {
+        patch("a patch that is none", "not a JSON Patch", "there", || {
             Patch::JsonPatch(json_of(&json!({"op": 1})))
         }),
         patch("a path that is not there", "operation 1", "text", || {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use super::opening::Owned;
-use crate::contract::{Blob, BlobWriter};
+use crate::contract::BlobWriter;
 use crate::error::BlobError;
 
 /// A blob that is being written. Its bytes are stored when it is committed.
@@ -49,23 +49,5 @@ impl BlobWriter for Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         self.being_written.lock().expect("nothing panics with the lock").remove(&self.name);
-    }
-}
-
-/// A committed blob.
-pub(super) struct MemoryBlob(pub(super) Arc<[u8]>);
-
-impl Blob for MemoryBlob {
-    fn len(&self) -> u64 {
-        self.0.len() as u64
-    }
-
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), BlobError> {
-        let end = offset.saturating_add(buffer.len() as u64);
-        let range = usize::try_from(offset).ok().zip(usize::try_from(end).ok());
-        let part = range.and_then(|(from, to)| self.0.get(from..to));
-        let refused = BlobError::OutOfRange { offset, end, length: self.len() };
-        buffer.copy_from_slice(part.ok_or(refused)?);
-        Ok(())
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use baton_core::access::Viewer;
 use baton_core::wire::Call;
 use baton_core::{
     AgentId, Answer, Batch, Committed, Mutation, Notice, Outcome, Request, Signal, Space,
@@ -81,7 +82,7 @@ impl CoreBackend {
             Call::Transaction(mutation) => mutation,
             Call::Query(query) => {
                 let revision = self.space.revision();
-                return Some(Ok(match self.space.query(&query)? {
+                return Some(Ok(match self.space.ask(&query, Viewer::agent(&agent))? {
                     Ok(reply) => rendered(&Answer { revision, reply }),
                     Err(rejection) => refused(&rejection),
                 }));

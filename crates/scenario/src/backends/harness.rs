@@ -25,7 +25,7 @@ pub(super) fn caller(agent: &AgentId) -> Caller {
 
 pub(super) fn caller_in(workspace: &str, agent: &AgentId) -> Caller {
     let workspace = WorkspaceName::parse(workspace).expect("the name is valid");
-    Caller { workspace, agent: agent.clone(), idempotency_key: None }
+    Caller { workspace, agent: agent.clone(), idempotency_key: None, sees_tokens: false }
 }
 
 /// Moves the clock; when it returns, everything that was due is done and durable.

@@ -18,8 +18,8 @@ use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::Frame;
 use serde_json::Value;
 
-use super::Asked;
 use super::response::Binding;
+use super::{Asked, WORKSPACE};
 use crate::access::Authority;
 use crate::http::receive;
 use crate::problem::Outcome;
@@ -70,6 +70,15 @@ pub(super) async fn answer(State(shared): State<Arc<Shared>>, request: Request) 
         }
         Err(error) => refused_with(&Status::of(&error)),
     }
+}
+
+/// The workspace of a call. One that cannot be read is refused wherever it arrives.
+pub(crate) fn workspace_of_call(path: &str, body: &[u8]) -> String {
+    let params = grpc::method(path).and_then(|method| grpc::params(method, body));
+    let tenant = params.ok().and_then(|params| params["tenant"].as_str().map(str::to_owned));
+    let tenant = tenant.unwrap_or_default();
+    let workspace = tenant.split_once("/agents/").map_or(&*tenant, |(workspace, _)| workspace);
+    if workspace.is_empty() { WORKSPACE.to_owned() } else { workspace.to_owned() }
 }
 
 /// Who a call is for. Of the tenant, the workspace is left.
@@ -146,6 +155,13 @@ pub(super) fn answered(method: Method, value: &Value) -> Response<Body> {
     response(Body::new(frame.with_trailers(async { Some(Ok(trailers(None))) })))
 }
 
+/// The end of a stream that breaks off: by its status the client subscribes again.
+pub(crate) fn broken_off() -> Frame<Bytes> {
+    let message = "the stream has ended before the task: subscribe again";
+    let status = Status { code: 14, message: message.to_owned(), details: String::new() };
+    Frame::trailers(trailers(Some(&status)))
+}
+
 /// Updates, until the task has ended, the token, or the server.
 pub(super) fn updates(
     shared: &Arc<Shared>,
@@ -155,12 +171,7 @@ pub(super) fn updates(
     ended: impl Future<Output = ()> + Send + 'static,
 ) -> Response<Body> {
     let frames = frames(Arc::clone(shared), workspace.clone(), method, updates);
-    // A stream that breaks off has a status: the client subscribes again.
-    let broken = stream::once(async {
-        let message = "the stream has ended before the task: subscribe again";
-        let status = Status { code: 14, message: message.to_owned(), details: String::new() };
-        Ok(Frame::trailers(trailers(Some(&status))))
-    });
+    let broken = stream::once(async { Ok(broken_off()) });
     let mut has_ended = false;
     let body = frames.take_until(Box::pin(ended)).chain(broken).take_while(move |frame| {
         let is_taken = !has_ended;
@@ -211,6 +222,21 @@ mod tests {
         let ada = Addressee::Agent(AgentId::parse("ada").unwrap());
         assert_eq!(of("team/agents/ada"), Ok((ada, json!("team"))));
         assert!(of("team/agents/").is_err());
+    }
+
+    #[test]
+    fn a_call_names_its_workspace() {
+        let path = "/lf.a2a.v1.A2AService/GetTask";
+        let of = |tenant: &str| {
+            let length = u8::try_from(tenant.len()).unwrap();
+            let message = [&[0x0a, length][..], tenant.as_bytes()].concat();
+            let head = [0, 0, 0, 0, u8::try_from(message.len()).unwrap()];
+            workspace_of_call(path, &[&head[..], &message].concat())
+        };
+        assert_eq!((of("team"), of("team/agents/ada")), ("team".to_owned(), "team".to_owned()));
+        assert_eq!(of(""), "default");
+        assert_eq!(workspace_of_call(path, b"?"), "default");
+        assert_eq!(workspace_of_call("/another/Service", b""), "default");
     }
 
     #[test]

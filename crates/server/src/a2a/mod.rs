@@ -43,7 +43,7 @@ use bytes::Bytes;
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
-pub(crate) use self::grpc::{is_call, is_grpc, refused_before};
+pub(crate) use self::grpc::{broken_off, is_call, is_grpc, refused_before, workspace_of_call};
 use self::response::{Binding, card_response};
 use crate::access::Authority;
 use crate::guarded_carrier::GuardedCarrier;

@@ -32,6 +32,11 @@ pub(super) enum Binding {
     Grpc(Method),
 }
 
+/// One JSON document, with a newline at its end.
+fn json_response(status: u16, kind: &'static str, document: &Value) -> Response<Body> {
+    response(status, kind, format!("{document}\n"))
+}
+
 fn response(status: u16, kind: &'static str, body: impl Into<Body>) -> Response<Body> {
     let mut response = Response::new(body.into());
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
@@ -43,9 +48,9 @@ impl Binding {
     /// A refusal.
     pub(super) fn refused(&self, error: &Error) -> Response<Body> {
         match self {
-            Self::JsonRpc(id) => response(200, "application/json", error.json_rpc(id).to_string()),
+            Self::JsonRpc(id) => json_response(200, "application/json", &error.json_rpc(id)),
             Self::HttpJson => {
-                response(error.http_status(), "application/json", error.http_json().to_string())
+                json_response(error.http_status(), "application/json", &error.http_json())
             }
             Self::Grpc(_) => grpc::refused_with(&Status::of(error)),
         }
@@ -66,7 +71,7 @@ impl Binding {
                     Self::HttpJson => "application/a2a+json",
                     Self::Grpc(method) => return grpc::answered(*method, &value),
                 };
-                response(200, kind, self.wrapped(value).to_string())
+                json_response(200, kind, &self.wrapped(value))
             }
             Outcome::Updates(updates) => {
                 let ended = {
@@ -143,7 +148,7 @@ pub(super) fn card_response(asked: &HeaderMap, card: &Value) -> Response<Body> {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         response
     } else {
-        response(200, "application/json", body)
+        json_response(200, "application/json", card)
     };
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(CARD_AGE));

@@ -4,8 +4,8 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use baton::Caller;
-use baton_core::access::{Action, CLOSED, Denied, Grant, Permission, is_closed, made};
-use baton_core::wire::{Call, FastCall, Problem};
+use baton_core::access::{Action, CLOSED, Denied, Grant, Permission, Role, is_closed, made};
+use baton_core::wire::{Call, FastCall, Frame, Problem};
 use baton_core::{AgentId, WorkspaceName};
 
 use super::{Attempt, Principal};
@@ -61,7 +61,9 @@ impl Authority {
             return Err(Refusal::Elsewhere {});
         }
         match call.and_then(made) {
-            Some(to) if !place.owns(to) => Err(Refusal::ForkElsewhere { to: to.to_string() }),
+            Some(to) if !place.owns(to) => {
+                Err(Refusal::ForkElsewhere { to: to.to_string(), near: place.name_near(to) })
+            }
             Some(_) | None => Ok(()),
         }
     }
@@ -75,6 +77,12 @@ impl Authority {
         Some(&self.principal()?.grant)
     }
 
+    /// Whether the caller is shown the fencing tokens of other agents. Without access tokens nobody
+    /// is an operator: the name of an agent is all that is known.
+    pub(crate) fn sees_tokens(&self) -> bool {
+        self.grant().is_some_and(|grant| grant.role >= Role::Operator)
+    }
+
     /// The agent that acts where none is named.
     pub(crate) fn agent(&self) -> Option<&AgentId> {
         self.principal()?.grant.agent.as_ref()
@@ -84,6 +92,11 @@ impl Authority {
     pub(crate) fn acting_agent(&self) -> AgentId {
         let anonymous = || AgentId::parse("anonymous").expect("it is a valid name");
         self.agent().cloned().unwrap_or_else(anonymous)
+    }
+
+    /// Whether a frame asks about an agent, which need not be the one that the token is limited to.
+    pub(crate) fn asks_as_itself(&self, frame: &Frame<'_>) -> bool {
+        self.agent().is_some() && frame.asks_about_agent()
     }
 
     /// Whether a call of this many bytes is permitted. The only place where that is decided and

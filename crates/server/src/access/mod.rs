@@ -22,7 +22,7 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use axum::http::{HeaderMap, Request, header};
@@ -37,12 +37,14 @@ use crate::settings::Settings;
 use crate::shared::Signal;
 
 mod authority;
+mod clock;
 mod denials;
 mod jwt;
 mod tokens;
 
 pub(crate) use authority::Authority;
 use authority::Credential;
+use clock::TokenClock;
 pub(crate) use denials::{Attempt, Denials};
 pub use denials::{Denial, DenialPage};
 use jwt::Fingerprint;
@@ -72,18 +74,14 @@ pub(crate) fn now() -> Timestamp {
     SystemClock::default().now()
 }
 
-/// The time by a clock that nobody can set back while the server runs.
-fn steady_now() -> Timestamp {
-    static CLOCK: OnceLock<SystemClock> = OnceLock::new();
-    CLOCK.get_or_init(SystemClock::default).now()
-}
-
 /// An authenticated caller.
 pub(crate) struct Principal {
     /// The id of the token, or the subject of the JWT.
     who: String,
     grant: Grant,
     expires_at: Option<Timestamp>,
+    /// The clock that it ends by.
+    clock: PrincipalClock,
     /// The issuer's key that verified it, if it is a JWT.
     signing_key: Option<Fingerprint>,
     /// Where denials of its owner are recorded.
@@ -96,10 +94,23 @@ pub(crate) struct Principal {
 
 impl Principal {
     fn is_over(&self) -> bool {
-        // An issuer's token ends by the clock that its issuer has. One of ours ends in time even if
-        // that clock is set back.
-        let by_now = || if self.signing_key.is_some() { now() } else { now().max(steady_now()) };
-        self.ended.is_raised() || self.expires_at.is_some_and(|moment| moment <= by_now())
+        self.ended.is_raised() || self.expires_at.is_some_and(|moment| moment <= self.clock.now())
+    }
+}
+
+/// An issuer's token ends by the clock that its issuer has too, one of ours by the time that it was
+/// made at.
+enum PrincipalClock {
+    Issuer,
+    Ours(Arc<TokenClock>),
+}
+
+impl PrincipalClock {
+    fn now(&self) -> Timestamp {
+        match self {
+            Self::Issuer => now(),
+            Self::Ours(clock) => clock.now(),
+        }
     }
 }
 
@@ -118,6 +129,8 @@ pub(crate) struct Access {
     usual: Quota,
     /// The meters of workspaces, if those are limited.
     meters: Option<Arc<Meters>>,
+    /// The time by which tokens expire.
+    pub(crate) clock: Arc<TokenClock>,
 }
 
 impl Access {
@@ -130,6 +143,7 @@ impl Access {
             denials: Arc::default(),
             usual: settings.quotas.token,
             meters: Meters::new(&settings.quotas),
+            clock: Arc::default(),
         }
     }
 
@@ -156,6 +170,7 @@ impl Access {
                 who: record.id.clone(),
                 grant,
                 expires_at,
+                clock: PrincipalClock::Ours(Arc::clone(&self.clock)),
                 signing_key: None,
                 denials: Arc::clone(&self.denials),
                 meter: Meter::new(Owner::Token, record.quota.or(self.usual)),
@@ -206,6 +221,7 @@ impl Access {
             who: jwt_identity.subject,
             grant: jwt_identity.grant,
             expires_at: Some(jwt_identity.expires_at),
+            clock: PrincipalClock::Issuer,
             signing_key: Some(jwt_identity.by),
             denials: Arc::clone(&self.denials),
             meter: Meter::new(Owner::Token, self.usual),

@@ -1,9 +1,9 @@
 //! Tokens in storage: entries of a dedicated workspace.
 
-use baton::{Baton, Error, Workspace};
+use baton::{Baton, Error, Workspace, WorkspaceClock};
 use baton_core::access::{CLOSED, Grant};
 use baton_core::state::List;
-use baton_core::{Json, NamespaceName, Timestamp};
+use baton_core::{Json, NamespaceName, Timestamp, limits};
 use rand::TryRngCore;
 use rand::rngs::OsRng;
 use serde::de::Error as _;
@@ -11,11 +11,14 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use thiserror::Error as ThisError;
 
-use super::{PREFIX, TokenDigest, digest_of, now};
+use super::{PREFIX, TokenDigest, digest_of};
 use crate::quota::Quota;
 
 /// The key of a token's record.
 const KEYS: &str = "tokens/";
+/// The key of an entry that expires with a token. Its end is recorded, so that the time of the
+/// workspace is after it even if the server starts again with a clock that is behind.
+const ENDS: &str = "ends/";
 /// Digits of the digest that are the id of a token.
 const ID_DIGITS: usize = 12;
 /// Longest name in bytes: it is for people.
@@ -80,14 +83,15 @@ pub struct Wanted {
     pub ttl_ms: Option<u64>,
     /// The quota of the token. If omitted, the server's quota for tokens.
     #[serde(default, deserialize_with = "by_name")]
-    pub quota: Quota,
+    pub quota: Option<Quota>,
 }
 
 /// A quota whose limits are named: serde would also accept a list with empty positions, which is
 /// never intended.
-fn by_name<'de, D: Deserializer<'de>>(reader: D) -> Result<Quota, D::Error> {
-    let named = serde_json::Map::deserialize(reader)?;
-    Quota::deserialize(Value::Object(named)).map_err(D::Error::custom)
+fn by_name<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<Quota>, D::Error> {
+    let named = Option::<serde_json::Map<_, _>>::deserialize(reader)?;
+    let quota = named.map(|named| Quota::deserialize(Value::Object(named)));
+    quota.transpose().map_err(D::Error::custom)
 }
 
 /// A new token.
@@ -175,12 +179,25 @@ impl From<Error> for TokenError {
 /// The tokens in the data of an engine.
 pub struct Tokens {
     workspace: Workspace,
+    clock: WorkspaceClock,
 }
 
 impl Tokens {
     /// The tokens of this engine.
     pub fn of(baton: &Baton) -> Result<Self, TokenError> {
-        Ok(Self { workspace: baton.workspace(CLOSED)? })
+        let workspace = baton.workspace(CLOSED)?;
+        let clock = baton.clock_of(workspace.name());
+        Ok(Self { workspace, clock })
+    }
+
+    /// The time by which they expire, once they were read.
+    #[must_use]
+    pub fn clock(&self) -> WorkspaceClock {
+        self.clock.clone()
+    }
+
+    fn now(&self) -> Result<Timestamp, TokenError> {
+        self.clock.now().ok_or(TokenError::Engine(Error::Closed))
     }
 
     /// Creates a token.
@@ -198,17 +215,22 @@ impl Tokens {
         drawn.map_err(|error| TokenError::Chance { reason: error.to_string() })?;
         let token = format!("{PREFIX}{}", hexadecimal(&chance));
         let digest = hexadecimal(&digest_of(&token));
-        let created_at = now();
+        let created_at = self.now()?;
         let record = Record {
             id: digest[..ID_DIGITS].to_owned(),
             name,
             digest,
             grant,
-            quota,
+            quota: quota.unwrap_or_default(),
             created_at,
             expires_at: ttl_ms.map(|ttl_ms| created_at.after(ttl_ms)),
             revoked_at: None,
         };
+        if let Some(ttl_ms) = ttl_ms {
+            let ttl_ms = ttl_ms.clamp(limits::TTL_MS_MIN, limits::TTL_MS_MAX);
+            let key = format!("{ENDS}{}", record.id);
+            self.workspace.state("shared").set(&key, true).ttl_ms(ttl_ms).await?;
+        }
         self.write(&record).await?;
         Ok(Made { token, record })
     }
@@ -243,7 +265,7 @@ impl Tokens {
             return Err(TokenError::NotFound { id: id.chars().take(80).collect() });
         };
         if record.revoked_at.is_none() {
-            record.revoked_at = Some(now());
+            record.revoked_at = Some(self.now()?);
             self.write(&record).await?;
         }
         Ok(record)

@@ -1,30 +1,26 @@
 //! HTTP requests to another server, with their bodies as they arrive.
 
-use std::collections::HashMap;
-use std::io::{Error, ErrorKind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::io::Error;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, Response, Uri, header};
+use axum::http::request::{Builder, Parts};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, Response, Uri, Version, header};
 use axum::response::IntoResponse;
-use baton_tls::{Stream, Trust};
 use bytes::Bytes;
-use futures_util::{StreamExt, stream};
-use hyper::body::{Body as _, Incoming};
-use hyper::client::conn::http1::{self, SendRequest};
-use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
+use futures_util::stream;
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::{Body as _, Frame, Incoming};
 
 use super::ServerStatus;
-use super::front::{ELSEWHERE, FORWARDED, Front, Payload, SHARD};
+use super::front::{ELSEWHERE, FORWARDED, Front, PATIENCE, Payload, SHARD};
+use super::upstreams::Sender;
 use crate::problem::Refused;
 use crate::refusal::Refusal;
 
-/// How long a connection to another server may take.
-const CONNECT_MAX: Duration = Duration::from_secs(1);
-/// Idle connections to one server that are kept.
-const IDLE_MAX: usize = 64;
+/// How long an owner may take to finish requests after it has given their shard away. It ends them
+/// within a fraction of this.
+const LAST_ANSWERS_MAX: Duration = PATIENCE;
 /// A body up to this size is received before it is forwarded, so that it can be sent again.
 const SMALL_BYTES_MAX: u64 = 1 << 20;
 /// Headers that are about one connection.
@@ -41,76 +37,20 @@ const OF_CONNECTION: [HeaderName; 7] = [
 /// What became of a request.
 pub(super) enum Forwarded {
     Answered(Response<Body>),
-    /// It certainly was not executed.
-    Unsent(Box<Request<Payload>>),
+    /// It certainly was not executed; why, if the owner cannot be reached.
+    Unsent(Box<Request<Payload>>, Option<Refusal>),
 }
 
-/// Connections to other servers.
-pub(super) struct Upstreams {
-    idle: Arc<Mutex<HashMap<String, Vec<SendRequest<Body>>>>>,
-    trust: Option<Trust>,
-}
-
-impl Upstreams {
-    pub(super) fn new(trust: Option<Trust>) -> Self {
-        Self { idle: Arc::default(), trust }
-    }
-
-    /// Connects to the address of a server.
-    pub(super) async fn connect(&self, address: &str) -> Result<Stream, Error> {
-        let bad = |reason: &str| Error::new(ErrorKind::InvalidInput, reason.to_owned());
-        let uri: Uri = address.parse().map_err(|_| bad("the address is no URL"))?;
-        let host = uri.host().ok_or_else(|| bad("the address has no host"))?;
-        let is_secure = uri.scheme_str() == Some("https");
-        let port = uri.port_u16().unwrap_or(if is_secure { 443 } else { 80 });
-        let plain = host.trim_start_matches('[').trim_end_matches(']');
-        let connecting = async {
-            let socket = TcpStream::connect((plain, port)).await?;
-            socket.set_nodelay(true)?;
-            if !is_secure {
-                return Ok(Stream::from(socket));
-            }
-            let trust = self.trust.as_ref().ok_or_else(|| bad("no authority is trusted"))?;
-            trust.connect(host, socket).await.map_err(Error::other)
-        };
-        tokio::time::timeout(CONNECT_MAX, connecting).await?
-    }
-
-    fn take(&self, address: &str) -> Option<SendRequest<Body>> {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let senders = idle.get_mut(address)?;
-        while let Some(sender) = senders.pop() {
-            if sender.is_ready() {
-                return Some(sender);
-            }
-        }
-        None
-    }
-
-    /// Keeps a connection for the next request, when the response has been read.
-    fn give(&self, address: String, mut sender: SendRequest<Body>) {
-        let idle = Arc::clone(&self.idle);
-        tokio::spawn(async move {
-            if sender.ready().await.is_ok() {
-                let mut idle = idle.lock().unwrap_or_else(PoisonError::into_inner);
-                let senders = idle.entry(address).or_default();
-                if senders.len() < IDLE_MAX {
-                    senders.push(sender);
-                }
-            }
-        });
-    }
-
-    pub(super) async fn sender(&self, address: &str) -> Result<SendRequest<Body>, Error> {
-        if let Some(sender) = self.take(address) {
-            return Ok(sender);
-        }
-        let stream = TokioIo::new(self.connect(address).await?);
-        let (sender, connection) = http1::handshake(stream).await.map_err(Error::other)?;
-        // However it ends, requests on it are notified.
-        tokio::spawn(async move { drop(connection.with_upgrades().await) });
-        Ok(sender)
-    }
+/// What became of one attempt to forward a request.
+enum Attempt {
+    /// The owner has answered.
+    Answered(Response<Body>),
+    /// It could not be received from the client.
+    Refused(Response<Body>),
+    /// The owner was lost before it answered.
+    Lost,
+    /// It certainly was not executed; why, if the owner cannot be reached.
+    Unsent(Box<Request<Payload>>, Option<Refusal>),
 }
 
 impl Front {
@@ -121,53 +61,89 @@ impl Front {
         owner: &ServerStatus,
         request: Request<Payload>,
     ) -> Forwarded {
+        let forwarded = self.attempt(shard, owner, request).await;
+        let metrics = &self.doors.metrics;
+        match &forwarded {
+            Attempt::Answered(_) => metrics.forwarded.add(1),
+            Attempt::Refused(_) => {}
+            Attempt::Lost | Attempt::Unsent(..) => metrics.cluster.forward_failures.add(1),
+        }
+        match forwarded {
+            Attempt::Answered(response) | Attempt::Refused(response) => {
+                Forwarded::Answered(response)
+            }
+            Attempt::Lost => {
+                Forwarded::Answered(Refused::from(Refusal::OwnerLost {}).into_response())
+            }
+            Attempt::Unsent(request, why) => Forwarded::Unsent(request, why),
+        }
+    }
+
+    async fn attempt(
+        &self,
+        shard: u32,
+        owner: &ServerStatus,
+        request: Request<Payload>,
+    ) -> Attempt {
         let (parts, payload) = request.into_parts();
         let payload = match payload {
             Payload::Arriving(body) if is_small(&body) => {
                 let max = usize::try_from(SMALL_BYTES_MAX).unwrap_or(usize::MAX);
                 match self.receive(body, max).await {
                     Ok(body) => Payload::Received(body),
-                    Err(refused) => return Forwarded::Answered(refused.into_response()),
+                    Err(refused) => return Attempt::Refused(refused.into_response()),
                 }
             }
             other => other,
         };
-        let Ok(mut sender) = self.upstreams.sender(&owner.address).await else {
-            return Forwarded::Unsent(Box::new(Request::from_parts(parts, payload)));
+        let is_call = is_call(&parts);
+        let opened = tokio::select! {
+            opened = self.reach(owner, is_call) => opened.map_err(Some),
+            () = self.lost(shard, &owner.id) => Err(None),
+            () = self.closing.raised() => Err(None),
         };
-        let mut outgoing = Request::builder().method(parts.method.clone()).uri(origin(&parts.uri));
-        if let Some(headers) = outgoing.headers_mut() {
-            headers.extend(of_request(&parts.headers));
-            headers.insert(FORWARDED, HeaderValue::from_static("1"));
-            headers.insert(SHARD, HeaderValue::from(shard));
-        }
+        let mut sender = match opened {
+            Ok(sender) => sender,
+            Err(why) => {
+                return Attempt::Unsent(Box::new(Request::from_parts(parts, payload)), why);
+            }
+        };
+        let outgoing = head_for_owner(&parts, shard, is_call);
         let (body, copy) = match payload {
             Payload::Arriving(body) => (Body::new(body), None),
             Payload::Received(bytes) => (Body::from(bytes.clone()), Some(bytes)),
         };
         let outgoing = outgoing.body(body).expect("its parts were those of a request");
         let again = |copy: Bytes| {
-            Forwarded::Unsent(Box::new(Request::from_parts(parts, Payload::Received(copy))))
+            let request = Request::from_parts(parts, Payload::Received(copy));
+            Attempt::Unsent(Box::new(request), None)
         };
-        let lost = || Forwarded::Answered(Refused::from(Refusal::OwnerLost {}).into_response());
         let answered = tokio::select! {
-            answered = sender.try_send_request(outgoing) => answered,
-            () = self.lost(shard, &owner.id) => return lost(),
-            () = self.closing.raised() => return lost(),
+            answered = sender.send(outgoing) => answered,
+            () = self.silenced(shard, &owner.id) => return Attempt::Lost,
+            () = self.closing.raised() => return Attempt::Lost,
         };
         match (answered, copy) {
             (Ok(response), Some(copy)) if response.headers().contains_key(ELSEWHERE) => again(copy),
             (Ok(response), _) => {
-                self.doors.metrics.forwarded.add(1);
-                self.upstreams.give(owner.address.clone(), sender);
-                Forwarded::Answered(self.returned(shard, owner, response))
+                if let Sender::Http1(sender) = sender {
+                    self.upstreams.give(owner, sender);
+                }
+                Attempt::Answered(self.returned(shard, owner, is_call, response))
             }
             (Err(mut error), copy) => match (error.take_message(), copy) {
                 // It was not sent: the connection had been closed.
                 (Some(_), Some(copy)) => again(copy),
-                (Some(_), None) | (None, _) => lost(),
+                (Some(_), None) | (None, _) => Attempt::Lost,
             },
         }
+    }
+
+    /// Waits until an owner will not answer any more: it was declared gone, or it has given the
+    /// shard away and had time to finish what it was answering.
+    async fn silenced(&self, shard: u32, owner: &str) {
+        self.lost(shard, owner).await;
+        let _ = tokio::time::timeout(LAST_ANSWERS_MAX, self.left(owner)).await;
     }
 
     /// The response of the owner. Its body breaks off when the owner is lost, since a process that
@@ -176,6 +152,7 @@ impl Front {
         &self,
         shard: u32,
         owner: &ServerStatus,
+        is_call: bool,
         response: Response<Incoming>,
     ) -> Response<Body> {
         let (mut parts, body) = response.into_parts();
@@ -195,20 +172,67 @@ impl Front {
                 None => std::future::pending().await,
             }
         });
-        let pieces = Body::new(body).into_data_stream();
-        let body = Body::from_stream(stream::unfold(Some((pieces, lost)), |state| async move {
-            let (mut pieces, mut lost) = state?;
+        let frames = stream::unfold(Some((body, lost)), move |state| async move {
+            let (mut body, mut lost) = state?;
             tokio::select! {
                 biased;
-                piece = pieces.next() => piece.map(|piece| (piece, Some((pieces, lost)))),
-                () = &mut lost => {
-                    let reason = Error::other("the owner of the workspace was lost");
-                    Some((Err(axum::Error::new(reason)), None))
+                frame = body.frame() => {
+                    let frame = frame?.map_err(axum::Error::new);
+                    Some((frame, Some((body, lost))))
                 }
+                () = &mut lost => Some((broken_off(is_call), None)),
             }
-        }));
-        Response::from_parts(parts, body)
+        });
+        Response::from_parts(parts, Body::new(StreamBody::new(frames)))
     }
+}
+
+/// Whether a request is a call of gRPC, which has trailers and needs HTTP/2.
+fn is_call(parts: &Parts) -> bool {
+    #[cfg(feature = "a2a")]
+    {
+        let kind = parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        parts.version == Version::HTTP_2 && kind.is_some_and(crate::a2a::is_grpc)
+    }
+    #[cfg(not(feature = "a2a"))]
+    {
+        let _ = parts;
+        false
+    }
+}
+
+/// The end of a body whose owner is lost.
+fn broken_off(is_call: bool) -> Result<Frame<Bytes>, axum::Error> {
+    #[cfg(feature = "a2a")]
+    if is_call {
+        return Ok(crate::a2a::broken_off());
+    }
+    #[cfg(not(feature = "a2a"))]
+    let _ = is_call;
+    Err(axum::Error::new(Error::other("the owner of the workspace was lost")))
+}
+
+/// The head of a request as its owner is sent it. In HTTP/2 the name of the server is a part of the
+/// target.
+fn head_for_owner(parts: &Parts, shard: u32, is_call: bool) -> Builder {
+    let mut sent = of_request(&parts.headers);
+    let path = origin(&parts.uri);
+    let host = sent.get(header::HOST).and_then(|host| host.to_str().ok());
+    let absolute = host.filter(|_| is_call).map(|host| format!("http://{host}{path}"));
+    let outgoing = Request::builder().method(parts.method.clone());
+    let mut outgoing = match absolute {
+        Some(target) => {
+            sent.remove(header::HOST);
+            outgoing.uri(target).version(Version::HTTP_2)
+        }
+        None => outgoing.uri(path),
+    };
+    if let Some(headers) = outgoing.headers_mut() {
+        headers.extend(sent);
+        headers.insert(FORWARDED, HeaderValue::from_static("1"));
+        headers.insert(SHARD, HeaderValue::from(shard));
+    }
+    outgoing
 }
 
 fn is_small(body: &Incoming) -> bool {

@@ -15,13 +15,14 @@ use baton_tls::Trust;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
-use percent_encoding::percent_decode_str;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use super::forward::{Forwarded, Upstreams};
+use super::forward::Forwarded;
+use super::paths::workspace_of;
 use super::peer::KnownTokens;
+use super::upstreams::Upstreams;
 use super::{HOME, Place, Routes, ServerStatus, shard_of};
 use crate::access::Tokens;
 use crate::http;
@@ -109,7 +110,13 @@ impl Front {
         front
     }
 
-    pub(super) fn set_routes(&self, routes: Routes) {
+    pub(super) fn set_routes(&self, mut routes: Routes) {
+        // A server that was declared gone sees nothing until it has joined again. A log never
+        // changes its number of shards, and without it no workspace would have its shard.
+        if routes.owners.is_empty() {
+            routes.owners = vec![None; self.routes().owners.len()];
+        }
+        self.upstreams.keep(&routes.servers);
         self.routes.send_replace((Arc::new(routes), Instant::now()));
     }
 
@@ -117,9 +124,14 @@ impl Front {
         Arc::clone(&self.routes.borrow().0)
     }
 
-    /// Whether the servers have been looked at recently.
-    pub(super) fn is_fresh(&self) -> bool {
-        self.routes.borrow().1.elapsed() < FRESH
+    /// How long ago the servers were looked at.
+    pub(super) fn age(&self) -> Duration {
+        self.routes.borrow().1.elapsed()
+    }
+
+    /// How long the log has not answered, if that is longer than usual.
+    pub(super) fn silent(&self) -> Option<Duration> {
+        Some(self.age()).filter(|age| *age > FRESH)
     }
 
     pub(super) fn engine(&self, shard: u32) -> Option<Arc<Engine>> {
@@ -145,6 +157,7 @@ impl Front {
             for record in tokens.all().await.unwrap_or_default() {
                 self.doors.access.load_token(&record);
             }
+            self.doors.access.clock.follow(tokens.clock());
         }
         let router = http::router(Arc::clone(&shared));
         let stop = Arc::new(Signal::default());
@@ -191,6 +204,32 @@ impl Front {
         slot: &Arc<ConnectionSlot>,
         request: Request<Incoming>,
     ) -> Response<Body> {
+        if let Err(refusal) = self.check_host(&request) {
+            return http::refuse(&self.doors, slot, request, refusal);
+        }
+        #[cfg(feature = "a2a")]
+        if crate::a2a::is_call(&request) && !is_forwarded(&request) {
+            return crate::a2a::refused_before(self.answer_accepted(slot, request).await);
+        }
+        self.answer_accepted(slot, request).await
+    }
+
+    /// Whether a request names this server, which an owner that it is forwarded to cannot see.
+    /// Health checks call the server by any name, and other servers by the advertised one: they
+    /// prove themselves by the secret.
+    fn check_host<B>(&self, request: &Request<B>) -> Result<(), Refusal> {
+        let path = request.uri().path();
+        if matches!(path, "/healthz" | "/readyz") || path.starts_with("/cluster/") {
+            return Ok(());
+        }
+        self.doors.hosts.check_request(request.uri(), request.headers())
+    }
+
+    async fn answer_accepted(
+        self: &Arc<Self>,
+        slot: &Arc<ConnectionSlot>,
+        request: Request<Incoming>,
+    ) -> Response<Body> {
         if let Some(response) = self.answer_own(slot, &request).await {
             return response;
         }
@@ -223,6 +262,14 @@ impl Front {
             return Ok((shard, request.map(Payload::Arriving)));
         }
         let path = request.uri().path();
+        #[cfg(feature = "a2a")]
+        if crate::a2a::is_call(&request) {
+            let (parts, body) = request.into_parts();
+            let body = self.receive(body, self.doors.settings.body_bytes_max).await?;
+            let workspace = crate::a2a::workspace_of_call(parts.uri.path(), &body);
+            let request = Request::from_parts(parts, Payload::Received(body));
+            return Ok((shard_of(&workspace, shards), request));
+        }
         let is_of_a2a = path.starts_with("/a2a/");
         if is_of_a2a && request.method() == Method::POST {
             return self.shard_of_tenant(request, shards).await;
@@ -260,38 +307,47 @@ impl Front {
     }
 
     /// How many shards there are; known after the server has joined.
-    async fn shards(&self) -> Result<u32, Refused> {
-        let mut routes = self.routes.subscribe();
-        let known = routes.wait_for(|(routes, _)| routes.shards() > 0);
-        match tokio::time::timeout(PATIENCE, known).await {
-            Ok(Ok(known)) => Ok(known.0.shards()),
-            Ok(Err(_)) | Err(_) => Err(Refusal::NoOwner {}.into()),
+    pub(super) async fn shards(&self) -> Result<u32, Refused> {
+        let mut wait = OwnerWait::new(self);
+        loop {
+            let shards = self.routes().shards();
+            if shards > 0 {
+                return Ok(shards);
+            }
+            if !wait.changed().await {
+                return Err(Refusal::NoOwner {}.into());
+            }
         }
     }
 
     /// Serves a request here, or sends it to the owner of the shard, as soon as there is one.
-    async fn route(
+    pub(super) async fn route(
         self: &Arc<Self>,
         shard: u32,
         slot: &Arc<ConnectionSlot>,
         mut request: Request<Payload>,
     ) -> Response<Body> {
         let is_forwarded = is_forwarded(&request);
-        let deadline = Instant::now() + PATIENCE;
+        let mut wait = OwnerWait::new(self);
         loop {
             if let Some(engine) = self.engine(shard) {
                 return self.answer_here(&engine, slot, request).await;
             }
-            match (self.elsewhere(shard), is_forwarded) {
+            let refusal = match (self.elsewhere(shard), is_forwarded) {
                 (Some(_), true) => return elsewhere(),
                 (Some(owner), false) => match self.forward(shard, &owner, request).await {
                     Forwarded::Answered(response) => return response,
-                    Forwarded::Unsent(unsent) => request = *unsent,
+                    Forwarded::Unsent(unsent, why) => {
+                        request = *unsent;
+                        why.unwrap_or(Refusal::NoOwner {})
+                    }
                 },
-                (None, _) => {}
-            }
-            if !self.wait_for_change(deadline).await {
-                let refusal = if is_forwarded { return elsewhere() } else { Refusal::NoOwner {} };
+                (None, _) => Refusal::NoOwner {},
+            };
+            if !wait.changed().await {
+                if is_forwarded {
+                    return elsewhere();
+                }
                 return Refused::from(refusal).into_response();
             }
         }
@@ -303,13 +359,6 @@ impl Front {
         routes.owner(shard).filter(|owner| owner.id != routes.me).cloned()
     }
 
-    /// Waits until the shards may be elsewhere, or for a moment; false after the deadline.
-    pub(super) async fn wait_for_change(&self, deadline: Instant) -> bool {
-        let mut routes = self.routes.subscribe();
-        let _ = tokio::time::timeout(AGAIN, routes.changed()).await;
-        Instant::now() < deadline
-    }
-
     /// Waits until another server than this one owns the shard, or none does.
     pub(super) async fn lost(&self, shard: u32, owner: &str) {
         let mut routes = self.routes.subscribe();
@@ -317,6 +366,17 @@ impl Front {
             routes.owner(shard).is_none_or(|present| present.id != owner)
         };
         if routes.wait_for(is_lost).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Waits until a server is none of the servers any more.
+    pub(super) async fn left(&self, server: &str) {
+        let mut routes = self.routes.subscribe();
+        let has_left = |(routes, _): &(Arc<Routes>, Instant)| {
+            routes.servers.iter().all(|present| present.id != server)
+        };
+        if routes.wait_for(has_left).await.is_err() {
             std::future::pending::<()>().await;
         }
     }
@@ -345,6 +405,47 @@ impl Front {
     }
 }
 
+/// A request that may have to wait for an owner. How long it did is recorded when it is dropped.
+pub(super) struct OwnerWait<'a> {
+    front: &'a Front,
+    deadline: Instant,
+    waited: Option<Duration>,
+}
+
+impl<'a> OwnerWait<'a> {
+    pub(super) fn new(front: &'a Front) -> Self {
+        Self { front, deadline: Instant::now() + PATIENCE, waited: None }
+    }
+
+    /// Waits until the shards may be elsewhere, or for a moment; false after the deadline, and when
+    /// this server ends: it would wait for the requests that wait here.
+    pub(super) async fn changed(&mut self) -> bool {
+        let begun = Instant::now();
+        if self.waited.is_none() {
+            self.waited = Some(Duration::ZERO);
+            self.front.doors.metrics.cluster.owner_waiting.enter(usize::MAX);
+        }
+        let mut routes = self.front.routes.subscribe();
+        let changed = tokio::time::timeout(AGAIN, routes.changed());
+        let may_continue = tokio::select! {
+            () = self.front.closing.raised() => false,
+            _ = changed => Instant::now() < self.deadline,
+        };
+        *self.waited.get_or_insert_default() += begun.elapsed();
+        may_continue
+    }
+}
+
+impl Drop for OwnerWait<'_> {
+    fn drop(&mut self) {
+        if let Some(waited) = self.waited {
+            let metrics = &self.front.doors.metrics.cluster;
+            metrics.owner_waiting.leave();
+            metrics.owner_waits.record(waited);
+        }
+    }
+}
+
 pub(super) fn is_forwarded<B>(request: &Request<B>) -> bool {
     request.headers().contains_key(FORWARDED)
 }
@@ -354,57 +455,4 @@ fn elsewhere() -> Response<Body> {
     let mut response = Refused::from(Refusal::Elsewhere {}).into_response();
     response.headers_mut().insert(ELSEWHERE, HeaderValue::from_static("1"));
     response
-}
-
-/// The workspace that a path names. What names none is answered where the tokens are.
-fn workspace_of(path: &str) -> String {
-    let decoded = |segment: &str| percent_decode_str(segment).decode_utf8_lossy().into_owned();
-    let mut segments = path.trim_start_matches('/').split('/');
-    match (segments.next(), segments.next()) {
-        (Some("v1"), Some(workspace)) if workspace != "access" => decoded(workspace),
-        (Some("mcp"), Some(workspace)) => decoded(workspace),
-        (Some("mcp"), None) => DEFAULT.to_owned(),
-        (Some("a2a"), Some(what)) => {
-            let rest: Vec<&str> = segments.collect();
-            let rest = if what == "agents" { rest.get(1..).unwrap_or_default() } else { &rest };
-            tenant_of(rest).map_or_else(|| DEFAULT.to_owned(), decoded)
-        }
-        _ => HOME.to_owned(),
-    }
-}
-
-/// The workspace of paths that need not name one.
-const DEFAULT: &str = "default";
-
-/// The tenant at the beginning of a path of A2A, if it has one: what follows is an operation.
-fn tenant_of<'a>(rest: &[&'a str]) -> Option<&'a str> {
-    let names = ["tasks", "extendedAgentCard", ".well-known"];
-    let is_operation = |segment: &str| segment.starts_with("message:") || names.contains(&segment);
-    let first = rest.first().filter(|segment| !segment.is_empty() && !is_operation(segment))?;
-    rest.get(1).filter(|segment| is_operation(segment)).map(|_| *first)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_names_its_workspace() {
-        for (path, workspace) in [
-            ("/v1/fleet/state/shared/plan", "fleet"),
-            ("/v1/team%2Fa/watch", "team/a"),
-            ("/v1/access/tokens", HOME),
-            ("/mcp", "default"),
-            ("/mcp/fleet", "fleet"),
-            ("/a2a/fleet", "default"),
-            ("/a2a/fleet/message:send", "default"),
-            ("/a2a/fleet/night/message:send", "night"),
-            ("/a2a/agents/ada/tasks/7", "default"),
-            ("/a2a/agents/ada/night/tasks/7", "night"),
-            ("/openapi.json", HOME),
-            ("/", HOME),
-        ] {
-            assert_eq!(workspace_of(path), workspace, "{path}");
-        }
-    }
 }

@@ -9,10 +9,15 @@
 //! | where | what |
 //! |---|---|
 //! | `front` | which engine or server a request is for, and the wait for an owner |
+//! | `paths` | the workspace that a path names |
 //! | `forward` | HTTP requests to another server, with their bodies as they arrive |
 //! | `relay` | a WebSocket whose frames are for workspaces of several owners |
+//! | `frames` | the frames of such a WebSocket |
 //! | `own` | what a server answers itself: health, metrics, the state of the cluster |
-//! | `peer` | what servers ask each other: tokens, and the names of workspaces |
+//! | `peer` | what servers ask each other: tokens, counters, and the names of workspaces |
+//! | `upstreams` | connections to other servers |
+//! | `proof` | that another server is at the other end of a connection |
+//! | `metrics` | what a server counts: shards that come and go, requests for other owners |
 //!
 //! 1. An engine serves only workspaces of its shard: what arrives at the wrong one is refused, not
 //!    executed. Routing decides only how fast a request finds its owner.
@@ -41,20 +46,29 @@ use sha2::{Digest, Sha256};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::deadline_stream::DeadlineStream;
-use crate::listener::{ConnectionSlot, ListenError, Slots, greeted, listen};
+use crate::listener::{ConnectionSlot, ListenError, Slots, greeted, http2, listen};
 use crate::settings::Settings;
 
+mod backup;
 mod forward;
+mod frames;
 mod front;
+mod metrics;
 mod own;
+mod paths;
 mod peer;
+mod proof;
 mod relay;
+mod upstreams;
 
 pub(crate) use front::Front;
+pub use metrics::{ClusterMetrics, Durations, ServerCounters};
 pub(crate) use peer::Listing;
 
 /// The workspace of the tokens. The owner of its shard answers what is not about a workspace.
 pub const HOME: &str = CLOSED;
+/// More than enough numbers for one of them to be in a given shard.
+const NUMBERS_MAX: u32 = 4_096;
 /// How often the tokens are looked at.
 const TOKENS_EVERY: Duration = Duration::from_millis(500);
 
@@ -78,6 +92,17 @@ impl Place {
     pub(crate) fn owns(self, workspace: &WorkspaceName) -> bool {
         shard_of(workspace.as_str(), self.shards) == self.shard
     }
+
+    /// A similar name that is in this shard.
+    pub(crate) fn name_near(self, name: &WorkspaceName) -> String {
+        let similar = (2..NUMBERS_MAX).map(|number| format!("{name}-{number}"));
+        // A name that is as long as allowed has no longer one.
+        let mut names = similar.chain((2_u32..).map(|number| format!("fork-{number}")));
+        let is_here = |name: &String| {
+            WorkspaceName::check(name).is_ok() && shard_of(name, self.shards) == self.shard
+        };
+        names.find(is_here).expect("every shard has names")
+    }
 }
 
 /// The servers that share the data, and what they own.
@@ -91,6 +116,10 @@ pub struct ClusterStatus {
     pub servers: Vec<ServerStatus>,
     /// The shards that no server owns.
     pub unowned: Vec<u32>,
+    /// How long ago the server that answers has seen this. It looks several times a second, unless
+    /// the log does not answer it.
+    #[serde(default)]
+    pub age_ms: u64,
 }
 
 /// A server of the cluster.
@@ -108,6 +137,9 @@ pub struct ServerStatus {
     pub draining: bool,
     /// The shards that it owns.
     pub shards: Vec<u32>,
+    /// What has happened there since it was started, if it said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counters: Option<ServerCounters>,
 }
 
 /// Where the shards are.
@@ -123,6 +155,8 @@ pub struct Routes {
     pub owners: Vec<Option<String>>,
     /// Whether this server gives its shards back, or has left.
     pub is_leaving: bool,
+    /// Why this server cannot open shards that it should have, if it has left them to others.
+    pub failing: Option<String>,
 }
 
 impl Routes {
@@ -135,14 +169,20 @@ impl Routes {
         self.servers.iter().find(|server| server.id == owner)
     }
 
-    /// For people.
-    fn status(&self) -> ClusterStatus {
+    /// For people, as it was seen this long ago.
+    fn status(&self, age: Duration) -> ClusterStatus {
+        let age_ms = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
+        let mut servers = self.servers.clone();
+        for server in &mut servers {
+            server.heartbeat_age_ms = server.heartbeat_age_ms.saturating_add(age_ms);
+        }
         let unowned = (0..self.shards()).filter(|shard| self.owner(*shard).is_none());
         ClusterStatus {
             answered_by: self.me.clone(),
             shards: self.shards(),
-            servers: self.servers.clone(),
+            servers,
             unowned: unowned.collect(),
+            age_ms,
         }
     }
 }
@@ -152,7 +192,7 @@ pub(crate) fn status_of_one(address: String) -> ClusterStatus {
     let (id, version) = ("alone".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
     let (answered_by, shards) = (id.clone(), vec![0]);
     let server = ServerStatus { id, address, version, shards, ..ServerStatus::default() };
-    ClusterStatus { answered_by, shards: 1, servers: vec![server], unowned: Vec::new() }
+    ClusterStatus { answered_by, shards: 1, servers: vec![server], ..ClusterStatus::default() }
 }
 
 /// A listening server of a cluster.
@@ -229,6 +269,12 @@ impl ClusterHandle {
         self.0.release(shard).await;
     }
 
+    /// What the server counts.
+    #[must_use]
+    pub fn metrics(&self) -> &ClusterMetrics {
+        &self.0.doors.metrics.cluster
+    }
+
     /// Where the shards are now.
     pub fn set_routes(&self, routes: Routes) {
         self.0.set_routes(routes);
@@ -237,12 +283,25 @@ impl ClusterHandle {
 
 async fn serve(front: Arc<Front>, stream: TcpStream, slot: Arc<ConnectionSlot>, is_outer: bool) {
     let settings = &front.doors.settings;
-    let stream = if is_outer {
+    let mut stream = if is_outer {
         let Some(stream) = greeted(settings, stream).await else { return };
         stream
     } else {
         stream.into()
     };
+    let opening = http2::opening(settings, &front.closing, &mut stream);
+    let Some(first) = opening.await else { return };
+    let is_http2 = first == http2::PREFACE;
+    let stream = DeadlineStream::new(stream, settings.write_deadline).with_first(first);
+    if is_http2 {
+        let served = Arc::clone(&front);
+        let answer = move |request| {
+            let (front, slot) = (Arc::clone(&served), Arc::clone(&slot));
+            async move { front.answer(&slot, request).await }
+        };
+        // Boxed, since it would make every connection larger.
+        return Box::pin(http2::serve(settings, &front.closing, stream, answer)).await;
+    }
     let (front, slot) = (&front, &slot);
     let service = service_fn(move |request: Request<Incoming>| async move {
         Ok::<_, Infallible>(front.answer(slot, request).await)
@@ -250,8 +309,7 @@ async fn serve(front: Arc<Front>, stream: TcpStream, slot: Arc<ConnectionSlot>, 
     let mut builder = hyper::server::conn::http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(settings.head_deadline);
     builder.max_buf_size(settings.head_bytes_max).max_headers(64).half_close(false);
-    let stream = TokioIo::new(DeadlineStream::new(stream, settings.write_deadline));
-    let connection = builder.serve_connection(stream, service).with_upgrades();
+    let connection = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
     let mut connection = pin!(connection);
     // Errors on the connection concern only the peer.
     tokio::select! {
@@ -271,6 +329,21 @@ mod tests {
         let found = ["default", "fleet", HOME, "team/a"].map(|name| shard_of(name, 16));
         assert_eq!(found, FOUND);
         assert_eq!(shard_of("default", 1), 0);
+    }
+
+    #[test]
+    fn every_name_has_a_similar_one_in_every_shard() {
+        let longest = "a".repeat(baton_core::limits::WORKSPACE_BYTES_MAX);
+        for name in ["night", "team.a", &longest] {
+            let name = WorkspaceName::parse(name).unwrap();
+            for shard in [0, 100, 255] {
+                let place = Place { shard, shards: 256 };
+                let near = place.name_near(&name);
+                assert!(place.owns(&WorkspaceName::parse(&near).unwrap()), "{near}");
+                let prefix = if *longest == *name.as_str() { "fork" } else { name.as_str() };
+                assert!(near.starts_with(prefix), "{near}");
+            }
+        }
     }
 
     const FOUND: [u32; 4] = [13, 13, 15, 8];

@@ -1,5 +1,7 @@
 //! What a server answers itself: health, metrics, the state of the cluster.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::http::{Method, Request, Response};
 use axum::response::IntoResponse;
@@ -8,7 +10,8 @@ use baton_core::access::Permission;
 use hyper::body::Incoming;
 use serde_json::json;
 
-use super::front::Front;
+use super::backup::BACKUP;
+use super::front::{Front, is_forwarded};
 use crate::http::{MEMBER_HEALTH, json as body, metrics_page};
 use crate::listener::ConnectionSlot;
 use crate::problem::Refused;
@@ -17,8 +20,8 @@ use crate::refusal::Refusal;
 impl Front {
     /// The answer to a request that is about this server; none if it is about data.
     pub(super) async fn answer_own(
-        &self,
-        slot: &ConnectionSlot,
+        self: &Arc<Self>,
+        slot: &Arc<ConnectionSlot>,
         request: &Request<Incoming>,
     ) -> Option<Response<Body>> {
         let answered = match (request.method(), request.uri().path()) {
@@ -27,15 +30,21 @@ impl Front {
             (&Method::GET, "/metrics") => self.measured(slot, request).await,
             (&Method::GET, "/v1/access/cluster") => {
                 let admitted = self.admitted(slot, request, Permission::Read, "cluster.status");
-                let status = || serde_json::to_vec(&self.routes().status());
-                admitted.await.map(|()| body(status().expect("it can be encoded")))
+                match admitted.await {
+                    Ok(()) => {
+                        let status = serde_json::to_vec(&self.status().await);
+                        Ok(body(status.expect("it can be encoded")))
+                    }
+                    Err(refused) => Err(refused),
+                }
             }
-            (&Method::GET, "/v1/access/backup") if self.routes().shards() > 1 => {
-                let shards = self.routes().shards();
-                let refused = Refused::from(Refusal::BackupElsewhere { shards });
-                let needs = Permission::Administer;
-                self.admitted(slot, request, needs, "server.backup").await.and(Err(refused))
-            }
+            // A server that has not joined yet does not know how many shards there are: taking
+            // what it has for everything would leave workspaces out.
+            (&Method::GET, BACKUP) if !is_forwarded(request) => match self.shards().await {
+                Ok(1) => return None,
+                Ok(shards) => self.backup(shards, slot, request).await,
+                Err(refused) => Err(refused),
+            },
             (&Method::GET, path) if path.starts_with("/cluster/") => {
                 self.answer_peer(request).await
             }
@@ -44,14 +53,21 @@ impl Front {
         Some(answered.unwrap_or_else(IntoResponse::into_response))
     }
 
-    /// Whether requests should be sent here: not before the servers are known, and not while this
-    /// one leaves.
+    /// Whether requests should be sent here: not before the servers are known, not while this one
+    /// leaves, and not while the log does not answer it.
     fn ready(&self) -> Result<Response<Body>, Refused> {
         let routes = self.routes();
         if routes.is_leaving || self.closing.is_raised() {
             return Err(Refusal::Closing {}.into());
         }
-        if routes.shards() == 0 || !self.is_fresh() {
+        if let Some(reason) = routes.failing.clone() {
+            return Err(Refusal::CannotOpen { reason }.into());
+        }
+        if let Some(silent) = self.silent() {
+            return Err(Refusal::LogAway { seconds: silent.as_secs() }.into());
+        }
+        let is_member = routes.servers.iter().any(|server| server.id == routes.me);
+        if !is_member {
             return Err(Refusal::NoOwner {}.into());
         }
         Ok(body(json!({"status": "ready"}).to_string().into_bytes()))
@@ -72,14 +88,13 @@ impl Front {
     }
 
     /// Checks a permission for the whole server.
-    async fn admitted(
+    pub(super) async fn admitted(
         &self,
         slot: &ConnectionSlot,
         request: &Request<Incoming>,
         needs: Permission,
         operation: &str,
     ) -> Result<(), Refused> {
-        self.doors.hosts.check(request.headers())?;
         if self.doors.access.is_token_unknown(request.headers()) {
             self.learn_tokens().await;
         }

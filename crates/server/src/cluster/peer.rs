@@ -1,7 +1,7 @@
-//! What servers ask each other: tokens, and the names of workspaces.
+//! What servers ask each other: tokens, counters, and the names of workspaces.
 //!
-//! They prove themselves by the secret of the schema: a reader of the database has all the
-//! data anyway.
+//! They authenticate by the secret of the schema: a reader of the database has all the data anyway.
+//! The secret is sent only to a server that has proven to know it.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -9,20 +9,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::{HeaderName, Request, Response, StatusCode, Uri, header};
+use axum::http::{HeaderName, HeaderValue, Request, Response, StatusCode, Uri, header};
 use baton::Caller;
 use baton::error::Error;
 use baton_core::workspace::{Listed, Query as WorkspaceQuery, Reply as WorkspaceReply};
-use baton_core::{AgentId, Answer, Query, Reply, Revision, WorkspaceName, limits};
+use baton_core::{AgentId, Answer, Query, Reply, Revision, Timestamp, WorkspaceName, limits};
 use bytes::Bytes;
+use futures_util::future::join_all;
 use http_body_util::{BodyExt, Limited};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
-use super::front::{Front, PATIENCE};
-use super::{HOME, ServerStatus};
+use super::front::{Front, OwnerWait};
+use super::proof::{NONCE, PROOF, prove};
+use super::upstreams::Sender;
+use super::{ClusterStatus, HOME, ServerCounters, ServerStatus};
 use crate::access::{Record, Tokens};
 use crate::http::json as body;
 use crate::problem::Refused;
@@ -31,8 +34,13 @@ use crate::shared::Shared;
 
 /// The header with the secret.
 const PEER: HeaderName = HeaderName::from_static("baton-peer");
+/// The time of the tokens, beside them.
+const TIME: HeaderName = HeaderName::from_static("baton-time");
 const TOKENS: &str = "/cluster/tokens";
 const WORKSPACES: &str = "/cluster/workspaces";
+const COUNTERS: &str = "/cluster/counters";
+/// How long the counters of a server are awaited, which may have stopped.
+const COUNTERS_MAX: Duration = Duration::from_secs(1);
 /// How long an answer may take, and its size.
 const ANSWER_MAX: Duration = Duration::from_secs(3);
 const ANSWER_BYTES_MAX: usize = 64 << 20;
@@ -53,7 +61,12 @@ impl Front {
         &self,
         request: &Request<B>,
     ) -> Result<Response<Body>, Refused> {
-        let secret = self.routes().secret.clone();
+        let routes = self.routes();
+        let secret = &routes.secret;
+        if request.uri().path() == PROOF {
+            let proof = prove(secret, &routes.me, request.headers().get(NONCE));
+            return Ok(Response::new(Body::from(proof.ok_or(Refusal::NotFound {})?)));
+        }
         let given = request.headers().get(PEER).map(|value| Sha256::digest(value.as_bytes()));
         // Digests are compared, so that the time tells nothing about the secret.
         if secret.is_empty() || given != Some(Sha256::digest(secret.as_bytes())) {
@@ -62,34 +75,70 @@ impl Front {
         match request.uri().path() {
             TOKENS => {
                 let engine = self.engine(self.home()).ok_or(Refusal::Elsewhere {})?;
-                let records = Tokens::of(&engine.shared.baton)?.all().await?;
-                Ok(body(serde_json::to_vec(&records).expect("tokens can be encoded")))
+                let tokens = Tokens::of(&engine.shared.baton)?;
+                let records = tokens.all().await?;
+                let mut response =
+                    body(serde_json::to_vec(&records).expect("tokens can be encoded"));
+                if let Some(now) = tokens.clock().now() {
+                    response.headers_mut().insert(TIME, HeaderValue::from(now.0));
+                }
+                Ok(response)
             }
             WORKSPACES => {
                 let query = request.uri().query().unwrap_or_default();
                 let page = self.list_here(listing_of(query)).await?;
                 Ok(body(serde_json::to_vec(&page).expect("names can be encoded")))
             }
+            COUNTERS => {
+                let counters = serde_json::to_vec(&self.counters());
+                Ok(body(counters.expect("numbers can be encoded")))
+            }
             _ => Err(Refusal::NotFound {}.into()),
         }
     }
 
+    fn counters(&self) -> ServerCounters {
+        let metrics = &self.doors.metrics;
+        metrics.cluster.counters(&metrics.forwarded)
+    }
+
+    /// The servers, their shards, and what they have counted.
+    pub(super) async fn status(&self) -> ClusterStatus {
+        let mut status = self.routes().status(self.age());
+        let counted = status.servers.iter().map(async |server: &ServerStatus| {
+            if server.id == status.answered_by {
+                return Some(self.counters());
+            }
+            let asked = tokio::time::timeout(COUNTERS_MAX, self.ask(server, COUNTERS));
+            serde_json::from_slice(asked.await.ok().flatten()?.body()).ok()
+        });
+        let counted = join_all(counted).await;
+        for (server, counters) in status.servers.iter_mut().zip(counted) {
+            server.counters = counters;
+        }
+        status
+    }
+
     /// Asks another server of the same cluster.
-    async fn ask(&self, server: &ServerStatus, path: &str) -> Option<Bytes> {
+    async fn ask(&self, server: &ServerStatus, path: &str) -> Option<Response<Bytes>> {
         let asking = async {
-            let mut sender = self.upstreams.sender(&server.address).await.ok()?;
+            let mut sender = self.reach(server, false).await.ok()?;
             let uri: Uri = server.address.parse().ok()?;
             let request = Request::get(path)
                 .header(header::HOST, uri.authority()?.as_str())
                 .header(PEER, self.routes().secret.as_str())
                 .body(Body::empty())
                 .ok()?;
-            let response = sender.send_request(request).await.ok()?;
+            let response = sender.send(request).await.ok()?;
             if response.status() != StatusCode::OK {
                 return None;
             }
-            let whole = Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect().await;
-            Some(whole.ok()?.to_bytes())
+            let (parts, body) = response.into_parts();
+            let whole = Limited::new(body, ANSWER_BYTES_MAX).collect().await;
+            if let Sender::Http1(sender) = sender {
+                self.upstreams.give(server, sender);
+            }
+            Some(Response::from_parts(parts, whole.ok()?.to_bytes()))
         };
         tokio::time::timeout(ANSWER_MAX, asking).await.ok().flatten()
     }
@@ -105,7 +154,13 @@ impl Front {
         }
         let Some(owner) = self.elsewhere(self.home()) else { return };
         let begun = Instant::now();
-        let Some(received) = self.ask(&owner, TOKENS).await else { return };
+        let Some(answer) = self.ask(&owner, TOKENS).await else { return };
+        let (parts, received) = answer.into_parts();
+        // A server of an older version does not send it.
+        let time = parts.headers.get(TIME).and_then(|time| time.to_str().ok()?.parse().ok());
+        if let Some(time) = time {
+            self.doors.access.clock.learn(Timestamp(time));
+        }
         if known.bytes != received {
             let records: Vec<Record> = serde_json::from_slice(&received).unwrap_or_default();
             for record in &records {
@@ -124,7 +179,8 @@ impl Front {
         let runtime = tokio::runtime::Handle::current();
         // Every engine may be asked about this workspace, whether it has it or not.
         let workspace = WorkspaceName::parse(HOME).expect("it is a good name");
-        let caller = Caller { workspace, agent: AgentId::engine(), idempotency_key: None };
+        let agent = AgentId::engine();
+        let caller = Caller { workspace, agent, idempotency_key: None, sees_tokens: false };
         let work = move || {
             let mut page = Page::default();
             for (shard, engine) in engines {
@@ -155,7 +211,7 @@ impl Front {
             let cursor = utf8_percent_encode(cursor.as_str(), NON_ALPHANUMERIC);
             let _ = write!(path, "cursor={cursor}");
         }
-        serde_json::from_slice(&self.ask(server, &path).await?).ok()
+        serde_json::from_slice(self.ask(server, &path).await?.body()).ok()
     }
 }
 
@@ -197,7 +253,8 @@ impl Listing {
     /// The names of all shards, in order. A shard without an owner is awaited.
     pub(crate) async fn answer(self) -> Result<Answer, Error> {
         let Self { front, query } = self;
-        let deadline = Instant::now() + PATIENCE;
+        let shards = front.shards().await.map_err(|_| Error::Away)? as usize;
+        let mut wait = OwnerWait::new(&front);
         loop {
             let mut page = front.list_here(query.clone()).await?;
             let routes = front.routes();
@@ -209,10 +266,10 @@ impl Listing {
                 }
             }
             let covered: BTreeSet<u32> = page.shards.iter().copied().collect();
-            if covered.len() == routes.owners.len() {
+            if covered.len() == shards {
                 return Ok(merged(page, &query));
             }
-            if !front.wait_for_change(deadline).await {
+            if !wait.changed().await {
                 return Err(Error::Away);
             }
         }

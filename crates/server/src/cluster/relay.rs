@@ -14,21 +14,23 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, header};
 use baton_core::wire::{Call, FastFrame, Fields, Frame, Problem};
 use baton_tls::Stream;
 use hyper::body::Incoming;
-use hyper::client::conn::http1;
+use hyper::client::conn::http1::SendRequest;
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
 use super::forward::of_request;
-use super::front::{ELSEWHERE, FORWARDED, Front, PATIENCE, SHARD};
-use super::shard_of;
+use super::frames::{CLOSE, PING, PONG, frame_at, write_masked};
+use super::front::{ELSEWHERE, FORWARDED, Front, OwnerWait, PATIENCE, SHARD};
+use super::upstreams::Sender;
+use super::{ServerStatus, shard_of};
 use crate::access::Authority;
 use crate::deadline_stream::DeadlineStream;
 use crate::listener::ConnectionSlot;
@@ -39,6 +41,10 @@ use crate::ws;
 use crate::ws::format::Format;
 use crate::ws::framing::{Decoder, Message, Opcode, ProtocolError, write, write_close};
 
+/// On a request for a WebSocket: the workspace that it will be used for.
+const WORKSPACE: HeaderName = HeaderName::from_static("baton-workspace");
+/// On the answer: the address of the server that owns it, if that is another one.
+const OWNER: HeaderName = HeaderName::from_static("baton-owner");
 /// Pieces of output that wait for the client.
 const OUTPUT_MAX: usize = 64;
 /// How much is collected for an owner before it is sent.
@@ -46,6 +52,8 @@ const PENDING_BYTES_MAX: usize = 64 << 10;
 const RECEIVE_BYTES: usize = 16 << 10;
 
 type Upstream = TokioIo<Upgraded>;
+/// A connection to an owner, and its id if that is another server; or why there is none yet.
+type Opened = Result<(Upstream, Option<String>), Refusal>;
 type Writer = Arc<Mutex<WriteHalf<Upstream>>>;
 
 /// Why the connection of the client ends.
@@ -101,7 +109,6 @@ impl Front {
         slot: &Arc<ConnectionSlot>,
         mut request: Request<Incoming>,
     ) -> Result<Response<Body>, Refused> {
-        self.doors.hosts.check(request.headers())?;
         if self.doors.access.is_token_unknown(request.headers()) {
             self.learn_tokens().await;
         }
@@ -109,6 +116,7 @@ impl Front {
         let handshake = ws::Handshake::of(&request)?;
         let (front, format) = (Arc::clone(self), handshake.format);
         let headers = of_request(request.headers());
+        let owner = self.owner_named(&request);
         let upgrade = hyper::upgrade::on(&mut request);
         let work = async move {
             // A peer that goes away during the handshake needs no handling.
@@ -118,7 +126,19 @@ impl Front {
             relay(front, (format, headers, authority), stream, parts.read_buf.to_vec()).await;
         };
         tokio::spawn(Arc::clone(slot).run(Box::pin(work)));
-        Ok(handshake.accepted())
+        let mut accepted = handshake.accepted();
+        if let Some(owner) = owner {
+            accepted.headers_mut().insert(OWNER, owner);
+        }
+        Ok(accepted)
+    }
+
+    /// The address of the owner of the workspace that a client says it will use, if that is another
+    /// server: a client that knows that address can connect there instead.
+    fn owner_named(&self, request: &Request<Incoming>) -> Option<HeaderValue> {
+        let workspace = request.headers().get(WORKSPACE)?.to_str().ok()?;
+        let owner = self.elsewhere(shard_of(workspace, self.routes().shards()))?;
+        HeaderValue::from_str(&owner.address).ok()
     }
 }
 
@@ -228,17 +248,20 @@ impl Relay {
     }
 
     async fn pass(&mut self, given: &Given) -> Result<(), End> {
-        let shards = self.front.routes().shards();
+        let Ok(shards) = self.front.shards().await else {
+            let (_, id) = self.shard_for(given, 0);
+            return self.refuse(id, Refusal::NoOwner {}).await;
+        };
         let (shard, id) = self.shard_for(given, shards);
         self.last = Some(shard);
         if !self.owners.contains_key(&shard) {
             // What was sent before must not wait for this owner.
             self.flush().await?;
             match self.open(shard).await? {
-                Some(owner) => {
+                Ok(owner) => {
                     self.owners.insert(shard, owner);
                 }
-                None => return self.refuse(id).await,
+                Err(refusal) => return self.refuse(id, refusal).await,
             }
         }
         let Some(owner) = self.owners.get_mut(&shard) else { return Ok(()) };
@@ -302,9 +325,9 @@ impl Relay {
         Ok(())
     }
 
-    /// Refuses a message whose shard has no owner.
-    async fn refuse(&self, id: Option<u64>) -> Result<(), End> {
-        let problem = Problem::from(Refusal::NoOwner {});
+    /// Refuses a message whose shard has no owner that can be reached.
+    async fn refuse(&self, id: Option<u64>, refusal: Refusal) -> Result<(), End> {
+        let problem = Problem::from(refusal);
         let mut out = Vec::new();
         self.format.write(&mut out, |out| {
             let id = id.map_or_else(String::new, |id| format!("\"id\":{id},"));
@@ -314,34 +337,68 @@ impl Relay {
         self.output.send(out).await.map_err(|_| End::Gone)
     }
 
-    /// Connects to the owner of a shard, which is awaited. None if there is none.
-    async fn open(&self, shard: u32) -> Result<Option<Owner>, End> {
-        let deadline = Instant::now() + PATIENCE;
+    /// Connects to the owner of a shard, which is awaited; why not, if that takes too long.
+    async fn open(&self, shard: u32) -> Result<Result<Owner, Refusal>, End> {
+        let mut wait = OwnerWait::new(&self.front);
         loop {
-            let here =
-                self.front.engine(shard).map(|_| (format!("http://{}", self.front.inner), None));
-            let there = || self.front.elsewhere(shard).map(|it| (it.address, Some(it.id)));
-            if let Some((address, owner)) = here.or_else(there)
-                && let Some(upstream) = self.connect(&address, shard).await?
-            {
-                if owner.is_some() {
-                    self.front.doors.metrics.forwarded.add(1);
-                }
-                return Ok(Some(self.follow(shard, owner, upstream)));
-            }
-            if !self.front.wait_for_change(deadline).await {
-                return Ok(None);
+            let there = self.front.elsewhere(shard);
+            let opened = match (self.front.engine(shard), &there) {
+                (Some(_), _) => self.connect_here(shard).await?,
+                (None, Some(owner)) => self.connect_there(owner, shard).await?,
+                (None, None) => Err(Refusal::NoOwner {}),
+            };
+            let refusal = match opened {
+                Ok((upstream, owner)) => return Ok(Ok(self.follow(shard, owner, upstream))),
+                Err(refusal) => refusal,
+            };
+            if !wait.changed().await {
+                return Ok(Err(refusal));
             }
         }
     }
 
-    /// One attempt to connect; none if another may succeed.
-    async fn connect(&self, address: &str, shard: u32) -> Result<Option<Upstream>, End> {
-        let Ok(stream) = self.front.upstreams.connect(address).await else { return Ok(None) };
-        let Ok((mut sender, connection)) = http1::handshake(TokioIo::new(stream)).await else {
-            return Ok(None);
+    /// One attempt to connect to an engine of this server.
+    async fn connect_here(&self, shard: u32) -> Result<Opened, End> {
+        let address = format!("http://{}", self.front.inner);
+        let Ok(stream) = self.front.upstreams.connect(&address).await else {
+            return Ok(Err(Refusal::NoOwner {}));
         };
-        tokio::spawn(async move { drop(connection.with_upgrades().await) });
+        let Ok(Sender::Http1(sender)) = Sender::open(stream, false).await else {
+            return Ok(Err(Refusal::NoOwner {}));
+        };
+        let upgraded = self.upgrade(sender, shard).await?;
+        Ok(upgraded.map(|upstream| (upstream, None)).ok_or(Refusal::NoOwner {}))
+    }
+
+    /// One attempt to connect to another server.
+    async fn connect_there(&self, owner: &ServerStatus, shard: u32) -> Result<Opened, End> {
+        let metrics = &self.front.doors.metrics;
+        let sender = match self.front.reach_anew(owner, false).await {
+            Ok(Sender::Http1(sender)) => sender,
+            Ok(Sender::Http2(_)) => return Ok(Err(Refusal::NoOwner {})),
+            Err(refusal) => {
+                metrics.cluster.forward_failures.add(1);
+                return Ok(Err(refusal));
+            }
+        };
+        match self.upgrade(sender, shard).await? {
+            Some(upstream) => {
+                metrics.forwarded.add(1);
+                Ok(Ok((upstream, Some(owner.id.clone()))))
+            }
+            None => {
+                metrics.cluster.forward_failures.add(1);
+                Ok(Err(Refusal::NoOwner {}))
+            }
+        }
+    }
+
+    /// Makes a connection a WebSocket for a shard; none if another attempt may succeed.
+    async fn upgrade(
+        &self,
+        mut sender: SendRequest<Body>,
+        shard: u32,
+    ) -> Result<Option<Upstream>, End> {
         let mut request = Request::get("/v1/ws").body(Body::empty()).expect("it is a request");
         let headers = request.headers_mut();
         headers.clone_from(&self.headers);
@@ -416,70 +473,6 @@ async fn receive(mut reader: ReadHalf<Upstream>, writer: &Writer, output: &mpsc:
         inbox.drain(..used);
         if (!passed.is_empty() && output.send(passed).await.is_err()) || is_closed {
             return;
-        }
-    }
-}
-
-const CLOSE: u8 = 0x8;
-const PING: u8 = 0x9;
-const PONG: u8 = 0xA;
-
-/// The opcode of the frame of a server, where its payload begins, and where it ends; none if it is
-/// not complete.
-fn frame_at(bytes: &[u8]) -> Option<(u8, usize, usize)> {
-    let [first, second, ..] = *bytes else { return None };
-    let (length, start) = match second & 0x7F {
-        126 => (u64::from(u16::from_be_bytes(*bytes.get(2..4)?.first_chunk()?)), 4),
-        127 => (u64::from_be_bytes(*bytes.get(2..10)?.first_chunk()?), 10),
-        short => (u64::from(short), 2),
-    };
-    let end = usize::try_from(length).ok()?.checked_add(start)?;
-    (bytes.len() >= end).then_some((first & 0x0F, start, end))
-}
-
-/// Appends the frame of a client. Its mask is zero: the mask protects proxies on the way from
-/// pages in a browser, and neither is here.
-fn write_masked(out: &mut Vec<u8>, opcode: Opcode, payload: &[u8]) {
-    let start = out.len();
-    write(out, opcode, &[]);
-    let first = out[start];
-    out.truncate(start);
-    out.push(first);
-    match u16::try_from(payload.len()) {
-        Ok(short @ 0..=125) => out.push(0x80 | short.to_be_bytes()[1]),
-        Ok(short) => {
-            out.push(0xFE);
-            out.extend_from_slice(&short.to_be_bytes());
-        }
-        Err(_) => {
-            out.push(0xFF);
-            out.extend_from_slice(&(payload.len() as u64).to_be_bytes());
-        }
-    }
-    out.extend_from_slice(&[0; 4]);
-    out.extend_from_slice(payload);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ws::framing::write_with;
-
-    #[test]
-    fn what_is_passed_on_is_read_as_it_was_given() {
-        for length in [0_usize, 5, 125, 126, 65_535, 65_536] {
-            let payload = vec![b'x'; length];
-            let mut masked = Vec::new();
-            write_masked(&mut masked, Opcode::Binary, &payload);
-            let whole = masked.len();
-            let mut decoder = Decoder::new(1 << 20);
-            let decoded = decoder.next(&mut masked).unwrap();
-            assert_eq!(decoded, (whole, Some(Message::Binary(&payload))), "{length}");
-            let mut frame = Vec::new();
-            write_with(&mut frame, Opcode::Text, |out| out.extend_from_slice(&payload));
-            let (opcode, start, end) = frame_at(&frame).unwrap();
-            assert_eq!((opcode, end, &frame[start..]), (1, frame.len(), &payload[..]), "{length}");
-            assert_eq!(frame_at(&frame[..end - 1]), None, "{length}");
         }
     }
 }

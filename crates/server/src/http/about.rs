@@ -11,7 +11,7 @@ use axum::routing::get;
 use baton::metrics::MetricsSnapshot;
 use baton_core::access::Permission;
 
-use super::request_context::json;
+use super::request_context::{json, json_line};
 use super::tokens;
 use crate::cluster::status_of_one;
 use crate::problem::Refused;
@@ -38,8 +38,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .route("/readyz", get(ready))
         .route("/metrics", get(measured))
         .route("/v1/access/cluster", get(alone))
-        .route("/openapi.json", get(async || json(openapi::text())))
-        .route("/docs/errors", get(async || openapi::errors()))
+        .route("/openapi.json", get(async || json_line(openapi::text())))
 }
 
 /// Whether requests are served: not after a disk failure, and not during shutdown. A server whose

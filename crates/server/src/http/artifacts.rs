@@ -160,7 +160,11 @@ pub(super) async fn send_all(
         let allowed = Duration::from_secs(received / settings.upload_rate_min.max(1));
         let allowed = allowed.saturating_add(settings.body_deadline);
         let left = allowed.saturating_sub(begun.elapsed()).min(settings.body_deadline);
-        let next = tokio::time::timeout(left, pieces.next()).await;
+        let next = tokio::select! {
+            biased;
+            next = tokio::time::timeout(left, pieces.next()) => next,
+            () = context.shared.last_bytes() => return Err(Refusal::Closing {}.into()),
+        };
         let next = next.map_err(|_| Refusal::Timeout { deadline_ms: allowed.as_millis() })?;
         let piece = next.transpose().map_err(|_| cut_off())?;
         let is_last = piece.is_none();

@@ -1,5 +1,6 @@
 //! A backup of the whole server, for an admin. Its route is not below a workspace.
 
+use std::io::Write;
 use std::sync::Arc;
 
 use axum::Router;
@@ -24,11 +25,21 @@ async fn backup(
     request: Request,
 ) -> Result<Response<Body>, Refused> {
     admitted(&request, Permission::Administer, "server.backup")?;
-    let pack = |output| async move {
+    backup_response(|output| async move {
         let _slot = shared.upload_slot(Vec::new())?;
         shared.baton.backup(output).await?;
         Ok(())
-    };
+    })
+    .await
+}
+
+/// Responds with a backup while it is being written.
+pub(crate) async fn backup_response<F>(
+    pack: impl FnOnce(Box<dyn Write + Send>) -> F,
+) -> Result<Response<Body>, Refused>
+where
+    F: Future<Output = Result<(), Refused>> + Send + 'static,
+{
     let mut response = streamed("server.backup", pack).await?;
     // It contains secrets: no cache may store it.
     let no_store = HeaderValue::from_static("no-store");

@@ -58,7 +58,7 @@ async fn render(context: &RequestContext, answer: Answer) -> Response<Body> {
         body.push(b'}');
         body
     };
-    json(if is_large { encode_apart(&context.shared.past, encode).await } else { encode() })
+    json(if is_large { encode_apart(&context.shared.encoders, encode).await } else { encode() })
 }
 
 fn read(context: &RequestContext, text: &str) -> Result<(Caller, Call), Refused> {
@@ -80,8 +80,12 @@ fn envelope<'a>(
     match &frame.agent {
         Some(name) => {
             let agent = AgentId::of_caller(name).map_err(|error| Fault::field("agent", error))?;
+            if context.names_agent && !frame.is_about_agent() && agent != caller.agent {
+                let reason = "the header `Baton-Agent` names another agent";
+                return Err(Fault::field("agent", reason).into());
+            }
             // Commands about an agent name it as a field; the acting agent may be another one.
-            if !context.names_agent {
+            if !context.names_agent && !context.authority.asks_as_itself(&frame) {
                 caller.agent = agent;
             }
         }
@@ -142,7 +146,7 @@ async fn many(context: &RequestContext, text: &str) -> Result<Response<Body>, Re
     let is_large = answers.iter().any(|answer| answer.as_ref().is_ok_and(is_large));
     let (shared, connection) = (Arc::clone(&context.shared), context.connection);
     let encode = move || encode_many(&shared, connection, answers);
-    Ok(json(if is_large { encode_apart(&context.shared.past, encode).await } else { encode() }))
+    Ok(json(if is_large { encode_apart(&context.shared.encoders, encode).await } else { encode() }))
 }
 
 fn encode_many(shared: &Shared, connection: u64, answers: Vec<Result<Answer, Problem>>) -> Vec<u8> {
@@ -178,7 +182,7 @@ async fn submit(
         Call::Command(command) => Mutation::Command(command),
         Call::Transaction(mutation) => mutation,
         Call::Query(query) => loop {
-            match in_flight.look_up(baton, &caller.workspace, Some(&caller.agent), &query, index) {
+            match in_flight.look_up(baton, &caller.workspace, caller.viewer(), &query, index) {
                 Ok(Admission::Answer(large)) => {
                     if let Some(held) = large {
                         in_flight.add(index, held);
@@ -186,8 +190,8 @@ async fn submit(
                     return None;
                 }
                 Ok(Admission::Wait(_)) => {
-                    let answer =
-                        in_flight::query_past(Arc::clone(&context.shared), caller, query).await;
+                    let shared = Arc::clone(&context.shared);
+                    let answer = in_flight::query_deferred(shared, caller, query).await;
                     return Some(answer.map_err(|error| Problem::from(&error)));
                 }
                 Ok(Admission::Retry((), after)) => {

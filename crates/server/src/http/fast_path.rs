@@ -68,6 +68,7 @@ pub(super) async fn answer(
                 value,
                 expected_version: None,
                 idempotency_key: idempotency_key.and_then(|key| key.to_str().ok()),
+                is_minimal: false,
             }))
         }),
         _ => None,

@@ -8,6 +8,7 @@
 //! | `fast_path`      | one entry by its path, without the router                      |
 //! | `watch`          | events as they happen, as Server-Sent Events                   |
 //! | `about`          | health, readiness, metrics, the `OpenAPI` document             |
+//! | `documents`      | `llms.txt` and the documentation                               |
 //! | `dashboard`      | the files of the dashboard                                     |
 //!
 //! The table of operations defines the method and path of each, and where its fields come from.
@@ -18,9 +19,12 @@ mod backups;
 mod commands;
 #[cfg(feature = "ui")]
 mod dashboard;
+mod document_page;
+mod documents;
 mod fast_path;
 mod operations;
 mod parcels;
+mod preference;
 mod range;
 mod request_context;
 mod secrets;
@@ -53,6 +57,7 @@ use crate::ws;
 use unread_body::UnreadBody;
 
 pub(crate) use about::{MEMBER_HEALTH, metrics_page};
+pub(crate) use backups::backup_response;
 pub(crate) use request_context::json;
 
 #[cfg(any(feature = "a2a", feature = "mcp"))]
@@ -69,6 +74,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
     let routes = routes.merge(crate::mcp::routes(&shared));
     routes
         .merge(about::routes())
+        .merge(documents::routes())
         .merge(commands::routes())
         .merge(operations::routes())
         .merge(artifacts::routes())
@@ -124,11 +130,36 @@ pub(crate) async fn answer_received(
     slot: &Arc<ConnectionSlot>,
     request: Request<Body>,
 ) -> Response {
+    #[cfg(feature = "a2a")]
+    let is_grpc = crate::a2a::is_call(&request);
     let response = match admit(shared, slot, &request) {
         Ok(authority) => while_valid(shared, router, slot, authority, request).await,
         Err(refusal) => Refused::from(refusal).into_response(),
     };
+    #[cfg(feature = "a2a")]
+    let response = if is_grpc { crate::a2a::refused_before(response) } else { response };
     count(shared, slot, &response);
+    response
+}
+
+/// Refuses a request by its head, whose body is not read.
+pub(crate) fn refuse(
+    doors: &Doors,
+    slot: &ConnectionSlot,
+    request: Request<Incoming>,
+    refusal: Refusal,
+) -> Response {
+    #[cfg(feature = "a2a")]
+    let is_grpc = crate::a2a::is_call(&request);
+    let (request, unread) = UnreadBody::of(request);
+    drop(request);
+    let mut response = Refused::from(refusal).into_response();
+    #[cfg(feature = "a2a")]
+    if is_grpc {
+        response = crate::a2a::refused_before(response);
+    }
+    unread.settle(&mut response, doors.settings.body_deadline);
+    count(doors, slot, &response);
     response
 }
 
@@ -224,7 +255,7 @@ fn admit<B>(
     // Health checks call the server by any name.
     let path = request.uri().path();
     if !matches!(path, "/healthz" | "/readyz") {
-        shared.hosts.check(request.headers())?;
+        shared.hosts.check_request(request.uri(), request.headers())?;
     }
     if is_public(shared, path) {
         return Ok(Authority::default());
@@ -235,7 +266,8 @@ fn admit<B>(
 }
 
 /// Whether a path needs no token: health checks have none, nor has a browser that loads the page in
-/// which the token is entered, nor an agent that looks for the card of this server.
+/// which the token is entered, nor an agent that looks for the card of this server. Documentation
+/// is the same on every server.
 fn is_public(shared: &Shared, path: &str) -> bool {
     #[cfg(feature = "a2a")]
     if crate::a2a::is_public(shared, path) {
@@ -251,7 +283,7 @@ fn is_public(shared: &Shared, path: &str) -> bool {
     if dashboard::is_public(path) {
         return true;
     }
-    matches!(path, "/healthz" | "/readyz")
+    matches!(path, "/healthz" | "/readyz" | "/openapi.json") || documents::is_public(path)
 }
 
 async fn not_found() -> Refused {

@@ -20,6 +20,7 @@ use futures_util::StreamExt;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use percent_encoding::percent_decode_str;
 
+use super::preference::{PREFERENCE_APPLIED, RETURN_MINIMAL, prefers_minimal};
 use crate::access::Authority;
 use crate::in_flight;
 use crate::large_answer::{encode_apart, is_large};
@@ -100,7 +101,8 @@ impl RequestContext {
             }
             None => None,
         };
-        let caller = Caller { workspace, agent, idempotency_key };
+        let sees_tokens = authority.sees_tokens();
+        let caller = Caller { workspace, agent, idempotency_key, sees_tokens };
         let receiving = InboundBytes::new(shared, authority.sharers(Some(&caller.workspace)));
         let connection =
             parts.extensions.get::<Arc<ConnectionSlot>>().map_or(0, |slot| slot.number);
@@ -227,9 +229,13 @@ pub(crate) async fn receive(
         Ok(if whole.is_empty() { first } else { whole.freeze() })
     };
     let deadline = shared.settings.body_deadline;
-    match tokio::time::timeout(deadline, whole).await {
-        Ok(received) => received,
-        Err(_) => Err(Refusal::Timeout { deadline_ms: deadline.as_millis() }.into()),
+    tokio::select! {
+        biased;
+        received = tokio::time::timeout(deadline, whole) => match received {
+            Ok(received) => received,
+            Err(_) => Err(Refusal::Timeout { deadline_ms: deadline.as_millis() }.into()),
+        },
+        () = shared.last_bytes() => Err(Refusal::Closing {}.into()),
     }
 }
 
@@ -268,7 +274,7 @@ impl HttpAnswer {
             write_reply(&mut body, &answer.reply);
             Self(answer, Some(body))
         };
-        encode_apart(&shared.past, encode).await
+        encode_apart(&shared.encoders, encode).await
     }
 }
 
@@ -286,18 +292,32 @@ impl IntoResponse for HttpAnswer {
         if let Some(tag) = tag(&reply) {
             headers.insert(header::ETAG, tag);
         }
+        if let Reply::Minimal(_) = reply {
+            headers.insert(PREFERENCE_APPLIED, RETURN_MINIMAL);
+        }
         response
     }
 }
 
 /// The `ETag` of a reply that is one entry: its version.
 pub(super) fn tag(reply: &Reply) -> Option<HeaderValue> {
-    let Reply::State(state::Reply::Entry(entry)) = reply else { return None };
-    HeaderValue::from_str(&format!("\"{}\"", entry.version())).ok()
+    let version = match reply {
+        Reply::State(state::Reply::Entry(entry)) => entry.version(),
+        Reply::Minimal(minimal) => minimal.version?,
+        _ => return None,
+    };
+    HeaderValue::from_str(&format!("\"{version}\"")).ok()
 }
 
-/// A JSON body.
-pub(crate) fn json(body: impl Into<Body>) -> Response<Body> {
+/// A JSON body. It ends with a newline, so that a shell's prompt is not on the same line.
+pub(crate) fn json(body: impl Into<Vec<u8>>) -> Response<Body> {
+    let mut body = body.into();
+    body.push(b'\n');
+    json_line(body)
+}
+
+/// A JSON body that ends with a newline already.
+pub(super) fn json_line(body: impl Into<Body>) -> Response<Body> {
     let mut response = Response::new(body.into());
     let kind = HeaderValue::from_static("application/json");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
@@ -388,7 +408,11 @@ impl RequestContext {
         if matches!(operation.name, "workspace.fork" | "workspace.delete") {
             self.no_fence()?;
         }
-        let answer = self.carry_out(&self.caller, fields.operation(operation)?).await?;
+        let mut call = fields.operation(operation)?;
+        if operation.returns_minimal() && prefers_minimal(&self.headers) {
+            call = call.into_minimal().expect("it is a write");
+        }
+        let answer = self.carry_out(&self.caller, call).await?;
         Ok(HttpAnswer::of(answer, &self.shared).await)
     }
 
@@ -431,10 +455,9 @@ impl RequestContext {
         let outcome = match call {
             Call::Command(command) => baton.mutate(caller, Mutation::Command(command)).await,
             Call::Transaction(mutation) => baton.mutate(caller, mutation).await,
-            Call::Query(query) if query.is_about_the_past() || query.takes_long() => {
-                in_flight::query_past(Arc::clone(&self.shared), caller.clone(), query).await
+            Call::Query(query) => {
+                in_flight::query_deferred(Arc::clone(&self.shared), caller.clone(), query).await
             }
-            Call::Query(query) => baton.ask(caller, query).await,
             Call::Watch(_) | Call::Unwatch { .. } | Call::Ping => {
                 return Err(Refusal::NeedsConnection {}.into());
             }

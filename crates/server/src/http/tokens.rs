@@ -9,7 +9,7 @@ use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::routing::{delete, get};
 use baton_core::access::{Permission, Role};
-use baton_core::wire::{Fault, Problem};
+use baton_core::wire::{Fault, Fields, Problem};
 use serde_json::json;
 
 use super::request_context::{json as body, read_query, receive_up_to};
@@ -74,8 +74,9 @@ async fn create(
 ) -> Result<Response<Body>, Refused> {
     admitted(&request, Permission::Administer, "token.create")?;
     let text = receive_up_to(&shared, request.into_body(), BODY_BYTES_MAX).await?;
-    let wanted: Wanted = serde_json::from_slice(&text)
-        .map_err(|error| Fault::Malformed { reason: error.to_string() })?;
+    let reason = "the body is not UTF-8".to_owned();
+    let text = str::from_utf8(&text).map_err(|_| Fault::Malformed { reason })?;
+    let wanted: Wanted = Fields::parse(text)?.to()?;
     let mut made = Tokens::of(&shared.baton)?.create(wanted).await?;
     shared.access.load_token(&made.record);
     note(&shared, "token.made", &made.record);

@@ -16,13 +16,14 @@ use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Response, header};
 use axum::routing::get;
 use baton::{EngineWatch, Item};
-use baton_core::Revision;
 use baton_core::wire::{Call, Fault, Problem, Watch as Wanted};
+use baton_core::{Entry, Revision};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 
 use super::request_context::{RequestContext, header_text};
 use crate::access::Authority;
+use crate::large_answer::{are_large, encode_apart};
 use crate::problem::Refused;
 use crate::shared::{Shared, WatchSlot};
 
@@ -79,7 +80,13 @@ fn events(
             Ok(None) => return None,
             Ok(Some(Ok(item))) => {
                 slot.shared().metrics.pushed.add(1);
-                let text = text_of(&item, &watch);
+                let text = match item {
+                    Item::Snapshot { revision, entries } if are_large(&entries) => {
+                        let encode = move || snapshot_text(revision, &entries);
+                        encode_apart(&slot.shared().encoders, encode).await
+                    }
+                    item => text_of(&item, &watch),
+                };
                 slot.shared().fairness.enter(&slot.workspace, text.len()).await;
                 Bytes::from(text)
             }
@@ -105,14 +112,17 @@ fn text_of(item: &Item, watch: &EngineWatch) -> Vec<u8> {
             }
             data(&mut out, &notice.json());
         }
-        Item::Snapshot { revision, entries } => {
-            out.extend_from_slice(format!("event: snapshot\nid: {revision}\n").as_bytes());
-            let mut text = format!("{{\"revision\":{revision},\"entries\":").into_bytes();
-            serde_json::to_writer(&mut text, entries).expect("entries can be encoded");
-            text.push(b'}');
-            data(&mut out, &text);
-        }
+        Item::Snapshot { revision, entries } => return snapshot_text(*revision, entries),
     }
+    out
+}
+
+fn snapshot_text(revision: Revision, entries: &[Entry]) -> Vec<u8> {
+    let mut out = format!("event: snapshot\nid: {revision}\n").into_bytes();
+    let mut text = format!("{{\"revision\":{revision},\"entries\":").into_bytes();
+    serde_json::to_writer(&mut text, entries).expect("entries can be encoded");
+    text.push(b'}');
+    data(&mut out, &text);
     out
 }
 

@@ -9,22 +9,21 @@
 //! Requests pass through the same checks and the same router.
 
 use std::convert::Infallible;
-use std::sync::Arc;
 
-use axum::http::{HeaderValue, Request, header};
+use axum::body::Body;
+use axum::http::{HeaderValue, Request, Response, header};
 use baton_tls::Stream;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::io::AsyncReadExt;
 
-use super::ConnectionSlot;
 use crate::deadline_stream::DeadlineStream;
-use crate::http;
-use crate::shared::Shared;
+use crate::settings::Settings;
+use crate::shared::Signal;
 
 /// What a peer sends first.
-pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// Requests at a time on one connection; further ones are refused by the protocol.
 const STREAMS_MAX: u32 = 128;
 /// Unsent bytes of one answer.
@@ -32,7 +31,11 @@ const UNSENT_BYTES_MAX: usize = 64 << 10;
 
 /// Reads until it is clear which protocol the peer speaks, and returns what was read. None if the
 /// peer sends nothing for too long, or the server stops.
-pub(super) async fn opening(shared: &Shared, stream: &mut Stream) -> Option<Vec<u8>> {
+pub(crate) async fn opening(
+    settings: &Settings,
+    closing: &Signal,
+    stream: &mut Stream,
+) -> Option<Vec<u8>> {
     let mut first = Vec::new();
     let reading = async {
         while first.len() < PREFACE.len() && PREFACE.starts_with(&first) {
@@ -48,27 +51,24 @@ pub(super) async fn opening(shared: &Shared, stream: &mut Stream) -> Option<Vec<
     tokio::select! {
         biased;
         () = reading => Some(first),
-        () = shared.closing.raised() => None,
-        () = tokio::time::sleep(shared.settings.head_deadline) => None,
+        () = closing.raised() => None,
+        () = tokio::time::sleep(settings.head_deadline) => None,
     }
 }
 
-/// Serves a connection that has begun with the preface.
-pub(super) async fn serve(
-    shared: Arc<Shared>,
-    router: axum::Router,
+/// Serves a connection that has begun with the preface, until it ends or the server stops.
+pub(crate) async fn serve<F>(
+    settings: &Settings,
+    closing: &Signal,
     stream: DeadlineStream,
-    slot: Arc<ConnectionSlot>,
-) {
-    let guarded = Arc::clone(&shared);
+    answer: impl Fn(Request<Incoming>) -> F,
+) where
+    F: Future<Output = Response<Body>> + Send + 'static,
+{
     let service = service_fn(move |request: Request<Incoming>| {
-        let (shared, router, slot) = (Arc::clone(&guarded), router.clone(), Arc::clone(&slot));
-        async move {
-            let answer = http::answer(&shared, &router, &slot, with_host(request)).await;
-            Ok::<_, Infallible>(answer)
-        }
+        let answering = answer(with_host(request));
+        async move { Ok::<_, Infallible>(answering.await) }
     });
-    let settings = &shared.settings;
     let mut builder = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
     builder.timer(TokioTimer::new()).max_concurrent_streams(STREAMS_MAX);
     builder.max_send_buf_size(UNSENT_BYTES_MAX);
@@ -79,7 +79,7 @@ pub(super) async fn serve(
     tokio::select! {
         biased;
         _ = connection.as_mut() => return,
-        () = shared.closing.raised() => connection.as_mut().graceful_shutdown(),
+        () = closing.raised() => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;
 }

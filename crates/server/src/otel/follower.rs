@@ -361,7 +361,7 @@ impl Follower {
 
     async fn ask(&self, workspace: &WorkspaceName, query: Query) -> Option<Reply> {
         let (workspace, agent) = (workspace.clone(), AgentId::engine());
-        let caller = Caller { workspace, agent, idempotency_key: None };
+        let caller = Caller { workspace, agent, idempotency_key: None, sees_tokens: false };
         Some(self.baton().ask(&caller, query).await.ok()?.reply)
     }
 

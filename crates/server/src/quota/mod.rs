@@ -26,9 +26,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use baton_core::WorkspaceName;
 use baton_core::access::{CLOSED, Permission, permission};
 use baton_core::wire::{Call, FastCall};
-use baton_core::{Mutation, WorkspaceName};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio::time::Instant;
@@ -98,7 +98,8 @@ baton_core::refusals! {
     #[serde(tag = "limit", rename_all = "snake_case")]
     pub(crate) enum OverQuota {
         /// The token or the workspace exceeds its operations per second.
-        #[error("the quota of the {of} is reached: it may ask for {max} operations a second")]
+        #[error("the quota of the {of} is reached: at most {max} operations per second are \
+            allowed")]
         Operations {
             /// Whose quota it is.
             of: Owner,
@@ -111,14 +112,15 @@ baton_core::refusals! {
             kind: Exhausted,
             hint: "wait for `retry_after_ms`, send less, or ask the server's operator for a larger \
                 quota",
-            cause: "`of` says whose quota it is, `max` its size. Each command of a transaction is \
-                one operation. If any budget is left the whole transaction runs; the overdraft \
-                delays your next request. Nothing was done.",
+            cause: "`of` names the owner of the quota, `max` is its size. Each command of a \
+                transaction counts as one operation. A transaction runs as a whole if any of the \
+                quota is left; the overdraft delays the next request. Nothing was executed.",
             remedy: "Wait for `retry_after_ms`, which HTTP also sends as `Retry-After`; send less, \
                 or ask for a larger quota.",
         }
         /// The token or the workspace exceeds its bytes written per second.
-        #[error("the quota of the {of} is reached: it may write {max} bytes a second")]
+        #[error("the quota of the {of} is reached: at most {max} bytes written per second are \
+            allowed")]
         Bytes {
             /// Whose quota it is.
             of: Owner,
@@ -131,14 +133,15 @@ baton_core::refusals! {
             kind: Exhausted,
             hint: "wait for `retry_after_ms`, send less, or ask the server's operator for a larger \
                 quota",
-            cause: "Requests that change something and uploads count; `of` says whose quota it is. \
-                If any budget is left a write runs as a whole; the overdraft delays your next \
-                request. Nothing was done.",
+            cause: "Writes and uploads count; `of` names the owner of the quota. A write runs as a \
+                whole if any of the quota is left; the overdraft delays the next request. Nothing \
+                was executed.",
             remedy: "Wait for `retry_after_ms`, which HTTP also sends as `Retry-After`; write \
                 less, or ask for a larger quota.",
         }
         /// The token has too many connections.
-        #[error("the quota of the {of} is reached: it may have {max} connections at a time")]
+        #[error("the quota of the {of} is reached: at most {max} connections at a time are \
+            allowed")]
         Connections {
             /// Whose quota it is.
             of: Owner,
@@ -154,7 +157,7 @@ baton_core::refusals! {
             remedy: "Close some, share one WebSocket for many requests, or ask for a larger quota.",
         }
         /// The token or the workspace has too many watches.
-        #[error("the quota of the {of} is reached: it may have {max} watches at a time")]
+        #[error("the quota of the {of} is reached: at most {max} watches at a time are allowed")]
         Watches {
             /// Whose quota it is.
             of: Owner,
@@ -204,16 +207,10 @@ impl Cost {
     /// The cost of a call of this many bytes.
     pub(crate) fn of(call: &Call, bytes: usize) -> Self {
         let operations = match call {
-            Call::Transaction(Mutation::Transaction { commands, .. }) => {
-                commands.len().max(1) as u64
-            }
+            Call::Transaction(mutation) => mutation.commands().len().max(1) as u64,
             // Ending a watch must always be possible.
             Call::Unwatch { .. } => 0,
-            Call::Transaction(_)
-            | Call::Command(_)
-            | Call::Query(_)
-            | Call::Watch(_)
-            | Call::Ping => 1,
+            Call::Command(_) | Call::Query(_) | Call::Watch(_) | Call::Ping => 1,
         };
         let bytes = if permission(call) == Permission::Read { 0 } else { bytes as u64 };
         Self { operations, bytes }

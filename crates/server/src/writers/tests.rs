@@ -202,6 +202,7 @@ async fn a_watch_brings_nothing_before_it_was_told_of() {
         workspace: fixture.workspace.clone(),
         agent: Fixture::agent(),
         idempotency_key: None,
+        sees_tokens: false,
     };
     let wanted: Wanted = serde_json::from_str(r#"{"pattern":"state/**"}"#).expect("it is one");
     let watch = fixture.shared.baton.watch(&caller, wanted).await.expect("it may be watched");

@@ -28,7 +28,7 @@ use std::task::{Context, Poll};
 
 use baton::{Caller, RetryAfter};
 use baton_core::wire::{Fault, Problem, Watch as Wanted};
-use baton_core::{AgentId, Query, Request, WorkspaceName};
+use baton_core::{AgentId, Entry, Query, Request, Revision, WorkspaceName};
 use baton_tls::Stream;
 use bytes::Bytes;
 use tokio::io::{AsyncRead, ReadBuf};
@@ -38,11 +38,12 @@ use tokio::time::{Instant, Sleep, sleep};
 use super::format::Format;
 use super::framing::{Decoder, ProtocolError};
 use super::jobs::{Jobs, Outcome};
-use super::outbox::Outbox;
+use super::outbox::{Outbox, snapshot_frame};
 use super::pushes::Pushes;
 use crate::access::Authority;
 use crate::fairness::Budget;
 use crate::in_flight::InFlight;
+use crate::large_answer::{are_large, encode_apart};
 use crate::refusal::Refusal;
 use crate::shared::{InboundBytes, Shared, WatchSlot};
 use crate::writers::SendQueue;
@@ -504,17 +505,35 @@ impl Connection {
         let slot = slot.map_err(Problem::from)?;
         let has_snapshot = wanted.snapshot;
         let watch = self.shared.baton.watch(caller, wanted).await;
-        let watch = watch.map_err(|error| Problem::from(&error))?;
+        let mut watch = watch.map_err(|error| Problem::from(&error))?;
         // A snapshot precedes its events, which start after it.
         let (present, from) = match (has_snapshot, watch.resume_from()) {
             (true, at) => (at, at.next()),
             (false, from) => (watch.begun_at(), from),
         };
         self.outbox.begun(id, present, from);
+        if let Some((revision, entries)) = watch.take_snapshot() {
+            // Boxed, since it would make every idle connection larger otherwise.
+            Box::pin(self.add_snapshot(id, revision, entries)).await;
+        }
         match &self.queue {
             Some(queue) => queue.watch(&mut self.outbox.bytes, (id, watch, slot)),
             None => self.pushes.add(id, watch, slot),
         }
         Ok(None)
+    }
+
+    /// Adds the snapshot of a watch to the output. Others are served while a large one is encoded,
+    /// and between its parts.
+    async fn add_snapshot(&mut self, id: u64, revision: Revision, entries: Vec<Entry>) {
+        let (format, is_large) = (self.outbox.format, are_large(&entries));
+        let encode = move || snapshot_frame(format, id, revision, &entries);
+        if !is_large {
+            return self.outbox.add_snapshot(encode());
+        }
+        let frame = encode_apart(&self.shared.encoders, encode).await;
+        self.outbox.add_snapshot(frame);
+        // Whether the peer has gone is noticed by whatever is sent next.
+        let _ = self.drain().await;
     }
 }

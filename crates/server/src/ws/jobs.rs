@@ -50,7 +50,7 @@ fn job(
         let outcome = match answer.await {
             Ok(answer) if is_large(&answer) => {
                 let encode = move || frame(format, id, &answer);
-                Outcome::Frame(encode_apart(&shared.past, encode).await)
+                Outcome::Frame(encode_apart(&shared.encoders, encode).await)
             }
             outcome => Outcome::Answer(outcome),
         };

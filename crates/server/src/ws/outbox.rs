@@ -6,7 +6,7 @@ use std::sync::Arc;
 use baton::Item;
 use baton::error::Error;
 use baton_core::wire::{Problem, write_answer, write_number};
-use baton_core::{Answer, Revision};
+use baton_core::{Answer, Entry, Revision};
 
 use super::format::Format;
 use super::pushes::Push;
@@ -111,12 +111,7 @@ impl Outbox {
                     out.extend_from_slice(&text[..text.len() - 1]);
                     out.extend_from_slice(if is_last { b",\"last\":true}" } else { b"}" });
                 }
-                Ok(Item::Snapshot { revision, entries }) => {
-                    let head = format!(",\"snapshot\":{{\"revision\":{revision},\"entries\":");
-                    out.extend_from_slice(head.as_bytes());
-                    serde_json::to_writer(&mut *out, &entries).expect("entries can be encoded");
-                    out.push(b'}');
-                }
+                Ok(Item::Snapshot { revision, entries }) => write_snapshot(out, revision, &entries),
                 Err(error) => {
                     out.extend_from_slice(b",\"error\":");
                     let problem = Problem::from(&error);
@@ -125,6 +120,12 @@ impl Outbox {
             }
             out.push(b'}');
         });
+    }
+
+    /// Adds the snapshot of a watch that was encoded before, by [`snapshot_frame`].
+    pub(crate) fn add_snapshot(&mut self, mut frame: Vec<u8>) {
+        self.shared.metrics.pushed.add(1);
+        self.bytes.append(&mut frame);
     }
 
     /// A watch has started: at this revision, with events from that one on.
@@ -152,6 +153,29 @@ pub(super) fn frame(format: Format, id: u64, answer: &Answer) -> Vec<u8> {
     let mut bytes = Vec::new();
     write_frame(&mut bytes, format, id, answer);
     bytes
+}
+
+/// The snapshot that a watch starts with as a frame.
+pub(super) fn snapshot_frame(
+    format: Format,
+    watch: u64,
+    revision: Revision,
+    entries: &[Entry],
+) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    format.write(&mut bytes, |out| {
+        out.extend_from_slice(format!("{{\"watch\":{watch}").as_bytes());
+        write_snapshot(out, revision, entries);
+        out.push(b'}');
+    });
+    bytes
+}
+
+fn write_snapshot(out: &mut Vec<u8>, revision: Revision, entries: &[Entry]) {
+    let head = format!(",\"snapshot\":{{\"revision\":{revision},\"entries\":");
+    out.extend_from_slice(head.as_bytes());
+    serde_json::to_writer(&mut *out, entries).expect("entries can be encoded");
+    out.push(b'}');
 }
 
 fn begin(out: &mut Vec<u8>, id: u64) {

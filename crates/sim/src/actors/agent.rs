@@ -354,6 +354,10 @@ impl Agent {
             if self.sent.len() > 3 {
                 self.sent.remove(0);
             }
+        } else if let Action::Submit(request) = &mut action
+            && inputs.rng.once_in(8)
+        {
+            request.mutation = request.mutation.clone().into_minimal();
         }
         action
     }

@@ -75,10 +75,8 @@ impl LockActor {
     pub fn learn(&mut self, id: &AgentId, answer: &Result<Answer, Rejection>) {
         match answer {
             Ok(answer) => self.learn_reply(id, &answer.reply),
-            Err(Rejection::Lock(lock::Rejection::StaleToken { name, given, hold })) => {
+            Err(Rejection::Lock(lock::Rejection::StaleToken { name, given, .. })) => {
                 self.forget(name, *given);
-                let other = hold.as_ref().filter(|hold| hold.holder != *id);
-                self.seen.extend(other.map(|hold| (hold.name.clone(), hold.token)));
             }
             Err(_) => {}
         }
@@ -108,7 +106,8 @@ impl LockActor {
     }
 
     fn see(&mut self, id: &AgentId, lock: &lock::Lock) {
-        let other = lock.hold.as_ref().filter(|hold| hold.holder != *id);
+        let is_seen = |hold: &&lock::Hold| hold.holder != *id && !hold.token.is_hidden();
+        let other = lock.hold.as_ref().filter(is_seen);
         self.seen.extend(other.map(|hold| (hold.name.clone(), hold.token)));
         self.seen.drain(..self.seen.len().saturating_sub(STALE_MAX));
     }

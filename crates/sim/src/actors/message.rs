@@ -57,7 +57,10 @@ impl MessageActor {
                 let fails = inputs.rng.once_in(3);
                 let given = json(inputs);
                 let (body, error) = if fails { (None, Some(given)) } else { (Some(given), None) };
-                MessageCommand::Reply(Respond { request, body, error }).into()
+                let wait_ms = *inputs.rng.pick(&[None, None, Some(0), Some(400), Some(30_000)]);
+                let redeliver_ms = wait_ms.and(Some(3_000));
+                let respond = Respond { request, body, error, wait_ms, redeliver_ms };
+                MessageCommand::Reply(respond).into()
             }
             (4 | 5, Some(message), _) if !is_forgetful(inputs) => {
                 if !inputs.rng.once_in(4) {

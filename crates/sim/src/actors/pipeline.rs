@@ -155,7 +155,8 @@ fn create(inputs: &mut Inputs<'_>) -> PipelineCommand {
         }
         design.after = match rng.below(4) {
             0 => Some(Vec::new()),
-            1 if number > 1 => Some(vec![stage(number - 1), stage(0)]),
+            // The first stage is usually finished when the other has not begun.
+            1 if number > 1 => Some(vec![stage(0), stage(number - 1)]),
             2 if number > 1 => Some(vec![stage(0)]),
             _ => None,
         };

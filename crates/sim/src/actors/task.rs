@@ -274,7 +274,11 @@ impl TaskActor {
                     self.see(id, next);
                 }
             }
-            task::Reply::Tasks { tasks, .. } => tasks.iter().for_each(|task| self.see(id, task)),
+            task::Reply::Tasks { tasks, .. } | task::Reply::ClaimedTasks { tasks } => {
+                for task in tasks {
+                    self.see(id, task);
+                }
+            }
             _ => {}
         }
     }
@@ -294,8 +298,11 @@ impl TaskActor {
             self.in_review.drain(..self.in_review.len().saturating_sub(STALE_MAX));
         }
         let Some(lease) = &task.lease else { return };
-        let is_own = lease.holder == *id;
+        let (is_own, is_hidden) = (lease.holder == *id, lease.token.is_hidden());
         let lease = (task.id.clone(), lease.token);
+        if is_hidden {
+            return;
+        }
         if !is_own {
             self.seen.push(lease);
             self.seen.drain(..self.seen.len().saturating_sub(STALE_MAX));
@@ -369,7 +376,8 @@ fn claim(inputs: &mut Inputs<'_>, known: Option<TaskId>) -> TaskRequest {
     let task = known.filter(|_| inputs.rng.once_in(6));
     let wait_ms = *inputs.rng.pick(&[None, Some(400), Some(30_000), Some(600_000)]);
     let lease_ms = lease_ms(inputs);
-    TaskRequest(TaskCommand::Claim(Claim { types, capabilities, task, lease_ms, wait_ms }))
+    let limit = *inputs.rng.pick(&[None, None, Some(1), Some(2), Some(4)]);
+    TaskRequest(TaskCommand::Claim(Claim { types, capabilities, task, lease_ms, wait_ms, limit }))
 }
 
 /// A task that can be claimed, or any that exists, for long enough to hand it over.
@@ -381,7 +389,8 @@ fn something_to_hold(inputs: &mut Inputs<'_>) -> TaskRequest {
     let wait_ms = *inputs.rng.pick(&[None, Some(30_000)]);
     let lease_ms = *inputs.rng.pick(&[Some(60_000), None]);
     let (types, capabilities, task) = (None, Some(some_capabilities(true)), None);
-    TaskRequest(TaskCommand::Claim(Claim { types, capabilities, task, lease_ms, wait_ms }))
+    let claim = Claim { types, capabilities, task, lease_ms, wait_ms, limit: None };
+    TaskRequest(TaskCommand::Claim(claim))
 }
 
 fn complete(inputs: &mut Inputs<'_>, (task, token): Lease) -> TaskRequest {

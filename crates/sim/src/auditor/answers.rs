@@ -4,18 +4,18 @@
 //! against which revision it was decided. An effect is then the very next revision, and a rejection
 //! must state what was true at that revision.
 
-use baton_core::state::Rejection as StateRejection;
+use baton_core::access::Viewer;
 use baton_core::{
     AgentId, Answer, Command, Entry, IdempotencyKey, Mutation, Precondition, Rejection, Reply,
-    Request, Timestamp, agent, namespace, state, topic, wait,
+    Request, Timestamp, agent, message, state, task, topic, wait,
 };
 
 use super::{Audit, Breach, demand};
 use crate::auditor::explain::explain;
 use crate::auditor::ledger::{EntryModel, Ledger};
+use crate::auditor::tokens::check_tokens;
 use crate::coverage::Coverage;
-use crate::models::lock::commands;
-use crate::models::status_wait::refused_status_wait;
+use crate::models::lock::{commands, is_shown};
 
 /// A request that was answered.
 pub struct DecidedRequest<'a> {
@@ -44,6 +44,7 @@ impl Ledger {
         let words = |breach: Breach| {
             Breach(format!("decided at revision {decided_at} for `{agent}`: {}", breach.0))
         };
+        check_tokens(Viewer::agent(agent), answer)?;
         let effect = match answer {
             Ok(answer) => self.accepted(asked, answer, coverage).map_err(words)?,
             Err(rejection) => {
@@ -81,7 +82,7 @@ impl Ledger {
         let heard_at = asked.asked_at.max(known);
         self.heard(agent, heard_at);
         if let Mutation::Command(Command::Agent(agent::Command::Heartbeat { agent, .. })) =
-            &request.mutation
+            request.mutation.executed()
         {
             self.heard(agent, heard_at);
         }
@@ -111,16 +112,17 @@ impl Ledger {
             return Err(Breach(format!("acknowledged revision {revision} is not in the log")));
         };
         explain(self, &batch, agent, request)?;
-        if let Mutation::Fenced { .. } = &request.mutation {
+        if let Mutation::Fenced { .. } = request.mutation.executed() {
             coverage.met("answer: written under a live token");
         }
-        if let Mutation::Transaction { require, .. } = &request.mutation {
+        if let Mutation::Transaction { require, .. } = request.mutation.executed() {
             for precondition in require {
                 let holds = self.holds(precondition, decided_at);
                 demand!(holds, "{precondition:?} did not hold, yet the transaction happened");
             }
         }
         self.check_reply(&request.mutation, &answer.reply, revision)?;
+        met_answer(&request.mutation, &answer.reply, coverage);
         if let Some(key) = &request.idempotency_key {
             let keyed = self.keyed.entry((revision, agent.clone(), key.clone())).or_default();
             keyed.request = Some(request.clone());
@@ -158,6 +160,9 @@ impl Ledger {
         reply: &Reply,
     ) -> Audit {
         let (asking, at) = (asked.agent, asked.decided_at);
+        if let Reply::Minimal(minimal) = reply {
+            return self.minimal_reply(command, minimal, at);
+        }
         match command {
             Command::Agent(agent::Command::Heartbeat { agent, token }) => {
                 let session = self.session(agent, at);
@@ -205,6 +210,12 @@ impl Ledger {
         match mutation {
             Mutation::Command(command) => self.check_reply_to(command, reply, revision),
             Mutation::Fenced { command, .. } => self.check_reply_to(command, reply, revision),
+            Mutation::Minimal(mutation) => match (reply, mutation.commands()) {
+                (Reply::Minimal(minimal), [command]) => {
+                    self.minimal_reply(command, minimal, revision)
+                }
+                (reply, _) => self.check_reply(mutation, reply, revision),
+            },
             Mutation::Transaction { commands, .. } => {
                 let Reply::Transaction(replies) = reply else {
                     return Err(Breach("a transaction was answered incorrectly".to_owned()));
@@ -293,7 +304,7 @@ impl Ledger {
     fn session_reply(&self, agent: &agent::Agent, revision: u64) -> Audit {
         let session = self.session(&agent.id, revision);
         demand!(
-            session.is_some_and(|session| session.token == agent.token.0),
+            session.is_some_and(|session| is_shown(session.token, agent.token)),
             "the answer has another token than the log"
         );
         Ok(())
@@ -307,7 +318,7 @@ impl Ledger {
         same_entry(fact.map(AsRef::as_ref), Some(entry))
     }
 
-    fn holds(&self, precondition: &Precondition, at: u64) -> bool {
+    pub(super) fn holds(&self, precondition: &Precondition, at: u64) -> bool {
         match precondition {
             Precondition::Entry { namespace, key, version, exists, value } => {
                 let found = self.entry(namespace, key, at);
@@ -336,177 +347,6 @@ impl Ledger {
             Precondition::Revision(revision) => revision.0 == at,
         }
     }
-
-    fn refused(
-        &self,
-        asked: &DecidedRequest<'_>,
-        rejection: &Rejection,
-        coverage: &mut Coverage,
-    ) -> Audit {
-        let at = asked.decided_at;
-        match rejection {
-            Rejection::State(rejection) => self.refused_state(asked, rejection, at, coverage),
-            Rejection::Agent(rejection) => self.refused_agent(rejection, at, coverage),
-            Rejection::Namespace(rejection) => self.refused_namespace(rejection, at),
-            Rejection::Message(rejection) => self.refused_message(asked, rejection, coverage),
-            Rejection::Topic(rejection) => self.refused_topic(rejection, at),
-            Rejection::Stream(rejection) => self.refused_stream(asked, rejection),
-            Rejection::Rule(rejection) => self.refused_rule(&asked.request.mutation, rejection, at),
-            Rejection::Contract(rejection) => {
-                self.refused_contract(asked.agent, rejection, at, coverage)
-            }
-            Rejection::Reaction(rejection) => self.refused_reaction(rejection, at),
-            Rejection::Lock(rejection) => self.refused_lock(rejection, at, coverage),
-            Rejection::Semaphore(rejection) => self.refused_semaphore(rejection, at, coverage),
-            Rejection::Task(rejection) => self.refused_task(rejection, at, coverage),
-            Rejection::Barrier(rejection) => self.refused_barrier(rejection, at),
-            Rejection::Join(rejection) => self.refused_join(rejection, at),
-            Rejection::Wait(rejection) => refused_status_wait(rejection),
-            Rejection::Checkpoint(rejection) => self.refused_checkpoint(rejection, at, coverage),
-            Rejection::Artifact(rejection) => self.refused_artifact(rejection, at),
-            Rejection::Spend(rejection) => self.refused_spend(rejection, at, coverage),
-            Rejection::Secret(rejection) => self.refused_secret(rejection, at),
-            Rejection::Pipeline(rejection) => self.refused_pipeline(asked, rejection, at),
-            Rejection::Handoff(rejection) => self.refused_handoff(asked, rejection, coverage),
-            Rejection::CannotWait {} => self.refused_wait(&asked.request.mutation, at),
-            Rejection::StaleToken { given } => {
-                coverage.met("answer: stale fence refused");
-                let live = self.tokens.is_live(*given, at);
-                demand!(!live, "token {given} was refused, but it was live");
-                Ok(())
-            }
-            Rejection::NotHolder { .. } => self.refused_token(asked, rejection, coverage),
-            Rejection::KeyReused { key } => {
-                coverage.met("answer: idempotency key reused");
-                self.refused_key(asked, key)
-            }
-            Rejection::CameToNothing { .. } => Ok(()),
-            Rejection::PreconditionFailed { index, precondition, entry, revision, .. } => {
-                coverage.met("answer: precondition failed");
-                demand!(revision.0 == at, "it was checked at {revision}");
-                demand!(!self.holds(precondition, at), "precondition {index} did hold");
-                match &**precondition {
-                    Precondition::Entry { namespace, key, .. } => {
-                        let fact = self.entry(namespace, key, at);
-                        same_entry(fact.map(AsRef::as_ref), entry.as_deref())
-                    }
-                    _ => Ok(()),
-                }
-            }
-            Rejection::InTransaction { index, cause, .. } => {
-                coverage.met("answer: transaction undone");
-                // Later commands were decided against what earlier ones had made of it.
-                if *index == 0 { self.refused(asked, cause, coverage) } else { Ok(()) }
-            }
-            other => Err(Breach(format!("no request can cause `{}`", other.code()))),
-        }
-    }
-
-    /// A key is refused only if another request was made under it.
-    fn refused_key(&self, asked: &DecidedRequest<'_>, key: &IdempotencyKey) -> Audit {
-        let at = asked.decided_at;
-        if self.waits.under(asked.agent, key, at).is_some() {
-            return Ok(());
-        }
-        let Some((kept, _)) = self.receipt(asked.agent, key, at) else {
-            return Err(Breach(format!("`{key}` is called used, but nothing was done")));
-        };
-        let name = (kept.revision, asked.agent.clone(), key.clone());
-        let keyed = self.keyed.get(&name);
-        let first = keyed.and_then(|keyed| keyed.request.as_ref());
-        demand!(first != Some(asked.request), "a repeated request was refused");
-        Ok(())
-    }
-
-    fn refused_state(
-        &self,
-        asked: &DecidedRequest<'_>,
-        rejection: &StateRejection,
-        at: u64,
-        coverage: &mut Coverage,
-    ) -> Audit {
-        match rejection {
-            StateRejection::NotFound { namespace, key } => {
-                demand!(self.rules(namespace, at).is_some(), "`{namespace}` was not there");
-                demand!(self.entry(namespace, key, at).is_none(), "`{key}` was there");
-            }
-            StateRejection::UnknownNamespace { namespace } => {
-                demand!(self.rules(namespace, at).is_none(), "`{namespace}` was there");
-            }
-            StateRejection::VersionConflict { namespace, key, expected, entry } => {
-                coverage.met("answer: version conflict");
-                let fact = self.entry(namespace, key, at);
-                same_entry(fact.map(AsRef::as_ref), entry.as_deref())?;
-                let version = fact.map_or(0, |fact| fact.version);
-                demand!(version != expected.0, "`{key}` was at version {expected} indeed");
-            }
-            StateRejection::ValueConflict { namespace, key, entry } => {
-                let fact = self.entry(namespace, key, at);
-                same_entry(fact.map(AsRef::as_ref), entry.as_deref())?;
-            }
-            StateRejection::Exists { entry } => self.same_as_at(entry, at)?,
-            StateRejection::AppendOnly { entry } => {
-                self.same_as_at(entry, at)?;
-                let rules = self.rules(entry.namespace(), at);
-                demand!(rules.is_some_and(|rules| rules.append_only), "it is not append-only");
-            }
-            StateRejection::NoSession { agent } => {
-                let active = self.session(agent, at).is_some_and(|session| session.active);
-                demand!(!active && agent == asked.agent, "`{agent}` had a session");
-            }
-            StateRejection::Schema { .. }
-            | StateRejection::ValueTooLarge { .. }
-            | StateRejection::PatchFailed { .. }
-            | StateRejection::SameNamespace { .. } => {}
-            other => {
-                let code = other.code();
-                return Err(Breach(format!("no request can cause `{code}`")));
-            }
-        }
-        Ok(())
-    }
-
-    fn refused_agent(
-        &self,
-        rejection: &agent::Rejection,
-        at: u64,
-        coverage: &mut Coverage,
-    ) -> Audit {
-        match rejection {
-            agent::Rejection::NotFound { agent } => {
-                demand!(self.session(agent, at).is_none(), "`{agent}` was there");
-            }
-            agent::Rejection::Ended { agent, .. } => {
-                let ended = self.session(agent, at).is_some_and(|session| !session.active);
-                demand!(ended, "`{agent}` had a session");
-            }
-            agent::Rejection::StaleToken { agent, given, current } => {
-                coverage.met("answer: stale token refused");
-                let token = self.session(agent, at).map(|session| session.token);
-                demand!(token == Some(current.0), "the token of `{agent}` is not {current}");
-                demand!(given < current, "token {given} is newer than {current}");
-            }
-            other => self.refused_parent(other, at)?,
-        }
-        Ok(())
-    }
-
-    fn refused_namespace(&self, rejection: &namespace::Rejection, at: u64) -> Audit {
-        match rejection {
-            namespace::Rejection::Exists { namespace } => {
-                demand!(self.rules(&namespace.name, at).is_some(), "it was not there");
-            }
-            namespace::Rejection::NotFound { name } => {
-                demand!(self.rules(name, at).is_none(), "`{name}` was there");
-            }
-            namespace::Rejection::Permanent { .. } => {}
-            other => {
-                let code = other.code();
-                return Err(Breach(format!("no request can cause `{code}`")));
-            }
-        }
-        Ok(())
-    }
 }
 
 /// Checks that an entry is exactly what the ledger has.
@@ -526,4 +366,19 @@ pub fn same_entry(fact: Option<&EntryModel>, entry: Option<&Entry>) -> Audit {
     };
     demand!(same, "an entry was returned as {entry:?}, but it is {fact:?}");
     Ok(())
+}
+
+/// Notes the answers of which there are few.
+fn met_answer(mutation: &Mutation, reply: &Reply, coverage: &mut Coverage) {
+    match (commands(mutation), reply) {
+        (_, Reply::Minimal(_)) => coverage.met("answer: minimal"),
+        (_, Reply::Task(task::Reply::ClaimedTasks { tasks })) if tasks.len() > 1 => {
+            coverage.met("answer: several tasks claimed");
+        }
+        (
+            [Command::Message(message::Command::Reply(_))],
+            Reply::Message(message::Reply::Received { messages }),
+        ) if !messages.is_empty() => coverage.met("answer: received with a reply"),
+        _ => {}
+    }
 }

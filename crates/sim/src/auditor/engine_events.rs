@@ -84,7 +84,7 @@ pub fn check_removal(
             before.bound_to.as_ref().is_some_and(|agent| ended.contains(agent)),
             "an entry was released although the session that it is bound to has not ended"
         ),
-        Removal::Deleted | Removal::TransferredAway => {}
+        Removal::Deleted | Removal::TransferredAway | Removal::Synced => {}
     }
     Ok(())
 }

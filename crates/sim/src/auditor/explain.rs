@@ -165,6 +165,9 @@ impl<'a> BatchReader<'a> {
                 }
                 Ok(())
             }
+            Command::Workspace(WorkspaceCommand::Sync(_)) => {
+                Err(Breach("no agent takes in another copy".to_owned()))
+            }
         }
     }
 

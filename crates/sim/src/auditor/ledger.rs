@@ -8,7 +8,7 @@
 //! 3. An entry expires only when its time has passed, and only by the engine.
 //! 4. When a session ends, everything bound to it is released in the same batch, and nothing else.
 //! 5. An agent is lost only after its time to live without heartbeats, not counting times without a
-//!    server.
+//!    server, and not while a call of it waits.
 //! 6. An answer is stored once.
 //! 7. What the engine does on its own is caused by time, or by a caller that is gone.
 //!
@@ -142,7 +142,7 @@ pub struct Ledger {
     pub(crate) waits: Waits,
     pub(crate) tokens: Tokens,
     pub(crate) retention: Timeline<Retention>,
-    /// Heartbeats that were answered, by agent: the newest.
+    /// Heartbeats that were answered and waiting calls that ended, by agent: the newest.
     pub(crate) heard: BTreeMap<AgentId, Timestamp>,
     /// Since when there has been a server, and the current time, both by its clock, which may be
     /// behind the log.
@@ -410,6 +410,7 @@ impl Ledger {
         self.check_pipelines(&batch).map_err(named)?;
         self.check_messages(&batch, &ended).map_err(named)?;
         self.check_streams().map_err(named)?;
+        self.hear_callers(&batch, coverage);
         self.batches.push(batch);
         for agent in ended {
             let bound = |fact: &Arc<EntryModel>| fact.bound_to.as_ref() == Some(&agent);
@@ -442,6 +443,9 @@ impl Ledger {
             }
             Event::Workspace(WorkspaceEvent::Founded { .. }) => {
                 Err(Breach("what a workspace began with is in no log".to_owned()))
+            }
+            Event::Workspace(WorkspaceEvent::Synced(_)) => {
+                Err(Breach("no agent takes in another copy".to_owned()))
             }
             Event::Message(event) => self.add_message(batch, event, ended, coverage),
             Event::Topic(event) => self.add_topic(batch, event, coverage),

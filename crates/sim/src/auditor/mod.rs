@@ -15,8 +15,9 @@
 //! | [`crate::models`] | a module for each primitive |
 //! | `ledger` | versions, tokens, times and ends are valid in every batch |
 //! | `explain` | a batch is all that was requested, and nothing else |
-//! | `answers` | every answer and every refusal was correct when it was decided |
+//! | `answers`, `refusals` | every answer and every refusal was correct when it was decided |
 //! | `reads` | a read of the present shows a durable revision, exactly |
+//! | `tokens` | a fencing token is shown to its holder and to operators only |
 //! | `history` | reads of the past, history and differences equal the ledger |
 //!
 //! Deliberately absent: what an unacknowledged request should have done. Its outcome is read from
@@ -27,8 +28,11 @@ pub mod engine_events;
 pub mod explain;
 pub mod history;
 pub mod ledger;
+mod minimal;
 pub mod reads;
+mod refusals;
 pub mod timeline;
+pub mod tokens;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -13,6 +13,7 @@ use baton_core::{
 use super::{Audit, Breach, demand};
 use crate::auditor::answers::same_entry;
 use crate::auditor::ledger::{EntryKey, EntryModel, Ledger};
+use crate::models::lock::is_shown;
 use crate::models::lock_pool::semaphore_name;
 use crate::models::watch::matches;
 
@@ -239,7 +240,7 @@ impl Ledger {
             let session = self.session(&agent.id, at);
             demand!(
                 session.is_some_and(|session| session.active == active
-                    && session.token == agent.token.0
+                    && is_shown(session.token, agent.token)
                     && session.seen == agent.last_seen_at),
                 "agent `{}` is shown as {agent:?}, but it is {session:?}",
                 agent.id

@@ -24,6 +24,7 @@ use crate::auditor::timeline::Timeline;
 use crate::auditor::{Audit, Breach, demand};
 use crate::coverage::Coverage;
 use crate::models::pending_write::{PendingWrites, bytes_of};
+use crate::models::task_answers::same_lease;
 
 /// A checkpoint as it was.
 #[derive(Clone, Debug)]
@@ -466,8 +467,7 @@ impl Ledger {
             Rejection::StaleToken { task, given, lease } => {
                 coverage.met("answer: stale save refused");
                 let held = self.tasks.at(task, at).and_then(|work| work.lease.as_ref());
-                let held = held.map(|lease| lease.token);
-                demand!(lease.as_ref().map(|lease| lease.token) == held, "another holds it");
+                demand!(same_lease(held, lease.as_ref()), "another holds it");
                 demand!(!self.may_save(task, *given, at), "`{task}` was held under {given:?}");
             }
             Rejection::WrongParent { parent, parent_task, task } => {

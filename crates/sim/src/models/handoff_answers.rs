@@ -17,6 +17,7 @@ use crate::auditor::{Audit, Breach, demand};
 use crate::coverage::Coverage;
 use crate::models::handoff::{is_approved, is_open, may_approve};
 use crate::models::lock::commands;
+use crate::models::task_answers::same_lease;
 use crate::models::wait::WaitEnd;
 
 /// The default page size.
@@ -328,13 +329,15 @@ impl Ledger {
                 let there = lease_of(task)?;
                 let holds =
                     there.as_ref().is_some_and(|there| there.holder == *giver && !there.abandoned);
-                demand!(!holds && there == *lease, "the lease of `{task}` is {there:?}");
+                let same = same_lease(there.as_ref(), lease.as_ref());
+                demand!(!holds && same, "the lease of `{task}` is {there:?}");
             }
             Rejection::StaleToken { task, given, lease } => {
                 coverage.met("handoff: offered with a stale token");
                 let there = lease_of(task)?;
                 let live = there.as_ref().is_some_and(|there| there.permits(*given));
-                demand!(!live && there == *lease, "the lease of `{task}` is {there:?}");
+                let same = same_lease(there.as_ref(), lease.as_ref());
+                demand!(!live && same, "the lease of `{task}` is {there:?}");
             }
             Rejection::AlreadyOffered { task, open } => {
                 coverage.met("handoff: offered twice");

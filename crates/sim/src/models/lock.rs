@@ -7,8 +7,8 @@
 use baton_core::lock::{self, Command as LockCommand, Event as LockEvent, Reply as LockReply};
 use baton_core::waiting::wait::{Left, Step};
 use baton_core::{
-    AgentId, Answer, Command, Event, LockName, Mutation, Precondition, Rejection, Reply, WaitId,
-    barrier, handoff, join, limits, message, semaphore, stream, task, wait,
+    AgentId, Answer, Command, Event, LockName, Mutation, Precondition, Rejection, Reply, Token,
+    WaitId, barrier, handoff, join, limits, message, semaphore, stream, task, wait,
 };
 
 use crate::auditor::answers::DecidedRequest;
@@ -21,11 +21,7 @@ use crate::models::wait::WaitEnd;
 
 /// The commands of a mutation, in order.
 pub(crate) fn commands(mutation: &Mutation) -> &[Command] {
-    match mutation {
-        Mutation::Command(command) => std::slice::from_ref(command),
-        Mutation::Fenced { command, .. } => std::slice::from_ref(command),
-        Mutation::Transaction { commands, .. } => commands,
-    }
+    mutation.commands()
 }
 
 /// How a waiting call was answered, for the coverage.
@@ -121,8 +117,8 @@ impl Ledger {
             (_, Command::Stream(stream::Command::Receive(receive)), answer) => {
                 self.stream_wait_ended(receive, (revision, how), answer).map_err(words)?;
             }
-            (_, Command::Task(task::Command::Claim(_)), answer) => {
-                self.claim_ended(asked, (revision, how), answer).map_err(words)?;
+            (_, Command::Task(task::Command::Claim(claim)), answer) => {
+                self.claim_ended(asked, claim, (revision, how), answer).map_err(words)?;
             }
             (_, command, answer) => {
                 return Err(Breach(format!("{command:?} waited, and got {answer:?}")));
@@ -173,6 +169,7 @@ impl Ledger {
 
     /// Checks that a write with a token was allowed, and that the tokens in it are the caller's.
     pub(crate) fn check_fence(&self, agent: &AgentId, mutation: &Mutation, at: u64) -> Audit {
+        let mutation = mutation.executed();
         let fence = if let Mutation::Fenced { token, .. } = mutation { Some(*token) } else { None };
         if let Some(token) = fence {
             let live = self.tokens.is_live(token, at);
@@ -180,7 +177,7 @@ impl Ledger {
         }
         let required = match mutation {
             Mutation::Transaction { require, .. } => require.as_slice(),
-            Mutation::Command(_) | Mutation::Fenced { .. } => &[],
+            Mutation::Command(_) | Mutation::Fenced { .. } | Mutation::Minimal(_) => &[],
         };
         let required = required.iter().filter_map(|precondition| match precondition {
             Precondition::Token(token) => Some(*token),
@@ -376,9 +373,15 @@ impl Ledger {
     }
 }
 
+/// Whether a token is the one that is shown, or is not shown: who sees it is checked for all
+/// answers alike.
+pub(crate) fn is_shown(token: u64, shown: Token) -> bool {
+    shown.is_hidden() || shown.0 == token
+}
+
 fn same_hold(there: &PoolHold, shown: &lock::Hold) -> bool {
     there.holder == shown.holder
-        && there.token == shown.token.0
+        && is_shown(there.token, shown.token)
         && there.since == shown.acquired_at
         && there.expires_at == shown.expires_at
         && there.ttl_ms == shown.ttl_ms

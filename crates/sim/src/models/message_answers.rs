@@ -1,12 +1,12 @@
 //! Checks answers about messages and topics, and that batches about them are what was requested.
 
 use baton_core::message::{
-    Address, Command, Event, List, Message, Query, Rejection, Reply, Status,
+    Address, Command, Event, Given, List, Message, Query, Rejection, Reply, Respond, Status,
 };
 use baton_core::waiting::wait::Left;
 use baton_core::{
-    Answer, Event as AnyEvent, MessageId, Rejection as AnyRejection, Reply as AnyReply, Timestamp,
-    topic,
+    Answer, Command as AnyCommand, Event as AnyEvent, MessageId, Rejection as AnyRejection,
+    Reply as AnyReply, Timestamp, topic,
 };
 
 use crate::auditor::answers::DecidedRequest;
@@ -52,6 +52,16 @@ impl Ledger {
                 demand!(first.is_none(), "there was {first:?} to receive");
                 Ok(())
             }
+            // A reply that was given before receives without another one.
+            (Command::Reply(respond), Reply::Received { messages }) => {
+                demand!(messages.is_empty(), "{messages:?} were received without a trace");
+                demand!(respond.wait_ms == Some(0), "the request was to wait, or to reply only");
+                self.replied_before(respond, at)?;
+                let now = self.moment_of(asked);
+                let first = self.messages.waiting(asked.agent, now, at).next();
+                demand!(first.is_none(), "there was {first:?} to receive");
+                Ok(())
+            }
             (Command::Ack(_), Reply::Acked { messages }) => {
                 let open = messages
                     .iter()
@@ -77,13 +87,30 @@ impl Ledger {
         }
     }
 
+    /// Checks that a request was answered with exactly this.
+    fn replied_before(&self, respond: &Respond, at: u64) -> Audit {
+        let there = self.messages.at(&respond.request, at);
+        let given = there.and_then(|it| it.request.as_ref()).and_then(|it| it.answer.as_ref());
+        let same = given.is_some_and(|given| is_same(respond, given));
+        demand!(same, "{respond:?} has no effect, the answer was {given:?}");
+        Ok(())
+    }
+
     /// Checks the answer to a command with an effect.
     pub(crate) fn message_reply(&self, command: &Command, reply: &Reply, at: u64) -> Audit {
         match (command, reply) {
-            (
-                Command::Send(_) | Command::Reply(_) | Command::Requeue { .. },
-                Reply::Message(it),
-            ) => self.message_shown(it, at),
+            (Command::Reply(respond), Reply::Received { messages }) => {
+                demand!(respond.wait_ms.is_some(), "it was not to receive");
+                demand!(messages.len() <= 1, "{messages:?} were received");
+                messages.iter().try_for_each(|it| self.message_shown(it, at))
+            }
+            (Command::Reply(respond), Reply::Message(it)) => {
+                demand!(respond.wait_ms.is_none(), "it was to receive");
+                self.message_shown(it, at)
+            }
+            (Command::Send(_) | Command::Requeue { .. }, Reply::Message(it)) => {
+                self.message_shown(it, at)
+            }
             (Command::Receive(_), Reply::Received { messages }) => {
                 messages.iter().try_for_each(|it| self.message_shown(it, at))
             }
@@ -172,7 +199,7 @@ impl Ledger {
         let reply = outcome.as_ref().map(|answer| &answer.reply);
         match (command, how, reply) {
             (
-                Command::Receive(_),
+                Command::Receive(_) | Command::Reply(_),
                 WaitEnd::Granted,
                 Ok(AnyReply::Message(Reply::Received { messages })),
             ) => {
@@ -183,7 +210,7 @@ impl Ledger {
                 self.message_shown(message, revision)
             }
             (
-                Command::Receive(_),
+                Command::Receive(_) | Command::Reply(_),
                 WaitEnd::Left(Left::Timeout),
                 Ok(AnyReply::Message(Reply::Received { messages })),
             ) => {
@@ -191,7 +218,7 @@ impl Ledger {
                 Ok(())
             }
             (
-                Command::Receive(_),
+                Command::Receive(_) | Command::Reply(_),
                 WaitEnd::Left(Left::SessionEnded),
                 Err(AnyRejection::Message(Rejection::SessionEnded { .. })),
             ) => Ok(()),
@@ -253,6 +280,7 @@ impl Ledger {
             }
             Rejection::AlreadyReplied { request } => {
                 coverage.met("message: answered twice");
+                demand!(!self.replies_again(asked), "the same reply receives the next message");
                 let there = known(request)?;
                 demand!(there.status == Status::Replied, "`{request}` is {:?}", there.status);
             }
@@ -288,6 +316,15 @@ impl Ledger {
             }
         }
         Ok(())
+    }
+
+    /// Whether it repeats a reply and asks for the next message.
+    fn replies_again(&self, asked: &DecidedRequest<'_>) -> bool {
+        asked.request.mutation.commands().iter().any(|command| {
+            let AnyCommand::Message(Command::Reply(respond)) = command else { return false };
+            let at = asked.decided_at;
+            respond.wait_ms.is_some() && self.replied_before(respond, at).is_ok()
+        })
     }
 
     fn no_handler(&self, to: &Address, at: u64) -> Audit {
@@ -340,6 +377,11 @@ impl Ledger {
     }
 }
 
+/// Whether a reply is what was given.
+fn is_same(respond: &Respond, given: &Given) -> bool {
+    (&respond.body, &respond.error) == (&given.body, &given.error)
+}
+
 impl BatchReader<'_> {
     /// The effects of a message command.
     pub(crate) fn message(&mut self, command: &Command) -> Audit {
@@ -377,6 +419,11 @@ impl BatchReader<'_> {
             | Command::Requeue { .. }
             | Command::Remove { .. } => {}
         }
+        if let Command::Reply(respond) = command
+            && respond.wait_ms.is_some()
+        {
+            return self.reply_and_receive(respond);
+        }
         let event = match self.take()? {
             AnyEvent::Message(event) => event,
             other => return Err(Breach(format!("a message was due, not {}", other.kind()))),
@@ -393,8 +440,7 @@ impl BatchReader<'_> {
             (Command::Request(_), Event::Rejoined { .. })
             | (Command::Remove { .. }, Event::HandlerRemoved { .. }) => true,
             (Command::Reply(respond), Event::Replied { message, answer, .. }) => {
-                respond.request == *message
-                    && (&respond.body, &respond.error) == (&answer.body, &answer.error)
+                respond.request == *message && is_same(respond, answer)
             }
             (Command::Requeue { message: asked }, Event::Requeued { message, .. }) => {
                 asked == message
@@ -402,6 +448,34 @@ impl BatchReader<'_> {
             _ => false,
         };
         demand!(same, "{command:?} became {event:?}");
+        self.follow_grants();
+        Ok(())
+    }
+
+    /// The effects of a reply that also receives: the reply, unless it was given before, and then
+    /// the next message or the wait for it.
+    fn reply_and_receive(&mut self, respond: &Respond) -> Audit {
+        match self.peek() {
+            Some(AnyEvent::Message(Event::Replied { message, answer, .. })) => {
+                let same = respond.request == *message && is_same(respond, answer);
+                demand!(same, "{respond:?} became another reply");
+                self.skip();
+            }
+            _ => self.ledger.replied_before(respond, self.batch.revision.0 - 1)?,
+        }
+        let Some(AnyEvent::Message(event)) = self.peek() else {
+            demand!(respond.wait_ms == Some(0), "it did not even wait");
+            return Ok(());
+        };
+        match event {
+            Event::Delivered { wait: None, .. } | Event::Polled { .. } => self.skip(),
+            Event::Queued { until, .. } => {
+                let longest = respond.wait_ms.map(|wait| self.batch.time.after(wait));
+                demand!(longest == Some(*until), "it waits until {until}, not {longest:?}");
+                self.skip();
+            }
+            _ => demand!(respond.wait_ms == Some(0), "it did not even wait"),
+        }
         self.follow_grants();
         Ok(())
     }

@@ -20,6 +20,7 @@
 //! | `pending_write` | writes stay or are replaced as asked; keys are unique; copies are whole |
 //! | `message`, `stream` | messages in order, until acknowledged; frames without gaps |
 //! | `spend` | totals are the sums of the records, and nothing starts without a budget |
+//! | `silence` | no agent is lost before it was silent for its time to live |
 //! | `supervision` | sessions end with the session of their supervisor |
 //! | `secret` | values are in no file but their own |
 //! | `reaction` | each runs on its trigger, and has the effects of its script |
@@ -55,6 +56,7 @@ pub mod rule;
 pub mod search;
 pub mod secret;
 pub mod semaphore;
+pub mod silence;
 pub mod spend;
 pub mod stage_review;
 pub mod status_wait;

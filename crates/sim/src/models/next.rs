@@ -23,9 +23,13 @@ fn wants(next: &Next, kind: WorkKind) -> bool {
     next.kinds.as_ref().is_none_or(|kinds| kinds.contains(&kind))
 }
 
-fn claim(next: &Next, wait_ms: Option<u64>) -> task::Command {
+fn claim(next: &Next, wait_ms: Option<u64>) -> task::Claim {
     let Next { types, capabilities, lease_ms, .. } = next.clone();
-    task::Command::Claim(task::Claim { types, capabilities, task: None, lease_ms, wait_ms })
+    task::Claim { types, capabilities, task: None, lease_ms, wait_ms, limit: None }
+}
+
+fn claim_command(next: &Next, wait_ms: Option<u64>) -> task::Command {
+    task::Command::Claim(claim(next, wait_ms))
 }
 
 fn receive(next: &Next, wait_ms: Option<u64>) -> message::Command {
@@ -58,7 +62,8 @@ impl Ledger {
         }
         if wants(next, WorkKind::Task) {
             let none = Reply::Task(task::Reply::Claimed(None));
-            self.task_no_effect(asked.agent, &claim(next, wait_ms), &none, asked.decided_at)?;
+            let claim = claim_command(next, wait_ms);
+            self.task_no_effect(asked.agent, &claim, &none, asked.decided_at)?;
         }
         Ok(())
     }
@@ -75,7 +80,7 @@ impl Ledger {
                 self.handoff_reply(&handoff::Command::Receive { wait_ms: None }, &reply, at)
             }
             Some(Reply::Message(reply)) => self.message_reply(&receive(next, None), &reply, at),
-            Some(Reply::Task(reply)) => self.task_reply(&claim(next, None), &reply, at),
+            Some(Reply::Task(reply)) => self.task_reply(&claim_command(next, None), &reply, at),
             Some(reply) => Err(Breach(format!("{next:?} was answered with {reply:?}"))),
         }
     }
@@ -116,7 +121,7 @@ impl Ledger {
             }
             _ => {
                 coverage.met("next: a task came first");
-                self.claim_ended(asked, (revision, how), &work)
+                self.claim_ended(asked, &claim(next, None), (revision, how), &work)
             }
         }
     }
@@ -156,7 +161,7 @@ impl BatchReader<'_> {
             demand!(first.is_none(), "the message {first:?} comes first");
         }
         if wants(next, WorkKind::Task) {
-            self.task(&claim(next, wait_ms))?;
+            self.task(&claim_command(next, wait_ms))?;
         }
         Ok(())
     }

@@ -159,12 +159,7 @@ impl Ledger {
 
 /// The check of the first command, if it adds a rule.
 fn wanted(mutation: &Mutation) -> Option<&CheckSpec> {
-    let command = match mutation {
-        Mutation::Command(command) => command,
-        Mutation::Fenced { command, .. } => command,
-        Mutation::Transaction { commands, .. } => commands.first()?,
-    };
-    match command {
+    match mutation.commands().first()? {
         AnyCommand::Rule(Command::Add(add)) => Some(&add.check),
         _ => None,
     }

@@ -12,13 +12,13 @@ use crate::auditor::explain::BatchReader;
 use crate::auditor::ledger::Ledger;
 use crate::auditor::{Audit, Breach, demand};
 use crate::coverage::Coverage;
-use crate::models::lock::same_queue;
+use crate::models::lock::{is_shown, same_queue};
 use crate::models::lock_pool::{Pool, PoolHold, PoolKind, semaphore_name};
 use crate::models::wait::WaitEnd;
 
 fn same_permit(there: &PoolHold, shown: &Permit) -> bool {
     there.holder == shown.holder
-        && there.token == shown.token.0
+        && is_shown(there.token, shown.token)
         && there.since == shown.acquired_at
         && there.expires_at == shown.expires_at
         && there.ttl_ms == shown.ttl_ms
@@ -52,9 +52,8 @@ impl Ledger {
         let Some(pool) = self.semaphore(&shown.name, at) else {
             return Err(Breach(format!("{shown:?} is shown, it is not there")));
         };
-        let mut holders: Vec<&Permit> = shown.holders.iter().collect();
-        holders.sort_by_key(|permit| permit.token);
-        let mut pairs = pool.holds.iter().zip(&holders);
+        let holders = &shown.holders;
+        let mut pairs = pool.holds.iter().zip(holders);
         let same = shown.permits == pool.permits
             && shown.free == pool.free()
             && pool.holds.len() == holders.len()

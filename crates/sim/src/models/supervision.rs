@@ -24,10 +24,7 @@ impl Ledger {
         if let Event::Lost { because: Some(above), .. } = event {
             return self.check_lost_below(agent, above, ended, coverage);
         }
-        let heard = self.heard.get(agent).copied().unwrap_or_default();
-        let silence = batch.time.since(session.seen.max(heard)).min(self.served_for());
-        demand!(silence >= session.ttl_ms, "`{agent}` was lost after {silence} ms: {session:?}");
-        Ok(())
+        self.check_silence(batch, agent, session)
     }
 
     fn check_lost_below(

@@ -260,17 +260,18 @@ impl Tasks {
         work.depends_on.iter().all(|task| self.status(task) == Some(Status::Completed))
     }
 
-    /// Whether a task can never be completed.
-    pub fn is_doomed(&self, work: &TaskModel) -> bool {
+    /// Whether, after a revision, a task could never be completed.
+    pub fn is_doomed(&self, work: &TaskModel, at: u64) -> bool {
+        let status = |task: &TaskId| self.at(task, at).map(|there| there.status);
         let failed =
-            |task: &TaskId| matches!(self.status(task), Some(Status::Failed | Status::Cancelled));
-        let orphaned = work.parent.as_ref().and_then(|parent| self.status(parent));
+            |task: &TaskId| matches!(status(task), Some(Status::Failed | Status::Cancelled));
+        let orphaned = work.parent.as_ref().and_then(status);
         work.depends_on.iter().any(failed) || orphaned == Some(Status::Cancelled)
     }
 
-    /// Whether an ancestor of a task was cancelled.
-    pub fn is_below(&self, work: &TaskModel) -> bool {
-        let above = |id: &TaskId| self.all.get(id).and_then(Timeline::now);
+    /// Whether, after a revision, an ancestor of a task was cancelled.
+    pub fn is_below(&self, work: &TaskModel, at: u64) -> bool {
+        let above = |id: &TaskId| self.at(id, at);
         let first = work.parent.as_ref().and_then(above);
         let mut chain = std::iter::successors(first, |work| work.parent.as_ref().and_then(above));
         chain.any(|work| work.status == Status::Cancelled)
@@ -328,7 +329,9 @@ impl Ledger {
         (self.tasks.is_touched, self.joins_touched) = (true, true);
         let added = match event {
             Event::Created(created) => self.tasks.created(batch, created),
-            Event::Queued { wait, claimant, until, types, capabilities, task, lease_ms } => {
+            Event::Queued {
+                wait, claimant, until, types, capabilities, task, lease_ms, ..
+            } => {
                 let wanting = ClaimWaiter {
                     wait: wait.0,
                     agent: claimant.clone(),
@@ -426,7 +429,8 @@ impl Ledger {
             Event::Retried { deadline, .. } => work.retried(batch, *deadline, coverage)?,
             Event::Cancelled { task, because, .. } => {
                 work.because = because.is_some();
-                let doomed = self.tasks.is_doomed(&work) || self.pipelines.is_unwanted(task);
+                let doomed =
+                    self.tasks.is_doomed(&work, u64::MAX) || self.pipelines.is_unwanted(task);
                 let by_engine = batch.agent == AgentId::engine();
                 demand!(doomed || !by_engine, "it was cancelled for no reason");
                 if doomed {
@@ -569,7 +573,7 @@ impl Ledger {
                 && !work.ready
                 && work.not_before.is_none_or(|moment| moment <= now)
                 && self.tasks.is_free(work);
-            over || late || idle || self.tasks.is_doomed(work)
+            over || late || idle || self.tasks.is_doomed(work, u64::MAX)
         })
     }
 }

@@ -1,10 +1,12 @@
 //! Checks answers about tasks, and that batches about them are what was requested.
 
 use std::collections::BTreeSet;
+use std::slice;
+use std::sync::Arc;
 
 use baton_core::primitive::Event as _;
 use baton_core::task::{
-    self, Claim, Command as TaskCommand, Complete, Create, Event as TaskEvent, Rejection,
+    self, Claim, Command as TaskCommand, Complete, Create, Event as TaskEvent, Lease, Rejection,
     Reply as TaskReply, Status, Task,
 };
 use baton_core::waiting::wait::Left;
@@ -45,7 +47,7 @@ impl Ledger {
             && shown.deadline == work.deadline
             && shown.attempts == work.attempts
             && shown.retries == work.retries
-            && shown.lease == work.lease
+            && same_lease_shown(work.lease.as_ref(), shown.lease.as_ref())
             && shown.result == work.result
             && shown.review == work.review.is_needed()
             && shown.reviewers.clone().unwrap_or_default() == work.reviewers
@@ -64,9 +66,14 @@ impl Ledger {
         at: u64,
     ) -> Audit {
         match (command, reply) {
-            (TaskCommand::Claim(claim), Reply::Task(TaskReply::Claimed(None))) => {
+            (
+                TaskCommand::Claim(claim),
+                Reply::Task(reply @ (TaskReply::Claimed(None) | TaskReply::ClaimedTasks { .. })),
+            ) => {
+                let claimed = claimed(claim, reply)?;
+                demand!(claimed.is_empty(), "{claimed:?} were claimed without a trace");
                 demand!(claim.wait_ms.unwrap_or(0) == 0, "the request was to wait");
-                let first = self.first_ready(agent, claim, at);
+                let first = self.first_ready(agent, claim, &[], at);
                 demand!(first.is_none(), "there was {first:?} to claim");
                 Ok(())
             }
@@ -78,11 +85,18 @@ impl Ledger {
         }
     }
 
-    /// The first ready task for a claim.
-    fn first_ready(&self, agent: &AgentId, claim: &Claim, at: u64) -> Option<&TaskId> {
+    /// The first ready task for a claim that has taken these.
+    fn first_ready(
+        &self,
+        agent: &AgentId,
+        claim: &Claim,
+        taken: &[TaskId],
+        at: u64,
+    ) -> Option<&TaskId> {
         let able = claim.capabilities.clone().unwrap_or_default();
         let ready = self.tasks.all_at(at).filter(|(id, work)| {
             work.ready
+                && !taken.contains(id)
                 && claim.task.as_ref().is_none_or(|task| task == *id)
                 && work.suits(agent, claim.types.as_ref(), &able)
                 && !self.spending.stops_agent(agent, at)
@@ -104,7 +118,10 @@ impl Ledger {
     /// Checks the answer to a task command with an effect.
     pub(crate) fn task_reply(&self, command: &TaskCommand, reply: &TaskReply, at: u64) -> Audit {
         match (command, reply) {
-            (TaskCommand::Claim(_), TaskReply::Claimed(Some(task))) => self.task_shown(task, at),
+            (
+                TaskCommand::Claim(claim),
+                TaskReply::Claimed(Some(_)) | TaskReply::ClaimedTasks { .. },
+            ) => claimed(claim, reply)?.iter().try_for_each(|task| self.task_shown(task, at)),
             (TaskCommand::Complete(complete), TaskReply::Completed { task, next }) => {
                 demand!(task.id == complete.task, "another task is shown");
                 let due = if task.review { Status::WaitingReview } else { Status::Completed };
@@ -177,17 +194,24 @@ impl Ledger {
     pub(crate) fn claim_ended(
         &self,
         asked: &DecidedRequest<'_>,
+        claim: &Claim,
         (revision, how): (u64, WaitEnd),
         outcome: &Result<Answer, AnyRejection>,
     ) -> Audit {
         let reply = outcome.as_ref().map(|answer| &answer.reply);
         match (how, reply) {
-            (WaitEnd::Granted, Ok(Reply::Task(TaskReply::Claimed(Some(task))))) => {
+            (WaitEnd::Granted, Ok(Reply::Task(reply))) => {
+                let [task] = claimed(claim, reply)? else {
+                    return Err(Breach(format!("one task was due, not {reply:?}")));
+                };
                 let holder = task.lease.as_ref().map(|lease| &lease.holder);
                 demand!(holder == Some(asked.agent), "the answer says that {holder:?} has it");
-                self.task_shown(task, revision)
+                self.granted_task_shown(task, revision)
             }
-            (WaitEnd::Left(Left::Timeout), Ok(Reply::Task(TaskReply::Claimed(None)))) => Ok(()),
+            (WaitEnd::Left(Left::Timeout), Ok(Reply::Task(reply))) => {
+                demand!(claimed(claim, reply)?.is_empty(), "no task was due, not {reply:?}");
+                Ok(())
+            }
             (
                 WaitEnd::Left(Left::SessionEnded),
                 Err(AnyRejection::Task(Rejection::SessionEnded { agent })),
@@ -197,6 +221,19 @@ impl Ledger {
             }
             (_, outcome) => Err(Breach(format!("the answer is {outcome:?}"))),
         }
+    }
+
+    /// Checks that a task is shown as it was granted. The same commit may cancel it after that: its
+    /// stage fails if the leases of other tasks of the stage end at the same moment.
+    fn granted_task_shown(&self, shown: &Task, at: u64) -> Audit {
+        let is_cancelled =
+            |work: &TaskModel| work.status == Status::Cancelled && work.leased_at == at;
+        let Some(work) = self.tasks.at(&shown.id, at).filter(|work| is_cancelled(work)) else {
+            return self.task_shown(shown, at);
+        };
+        let is_granted = shown.status == Status::InProgress && shown.attempts == work.attempts;
+        demand!(is_granted, "{shown:?} was granted, but it is {work:?}");
+        Ok(())
     }
 
     /// Checks a refused task command.
@@ -245,22 +282,18 @@ impl Ledger {
                 };
                 let live = work.lease.as_ref().is_some_and(|lease| lease.permits(*given));
                 demand!(!live, "token {given} of `{task}` was refused, but it was live");
-                let same = work.status == *status && work.lease == *lease;
-                demand!(
-                    same,
-                    "the answer says that `{task}` is {status:?} {lease:?}, it is {work:?}"
-                );
+                let same =
+                    work.status == *status && same_lease(work.lease.as_ref(), lease.as_ref());
+                demand!(same, "`{task}` is {work:?}, not {status:?} {lease:?}");
             }
             Rejection::BudgetExhausted(used_up) => self.refused_start(used_up, at, coverage)?,
             Rejection::NotClaimable { task, status, lease, .. } => {
                 let Some(work) = self.tasks.at(task, at) else {
                     return Err(Breach(format!("`{task}` is not there")));
                 };
-                let same = work.status == *status && work.lease == *lease;
-                demand!(
-                    same,
-                    "the answer says that `{task}` is {status:?} {lease:?}, it is {work:?}"
-                );
+                let same =
+                    work.status == *status && same_lease(work.lease.as_ref(), lease.as_ref());
+                demand!(same, "`{task}` is {work:?}, not {status:?} {lease:?}");
             }
             other => {
                 let code = other.code();
@@ -269,6 +302,36 @@ impl Ledger {
         }
         Ok(())
     }
+}
+
+/// The claimed tasks. A claim of several is answered with a list, any other with one task or none.
+fn claimed<'a>(claim: &Claim, reply: &'a TaskReply) -> Audit<&'a [Task]> {
+    let limit = claim.limit.unwrap_or(1);
+    match reply {
+        TaskReply::Claimed(task) if limit == 1 => Ok(task.as_deref().map_or(&[], slice::from_ref)),
+        TaskReply::ClaimedTasks { tasks } if limit > 1 => {
+            demand!(tasks.len() as u64 <= limit, "{} tasks, not {limit}", tasks.len());
+            Ok(tasks)
+        }
+        reply => Err(Breach(format!("{claim:?} was answered with {reply:?}"))),
+    }
+}
+
+/// Whether a lease is shown as it is, with its token or without.
+fn same_lease_shown(there: Option<&Lease>, shown: Option<&Lease>) -> bool {
+    match (there, shown) {
+        (Some(there), Some(shown)) => {
+            let token = if shown.token.is_hidden() { shown.token } else { there.token };
+            Lease { token, ..there.clone() } == *shown
+        }
+        (None, None) => true,
+        (Some(_), None) | (None, Some(_)) => false,
+    }
+}
+
+/// Whether a refusal shows a lease as it is, without its token.
+pub(crate) fn same_lease(there: Option<&Lease>, shown: Option<&Lease>) -> bool {
+    there.map(|lease| Lease { token: Token::HIDDEN, ..lease.clone() }).as_ref() == shown
 }
 
 impl BatchReader<'_> {
@@ -321,10 +384,13 @@ impl BatchReader<'_> {
             match event {
                 TaskEvent::Ready { .. } => {}
                 TaskEvent::Cancelled { task, .. } => {
-                    let work = self.ledger.tasks.at(task, self.batch.revision.0);
-                    let tasks = &self.ledger.tasks;
-                    let doomed = self.ledger.pipelines.owns(task)
-                        || work.is_some_and(|work| tasks.is_doomed(work) || tasks.is_below(work));
+                    // What the cancellation was because of may have been retried since.
+                    let (tasks, at) = (&self.ledger.tasks, self.batch.revision.0);
+                    let is_lost = |work: &Arc<TaskModel>| {
+                        tasks.is_doomed(work, at) || tasks.is_below(work, at)
+                    };
+                    let doomed =
+                        self.ledger.pipelines.owns(task) || tasks.at(task, at).is_some_and(is_lost);
                     demand!(doomed, "`{task}` was cancelled for no reason");
                 }
                 _ => return Ok(()),
@@ -369,19 +435,39 @@ impl BatchReader<'_> {
         let before = self.batch.revision.0 - 1;
         let agent = self.batch.agent.clone();
         let lease = claim.lease_ms.unwrap_or(LEASE_MS);
-        match self.peek() {
-            Some(Event::Task(TaskEvent::Claimed { task, lease_ms, wait: None, .. })) => {
-                let first = self.ledger.first_ready(&agent, claim, before);
-                demand!(first == Some(task), "`{task}` was claimed, {first:?} is first");
-                demand!(*lease_ms == lease, "the lease lasts for {lease_ms} ms");
-                self.skip();
+        let limit = claim.limit.unwrap_or(1);
+        let mut taken: Vec<TaskId> = Vec::new();
+        while (taken.len() as u64) < limit {
+            let first = self.ledger.first_ready(&agent, claim, &taken, before);
+            match self.peek() {
+                Some(Event::Task(TaskEvent::Claimed { task, lease_ms, wait: None, .. }))
+                    if taken.is_empty() || first == Some(task) =>
+                {
+                    demand!(first == Some(task), "`{task}` was claimed, {first:?} is first");
+                    demand!(*lease_ms == lease, "the lease lasts for {lease_ms} ms");
+                    taken.push(task.clone());
+                }
+                _ if taken.is_empty() => break,
+                _ => {
+                    demand!(first.is_none(), "only {taken:?} were claimed, not {first:?}");
+                    return Ok(());
+                }
             }
-            Some(Event::Task(TaskEvent::Queued { types, task, lease_ms, until, .. })) => {
+            self.skip();
+        }
+        if !taken.is_empty() {
+            return Ok(());
+        }
+        match self.peek() {
+            Some(Event::Task(TaskEvent::Queued {
+                types, task, lease_ms, until, limit, ..
+            })) => {
                 let same = *types == claim.types && *task == claim.task && *lease_ms == lease;
+                let same = same && *limit == claim.limit.filter(|limit| *limit > 1);
                 demand!(same, "it waits for something else");
                 let longest = claim.wait_ms.map(|wait| self.batch.time.after(wait));
                 demand!(longest == Some(*until), "it waits until {until}, not {longest:?}");
-                let first = self.ledger.first_ready(&agent, claim, before);
+                let first = self.ledger.first_ready(&agent, claim, &[], before);
                 demand!(first.is_none(), "it waits although {first:?} is ready");
                 self.skip();
             }

@@ -56,6 +56,8 @@ pub struct Waits {
     pub(crate) statuses: StatusWaits,
     /// Keys whose receipt must be in the current batch.
     receipts_due: Vec<(AgentId, IdempotencyKey)>,
+    /// The agents whose calls ended in the current batch.
+    callers: Vec<AgentId>,
 }
 
 impl Waits {
@@ -113,6 +115,7 @@ impl Waits {
         demand!(open.agent == *agent, "call {wait} is of `{}`, not of `{agent}`", open.agent);
         self.closed.insert(wait.0, (revision, how));
         self.forsaken.remove(&wait.0);
+        self.callers.push(agent.clone());
         if let Some(key) = &open.key {
             let name = (open.agent.clone(), key.clone());
             self.keyed.entry(name).or_default().set(revision, None);
@@ -218,6 +221,16 @@ impl Waits {
             open.gone_after.get_or_insert(revision);
             self.forsaken.insert(*wait);
         }
+    }
+
+    /// A waiting call of an agent.
+    pub fn of(&self, agent: &AgentId) -> Option<u64> {
+        self.open.iter().find(|(_, open)| open.agent == *agent).map(|(wait, _)| *wait)
+    }
+
+    /// Takes the agents whose calls ended since the last time.
+    pub fn take_callers(&mut self) -> Vec<AgentId> {
+        std::mem::take(&mut self.callers)
     }
 
     /// Whether any call waits.

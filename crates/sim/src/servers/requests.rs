@@ -16,6 +16,7 @@ use super::Fleet;
 use super::server::{Done, Life, Open, Slot};
 use crate::actors::agent::Action;
 use crate::auditor::answers::DecidedRequest;
+use crate::auditor::tokens::{check_tokens, viewer};
 use crate::auditor::{Audit, demand};
 use crate::story::{render_action, render_answer};
 use crate::world::broken;
@@ -103,7 +104,7 @@ impl Fleet {
                     }
                 }
             }
-            Action::Ask(query) => match shard.ask(&workspace, query, Some(&id)) {
+            Action::Ask(query) => match shard.ask(&workspace, query, Some(viewer(number, &id))) {
                 Admission::Answer(held) => State::Present(held),
                 // The past is the subject of the simulation of one server.
                 Admission::Wait(_) => return Ok(()),
@@ -297,6 +298,7 @@ impl Fleet {
             (State::Present(held), Action::Ask(query)) => {
                 let answer = held.open(durable);
                 self.trace.tell(|| format!("   {id} reads: {}", render_answer(&answer)));
+                check_tokens(viewer(agent, &id), &answer)?;
                 ledger.present(query, &answer, asked_head)?;
                 if let Ok(answer) = &answer {
                     self.trace.sum_numbers(&[1, answer.revision.0]);

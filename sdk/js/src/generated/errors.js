@@ -13,25 +13,25 @@ import { BatonError } from "../baton-error.js";
 /** The request can never succeed as written. Fix it. */
 export class InvalidError extends BatonError {}
 
-/** The caller may not do this. Get permission or stop asking. */
+/** The caller is not allowed to do this. Get permission or give up. */
 export class DeniedError extends BatonError {}
 
-/** The named thing does not exist. Create it or stop asking. */
+/** The named object does not exist. Create it or give up. */
 export class NotFoundError extends BatonError {}
 
-/** Someone else got there first. Read again, then decide. */
+/** Another caller was faster. Read again, then decide. */
 export class ConflictError extends BatonError {}
 
-/** The caller's lease, token or session is old. Stop acting on it at once. */
+/** The caller's lease, token or session has ended. Stop acting on it at once. */
 export class StaleError extends BatonError {}
 
-/** What was sent is larger than allowed. Send less, or store it as an artifact. */
+/** The request or a part of it is too large. Send less, or store it elsewhere. */
 export class TooLargeError extends BatonError {}
 
 /** A limit is reached. Wait, or ask for less. */
 export class ExhaustedError extends BatonError {}
 
-/** Baton cannot serve this now. Try again later, or look at the server. */
+/** Baton cannot serve the request now. Retry later, or check the server. */
 export class UnavailableError extends BatonError {}
 
 /** The class of every kind. */

@@ -302,7 +302,7 @@ export class MessageOperations {
   }
 
   /**
-   * Reply to a request.
+   * Reply to a request, optionally receiving the next message.
    * @param {T.MessageId} request - The id of the request.
    * @param {T.MessageReplyOptions & CallOptions} [options]
    * @returns {Promise<T.Message>}
@@ -780,7 +780,7 @@ export class ContractOperations {
   }
 
   /**
-   * Find keys that others depend on and that are broken.
+   * Find broken keys that agents, rules or stages depend on.
    * @param {T.ContractCheckOptions & CallOptions} [options]
    * @returns {Promise<T.ContractProblems>}
    */
@@ -1894,6 +1894,18 @@ export class WorkspaceOperations {
   }
 
   /**
+   * Apply the changes of another copy of a workspace.
+   * @param {T.CopyChanges} theirs - The changes of the other copy: its response to `workspace.changes` with this copy.
+   * @param {T.CopyChanges} ours - The changes of this copy: its response to `workspace.changes` with the other copy,
+   *   for the keys and namespaces in `theirs`.
+   * @param {T.WorkspaceSyncOptions & CallOptions} [options]
+   * @returns {Promise<T.SyncReport>}
+   */
+  sync(theirs, ours, options) {
+    return this.caller.call("workspace.sync", { theirs, ours }, options);
+  }
+
+  /**
    * Get a workspace.
    * @param {T.WorkspaceGetOptions & CallOptions} [options]
    * @returns {Promise<T.WorkspaceWorkspace>}
@@ -1959,6 +1971,15 @@ export class WorkspaceOperations {
    */
   diffAll(from, options) {
     return pagesOf(this.caller, "workspace.diff", "differences", { from }, options);
+  }
+
+  /**
+   * List the changes of a copy that another copy does not include yet.
+   * @param {T.WorkspaceChangesOptions & CallOptions} [options]
+   * @returns {Promise<T.CopyChanges>}
+   */
+  changes(options) {
+    return this.caller.call("workspace.changes", {}, options);
   }
 
   /**

@@ -21,12 +21,13 @@
  * @property {AgentId} id - The id of the agent.
  * @property {Timestamp} last_seen_at - The last recorded sign of life: a heartbeat or another command of the agent. It is
  *   recorded when a quarter of `ttl_ms` has passed since the last one. Calls that change
- *   nothing renew the session without a record.
+ *   nothing, and calls that wait, renew the session without a record.
  * @property {Json} [metadata] - Metadata given at registration. Absent if none was given.
  * @property {AgentId | null} [parent] - The agent that supervises that session. Absent if there is none.
  * @property {Timestamp} registered_at - When that session started.
  * @property {AgentStatus} status - The status.
- * @property {Token} token - The token of the current session, or of the last one.
+ * @property {Token} [token] - The token of the current session, or of the last one. Absent unless the caller is the
+ *   agent, an operator or an admin.
  * @property {number} ttl_ms - Time to live of the session in milliseconds. Every accepted call of the agent renews it.
  */
 
@@ -109,14 +110,14 @@
  * The further fields of a request.
  * @typedef {object} Asked
  * @property {Address} address - The address of the request.
- * @property {Given | null} [answer] - The reply. Absent before it.
+ * @property {Given | null} [answer] - The reply. Absent before the request is answered.
  * @property {Timestamp} deadline - Until when it can be answered.
  * @property {IdempotencyKey | null} [key] - The requester's idempotency key: a repeated request replaces the first. Absent if none was
  *   given.
  */
 
 /**
- * A revision, or a time that stands for the last revision up to then.
+ * A revision, or a time, which selects the last revision up to then.
  * @typedef {number | string} At
  */
 
@@ -155,7 +156,7 @@
  * One link in the chain of events that led to something.
  * @typedef {object} Cause
  * @property {AgentId} agent - The agent that did it.
- * @property {HandoffId | null} [handoff] - The hand-off that it came by. Absent if there was none.
+ * @property {HandoffId | null} [handoff] - The hand-off through which it arrived. Absent if there was none.
  * @property {Revision} revision - The revision.
  * @property {string} sentence - The event as a sentence.
  * @property {string} subject - The subject of the event.
@@ -301,7 +302,7 @@
  */
 
 /**
- * A broken dependency, or one that would be.
+ * A broken dependency, or one that would break.
  * @typedef {object} ContractProblem
  * @property {string[]} depended_on_by - The dependents.
  * @property {string} detail - A description in words.
@@ -317,6 +318,27 @@
  * @property {boolean} [optional] - Whether the entry may be deleted. If `false`, that breaks the contract.
  * @property {JsonSchema | null} [schema] - A JSON Schema that the value satisfies. If omitted, any value does.
  * @property {ValueKind | null} [type] - The JSON type of the value. If omitted, any.
+ */
+
+/**
+ * The changes of a copy that another copy does not include yet.
+ * @typedef {object} CopyChanges
+ * @property {CopyId} copy - The copy.
+ * @property {EntryChange[]} [entries] - The entries that changed, by namespace and key.
+ * @property {boolean} [more] - Whether there are later changes.
+ * @property {NamespaceChange[]} [namespaces] - The namespaces that changed or that `entries` are in, by name.
+ * @property {OtherChanges[]} [others] - What else changed, which is not synchronized, by kind.
+ * @property {Revision} revision - The revision that this reflects.
+ * @property {Seen[]} [seen] - What the copy includes of others, at `revision`.
+ * @property {Seen[]} [seen_before] - What it included of others at `since`.
+ * @property {Revision} since - The changes after this revision.
+ * @property {Timestamp} time - The time of that revision.
+ * @property {WorkspaceName} workspace - The name of the workspace.
+ */
+
+/**
+ * Id of a copy of a workspace.
+ * @typedef {string} CopyId
  */
 
 /**
@@ -373,7 +395,14 @@
  */
 
 /**
- * Statistics of durations. Percentiles are exact to an eighth.
+ * A write: the copy and the revision that made it.
+ * @typedef {object} Dot
+ * @property {CopyId} copy - The copy.
+ * @property {Revision} revision - Its revision.
+ */
+
+/**
+ * Statistics of durations. Percentiles are accurate to within an eighth.
  * @typedef {object} Durations
  * @property {number} average_ms - Their average in milliseconds.
  * @property {number} count - The number of durations.
@@ -400,6 +429,17 @@
  * @property {Version} version - The version, which grows by one with every change. A new key starts at 1; one that was
  *   deleted continues after its last version.
  * @property {Warning[]} [warnings] - Warnings about the write. Absent if there are none.
+ */
+
+/**
+ * An entry that changed.
+ * @typedef {object} EntryChange
+ * @property {Timestamp | null} [expires_at] - When it expires. Absent if it does not.
+ * @property {Key} key - The key.
+ * @property {NamespaceName} namespace - The namespace.
+ * @property {Json} [value] - Its value. Absent if it was deleted.
+ * @property {Json} [was] - Its value at `since`. Absent if there was none.
+ * @property {Written} written - Its last change.
  */
 
 /**
@@ -439,7 +479,7 @@
  * What led to the state of something, latest first.
  * @typedef {object} Explanation
  * @property {Cause[]} causes - The causes, latest first.
- * @property {boolean} complete - Whether the last cause is the first one in time. If not, earlier history is no longer
+ * @property {boolean} complete - Whether the list reaches back to the first cause. If not, earlier history is no longer
  *   kept, or the chain is longer than the limit.
  * @property {Revision} revision - The revision that the explanation reflects.
  * @property {string} subject - The subject that is explained.
@@ -492,7 +532,7 @@
  * @property {SearchKind} kind - The kind.
  * @property {Revision} revision - The revision of the last change, or of the event.
  * @property {string} subject - The subject: `tasks/t-7`, `inbox/bob/m-7` or `state/shared/plan`.
- * @property {Timestamp} updated_at - When that was.
+ * @property {Timestamp} updated_at - The time of that revision.
  */
 
 /**
@@ -625,7 +665,8 @@
  * @property {Timestamp} expires_at - When it expires unless it is renewed.
  * @property {AgentId} holder - The holder.
  * @property {LockName} name - The lock.
- * @property {Token} token - The fencing token of the hold.
+ * @property {Token} [token] - The fencing token of the hold. Absent unless the caller is the holder, an operator or an
+ *   admin.
  * @property {number} ttl_ms - The time to live in milliseconds that a renewal grants.
  */
 
@@ -696,17 +737,25 @@
  */
 
 /**
+ * A copy, and what it includes of others.
+ * @typedef {object} Known
+ * @property {CopyId} copy - The copy.
+ * @property {Seen[]} [seen] - What it includes of others.
+ */
+
+/**
  * The right to work on a task for a limited time.
  * @typedef {object} Lease
- * @property {boolean} [abandoned] - Whether the session of the holder has ended: the token is void, and the task can only be
- *   taken over by the hand-off. Absent if `false`.
+ * @property {boolean} [abandoned] - Whether the session of the holder has ended: the token is invalid, and the task can only
+ *   be taken over by the hand-off. Absent if `false`.
  * @property {Timestamp} claimed_at - When it was claimed.
  * @property {Timestamp} expires_at - When it expires unless it is renewed.
  * @property {HandoffId | null} [handoff] - The hand-off that offers the task; until that is settled the lease does not expire. Absent
  *   if there is none.
  * @property {AgentId} holder - The holder.
  * @property {number} lease_ms - The lease in milliseconds that a renewal grants.
- * @property {Token} token - The fencing token, which every later call about the task must carry.
+ * @property {Token} [token] - The fencing token, which every later call about the task must carry. Absent unless the
+ *   caller is the holder, an operator or an admin.
  */
 
 /**
@@ -806,6 +855,17 @@
  */
 
 /**
+ * The answer to a write with `return: minimal`.
+ * @typedef {object} Minimal
+ * @property {string | null} [id] - The id of the task, message, hand-off, join or checkpoint. Absent for other records.
+ * @property {Task | null} [next] - The task that was claimed in the same commit, as a whole. Absent if there is none.
+ * @property {string | null} [status] - The status of the task, message, hand-off or session. Absent for other records.
+ * @property {Token | null} [token] - The fencing token of the caller's lease or session. Absent if it has none.
+ * @property {Version | null} [version] - The version of the entry. Absent for other records.
+ * @property {Warning[]} [warnings] - Warnings about the call. Absent if there are none.
+ */
+
+/**
  * A namespace.
  * @typedef {object} Namespace
  * @property {Timestamp} created_at - When it was created.
@@ -813,6 +873,14 @@
  * @property {NamespaceName} name - The name.
  * @property {Revision} revision - The revision that created it or last changed its rules.
  * @property {Rules} rules - The rules for writes.
+ */
+
+/**
+ * A namespace in a document.
+ * @typedef {object} NamespaceChange
+ * @property {NamespaceName} name - The name.
+ * @property {Rules | null} [rules] - Its rules. Absent if there is no such namespace.
+ * @property {Written | null} [written] - Its last change. Absent if it has not changed.
  */
 
 /**
@@ -834,10 +902,10 @@
 /**
  * One write of a step.
  * @typedef {object} NewWrite
- * @property {string} channel - What is written to, in the words of the caller.
+ * @property {string} channel - The channel that is written to, as the caller names it.
  * @property {StateType | null} [content_type] - The type of the bytes. If omitted, the value is JSON.
  * @property {number} index - Its index among the writes of the step.
- * @property {boolean} [replace] - Replace a write with the same writer and index. Otherwise the present one stays.
+ * @property {boolean} [replace] - Replace a write with the same writer and index. If `false`, the existing write is kept.
  * @property {Json} value - The value: any JSON; with `content_type`, a string with bytes in Base64.
  */
 
@@ -868,10 +936,19 @@
  * The origin of a workspace that did not start empty.
  * @typedef {object} Origin
  * @property {AgentId} by - The agent that requested it.
+ * @property {CopyId | null} [copy] - The copy that it came from, for `workspace.sync`. Absent if an older version recorded the
+ *   origin.
  * @property {Manner} manner - How it was created.
  * @property {Revision} revision - The revision of that workspace.
  * @property {Timestamp} time - The time of that revision.
  * @property {WorkspaceName} workspace - The workspace whose content it started with.
+ */
+
+/**
+ * How much of one kind changed that is not synchronized.
+ * @typedef {object} OtherChanges
+ * @property {number} count - How many changed.
+ * @property {string} kind - The kind, such as `tasks`; `ephemeral` for entries that are bound to a session.
  */
 
 /**
@@ -937,7 +1014,8 @@
  * @property {Timestamp} expires_at - When it expires unless it is renewed.
  * @property {AgentId} holder - The holder.
  * @property {SemaphoreName} name - The semaphore.
- * @property {Token} token - The fencing token of the permit.
+ * @property {Token} [token] - The fencing token of the permit. Absent unless the caller is the holder, an operator or an
+ *   admin.
  * @property {number} ttl_ms - The time to live in milliseconds that a renewal grants.
  * @property {number} [weight] - How many permits of the semaphore it takes.
  */
@@ -1119,7 +1197,8 @@
 
 /**
  * The agents that may accept a result: those that are named, and those that have a
- * capability. Empty, any agent may. The agent that did the work never may.
+ * capability. If there are none, any agent may. The agent that did the work can never accept
+ * it.
  * @typedef {object} Reviewers
  * @property {AgentId[]} [agents] - The agents that may accept it.
  * @property {string | null} [capability] - Every agent with a session and this capability may accept it, too. Default: none.
@@ -1200,6 +1279,14 @@
  */
 
 /**
+ * How far a copy includes the changes of another one.
+ * @typedef {object} Seen
+ * @property {CopyId} copy - The other copy.
+ * @property {Revision} revision - Its last revision that is included.
+ * @property {Timestamp} time - The time of that revision, by which the other copy recognizes it.
+ */
+
+/**
  * A key as `namespace/key`, optionally with a required version. Without a version, a key
  * with `*` is a pattern for keys of that namespace.
  * @typedef {string | { key: string, version?: number }} Selected
@@ -1208,8 +1295,8 @@
 /**
  * A semaphore.
  * @typedef {object} Semaphore
- * @property {number} free - The number of free permits. 0 while more are held than there are since it was made
- *   smaller.
+ * @property {number} free - The number of free permits. 0 while more permits are held than the semaphore has, after it
+ *   was made smaller.
  * @property {Permit[]} holders - The held permits, oldest first.
  * @property {SemaphoreName} name - The name of the semaphore.
  * @property {number} permits - The number of permits.
@@ -1249,7 +1336,7 @@
  * @typedef {object} SpendAccount
  * @property {SpendBudget | null} [budget] - The budget. Absent if there is none.
  * @property {SpendBudget | null} [left] - What is left of the budget. Absent if there is none.
- * @property {SpendPayer} of - Whose it is.
+ * @property {SpendPayer} of - The task, the agent or the workspace that it belongs to.
  * @property {SpendAmounts} spent - The total.
  * @property {boolean} used_up - Whether a limit of the budget is reached.
  */
@@ -1326,8 +1413,8 @@
  * @property {string | null} [reason] - Why it was skipped, or the note of the last review. Absent if none was given.
  * @property {number} retries - How often it was retried after a failure.
  * @property {boolean} [review] - Whether its output must be accepted by another agent. Absent if `false`.
- * @property {Reviewers | null} [reviewers] - The agents that may accept its output. Absent if any agent may but the one that did the
- *   work.
+ * @property {Reviewers | null} [reviewers] - The agents that may accept its output. Absent if any agent except the one that did the
+ *   work may.
  * @property {Timestamp | null} [started_at] - When it was last started. Absent before that.
  * @property {StageStatus} status - The status.
  * @property {AgentId | null} [submitted_by] - The agent whose output waits for review. Absent if none waits.
@@ -1358,7 +1445,7 @@
  * @property {boolean} [review] - Whether its output must be accepted by another agent before the stage is completed: with
  *   `task.review` if it has a task, else with `pipeline.review_stage`.
  * @property {Reviewers | null} [reviewers] - The agents that may accept its output. If given, it has `review`. If omitted, any agent
- *   but the one that did the work.
+ *   except the one that did the work.
  * @property {TaskType | null} [type] - The type of its task. If omitted, the name of the stage.
  * @property {Pattern[]} [writes] - Keys that it writes, for documentation and contracts.
  */
@@ -1392,7 +1479,7 @@
  */
 
 /**
- * Type of bytes, in the words of their author.
+ * Type of bytes, as their author names it.
  * @typedef {string} StateType
  */
 
@@ -1457,6 +1544,52 @@
  */
 
 /**
+ * Whose value to use.
+ * @typedef {"ours" | "theirs"} SyncChoice
+ */
+
+/**
+ * A conflict that the rules leave to a person.
+ * @typedef {object} SyncConflict
+ * @property {Key} key - The key.
+ * @property {NamespaceName} namespace - The namespace.
+ * @property {Json} [ours] - The value in this copy. Absent if it was deleted.
+ * @property {Json} [theirs] - The value in the other copy. Absent if it was deleted.
+ */
+
+/**
+ * A decision of a conflict.
+ * @typedef {object} SyncDecision
+ * @property {Key} key - The key.
+ * @property {NamespaceName} namespace - The namespace.
+ * @property {SyncChoice} take - Whose value to use.
+ */
+
+/**
+ * The outcome for one key or namespace.
+ * @typedef {object} SyncOutcome
+ * @property {WonBy} by - The reason.
+ * @property {Key | null} [key] - The key. Absent for the rules of the namespace itself.
+ * @property {Json} [lost] - The value that lost a conflict. Absent if there was none, or if it was a deletion.
+ * @property {NamespaceName} namespace - The namespace.
+ * @property {Won} won - Whose value is there afterwards.
+ */
+
+/**
+ * What a synchronization did.
+ * @typedef {object} SyncReport
+ * @property {boolean} changed - Whether anything was new. If not, nothing was written.
+ * @property {SyncConflict[]} [conflicts] - Conflicts that need a decision; only in a dry run, otherwise the request is refused.
+ * @property {CopyId} copy - This copy.
+ * @property {boolean} [more] - Whether the other copy has later changes, to be synchronized next.
+ * @property {OtherChanges[]} [others] - What else changed in the other copy, and was not synchronized, by kind.
+ * @property {SyncOutcome[]} outcomes - The outcomes, by namespace and key.
+ * @property {Revision} revision - The revision of the other copy that is included now.
+ * @property {CopyId} with - The other copy.
+ * @property {WorkspaceName} workspace - The name of the other workspace.
+ */
+
+/**
  * A key that the receiver got.
  * @typedef {object} Taken
  * @property {number} bytes - The size of its value in bytes.
@@ -1497,8 +1630,8 @@
  * @property {Json} [result] - The result; for a task in progress, the result so far. Absent if there is none.
  * @property {number} retries - The number of failed attempts.
  * @property {boolean} [review] - Whether its result must be accepted before it is completed. Absent if `false`.
- * @property {Reviewers | null} [reviewers] - The agents that may accept its result. Absent if any agent may but the one that did the
- *   work.
+ * @property {Reviewers | null} [reviewers] - The agents that may accept its result. Absent if any agent except the one that did the
+ *   work may.
  * @property {Revision} revision - The revision of the last change.
  * @property {Json} [schema_version] - The version of the schema of `definition`. Absent if not given.
  * @property {Timestamp | null} [started_at] - When it was first claimed. Absent before that.
@@ -1675,6 +1808,16 @@
  */
 
 /**
+ * Whose value is there afterwards.
+ * @typedef {"ours" | "theirs" | "merged"} Won
+ */
+
+/**
+ * The reason for an outcome.
+ * @typedef {"newer" | "last_write" | "rule" | "decision" | "in_use"} WonBy
+ */
+
+/**
  * The next work of an agent.
  * @typedef {{ handoff: Handoff } | { message: Message } | { task: Task }} Work
  */
@@ -1690,6 +1833,14 @@
  */
 
 /**
+ * When, by whom and where something was written.
+ * @typedef {object} Written
+ * @property {AgentId} by - The agent.
+ * @property {Dot[]} dots - The writes that produced it: several if it was combined from several.
+ * @property {Timestamp} time - The time.
+ */
+
+/**
  * A page of results, by id.
  * @typedef {object} AgentAgents
  * @property {Agent[]} agents - The results on this page.
@@ -1697,7 +1848,7 @@
  */
 
 /**
- * A page of them.
+ * A page of artifacts.
  * @typedef {object} ArtifactArtifacts
  * @property {Artifact[]} artifacts - The results on this page, by id.
  * @property {number} bytes - The total size of all artifacts of the workspace in bytes.
@@ -1705,7 +1856,7 @@
  */
 
 /**
- * A page of them.
+ * A page of checkpoints.
  * @typedef {object} CheckpointCheckpoints
  * @property {Checkpoint[]} checkpoints - The results on this page, newest first.
  * @property {CheckpointId | null} [cursor] - The cursor of the next page. Absent on the last page.
@@ -1720,7 +1871,7 @@
 /**
  * Checkpoints by key, with states and pending writes.
  * @typedef {object} CheckpointHistoryResult
- * @property {Checkpoint[]} checkpoints - The results on this page, the greatest key first.
+ * @property {Checkpoint[]} checkpoints - The results on this page, largest key first.
  * @property {CheckpointKey | null} [cursor] - The cursor of the next page. Absent on the last page.
  */
 
@@ -1745,7 +1896,7 @@
 /**
  * Pending writes were stored.
  * @typedef {object} CheckpointWritten
- * @property {number} written - The number of writes that were stored; the others were there before.
+ * @property {number} written - The number of writes that were stored; the others existed already.
  */
 
 /**
@@ -1932,6 +2083,13 @@
  */
 
 /**
+ * The tasks that were claimed with a `limit` above 1, in order. Empty if there was none in
+ * time.
+ * @typedef {object} TaskClaimedTasks
+ * @property {Task[]} tasks - The tasks.
+ */
+
+/**
  * A task was completed.
  * @typedef {object} TaskCompleted
  * @property {Task | null} [next] - The task claimed by `then_claim`. Absent if there was none, or `then_claim` was not given.
@@ -2115,8 +2273,8 @@
  * Optional fields of `state.snapshot`.
  * @typedef {object} StateSnapshotOptions
  * @property {Revision | null} [at] - The revision. If omitted, the present.
- * @property {string | null} [cursor] - The `cursor` of the previous page, which shows the revision of that page whatever was
- *   written since. If omitted, the first page is returned.
+ * @property {string | null} [cursor] - The `cursor` of the previous page. The next page shows the same revision, regardless of
+ *   later writes. If omitted, the first page is returned.
  * @property {number | null} [limit] - The maximum number of entries.
  * @property {NamespaceName | null} [namespace] - Only this namespace. If omitted, all namespaces.
  */
@@ -2207,7 +2365,7 @@
  *   this one ends in the same commit. Default: none.
  * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  * @property {number | null} [ttl_ms] - Time to live of the session in milliseconds. The agent is lost if it makes no call for
- *   this long.
+ *   this long, and none of its calls waits.
  */
 
 /**
@@ -2896,7 +3054,7 @@
  * @typedef {object} TaskCreateOptions
  * @property {AgentId | null} [assigned_agent] - The only agent that may claim it. If omitted, any agent.
  * @property {Backoff | null} [backoff] - The delay before a retry. If omitted, the defaults of `Backoff`.
- * @property {SpendBudget | null} [budget] - What it may cost, with all its subtasks. Once that is used up, none of them is started. If
+ * @property {SpendBudget | null} [budget] - The budget of the task and its subtasks. Once it is used up, none of them can start. If
  *   omitted, only the budgets of the tasks above it, the agent and the workspace apply.
  * @property {string[]} [capabilities] - Capabilities that an agent needs to claim it.
  * @property {number | null} [deadline_ms] - Deadline in milliseconds from now; the task fails unless it is finished by then. If
@@ -2913,12 +3071,13 @@
  * @property {number | null} [max_retries] - How often a failed attempt is retried.
  * @property {Json} [metadata] - An object with free-form metadata. Default: none.
  * @property {OnExhausted | null} [on_exhausted] - What happens after the last attempt.
- * @property {TaskId | null} [parent] - The parent task; if that is cancelled, this one is too. Default: none.
+ * @property {TaskId | null} [parent] - The parent task. If that is cancelled, this one is too; if its lease is lost, this one
+ *   returns to the queue; if it fails, this one is not affected. Default: none.
  * @property {number | null} [priority] - The priority; higher is claimed first. One point is worth one minute of age.
  * @property {boolean} [review] - Whether its result must be accepted by another agent before it is completed. If `true`,
  *   `task.complete` submits the result, and `task.review` decides on it.
  * @property {Reviewers | null} [reviewers] - The agents that may accept its result. If given, it has `review`. If omitted, any agent
- *   but the one that did the work.
+ *   except the one that did the work.
  * @property {Json} [schema_version] - The version of the schema of `definition`: a string or a number. Default: none.
  * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  * @property {Traceparent | null} [traceparent] - W3C trace context (`traceparent`). Default: none.
@@ -3028,7 +3187,8 @@
  * Optional fields of `task.review`.
  * @typedef {object} TaskReviewOptions
  * @property {number | null} [attempt] - The number of the attempt that was reviewed: `attempts` of the task. The verdict is
- *   refused if another attempt waits for review. If omitted, the one that waits.
+ *   refused if another attempt waits for review. If omitted, the verdict is about the attempt
+ *   that waits.
  * @property {string | null} [note] - A note, which is recorded. Default: none.
  * @property {Json} [result] - The result. If omitted, the result so far.
  * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
@@ -3124,8 +3284,8 @@
  * @property {number | null} [cost_micros] - Money, in millionths of the currency that the workspace uses.
  * @property {string | null} [model] - The model or tool. Default: none.
  * @property {string | null} [note] - A note. Default: none.
- * @property {boolean} [strict] - Whether to refuse what does not fit into every budget, for a call that has not been made
- *   yet. If `false`, it is recorded in any case.
+ * @property {boolean} [strict] - Reject the record if it exceeds any budget. Use it before a call. If `false`, the record
+ *   is always accepted.
  * @property {TaskId | null} [task] - The task that it was spent on. It is charged to the tasks above it too. If omitted, it is
  *   charged to the agent and the workspace only.
  * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
@@ -3140,7 +3300,7 @@
 /**
  * Optional fields of `spend.limit`.
  * @typedef {object} SpendLimitOptions
- * @property {SpendBudget} [budget] - The limits, which replace those before. If omitted, there is no budget.
+ * @property {SpendBudget} [budget] - The limits, which replace the previous ones. If omitted, there is no budget.
  * @property {SpendPayer} [of] - Whose budget it is: `{"task": "t-7"}`, `{"agent": "ada"}` or `"workspace"`. If omitted,
  *   the workspace.
  * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
@@ -3217,7 +3377,7 @@
 /**
  * Optional fields of `join.create`.
  * @typedef {object} JoinCreateOptions
- * @property {number | null} [deadline_ms] - How long the join waits, in milliseconds. If omitted, without a limit.
+ * @property {number | null} [deadline_ms] - How long the join waits, in milliseconds. If omitted, there is no limit.
  * @property {GroupName | null} [group] - The group. Tasks that are added to the group later belong to the join too. If omitted,
  *   `tasks` is required.
  * @property {JoinId | null} [id] - The id of the join. If omitted, it is generated. In a WebSocket frame, where `id` numbers
@@ -3300,7 +3460,8 @@
  * Optional fields of `pipeline.review_stage`.
  * @typedef {object} PipelineReviewStageOptions
  * @property {number | null} [attempt] - The number of the attempt that was reviewed: `attempts` of the stage. The verdict is
- *   refused if another attempt waits for review. If omitted, the one that waits.
+ *   refused if another attempt waits for review. If omitted, the verdict is about the attempt
+ *   that waits.
  * @property {string | null} [note] - A note, which is recorded. Default: none.
  * @property {Json} [output] - The output, if it is accepted. If omitted, the submitted one.
  * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
@@ -3407,7 +3568,7 @@
 /**
  * Optional fields of `checkpoint.save`.
  * @typedef {object} CheckpointSaveOptions
- * @property {StateType | null} [content_type] - The type of the bytes, in the words of the caller. If omitted, the state is JSON.
+ * @property {StateType | null} [content_type] - The type of the bytes, as the caller names it. If omitted, the state is JSON.
  * @property {string | null} [description] - Human-readable description. Default: none.
  * @property {CheckpointKey | null} [key] - A key of the caller's choice, unique within the task. A checkpoint with the same key is
  *   replaced. Default: none.
@@ -3492,11 +3653,11 @@
  * @property {boolean} [all] - Also delete the head and labelled checkpoints. If it deletes the last one, it also deletes
  *   pending writes after checkpoints that were never saved.
  * @property {number | null} [keep] - The number of newest checkpoints to keep. Labelled ones are not counted unless `all` is
- *   set. If omitted, the number is not a bound.
+ *   set. If omitted, the number does not matter.
  * @property {CheckpointKey[] | null} [keys] - Delete only checkpoints with one of these keys. If omitted, any.
  * @property {Json} [metadata] - Delete only checkpoints whose metadata contains this object, as `@>` of `PostgreSQL`
  *   defines it. If omitted, any.
- * @property {number | null} [older_than_ms] - The minimum age of a deleted checkpoint in milliseconds. If omitted, age is not a bound.
+ * @property {number | null} [older_than_ms] - The minimum age of a deleted checkpoint in milliseconds. If omitted, age does not matter.
  * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
 
@@ -3509,8 +3670,8 @@
  * Optional fields of `checkpoint.retain`.
  * @typedef {object} CheckpointRetainOptions
  * @property {number | null} [keep] - The number of newest checkpoints to keep per task; labelled ones are not counted. If
- *   omitted, the number is not a bound.
- * @property {number | null} [max_age_ms] - The maximum age in milliseconds. If omitted, age is not a bound.
+ *   omitted, the number is not limited.
+ * @property {number | null} [max_age_ms] - The maximum age in milliseconds. If omitted, age is not limited.
  * @property {Pattern | null} [task] - The tasks that the rule applies to. If omitted, all tasks without a more specific rule.
  * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
  */
@@ -3564,13 +3725,13 @@
  * Optional fields of `checkpoint.history`.
  * @typedef {object} CheckpointHistoryOptions
  * @property {At} [at] - As it was at this revision or time.
- * @property {CheckpointKey | null} [before] - Only checkpoints with lesser keys than this one. If omitted, any.
+ * @property {CheckpointKey | null} [before] - Only checkpoints with smaller keys than this one. If omitted, any.
  * @property {CheckpointKey | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
  * @property {CheckpointKey | null} [key] - Only the checkpoint with this key. If omitted, all that have keys.
  * @property {number | null} [limit] - The maximum number of results.
  * @property {Json} [metadata] - Only checkpoints whose metadata contains this object, as `@>` of `PostgreSQL` defines it.
  *   If omitted, any.
- * @property {CheckpointKey | null} [prefix] - Only checkpoints whose keys begin like this. If omitted, any.
+ * @property {CheckpointKey | null} [prefix] - Only checkpoints whose keys start with this text. If omitted, any.
  */
 
 /**
@@ -3680,8 +3841,9 @@
  * @property {number | null} [redeliver_ms] - How long after a delivery without an answer it is delivered again, in milliseconds.
  * @property {Json} [remaining_work] - Remaining work, as any JSON. Default: none.
  * @property {Record<string, Json>} [state] - Context for the receiver as a flat object.
- * @property {TaskId | null} [task] - The task to hand over. If omitted, only context and keys are handed over.
- * @property {Token | null} [token] - The token of the giver's lease. Required with `task`; if omitted, there is no task.
+ * @property {TaskId | null} [task] - The task to hand over. If omitted, only context and keys are offered; `handoff.execute`
+ *   requires it.
+ * @property {Token | null} [token] - The token of the giver's lease. Required with `task`. If omitted, there is no task.
  * @property {Traceparent | null} [traceparent] - W3C trace context (`traceparent`). Default: none.
  * @property {Json} [work_completed] - Completed work, as any JSON. Default: none.
  */
@@ -3724,8 +3886,9 @@
  * @property {number | null} [redeliver_ms] - How long after a delivery without an answer it is delivered again, in milliseconds.
  * @property {Json} [remaining_work] - Remaining work, as any JSON. Default: none.
  * @property {Record<string, Json>} [state] - Context for the receiver as a flat object.
- * @property {TaskId | null} [task] - The task to hand over. If omitted, only context and keys are handed over.
- * @property {Token | null} [token] - The token of the giver's lease. Required with `task`; if omitted, there is no task.
+ * @property {TaskId | null} [task] - The task to hand over. If omitted, only context and keys are offered; `handoff.execute`
+ *   requires it.
+ * @property {Token | null} [token] - The token of the giver's lease. Required with `task`. If omitted, there is no task.
  * @property {Traceparent | null} [traceparent] - W3C trace context (`traceparent`). Default: none.
  * @property {Json} [work_completed] - Completed work, as any JSON. Default: none.
  */
@@ -3770,8 +3933,9 @@
  * @property {number | null} [redeliver_ms] - How long after a delivery without an answer it is delivered again, in milliseconds.
  * @property {Json} [remaining_work] - Remaining work, as any JSON. Default: none.
  * @property {Record<string, Json>} [state] - Context for the receiver as a flat object.
- * @property {TaskId | null} [task] - The task to hand over. If omitted, only context and keys are handed over.
- * @property {Token | null} [token] - The token of the giver's lease. Required with `task`; if omitted, there is no task.
+ * @property {TaskId | null} [task] - The task to hand over. If omitted, only context and keys are offered; `handoff.execute`
+ *   requires it.
+ * @property {Token | null} [token] - The token of the giver's lease. Required with `task`. If omitted, there is no task.
  * @property {Traceparent | null} [traceparent] - W3C trace context (`traceparent`). Default: none.
  * @property {Json} [work_completed] - Completed work, as any JSON. Default: none.
  */
@@ -3979,6 +4143,19 @@
  */
 
 /**
+ * Optional fields of `workspace.sync`.
+ * @typedef {object} WorkspaceSyncOptions
+ * @property {SyncDecision[]} [decisions] - Decisions about conflicts, which apply instead of the rules.
+ * @property {boolean} [dry_run] - Only report: change nothing.
+ * @property {number} [token] - Rejected if the lease, hold, permit or session of this token has ended.
+ */
+
+/**
+ * `workspace.sync` as a command.
+ * @typedef {{ command: "workspace.sync", theirs: CopyChanges, ours: CopyChanges } & WorkspaceSyncOptions} WorkspaceSyncCommand
+ */
+
+/**
  * Optional fields of `workspace.get`.
  * @typedef {object} WorkspaceGetOptions
  * @property {At} [at] - As it was at this revision or time.
@@ -4037,6 +4214,22 @@
  */
 
 /**
+ * Optional fields of `workspace.changes`.
+ * @typedef {object} WorkspaceChangesOptions
+ * @property {KeyName[] | null} [keys] - Only these keys, as `namespace/key`, and `namespaces`. If omitted, all keys and
+ *   namespaces.
+ * @property {number | null} [limit] - The maximum number of entries. The document ends with the revision that exceeds it.
+ * @property {NamespaceName[] | null} [namespaces] - Only these namespaces, and `keys`. If omitted, all.
+ * @property {Known | null} [with] - The copy that the changes are for, and what it includes of others. If omitted, no changes
+ *   are listed: the response identifies this copy.
+ */
+
+/**
+ * `workspace.changes` as a command.
+ * @typedef {{ command: "workspace.changes" } & WorkspaceChangesOptions} WorkspaceChangesCommand
+ */
+
+/**
  * Optional fields of `workspace.search`.
  * @typedef {object} WorkspaceSearchOptions
  * @property {string | null} [cursor] - The `cursor` of the previous page. If omitted, the first page is returned.
@@ -4061,12 +4254,12 @@
 
 /**
  * The result of every operation, by name.
- * @typedef {{ "state.set": Entry, "state.patch": Entry, "state.delete": Entry, "state.transfer": StateMoved, "state.get": Entry, "state.list": Page, "state.history": StateChanges, "state.snapshot": Page, "state.diff": StateChanges, "namespace.create": Namespace, "namespace.configure": Namespace, "namespace.delete": Namespace, "namespace.list": NamespaceNamespaces, "namespace.get": Namespace, "agent.register": Agent, "agent.heartbeat": Agent, "agent.leave": Agent, "agent.get": Agent, "agent.list": AgentAgents, "message.send": Message, "message.request": Answered, "message.reply": Message, "message.get": Message, "inbox.receive": MessageReceived, "inbox.ack": MessageAcked, "inbox.requeue": Message, "inbox.list": MessageMessages, "handler.register": Handler, "handler.remove": Handler, "handler.list": MessageHandlers, "topic.publish": Published, "topic.get": Topic, "topic.list": TopicTopics, "stream.create": Stream, "stream.send": Sent, "stream.receive": Frames, "stream.close": Stream, "stream.delete": Stream, "stream.get": Stream, "stream.list": StreamStreams, "rule.add": Rule, "rule.remove": Rule, "rule.list": RuleRules, "event.emit": EventEmitted, "event.history": EventPage, "reaction.add": Reaction, "reaction.remove": Reaction, "reaction.enable": Reaction, "reaction.disable": Reaction, "reaction.get": Reaction, "reaction.list": ReactionReactions, "contract.declare": DeclaredContract, "contract.delete": DeclaredContract, "contract.list": ContractDeclarations, "contract.show": ContractContracts, "contract.check": ContractProblems, "context.build": Context, "lock.acquire": LockHold, "lock.renew": Hold, "lock.release": Lock, "lock.get": Lock, "lock.list": LockLocks, "semaphore.acquire": SemaphorePermit, "semaphore.renew": Permit, "semaphore.release": Semaphore, "semaphore.resize": Semaphore, "semaphore.get": Semaphore, "semaphore.list": SemaphoreSemaphores, "task.create": Task, "task.claim": TaskClaimed, "task.heartbeat": Task, "task.progress": Task, "task.update": Task, "task.release": Task, "task.complete": TaskCompleted, "task.fail": Task, "task.cancel": Task, "task.review": Task, "task.retry": Task, "task.get": Task, "task.list": TaskTasks, "task.stats": Statistics, "task.why": Why, "task.history": TaskHistoryResult, "spend.record": SpendRecorded, "spend.limit": SpendTotal, "spend.get": SpendTotal, "spend.list": SpendRecords, "barrier.arrive": Arrival, "barrier.reset": Barrier, "barrier.get": Barrier, "join.create": Join, "join.wait": JoinSettled, "join.get": Join, "pipeline.create": Pipeline, "pipeline.start_stage": Stage, "pipeline.complete_stage": StageMoved, "pipeline.review_stage": StageMoved, "pipeline.fail_stage": Stage, "pipeline.retry_stage": Stage, "pipeline.skip_stage": StageMoved, "pipeline.abort": Pipeline, "pipeline.delete": Pipeline, "pipeline.get": Pipeline, "pipeline.output": StageOutput, "pipeline.list": PipelinePipelines, "checkpoint.save": Checkpoint, "checkpoint.restore": Checkpoint, "checkpoint.fork": Checkpoint, "checkpoint.label": Checkpoint, "checkpoint.write": CheckpointWritten, "checkpoint.copy": CheckpointCopied, "checkpoint.prune": CheckpointPruned, "checkpoint.retain": CheckpointRules, "checkpoint.latest": CheckpointLatestResult, "checkpoint.get": Checkpoint, "checkpoint.list": CheckpointCheckpoints, "checkpoint.history": CheckpointHistoryResult, "checkpoint.retention": CheckpointRules, "artifact.delete": Artifact, "artifact.get": Artifact, "artifact.list": ArtifactArtifacts, "secret.delete": SecretRecord, "secret.get": SecretRecord, "secret.list": SecretSecrets, "handoff.offer": Handoff, "handoff.import_context": Handoff, "handoff.execute": Handoff, "handoff.execute_all": HandoffHandoffs, "handoff.validate": HandoffVerdict, "handoff.receive": HandoffReceived, "handoff.accept": HandoffAccepted, "handoff.reject": Handoff, "handoff.complete": Handoff, "handoff.cancel": Handoff, "handoff.approve": Handoff, "handoff.get": Handoff, "handoff.list": HandoffHandoffs, "handoff.history": HandoffHandoffs, "handoff.export": TransferContext, "handoff.stats": HandoffStatistics, "task.wait": WaitTask, "agent.next": WaitNext, "handoff.wait": WaitHandoff, "workspace.configure": WorkspaceWorkspace, "workspace.get": WorkspaceWorkspace, "workspace.list": WorkspaceWorkspaces, "workspace.fork": Forked, "workspace.delete": ListedWorkspace, "workspace.diff": Differences, "workspace.search": Results, "workspace.why": Explanation }} Replies
+ * @typedef {{ "state.set": Entry, "state.patch": Entry, "state.delete": Entry, "state.transfer": StateMoved, "state.get": Entry, "state.list": Page, "state.history": StateChanges, "state.snapshot": Page, "state.diff": StateChanges, "namespace.create": Namespace, "namespace.configure": Namespace, "namespace.delete": Namespace, "namespace.list": NamespaceNamespaces, "namespace.get": Namespace, "agent.register": Agent, "agent.heartbeat": Agent, "agent.leave": Agent, "agent.get": Agent, "agent.list": AgentAgents, "message.send": Message, "message.request": Answered, "message.reply": Message, "message.get": Message, "inbox.receive": MessageReceived, "inbox.ack": MessageAcked, "inbox.requeue": Message, "inbox.list": MessageMessages, "handler.register": Handler, "handler.remove": Handler, "handler.list": MessageHandlers, "topic.publish": Published, "topic.get": Topic, "topic.list": TopicTopics, "stream.create": Stream, "stream.send": Sent, "stream.receive": Frames, "stream.close": Stream, "stream.delete": Stream, "stream.get": Stream, "stream.list": StreamStreams, "rule.add": Rule, "rule.remove": Rule, "rule.list": RuleRules, "event.emit": EventEmitted, "event.history": EventPage, "reaction.add": Reaction, "reaction.remove": Reaction, "reaction.enable": Reaction, "reaction.disable": Reaction, "reaction.get": Reaction, "reaction.list": ReactionReactions, "contract.declare": DeclaredContract, "contract.delete": DeclaredContract, "contract.list": ContractDeclarations, "contract.show": ContractContracts, "contract.check": ContractProblems, "context.build": Context, "lock.acquire": LockHold, "lock.renew": Hold, "lock.release": Lock, "lock.get": Lock, "lock.list": LockLocks, "semaphore.acquire": SemaphorePermit, "semaphore.renew": Permit, "semaphore.release": Semaphore, "semaphore.resize": Semaphore, "semaphore.get": Semaphore, "semaphore.list": SemaphoreSemaphores, "task.create": Task, "task.claim": TaskClaimed, "task.heartbeat": Task, "task.progress": Task, "task.update": Task, "task.release": Task, "task.complete": TaskCompleted, "task.fail": Task, "task.cancel": Task, "task.review": Task, "task.retry": Task, "task.get": Task, "task.list": TaskTasks, "task.stats": Statistics, "task.why": Why, "task.history": TaskHistoryResult, "spend.record": SpendRecorded, "spend.limit": SpendTotal, "spend.get": SpendTotal, "spend.list": SpendRecords, "barrier.arrive": Arrival, "barrier.reset": Barrier, "barrier.get": Barrier, "join.create": Join, "join.wait": JoinSettled, "join.get": Join, "pipeline.create": Pipeline, "pipeline.start_stage": Stage, "pipeline.complete_stage": StageMoved, "pipeline.review_stage": StageMoved, "pipeline.fail_stage": Stage, "pipeline.retry_stage": Stage, "pipeline.skip_stage": StageMoved, "pipeline.abort": Pipeline, "pipeline.delete": Pipeline, "pipeline.get": Pipeline, "pipeline.output": StageOutput, "pipeline.list": PipelinePipelines, "checkpoint.save": Checkpoint, "checkpoint.restore": Checkpoint, "checkpoint.fork": Checkpoint, "checkpoint.label": Checkpoint, "checkpoint.write": CheckpointWritten, "checkpoint.copy": CheckpointCopied, "checkpoint.prune": CheckpointPruned, "checkpoint.retain": CheckpointRules, "checkpoint.latest": CheckpointLatestResult, "checkpoint.get": Checkpoint, "checkpoint.list": CheckpointCheckpoints, "checkpoint.history": CheckpointHistoryResult, "checkpoint.retention": CheckpointRules, "artifact.delete": Artifact, "artifact.get": Artifact, "artifact.list": ArtifactArtifacts, "secret.delete": SecretRecord, "secret.get": SecretRecord, "secret.list": SecretSecrets, "handoff.offer": Handoff, "handoff.import_context": Handoff, "handoff.execute": Handoff, "handoff.execute_all": HandoffHandoffs, "handoff.validate": HandoffVerdict, "handoff.receive": HandoffReceived, "handoff.accept": HandoffAccepted, "handoff.reject": Handoff, "handoff.complete": Handoff, "handoff.cancel": Handoff, "handoff.approve": Handoff, "handoff.get": Handoff, "handoff.list": HandoffHandoffs, "handoff.history": HandoffHandoffs, "handoff.export": TransferContext, "handoff.stats": HandoffStatistics, "task.wait": WaitTask, "agent.next": WaitNext, "handoff.wait": WaitHandoff, "workspace.configure": WorkspaceWorkspace, "workspace.sync": SyncReport, "workspace.get": WorkspaceWorkspace, "workspace.list": WorkspaceWorkspaces, "workspace.fork": Forked, "workspace.delete": ListedWorkspace, "workspace.diff": Differences, "workspace.changes": CopyChanges, "workspace.search": Results, "workspace.why": Explanation }} Replies
  */
 
 /**
  * The command of every operation, by name.
- * @typedef {{ "state.set": StateSetCommand, "state.patch": StatePatchCommand, "state.delete": StateDeleteCommand, "state.transfer": StateTransferCommand, "state.get": StateGetCommand, "state.list": StateListCommand, "state.history": StateHistoryCommand, "state.snapshot": StateSnapshotCommand, "state.diff": StateDiffCommand, "namespace.create": NamespaceCreateCommand, "namespace.configure": NamespaceConfigureCommand, "namespace.delete": NamespaceDeleteCommand, "namespace.list": NamespaceListCommand, "namespace.get": NamespaceGetCommand, "agent.register": AgentRegisterCommand, "agent.heartbeat": AgentHeartbeatCommand, "agent.leave": AgentLeaveCommand, "agent.get": AgentGetCommand, "agent.list": AgentListCommand, "message.send": MessageSendCommand, "message.request": MessageRequestCommand, "message.reply": MessageReplyCommand, "message.get": MessageGetCommand, "inbox.receive": InboxReceiveCommand, "inbox.ack": InboxAckCommand, "inbox.requeue": InboxRequeueCommand, "inbox.list": InboxListCommand, "handler.register": HandlerRegisterCommand, "handler.remove": HandlerRemoveCommand, "handler.list": HandlerListCommand, "topic.publish": TopicPublishCommand, "topic.get": TopicGetCommand, "topic.list": TopicListCommand, "stream.create": StreamCreateCommand, "stream.send": StreamSendCommand, "stream.receive": StreamReceiveCommand, "stream.close": StreamCloseCommand, "stream.delete": StreamDeleteCommand, "stream.get": StreamGetCommand, "stream.list": StreamListCommand, "rule.add": RuleAddCommand, "rule.remove": RuleRemoveCommand, "rule.list": RuleListCommand, "event.emit": EventEmitCommand, "event.history": EventHistoryCommand, "reaction.add": ReactionAddCommand, "reaction.remove": ReactionRemoveCommand, "reaction.enable": ReactionEnableCommand, "reaction.disable": ReactionDisableCommand, "reaction.get": ReactionGetCommand, "reaction.list": ReactionListCommand, "contract.declare": ContractDeclareCommand, "contract.delete": ContractDeleteCommand, "contract.list": ContractListCommand, "contract.show": ContractShowCommand, "contract.check": ContractCheckCommand, "context.build": ContextBuildCommand, "lock.acquire": LockAcquireCommand, "lock.renew": LockRenewCommand, "lock.release": LockReleaseCommand, "lock.get": LockGetCommand, "lock.list": LockListCommand, "semaphore.acquire": SemaphoreAcquireCommand, "semaphore.renew": SemaphoreRenewCommand, "semaphore.release": SemaphoreReleaseCommand, "semaphore.resize": SemaphoreResizeCommand, "semaphore.get": SemaphoreGetCommand, "semaphore.list": SemaphoreListCommand, "task.create": TaskCreateCommand, "task.claim": TaskClaimCommand, "task.heartbeat": TaskHeartbeatCommand, "task.progress": TaskProgressCommand, "task.update": TaskUpdateCommand, "task.release": TaskReleaseCommand, "task.complete": TaskCompleteCommand, "task.fail": TaskFailCommand, "task.cancel": TaskCancelCommand, "task.review": TaskReviewCommand, "task.retry": TaskRetryCommand, "task.get": TaskGetCommand, "task.list": TaskListCommand, "task.stats": TaskStatsCommand, "task.why": TaskWhyCommand, "task.history": TaskHistoryCommand, "spend.record": SpendRecordCommand, "spend.limit": SpendLimitCommand, "spend.get": SpendGetCommand, "spend.list": SpendListCommand, "barrier.arrive": BarrierArriveCommand, "barrier.reset": BarrierResetCommand, "barrier.get": BarrierGetCommand, "join.create": JoinCreateCommand, "join.wait": JoinWaitCommand, "join.get": JoinGetCommand, "pipeline.create": PipelineCreateCommand, "pipeline.start_stage": PipelineStartStageCommand, "pipeline.complete_stage": PipelineCompleteStageCommand, "pipeline.review_stage": PipelineReviewStageCommand, "pipeline.fail_stage": PipelineFailStageCommand, "pipeline.retry_stage": PipelineRetryStageCommand, "pipeline.skip_stage": PipelineSkipStageCommand, "pipeline.abort": PipelineAbortCommand, "pipeline.delete": PipelineDeleteCommand, "pipeline.get": PipelineGetCommand, "pipeline.output": PipelineOutputCommand, "pipeline.list": PipelineListCommand, "checkpoint.save": CheckpointSaveCommand, "checkpoint.restore": CheckpointRestoreCommand, "checkpoint.fork": CheckpointForkCommand, "checkpoint.label": CheckpointLabelCommand, "checkpoint.write": CheckpointWriteCommand, "checkpoint.copy": CheckpointCopyCommand, "checkpoint.prune": CheckpointPruneCommand, "checkpoint.retain": CheckpointRetainCommand, "checkpoint.latest": CheckpointLatestCommand, "checkpoint.get": CheckpointGetCommand, "checkpoint.list": CheckpointListCommand, "checkpoint.history": CheckpointHistoryCommand, "checkpoint.retention": CheckpointRetentionCommand, "artifact.delete": ArtifactDeleteCommand, "artifact.get": ArtifactGetCommand, "artifact.list": ArtifactListCommand, "secret.delete": SecretDeleteCommand, "secret.get": SecretGetCommand, "secret.list": SecretListCommand, "handoff.offer": HandoffOfferCommand, "handoff.import_context": HandoffImportContextCommand, "handoff.execute": HandoffExecuteCommand, "handoff.execute_all": HandoffExecuteAllCommand, "handoff.validate": HandoffValidateCommand, "handoff.receive": HandoffReceiveCommand, "handoff.accept": HandoffAcceptCommand, "handoff.reject": HandoffRejectCommand, "handoff.complete": HandoffCompleteCommand, "handoff.cancel": HandoffCancelCommand, "handoff.approve": HandoffApproveCommand, "handoff.get": HandoffGetCommand, "handoff.list": HandoffListCommand, "handoff.history": HandoffHistoryCommand, "handoff.export": HandoffExportCommand, "handoff.stats": HandoffStatsCommand, "task.wait": TaskWaitCommand, "agent.next": AgentNextCommand, "handoff.wait": HandoffWaitCommand, "workspace.configure": WorkspaceConfigureCommand, "workspace.get": WorkspaceGetCommand, "workspace.list": WorkspaceListCommand, "workspace.fork": WorkspaceForkCommand, "workspace.delete": WorkspaceDeleteCommand, "workspace.diff": WorkspaceDiffCommand, "workspace.search": WorkspaceSearchCommand, "workspace.why": WorkspaceWhyCommand }} Commands
+ * @typedef {{ "state.set": StateSetCommand, "state.patch": StatePatchCommand, "state.delete": StateDeleteCommand, "state.transfer": StateTransferCommand, "state.get": StateGetCommand, "state.list": StateListCommand, "state.history": StateHistoryCommand, "state.snapshot": StateSnapshotCommand, "state.diff": StateDiffCommand, "namespace.create": NamespaceCreateCommand, "namespace.configure": NamespaceConfigureCommand, "namespace.delete": NamespaceDeleteCommand, "namespace.list": NamespaceListCommand, "namespace.get": NamespaceGetCommand, "agent.register": AgentRegisterCommand, "agent.heartbeat": AgentHeartbeatCommand, "agent.leave": AgentLeaveCommand, "agent.get": AgentGetCommand, "agent.list": AgentListCommand, "message.send": MessageSendCommand, "message.request": MessageRequestCommand, "message.reply": MessageReplyCommand, "message.get": MessageGetCommand, "inbox.receive": InboxReceiveCommand, "inbox.ack": InboxAckCommand, "inbox.requeue": InboxRequeueCommand, "inbox.list": InboxListCommand, "handler.register": HandlerRegisterCommand, "handler.remove": HandlerRemoveCommand, "handler.list": HandlerListCommand, "topic.publish": TopicPublishCommand, "topic.get": TopicGetCommand, "topic.list": TopicListCommand, "stream.create": StreamCreateCommand, "stream.send": StreamSendCommand, "stream.receive": StreamReceiveCommand, "stream.close": StreamCloseCommand, "stream.delete": StreamDeleteCommand, "stream.get": StreamGetCommand, "stream.list": StreamListCommand, "rule.add": RuleAddCommand, "rule.remove": RuleRemoveCommand, "rule.list": RuleListCommand, "event.emit": EventEmitCommand, "event.history": EventHistoryCommand, "reaction.add": ReactionAddCommand, "reaction.remove": ReactionRemoveCommand, "reaction.enable": ReactionEnableCommand, "reaction.disable": ReactionDisableCommand, "reaction.get": ReactionGetCommand, "reaction.list": ReactionListCommand, "contract.declare": ContractDeclareCommand, "contract.delete": ContractDeleteCommand, "contract.list": ContractListCommand, "contract.show": ContractShowCommand, "contract.check": ContractCheckCommand, "context.build": ContextBuildCommand, "lock.acquire": LockAcquireCommand, "lock.renew": LockRenewCommand, "lock.release": LockReleaseCommand, "lock.get": LockGetCommand, "lock.list": LockListCommand, "semaphore.acquire": SemaphoreAcquireCommand, "semaphore.renew": SemaphoreRenewCommand, "semaphore.release": SemaphoreReleaseCommand, "semaphore.resize": SemaphoreResizeCommand, "semaphore.get": SemaphoreGetCommand, "semaphore.list": SemaphoreListCommand, "task.create": TaskCreateCommand, "task.claim": TaskClaimCommand, "task.heartbeat": TaskHeartbeatCommand, "task.progress": TaskProgressCommand, "task.update": TaskUpdateCommand, "task.release": TaskReleaseCommand, "task.complete": TaskCompleteCommand, "task.fail": TaskFailCommand, "task.cancel": TaskCancelCommand, "task.review": TaskReviewCommand, "task.retry": TaskRetryCommand, "task.get": TaskGetCommand, "task.list": TaskListCommand, "task.stats": TaskStatsCommand, "task.why": TaskWhyCommand, "task.history": TaskHistoryCommand, "spend.record": SpendRecordCommand, "spend.limit": SpendLimitCommand, "spend.get": SpendGetCommand, "spend.list": SpendListCommand, "barrier.arrive": BarrierArriveCommand, "barrier.reset": BarrierResetCommand, "barrier.get": BarrierGetCommand, "join.create": JoinCreateCommand, "join.wait": JoinWaitCommand, "join.get": JoinGetCommand, "pipeline.create": PipelineCreateCommand, "pipeline.start_stage": PipelineStartStageCommand, "pipeline.complete_stage": PipelineCompleteStageCommand, "pipeline.review_stage": PipelineReviewStageCommand, "pipeline.fail_stage": PipelineFailStageCommand, "pipeline.retry_stage": PipelineRetryStageCommand, "pipeline.skip_stage": PipelineSkipStageCommand, "pipeline.abort": PipelineAbortCommand, "pipeline.delete": PipelineDeleteCommand, "pipeline.get": PipelineGetCommand, "pipeline.output": PipelineOutputCommand, "pipeline.list": PipelineListCommand, "checkpoint.save": CheckpointSaveCommand, "checkpoint.restore": CheckpointRestoreCommand, "checkpoint.fork": CheckpointForkCommand, "checkpoint.label": CheckpointLabelCommand, "checkpoint.write": CheckpointWriteCommand, "checkpoint.copy": CheckpointCopyCommand, "checkpoint.prune": CheckpointPruneCommand, "checkpoint.retain": CheckpointRetainCommand, "checkpoint.latest": CheckpointLatestCommand, "checkpoint.get": CheckpointGetCommand, "checkpoint.list": CheckpointListCommand, "checkpoint.history": CheckpointHistoryCommand, "checkpoint.retention": CheckpointRetentionCommand, "artifact.delete": ArtifactDeleteCommand, "artifact.get": ArtifactGetCommand, "artifact.list": ArtifactListCommand, "secret.delete": SecretDeleteCommand, "secret.get": SecretGetCommand, "secret.list": SecretListCommand, "handoff.offer": HandoffOfferCommand, "handoff.import_context": HandoffImportContextCommand, "handoff.execute": HandoffExecuteCommand, "handoff.execute_all": HandoffExecuteAllCommand, "handoff.validate": HandoffValidateCommand, "handoff.receive": HandoffReceiveCommand, "handoff.accept": HandoffAcceptCommand, "handoff.reject": HandoffRejectCommand, "handoff.complete": HandoffCompleteCommand, "handoff.cancel": HandoffCancelCommand, "handoff.approve": HandoffApproveCommand, "handoff.get": HandoffGetCommand, "handoff.list": HandoffListCommand, "handoff.history": HandoffHistoryCommand, "handoff.export": HandoffExportCommand, "handoff.stats": HandoffStatsCommand, "task.wait": TaskWaitCommand, "agent.next": AgentNextCommand, "handoff.wait": HandoffWaitCommand, "workspace.configure": WorkspaceConfigureCommand, "workspace.sync": WorkspaceSyncCommand, "workspace.get": WorkspaceGetCommand, "workspace.list": WorkspaceListCommand, "workspace.fork": WorkspaceForkCommand, "workspace.delete": WorkspaceDeleteCommand, "workspace.diff": WorkspaceDiffCommand, "workspace.changes": WorkspaceChangesCommand, "workspace.search": WorkspaceSearchCommand, "workspace.why": WorkspaceWhyCommand }} Commands
  */
 
 /**
@@ -4076,7 +4269,12 @@
 
 /**
  * The names of the operations that change something.
- * @typedef {"state.set" | "state.patch" | "state.delete" | "state.transfer" | "namespace.create" | "namespace.configure" | "namespace.delete" | "agent.register" | "agent.heartbeat" | "agent.leave" | "message.send" | "message.request" | "message.reply" | "inbox.receive" | "inbox.ack" | "inbox.requeue" | "handler.register" | "handler.remove" | "topic.publish" | "stream.create" | "stream.send" | "stream.receive" | "stream.close" | "stream.delete" | "rule.add" | "rule.remove" | "event.emit" | "reaction.add" | "reaction.remove" | "reaction.enable" | "reaction.disable" | "contract.declare" | "contract.delete" | "lock.acquire" | "lock.renew" | "lock.release" | "semaphore.acquire" | "semaphore.renew" | "semaphore.release" | "semaphore.resize" | "task.create" | "task.claim" | "task.heartbeat" | "task.progress" | "task.update" | "task.release" | "task.complete" | "task.fail" | "task.cancel" | "task.review" | "task.retry" | "spend.record" | "spend.limit" | "barrier.arrive" | "barrier.reset" | "join.create" | "join.wait" | "pipeline.create" | "pipeline.start_stage" | "pipeline.complete_stage" | "pipeline.review_stage" | "pipeline.fail_stage" | "pipeline.retry_stage" | "pipeline.skip_stage" | "pipeline.abort" | "pipeline.delete" | "checkpoint.save" | "checkpoint.restore" | "checkpoint.fork" | "checkpoint.label" | "checkpoint.write" | "checkpoint.copy" | "checkpoint.prune" | "checkpoint.retain" | "artifact.delete" | "secret.delete" | "handoff.offer" | "handoff.import_context" | "handoff.execute" | "handoff.execute_all" | "handoff.validate" | "handoff.receive" | "handoff.accept" | "handoff.reject" | "handoff.complete" | "handoff.cancel" | "handoff.approve" | "task.wait" | "agent.next" | "handoff.wait" | "workspace.configure"} ChangeName
+ * @typedef {"state.set" | "state.patch" | "state.delete" | "state.transfer" | "namespace.create" | "namespace.configure" | "namespace.delete" | "agent.register" | "agent.heartbeat" | "agent.leave" | "message.send" | "message.request" | "message.reply" | "inbox.receive" | "inbox.ack" | "inbox.requeue" | "handler.register" | "handler.remove" | "topic.publish" | "stream.create" | "stream.send" | "stream.receive" | "stream.close" | "stream.delete" | "rule.add" | "rule.remove" | "event.emit" | "reaction.add" | "reaction.remove" | "reaction.enable" | "reaction.disable" | "contract.declare" | "contract.delete" | "lock.acquire" | "lock.renew" | "lock.release" | "semaphore.acquire" | "semaphore.renew" | "semaphore.release" | "semaphore.resize" | "task.create" | "task.claim" | "task.heartbeat" | "task.progress" | "task.update" | "task.release" | "task.complete" | "task.fail" | "task.cancel" | "task.review" | "task.retry" | "spend.record" | "spend.limit" | "barrier.arrive" | "barrier.reset" | "join.create" | "join.wait" | "pipeline.create" | "pipeline.start_stage" | "pipeline.complete_stage" | "pipeline.review_stage" | "pipeline.fail_stage" | "pipeline.retry_stage" | "pipeline.skip_stage" | "pipeline.abort" | "pipeline.delete" | "checkpoint.save" | "checkpoint.restore" | "checkpoint.fork" | "checkpoint.label" | "checkpoint.write" | "checkpoint.copy" | "checkpoint.prune" | "checkpoint.retain" | "artifact.delete" | "secret.delete" | "handoff.offer" | "handoff.import_context" | "handoff.execute" | "handoff.execute_all" | "handoff.validate" | "handoff.receive" | "handoff.accept" | "handoff.reject" | "handoff.complete" | "handoff.cancel" | "handoff.approve" | "task.wait" | "agent.next" | "handoff.wait" | "workspace.configure" | "workspace.sync"} ChangeName
+ */
+
+/**
+ * The names of the operations with a minimal answer.
+ * @typedef {"state.set" | "state.patch" | "state.delete" | "agent.register" | "agent.heartbeat" | "agent.leave" | "message.send" | "message.reply" | "inbox.requeue" | "lock.release" | "semaphore.release" | "semaphore.resize" | "task.create" | "task.heartbeat" | "task.progress" | "task.update" | "task.release" | "task.complete" | "task.fail" | "task.cancel" | "task.review" | "task.retry" | "join.create" | "checkpoint.save" | "checkpoint.fork" | "checkpoint.label" | "handoff.offer" | "handoff.import_context" | "handoff.execute" | "handoff.reject" | "handoff.complete" | "handoff.cancel" | "handoff.approve"} MinimalName
  */
 
 /**
@@ -4108,7 +4306,7 @@
 
 /**
  * `agent.joined`
- * @typedef {EventEnvelope & { type: "agent.joined", capabilities: string[], metadata?: Json, parent?: AgentId, replaces?: number, token: Token, ttl_ms: number }} AgentJoinedEvent
+ * @typedef {EventEnvelope & { type: "agent.joined", capabilities: string[], metadata?: Json, parent?: AgentId, replaces?: number, token?: Token, ttl_ms: number }} AgentJoinedEvent
  */
 
 /**
@@ -4722,6 +4920,16 @@
  */
 
 /**
+ * `state.sync_deleted`
+ * @typedef {EventEnvelope & { type: "state.sync_deleted", key: Key, namespace: NamespaceName, removal: string, version: number }} StateSyncDeletedEvent
+ */
+
+/**
+ * `state.synced`
+ * @typedef {EventEnvelope & { type: "state.synced", key: Key, namespace: NamespaceName, operation: string, value: Json, version: number }} StateSyncedEvent
+ */
+
+/**
  * `state.transferred`
  * @typedef {EventEnvelope & { type: "state.transferred", bound_to?: string, expires_at?: string, key: Key, namespace: NamespaceName, operation: string, source?: Record<string, Json>, value: Json, version: number }} StateTransferredEvent
  */
@@ -4823,7 +5031,7 @@
 
 /**
  * `task.queued`
- * @typedef {EventEnvelope & { type: "task.queued", capabilities?: string[], claimant: string, lease_ms?: number, task?: TaskId, types?: TaskType[], until: string, wait: number }} TaskQueuedEvent
+ * @typedef {EventEnvelope & { type: "task.queued", capabilities?: string[], claimant: string, lease_ms?: number, limit?: number, task?: TaskId, types?: TaskType[], until: string, wait: number }} TaskQueuedEvent
  */
 
 /**
@@ -4897,13 +5105,18 @@
  */
 
 /**
+ * `workspace.synced`
+ * @typedef {EventEnvelope & { type: "workspace.synced", copy: string, seen: Record<string, Json>[], taken: Record<string, Json>[], up_to: number, with?: Known }} WorkspaceSyncedEvent
+ */
+
+/**
  * An event that an agent emitted: its type is chosen by the agent.
  * @typedef {EventEnvelope & { type: string, payload?: Json }} EmittedEvent
  */
 
 /**
  * Any event of Baton itself, by `type`.
- * @typedef {AgentForgottenEvent | AgentJoinedEvent | AgentLeftEvent | AgentLostEvent | AgentSeenEvent | ArtifactDeletedEvent | ArtifactExpiredEvent | ArtifactPutEvent | BarrierArrivedEvent | BarrierForgottenEvent | BarrierOpenedEvent | BarrierPassedEvent | BarrierResetEvent | BarrierWithdrawnEvent | CheckpointCopiedEvent | CheckpointForkedEvent | CheckpointLabelledEvent | CheckpointPrunedEvent | CheckpointRestoredEvent | CheckpointRetainedEvent | CheckpointSavedEvent | CheckpointWrittenEvent | ContractBrokenEvent | ContractDeclaredEvent | ContractDeletedEvent | HandoffAcceptedEvent | HandoffApprovedEvent | HandoffCancelledEvent | HandoffCompletedEvent | HandoffDeliveredEvent | HandoffExecutedEvent | HandoffExpiredEvent | HandoffFailedEvent | HandoffGaveUpEvent | HandoffOfferedEvent | HandoffPassedEvent | HandoffQueuedEvent | HandoffRefusedEvent | HandoffRejectedEvent | HandoffUndeliveredEvent | JoinAnsweredEvent | JoinCreatedEvent | JoinGaveUpEvent | JoinQueuedEvent | JoinSettledEvent | LockAcquiredEvent | LockDroppedEvent | LockExpiredEvent | LockGaveUpEvent | LockQueuedEvent | LockReleasedEvent | LockRenewedEvent | MessageAckedEvent | MessageDeliveredEvent | MessageDiedEvent | MessageExpiredEvent | MessageGaveUpEvent | MessageHandlerAddedEvent | MessageHandlerRemovedEvent | MessageHandlersGoneEvent | MessageLostEvent | MessagePolledEvent | MessageQueuedEvent | MessageRejoinedEvent | MessageRepliedEvent | MessageRequeuedEvent | MessageReroutedEvent | MessageReturnedEvent | MessageSentEvent | MessageTimedOutEvent | NamespaceConfiguredEvent | NamespaceCreatedEvent | NamespaceDeletedEvent | PipelineAbortedEvent | PipelineCompletedEvent | PipelineCreatedEvent | PipelineDeletedEvent | PipelineFailedEvent | PipelineStageCompletedEvent | PipelineStageFailedEvent | PipelineStageReadyEvent | PipelineStageRetriedEvent | PipelineStageReviewedEvent | PipelineStageSkippedEvent | PipelineStageStartedEvent | PipelineStageSubmittedEvent | ReactionAddedEvent | ReactionCallBegunEvent | ReactionCallDeadEvent | ReactionCallDoneEvent | ReactionCallFailedEvent | ReactionCalledEvent | ReactionDisabledEvent | ReactionEnabledEvent | ReactionFailedEvent | ReactionRanEvent | ReactionRemovedEvent | ReactionSealedEvent | ReactionStoppedEvent | RuleAddedEvent | RuleRemovedEvent | SecretDeletedEvent | SecretExpiredEvent | SecretPutEvent | SecretRevealedEvent | SemaphoreAcquiredEvent | SemaphoreCreatedEvent | SemaphoreDroppedEvent | SemaphoreExpiredEvent | SemaphoreForgottenEvent | SemaphoreGaveUpEvent | SemaphoreQueuedEvent | SemaphoreReleasedEvent | SemaphoreRenewedEvent | SemaphoreResizedEvent | SpendExhaustedEvent | SpendLimitedEvent | SpendRecordedEvent | StateCopiedEvent | StateDeletedEvent | StateExpiredEvent | StateLetGoEvent | StatePatchedEvent | StateSetEvent | StateTransferredEvent | StateTransferredAwayEvent | StreamClosedEvent | StreamCreatedEvent | StreamDeletedEvent | StreamGaveUpEvent | StreamQueuedEvent | StreamSentEvent | StreamToldEvent | TaskAbandonedEvent | TaskCancelledEvent | TaskClaimedEvent | TaskCompletedEvent | TaskCreatedEvent | TaskFailedEvent | TaskGaveUpEvent | TaskHandedOffEvent | TaskHandedOverEvent | TaskOfferedEvent | TaskProgressedEvent | TaskQueuedEvent | TaskReadyEvent | TaskReleasedEvent | TaskRenewedEvent | TaskRetriedEvent | TaskReviewedEvent | TaskSubmittedEvent | TaskTakenBackEvent | TaskUpdatedEvent | TopicPostedEvent | WaitAnsweredEvent | WaitGaveUpEvent | WaitQueuedEvent | WorkspaceConfiguredEvent | WorkspaceFoundedEvent} BatonEvent
+ * @typedef {AgentForgottenEvent | AgentJoinedEvent | AgentLeftEvent | AgentLostEvent | AgentSeenEvent | ArtifactDeletedEvent | ArtifactExpiredEvent | ArtifactPutEvent | BarrierArrivedEvent | BarrierForgottenEvent | BarrierOpenedEvent | BarrierPassedEvent | BarrierResetEvent | BarrierWithdrawnEvent | CheckpointCopiedEvent | CheckpointForkedEvent | CheckpointLabelledEvent | CheckpointPrunedEvent | CheckpointRestoredEvent | CheckpointRetainedEvent | CheckpointSavedEvent | CheckpointWrittenEvent | ContractBrokenEvent | ContractDeclaredEvent | ContractDeletedEvent | HandoffAcceptedEvent | HandoffApprovedEvent | HandoffCancelledEvent | HandoffCompletedEvent | HandoffDeliveredEvent | HandoffExecutedEvent | HandoffExpiredEvent | HandoffFailedEvent | HandoffGaveUpEvent | HandoffOfferedEvent | HandoffPassedEvent | HandoffQueuedEvent | HandoffRefusedEvent | HandoffRejectedEvent | HandoffUndeliveredEvent | JoinAnsweredEvent | JoinCreatedEvent | JoinGaveUpEvent | JoinQueuedEvent | JoinSettledEvent | LockAcquiredEvent | LockDroppedEvent | LockExpiredEvent | LockGaveUpEvent | LockQueuedEvent | LockReleasedEvent | LockRenewedEvent | MessageAckedEvent | MessageDeliveredEvent | MessageDiedEvent | MessageExpiredEvent | MessageGaveUpEvent | MessageHandlerAddedEvent | MessageHandlerRemovedEvent | MessageHandlersGoneEvent | MessageLostEvent | MessagePolledEvent | MessageQueuedEvent | MessageRejoinedEvent | MessageRepliedEvent | MessageRequeuedEvent | MessageReroutedEvent | MessageReturnedEvent | MessageSentEvent | MessageTimedOutEvent | NamespaceConfiguredEvent | NamespaceCreatedEvent | NamespaceDeletedEvent | PipelineAbortedEvent | PipelineCompletedEvent | PipelineCreatedEvent | PipelineDeletedEvent | PipelineFailedEvent | PipelineStageCompletedEvent | PipelineStageFailedEvent | PipelineStageReadyEvent | PipelineStageRetriedEvent | PipelineStageReviewedEvent | PipelineStageSkippedEvent | PipelineStageStartedEvent | PipelineStageSubmittedEvent | ReactionAddedEvent | ReactionCallBegunEvent | ReactionCallDeadEvent | ReactionCallDoneEvent | ReactionCallFailedEvent | ReactionCalledEvent | ReactionDisabledEvent | ReactionEnabledEvent | ReactionFailedEvent | ReactionRanEvent | ReactionRemovedEvent | ReactionSealedEvent | ReactionStoppedEvent | RuleAddedEvent | RuleRemovedEvent | SecretDeletedEvent | SecretExpiredEvent | SecretPutEvent | SecretRevealedEvent | SemaphoreAcquiredEvent | SemaphoreCreatedEvent | SemaphoreDroppedEvent | SemaphoreExpiredEvent | SemaphoreForgottenEvent | SemaphoreGaveUpEvent | SemaphoreQueuedEvent | SemaphoreReleasedEvent | SemaphoreRenewedEvent | SemaphoreResizedEvent | SpendExhaustedEvent | SpendLimitedEvent | SpendRecordedEvent | StateCopiedEvent | StateDeletedEvent | StateExpiredEvent | StateLetGoEvent | StatePatchedEvent | StateSetEvent | StateSyncDeletedEvent | StateSyncedEvent | StateTransferredEvent | StateTransferredAwayEvent | StreamClosedEvent | StreamCreatedEvent | StreamDeletedEvent | StreamGaveUpEvent | StreamQueuedEvent | StreamSentEvent | StreamToldEvent | TaskAbandonedEvent | TaskCancelledEvent | TaskClaimedEvent | TaskCompletedEvent | TaskCreatedEvent | TaskFailedEvent | TaskGaveUpEvent | TaskHandedOffEvent | TaskHandedOverEvent | TaskOfferedEvent | TaskProgressedEvent | TaskQueuedEvent | TaskReadyEvent | TaskReleasedEvent | TaskRenewedEvent | TaskRetriedEvent | TaskReviewedEvent | TaskSubmittedEvent | TaskTakenBackEvent | TaskUpdatedEvent | TopicPostedEvent | WaitAnsweredEvent | WaitGaveUpEvent | WaitQueuedEvent | WorkspaceConfiguredEvent | WorkspaceFoundedEvent | WorkspaceSyncedEvent} BatonEvent
  */
 
 /**

@@ -21,11 +21,13 @@ const ACCEPTED = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const MESSAGE_BYTES_MAX = 64 * 1024 * 1024;
 /** The largest refusal of a handshake. */
 const REFUSAL_BYTES_MAX = 64 * 1024;
+/** What a header can carry. A name that it cannot carry is refused with the first call. */
+const HEADER_VALUE = /^[\x21-\x7e]+$/;
 /** Normal closure, in the two bytes of a close frame. */
 const NORMAL = Buffer.from([0x03, 0xe8]);
 
 /** @type {Dial} */
-export const dialNodeSocket = (address, { token, connectTimeoutMs }, events) =>
+export const dialNodeSocket = (address, { token, workspace, connectTimeoutMs }, events) =>
   new Promise((resolve, reject) => {
     const key = randomBytes(16).toString("base64");
     const request = address.http.startsWith("https:") ? httpsRequest : httpRequest;
@@ -37,6 +39,7 @@ export const dialNodeSocket = (address, { token, connectTimeoutMs }, events) =>
         "sec-websocket-key": key,
         "sec-websocket-protocol": SUB_PROTOCOL,
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(HEADER_VALUE.test(workspace) ? { "baton-workspace": workspace } : {}),
       },
     });
     const fail = (/** @type {Error} */ error) => {
@@ -59,7 +62,9 @@ export const dialNodeSocket = (address, { token, connectTimeoutMs }, events) =>
         fail(notUnderstood("its handshake is not that of a WebSocket"));
         return;
       }
-      resolve(serve(stream, head, events));
+      const owner = response.headers["baton-owner"];
+      const socket = serve(stream, head, events);
+      resolve(typeof owner === "string" ? { ...socket, owner } : socket);
     });
     outgoing.end();
   });

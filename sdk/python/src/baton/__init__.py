@@ -18,7 +18,7 @@ from collections.abc import Generator
 from types import TracebackType
 from typing import Any
 
-from . import errors, params, types
+from . import errors, model, params, types
 from ._async_baton import AsyncBaton, AsyncTransaction
 from ._baton import Baton, Transaction
 from ._embedded import Embedded
@@ -38,6 +38,7 @@ from ._view import View
 from ._watch import AsyncWatch, Event, Watch
 from ._worker import AsyncWorker, Worked, Worker
 from .errors import (
+    BadEndpoint,
     BadToken,
     BadUrl,
     Closed,
@@ -48,6 +49,7 @@ from .errors import (
     Forked,
     Invalid,
     LeaseLost,
+    ModelError,
     NoProgram,
     NotAcquired,
     NotFound,
@@ -74,11 +76,12 @@ def _view(workspace: str | None, agent: str | None) -> View:
     return View(named, agent or os.environ.get("BATON_AGENT") or "anonymous")
 
 
-def _server(url: str | None, token: str | None, ca_file: str | None) -> Fixed:
+def _server(url: str | None, token: str | None, ca_file: str | None, view: View) -> Fixed:
     return Fixed(
         url or os.environ.get("BATON_URL") or URL_DEFAULT,
         token or os.environ.get("BATON_TOKEN") or None,
         ca_file or os.environ.get("BATON_CA_FILE") or None,
+        view.workspace,
     )
 
 
@@ -118,14 +121,17 @@ def connect(
     """Connects to a server.
 
     Args:
-        url: Such as `http://127.0.0.1:4747`; `BATON_URL`, or that, if not given.
+        url: Such as `http://127.0.0.1:4747`; `BATON_URL`, or that, if not given. Servers that share
+            their data are given with commas between their URLs: the one that owns `workspace` is
+            used, and when it fails, another.
         token: The access token; `BATON_TOKEN` if not given.
         workspace: `BATON_WORKSPACE`, or `default`, if not given.
         agent: The agent that acts; `BATON_AGENT`, or `anonymous`, if not given.
         ca_file: The authorities to trust with `https://`, in PEM; those of the system if not given.
         options: Timeouts and limits.
     """
-    return Baton.opened(_server(url, token, ca_file), options or Options(), _view(workspace, agent))
+    view = _view(workspace, agent)
+    return Baton.opened(_server(url, token, ca_file, view), options or Options(), view)
 
 
 def connect_async(
@@ -139,7 +145,8 @@ def connect_async(
 ) -> Opening:
     """Connects to a server with asyncio: `async with connect_async() as b`, or `b = await …`. The
     arguments are those of `connect`."""
-    return Opening(_server(url, token, ca_file), options or Options(), _view(workspace, agent))
+    view = _view(workspace, agent)
+    return Opening(_server(url, token, ca_file, view), options or Options(), view)
 
 
 def open(
@@ -184,6 +191,7 @@ __all__ = [
     "AsyncTransaction",
     "AsyncWatch",
     "AsyncWorker",
+    "BadEndpoint",
     "BadToken",
     "BadUrl",
     "Baton",
@@ -203,6 +211,7 @@ __all__ = [
     "Lease",
     "LeaseLost",
     "Mail",
+    "ModelError",
     "NoProgram",
     "NotAcquired",
     "NotFound",
@@ -235,6 +244,7 @@ __all__ = [
     "connect",
     "connect_async",
     "errors",
+    "model",
     "open",
     "open_async",
     "pages",

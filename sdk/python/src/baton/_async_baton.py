@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from . import _async_calls as calls
 from . import _flow as flow
+from . import _model_runs as model_runs
 from . import params, types
 from ._async_shell import AsyncShell
 from ._checkpoints import AsyncCheckpoints
@@ -27,18 +28,20 @@ from ._lease import (
     hold_fields,
     milliseconds,
 )
-from ._mail import AsyncInbox, AsyncStreams, AsyncTopics
+from ._mail import AsyncInbox, AsyncMessages, AsyncStreams, AsyncTopics
 from ._operation import Operation
 from ._options import Options
 from ._protocol import TRANSACTION
 from ._requests import Answer
 from ._service import AsyncService
 from ._state import AsyncState
+from ._tasks import AsyncTasks
 from ._transaction import Batch
 from ._view import Handle, Moment, View
 from ._watch import AsyncWatch
 from ._worker import AsyncWorker
 from .errors import LeaseLost
+from .model import Endpoint as ModelEndpoint
 
 T = TypeVar("T")
 
@@ -127,6 +130,15 @@ class AsyncBaton(Handle):
         """Any operation by its name and the fields of the wire; its result as plain JSON."""
         return (await self.execute(operation_named(command), fields)).result
 
+    async def call_minimal(self, command: str, **fields: Any) -> types.Minimal:
+        """Any write by its name and the fields of the wire, answered with what the caller cannot
+        know, such as the id, the version and the token, and not with the whole record."""
+        operation = operation_named(command)
+        if not operation.minimal:
+            raise ValueError(f"`{command}` has no minimal answer: use `call`")
+        answer = await self.execute(operation, {**fields, "return": "minimal"})
+        return types.Minimal(answer.result)
+
     async def run(self, steps: Flow[T]) -> T:
         """Runs an algorithm of several calls."""
         try:
@@ -173,7 +185,7 @@ class AsyncBaton(Handle):
         Args:
             pattern: The subjects.
             types: Only events of these types; patterns such as `task.*` are allowed.
-            start: The revision to begin with, in the past or the future; from now on if not given.
+            start: The revision to begin with, a past one or the next; from now on if not given.
             snapshot: Also returns the entries that match now, as `watch.entries`.
             waits: Also returns the events that are only about waiting calls, such as `lock.queued`.
         """
@@ -284,6 +296,17 @@ class AsyncBaton(Handle):
         did not complete raises `TaskFailed`, or is returned as that with `return_exceptions`."""
         return await self.run(flow.gather(tasks, wait, return_exceptions))
 
+    async def run_with_context(
+        self,
+        work: AsyncJob | types.Task,
+        endpoint: ModelEndpoint,
+        *,
+        instructions: str = model_runs.INSTRUCTIONS,
+        token_budget: int | None = None,
+    ) -> types.Task:
+        """Runs a claimed task with a model. See `Baton.run_with_context`."""
+        return await model_runs.run_async(self, work, endpoint, instructions, token_budget)
+
     # The operations, by what they are about.
 
     @cached_property
@@ -335,8 +358,8 @@ class AsyncBaton(Handle):
         return calls.LocksCalls(self)
 
     @cached_property
-    def messages(self) -> calls.MessagesCalls:
-        return calls.MessagesCalls(self)
+    def messages(self) -> AsyncMessages:
+        return AsyncMessages(self)
 
     @cached_property
     def namespaces(self) -> calls.NamespacesCalls:
@@ -375,8 +398,8 @@ class AsyncBaton(Handle):
         return AsyncStreams(self)
 
     @cached_property
-    def tasks(self) -> calls.TasksCalls:
-        return calls.TasksCalls(self)
+    def tasks(self) -> AsyncTasks:
+        return AsyncTasks(self)
 
     @cached_property
     def topics(self) -> AsyncTopics:

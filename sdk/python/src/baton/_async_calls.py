@@ -42,7 +42,7 @@ class AgentsCalls(AsyncCalls):
             parent: The agent that supervises this one, which must have a session. When that
                 session ends, this one ends in the same commit. Default: none.
             ttl_ms: Time to live of the session in milliseconds. The agent is lost if it makes
-                no call for this long.
+                no call for this long, and none of its calls waits.
             token: Refuses the change once the lease, hold or session of this token is over.
             idempotency_key: Repeating the call under this key has no second effect.
             timeout: Seconds after which the call fails, besides the time that it asks to wait.
@@ -421,8 +421,8 @@ class CheckpointsCalls(AsyncCalls):
             task: The task, or any other id of a unit of work.
             token: The token of the task's lease. Required if the task exists in this workspace.
                 If omitted for any other unit of work, no token is checked.
-            content_type: The type of the bytes, in the words of the caller. If omitted, the
-                state is JSON.
+            content_type: The type of the bytes, as the caller names it. If omitted, the state
+                is JSON.
             description: Human-readable description. Default: none.
             key: A key of the caller's choice, unique within the task. A checkpoint with the
                 same key is replaced. Default: none.
@@ -638,12 +638,12 @@ class CheckpointsCalls(AsyncCalls):
             all: Also delete the head and labelled checkpoints. If it deletes the last one, it
                 also deletes pending writes after checkpoints that were never saved.
             keep: The number of newest checkpoints to keep. Labelled ones are not counted unless
-                `all` is set. If omitted, the number is not a bound.
+                `all` is set. If omitted, the number does not matter.
             keys: Delete only checkpoints with one of these keys. If omitted, any.
             metadata: Delete only checkpoints whose metadata contains this object, as `@>` of
                 `PostgreSQL` defines it. If omitted, any.
             older_than_ms: The minimum age of a deleted checkpoint in milliseconds. If omitted,
-                age is not a bound.
+                age does not matter.
             token: Refuses the change once the lease, hold or session of this token is over.
             idempotency_key: Repeating the call under this key has no second effect.
             timeout: Seconds after which the call fails, besides the time that it asks to wait.
@@ -682,8 +682,8 @@ class CheckpointsCalls(AsyncCalls):
 
         Args:
             keep: The number of newest checkpoints to keep per task; labelled ones are not
-                counted. If omitted, the number is not a bound.
-            max_age_ms: The maximum age in milliseconds. If omitted, age is not a bound.
+                counted. If omitted, the number is not limited.
+            max_age_ms: The maximum age in milliseconds. If omitted, age is not limited.
             task: The tasks that the rule applies to. If omitted, all tasks without a more
                 specific rule.
             token: Refuses the change once the lease, hold or session of this token is over.
@@ -800,13 +800,13 @@ class CheckpointsCalls(AsyncCalls):
 
         Args:
             task: The task.
-            before: Only checkpoints with lesser keys than this one. If omitted, any.
+            before: Only checkpoints with smaller keys than this one. If omitted, any.
             cursor: The `cursor` of the previous page. If omitted, the first page is returned.
             key: Only the checkpoint with this key. If omitted, all that have keys.
             limit: The maximum number of results.
             metadata: Only checkpoints whose metadata contains this object, as `@>` of
                 `PostgreSQL` defines it. If omitted, any.
-            prefix: Only checkpoints whose keys begin like this. If omitted, any.
+            prefix: Only checkpoints whose keys start with this text. If omitted, any.
             at: The revision or time to ask about; the present if not given.
             timeout: Seconds after which the call fails, besides the time that it asks to wait.
         """
@@ -1004,7 +1004,7 @@ class ContractsCalls(AsyncCalls):
         at: int | str | datetime | None = None,
         timeout: float | None = None,
     ) -> t.ContractProblems:
-        """Find keys that others depend on and that are broken (`contract.check`).
+        """Find broken keys that agents, rules or stages depend on (`contract.check`).
 
         Args:
             namespace: Only keys of this namespace. If omitted, all namespaces.
@@ -1223,7 +1223,7 @@ class HandoffsCalls(AsyncCalls):
         Args:
             to: The receiver: an agent id, or `{"capability": name}` for the first agent that
                 has the capability and accepts.
-            token: The token of the giver's lease. Required with `task`; if omitted, there is no
+            token: The token of the giver's lease. Required with `task`. If omitted, there is no
                 task.
             approval: Require an approval: `true`, or an object that names the approvers and how
                 long an approval is valid.
@@ -1245,7 +1245,8 @@ class HandoffsCalls(AsyncCalls):
                 milliseconds.
             remaining_work: Remaining work, as any JSON. Default: none.
             state: Context for the receiver as a flat object.
-            task: The task to hand over. If omitted, only context and keys are handed over.
+            task: The task to hand over. If omitted, only context and keys are offered;
+                `handoff.execute` requires it.
             traceparent: W3C trace context (`traceparent`). Default: none.
             work_completed: Completed work, as any JSON. Default: none.
             idempotency_key: Repeating the call under this key has no second effect.
@@ -1358,7 +1359,7 @@ class HandoffsCalls(AsyncCalls):
         Args:
             to: The receiver: an agent id, or `{"capability": name}` for the first agent that
                 has the capability and accepts.
-            token: The token of the giver's lease. Required with `task`; if omitted, there is no
+            token: The token of the giver's lease. Required with `task`. If omitted, there is no
                 task.
             approval: Require an approval: `true`, or an object that names the approvers and how
                 long an approval is valid.
@@ -1380,7 +1381,8 @@ class HandoffsCalls(AsyncCalls):
                 milliseconds.
             remaining_work: Remaining work, as any JSON. Default: none.
             state: Context for the receiver as a flat object.
-            task: The task to hand over. If omitted, only context and keys are handed over.
+            task: The task to hand over. If omitted, only context and keys are offered;
+                `handoff.execute` requires it.
             traceparent: W3C trace context (`traceparent`). Default: none.
             work_completed: Completed work, as any JSON. Default: none.
             idempotency_key: Repeating the call under this key has no second effect.
@@ -1503,7 +1505,7 @@ class HandoffsCalls(AsyncCalls):
         Args:
             to: The receiver: an agent id, or `{"capability": name}` for the first agent that
                 has the capability and accepts.
-            token: The token of the giver's lease. Required with `task`; if omitted, there is no
+            token: The token of the giver's lease. Required with `task`. If omitted, there is no
                 task.
             approval: Require an approval: `true`, or an object that names the approvers and how
                 long an approval is valid.
@@ -1525,7 +1527,8 @@ class HandoffsCalls(AsyncCalls):
                 milliseconds.
             remaining_work: Remaining work, as any JSON. Default: none.
             state: Context for the receiver as a flat object.
-            task: The task to hand over. If omitted, only context and keys are handed over.
+            task: The task to hand over. If omitted, only context and keys are offered;
+                `handoff.execute` requires it.
             traceparent: W3C trace context (`traceparent`). Default: none.
             work_completed: Completed work, as any JSON. Default: none.
             idempotency_key: Repeating the call under this key has no second effect.
@@ -2076,7 +2079,8 @@ class JoinsCalls(AsyncCalls):
         """Create a join over a group or a list of tasks (`join.create`).
 
         Args:
-            deadline_ms: How long the join waits, in milliseconds. If omitted, without a limit.
+            deadline_ms: How long the join waits, in milliseconds. If omitted, there is no
+                limit.
             group: The group. Tasks that are added to the group later belong to the join too. If
                 omitted, `tasks` is required.
             id: The id of the join. If omitted, it is generated. In a WebSocket frame, where
@@ -2391,7 +2395,7 @@ class MessagesCalls(AsyncCalls):
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> t.Message:
-        """Reply to a request (`message.reply`).
+        """Reply to a request, optionally receiving the next message (`message.reply`).
 
         Args:
             request: The id of the request.
@@ -2703,8 +2707,8 @@ class PipelinesCalls(AsyncCalls):
             verdict: The verdict: `complete` accepts the output, `retry` makes the stage ready
                 to be started again, and `fail` fails it.
             attempt: The number of the attempt that was reviewed: `attempts` of the stage. The
-                verdict is refused if another attempt waits for review. If omitted, the one that
-                waits.
+                verdict is refused if another attempt waits for review. If omitted, the verdict
+                is about the attempt that waits.
             note: A note, which is recorded. Default: none.
             output: The output, if it is accepted. If omitted, the submitted one.
             token: Refuses the change once the lease, hold or session of this token is over.
@@ -3481,8 +3485,8 @@ class SpendingCalls(AsyncCalls):
             cost_micros: Money, in millionths of the currency that the workspace uses.
             model: The model or tool. Default: none.
             note: A note. Default: none.
-            strict: Whether to refuse what does not fit into every budget, for a call that has
-                not been made yet. If `false`, it is recorded in any case.
+            strict: Reject the record if it exceeds any budget. Use it before a call. If
+                `false`, the record is always accepted.
             task: The task that it was spent on. It is charged to the tasks above it too. If
                 omitted, it is charged to the agent and the workspace only.
             tokens: Tokens of a language model.
@@ -3526,7 +3530,7 @@ class SpendingCalls(AsyncCalls):
         """Set or remove the budget of a task, an agent or the workspace (`spend.limit`).
 
         Args:
-            budget: The limits, which replace those before. If omitted, there is no budget.
+            budget: The limits, which replace the previous ones. If omitted, there is no budget.
             of: Whose budget it is: `{"task": "t-7"}`, `{"agent": "ada"}` or `"workspace"`. If
                 omitted, the workspace.
             token: Refuses the change once the lease, hold or session of this token is over.
@@ -3703,8 +3707,8 @@ class StateCalls(AsyncCalls):
             max: A number that replaces the value if it is larger. If omitted, another form is
                 required.
             merge: A JSON Merge Patch (RFC 7396). If omitted, another form is required.
-            union: The same, without values that the list already contains. If omitted, another
-                form is required.
+            union: A value, or a list of values, to append to the list unless it already
+                contains them. If omitted, another form is required.
             token: Refuses the change once the lease, hold or session of this token is over.
             idempotency_key: Repeating the call under this key has no second effect.
             timeout: Seconds after which the call fails, besides the time that it asks to wait.
@@ -3947,8 +3951,8 @@ class StateCalls(AsyncCalls):
 
         Args:
             at: The revision. If omitted, the present.
-            cursor: The `cursor` of the previous page, which shows the revision of that page
-                whatever was written since. If omitted, the first page is returned.
+            cursor: The `cursor` of the previous page. The next page shows the same revision,
+                regardless of later writes. If omitted, the first page is returned.
             limit: The maximum number of entries.
             namespace: Only this namespace. If omitted, all namespaces.
             timeout: Seconds after which the call fails, besides the time that it asks to wait.
@@ -4248,9 +4252,9 @@ class TasksCalls(AsyncCalls):
             definition: The work as data: any JSON. Default: none.
             assigned_agent: The only agent that may claim it. If omitted, any agent.
             backoff: The delay before a retry. If omitted, the defaults of `Backoff`.
-            budget: What it may cost, with all its subtasks. Once that is used up, none of them
-                is started. If omitted, only the budgets of the tasks above it, the agent and
-                the workspace apply.
+            budget: The budget of the task and its subtasks. Once it is used up, none of them
+                can start. If omitted, only the budgets of the tasks above it, the agent and the
+                workspace apply.
             capabilities: Capabilities that an agent needs to claim it.
             deadline_ms: Deadline in milliseconds from now; the task fails unless it is finished
                 by then. If omitted, none.
@@ -4266,13 +4270,15 @@ class TasksCalls(AsyncCalls):
             max_retries: How often a failed attempt is retried.
             metadata: An object with free-form metadata. Default: none.
             on_exhausted: What happens after the last attempt.
-            parent: The parent task; if that is cancelled, this one is too. Default: none.
+            parent: The parent task. If that is cancelled, this one is too; if its lease is
+                lost, this one returns to the queue; if it fails, this one is not affected.
+                Default: none.
             priority: The priority; higher is claimed first. One point is worth one minute of
                 age.
             review: Whether its result must be accepted by another agent before it is completed.
                 If `true`, `task.complete` submits the result, and `task.review` decides on it.
             reviewers: The agents that may accept its result. If given, it has `review`. If
-                omitted, any agent but the one that did the work.
+                omitted, any agent except the one that did the work.
             schema_version: The version of the schema of `definition`: a string or a number.
                 Default: none.
             traceparent: W3C trace context (`traceparent`). Default: none.
@@ -4610,8 +4616,8 @@ class TasksCalls(AsyncCalls):
             task: The task.
             verdict: The verdict.
             attempt: The number of the attempt that was reviewed: `attempts` of the task. The
-                verdict is refused if another attempt waits for review. If omitted, the one that
-                waits.
+                verdict is refused if another attempt waits for review. If omitted, the verdict
+                is about the attempt that waits.
             note: A note, which is recorded. Default: none.
             result: The result. If omitted, the result so far.
             token: Refuses the change once the lease, hold or session of this token is over.
@@ -4955,6 +4961,44 @@ class WorkspaceCalls(AsyncCalls):
         )
         return t.WorkspaceWorkspace(raw)
 
+    async def sync(
+        self,
+        ours: p.CopyChanges,
+        theirs: p.CopyChanges,
+        *,
+        decisions: Sequence[p.SyncDecision] | None = None,
+        dry_run: bool | None = None,
+        token: int | None = None,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> t.SyncReport:
+        """Apply the changes of another copy of a workspace (`workspace.sync`).
+
+        Args:
+            ours: The changes of this copy: its response to `workspace.changes` with the other
+                copy, for the keys and namespaces in `theirs`.
+            theirs: The changes of the other copy: its response to `workspace.changes` with this
+                copy.
+            decisions: Decisions about conflicts, which apply instead of the rules.
+            dry_run: Only report: change nothing.
+            token: Refuses the change once the lease, hold or session of this token is over.
+            idempotency_key: Repeating the call under this key has no second effect.
+            timeout: Seconds after which the call fails, besides the time that it asks to wait.
+        """
+        sent: dict[str, Any] = {"ours": ours, "theirs": theirs}
+        if decisions is not None:
+            sent["decisions"] = decisions
+        if dry_run is not None:
+            sent["dry_run"] = dry_run
+        raw = await self._call(
+            OPERATIONS["workspace.sync"],
+            sent,
+            token=token,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+        )
+        return t.SyncReport(raw)
+
     async def get(
         self,
         *,
@@ -5061,6 +5105,39 @@ class WorkspaceCalls(AsyncCalls):
             sent["pattern"] = pattern
         raw = await self._call(OPERATIONS["workspace.diff"], sent, timeout=timeout)
         return t.Differences(raw)
+
+    async def changes(
+        self,
+        *,
+        keys: Sequence[str] | None = None,
+        limit: int | None = None,
+        namespaces: Sequence[str] | None = None,
+        with_: p.Known | None = None,
+        timeout: float | None = None,
+    ) -> t.CopyChanges:
+        """List the changes of a copy that another copy does not include yet (`workspace.changes`).
+
+        Args:
+            keys: Only these keys, as `namespace/key`, and `namespaces`. If omitted, all keys
+                and namespaces.
+            limit: The maximum number of entries. The document ends with the revision that
+                exceeds it.
+            namespaces: Only these namespaces, and `keys`. If omitted, all.
+            with_: The copy that the changes are for, and what it includes of others. If
+                omitted, no changes are listed: the response identifies this copy.
+            timeout: Seconds after which the call fails, besides the time that it asks to wait.
+        """
+        sent: dict[str, Any] = {}
+        if keys is not None:
+            sent["keys"] = keys
+        if limit is not None:
+            sent["limit"] = limit
+        if namespaces is not None:
+            sent["namespaces"] = namespaces
+        if with_ is not None:
+            sent["with"] = with_
+        raw = await self._call(OPERATIONS["workspace.changes"], sent, timeout=timeout)
+        return t.CopyChanges(raw)
 
     async def search(
         self,

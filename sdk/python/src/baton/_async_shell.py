@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ._endpoint import Endpoint, Fixed, Target
+from ._endpoint import Endpoint, Fixed, Target, is_of_this_server
 from ._error import BatonError
 from ._lease_scope import aborted_by_lost_leases
 from ._link import Link
@@ -145,9 +145,46 @@ class AsyncShell:
         return await asyncio.to_thread(self.endpoint.target)
 
     async def _connect(self) -> None:
-        target = await self.target()
+        """Connects to the first server that accepts it; else the error is that of the first."""
+        is_quick = isinstance(self.endpoint, Fixed)
+        targets = self.endpoint.targets
+        first: BatonError | None = None
+        for target in targets() if is_quick else await asyncio.to_thread(targets):
+            try:
+                connection = await self._dial(target)
+            except BatonError as error:
+                if not is_of_this_server(error):
+                    raise
+                first = first or error
+            else:
+                await self._prefer_owner(target, connection)
+                return
+        assert first is not None
+        raise first
+
+    async def _prefer_owner(self, target: Target, connection: _Connection) -> None:
+        """Uses the owner of the workspace instead. If it cannot be reached, the connection that
+        there is will do."""
+        owner = self.endpoint.owner(connection.link.owner)
+        if owner is not None and owner != target:
+            try:
+                better = await self._dial(owner)
+            except BatonError:
+                if connection.ended.done():
+                    raise
+            except BaseException:
+                self._discard(connection)
+                raise
+            else:
+                self._discard(connection)
+                target, connection = owner, better
+        self._use(connection)
+        self.endpoint.use(target)
+
+    async def _dial(self, target: Target) -> _Connection:
+        """Connects once, and shakes hands."""
         address, options = target.address, self.options
-        link = Link(address, target.token, options.frame_bytes_max)
+        link = Link(address, target.token, options.frame_bytes_max, target.workspace)
         connection = _Connection(self, link)
         tls = target.tls()
         host = address.host if tls is not None else None
@@ -173,9 +210,12 @@ class AsyncShell:
         except BaseException:
             self._discard(connection)
             raise
+        return connection
+
+    def _use(self, connection: _Connection) -> None:
         self._connection = connection
         self._has_heard = False
-        self._ping_at = time.monotonic() + options.silence_max / 3
+        self._ping_at = time.monotonic() + self.options.silence_max / 3
         self._protocol.connected()
         self._flush()
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from . import _calls as calls
 from . import _flow as flow
+from . import _model_runs as model_runs
 from . import params, types
 from ._checkpoints import Checkpoints
 from ._contents import Artifacts, Secrets, Workspace
@@ -19,7 +20,7 @@ from ._handoffs import Handoffs, RuleBook, Rules
 from ._http import Http
 from ._job import Job, claim_fields
 from ._lease import LOCK, PERMIT, Hold, Session, Wanted, hold_fields, milliseconds
-from ._mail import Inbox, Streams, Topics
+from ._mail import Inbox, Messages, Streams, Topics
 from ._operation import Operation
 from ._options import Options
 from ._protocol import TRANSACTION
@@ -27,11 +28,13 @@ from ._requests import Answer
 from ._service import Service
 from ._state import State
 from ._sync_shell import SyncShell
+from ._tasks import Tasks
 from ._transaction import Batch
 from ._view import Handle, Moment, View
 from ._watch import Watch
 from ._worker import Worker
 from .errors import LeaseLost
+from .model import Endpoint as ModelEndpoint
 
 T = TypeVar("T")
 
@@ -123,6 +126,15 @@ class Baton(Handle):
         """Any operation by its name and the fields of the wire; its result as plain JSON."""
         return self.execute(operation_named(command), fields).result
 
+    def call_minimal(self, command: str, **fields: Any) -> types.Minimal:
+        """Any write by its name and the fields of the wire, answered with what the caller cannot
+        know, such as the id, the version and the token, and not with the whole record."""
+        operation = operation_named(command)
+        if not operation.minimal:
+            raise ValueError(f"`{command}` has no minimal answer: use `call`")
+        answer = self.execute(operation, {**fields, "return": "minimal"})
+        return types.Minimal(answer.result)
+
     def run(self, steps: Flow[T]) -> T:
         """Runs an algorithm of several calls."""
         try:
@@ -169,7 +181,7 @@ class Baton(Handle):
         Args:
             pattern: The subjects.
             types: Only events of these types; patterns such as `task.*` are allowed.
-            start: The revision to begin with, in the past or the future; from now on if not given.
+            start: The revision to begin with, a past one or the next; from now on if not given.
             snapshot: Also returns the entries that match now, as `watch.entries`.
             waits: Also returns the events that are only about waiting calls, such as `lock.queued`.
         """
@@ -276,6 +288,28 @@ class Baton(Handle):
         did not complete raises `TaskFailed`, or is returned as that with `return_exceptions`."""
         return self.run(flow.gather(tasks, wait, return_exceptions))
 
+    def run_with_context(
+        self,
+        work: Job | types.Task,
+        endpoint: ModelEndpoint,
+        *,
+        instructions: str = model_runs.INSTRUCTIONS,
+        token_budget: int | None = None,
+    ) -> types.Task:
+        """Runs a claimed task with a model: sends its context to the endpoint, and completes the
+        task with `{"text", "model", "usage", "lineage"}`. The lease is renewed meanwhile.
+
+        If there is no completion, the attempt fails with the reason, which is retried according to
+        the task, and `ModelError` is raised.
+
+        Args:
+            work: The job, or the task as it was claimed.
+            endpoint: The model.
+            instructions: What precedes the context.
+            token_budget: How many tokens the context may have.
+        """
+        return model_runs.run(self, work, endpoint, instructions, token_budget)
+
     # The operations, by what they are about.
 
     @cached_property
@@ -327,8 +361,8 @@ class Baton(Handle):
         return calls.LocksCalls(self)
 
     @cached_property
-    def messages(self) -> calls.MessagesCalls:
-        return calls.MessagesCalls(self)
+    def messages(self) -> Messages:
+        return Messages(self)
 
     @cached_property
     def namespaces(self) -> calls.NamespacesCalls:
@@ -367,8 +401,8 @@ class Baton(Handle):
         return Streams(self)
 
     @cached_property
-    def tasks(self) -> calls.TasksCalls:
-        return calls.TasksCalls(self)
+    def tasks(self) -> Tasks:
+        return Tasks(self)
 
     @cached_property
     def topics(self) -> Topics:

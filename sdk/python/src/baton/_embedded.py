@@ -29,7 +29,7 @@ import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +109,16 @@ class Embedded:
                 raise
             raise NotStarted(str(self.folder), str(error)) from None
         return self._target
+
+    def targets(self) -> Sequence[Target]:
+        return [self.target()]
+
+    def use(self, target: Target) -> None:
+        """There is no other."""
+
+    def owner(self, url: str | None) -> Target | None:
+        """A folder has no other server."""
+        return None
 
     @contextlib.contextmanager
     def _locked(self) -> Generator[None, None, None]:

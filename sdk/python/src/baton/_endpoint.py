@@ -1,14 +1,19 @@
-"""Where a connection goes, each time it is made: a fixed server, or the private one of a folder."""
+"""Where a connection goes: to servers with a URL, or to the private server of a folder."""
 
 from __future__ import annotations
 
 import ssl
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from ._address import Address
+from ._error import BatonError
 from ._link import authorization
 from .errors import BadUrl
+
+SERVERS_MAX = 32
+"""More than a cluster has servers, and few enough to try all of them."""
 
 
 @dataclass(frozen=True)
@@ -18,6 +23,8 @@ class Target:
     address: Address
     token: str | None = None
     ca_file: str | None = None
+    workspace: str | None = None
+    """The workspace that the connection is for. Given if another server may own it."""
 
     def tls(self) -> ssl.SSLContext | None:
         if not self.address.is_secure:
@@ -37,22 +44,66 @@ class Endpoint(Protocol):
         ...
 
     def target(self) -> Target:
-        """Where to connect now."""
+        """The server that was last connected to, for requests over HTTP."""
+        ...
+
+    def targets(self) -> Sequence[Target]:
+        """Where to connect now: the servers to try, in this order."""
+        ...
+
+    def use(self, target: Target) -> None:
+        """There is a connection to this one."""
+        ...
+
+    def owner(self, url: str | None) -> Target | None:
+        """The server with this URL, if a connection may go there."""
         ...
 
 
 class Fixed:
-    """A server with a URL."""
+    """One server with a URL, or several that share their data, with commas between the URLs."""
 
-    def __init__(self, url: str, token: str | None, ca_file: str | None) -> None:
+    def __init__(
+        self, url: str, token: str | None, ca_file: str | None, workspace: str | None = None
+    ) -> None:
         if token is not None:
             authorization(token)
-        self._target = Target(Address.parse(url), token, ca_file)
-        self._target.tls()
+        urls = url.split(",")
+        if len(urls) > SERVERS_MAX:
+            raise BadUrl(url, f"it names more than {SERVERS_MAX} servers")
+        named = workspace if len(urls) > 1 and is_header_value(workspace) else None
+        self._targets = [Target(Address.parse(one.strip()), token, ca_file, named) for one in urls]
+        for target in self._targets:
+            target.tls()
+        self._current = 0
 
     @property
     def url(self) -> str:
-        return self._target.address.url
+        return ",".join(target.address.url for target in self._targets)
 
     def target(self) -> Target:
-        return self._target
+        return self._targets[self._current]
+
+    def targets(self) -> Sequence[Target]:
+        return self._targets[self._current :] + self._targets[: self._current]
+
+    def use(self, target: Target) -> None:
+        self._current = self._targets.index(target)
+
+    def owner(self, url: str | None) -> Target | None:
+        # Only one of the servers that were given: the token is shown to no other.
+        try:
+            address = None if url is None else Address.parse(url)
+        except BadUrl:
+            return None
+        return next((target for target in self._targets if target.address == address), None)
+
+
+def is_header_value(text: str | None) -> bool:
+    """Whether a header can carry it. Other names are refused with the first call."""
+    return text is not None and text.isascii() and text.isprintable() and text == text.strip()
+
+
+def is_of_this_server(error: BatonError) -> bool:
+    """Whether another server may accept what one did not: not if the request itself is at fault."""
+    return error.kind == "unavailable"

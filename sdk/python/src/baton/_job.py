@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import traceback
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from . import _flow as flow
 from . import params, types
@@ -17,6 +17,9 @@ from .errors import BatonError, NotJson, Stale
 if TYPE_CHECKING:
     from ._async_baton import AsyncBaton
     from ._baton import Baton
+
+
+Outcome = Literal["completed", "failed", "released", "handed_over"]
 
 
 class RetryLater(Exception):
@@ -72,9 +75,10 @@ def settling(
     result: Any,
     error: BaseException | None,
     following: dict[str, Any] | None,
-) -> tuple[Call | None, str]:
+) -> tuple[Call | None, Outcome]:
     """The call that reports what came of a task, and which count it belongs to."""
-    about: dict[str, Any] = {"task": task, "token": token}
+    # Nobody reads the task that is reported, so it is not sent back.
+    about: dict[str, Any] = {"task": task, "token": token, "return": "minimal"}
     if error is None:
         fields = about if result is OMIT else {**about, "result": result}
         if following is not None:
@@ -169,8 +173,7 @@ class Job(_JobFacts, Held):
         super().__init__(baton, "the lease of a task")
         self._fields = fields
         self._wait = wait
-        self._is_settled = False
-        self._has_handed_over = False
+        self._outcome: Outcome | None = None
         self.result: Any = OMIT
         """What the task is completed with when the block ends."""
 
@@ -187,9 +190,12 @@ class Job(_JobFacts, Held):
 
     def _begin(self, raw: dict[str, Any]) -> None:
         self.task = types.Task(raw)
-        lease = raw["lease"]
         self.what = f"the lease of task `{self.id}`"
-        fields = {"task": self.id, "token": lease["token"]}
+        self._renew()
+
+    def _renew(self) -> None:
+        lease = self.task.raw["lease"]
+        fields = {"task": self.id, "token": lease["token"], "return": "minimal"}
         self._keep(lease["token"], lease["lease_ms"] / 1000, "task.heartbeat", fields)
 
     def progress(self, fraction: float, note: str | None = None) -> None:
@@ -202,16 +208,16 @@ class Job(_JobFacts, Held):
     def complete(self, result: Any = OMIT) -> types.Task:
         """The task is done."""
         fields = {} if result is OMIT else {"result": result}
-        return types.Task(self._settle("task.complete", **fields)["task"])
+        return types.Task(self._settle("completed", "task.complete", **fields)["task"])
 
     def fail(self, error: Any, *, retryable: bool | None = None) -> types.Task:
         """This try failed."""
         fields = {} if retryable is None else {"retryable": retryable}
-        return types.Task(self._settle("task.fail", error=error, **fields))
+        return types.Task(self._settle("failed", "task.fail", error=error, **fields))
 
     def release(self, reason: str | None = None) -> types.Task:
         """Gives the task back to the queue."""
-        return types.Task(self._settle("task.release", reason=reason))
+        return types.Task(self._settle("released", "task.release", reason=reason))
 
     def handoff(
         self,
@@ -232,37 +238,47 @@ class Job(_JobFacts, Held):
         given = _handoff_fields(to, self.id, self.token, reason, state, keys, notes, fields)
         offered = types.Handoff(self._base.handoffs.offer_fields(given))
         self.stop_renewing()
-        self._is_settled = self._has_handed_over = True
+        self._outcome = "handed_over"
         return offered
 
-    def _settle(self, operation: str, **fields: Any) -> Any:
+    def _settle(self, outcome: Outcome, operation: str, **fields: Any) -> Any:
         self.check()
-        raw = self._base.call(operation, task=self.id, token=self.token, **fields)
+        # A renewal that arrives later is refused, and the lease would seem to be lost.
         self.stop_renewing()
-        self._is_settled = True
+        try:
+            raw = self._base.call(operation, task=self.id, token=self.token, **fields)
+        except Exception:
+            self._renew()
+            raise
+        self._outcome = outcome
         return raw
 
     @property
     def is_settled(self) -> bool:
         """Whether what came of the task has been reported."""
-        return self._is_settled
+        return self._outcome is not None
 
     @property
     def has_handed_over(self) -> bool:
         """Whether the task was offered to another agent."""
-        return self._has_handed_over
+        return self._outcome == "handed_over"
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """What has been reported; none if nothing was."""
+        return self._outcome
 
     def _end(self, error: BaseException | None) -> None:
-        if self._is_settled:
+        if self.is_settled:
             return
-        call, _ = settling(self.id, self.token, self.result, error, None)
+        call, outcome = settling(self.id, self.token, self.result, error, None)
         if call is None:
             return
         if error is None:
             self._base.run(flow.ignoring(call))
         else:
             self._base.run(flow.ignoring(call, Stale, BatonError))
-        self._is_settled = True
+        self._outcome = outcome
 
 
 class AsyncJob(_JobFacts, AsyncHeld):
@@ -272,8 +288,7 @@ class AsyncJob(_JobFacts, AsyncHeld):
         super().__init__(baton, "the lease of a task")
         self._fields = fields
         self._wait = wait
-        self._is_settled = False
-        self._has_handed_over = False
+        self._outcome: Outcome | None = None
         self.result: Any = OMIT
         """What the task is completed with when the block ends."""
 
@@ -290,9 +305,12 @@ class AsyncJob(_JobFacts, AsyncHeld):
 
     def _begin(self, raw: dict[str, Any]) -> None:
         self.task = types.Task(raw)
-        lease = raw["lease"]
         self.what = f"the lease of task `{self.id}`"
-        fields = {"task": self.id, "token": lease["token"]}
+        self._renew()
+
+    def _renew(self) -> None:
+        lease = self.task.raw["lease"]
+        fields = {"task": self.id, "token": lease["token"], "return": "minimal"}
         self._keep(lease["token"], lease["lease_ms"] / 1000, "task.heartbeat", fields)
 
     async def progress(self, fraction: float, note: str | None = None) -> None:
@@ -305,16 +323,16 @@ class AsyncJob(_JobFacts, AsyncHeld):
     async def complete(self, result: Any = OMIT) -> types.Task:
         """The task is done."""
         fields = {} if result is OMIT else {"result": result}
-        return types.Task((await self._settle("task.complete", **fields))["task"])
+        return types.Task((await self._settle("completed", "task.complete", **fields))["task"])
 
     async def fail(self, error: Any, *, retryable: bool | None = None) -> types.Task:
         """This try failed."""
         fields = {} if retryable is None else {"retryable": retryable}
-        return types.Task(await self._settle("task.fail", error=error, **fields))
+        return types.Task(await self._settle("failed", "task.fail", error=error, **fields))
 
     async def release(self, reason: str | None = None) -> types.Task:
         """Gives the task back to the queue."""
-        return types.Task(await self._settle("task.release", reason=reason))
+        return types.Task(await self._settle("released", "task.release", reason=reason))
 
     async def handoff(
         self,
@@ -330,34 +348,44 @@ class AsyncJob(_JobFacts, AsyncHeld):
         given = _handoff_fields(to, self.id, self.token, reason, state, keys, notes, fields)
         offered = types.Handoff(await self._base.handoffs.offer_fields(given))
         self.stop_renewing()
-        self._is_settled = self._has_handed_over = True
+        self._outcome = "handed_over"
         return offered
 
-    async def _settle(self, operation: str, **fields: Any) -> Any:
+    async def _settle(self, outcome: Outcome, operation: str, **fields: Any) -> Any:
         self.check()
-        raw = await self._base.call(operation, task=self.id, token=self.token, **fields)
+        # A renewal that arrives later is refused, and the lease would seem to be lost.
         self.stop_renewing()
-        self._is_settled = True
+        try:
+            raw = await self._base.call(operation, task=self.id, token=self.token, **fields)
+        except Exception:
+            self._renew()
+            raise
+        self._outcome = outcome
         return raw
 
     @property
     def is_settled(self) -> bool:
         """Whether what came of the task has been reported."""
-        return self._is_settled
+        return self._outcome is not None
 
     @property
     def has_handed_over(self) -> bool:
         """Whether the task was offered to another agent."""
-        return self._has_handed_over
+        return self._outcome == "handed_over"
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """What has been reported; none if nothing was."""
+        return self._outcome
 
     async def _end(self, error: BaseException | None) -> None:
-        if self._is_settled:
+        if self.is_settled:
             return
-        call, _ = settling(self.id, self.token, self.result, error, None)
+        call, outcome = settling(self.id, self.token, self.result, error, None)
         if call is None:
             return
         if error is None:
             await self._base.run(flow.ignoring(call))
         else:
             await self._base.run(flow.ignoring(call, Stale, BatonError))
-        self._is_settled = True
+        self._outcome = outcome

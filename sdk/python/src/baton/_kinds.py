@@ -14,31 +14,31 @@ class Invalid(BatonError):
 
 
 class Denied(BatonError):
-    """The caller may not do this. Get permission or stop asking."""
+    """The caller is not allowed to do this. Get permission or give up."""
 
     kind = "denied"
 
 
 class NotFound(BatonError):
-    """The named thing does not exist. Create it or stop asking."""
+    """The named object does not exist. Create it or give up."""
 
     kind = "not_found"
 
 
 class Conflict(BatonError):
-    """Someone else got there first. Read again, then decide."""
+    """Another caller was faster. Read again, then decide."""
 
     kind = "conflict"
 
 
 class Stale(BatonError):
-    """The caller's lease, token or session is old. Stop acting on it at once."""
+    """The caller's lease, token or session has ended. Stop acting on it at once."""
 
     kind = "stale"
 
 
 class TooLarge(BatonError):
-    """What was sent is larger than allowed. Send less, or store it as an artifact."""
+    """The request or a part of it is too large. Send less, or store it elsewhere."""
 
     kind = "too_large"
 
@@ -50,7 +50,7 @@ class Exhausted(BatonError):
 
 
 class Unavailable(BatonError):
-    """Baton cannot serve this now. Try again later, or look at the server."""
+    """Baton cannot serve the request now. Retry later, or check the server."""
 
     kind = "unavailable"
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from . import _flow as flow
 from ._flow import Call
 from ._lease_scope import Loss, outside, under
-from .errors import BatonError, LeaseLost, NotFound, Stale, Unavailable
+from .errors import BatonError, Conflict, LeaseLost, NotFound, Stale, Unavailable
 
 if TYPE_CHECKING:
     from ._async_baton import AsyncBaton
@@ -88,6 +88,11 @@ class Lease:
     def check(self) -> None:
         """Raises `LeaseLost` if it is lost."""
         self._loss.check()
+
+    def refused(self, error: BatonError) -> None:
+        """What was done under it was refused: it is lost if it ended."""
+        if isinstance(error, (Stale, Conflict)):
+            self._loss.set(LeaseLost(self.what, error.detail))
 
     def on_lost(self, callback: Callable[[LeaseLost], None]) -> None:
         """Calls this when it is lost: in the loop, or in the thread of the connection. It must not

@@ -19,6 +19,10 @@ from ._json import decode
 from .errors import BadToken, ProtocolError, Unreachable, from_problem
 
 SUB_PROTOCOL = Subprotocol("baton.v1.json")
+WORKSPACE_HEADER = "Baton-Workspace"
+"""In the request for a connection: the workspace that it is for."""
+OWNER_HEADER = "Baton-Owner"
+"""In the response: the server that owns it, if that is another."""
 
 
 def authorization(token: str) -> str:
@@ -31,7 +35,13 @@ def authorization(token: str) -> str:
 class Link:
     """One WebSocket connection, from its handshake to its end."""
 
-    def __init__(self, address: Address, token: str | None, frame_bytes_max: int) -> None:
+    def __init__(
+        self,
+        address: Address,
+        token: str | None,
+        frame_bytes_max: int,
+        workspace: str | None = None,
+    ) -> None:
         self._address = address
         self._socket = ClientProtocol(
             parse_uri(address.websocket_url),
@@ -41,8 +51,12 @@ class Link:
         request = self._socket.connect()
         if token is not None:
             request.headers["Authorization"] = authorization(token)
+        if workspace is not None:
+            request.headers[WORKSPACE_HEADER] = workspace
         self._socket.send_request(request)
         self._parts: list[bytes] = []
+        self.owner: str | None = None
+        """The URL of the server that owns the workspace, if that is another."""
 
     @property
     def is_open(self) -> bool:
@@ -82,6 +96,8 @@ class Link:
     def _messages(self) -> list[bytes]:
         messages: list[bytes] = []
         for event in self._socket.events_received():
+            if isinstance(event, Response):
+                self.owner = event.headers.get(OWNER_HEADER)
             if not isinstance(event, Frame):
                 continue
             if event.opcode in (Opcode.TEXT, Opcode.CONT):

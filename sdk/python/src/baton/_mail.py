@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from . import _flow as flow
 from . import types
 from ._async_calls import InboxCalls as AsyncInboxCalls
+from ._async_calls import MessagesCalls as AsyncMessagesCalls
 from ._async_calls import StreamsCalls as AsyncStreamsCalls
 from ._async_calls import TopicsCalls as AsyncTopicsCalls
-from ._calls import InboxCalls, StreamsCalls, TopicsCalls
-from ._flow import Call, waits
+from ._calls import InboxCalls, MessagesCalls, StreamsCalls, TopicsCalls
+from ._flow import Call, Flow, waits
 from ._job import described
 from ._omit import OMIT
 from ._watch import AsyncWatch, Watch
@@ -30,9 +31,78 @@ def answering(message: types.Message, result: Any, error: BaseException | None) 
     """The call that says what came of a message."""
     if message.request is None:
         return None if error else Call("inbox.ack", {"messages": [message.id]})
+    # The sender gets the answer; nobody needs the request once more.
+    about = {"request": message.id, "return": "minimal"}
     if error is not None:
-        return Call("message.reply", {"request": message.id, "error": described(error)})
-    return Call("message.reply", {"request": message.id, "body": result})
+        return Call("message.reply", {**about, "error": described(error)})
+    return Call("message.reply", {**about, "body": result})
+
+
+def receiving_next(call: Call, redeliver_ms: int, wait_ms: int) -> Call:
+    """A reply that also receives the next message, and is answered with that."""
+    fields = {name: value for name, value in call.fields.items() if name != "return"}
+    return Call(call.operation, {**fields, "redeliver_ms": redeliver_ms, "wait_ms": wait_ms})
+
+
+def told_again(call: Call) -> Flow[None]:
+    """Replies where it is not known whether an earlier call did."""
+    try:
+        yield call
+    except Conflict as error:
+        if error.code != "message.already_replied":
+            raise
+
+
+def _next_of(raw: Any) -> types.Message | None:
+    messages = raw["messages"]
+    return types.Message(messages[0]) if messages else None
+
+
+def _reply_fields(
+    request: str, body: Any, error: Any, wait: float, redeliver_ms: int | None
+) -> dict[str, Any]:
+    fields: dict[str, Any] = {"request": request, "wait_ms": round(wait * 1000)}
+    fields |= {"body": body} if error is OMIT else {"error": error}
+    return fields if redeliver_ms is None else {**fields, "redeliver_ms": redeliver_ms}
+
+
+class Messages(MessagesCalls):
+    """Messages, requests and replies."""
+
+    __slots__ = ()
+
+    def reply_and_receive(
+        self,
+        request: str,
+        body: Any = None,
+        *,
+        error: Any = OMIT,
+        wait: float = 0,
+        redeliver_ms: int | None = None,
+    ) -> types.Message | None:
+        """Answers a request and receives the next message in the same commit; none if none came
+        within so many seconds."""
+        fields = _reply_fields(request, body, error, wait, redeliver_ms)
+        return _next_of(self._baton.call("message.reply", **fields))
+
+
+class AsyncMessages(AsyncMessagesCalls):
+    """Messages, requests and replies."""
+
+    __slots__ = ()
+
+    async def reply_and_receive(
+        self,
+        request: str,
+        body: Any = None,
+        *,
+        error: Any = OMIT,
+        wait: float = 0,
+        redeliver_ms: int | None = None,
+    ) -> types.Message | None:
+        """Answers a request and receives the next message. See `Messages.reply_and_receive`."""
+        fields = _reply_fields(request, body, error, wait, redeliver_ms)
+        return _next_of(await self._baton.call("message.reply", **fields))
 
 
 class _Mail:
@@ -69,7 +139,7 @@ class Mail(_Mail):
     def reply(self, body: Any = None, *, error: Any = OMIT) -> None:
         """Answers a request, with a body or with an error."""
         given = {"body": body} if error is OMIT else {"error": error}
-        self._baton.call("message.reply", request=self.message.id, **given)
+        self._baton.call_minimal("message.reply", request=self.message.id, **given)
 
 
 class AsyncMail(_Mail):
@@ -86,7 +156,7 @@ class AsyncMail(_Mail):
     async def reply(self, body: Any = None, *, error: Any = OMIT) -> None:
         """Answers a request, with a body or with an error."""
         given = {"body": body} if error is OMIT else {"error": error}
-        await self._baton.call("message.reply", request=self.message.id, **given)
+        await self._baton.call_minimal("message.reply", request=self.message.id, **given)
 
 
 class Inbox(InboxCalls):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,17 @@ class GivesBack:
     fields: dict[str, str | tuple[str, ...]]
     """For each field a text, or the path of the value in the result."""
 
-    def of(self, result: Any) -> dict[str, Any] | None:
+    def of(self, result: Any) -> list[dict[str, Any]]:
+        """The fields for everything that was granted: each item, if the result is one list."""
+        granted: list[Any] = [result]
+        if isinstance(result, dict):
+            fields = cast("dict[str, Any]", result)
+            only = next(iter(fields.values())) if len(fields) == 1 else None
+            granted = cast("list[Any]", only) if isinstance(only, list) else granted
+        made = (self._of_one(each) for each in granted)
+        return [fields for fields in made if fields is not None]
+
+    def _of_one(self, result: Any) -> dict[str, Any] | None:
         """The fields; none if nothing was granted."""
         made: dict[str, Any] = {}
         for name, source in self.fields.items():
@@ -47,4 +57,6 @@ class Operation:
     """The token is a field of the operation, not a fence around it."""
     is_past: bool = False
     """It asks about the past by itself, so it takes no `at`."""
+    minimal: bool = False
+    """It has a minimal answer."""
     gives_back: GivesBack | None = None

@@ -12,12 +12,15 @@ VERSION = "0.1.0"
 OPERATIONS: dict[str, Operation] = {
     "state.set": Operation(
         "state.set",
+        minimal=True,
     ),
     "state.patch": Operation(
         "state.patch",
+        minimal=True,
     ),
     "state.delete": Operation(
         "state.delete",
+        minimal=True,
     ),
     "state.transfer": Operation(
         "state.transfer",
@@ -64,16 +67,19 @@ OPERATIONS: dict[str, Operation] = {
     "agent.register": Operation(
         "agent.register",
         agent="field",
+        minimal=True,
     ),
     "agent.heartbeat": Operation(
         "agent.heartbeat",
         agent="field",
         has_token=True,
+        minimal=True,
     ),
     "agent.leave": Operation(
         "agent.leave",
         agent="field",
         has_token=True,
+        minimal=True,
     ),
     "agent.get": Operation(
         "agent.get",
@@ -86,6 +92,7 @@ OPERATIONS: dict[str, Operation] = {
     ),
     "message.send": Operation(
         "message.send",
+        minimal=True,
     ),
     "message.request": Operation(
         "message.request",
@@ -93,6 +100,8 @@ OPERATIONS: dict[str, Operation] = {
     ),
     "message.reply": Operation(
         "message.reply",
+        waits="wait_ms",
+        minimal=True,
     ),
     "message.get": Operation(
         "message.get",
@@ -109,6 +118,7 @@ OPERATIONS: dict[str, Operation] = {
     ),
     "inbox.requeue": Operation(
         "inbox.requeue",
+        minimal=True,
     ),
     "inbox.list": Operation(
         "inbox.list",
@@ -239,6 +249,7 @@ OPERATIONS: dict[str, Operation] = {
     "lock.release": Operation(
         "lock.release",
         has_token=True,
+        minimal=True,
     ),
     "lock.get": Operation(
         "lock.get",
@@ -266,9 +277,11 @@ OPERATIONS: dict[str, Operation] = {
     "semaphore.release": Operation(
         "semaphore.release",
         has_token=True,
+        minimal=True,
     ),
     "semaphore.resize": Operation(
         "semaphore.resize",
+        minimal=True,
     ),
     "semaphore.get": Operation(
         "semaphore.get",
@@ -281,6 +294,7 @@ OPERATIONS: dict[str, Operation] = {
     "task.create": Operation(
         "task.create",
         id_field="task",
+        minimal=True,
     ),
     "task.claim": Operation(
         "task.claim",
@@ -297,35 +311,44 @@ OPERATIONS: dict[str, Operation] = {
     "task.heartbeat": Operation(
         "task.heartbeat",
         has_token=True,
+        minimal=True,
     ),
     "task.progress": Operation(
         "task.progress",
         has_token=True,
+        minimal=True,
     ),
     "task.update": Operation(
         "task.update",
         has_token=True,
+        minimal=True,
     ),
     "task.release": Operation(
         "task.release",
         has_token=True,
+        minimal=True,
     ),
     "task.complete": Operation(
         "task.complete",
         has_token=True,
+        minimal=True,
     ),
     "task.fail": Operation(
         "task.fail",
         has_token=True,
+        minimal=True,
     ),
     "task.cancel": Operation(
         "task.cancel",
+        minimal=True,
     ),
     "task.review": Operation(
         "task.review",
+        minimal=True,
     ),
     "task.retry": Operation(
         "task.retry",
+        minimal=True,
     ),
     "task.get": Operation(
         "task.get",
@@ -379,6 +402,7 @@ OPERATIONS: dict[str, Operation] = {
     "join.create": Operation(
         "join.create",
         id_field="join",
+        minimal=True,
     ),
     "join.wait": Operation(
         "join.wait",
@@ -430,6 +454,7 @@ OPERATIONS: dict[str, Operation] = {
     "checkpoint.save": Operation(
         "checkpoint.save",
         has_token=True,
+        minimal=True,
     ),
     "checkpoint.restore": Operation(
         "checkpoint.restore",
@@ -438,9 +463,11 @@ OPERATIONS: dict[str, Operation] = {
     "checkpoint.fork": Operation(
         "checkpoint.fork",
         has_token=True,
+        minimal=True,
     ),
     "checkpoint.label": Operation(
         "checkpoint.label",
+        minimal=True,
     ),
     "checkpoint.write": Operation(
         "checkpoint.write",
@@ -501,13 +528,16 @@ OPERATIONS: dict[str, Operation] = {
     "handoff.offer": Operation(
         "handoff.offer",
         has_token=True,
+        minimal=True,
     ),
     "handoff.import_context": Operation(
         "handoff.import_context",
+        minimal=True,
     ),
     "handoff.execute": Operation(
         "handoff.execute",
         has_token=True,
+        minimal=True,
     ),
     "handoff.execute_all": Operation(
         "handoff.execute_all",
@@ -525,15 +555,19 @@ OPERATIONS: dict[str, Operation] = {
     ),
     "handoff.reject": Operation(
         "handoff.reject",
+        minimal=True,
     ),
     "handoff.complete": Operation(
         "handoff.complete",
+        minimal=True,
     ),
     "handoff.cancel": Operation(
         "handoff.cancel",
+        minimal=True,
     ),
     "handoff.approve": Operation(
         "handoff.approve",
+        minimal=True,
     ),
     "handoff.get": Operation(
         "handoff.get",
@@ -578,6 +612,9 @@ OPERATIONS: dict[str, Operation] = {
     "workspace.configure": Operation(
         "workspace.configure",
     ),
+    "workspace.sync": Operation(
+        "workspace.sync",
+    ),
     "workspace.get": Operation(
         "workspace.get",
         asks=True,
@@ -599,6 +636,11 @@ OPERATIONS: dict[str, Operation] = {
     ),
     "workspace.diff": Operation(
         "workspace.diff",
+        asks=True,
+        is_past=True,
+    ),
+    "workspace.changes": Operation(
+        "workspace.changes",
         asks=True,
         is_past=True,
     ),

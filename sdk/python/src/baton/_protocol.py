@@ -17,7 +17,7 @@ from typing import Any
 
 from ._error import BatonError
 from ._json import decode, encode, encode_frame
-from ._leases import RENEWALS_PER_TTL, Kept, Leases, silent
+from ._leases import Kept, Leases, silent
 from ._operation import Operation
 from ._operations import OPERATIONS
 from ._options import Options
@@ -58,6 +58,7 @@ class Protocol:
         self._watches = Watches(options)
         self._leases = Leases()
         self._renewals: dict[int, tuple[int, Kept]] = {}
+        self._readings: dict[int, Kept] = {}
         self._is_open = False
         self._down_reason = "not connected yet"
         self._is_closed = False
@@ -165,9 +166,7 @@ class Protocol:
         """Renews something until it is let go or lost."""
         self._check_open()
         number = next(self._ids)
-        due = now + ttl / RENEWALS_PER_TTL
-        kept = Kept(what, operation, fields, caller, ttl, on_lost, now + ttl, due)
-        self._leases.add(number, kept)
+        self._leases.add(number, Kept(what, operation, fields, caller, ttl, on_lost, now))
         return number
 
     def let_go(self, number: int) -> None:
@@ -176,6 +175,9 @@ class Protocol:
         if kept is not None and kept.request is not None:
             self._requests.withdraw(kept.request)
             self._renewals.pop(kept.request, None)
+        if kept is not None and kept.reading is not None:
+            self._requests.withdraw(kept.reading)
+            self._readings.pop(kept.reading, None)
 
     def close(self) -> None:
         """Takes nothing new. What is in flight may still be answered."""
@@ -218,11 +220,13 @@ class Protocol:
 
     def outgoing(self, now: float) -> tuple[list[bytes], float | None]:
         """What is to be sent now, and when to ask again without anyone's doing."""
-        renewed, lost = self._leases.due(now)
+        renewed, lost, read = self._leases.due(now)
         for kept in lost:
             self._deliver(kept.on_lost, silent(kept))
         for number, kept in renewed:
             self._renew(number, kept)
+        for kept in read:
+            self._read_session(kept)
         soonest = self._leases.next_due()
         if not self._is_open:
             return [], soonest
@@ -242,6 +246,13 @@ class Protocol:
         request = self._add(operation, kept.fields, kept.caller, _ignore, Effect.REPEATABLE, None)
         kept.request = request.id
         self._renewals[request.id] = number, kept
+
+    def _read_session(self, kept: Kept) -> None:
+        operation, caller = OPERATIONS["agent.get"], kept.caller
+        fields = {"agent": caller.agent}
+        request = self._add(operation, fields, caller, _ignore, Effect.REPEATABLE, None)
+        kept.reading = request.id
+        self._readings[request.id] = kept
 
     def _renewed(self, number: int, kept: Kept, outcome: Outcome, now: float) -> None:
         lost = self._leases.answered(number, outcome, now)
@@ -285,13 +296,17 @@ class Protocol:
         else:
             outcome = ProtocolError("an answer has no result")
         request, unwanted = self._requests.answered(number, outcome)
-        if unwanted is not None:
-            self._give_back(unwanted)
+        for each in unwanted:
+            self._give_back(each)
         if request is None:
             return
         renewal = self._renewals.pop(number, None)
         if renewal is not None:
             self._renewed(*renewal, outcome, now)
+            return
+        kept = self._readings.pop(number, None)
+        if kept is not None:
+            kept.has_read(outcome, now)
             return
         if isinstance(outcome, ProtocolError) and request.effect is not Effect.REPEATABLE:
             outcome = OutcomeUnknown(outcome.detail)

@@ -154,7 +154,7 @@ class Requests:
             self._bytes -= len(request.payload)
         return request
 
-    def answered(self, number: int, outcome: Outcome) -> tuple[Request | None, Unwanted | None]:
+    def answered(self, number: int, outcome: Outcome) -> tuple[Request | None, list[Unwanted]]:
         """The request that this answers, and what was granted to one that was given up."""
         given_up = self._given_up.pop(number, None)
         if given_up is not None:
@@ -162,7 +162,7 @@ class Requests:
         request = self._remove(number)
         if request is not None:
             self._land(request)
-        return request, None
+        return request, []
 
     def postponed(self, number: int) -> None:
         """The server refused it because it is going away: it is for the next connection."""
@@ -193,7 +193,7 @@ class Requests:
         if request is None:
             return False, False
         was_sent = self._land(request)
-        if was_sent and request.wait_ms:
+        if was_sent and request.operation is not None and request.operation.gives_back is not None:
             self._given_up[number] = request
         may_be_done = was_sent or request.is_uncertain
         return True, may_be_done and request.effect is not Effect.REPEATABLE
@@ -211,11 +211,10 @@ class Requests:
         return number in self._in_flight
 
 
-def _unwanted(request: Request, outcome: Outcome) -> Unwanted | None:
+def _unwanted(request: Request, outcome: Outcome) -> list[Unwanted]:
     operation, caller = request.operation, request.caller
     if operation is None or caller is None or isinstance(outcome, BatonError):
-        return None
-    if operation.gives_back is None:
-        return None
-    fields = operation.gives_back.of(outcome.result)
-    return None if fields is None else Unwanted(operation.gives_back.operation, fields, caller)
+        return []
+    back = operation.gives_back
+    granted = [] if back is None else back.of(outcome.result)
+    return [Unwanted(back.operation, fields, caller) for fields in granted if back is not None]

@@ -1,8 +1,10 @@
 """Services: receive what comes to an agent, and answer the requests among it.
 
-    session ──▶ handlers registered ──▶ receive ──▶ handler ─▶ returns ─▶ reply, or acknowledge
-      ▲  │                                ▲  ▲         └─────▶ raises ─▶ reply with the error
-      │  └ heartbeats                     │  └──────────────── next
+                                          ┌── next, received in the same commit ◀─┐
+                                          ▼                                       │
+    session ──▶ handlers registered ──▶ receive ──▶ handler ─▶ returns ─▶ reply ──┤
+      ▲  │                                ▲           └─────▶ raises ─▶ reply with the error
+      │  └ heartbeats                     └── acknowledge, if it is no request
       └── the session is lost: all of it begins again
 
 A message that is no request is acknowledged if its handler returned, and comes again if it raised.
@@ -20,9 +22,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from . import _flow as flow
 from . import types
-from ._lease import AsyncSession, Session, milliseconds
+from ._flow import Call
+from ._lease import AsyncSession, Lease, Session, milliseconds
 from ._lease_scope import Loss, outside, under
-from ._mail import REDELIVER_MS, answering
+from ._mail import REDELIVER_MS, answering, receiving_next, told_again
 from ._threads import ThreadGroup
 from ._worker import HOPELESS, PAUSE
 from .errors import BatonError, LeaseLost
@@ -54,6 +57,13 @@ def _name_of(message: types.Message) -> str | None:
         return None
     address = message.request.address
     return str(address.get("handler", "")) if isinstance(address, dict) else ""
+
+
+def _end_with(session: Lease, error: BatonError) -> None:
+    """Ends the work under a session that has ended, before the next heartbeat shows it: without a
+    session, a call would wait for messages that nobody takes once the next session begins."""
+    if error.code.endswith(".session_ended"):
+        session.refused(error)
 
 
 class ServiceBase(Generic[F]):
@@ -111,6 +121,10 @@ class ServiceBase(Generic[F]):
     def _receive_fields(self) -> dict[str, Any]:
         return {"limit": 1, "redeliver_ms": REDELIVER_MS, "wait_ms": WAIT_MS}
 
+    def _receives_next(self, call: Call) -> bool:
+        """Whether the next message is received with the answer to this one."""
+        return call.operation == "message.reply" and not self.is_stopping
+
     def _count(self, error: BaseException | None, was_reported: bool) -> None:
         if not was_reported:
             self.served.lost += 1
@@ -164,7 +178,9 @@ class Service(ServiceBase[Callable[[types.Message], Any]]):
         try:
             while not self.is_stopping and not session.lost:
                 for message in self._receive(session):
-                    self._serve(session, message)
+                    following: types.Message | None = message
+                    while following is not None:
+                        following = self._serve(session, following)
         except BaseException as error:
             if not session.lost:
                 self._error = self._error or error
@@ -178,13 +194,15 @@ class Service(ServiceBase[Callable[[types.Message], Any]]):
                 )
         except HOPELESS:
             raise
-        except BatonError:
+        except BatonError as error:
+            _end_with(session, error)
             if not self.is_stopping and not session.lost:
                 time.sleep(PAUSE)
             return []
         return [types.Message(each) for each in raw["messages"]]
 
-    def _serve(self, session: Session, message: types.Message) -> None:
+    def _serve(self, session: Session, message: types.Message) -> types.Message | None:
+        """Handles a message; the next one, if it was received with the answer."""
         result: Any = None
         error: BaseException | None = None
         try:
@@ -193,15 +211,33 @@ class Service(ServiceBase[Callable[[types.Message], Any]]):
         except Exception as raised:
             error = raised
         was_reported = not session.lost
+        following: types.Message | None = None
         call = answering(message, result, error)
         if call is not None and was_reported:
             try:
-                with outside():
-                    self._baton.run(flow.ignoring(call))
+                following = self._report(session, call)
             except BatonError:
                 was_reported = False
         with self._lock:
             self._count(error, was_reported)
+        return following
+
+    def _report(self, session: Session, call: Call) -> types.Message | None:
+        if not self._receives_next(call):
+            with outside():
+                self._baton.run(flow.ignoring(call))
+            return None
+        try:
+            with under(self._stopped), under(session.loss):
+                both = receiving_next(call, REDELIVER_MS, WAIT_MS)
+                raw = self._baton.call(both.operation, **both.fields)
+        except BatonError as error:
+            _end_with(session, error)
+            # The wait has ended, and whether the answer was sent is not known: this call says so.
+            with outside():
+                self._baton.run(told_again(call))
+            return None
+        return types.Message(raw["messages"][0]) if raw["messages"] else None
 
 
 class AsyncService(ServiceBase[Callable[[types.Message], Awaitable[Any]]]):
@@ -241,7 +277,9 @@ class AsyncService(ServiceBase[Callable[[types.Message], Awaitable[Any]]]):
     async def _slot(self, session: AsyncSession) -> None:
         while not self.is_stopping and not session.lost:
             for message in await self._receive(session):
-                await self._serve(session, message)
+                following: types.Message | None = message
+                while following is not None:
+                    following = await self._serve(session, following)
 
     async def _receive(self, session: AsyncSession) -> list[types.Message]:
         try:
@@ -251,13 +289,15 @@ class AsyncService(ServiceBase[Callable[[types.Message], Awaitable[Any]]]):
                 )
         except HOPELESS:
             raise
-        except BatonError:
+        except BatonError as error:
+            _end_with(session, error)
             if not self.is_stopping and not session.lost:
                 await asyncio.sleep(PAUSE)
             return []
         return [types.Message(each) for each in raw["messages"]]
 
-    async def _serve(self, session: AsyncSession, message: types.Message) -> None:
+    async def _serve(self, session: AsyncSession, message: types.Message) -> types.Message | None:
+        """Handles a message; the next one, if it was received with the answer."""
         result: Any = None
         error: BaseException | None = None
         try:
@@ -265,11 +305,29 @@ class AsyncService(ServiceBase[Callable[[types.Message], Awaitable[Any]]]):
         except Exception as raised:
             error = raised
         was_reported = not session.lost
+        following: types.Message | None = None
         call = answering(message, result, error)
         if call is not None and was_reported:
             try:
-                with outside():
-                    await self._baton.run(flow.ignoring(call))
+                following = await self._report(session, call)
             except BatonError:
                 was_reported = False
         self._count(error, was_reported)
+        return following
+
+    async def _report(self, session: AsyncSession, call: Call) -> types.Message | None:
+        if not self._receives_next(call):
+            with outside():
+                await self._baton.run(flow.ignoring(call))
+            return None
+        try:
+            with under(self._stopped):
+                both = receiving_next(call, REDELIVER_MS, WAIT_MS)
+                raw = await self._baton.call(both.operation, **both.fields)
+        except BatonError as error:
+            _end_with(session, error)
+            # The wait has ended, and whether the answer was sent is not known: this call says so.
+            with outside():
+                await self._baton.run(told_again(call))
+            return None
+        return types.Message(raw["messages"][0]) if raw["messages"] else None

@@ -23,7 +23,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from ._endpoint import Endpoint, Target
+from ._endpoint import Endpoint, Target, is_of_this_server
 from ._error import BatonError
 from ._lease_scope import aborted_by_lost_leases
 from ._link import Link
@@ -112,7 +112,7 @@ def dial(target: Target, options: Options) -> _Connection:
         tls = target.tls()
         if tls is not None:
             sock = tls.wrap_socket(sock, server_hostname=address.host)
-        link = Link(address, target.token, options.frame_bytes_max)
+        link = Link(address, target.token, options.frame_bytes_max, target.workspace)
         _shake_hands(sock, link, deadline)
         error = link.handshake_error() or link.agreed()
         if error is not None:
@@ -130,6 +130,37 @@ def dial(target: Target, options: Options) -> _Connection:
     except BaseException:
         sock.close()
         raise
+
+
+def dial_any(endpoint: Endpoint, options: Options) -> _Connection:
+    """Connects to the first server that accepts it; else the error is that of the first."""
+    first: BatonError | None = None
+    for target in endpoint.targets():
+        try:
+            connection = dial(target, options)
+        except BatonError as error:
+            if not is_of_this_server(error):
+                raise
+            first = first or error
+        else:
+            return _prefer_owner(endpoint, options, target, connection)
+    assert first is not None
+    raise first
+
+
+def _prefer_owner(
+    endpoint: Endpoint, options: Options, target: Target, connection: _Connection
+) -> _Connection:
+    """Connects to the owner of the workspace instead. If it cannot be reached, the connection that
+    there is will do."""
+    owner = endpoint.owner(connection.link.owner)
+    if owner is not None and owner != target:
+        with contextlib.suppress(BatonError):
+            better = dial(owner, options)
+            connection.sock.close()
+            target, connection = owner, better
+    endpoint.use(target)
+    return connection
 
 
 def _shake_hands(sock: socket.socket, link: Link, deadline: float) -> None:
@@ -158,7 +189,7 @@ class SyncShell:
         self._is_forked = False
         self._is_abandoned = False
         self._sleeping_until: float = 0.0
-        self._connection: _Connection | None = dial(endpoint.target(), options)
+        self._connection: _Connection | None = dial_any(endpoint, options)
         self._protocol.connected()
         self._wake_read, self._wake_write = socket.socketpair()
         self._wake_read.setblocking(False)
@@ -356,7 +387,7 @@ class SyncShell:
 
     def _connect(self) -> None:
         try:
-            connection = dial(self.endpoint.target(), self.options)
+            connection = dial_any(self.endpoint, self.options)
         except BatonError as error:
             with self._lock:
                 self._protocol.broken(error.detail)

@@ -38,7 +38,7 @@ class AgentsCalls(TransactionCalls):
             parent: The agent that supervises this one, which must have a session. When that
                 session ends, this one ends in the same commit. Default: none.
             ttl_ms: Time to live of the session in milliseconds. The agent is lost if it makes
-                no call for this long.
+                no call for this long, and none of its calls waits.
         """
         sent: dict[str, Any] = {"agent": agent}
         if capabilities is not None:
@@ -209,8 +209,8 @@ class CheckpointsCalls(TransactionCalls):
             task: The task, or any other id of a unit of work.
             token: The token of the task's lease. Required if the task exists in this workspace.
                 If omitted for any other unit of work, no token is checked.
-            content_type: The type of the bytes, in the words of the caller. If omitted, the
-                state is JSON.
+            content_type: The type of the bytes, as the caller names it. If omitted, the state
+                is JSON.
             description: Human-readable description. Default: none.
             key: A key of the caller's choice, unique within the task. A checkpoint with the
                 same key is replaced. Default: none.
@@ -362,12 +362,12 @@ class CheckpointsCalls(TransactionCalls):
             all: Also delete the head and labelled checkpoints. If it deletes the last one, it
                 also deletes pending writes after checkpoints that were never saved.
             keep: The number of newest checkpoints to keep. Labelled ones are not counted unless
-                `all` is set. If omitted, the number is not a bound.
+                `all` is set. If omitted, the number does not matter.
             keys: Delete only checkpoints with one of these keys. If omitted, any.
             metadata: Delete only checkpoints whose metadata contains this object, as `@>` of
                 `PostgreSQL` defines it. If omitted, any.
             older_than_ms: The minimum age of a deleted checkpoint in milliseconds. If omitted,
-                age is not a bound.
+                age does not matter.
         """
         sent: dict[str, Any] = {"task": task}
         if all is not None:
@@ -393,8 +393,8 @@ class CheckpointsCalls(TransactionCalls):
 
         Args:
             keep: The number of newest checkpoints to keep per task; labelled ones are not
-                counted. If omitted, the number is not a bound.
-            max_age_ms: The maximum age in milliseconds. If omitted, age is not a bound.
+                counted. If omitted, the number is not limited.
+            max_age_ms: The maximum age in milliseconds. If omitted, age is not limited.
             task: The tasks that the rule applies to. If omitted, all tasks without a more
                 specific rule.
         """
@@ -533,7 +533,7 @@ class HandoffsCalls(TransactionCalls):
         Args:
             to: The receiver: an agent id, or `{"capability": name}` for the first agent that
                 has the capability and accepts.
-            token: The token of the giver's lease. Required with `task`; if omitted, there is no
+            token: The token of the giver's lease. Required with `task`. If omitted, there is no
                 task.
             approval: Require an approval: `true`, or an object that names the approvers and how
                 long an approval is valid.
@@ -555,7 +555,8 @@ class HandoffsCalls(TransactionCalls):
                 milliseconds.
             remaining_work: Remaining work, as any JSON. Default: none.
             state: Context for the receiver as a flat object.
-            task: The task to hand over. If omitted, only context and keys are handed over.
+            task: The task to hand over. If omitted, only context and keys are offered;
+                `handoff.execute` requires it.
             traceparent: W3C trace context (`traceparent`). Default: none.
             work_completed: Completed work, as any JSON. Default: none.
         """
@@ -645,7 +646,7 @@ class HandoffsCalls(TransactionCalls):
         Args:
             to: The receiver: an agent id, or `{"capability": name}` for the first agent that
                 has the capability and accepts.
-            token: The token of the giver's lease. Required with `task`; if omitted, there is no
+            token: The token of the giver's lease. Required with `task`. If omitted, there is no
                 task.
             approval: Require an approval: `true`, or an object that names the approvers and how
                 long an approval is valid.
@@ -667,7 +668,8 @@ class HandoffsCalls(TransactionCalls):
                 milliseconds.
             remaining_work: Remaining work, as any JSON. Default: none.
             state: Context for the receiver as a flat object.
-            task: The task to hand over. If omitted, only context and keys are handed over.
+            task: The task to hand over. If omitted, only context and keys are offered;
+                `handoff.execute` requires it.
             traceparent: W3C trace context (`traceparent`). Default: none.
             work_completed: Completed work, as any JSON. Default: none.
         """
@@ -767,7 +769,7 @@ class HandoffsCalls(TransactionCalls):
         Args:
             to: The receiver: an agent id, or `{"capability": name}` for the first agent that
                 has the capability and accepts.
-            token: The token of the giver's lease. Required with `task`; if omitted, there is no
+            token: The token of the giver's lease. Required with `task`. If omitted, there is no
                 task.
             approval: Require an approval: `true`, or an object that names the approvers and how
                 long an approval is valid.
@@ -789,7 +791,8 @@ class HandoffsCalls(TransactionCalls):
                 milliseconds.
             remaining_work: Remaining work, as any JSON. Default: none.
             state: Context for the receiver as a flat object.
-            task: The task to hand over. If omitted, only context and keys are handed over.
+            task: The task to hand over. If omitted, only context and keys are offered;
+                `handoff.execute` requires it.
             traceparent: W3C trace context (`traceparent`). Default: none.
             work_completed: Completed work, as any JSON. Default: none.
         """
@@ -1052,7 +1055,8 @@ class JoinsCalls(TransactionCalls):
         """Create a join over a group or a list of tasks (`join.create`).
 
         Args:
-            deadline_ms: How long the join waits, in milliseconds. If omitted, without a limit.
+            deadline_ms: How long the join waits, in milliseconds. If omitted, there is no
+                limit.
             group: The group. Tasks that are added to the group later belong to the join too. If
                 omitted, `tasks` is required.
             id: The id of the join. If omitted, it is generated. In a WebSocket frame, where
@@ -1221,7 +1225,7 @@ class MessagesCalls(TransactionCalls):
         body: Any = OMIT,
         error: Any = OMIT,
     ) -> Pending[t.Message]:
-        """Reply to a request (`message.reply`).
+        """Reply to a request, optionally receiving the next message (`message.reply`).
 
         Args:
             request: The id of the request.
@@ -1380,8 +1384,8 @@ class PipelinesCalls(TransactionCalls):
             verdict: The verdict: `complete` accepts the output, `retry` makes the stage ready
                 to be started again, and `fail` fails it.
             attempt: The number of the attempt that was reviewed: `attempts` of the stage. The
-                verdict is refused if another attempt waits for review. If omitted, the one that
-                waits.
+                verdict is refused if another attempt waits for review. If omitted, the verdict
+                is about the attempt that waits.
             note: A note, which is recorded. Default: none.
             output: The output, if it is accepted. If omitted, the submitted one.
         """
@@ -1717,8 +1721,8 @@ class SpendingCalls(TransactionCalls):
             cost_micros: Money, in millionths of the currency that the workspace uses.
             model: The model or tool. Default: none.
             note: A note. Default: none.
-            strict: Whether to refuse what does not fit into every budget, for a call that has
-                not been made yet. If `false`, it is recorded in any case.
+            strict: Reject the record if it exceeds any budget. Use it before a call. If
+                `false`, the record is always accepted.
             task: The task that it was spent on. It is charged to the tasks above it too. If
                 omitted, it is charged to the agent and the workspace only.
             tokens: Tokens of a language model.
@@ -1749,7 +1753,7 @@ class SpendingCalls(TransactionCalls):
         """Set or remove the budget of a task, an agent or the workspace (`spend.limit`).
 
         Args:
-            budget: The limits, which replace those before. If omitted, there is no budget.
+            budget: The limits, which replace the previous ones. If omitted, there is no budget.
             of: Whose budget it is: `{"task": "t-7"}`, `{"agent": "ada"}` or `"workspace"`. If
                 omitted, the workspace.
         """
@@ -1844,8 +1848,8 @@ class StateCalls(TransactionCalls):
             max: A number that replaces the value if it is larger. If omitted, another form is
                 required.
             merge: A JSON Merge Patch (RFC 7396). If omitted, another form is required.
-            union: The same, without values that the list already contains. If omitted, another
-                form is required.
+            union: A value, or a list of values, to append to the list unless it already
+                contains them. If omitted, another form is required.
         """
         sent: dict[str, Any] = {"key": key}
         sent["namespace"] = (
@@ -2077,9 +2081,9 @@ class TasksCalls(TransactionCalls):
             definition: The work as data: any JSON. Default: none.
             assigned_agent: The only agent that may claim it. If omitted, any agent.
             backoff: The delay before a retry. If omitted, the defaults of `Backoff`.
-            budget: What it may cost, with all its subtasks. Once that is used up, none of them
-                is started. If omitted, only the budgets of the tasks above it, the agent and
-                the workspace apply.
+            budget: The budget of the task and its subtasks. Once it is used up, none of them
+                can start. If omitted, only the budgets of the tasks above it, the agent and the
+                workspace apply.
             capabilities: Capabilities that an agent needs to claim it.
             deadline_ms: Deadline in milliseconds from now; the task fails unless it is finished
                 by then. If omitted, none.
@@ -2095,13 +2099,15 @@ class TasksCalls(TransactionCalls):
             max_retries: How often a failed attempt is retried.
             metadata: An object with free-form metadata. Default: none.
             on_exhausted: What happens after the last attempt.
-            parent: The parent task; if that is cancelled, this one is too. Default: none.
+            parent: The parent task. If that is cancelled, this one is too; if its lease is
+                lost, this one returns to the queue; if it fails, this one is not affected.
+                Default: none.
             priority: The priority; higher is claimed first. One point is worth one minute of
                 age.
             review: Whether its result must be accepted by another agent before it is completed.
                 If `true`, `task.complete` submits the result, and `task.review` decides on it.
             reviewers: The agents that may accept its result. If given, it has `review`. If
-                omitted, any agent but the one that did the work.
+                omitted, any agent except the one that did the work.
             schema_version: The version of the schema of `definition`: a string or a number.
                 Default: none.
             traceparent: W3C trace context (`traceparent`). Default: none.
@@ -2339,8 +2345,8 @@ class TasksCalls(TransactionCalls):
             task: The task.
             verdict: The verdict.
             attempt: The number of the attempt that was reviewed: `attempts` of the task. The
-                verdict is refused if another attempt waits for review. If omitted, the one that
-                waits.
+                verdict is refused if another attempt waits for review. If omitted, the verdict
+                is about the attempt that waits.
             note: A note, which is recorded. Default: none.
             result: The result. If omitted, the result so far.
         """
@@ -2451,6 +2457,31 @@ class WorkspaceCalls(TransactionCalls):
         if history_count is not None:
             sent["history_count"] = history_count
         return self._queue(OPERATIONS["workspace.configure"], sent, lambda raw: t.WorkspaceWorkspace(raw))
+
+    def sync(
+        self,
+        ours: p.CopyChanges,
+        theirs: p.CopyChanges,
+        *,
+        decisions: Sequence[p.SyncDecision] | None = None,
+        dry_run: bool | None = None,
+    ) -> Pending[t.SyncReport]:
+        """Apply the changes of another copy of a workspace (`workspace.sync`).
+
+        Args:
+            ours: The changes of this copy: its response to `workspace.changes` with the other
+                copy, for the keys and namespaces in `theirs`.
+            theirs: The changes of the other copy: its response to `workspace.changes` with this
+                copy.
+            decisions: Decisions about conflicts, which apply instead of the rules.
+            dry_run: Only report: change nothing.
+        """
+        sent: dict[str, Any] = {"ours": ours, "theirs": theirs}
+        if decisions is not None:
+            sent["decisions"] = decisions
+        if dry_run is not None:
+            sent["dry_run"] = dry_run
+        return self._queue(OPERATIONS["workspace.sync"], sent, lambda raw: t.SyncReport(raw))
 
 
 __all__ = [

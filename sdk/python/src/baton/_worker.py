@@ -8,8 +8,10 @@
 
 1. When told to stop, nothing new is claimed, and what was begun is finished.
 2. That the server cannot be reached is no reason to end: the worker tries again.
-3. A worker with handlers for hand-offs or messages waits for these and for tasks in one call. It
+3. A worker with several handlers at a time claims tasks for all of them in its first call.
+4. A worker with handlers for hand-offs or messages waits for these and for tasks in one call. It
    does not claim the next task when it completes one, because a hand-off or a message may be first.
+5. If the session of the agent ends while the worker waits, it claims again, without a session.
 """
 
 from __future__ import annotations
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
 
 WAIT_MS = 30_000
 """How long one claim waits before the next one does."""
+SEVERAL_MAX = 100
+"""How many tasks one call may claim."""
 PAUSE = 1.0
 """The pause after a claim that could not be made, in seconds."""
 
@@ -148,6 +152,12 @@ class WorkerBase(Generic[F]):
         alone = self._on_handoff is None and self._on_message is None
         return self._claiming() if alone else None
 
+    def _first_claim(self, asking: Asking) -> dict[str, Any] | None:
+        """One claim for all slots, if there are several and they do nothing else."""
+        if self._concurrency < 2 or asking.operation != "task.claim":
+            return None
+        return {**asking.fields, "limit": min(self._concurrency, SEVERAL_MAX)}
+
     def _asking(self) -> Asking:
         """The call that waits for the next work."""
         handlers = {
@@ -229,8 +239,9 @@ class Worker(WorkerBase[SyncHandler]):
         Raises an error only if claiming makes no sense, for example because it is not allowed.
         """
         asking = self._asking()
+        first = self._first(asking)
         name = "baton-worker"
-        slots = ThreadGroup(name, self._concurrency, lambda: self._slot(asking, until))
+        slots = ThreadGroup(name, self._concurrency, lambda: self._slot(asking, first, until))
         interrupted: KeyboardInterrupt | None = None
         try:
             slots.start()
@@ -245,8 +256,25 @@ class Worker(WorkerBase[SyncHandler]):
             raise self._error
         return self.worked
 
-    def _slot(self, asking: Asking, until: Callable[[Worked], bool] | None) -> None:
-        work: dict[str, Any] | None = None
+    def _first(self, asking: Asking) -> list[dict[str, Any]]:
+        """What is there when the slots start. If it cannot be claimed, each asks for itself."""
+        claim = self._first_claim(asking)
+        if claim is None:
+            return []
+        try:
+            with under(self._stopped):
+                return [{"task": each} for each in self._baton.call("task.claim", **claim)["tasks"]]
+        except BatonError:
+            return []
+
+    def _slot(
+        self,
+        asking: Asking,
+        first: list[dict[str, Any]],
+        until: Callable[[Worked], bool] | None,
+    ) -> None:
+        with self._lock:
+            work = first.pop(0) if first else None
         try:
             while work is not None or not self.is_stopping:
                 work = work or self._next(asking)
@@ -321,12 +349,14 @@ class Worker(WorkerBase[SyncHandler]):
         finally:
             job.stop_renewing()
         following = None if self.is_stopping else self._following()
-        call, what = settling(job.id, job.token, result, error, following)
-        if job.is_settled:
-            what = "handed_over" if job.has_handed_over else "completed"
-            call = None
-        if job.lost:
-            call, what = None, "lost"
+        call: Call | None = None
+        what: str
+        if job.outcome is not None:
+            what = job.outcome
+        elif job.lost:
+            what = "lost"
+        else:
+            call, what = settling(job.id, job.token, result, error, following)
         claimed: dict[str, Any] | None = None
         if call is not None:
             claimed, what = self._report(job, call, what)
@@ -343,7 +373,8 @@ class Worker(WorkerBase[SyncHandler]):
             failing, what = settling(job.id, job.token, OMIT, error, None)
             assert failing is not None
             return self._report(job, failing, what)
-        except BatonError:
+        except BatonError as error:
+            job.refused(error)
             return None, "lost"
         return (answer.get("next") if what == "completed" else None), what
 
@@ -374,7 +405,9 @@ class AsyncWorker(WorkerBase[AsyncHandler]):
         """Works until `stop` is called, and then until what was begun is finished. Cancelling it
         lets go of everything at once: the tasks that were begun go back when their leases end."""
         asking = self._asking()
-        slots = [asyncio.create_task(self._slot(asking, until)) for _ in range(self._concurrency)]
+        first = await self._first(asking)
+        works = [*first, *[None] * (self._concurrency - len(first))]
+        slots = [asyncio.create_task(self._slot(asking, work, until)) for work in works]
         try:
             await asyncio.gather(*slots)
         finally:
@@ -383,8 +416,24 @@ class AsyncWorker(WorkerBase[AsyncHandler]):
             await asyncio.gather(*slots, return_exceptions=True)
         return self.worked
 
-    async def _slot(self, asking: Asking, until: Callable[[Worked], bool] | None) -> None:
-        work: dict[str, Any] | None = None
+    async def _first(self, asking: Asking) -> list[dict[str, Any]]:
+        """What is there when the slots start. If it cannot be claimed, each asks for itself."""
+        claim = self._first_claim(asking)
+        if claim is None:
+            return []
+        try:
+            with under(self._stopped):
+                raw = await self._baton.call("task.claim", **claim)
+                return [{"task": each} for each in raw["tasks"]]
+        except BatonError:
+            return []
+
+    async def _slot(
+        self,
+        asking: Asking,
+        work: dict[str, Any] | None,
+        until: Callable[[Worked], bool] | None,
+    ) -> None:
         try:
             while work is not None or not self.is_stopping:
                 work = work or await self._next(asking)
@@ -470,12 +519,14 @@ class AsyncWorker(WorkerBase[AsyncHandler]):
             error = raised
         job.stop_renewing()
         following = None if self.is_stopping else self._following()
-        call, what = settling(job.id, job.token, result, error, following)
-        if job.is_settled:
-            what = "handed_over" if job.has_handed_over else "completed"
-            call = None
-        if job.lost:
-            call, what = None, "lost"
+        call: Call | None = None
+        what: str
+        if job.outcome is not None:
+            what = job.outcome
+        elif job.lost:
+            what = "lost"
+        else:
+            call, what = settling(job.id, job.token, result, error, following)
         claimed: dict[str, Any] | None = None
         if call is not None:
             claimed, what = await self._report(job, call, what)
@@ -495,6 +546,7 @@ class AsyncWorker(WorkerBase[AsyncHandler]):
             failing, what = settling(job.id, job.token, OMIT, error, None)
             assert failing is not None
             return await self._report(job, failing, what)
-        except BatonError:
+        except BatonError as error:
+            job.refused(error)
             return None, "lost"
         return (answer.get("next") if what == "completed" else None), what

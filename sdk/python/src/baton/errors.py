@@ -44,6 +44,17 @@ class BadToken(Invalid, ValueError):
         )
 
 
+class BadEndpoint(Invalid, ValueError):
+    """The URL or the key does not make an endpoint of a model. Nothing was sent."""
+
+    def __init__(self, url: str, reason: str) -> None:
+        super().__init__(
+            "client.bad_endpoint",
+            f"the endpoint `{url[:200]}` cannot be used: {reason}",
+            "use a URL such as `http://127.0.0.1:11434/v1`, or set OPENAI_BASE_URL to it",
+        )
+
+
 class NotJson(Invalid, ValueError):
     """A value cannot be written as JSON. Nothing was sent."""
 
@@ -176,6 +187,21 @@ class TaskFailed(Conflict):
         )
 
 
+class ModelError(Unavailable):
+    """There is no completion of a model. The attempt of the task failed with this reason.
+
+    `facts` has the `status` of the response, if it was one of an error.
+    """
+
+    def __init__(self, reason: str, status: int | None = None) -> None:
+        super().__init__(
+            "client.model_failed",
+            reason,
+            "check the endpoint, the name of the model and the key",
+            {} if status is None else {"status": status},
+        )
+
+
 class NoProgram(Unavailable, FileNotFoundError):
     """There is no `baton` program to start."""
 
@@ -218,6 +244,7 @@ def from_problem(problem: dict[str, Any]) -> BatonError:
 
 
 __all__ = [
+    "BadEndpoint",
     "BadToken",
     "BadUrl",
     "BatonError",
@@ -229,6 +256,7 @@ __all__ = [
     "Forked",
     "Invalid",
     "LeaseLost",
+    "ModelError",
     "NoProgram",
     "NotAcquired",
     "NotFound",

@@ -5,9 +5,10 @@ Made by `generate.py` from `spec/`; changes made here are overwritten."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, TypedDict
 
-from .types import HandoffStatus, Merge, TaskStatus, ValueKind
+from .types import HandoffStatus, Merge, SyncChoice, TaskStatus, ValueKind
 
 
 class AddressCapability(TypedDict):
@@ -86,6 +87,79 @@ class ContractTerms(_ContractTermsRequired, total=False):
     """The JSON type of the value. If omitted, any."""
 
 
+class _CopyChangesRequired(TypedDict):
+    copy: str
+    """The copy."""
+
+    revision: int
+    """The revision that this reflects."""
+
+    since: int
+    """The changes after this revision."""
+
+    time: str | datetime
+    """The time of that revision."""
+
+    workspace: str
+    """The name of the workspace."""
+
+
+class CopyChanges(_CopyChangesRequired, total=False):
+    """The changes of a copy that another copy does not include yet."""
+
+    entries: Sequence[EntryChange]
+    """The entries that changed, by namespace and key."""
+
+    more: bool
+    """Whether there are later changes."""
+
+    namespaces: Sequence[NamespaceChange]
+    """The namespaces that changed or that `entries` are in, by name."""
+
+    others: Sequence[OtherChanges]
+    """What else changed, which is not synchronized, by kind."""
+
+    seen: Sequence[Seen]
+    """What the copy includes of others, at `revision`."""
+
+    seen_before: Sequence[Seen]
+    """What it included of others at `since`."""
+
+
+class Dot(TypedDict):
+    """A write: the copy and the revision that made it."""
+
+    copy: str
+    """The copy."""
+
+    revision: int
+    """Its revision."""
+
+
+class _EntryChangeRequired(TypedDict):
+    key: str
+    """The key."""
+
+    namespace: str
+    """The namespace."""
+
+    written: Written
+    """Its last change."""
+
+
+class EntryChange(_EntryChangeRequired, total=False):
+    """An entry that changed."""
+
+    expires_at: str | datetime
+    """When it expires. Absent if it does not."""
+
+    value: Any
+    """Its value. Absent if it was deleted."""
+
+    was: Any
+    """Its value at `since`. Absent if there was none."""
+
+
 class _EntryPreconditionRequired(TypedDict):
     key: str
     """The key."""
@@ -128,6 +202,18 @@ class KeyRules(TypedDict):
     """The rules for these keys."""
 
 
+class _KnownRequired(TypedDict):
+    copy: str
+    """The copy."""
+
+
+class Known(_KnownRequired, total=False):
+    """A copy, and what it includes of others."""
+
+    seen: Sequence[Seen]
+    """What it includes of others."""
+
+
 class _LockPreconditionRequired(TypedDict):
     name: str
     """The name of the lock."""
@@ -143,6 +229,21 @@ class LockPrecondition(_LockPreconditionRequired, total=False):
     """The agent that must hold it. If omitted, not checked."""
 
 
+class _NamespaceChangeRequired(TypedDict):
+    name: str
+    """The name."""
+
+
+class NamespaceChange(_NamespaceChangeRequired, total=False):
+    """A namespace in a document."""
+
+    rules: Rules
+    """Its rules. Absent if there is no such namespace."""
+
+    written: Written
+    """Its last change. Absent if it has not changed."""
+
+
 class NamespacePrecondition(TypedDict):
     """An argument `NamespacePrecondition`."""
 
@@ -155,7 +256,7 @@ class NamespacePrecondition(TypedDict):
 
 class _NewWriteRequired(TypedDict):
     channel: str
-    """What is written to, in the words of the caller."""
+    """The channel that is written to, as the caller names it."""
 
     index: int
     """Its index among the writes of the step."""
@@ -171,7 +272,8 @@ class NewWrite(_NewWriteRequired, total=False):
     """The type of the bytes. If omitted, the value is JSON."""
 
     replace: bool
-    """Replace a write with the same writer and index. Otherwise the present one stays."""
+    """Replace a write with the same writer and index. If `false`, the existing write is kept.
+    """
 
 
 class Next(TypedDict, total=False):
@@ -192,6 +294,16 @@ class OnExhaustedAgent(TypedDict):
 
     agent: str
     """Not described."""
+
+
+class OtherChanges(TypedDict):
+    """How much of one kind changed that is not synchronized."""
+
+    count: int
+    """How many changed."""
+
+    kind: str
+    """The kind, such as `tasks`; `ephemeral` for entries that are bound to a session."""
 
 
 class PreconditionAgent(TypedDict):
@@ -274,7 +386,7 @@ class ReceiverCapability(TypedDict):
 
 class Reviewers(TypedDict, total=False):
     """The agents that may accept a result: those that are named, and those that have a capability.
-    Empty, any agent may. The agent that did the work never may.
+    If there are none, any agent may. The agent that did the work can never accept it.
     """
 
     agents: Sequence[str]
@@ -326,6 +438,19 @@ class Rules(TypedDict, total=False):
 
     value_bytes_max: int
     """The maximum size of a value in bytes. If omitted, the general limit."""
+
+
+class Seen(TypedDict):
+    """How far a copy includes the changes of another one."""
+
+    copy: str
+    """The other copy."""
+
+    revision: int
+    """Its last revision that is included."""
+
+    time: str | datetime
+    """The time of that revision, by which the other copy recognizes it."""
 
 
 class _SelectedKeyRequired(TypedDict):
@@ -422,8 +547,8 @@ class StageDesign(_StageDesignRequired, total=False):
     """
 
     reviewers: Reviewers
-    """The agents that may accept its output. If given, it has `review`. If omitted, any agent but
-    the one that did the work.
+    """The agents that may accept its output. If given, it has `review`. If omitted, any agent
+    except the one that did the work.
     """
 
     type: str
@@ -431,6 +556,19 @@ class StageDesign(_StageDesignRequired, total=False):
 
     writes: Sequence[str]
     """Keys that it writes, for documentation and contracts."""
+
+
+class SyncDecision(TypedDict):
+    """A decision of a conflict."""
+
+    key: str
+    """The key."""
+
+    namespace: str
+    """The namespace."""
+
+    take: SyncChoice
+    """Whose value to use."""
 
 
 class _TaskPreconditionRequired(TypedDict):
@@ -519,6 +657,19 @@ class WantedWebhook(_WantedWebhookRequired, total=False):
     """The timeout of one attempt in milliseconds."""
 
 
+class Written(TypedDict):
+    """When, by whom and where something was written."""
+
+    by: str
+    """The agent."""
+
+    dots: Sequence[Dot]
+    """The writes that produced it: several if it was combined from several."""
+
+    time: str | datetime
+    """The time."""
+
+
 Address = str | AddressHandler | AddressCapability
 """The address of a request: an agent id, `{"handler": name}` or `{"capability": name}`."""
 
@@ -556,15 +707,21 @@ __all__ = [
     "ApprovalWanted",
     "Backoff",
     "ContractTerms",
+    "CopyChanges",
+    "Dot",
+    "EntryChange",
     "EntryPrecondition",
     "HandoffPrecondition",
     "KeyRules",
+    "Known",
     "LockPrecondition",
+    "NamespaceChange",
     "NamespacePrecondition",
     "NewWrite",
     "Next",
     "OnExhausted",
     "OnExhaustedAgent",
+    "OtherChanges",
     "Precondition",
     "PreconditionAgent",
     "PreconditionEntry",
@@ -580,6 +737,7 @@ __all__ = [
     "Reviewers",
     "RuleOn",
     "Rules",
+    "Seen",
     "Selected",
     "SelectedKey",
     "SpendBudget",
@@ -587,8 +745,10 @@ __all__ = [
     "SpendPayerAgent",
     "SpendPayerTask",
     "StageDesign",
+    "SyncDecision",
     "TaskPrecondition",
     "TransferContext",
     "WantedCheck",
     "WantedWebhook",
+    "Written",
 ]

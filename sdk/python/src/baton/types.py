@@ -96,6 +96,9 @@ StepStatus = Literal["completed", "failed"]
 StreamStatus = Literal["open", "closed"]
 """The status of a stream."""
 
+SyncChoice = Literal["ours", "theirs"]
+"""Whose value to use."""
+
 TaskStatus = Literal[
     "pending",
     "in_progress",
@@ -115,6 +118,12 @@ ValueKind = Literal["object", "array", "string", "number", "boolean", "null"]
 
 Verdict = Literal["retry", "complete", "fail"]
 """The verdict of a review."""
+
+Won = Literal["ours", "theirs", "merged"]
+"""Whose value is there afterwards."""
+
+WonBy = Literal["newer", "last_write", "rule", "decision", "in_use"]
+"""The reason for an outcome."""
 
 WorkKind = Literal["handoff", "message", "task"]
 """A kind of work."""
@@ -247,6 +256,8 @@ EventType = Literal[
     "state.let_go",
     "state.patched",
     "state.set",
+    "state.sync_deleted",
+    "state.synced",
     "state.transferred",
     "state.transferred_away",
     "stream.closed",
@@ -282,6 +293,7 @@ EventType = Literal[
     "wait.queued",
     "workspace.configured",
     "workspace.founded",
+    "workspace.synced",
 ]
 """The types of events that Baton itself records."""
 
@@ -297,7 +309,6 @@ class Agent(Record):
             "last_seen_at",
             "registered_at",
             "status",
-            "token",
             "ttl_ms",
         }
     )
@@ -321,7 +332,7 @@ class Agent(Record):
     def last_seen_at(self) -> datetime:
         """The last recorded sign of life: a heartbeat or another command of the agent. It is
         recorded when a quarter of `ttl_ms` has passed since the last one. Calls that change
-        nothing renew the session without a record.
+        nothing, and calls that wait, renew the session without a record.
         """
         return moment(self.raw["last_seen_at"])
 
@@ -346,9 +357,11 @@ class Agent(Record):
         return self.raw["status"]
 
     @property
-    def token(self) -> int:
-        """The token of the current session, or of the last one."""
-        return self.raw["token"]
+    def token(self) -> int | None:
+        """The token of the current session, or of the last one. Absent unless the caller is the
+        agent, an operator or an admin.
+        """
+        return self.raw.get("token")
 
     @property
     def ttl_ms(self) -> int:
@@ -526,7 +539,7 @@ class Artifact(Record):
 
 
 class ArtifactArtifacts(Record):
-    """A page of them."""
+    """A page of artifacts."""
 
     __slots__ = ()
     _required = frozenset({"artifacts", "bytes"})
@@ -560,7 +573,7 @@ class Asked(Record):
 
     @property
     def answer(self) -> Given | None:
-        """The reply. Absent before it."""
+        """The reply. Absent before the request is answered."""
         return optional(Given, self.raw.get("answer"))
 
     @property
@@ -652,7 +665,7 @@ class Cause(Record):
 
     @property
     def handoff(self) -> str | None:
-        """The hand-off that it came by. Absent if there was none."""
+        """The hand-off through which it arrived. Absent if there was none."""
         return self.raw.get("handoff")
 
     @property
@@ -890,7 +903,7 @@ class Checkpoint(Record):
 
 
 class CheckpointCheckpoints(Record):
-    """A page of them."""
+    """A page of checkpoints."""
 
     __slots__ = ()
     _required = frozenset({"checkpoints"})
@@ -926,7 +939,7 @@ class CheckpointHistoryResult(Record):
 
     @property
     def checkpoints(self) -> list[Checkpoint]:
-        """The results on this page, the greatest key first."""
+        """The results on this page, largest key first."""
         return [Checkpoint(each) for each in self.raw["checkpoints"]]
 
     @property
@@ -996,7 +1009,7 @@ class CheckpointWritten(Record):
 
     @property
     def written(self) -> int:
-        """The number of writes that were stored; the others were there before."""
+        """The number of writes that were stored; the others existed already."""
         return self.raw["written"]
 
 
@@ -1150,7 +1163,7 @@ class ContractDeclarations(Record):
 
 
 class ContractProblem(Record):
-    """A broken dependency, or one that would be."""
+    """A broken dependency, or one that would break."""
 
     __slots__ = ()
     _required = frozenset({"depended_on_by", "detail", "key", "problem"})
@@ -1220,6 +1233,68 @@ class ContractTerms(Record):
     def type(self) -> ValueKind | None:
         """The JSON type of the value. If omitted, any."""
         return self.raw.get("type")
+
+
+class CopyChanges(Record):
+    """The changes of a copy that another copy does not include yet."""
+
+    __slots__ = ()
+    _required = frozenset({"copy", "revision", "since", "time", "workspace"})
+
+    @property
+    def copy(self) -> str:
+        """The copy."""
+        return self.raw["copy"]
+
+    @property
+    def entries(self) -> list[EntryChange]:
+        """The entries that changed, by namespace and key."""
+        return [EntryChange(each) for each in self.raw.get("entries", [])]
+
+    @property
+    def more(self) -> bool:
+        """Whether there are later changes."""
+        return self.raw.get("more", False)
+
+    @property
+    def namespaces(self) -> list[NamespaceChange]:
+        """The namespaces that changed or that `entries` are in, by name."""
+        return [NamespaceChange(each) for each in self.raw.get("namespaces", [])]
+
+    @property
+    def others(self) -> list[OtherChanges]:
+        """What else changed, which is not synchronized, by kind."""
+        return [OtherChanges(each) for each in self.raw.get("others", [])]
+
+    @property
+    def revision(self) -> int:
+        """The revision that this reflects."""
+        return self.raw["revision"]
+
+    @property
+    def seen(self) -> list[Seen]:
+        """What the copy includes of others, at `revision`."""
+        return [Seen(each) for each in self.raw.get("seen", [])]
+
+    @property
+    def seen_before(self) -> list[Seen]:
+        """What it included of others at `since`."""
+        return [Seen(each) for each in self.raw.get("seen_before", [])]
+
+    @property
+    def since(self) -> int:
+        """The changes after this revision."""
+        return self.raw["since"]
+
+    @property
+    def time(self) -> datetime:
+        """The time of that revision."""
+        return moment(self.raw["time"])
+
+    @property
+    def workspace(self) -> str:
+        """The name of the workspace."""
+        return self.raw["workspace"]
 
 
 class Counts(Record):
@@ -1409,8 +1484,25 @@ class Differences(Record):
         return self.raw["to"]
 
 
+class Dot(Record):
+    """A write: the copy and the revision that made it."""
+
+    __slots__ = ()
+    _required = frozenset({"copy", "revision"})
+
+    @property
+    def copy(self) -> str:
+        """The copy."""
+        return self.raw["copy"]
+
+    @property
+    def revision(self) -> int:
+        """Its revision."""
+        return self.raw["revision"]
+
+
 class Durations(Record):
-    """Statistics of durations. Percentiles are exact to an eighth."""
+    """Statistics of durations. Percentiles are accurate to within an eighth."""
 
     __slots__ = ()
     _required = frozenset({"average_ms", "count", "max_ms", "p50_ms", "p95_ms", "p99_ms"})
@@ -1531,6 +1623,43 @@ class Entry(Record):
         return [Warning(each) for each in self.raw.get("warnings", [])]
 
 
+class EntryChange(Record):
+    """An entry that changed."""
+
+    __slots__ = ()
+    _required = frozenset({"key", "namespace", "written"})
+
+    @property
+    def expires_at(self) -> datetime | None:
+        """When it expires. Absent if it does not."""
+        return optional(moment, self.raw.get("expires_at"))
+
+    @property
+    def key(self) -> str:
+        """The key."""
+        return self.raw["key"]
+
+    @property
+    def namespace(self) -> str:
+        """The namespace."""
+        return self.raw["namespace"]
+
+    @property
+    def value(self) -> Any:
+        """Its value. Absent if it was deleted."""
+        return self.raw.get("value")
+
+    @property
+    def was(self) -> Any:
+        """Its value at `since`. Absent if there was none."""
+        return self.raw.get("was")
+
+    @property
+    def written(self) -> Written:
+        """Its last change."""
+        return Written(self.raw["written"])
+
+
 class EventEmitted(Record):
     """The event was emitted."""
 
@@ -1585,7 +1714,7 @@ class Explanation(Record):
 
     @property
     def complete(self) -> bool:
-        """Whether the last cause is the first one in time. If not, earlier history is no longer
+        """Whether the list reaches back to the first cause. If not, earlier history is no longer
         kept, or the chain is longer than the limit.
         """
         return self.raw["complete"]
@@ -1730,7 +1859,7 @@ class Found(Record):
 
     @property
     def updated_at(self) -> datetime:
-        """When that was."""
+        """The time of that revision."""
         return moment(self.raw["updated_at"])
 
 
@@ -2182,7 +2311,7 @@ class Hold(Record):
     """A held lock."""
 
     __slots__ = ()
-    _required = frozenset({"acquired_at", "expires_at", "holder", "name", "token", "ttl_ms"})
+    _required = frozenset({"acquired_at", "expires_at", "holder", "name", "ttl_ms"})
 
     @property
     def acquired_at(self) -> datetime:
@@ -2205,9 +2334,11 @@ class Hold(Record):
         return self.raw["name"]
 
     @property
-    def token(self) -> int:
-        """The fencing token of the hold."""
-        return self.raw["token"]
+    def token(self) -> int | None:
+        """The fencing token of the hold. Absent unless the caller is the holder, an operator or an
+        admin.
+        """
+        return self.raw.get("token")
 
     @property
     def ttl_ms(self) -> int:
@@ -2320,12 +2451,12 @@ class Lease(Record):
     """The right to work on a task for a limited time."""
 
     __slots__ = ()
-    _required = frozenset({"claimed_at", "expires_at", "holder", "lease_ms", "token"})
+    _required = frozenset({"claimed_at", "expires_at", "holder", "lease_ms"})
 
     @property
     def abandoned(self) -> bool:
-        """Whether the session of the holder has ended: the token is void, and the task can only be
-        taken over by the hand-off. Absent if `false`.
+        """Whether the session of the holder has ended: the token is invalid, and the task can only
+        be taken over by the hand-off. Absent if `false`.
         """
         return self.raw.get("abandoned", False)
 
@@ -2357,9 +2488,11 @@ class Lease(Record):
         return self.raw["lease_ms"]
 
     @property
-    def token(self) -> int:
-        """The fencing token, which every later call about the task must carry."""
-        return self.raw["token"]
+    def token(self) -> int | None:
+        """The fencing token, which every later call about the task must carry. Absent unless the
+        caller is the holder, an operator or an admin.
+        """
+        return self.raw.get("token")
 
 
 class LeftOut(Record):
@@ -2631,6 +2764,44 @@ class MessageReceived(Record):
         return [Message(each) for each in self.raw["messages"]]
 
 
+class Minimal(Record):
+    """The answer to a write with `return: minimal`."""
+
+    __slots__ = ()
+    _required = frozenset[str]()
+
+    @property
+    def id(self) -> str | None:
+        """The id of the task, message, hand-off, join or checkpoint. Absent for other records.
+        """
+        return self.raw.get("id")
+
+    @property
+    def next(self) -> Task | None:
+        """The task that was claimed in the same commit, as a whole. Absent if there is none."""
+        return optional(Task, self.raw.get("next"))
+
+    @property
+    def status(self) -> str | None:
+        """The status of the task, message, hand-off or session. Absent for other records."""
+        return self.raw.get("status")
+
+    @property
+    def token(self) -> int | None:
+        """The fencing token of the caller's lease or session. Absent if it has none."""
+        return self.raw.get("token")
+
+    @property
+    def version(self) -> int | None:
+        """The version of the entry. Absent for other records."""
+        return self.raw.get("version")
+
+    @property
+    def warnings(self) -> list[Warning]:
+        """Warnings about the call. Absent if there are none."""
+        return [Warning(each) for each in self.raw.get("warnings", [])]
+
+
 class Namespace(Record):
     """A namespace."""
 
@@ -2663,6 +2834,28 @@ class Namespace(Record):
         return Rules(self.raw["rules"])
 
 
+class NamespaceChange(Record):
+    """A namespace in a document."""
+
+    __slots__ = ()
+    _required = frozenset({"name"})
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        return self.raw["name"]
+
+    @property
+    def rules(self) -> Rules | None:
+        """Its rules. Absent if there is no such namespace."""
+        return optional(Rules, self.raw.get("rules"))
+
+    @property
+    def written(self) -> Written | None:
+        """Its last change. Absent if it has not changed."""
+        return optional(Written, self.raw.get("written"))
+
+
 class NamespaceNamespaces(Record):
     """A page of results, by name."""
 
@@ -2692,6 +2885,13 @@ class Origin(Record):
         return self.raw["by"]
 
     @property
+    def copy(self) -> str | None:
+        """The copy that it came from, for `workspace.sync`. Absent if an older version recorded
+        the origin.
+        """
+        return self.raw.get("copy")
+
+    @property
     def manner(self) -> Manner:
         """How it was created."""
         return self.raw["manner"]
@@ -2710,6 +2910,23 @@ class Origin(Record):
     def workspace(self) -> str:
         """The workspace whose content it started with."""
         return self.raw["workspace"]
+
+
+class OtherChanges(Record):
+    """How much of one kind changed that is not synchronized."""
+
+    __slots__ = ()
+    _required = frozenset({"count", "kind"})
+
+    @property
+    def count(self) -> int:
+        """How many changed."""
+        return self.raw["count"]
+
+    @property
+    def kind(self) -> str:
+        """The kind, such as `tasks`; `ephemeral` for entries that are bound to a session."""
+        return self.raw["kind"]
 
 
 class Page(Record):
@@ -2879,7 +3096,7 @@ class Permit(Record):
     """A held permit."""
 
     __slots__ = ()
-    _required = frozenset({"acquired_at", "expires_at", "holder", "name", "token", "ttl_ms"})
+    _required = frozenset({"acquired_at", "expires_at", "holder", "name", "ttl_ms"})
 
     @property
     def acquired_at(self) -> datetime:
@@ -2902,9 +3119,11 @@ class Permit(Record):
         return self.raw["name"]
 
     @property
-    def token(self) -> int:
-        """The fencing token of the permit."""
-        return self.raw["token"]
+    def token(self) -> int | None:
+        """The fencing token of the permit. Absent unless the caller is the holder, an operator or
+        an admin.
+        """
+        return self.raw.get("token")
 
     @property
     def ttl_ms(self) -> int:
@@ -3433,7 +3652,7 @@ class Retention(Record):
 
 class Reviewers(Record):
     """The agents that may accept a result: those that are named, and those that have a capability.
-    Empty, any agent may. The agent that did the work never may.
+    If there are none, any agent may. The agent that did the work can never accept it.
     """
 
     __slots__ = ()
@@ -3656,6 +3875,28 @@ class SecretSecrets(Record):
         return [SecretRecord(each) for each in self.raw["secrets"]]
 
 
+class Seen(Record):
+    """How far a copy includes the changes of another one."""
+
+    __slots__ = ()
+    _required = frozenset({"copy", "revision", "time"})
+
+    @property
+    def copy(self) -> str:
+        """The other copy."""
+        return self.raw["copy"]
+
+    @property
+    def revision(self) -> int:
+        """Its last revision that is included."""
+        return self.raw["revision"]
+
+    @property
+    def time(self) -> datetime:
+        """The time of that revision, by which the other copy recognizes it."""
+        return moment(self.raw["time"])
+
+
 class Semaphore(Record):
     """A semaphore."""
 
@@ -3664,8 +3905,8 @@ class Semaphore(Record):
 
     @property
     def free(self) -> int:
-        """The number of free permits. 0 while more are held than there are since it was made
-        smaller.
+        """The number of free permits. 0 while more permits are held than the semaphore has, after
+        it was made smaller.
         """
         return self.raw["free"]
 
@@ -3779,7 +4020,7 @@ class SpendAccount(Record):
 
     @property
     def of(self) -> dict[str, Any] | str:
-        """Whose it is."""
+        """The task, the agent or the workspace that it belongs to."""
         return self.raw["of"]
 
     @property
@@ -4048,8 +4289,8 @@ class Stage(Record):
 
     @property
     def reviewers(self) -> Reviewers | None:
-        """The agents that may accept its output. Absent if any agent may but the one that did the
-        work.
+        """The agents that may accept its output. Absent if any agent except the one that did the
+        work may.
         """
         return optional(Reviewers, self.raw.get("reviewers"))
 
@@ -4359,6 +4600,118 @@ class StreamStreams(Record):
         return [Stream(each) for each in self.raw["streams"]]
 
 
+class SyncConflict(Record):
+    """A conflict that the rules leave to a person."""
+
+    __slots__ = ()
+    _required = frozenset({"key", "namespace"})
+
+    @property
+    def key(self) -> str:
+        """The key."""
+        return self.raw["key"]
+
+    @property
+    def namespace(self) -> str:
+        """The namespace."""
+        return self.raw["namespace"]
+
+    @property
+    def ours(self) -> Any:
+        """The value in this copy. Absent if it was deleted."""
+        return self.raw.get("ours")
+
+    @property
+    def theirs(self) -> Any:
+        """The value in the other copy. Absent if it was deleted."""
+        return self.raw.get("theirs")
+
+
+class SyncOutcome(Record):
+    """The outcome for one key or namespace."""
+
+    __slots__ = ()
+    _required = frozenset({"by", "namespace", "won"})
+
+    @property
+    def by(self) -> WonBy:
+        """The reason."""
+        return self.raw["by"]
+
+    @property
+    def key(self) -> str | None:
+        """The key. Absent for the rules of the namespace itself."""
+        return self.raw.get("key")
+
+    @property
+    def lost(self) -> Any:
+        """The value that lost a conflict. Absent if there was none, or if it was a deletion."""
+        return self.raw.get("lost")
+
+    @property
+    def namespace(self) -> str:
+        """The namespace."""
+        return self.raw["namespace"]
+
+    @property
+    def won(self) -> Won:
+        """Whose value is there afterwards."""
+        return self.raw["won"]
+
+
+class SyncReport(Record):
+    """What a synchronization did."""
+
+    __slots__ = ()
+    _required = frozenset({"changed", "copy", "outcomes", "revision", "with", "workspace"})
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything was new. If not, nothing was written."""
+        return self.raw["changed"]
+
+    @property
+    def conflicts(self) -> list[SyncConflict]:
+        """Conflicts that need a decision; only in a dry run, otherwise the request is refused.
+        """
+        return [SyncConflict(each) for each in self.raw.get("conflicts", [])]
+
+    @property
+    def copy(self) -> str:
+        """This copy."""
+        return self.raw["copy"]
+
+    @property
+    def more(self) -> bool:
+        """Whether the other copy has later changes, to be synchronized next."""
+        return self.raw.get("more", False)
+
+    @property
+    def others(self) -> list[OtherChanges]:
+        """What else changed in the other copy, and was not synchronized, by kind."""
+        return [OtherChanges(each) for each in self.raw.get("others", [])]
+
+    @property
+    def outcomes(self) -> list[SyncOutcome]:
+        """The outcomes, by namespace and key."""
+        return [SyncOutcome(each) for each in self.raw["outcomes"]]
+
+    @property
+    def revision(self) -> int:
+        """The revision of the other copy that is included now."""
+        return self.raw["revision"]
+
+    @property
+    def with_(self) -> str:
+        """The other copy."""
+        return self.raw["with"]
+
+    @property
+    def workspace(self) -> str:
+        """The name of the other workspace."""
+        return self.raw["workspace"]
+
+
 class Taken(Record):
     """A key that the receiver got."""
 
@@ -4556,8 +4909,8 @@ class Task(Record):
 
     @property
     def reviewers(self) -> Reviewers | None:
-        """The agents that may accept its result. Absent if any agent may but the one that did the
-        work.
+        """The agents that may accept its result. Absent if any agent except the one that did the
+        work may.
         """
         return optional(Reviewers, self.raw.get("reviewers"))
 
@@ -4987,6 +5340,28 @@ class WorkspaceWorkspaces(Record):
         return [ListedWorkspace(each) for each in self.raw["workspaces"]]
 
 
+class Written(Record):
+    """When, by whom and where something was written."""
+
+    __slots__ = ()
+    _required = frozenset({"by", "dots", "time"})
+
+    @property
+    def by(self) -> str:
+        """The agent."""
+        return self.raw["by"]
+
+    @property
+    def dots(self) -> list[Dot]:
+        """The writes that produced it: several if it was combined from several."""
+        return [Dot(each) for each in self.raw["dots"]]
+
+    @property
+    def time(self) -> datetime:
+        """The time."""
+        return moment(self.raw["time"])
+
+
 __all__ = [
     "Agent",
     "AgentAgents",
@@ -5022,13 +5397,16 @@ __all__ = [
     "ContractProblem",
     "ContractProblems",
     "ContractTerms",
+    "CopyChanges",
     "Counts",
     "DeclaredContract",
     "Delivery",
     "Difference",
     "Differences",
+    "Dot",
     "Durations",
     "Entry",
+    "EntryChange",
     "EventEmitted",
     "EventOrder",
     "EventPage",
@@ -5070,11 +5448,14 @@ __all__ = [
     "MessageMessages",
     "MessageReceived",
     "MessageStatus",
+    "Minimal",
     "Namespace",
+    "NamespaceChange",
     "NamespaceNamespaces",
     "OnBreak",
     "OnLoop",
     "Origin",
+    "OtherChanges",
     "Page",
     "Pair",
     "Part",
@@ -5104,6 +5485,7 @@ __all__ = [
     "SearchKind",
     "SecretRecord",
     "SecretSecrets",
+    "Seen",
     "Semaphore",
     "SemaphoreSemaphores",
     "Sent",
@@ -5129,6 +5511,10 @@ __all__ = [
     "StreamFrame",
     "StreamStatus",
     "StreamStreams",
+    "SyncChoice",
+    "SyncConflict",
+    "SyncOutcome",
+    "SyncReport",
     "Taken",
     "Task",
     "TaskCompleted",
@@ -5147,10 +5533,13 @@ __all__ = [
     "Warning",
     "Webhook",
     "Why",
+    "Won",
+    "WonBy",
     "Work",
     "WorkKind",
     "WorkspaceWorkspace",
     "WorkspaceWorkspaces",
+    "Written",
     "datetime",
     "moment",
     "optional",

@@ -31,6 +31,9 @@ struct Health {
     status: Value,
     #[serde(default)]
     version: Option<String>,
+    /// The code of an error.
+    #[serde(default)]
+    code: Option<String>,
     /// The reason, if the server is not ready.
     #[serde(default)]
     detail: Option<String>,
@@ -113,26 +116,13 @@ pub(super) async fn alive(context: &Context) -> Finding {
 /// Checks the configured server.
 pub(super) async fn check(context: &Context, findings: &mut Vec<Finding>) {
     let settings = context.settings();
-    let (url, ca_file) = (&settings.url, settings.ca_file.as_deref());
-    let responses = async {
-        let alive = health(url, ca_file, "healthz").await?;
-        Ok::<_, io::Error>((alive, health(url, ca_file, "readyz").await?))
-    };
-    let (alive, ready) = match responses.await {
-        Ok(responses) => responses,
-        Err(error) => {
-            let found = format!("{url}: {error}");
-            let is_expected = settings.sources.is_explicit(&keys::URL);
-            findings.push(if is_expected {
-                Finding::bad("server", found, "start the server, or correct the URL")
-            } else {
-                Finding::fair("server", found, "start the server with `baton serve`")
-            });
-            return;
-        }
-    };
-    findings.push(judge(url, &ready));
-    findings.push(version(alive.version.as_deref()));
+    let mut is_any_alive = false;
+    for url in settings.urls() {
+        is_any_alive |= check_health(url, settings, findings).await;
+    }
+    if !is_any_alive {
+        return;
+    }
     let patient =
         Options { connect_timeout: PATIENCE, request_timeout: PATIENCE, ..Options::default() };
     findings.push(match context.connect(patient).await {
@@ -143,6 +133,32 @@ pub(super) async fn check(context: &Context, findings: &mut Vec<Finding>) {
             "set BATON_TOKEN to a valid access token; an admin can create one",
         ),
     });
+}
+
+/// Checks one of the servers; false if it does not answer.
+async fn check_health(url: &str, settings: &Settings, findings: &mut Vec<Finding>) -> bool {
+    let ca_file = settings.ca_file.as_deref();
+    let responses = async {
+        let alive = health(url, ca_file, "healthz").await?;
+        Ok::<_, io::Error>((alive, health(url, ca_file, "readyz").await?))
+    };
+    match responses.await {
+        Ok((alive, ready)) => {
+            findings.push(judge(url, &ready));
+            findings.push(version(alive.version.as_deref()));
+            true
+        }
+        Err(error) => {
+            let found = format!("{url}: {error}");
+            let is_expected = settings.sources.is_explicit(&keys::URL);
+            findings.push(if is_expected {
+                Finding::bad("server", found, "start the server, or correct the URL")
+            } else {
+                Finding::fair("server", found, "start the server with `baton serve`")
+            });
+            false
+        }
+    }
 }
 
 fn authority(url: &str) -> &str {
@@ -158,8 +174,27 @@ fn judge(url: &str, ready: &Health) -> Finding {
                 "{url} is not ready: {}",
                 why.clone().unwrap_or_else(|| status.to_string())
             );
-            Finding::bad("server", found, "check the log of the server and the free disk space")
+            Finding::bad("server", found, remedy(ready.code.as_deref()))
         }
+    }
+}
+
+/// What to do about a server that is not ready. Space on its disk matters only to one that has its
+/// data there.
+fn remedy(code: Option<&str>) -> &'static str {
+    match code {
+        Some("log.away") => {
+            "check that PostgreSQL or NATS runs, and that the server reaches it; its log says why \
+             it does not"
+        }
+        Some("cluster.cannot_open") => {
+            "see `shard.failed` in the log of the server, remove the reason, and restart it"
+        }
+        Some("cluster.no_owner") => {
+            "wait a few seconds; if it lasts, check the log of the server and its database"
+        }
+        Some("server.closing") => "use another server, or wait until this one has restarted",
+        _ => "check the log of the server and the free disk space",
     }
 }
 
@@ -187,6 +222,10 @@ mod tests {
         let health = |status: &str| Health { status: status.into(), ..Health::default() };
         assert_eq!(judge("u", &health("ready")).state, State::Good);
         assert_eq!(judge("u", &health("read_only")).state, State::Bad);
+        assert!(remedy(None).contains("disk"));
+        for code in ["log.away", "cluster.cannot_open", "cluster.no_owner", "server.closing"] {
+            assert!(!remedy(Some(code)).contains("disk"), "{code}");
+        }
     }
 
     #[test]

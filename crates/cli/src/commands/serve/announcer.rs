@@ -4,7 +4,7 @@ use std::io;
 
 use baton_server::server_log::{FieldValue, Fields, Form, Level, ServerLog, format_line};
 
-use super::{banner, program};
+use super::{banner, program, service_manager};
 use crate::output::{self, Output};
 use crate::settings::ServerSettings;
 
@@ -53,6 +53,10 @@ impl Announcer {
             ("data", FieldValue::Text(data)),
         ];
         self.either(&banner(data, url, &program(), shown), "server.began", &fields);
+        if let Err(error) = service_manager::notify(service_manager::READY) {
+            let fields = [("why", FieldValue::Text(&error.to_string()))];
+            self.server_log.write(Level::Warn, "service_manager.unreachable", &fields);
+        }
     }
 
     /// A file was reloaded, or could not be.

@@ -1,9 +1,10 @@
-//! `baton serve --log postgres://…`: one of the servers that share a database.
+//! `baton serve --log postgres://…` or `nats://…`: one of the servers that share a log.
 //!
 //! ```text
 //!   join ──▶ take shards ◀──▶ give shards ──▶ SIGTERM: give all, then end
 //!     ▲          │
-//!     └── declared gone: drop everything
+//!     ├── declared gone: drop everything
+//!     └── cannot open a shard: leave, join without shards, and try again later
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,15 +15,23 @@ use std::time::Duration;
 use baton::clock::SystemClock;
 use baton::error::Error;
 use baton::{Baton, Options};
+use baton_cluster::placement::{self, Act};
+use baton_cluster::{
+    EncryptedSecrets, Location, OwnedLog, Roster, SecretsKey, ShardRow, Shards, View, check_key,
+    now_ms,
+};
+use baton_core::Timestamp;
 use baton_log::OpenError;
-use baton_postgres::placement::{self, Act};
-use baton_postgres::{LocationError, Member, PostgresLocation, PostgresLog, Shards, View, now_ms};
 use baton_server::server_log::{FieldValue, Level};
-use baton_server::{Cluster, ClusterHandle, HOME, Routes, ServerStatus, Settings, shard_of};
+use baton_server::{Cluster, ClusterHandle, HOME, Routes, Settings, shard_of};
 use baton_tls::Trust;
 use tokio::task::{JoinSet, spawn_blocking};
+use tokio::time::Instant;
 
 use super::announcer::Announcer;
+use super::failures::Failures;
+use super::seen::{has_others, routes};
+use super::troubles::Troubles;
 use super::{StopSignals, first_token};
 use crate::failure::{Failure, Fault};
 
@@ -32,23 +41,55 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// How long to wait before a shard that cannot be opened is tried again.
 const SHARD_RETRY_MS: u64 = 5_000;
+/// What was seen longer ago than this may have changed.
+const VIEW_MS_MAX: u64 = 3_000;
 /// How long a server may take to give its shards to others before it ends.
 const DRAIN_MS_MAX: u64 = 20_000;
 
 /// Where an address leads.
-pub(crate) fn location(address: &str, ca: Option<&Path>) -> Result<PostgresLocation, Failure> {
-    let bad = |error: LocationError| Fault::Usage { reason: format!("--log: {error}") };
-    let password = std::env::var("PGPASSWORD").ok();
-    Ok(PostgresLocation::parse(address, password.as_deref(), ca).map_err(bad)?)
+pub(crate) fn location(address: &str, ca: Option<&Path>) -> Result<Arc<dyn Location>, Failure> {
+    if address.starts_with("nats://") {
+        return nats(address, ca);
+    }
+    postgres(address, ca)
 }
 
-/// A server whose data are in a database.
+#[cfg(feature = "postgres")]
+fn postgres(address: &str, ca: Option<&Path>) -> Result<Arc<dyn Location>, Failure> {
+    use baton_postgres::{LocationError, PostgresLocation};
+
+    let bad = |error: LocationError| Fault::Usage { reason: format!("--log: {error}") };
+    let password = std::env::var("PGPASSWORD").ok();
+    Ok(Arc::new(PostgresLocation::parse(address, password.as_deref(), ca).map_err(bad)?))
+}
+
+#[cfg(not(feature = "postgres"))]
+fn postgres(_: &str, _: Option<&Path>) -> Result<Arc<dyn Location>, Failure> {
+    Err(Fault::NotBuilt { what: "a log in PostgreSQL", feature: "postgres" }.into())
+}
+
+#[cfg(feature = "nats")]
+fn nats(address: &str, ca: Option<&Path>) -> Result<Arc<dyn Location>, Failure> {
+    use baton_nats::{LocationError, NatsLocation, Secrets};
+
+    let bad = |error: LocationError| Fault::Usage { reason: format!("--log: {error}") };
+    Ok(Arc::new(NatsLocation::parse(address, &Secrets::from_environment(), ca).map_err(bad)?))
+}
+
+#[cfg(not(feature = "nats"))]
+fn nats(_: &str, _: Option<&Path>) -> Result<Arc<dyn Location>, Failure> {
+    Err(Fault::NotBuilt { what: "a log in NATS", feature: "nats" }.into())
+}
+
+/// A server whose data are in a log that several servers share.
 pub(super) struct DatabaseServer {
-    pub(super) location: PostgresLocation,
+    pub(super) location: Arc<dyn Location>,
     /// The address that others are given; none for the one that it listens on.
     pub(super) advertise: Option<String>,
     pub(super) shards: Option<u32>,
     pub(super) ca_file: Option<PathBuf>,
+    /// The key for secrets.
+    pub(super) key: Option<Arc<SecretsKey>>,
     pub(super) options: Options,
     pub(super) settings: Settings,
 }
@@ -70,6 +111,7 @@ impl DatabaseServer {
             location: self.location,
             url: self.advertise.unwrap_or_else(own),
             shards: self.shards.map_or(Shards::Several, Shards::Exactly),
+            key: self.key,
             options: self.options,
             wants_tokens: self.settings.tokens,
             has_tokens: self.settings.tokens || self.settings.jwt.is_some(),
@@ -79,7 +121,9 @@ impl DatabaseServer {
             busy: BTreeSet::new(),
             not_before_ms: BTreeMap::new(),
             member: None,
+            failures: Failures::default(),
         };
+        keeper.warn_of_key();
         let mut outcome = Ok(());
         server.run(async { outcome = keeper.keep(&mut signals).await }).await;
         keeper.leave().await;
@@ -92,28 +136,43 @@ impl DatabaseServer {
 
 /// A shard that this server owns.
 struct Held {
-    log: Arc<PostgresLog>,
+    log: Arc<dyn OwnedLog>,
     baton: Baton,
 }
 
 /// What has become of a shard.
 enum Done {
-    Taken { shard: u32, held: Option<Held>, first_token: Option<String> },
-    Failed { shard: u32, why: String },
-    Given { shard: u32 },
+    Taken {
+        shard: u32,
+        held: Option<Held>,
+        first_token: Option<String>,
+        took: Duration,
+    },
+    /// `is_away` if the log did not answer, which says nothing about the shard.
+    Failed {
+        shard: u32,
+        why: String,
+        is_away: bool,
+    },
+    Given {
+        shard: u32,
+    },
 }
 
 /// How the work as a member ends.
 enum Ended {
     Stopped,
     Gone,
+    /// It begins or ends a rest, for which it joins as another server.
+    Again,
 }
 
 /// Takes and gives shards.
 struct Keeper<'a> {
-    location: PostgresLocation,
+    location: Arc<dyn Location>,
     url: String,
     shards: Shards,
+    key: Option<Arc<SecretsKey>>,
     options: Options,
     wants_tokens: bool,
     has_tokens: bool,
@@ -124,7 +183,8 @@ struct Keeper<'a> {
     busy: BTreeSet<u32>,
     /// What was seen before this says nothing about the shard any more.
     not_before_ms: BTreeMap<u32, u64>,
-    member: Option<Arc<Member>>,
+    member: Option<Arc<dyn Roster>>,
+    failures: Failures,
 }
 
 impl Keeper<'_> {
@@ -138,27 +198,54 @@ impl Keeper<'_> {
                 joined = self.join(is_first) => joined?,
             };
             if is_first {
-                self.announcer.began(joined.description(), &self.url, self.has_tokens);
+                let secrets = match &self.key {
+                    Some(key) => format!("secrets encrypted with the key {}", key.id()),
+                    None => "no secrets, without --secrets-key-file".to_owned(),
+                };
+                let data = format!("{}; {secrets}", joined.description());
+                self.announcer.began(&data, &self.url, self.has_tokens);
             }
             is_first = false;
             self.member = Some(Arc::clone(&joined));
+            if self.failures.why().is_some() {
+                let joined = Arc::clone(&joined);
+                let _ = spawn_blocking(move || joined.drain()).await;
+            }
             match self.follow(&joined, signals).await {
                 Ended::Stopped => return Ok(()),
-                Ended::Gone => self.note(Level::Warn, "cluster.gone", None, "declared gone"),
+                Ended::Gone => {
+                    let trouble = joined.view().borrow().trouble.clone();
+                    match trouble.filter(|_| joined.view().borrow().is_gone) {
+                        Some(why) => self.note(Level::Error, "log.went_back", None, &why),
+                        None => self.note(Level::Warn, "cluster.gone", None, "declared gone"),
+                    }
+                    self.handle.metrics().lost.add(self.held.len() as u64);
+                    self.drop_all().await;
+                }
+                Ended::Again => self.leave().await,
             }
-            self.drop_all().await;
         }
     }
 
     /// Joins the servers of the database. At the first start a database that is away is an error,
     /// later it is awaited.
-    async fn join(&self, is_first: bool) -> Result<Arc<Member>, Failure> {
+    async fn join(&self, is_first: bool) -> Result<Arc<dyn Roster>, Failure> {
+        let mut is_noted = false;
         loop {
-            let (location, url, shards) = (self.location.clone(), self.url.clone(), self.shards);
-            let joining = spawn_blocking(move || Member::join(location, &url, shards));
+            let (location, url, shards) =
+                (Arc::clone(&self.location), self.url.clone(), self.shards);
+            let key = self.key.clone();
+            let joining = spawn_blocking(move || {
+                let member = location.join(&url, shards)?;
+                check_key(location.description(), &*member, key.as_deref())?;
+                Ok(member)
+            });
             match joining.await.map_err(|_| Error::Closed)? {
                 Ok(member) => return Ok(member),
-                Err(OpenError::Away { .. }) if !is_first => {
+                Err(OpenError::Away { reason, .. }) if !is_first => {
+                    if !std::mem::replace(&mut is_noted, true) {
+                        self.note(Level::Warn, "log.unreachable", None, &reason);
+                    }
                     tokio::time::sleep(RETRY_AFTER).await;
                 }
                 Err(error) => return Err(Error::from(error).into()),
@@ -167,29 +254,38 @@ impl Keeper<'_> {
     }
 
     /// Takes and gives shards as the database says, until a signal or until this server is gone.
-    async fn follow(&mut self, member: &Arc<Member>, signals: &mut StopSignals) -> Ended {
+    async fn follow(&mut self, member: &Arc<dyn Roster>, signals: &mut StopSignals) -> Ended {
         let mut views = member.view();
         let mut routed_at_ms = None;
         let mut jobs = JoinSet::new();
         let mut drained_by_ms = None;
+        let mut troubles = Troubles::default();
         loop {
             let view = Arc::clone(&views.borrow_and_update());
+            for (level, what, why) in troubles.see(&view) {
+                self.note(level, what, None, &why);
+            }
             if routed_at_ms.replace(view.looked_at_ms) != Some(view.looked_at_ms) {
-                self.handle.set_routes(routes(&view, member.secret(), drained_by_ms.is_some()));
+                self.publish(&view, member, drained_by_ms.is_some());
+                if !view.is_gone {
+                    self.handle.metrics().heartbeats.record(view.heartbeat);
+                }
             }
             if view.is_gone {
                 jobs.shutdown().await;
                 return Ended::Gone;
             }
-            self.give_lost(&mut jobs);
-            self.act(member, &view, &mut jobs);
-            if let Some(deadline) = drained_by_ms {
-                let has_others = view.servers.iter().any(|it| it.id != view.me && !it.is_draining);
-                let is_empty = self.held.is_empty() && self.busy.is_empty();
-                if is_empty || !has_others || now_ms() > deadline {
-                    jobs.shutdown().await;
-                    return Ended::Stopped;
-                }
+            if self.failures.why().is_none() {
+                self.give_lost(&mut jobs);
+                self.act(member, &view, &mut jobs);
+            }
+            if drained_by_ms.is_none() && self.begins_or_ends_rest(&view) {
+                jobs.shutdown().await;
+                return Ended::Again;
+            }
+            if drained_by_ms.is_some_and(|deadline| self.is_drained(&view, deadline)) {
+                jobs.shutdown().await;
+                return Ended::Stopped;
             }
             tokio::select! {
                 changed = views.changed() => if changed.is_err() {
@@ -200,13 +296,59 @@ impl Keeper<'_> {
                 },
                 () = signals.received(), if drained_by_ms.is_none() => {
                     drained_by_ms = Some(now_ms() + DRAIN_MS_MAX);
-                    self.handle.set_routes(routes(&view, member.secret(), true));
+                    self.publish(&view, member, true);
                     let member = Arc::clone(member);
                     let _ = spawn_blocking(move || member.drain()).await;
                 }
                 () = tokio::time::sleep(LOOK_EVERY) => {}
             }
         }
+    }
+
+    fn publish(&self, view: &View, member: &Arc<dyn Roster>, is_leaving: bool) {
+        let failing = self.failures.why().map(str::to_owned);
+        self.handle.set_routes(Routes { failing, ..routes(view, member.secret(), is_leaving) });
+    }
+
+    /// Whether it has to join again, without shards or to take some: see [`Failures`]. What was
+    /// seen long ago says nothing about others.
+    fn begins_or_ends_rest(&mut self, view: &View) -> bool {
+        let is_recent = view.looked_at_ms + VIEW_MS_MAX > now_ms();
+        if !is_recent {
+            // Without the log, every server fails: that must not make all of them rest.
+            self.failures.forget();
+            return false;
+        }
+        if self.failures.why().is_some() {
+            return self.failures.has_rested(now_ms(), has_others(view));
+        }
+        if !self.failures.are_too_many() || !has_others(view) {
+            return false;
+        }
+        let pause_ms = self.failures.rest(now_ms());
+        let why = format!(
+            "{}; other servers take the shards, the next attempt is in {} s",
+            self.failures.why().unwrap_or_default(),
+            pause_ms / 1_000
+        );
+        self.note(Level::Error, "server.resting", None, &why);
+        true
+    }
+
+    /// Whether nobody needs this server any more. Until others own its shards, requests that arrive
+    /// here would be refused, which other servers answer.
+    fn is_drained(&self, view: &View, deadline_ms: u64) -> bool {
+        let is_taken = |shard: &ShardRow| shard.owner.as_ref().is_some_and(|it| *it != view.me);
+        let is_empty = self.held.is_empty() && self.busy.is_empty();
+        let is_handed_over = is_empty && view.shards.iter().all(is_taken);
+        is_handed_over || !has_others(view) || now_ms() > deadline_ms
+    }
+
+    /// A key that others can read protects nothing from them.
+    fn warn_of_key(&self) {
+        let Some(mode) = self.key.as_ref().and_then(|key| key.exposed()) else { return };
+        let why = format!("others may read the key file, its mode is {mode:04o}: chmod 600");
+        self.note(Level::Warn, "secrets_key.exposed", None, &why);
     }
 
     fn note(&self, level: Level, what: &'static str, shard: Option<u32>, why: &str) {
@@ -230,11 +372,12 @@ impl Keeper<'_> {
             self.held.iter().filter_map(|(shard, held)| Some((*shard, why(held)?))).collect();
         for (shard, why) in lost {
             self.note(Level::Warn, "shard.lost", Some(shard), &why);
+            self.handle.metrics().lost.add(1);
             self.give(shard, jobs);
         }
     }
 
-    fn act(&mut self, member: &Arc<Member>, view: &View, jobs: &mut JoinSet<Done>) {
+    fn act(&mut self, member: &Arc<dyn Roster>, view: &View, jobs: &mut JoinSet<Done>) {
         let held = self.held.keys().copied().collect();
         for act in placement::next(view, &held) {
             let (Act::Take { shard, .. } | Act::Give { shard }) = act;
@@ -249,24 +392,33 @@ impl Keeper<'_> {
         }
     }
 
-    fn take(&mut self, member: &Arc<Member>, shard: u32, epoch: i64, jobs: &mut JoinSet<Done>) {
+    fn take(&mut self, member: &Arc<dyn Roster>, shard: u32, epoch: i64, jobs: &mut JoinSet<Done>) {
         self.busy.insert(shard);
         let (member, handle, options) =
             (Arc::clone(member), self.handle.clone(), self.options.clone());
-        let shards = member.shards();
+        let (shards, key, view) = (member.shards(), self.key.clone(), member.view());
         let wants_token = self.wants_tokens && shard_of(HOME, shards) == shard;
+        let begun = Instant::now();
         let opening = move || {
             let Some(log) = member.take(shard, epoch)? else { return Ok(None) };
-            let log = Arc::new(log);
             let options = options.for_shard(shards);
-            let baton = Baton::on(Arc::clone(&log), SystemClock::default(), options)?;
+            let encrypted = EncryptedSecrets::new(Arc::clone(&log), key);
+            // All owners of a shard have one clock, that of the log: a machine with a wrong clock
+            // ends nothing early.
+            let clock = SystemClock::beginning_at(Timestamp(view.borrow().log_time_ms()));
+            let baton = Baton::on(encrypted, clock, options)?;
             Ok::<_, Error>(Some(Held { log, baton }))
         };
         jobs.spawn(async move {
             let held = match spawn_blocking(opening).await {
                 Ok(Ok(held)) => held,
-                Ok(Err(error)) => return Done::Failed { shard, why: error.to_string() },
-                Err(error) => return Done::Failed { shard, why: error.to_string() },
+                Ok(Err(error)) => {
+                    let is_away = matches!(error, Error::Away | Error::Fenced);
+                    return Done::Failed { shard, why: error.to_string(), is_away };
+                }
+                Err(error) => {
+                    return Done::Failed { shard, why: error.to_string(), is_away: false };
+                }
             };
             let mut first = None;
             if let Some(Held { baton, .. }) = &held {
@@ -276,7 +428,7 @@ impl Keeper<'_> {
                 }
                 handle.adopt(shard, shards, baton.clone()).await;
             }
-            Done::Taken { shard, held, first_token: first }
+            Done::Taken { shard, held, first_token: first, took: begun.elapsed() }
         });
     }
 
@@ -292,9 +444,12 @@ impl Keeper<'_> {
 
     fn finish(&mut self, done: Done) {
         match done {
-            Done::Taken { shard, held, first_token } => {
+            Done::Taken { shard, held, first_token, took } => {
                 self.ended(shard, 0);
                 if let Some(held) = held {
+                    self.failures.opened(shard);
+                    self.handle.metrics().taken.add(1);
+                    self.handle.metrics().take_times.record(took);
                     self.note(Level::Info, "shard.taken", Some(shard), "");
                     self.held.insert(shard, held);
                 }
@@ -302,7 +457,10 @@ impl Keeper<'_> {
                     self.announcer.first_token(&token);
                 }
             }
-            Done::Failed { shard, why } => {
+            Done::Failed { shard, why, is_away } => {
+                if !is_away {
+                    self.failures.failed(shard, &why);
+                }
                 self.note(Level::Error, "shard.failed", Some(shard), &why);
                 self.ended(shard, SHARD_RETRY_MS);
             }
@@ -348,30 +506,4 @@ async fn give_back(handle: &ClusterHandle, shard: u32, held: Held) {
     let Held { log, baton } = held;
     drop(baton);
     let _ = spawn_blocking(move || log.close()).await;
-}
-
-fn shards_of(view: &View, server: &str) -> Vec<u32> {
-    let numbered = (0..).zip(&view.shards);
-    let own = numbered.filter(|(_, shard)| shard.owner.as_deref() == Some(server));
-    own.map(|(number, _)| number).collect()
-}
-
-/// Where the shards are, for the server.
-fn routes(view: &View, secret: &str, is_leaving: bool) -> Routes {
-    let servers = view.servers.iter().map(|server| ServerStatus {
-        id: server.id.clone(),
-        address: server.address.clone(),
-        version: server.version.clone(),
-        heartbeat_age_ms: server.age_ms,
-        draining: server.is_draining,
-        shards: shards_of(view, &server.id),
-    });
-    let owners = view.shards.iter().map(|shard| shard.owner.clone());
-    Routes {
-        me: view.me.clone(),
-        secret: secret.to_owned(),
-        servers: servers.collect(),
-        owners: owners.collect(),
-        is_leaving,
-    }
 }

@@ -18,7 +18,7 @@ pub(super) struct Add {
     /// Task type
     #[arg(value_name = "TYPE")]
     task_type: String,
-    /// Input of the task: JSON, @FILE, or - for stdin
+    /// Input of the task: JSON or text, @FILE, or - for stdin
     #[arg(allow_negative_numbers = true)]
     definition: Option<Source>,
     /// Task ID [default: generated]

@@ -7,7 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::input::word;
+use crate::input::words;
 use crate::output::Output;
 
 /// Rows shown in a table by default.
@@ -22,9 +22,8 @@ pub(super) struct Which {
 /// List tasks, ordered by ID
 #[derive(Args)]
 pub(super) struct Ls {
-    /// Only tasks with this status: pending, `in_progress`, `waiting_review`, completed, failed or
-    /// cancelled
-    #[arg(long, value_parser = word::<Status>)]
+    /// Only tasks with this status
+    #[arg(long, value_parser = words::<Status>())]
     status: Option<Status>,
     /// Only tasks of this type
     #[arg(long = "type", value_name = "TYPE")]

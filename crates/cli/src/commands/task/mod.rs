@@ -12,8 +12,9 @@ use clap::{Args, Subcommand};
 
 use crate::context::Context;
 use crate::failure::{Failure, Fault};
-use crate::input::{Source, milliseconds, word};
+use crate::input::{Source, milliseconds, words};
 use crate::output::Output;
+use crate::unknown_workspace;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -25,7 +26,7 @@ Examples:
 
 By hand, or in a script:
   eval \"$(baton task claim --type review --wait 1m --env)\"   claim the next task
-  baton task done \"$BATON_TASK\" '{\"verdict\": \"good\"}'     complete it
+  baton task done \"$BATON_TASK\" '{\"verdict\": \"good\"}'        complete it
   baton task fail \"$BATON_TASK\" 'the model is overloaded'    or fail this attempt
 
 A task that the server named `t-0000000007` can be written as `t-7`.
@@ -78,6 +79,9 @@ struct Claim {
     /// Claim only this task
     #[arg(long, value_name = "TASK", conflicts_with = "types")]
     task: Option<String>,
+    /// Claim as many tasks as are ready, at most this many, and print a list
+    #[arg(long, value_name = "COUNT", conflicts_with_all = ["task", "env"])]
+    limit: Option<u64>,
     /// How long to wait for a task, such as 30s [default: do not wait]
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     wait: Option<u64>,
@@ -153,7 +157,7 @@ struct Done {
 struct Fail {
     #[command(flatten)]
     held: Held,
-    /// Error: text or JSON, @FILE, or - for stdin
+    /// Error: JSON or text, @FILE, or - for stdin
     error: Source,
     /// Do not retry
     #[arg(long)]
@@ -198,8 +202,8 @@ struct Retry {
 struct Review {
     /// Task ID
     task: String,
-    /// Verdict: retry, complete or fail
-    #[arg(value_parser = word::<Verdict>)]
+    /// Verdict
+    #[arg(value_parser = words::<Verdict>())]
     verdict: Verdict,
     /// Attempt that was reviewed; the verdict is refused if another one waits for review
     #[arg(long, value_name = "NUMBER")]
@@ -207,8 +211,8 @@ struct Review {
     /// Reason
     #[arg(long)]
     note: Option<String>,
-    /// Result: JSON, @FILE, or - for stdin
-    #[arg(long, value_name = "JSON")]
+    /// Result: JSON or text, @FILE, or - for stdin
+    #[arg(long, value_name = "VALUE")]
     result: Option<Source>,
 }
 
@@ -222,7 +226,12 @@ impl Task {
         match verb {
             Verb::Work(_) => Ok(()),
             Verb::Add(add) => add.run(&tasks, output).await,
-            Verb::Claim(claim) => claim.run(&tasks, output).await,
+            Verb::Claim(claim) => {
+                if claim.wait.is_some() {
+                    unknown_workspace::noted(context, output).await;
+                }
+                claim.run(&tasks, output).await
+            }
             Verb::Heartbeat(Heartbeat { held, lease }) => {
                 let task = match lease {
                     Some(ms) => tasks.heartbeat_for(&held.task, held.token(), ms).await?,
@@ -281,7 +290,7 @@ fn report(output: &mut Output, task: &Record) -> Result<(), Failure> {
     };
     let warnings = task.warnings.iter().map(|warning| format!("; {}", warning.detail));
     let warnings: String = warnings.collect();
-    output.said(task, &format!("task {id} is {}{more}{warnings}", status.phrase()))
+    output.said(task, &format!("task {id} {}{more}{warnings}", status.clause()))
 }
 
 impl Held {
@@ -309,6 +318,13 @@ impl Claim {
             claiming = claiming.wait_ms(wait_ms);
         }
         let none = || Fault::NothingInTime { what: "no task was ready".to_owned() };
+        if let Some(limit) = self.limit {
+            let found = claiming.several(limit).await?;
+            if found.is_empty() {
+                return Err(none().into());
+            }
+            return output.many("tasks", &found, &["id", "type", "lease.token"]);
+        }
         let task = claiming.await?.ok_or_else(none)?;
         match &task.lease {
             Some(lease) if self.env => output.bytes(variables(&task.id, lease.token).as_bytes()),

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::report;
 use crate::failure::{Failure, Fault};
-use crate::input::{milliseconds, word};
+use crate::input::{milliseconds, words};
 use crate::output::Output;
 
 /// How long one long poll waits; `wait` repeats it until its own timeout.
@@ -18,7 +18,7 @@ pub(super) struct Wait {
     /// Task ID
     task: String,
     /// Return as soon as the task has this status; repeatable [default: when it has finished]
-    #[arg(long, value_name = "STATUS", value_parser = word::<Status>)]
+    #[arg(long, value_name = "STATUS", value_parser = words::<Status>())]
     status: Vec<Status>,
     /// How long to wait, such as 30s [default: forever]
     #[arg(long = "wait", value_name = "DURATION", value_parser = milliseconds)]

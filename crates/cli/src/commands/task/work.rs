@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use baton_client::core::handoff::Status;
-use baton_client::{Job, Worked, Worker};
+use baton_client::{Job, Worked, Worker, Workspace};
 use clap::Args;
+use tokio::time::{Instant, timeout_at};
 
 use super::Wanted;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::handler_program::{HandlerArguments, Start};
-use crate::output::Output;
+use crate::handler_program::{HandlerArguments, Item, Start};
+use crate::output::{Output, shortened};
+use crate::supervised::FAREWELL;
 
 /// Claim tasks and run a program for each
 #[derive(Args)]
@@ -33,10 +35,10 @@ impl Work {
                 let program = Arc::clone(&start.program);
                 async move {
                     let task = serde_json::to_vec(job.task()).expect("tasks can be encoded");
-                    let (id, token) = (job.task().id.to_string(), job.token().to_string());
-                    let variables = [("BATON_TASK", id), ("BATON_TASK_TOKEN", token)];
-                    let result =
-                        program.run(task, variables, job.task().traceparent.as_ref()).await;
+                    let lease_ms = job.task().lease.as_ref().map_or(0, |lease| lease.lease_ms);
+                    let (id, token) = (job.task().id.clone(), job.token());
+                    let item = Item::Task { id, token, lease_ms };
+                    let result = program.run(item, task, job.task().traceparent.as_ref()).await;
                     if is_handed_over(&job).await {
                         job.handed_over();
                     }
@@ -45,12 +47,35 @@ impl Work {
             };
             worker.run(handler, start.stop)
         };
-        let worked = handler.run(context, output, "tasks", work).await?;
+        let leave =
+            async |workspace: Workspace, left: Vec<Item>| release(&workspace, &left, output).await;
+        let worked = handler.run(context, output, "tasks", work, leave).await?;
         let Worked { completed, failed, handed_over, lost, .. } = worked;
         let sentence = format!(
             "tasks: {completed} completed, {failed} failed, {handed_over} handed over, {lost} lost"
         );
         output.said(&worked, &sentence)
+    }
+}
+
+/// Releases tasks whose programs were killed: otherwise they would wait for the end of their
+/// leases. The server may be away, so this is bounded.
+async fn release(workspace: &Workspace, left: &[Item], output: &Output) {
+    let tasks = workspace.tasks();
+    let deadline = Instant::now() + FAREWELL;
+    for item in left {
+        let Item::Task { id, token, lease_ms } = item else { continue };
+        let releasing = tasks.release(id.as_str(), *token, Some("the worker was interrupted"));
+        let what = match timeout_at(deadline, releasing).await {
+            Ok(Ok(_)) => format!("task {id} was not finished, and is released"),
+            Ok(Err(error)) => format!("task {id} was not finished, nor released: {error}"),
+            Err(_) => format!(
+                "task {id} was not finished; it becomes available when its lease expires, in {} s \
+                 at the latest",
+                lease_ms.div_ceil(1_000)
+            ),
+        };
+        output.note(&shortened(&what));
     }
 }
 

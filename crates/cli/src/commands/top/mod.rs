@@ -190,6 +190,8 @@ impl Screen {
                 self.is_asking = false;
                 // An unreachable server is asked again, although no events arrive.
                 self.is_stale |= matches!(input, Input::Unreachable { .. });
+                // Of several servers it may be another one by now.
+                self.model.server = self.client.description();
             }
             match self.model.update(input) {
                 Some(Effect::Quit) => return Ok(()),
@@ -235,8 +237,10 @@ impl Screen {
         (self.is_asking, self.is_stale) = (true, false);
         self.next_ask = Instant::now() + REFRESH;
         let (workspace, sender) = (self.workspace.clone(), self.sender.clone());
+        let shown = &self.model.snapshot;
+        let is_first = shown.revision == 0 || shown.workspace != workspace.name().as_str();
         self.background.spawn(async move {
-            let input = match source::snapshot(&workspace).await {
+            let input = match source::snapshot(&workspace, is_first).await {
                 Ok(snapshot) => Input::Snapshot(Box::new(snapshot)),
                 Err(error) => {
                     Input::Unreachable { reason: crate::output::plain(&error.to_string()) }

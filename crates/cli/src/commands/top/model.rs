@@ -19,7 +19,7 @@ use super::keys::{Intent, Key};
 /// Events kept for scrolling back.
 const EVENTS_MAX: usize = 300;
 /// Finished tasks that are still shown.
-const FINISHED_MAX: usize = 40;
+pub(super) const FINISHED_MAX: usize = 40;
 /// Seconds of change counts to keep.
 const SECONDS_MAX: usize = 60;
 
@@ -63,8 +63,8 @@ pub(super) struct TaskRow {
     /// Pending, and waiting for another task or its start time.
     pub(super) is_blocked: bool,
     pub(super) holder: Option<String>,
-    /// The token of its lease, needed to release it.
-    pub(super) token: Option<u64>,
+    /// When its lease began: only that one is released.
+    pub(super) since_ms: Option<u64>,
     pub(super) lease_until_ms: Option<u64>,
     pub(super) fraction: Option<f64>,
     pub(super) note: String,
@@ -84,7 +84,8 @@ pub(super) struct HandoffRow {
 pub(super) struct LockRow {
     pub(super) name: String,
     pub(super) holder: String,
-    pub(super) token: u64,
+    /// When it was acquired: only that hold is released.
+    pub(super) since_ms: u64,
     pub(super) until_ms: u64,
     pub(super) waiters: Vec<String>,
     /// Part of a deadlock.
@@ -108,6 +109,8 @@ pub(super) struct Snapshot {
     pub(super) revision: u64,
     pub(super) agents: Vec<AgentRow>,
     pub(super) tasks: Vec<TaskRow>,
+    /// Tasks that were completed before the first snapshot; later ones follow from events.
+    pub(super) finished: Vec<TaskRow>,
     pub(super) counts: Counts,
     pub(super) handoffs: Vec<HandoffRow>,
     pub(super) locks: Vec<LockRow>,
@@ -126,8 +129,8 @@ pub(super) enum Action {
     Retry { task: String, is_finished: bool },
     CancelTask { task: String },
     CancelHandoff { handoff: String },
-    ReleaseTask { task: String, holder: String, token: u64 },
-    ReleaseLock { lock: String, holder: String, token: u64 },
+    ReleaseTask { task: String, holder: String, since_ms: u64 },
+    ReleaseLock { lock: String, holder: String, since_ms: u64 },
 }
 
 impl Action {
@@ -272,6 +275,9 @@ impl Model {
             self.selected = Default::default();
         }
         self.link = Link::Live;
+        if self.finished.is_empty() {
+            self.finished = snapshot.finished.iter().take(FINISHED_MAX).cloned().collect();
+        }
         self.finished.retain(|row| snapshot.tasks.iter().all(|task| task.id != row.id));
         self.snapshot = snapshot;
     }
@@ -303,7 +309,7 @@ impl Model {
         let place = self.snapshot.tasks.iter().position(|task| task.id == id);
         let Some(place) = place else { return };
         let mut row = self.snapshot.tasks.remove(place);
-        (row.status, row.token, row.lease_until_ms) = (status, None, None);
+        (row.status, row.since_ms, row.lease_until_ms) = (status, None, None);
         if status == Status::Completed {
             row.fraction = Some(1.0);
         }
@@ -408,14 +414,14 @@ impl Model {
         match self.panel {
             Panel::Tasks => {
                 let row = self.task().ok_or(NOT)?;
-                let (token, holder) = row.token.zip(row.holder.clone()).ok_or(NOT)?;
-                Ok(Action::ReleaseTask { task: row.id.clone(), holder, token })
+                let (since_ms, holder) = row.since_ms.zip(row.holder.clone()).ok_or(NOT)?;
+                Ok(Action::ReleaseTask { task: row.id.clone(), holder, since_ms })
             }
             Panel::Locks => {
                 let name = self.selected_id().ok_or(NOT)?;
                 let row = self.snapshot.locks.iter().find(|row| row.name == name).ok_or(NOT)?;
-                let (holder, token) = (row.holder.clone(), row.token);
-                Ok(Action::ReleaseLock { lock: name, holder, token })
+                let (holder, since_ms) = (row.holder.clone(), row.since_ms);
+                Ok(Action::ReleaseLock { lock: name, holder, since_ms })
             }
             Panel::Agents | Panel::Handoffs | Panel::Events => Err(NOT),
         }

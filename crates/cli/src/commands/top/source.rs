@@ -8,12 +8,14 @@ use baton_core::agent::{self, Agent, Status as AgentStatus};
 use baton_core::handoff::{Handoff, List as HandoffList, Receiver, Status as HandoffStatus};
 use baton_core::lock::{self, Lock};
 use baton_core::names::short;
+use baton_core::search::Search;
 use baton_core::spend::{Total, Unit};
 use baton_core::task::{List, Status, Task, Verdict};
-use baton_core::{Json, Notice, Query, Reply, Token};
+use baton_core::{Json, Notice, Query, Reply};
 
 use super::model::{
-    Action, AgentRow, EventRow, HandoffRow, Input, LockRow, Snapshot, Subject, TaskRow,
+    Action, AgentRow, EventRow, FINISHED_MAX, HandoffRow, Input, LockRow, Snapshot, Subject,
+    TaskRow,
 };
 use crate::output::{Fields, plain};
 
@@ -24,42 +26,74 @@ const AGENTS_MAX: usize = 200;
 /// Events shown in the details of a task.
 const PAST_MAX: usize = 12;
 
-/// The current state of the workspace.
-pub(super) async fn snapshot(workspace: &Workspace) -> Result<Snapshot, Error> {
-    let tasks = workspace.tasks();
-    let (agents, locks) = tokio::try_join!(agents(workspace), locks(workspace))?;
-    let mut rows = Vec::new();
-    // Most important first.
-    let statuses = [
-        Status::WaitingReview,
-        Status::InProgress,
-        Status::HandedOff,
-        Status::Failed,
-        Status::Pending,
-    ];
-    for status in statuses {
-        let list = List { status: Some(status), limit: Some(ROWS_MAX), ..List::default() };
-        rows.extend(tasks.list(list).await?.iter().map(task_row));
-    }
-    let is_blocked = |row: &TaskRow| row.is_blocked;
+/// The current state of the workspace. All queries are sent at once: one after the other they take
+/// as many round trips, and a slow disk or network would leave the screen behind the events.
+/// The first one also has the tasks that were completed before.
+pub(super) async fn snapshot(workspace: &Workspace, is_first: bool) -> Result<Snapshot, Error> {
+    let finished = if is_first { completed(workspace).await } else { Vec::new() };
+    let tasks = |status| tasks(workspace, status);
+    let handoffs = |status| handoffs(workspace, status);
+    let (agents, locks, tasks, stats, handoffs, revision) = tokio::try_join!(
+        agents(workspace),
+        locks(workspace),
+        // Most important first.
+        async {
+            tokio::try_join!(
+                tasks(Status::WaitingReview),
+                tasks(Status::InProgress),
+                tasks(Status::HandedOff),
+                tasks(Status::Failed),
+                tasks(Status::Pending),
+            )
+        },
+        async { workspace.tasks().stats(None).await },
+        async {
+            tokio::try_join!(
+                handoffs(HandoffStatus::Offered),
+                handoffs(HandoffStatus::Approved),
+                handoffs(HandoffStatus::Delivered),
+            )
+        },
+        workspace.revision(),
+    )?;
+    let mut rows = [tasks.0, tasks.1, tasks.2, tasks.3, tasks.4].concat();
     // Claimable tasks come before blocked ones; the sort is stable.
-    rows.sort_by_key(is_blocked);
-    let counts = tasks.stats(None).await?.tasks;
-    let mut handoffs = Vec::new();
-    for status in [HandoffStatus::Offered, HandoffStatus::Approved, HandoffStatus::Delivered] {
-        let list =
-            HandoffList { status: Some(status), limit: Some(ROWS_MAX), ..HandoffList::default() };
-        handoffs.extend(workspace.handoffs().list(list).await?.iter().map(handoff_row));
-    }
+    rows.sort_by_key(|row| row.is_blocked);
     Ok(Snapshot {
         workspace: workspace.name().to_string(),
-        revision: workspace.revision().await?.0,
+        revision: revision.0,
         agents,
         tasks: rows,
-        counts,
-        handoffs,
+        finished,
+        counts: stats.tasks,
+        handoffs: [handoffs.0, handoffs.1, handoffs.2].concat(),
         locks,
     })
+}
+
+/// The tasks that were completed last, newest first. Without them, the rest is shown nevertheless.
+async fn completed(workspace: &Workspace) -> Vec<TaskRow> {
+    let query = "kind:task status:completed".to_owned();
+    let search = Search { query, limit: Some(FINISHED_MAX as u64), cursor: None };
+    let found = workspace.search(search).await.map(|results| results.found).unwrap_or_default();
+    let mut rows = Vec::new();
+    for id in found.iter().filter_map(|found| found.subject.strip_prefix("tasks/")) {
+        if let Ok(task) = workspace.tasks().get(id).await {
+            rows.push(task_row(&task));
+        }
+    }
+    rows
+}
+
+async fn tasks(workspace: &Workspace, status: Status) -> Result<Vec<TaskRow>, Error> {
+    let list = List { status: Some(status), limit: Some(ROWS_MAX), ..List::default() };
+    Ok(workspace.tasks().list(list).await?.iter().map(task_row).collect())
+}
+
+async fn handoffs(workspace: &Workspace, status: HandoffStatus) -> Result<Vec<HandoffRow>, Error> {
+    let list =
+        HandoffList { status: Some(status), limit: Some(ROWS_MAX), ..HandoffList::default() };
+    Ok(workspace.handoffs().list(list).await?.iter().map(handoff_row).collect())
 }
 
 async fn agents(workspace: &Workspace) -> Result<Vec<AgentRow>, Error> {
@@ -105,7 +139,7 @@ fn lock_row(lock: &Lock, is_deadlocked: bool) -> Option<LockRow> {
     Some(LockRow {
         name: lock.name.to_string(),
         holder: hold.holder.to_string(),
-        token: hold.token.0,
+        since_ms: hold.acquired_at.0,
         until_ms: hold.expires_at.0,
         waiters: lock.waiters.iter().map(|wait| wait.agent.to_string()).collect(),
         is_deadlocked,
@@ -122,7 +156,7 @@ fn task_row(task: &Task) -> TaskRow {
         status: task.status,
         is_blocked: task.status == Status::Pending && is_waiting,
         holder: lease.map(|lease| lease.holder.to_string()),
-        token: lease.map(|lease| lease.token.0),
+        since_ms: lease.map(|lease| lease.claimed_at.0),
         // A lease does not expire while it is offered to another agent.
         lease_until_ms: lease
             .filter(|lease| lease.handoff.is_none())
@@ -183,13 +217,18 @@ fn fields(notice: &Notice) -> String {
         "checksum",
         "recipe",
     ];
-    let own = Fields::parse(&String::from_utf8_lossy(&notice.json())).without(&around);
+    shown(&Fields::parse(&String::from_utf8_lossy(&notice.json())).without(&around))
+}
+
+/// The fields for people, as text.
+fn shown(own: &Fields) -> String {
     // Fields for programs are omitted: tokens, waits, durations.
     let is_shown = |name: &str| {
         !matches!(name, "token" | "wait" | "until" | "digest" | "content") && !name.ends_with("_ms")
     };
     let pairs = own.pairs().filter(|(name, _)| is_shown(name));
-    let pairs = pairs.map(|(name, value)| format!("{name} {}", value.trim_matches('"')));
+    let text = |value: &str| serde_json::from_str(value).unwrap_or_else(|_| value.to_owned());
+    let pairs = pairs.map(|(name, value)| format!("{name} {}", text(value)));
     plain(&pairs.collect::<Vec<_>>().join(" · "))
 }
 
@@ -226,15 +265,21 @@ async fn done(workspace: &Workspace, action: &Action) -> Result<String, Error> {
             workspace.handoffs().cancel(handoff, why).await?;
             format!("{} withdrawn", short(handoff))
         }
-        // Only the holder can use the token.
-        Action::ReleaseTask { task, holder, token } => {
+        // Only the holder sees the token and can use it.
+        Action::ReleaseTask { task, holder, since_ms } => {
             let tasks = workspace.as_agent(holder)?.tasks();
-            tasks.release(task, Token(*token), why).await?;
+            let lease = tasks.get(task).await?.lease;
+            let lease = lease.filter(|lease| lease.claimed_at.0 == *since_ms);
+            let Some(lease) = lease else { return Ok(format!("{} has changed", short(task))) };
+            tasks.release(task, lease.token, why).await?;
             format!("{} released", short(task))
         }
-        Action::ReleaseLock { lock, holder, token } => {
+        Action::ReleaseLock { lock, holder, since_ms } => {
             let locks = workspace.as_agent(holder)?.locks();
-            let released = locks.release(lock, Token(*token)).await?;
+            let hold = locks.get(lock).await?.hold;
+            let hold = hold.filter(|hold| hold.acquired_at.0 == *since_ms);
+            let Some(hold) = hold else { return Ok(format!("lock {lock} has changed")) };
+            let released = locks.release(lock, hold.token).await?;
             match released.hold {
                 Some(hold) => format!("lock {lock} released, and acquired by {}", hold.holder),
                 None => format!("lock {lock} released"),
@@ -261,6 +306,11 @@ pub(super) async fn details(workspace: &Workspace, subject: &Subject) -> Input {
 }
 
 type Details = (String, Vec<String>);
+
+/// A value, or a text without quotes.
+fn words(value: &Json) -> String {
+    value.to::<String>().unwrap_or_else(|_| value.as_str().to_owned())
+}
 
 /// Name and value in two columns; none if there is no value.
 fn field(name: &str, value: Option<impl ToString>) -> Option<String> {
@@ -291,9 +341,9 @@ async fn of_task(workspace: &Workspace, id: &str) -> Result<Details, Error> {
             field("after", listed(&task.depends_on)),
             field("group", task.group.as_ref()),
             field("requested by", Some(&task.requested_by)),
-            field("definition", task.definition.as_ref().map(Json::as_str)),
-            field("result", task.result.as_ref().map(Json::as_str)),
-            field("error", task.error.as_ref().map(Json::as_str)),
+            field("definition", task.definition.as_ref().map(words)),
+            field("result", task.result.as_ref().map(words)),
+            field("error", task.error.as_ref().map(words)),
         ]
         .into_iter()
         .flatten(),
@@ -303,7 +353,8 @@ async fn of_task(workspace: &Workspace, id: &str) -> Result<Details, Error> {
         let step = Fields::of(step);
         let text = |name| step.get(name).trim_matches('"');
         let clock = text("time").get(11..19).unwrap_or(text("time"));
-        lines.push(format!("{clock} {:<6} {}", text("agent"), text("type")));
+        let own = Fields::parse(step.get("fields"));
+        lines.push(format!("{clock} {:<6} {}  {}", text("agent"), text("type"), shown(&own)));
     }
     Ok((format!("task {}", short(id)), lines))
 }
@@ -347,15 +398,16 @@ async fn of_handoff(workspace: &Workspace, id: &str) -> Result<Details, Error> {
         field("to", Some(receiver(&handoff.to))),
         field("task", handoff.task.as_ref()),
         field("reason", handoff.reason.as_ref()),
-        field("done", handoff.work_completed.as_ref().map(Json::as_str)),
-        field("remaining", handoff.remaining_work.as_ref().map(Json::as_str)),
+        field("done", handoff.work_completed.as_ref().map(words)),
+        field("remaining", handoff.remaining_work.as_ref().map(words)),
+        field("notes", handoff.notes.as_ref().map(words)),
         field("deadline", Some(handoff.deadline)),
     ]
     .into_iter()
     .flatten()
     .collect();
     let known = handoff.state.iter();
-    lines.extend(known.map(|(name, value)| format!("{name:<13} {}", value.as_str())));
+    lines.extend(known.map(|(name, value)| format!("{name:<13} {}", words(value))));
     Ok((format!("hand-off {}", short(id)), lines))
 }
 

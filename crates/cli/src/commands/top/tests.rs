@@ -20,7 +20,7 @@ fn task(id: &str, status: Status) -> TaskRow {
         status,
         is_blocked: false,
         holder: None,
-        token: None,
+        since_ms: None,
         lease_until_ms: None,
         fraction: None,
         note: String::new(),
@@ -35,7 +35,7 @@ fn agent(id: &str, role: &str) -> AgentRow {
 fn snapshot() -> Snapshot {
     let held = TaskRow {
         holder: Some("mia".to_owned()),
-        token: Some(42),
+        since_ms: Some(42),
         lease_until_ms: Some(NOW_MS + 2_300),
         fraction: Some(0.55),
         note: "comparing".to_owned(),
@@ -55,6 +55,7 @@ fn snapshot() -> Snapshot {
             task("tides-1.figures", Status::Pending),
             blocked,
         ],
+        finished: Vec::new(),
         counts: Counts {
             pending: 2,
             ready: 1,
@@ -75,7 +76,7 @@ fn snapshot() -> Snapshot {
         locks: vec![LockRow {
             name: "library".to_owned(),
             holder: "mia".to_owned(),
-            token: 7,
+            since_ms: 7,
             until_ms: 0,
             waiters: vec!["noa".to_owned(), "eve".to_owned()],
             is_deadlocked: false,
@@ -172,17 +173,17 @@ fn irreversible_actions_need_confirmation() {
     assert_eq!(model.mode, Mode::Browsing);
     let released = press(&mut model, &[Key::Letter('u'), Key::Letter('y')]);
     let (task, holder) = ("tides-1.facts".to_owned(), "mia".to_owned());
-    assert_eq!(released, Some(Effect::Do(Action::ReleaseTask { task, holder, token: 42 })));
+    assert_eq!(released, Some(Effect::Do(Action::ReleaseTask { task, holder, since_ms: 42 })));
 }
 
 #[test]
-fn a_lock_is_released_with_the_token_that_was_shown() {
+fn the_hold_that_is_shown_is_released() {
     let mut model = model();
     press(&mut model, &[Key::BackTab, Key::BackTab]);
     assert_eq!(model.panel, Panel::Locks);
     let released = press(&mut model, &[Key::Letter('u'), Key::Letter('y')]);
     let (lock, holder) = ("library".to_owned(), "mia".to_owned());
-    assert_eq!(released, Some(Effect::Do(Action::ReleaseLock { lock, holder, token: 7 })));
+    assert_eq!(released, Some(Effect::Do(Action::ReleaseLock { lock, holder, since_ms: 7 })));
     assert_eq!(press(&mut model, &[Key::Letter('c')]), None, "a lock is not cancelled");
     assert!(model.message.is_some());
 }
@@ -242,6 +243,16 @@ fn finished_tasks_stay_for_a_while_and_lists_are_bounded() {
     assert!(model.events.len() <= 300 && model.finished.len() <= 40);
     model.update(Input::Tick { now_ms: NOW_MS * 2 });
     assert!(model.changes.len() <= 60);
+}
+
+#[test]
+fn tasks_that_were_completed_before_the_start_are_listed() {
+    let mut model = Model::new("server", "demo");
+    let past = vec![task("old-1", Status::Completed)];
+    model.update(Input::Snapshot(Box::new(Snapshot { finished: past, ..snapshot() })));
+    assert_eq!(model.shown_tasks().last().unwrap().id, "old-1");
+    model.update(Input::Snapshot(Box::new(snapshot())));
+    assert_eq!(model.shown_tasks().last().unwrap().id, "old-1", "it stays");
 }
 
 #[test]

@@ -163,7 +163,10 @@ fn draw_foot(frame: &mut Frame<'_>, area: Rect, model: &Model, theme: Theme) {
         (Mode::Filtering, _) => Line::from(vec![
             Span::styled(" / ", theme.accent().bold()),
             Span::from(format!("{}▏", model.filter)),
-            Span::styled("  enter to apply, esc to clear", theme.faint()),
+            Span::styled(
+                "  part of a name or a status; enter to apply, esc to clear",
+                theme.faint(),
+            ),
         ]),
         (_, Some((message, is_bad))) => {
             let style = if *is_bad { theme.bad() } else { theme.good() };
@@ -454,7 +457,14 @@ fn cut(text: &str, width: usize) -> String {
 fn draw_events(frame: &mut Frame<'_>, area: Rect, model: &Model, theme: Theme) {
     let rows = model.shown_events().map(|row| event_line(row, theme)).collect();
     let title = titled("Events", 0, theme);
-    draw_rows(frame, area, (model, theme, Panel::Events), title, rows, "no events yet");
+    draw_rows(
+        frame,
+        area,
+        (model, theme, Panel::Events),
+        title,
+        rows,
+        "no events since the start of top",
+    );
 }
 
 fn event_line(row: &EventRow, theme: Theme) -> Line<'static> {
@@ -501,7 +511,7 @@ fn help() -> Vec<Line<'static>> {
         ("tab →", "next panel; shift-tab or ← for the previous one"),
         ("↑ ↓ j k", "move between rows; page keys move by ten"),
         ("enter", "details; for a task, why it is not running"),
-        ("/", "filter by text; esc clears the filter"),
+        ("/", "filter by part of a name or status; esc clears"),
         ("r", "retry a task that failed or waits for review"),
         ("c", "cancel a task and its subtasks, or an offer"),
         ("u", "release a task or a lock from its holder"),

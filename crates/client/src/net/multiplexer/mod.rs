@@ -300,8 +300,10 @@ impl Multiplexer {
             (Some(id), None) => {
                 if is_shutting_down {
                     registries.requests.postponed(id);
-                } else if let Some(unwanted) = registries.requests.answered(id, &heard) {
-                    self.release_grant(&mut registries, &unwanted);
+                } else {
+                    for unwanted in registries.requests.answered(id, &heard) {
+                        self.release_grant(&mut registries, &unwanted);
+                    }
                 }
                 None
             }

@@ -150,12 +150,13 @@ impl Requests {
 
     /// Passes an answer to its caller. If the call was cancelled, returns how to release what it
     /// grants.
-    pub(super) fn answered(&mut self, id: u64, heard: &ServerFrame<'_>) -> Option<Unwanted> {
+    pub(super) fn answered(&mut self, id: u64, heard: &ServerFrame<'_>) -> Vec<Unwanted> {
         if let Some((expects, caller)) = self.given_up.remove(&id) {
-            let answer = heard.answer(&expects).ok()?.ok()?;
-            return Awaits::let_go(&expects, &answer.reply).map(|command| (caller, command));
+            let Ok(Ok(answer)) = heard.answer(&expects) else { return Vec::new() };
+            let commands = Awaits::let_go(&expects, &answer.reply).into_iter();
+            return commands.map(|command| (caller.clone(), command)).collect();
         }
-        let pending = self.remove(id)?;
+        let Some(pending) = self.remove(id) else { return Vec::new() };
         let outcome = heard.answer(&pending.expects).unwrap_or_else(|what| {
             Err(match pending.effect {
                 Effect::Asks => Error::Protocol { what },
@@ -166,7 +167,7 @@ impl Requests {
         });
         // If the receiver is gone, the call was cancelled.
         let _ = pending.sender.send(outcome);
-        None
+        Vec::new()
     }
 
     /// The server refused it because it is shutting down: it is sent over the next connection.

@@ -28,6 +28,7 @@ fn caller() -> Caller {
         workspace: WorkspaceName::parse("lab").unwrap(),
         agent: AgentId::parse("ada").unwrap(),
         idempotency_key: None,
+        sees_tokens: false,
     }
 }
 

@@ -160,8 +160,7 @@ fn session<'a>(
         return Err(Rejection::NotFound { agent: agent.clone() });
     };
     if let Some(given) = token.filter(|given| *given != record.token) {
-        let current = record.token;
-        return Err(Rejection::StaleToken { agent: agent.clone(), given, current });
+        return Err(Rejection::StaleToken { agent: agent.clone(), given });
     }
     if record.status != Status::Active {
         return Err(Rejection::Ended { agent: agent.clone(), status: record.status });

@@ -17,6 +17,9 @@
 //! time to live has passed since the last recorded one, so that frequent calls cost nothing. In
 //! return, a lost agent is noticed up to a quarter later than its time to live, and never earlier.
 //!
+//! An agent is heard for as long as a call of it waits, and once more when the wait ends, in
+//! whichever way: see `space/signs_of_life.rs`.
+//!
 //! An agent may have a parent: its supervisor. When the session of the supervisor ends, in
 //! whichever way, the sessions of all agents below it end in the same commit, as lost. They may
 //! register again.

@@ -37,21 +37,17 @@ crate::refusals! {
             code: "agent.ended",
             kind: Stale,
             hint: "stop what was started under it, then register again",
-            cause: "The agent left, or missed its heartbeats for longer than its time to live and \
-                counts as lost. Everything its session held has been released.",
+            cause: "The agent left, or made no call within its time to live and was marked lost. \
+                Everything its session held has been released.",
             remedy: "Stop the work that was started under the session, then register again.",
         }
         /// The token does not belong to the current session.
-        #[error(
-            "token {given} of agent `{agent}` is stale; the current session has token {current}"
-        )]
+        #[error("token {given} of agent `{agent}` is stale: its current session has another one")]
         StaleToken {
             /// The agent.
             agent: AgentId,
             /// The given value.
             given: Token,
-            /// The token of the current session.
-            current: Token,
         } => {
             code: "agent.stale_token",
             kind: Stale,
@@ -111,10 +107,10 @@ crate::refusals! {
             kind: Conflict,
             hint: "register the parent first, or register without a parent",
             cause: "`parent` names an agent that never registered, or whose session has ended.",
-            remedy: "Register the parent first. An agent without a parent lives on its own.",
+            remedy: "Register the parent first, or register the agent without a parent.",
         }
-        /// The agent would be above itself.
-        #[error("agent `{parent}` is below `{agent}`, and cannot supervise it")]
+        /// The agent would be its own supervisor, directly or indirectly.
+        #[error("agent `{parent}` cannot supervise `{agent}`, which supervises it")]
         Cycle {
             /// The agent.
             agent: AgentId,
@@ -124,11 +120,12 @@ crate::refusals! {
             code: "agent.cycle",
             kind: Conflict,
             hint: "name a parent that is not below the agent",
-            cause: "`parent` is the agent itself, or an agent below it.",
+            cause: "`parent` is the agent itself, or an agent that it supervises, directly or \
+                indirectly.",
             remedy: "Name another parent, or none.",
         }
         /// The agents are nested too deeply.
-        #[error("agent `{parent}` already has as many agents above it as it can: {max} levels")]
+        #[error("agent `{parent}` already has the maximum of {max} agents above it")]
         TooDeep {
             /// The parent.
             parent: AgentId,
@@ -138,8 +135,9 @@ crate::refusals! {
             code: "agent.too_deep",
             kind: Exhausted,
             hint: "name a parent further up",
-            cause: "Agents that start agents that start agents have reached the limit of levels.",
-            remedy: "Name a parent further up. If agents start each other without end, stop them.",
+            cause: "The chain of supervisors has reached the maximum number of levels.",
+            remedy: "Name a parent at a higher level. If agents keep starting further agents, stop \
+                them.",
         }
         /// The workspace has too many active agents.
         #[error(transparent)]

@@ -29,10 +29,11 @@ pub struct Table {
     pub(super) supervision: Supervision,
 }
 
-/// How to undo one change: the previous record of the agent.
+/// How to undo one change: the previous record of the agent, and when it was last heard.
 pub struct Undo {
     agent: AgentId,
     before: Option<Agent>,
+    heard: Option<Timestamp>,
 }
 
 impl primitive::Table for Table {
@@ -69,12 +70,14 @@ impl primitive::Table for Table {
             Event::Lost { .. } => before.clone().map(|agent| agent.end(Status::Lost, moment)),
             Event::Forgotten { .. } => None,
         };
-        self.replace(id, after);
-        Undo { agent: id.clone(), before }
+        let heard = self.heard.get(id).copied();
+        let goes_on = matches!(event, Event::Seen { .. });
+        self.replace(id, after, heard.filter(|_| goes_on));
+        Undo { agent: id.clone(), before, heard }
     }
 
     fn undo(&mut self, undo: Undo) {
-        self.replace(&undo.agent, undo.before);
+        self.replace(&undo.agent, undo.before, undo.heard);
     }
 
     fn facts(&self) -> Vec<Agent> {
@@ -84,7 +87,7 @@ impl primitive::Table for Table {
     fn restore(agents: Self::Facts) -> Self {
         let mut table = Self::default();
         for agent in agents {
-            table.replace(&agent.id.clone(), Some(agent));
+            table.replace(&agent.id.clone(), Some(agent), None);
         }
         table
     }
@@ -95,7 +98,10 @@ impl primitive::Table for Table {
         assert_eq!(active, self.sessions.len(), "every session has a token");
         assert_eq!(self.by_id.len() - active, self.ended.len(), "all others have ended");
         for (_, id) in &self.deadlines {
-            assert!(self.is_active(id), "whoever has a deadline is active");
+            assert!(self.is_active(id), "an agent with a deadline is active");
+        }
+        for id in self.heard.keys() {
+            assert!(self.is_active(id), "an agent that was heard is active");
         }
         self.check_supervision();
     }
@@ -122,16 +128,16 @@ impl primitive::Table for Table {
 }
 
 impl Table {
-    fn replace(&mut self, id: &AgentId, after: Option<Agent>) {
+    fn replace(&mut self, id: &AgentId, after: Option<Agent>, heard: Option<Timestamp>) {
         let session = |agent: &Agent| (agent.token, agent.status);
         let is_same = self.by_id.get(id).map(session) == after.as_ref().map(session);
-        self.replace_record(id, after);
+        self.replace_record(id, after, heard);
         if !is_same {
             self.mark_orphans(id);
         }
     }
 
-    fn replace_record(&mut self, id: &AgentId, after: Option<Agent>) {
+    fn replace_record(&mut self, id: &AgentId, after: Option<Agent>, heard: Option<Timestamp>) {
         if let Some(before) = self.by_id.get(id) {
             self.supervision.remove(before);
             if let Some(moment) = before.ended_at {
@@ -140,11 +146,12 @@ impl Table {
                 let (moment, token) = (self.deadline(before), before.token);
                 self.deadlines.remove(&(moment, id.clone()));
                 self.sessions.remove(&(token, id.clone()));
-                if after.as_ref().is_none_or(|after| after.token != token) {
-                    self.heard.remove(id);
-                }
             }
         }
+        match heard {
+            Some(moment) => self.heard.insert(id.clone(), moment),
+            None => self.heard.remove(id),
+        };
         let Some(after) = after else {
             self.by_id.remove(id);
             return;

@@ -64,6 +64,90 @@ scenarios! {
         (1425, "bob", "time",                      "agent.lost ada"),
     ]
 
+    nobody_is_lost_in_the_middle_of_its_waiting_call => [
+        (0,     "ada", "agent.register ada ttl_ms=1000",
+            "agent.joined ada token=1 ttl=1000; namespace.created agent:ada"),
+        (0,     "bob", "lock.acquire door ttl_ms=60000",
+            "lock.acquired door by bob token=2"),
+        (0,     "ada", "lock.acquire door wait_ms=10000",
+            "lock.queued door by ada call=3 until 10000; call 3 waits"),
+        (1250,  "bob", "time",                     "nothing"),
+        (8000,  "bob", "time",                     "nothing"),
+        (8000,  "bob", "agent.get ada",            "ada active token=1 seen=0"),
+        (10000, "bob", "time",
+            "lock.gave_up door by ada call=3 Timeout; call 3: null"),
+        // The end of the wait is the last sign of life.
+        (11249, "bob", "time",                     "nothing"),
+        (11250, "bob", "time",                     "agent.lost ada"),
+    ]
+
+    nobody_is_lost_early_after_its_waiting_call => [
+        (0,     "ada", "agent.register ada ttl_ms=1000",
+            "agent.joined ada token=1 ttl=1000; namespace.created agent:ada"),
+        (0,     "bob", "lock.acquire door ttl_ms=60000",
+            "lock.acquired door by bob token=2"),
+        (0,     "ada", "lock.acquire door wait_ms=10000",
+            "lock.queued door by ada call=3 until 10000; call 3 waits"),
+        // The wait ends before ada would be lost.
+        (1200,  "bob", "lock.release door token=2",
+            "lock.released door token=2; lock.acquired door by ada token=4 call=3; \
+             call 3: door by ada token=4 until 301200"),
+        (2449,  "bob", "time",                     "nothing"),
+        (2450,  "bob", "time",                     "agent.lost ada; lock.dropped door token=4"),
+    ]
+
+    the_end_of_a_call_whose_caller_has_gone_is_a_sign_of_life => [
+        (0,     "ada", "agent.register ada ttl_ms=1000",
+            "agent.joined ada token=1 ttl=1000; namespace.created agent:ada"),
+        (0,     "bob", "lock.acquire door ttl_ms=60000",
+            "lock.acquired door by bob token=2"),
+        (0,     "ada", "lock.acquire door wait_ms=3600000",
+            "lock.queued door by ada call=3 until 3600000; call 3 waits"),
+        (9000,  "bob", "time",                     "nothing"),
+        (9500,  "baton", "gone",
+            "lock.gave_up door by ada call=3 Gone; call 3: null"),
+        (10749, "bob", "time",                     "nothing"),
+        (10750, "bob", "time",                     "agent.lost ada"),
+    ]
+
+    a_refused_end_of_a_session_forgets_no_sign_of_life => [
+        (0,     "ada", "agent.register ada ttl_ms=1000",
+            "agent.joined ada token=1 ttl=1000; namespace.created agent:ada"),
+        (0,     "bob", "lock.acquire door ttl_ms=60000",
+            "lock.acquired door by bob token=2"),
+        (0,     "ada", "lock.acquire door wait_ms=3600000",
+            "lock.queued door by ada call=3 until 3600000; call 3 waits"),
+        (500,   "baton", "gone",
+            "lock.gave_up door by ada call=3 Gone; call 3: null"),
+        // Both undo the end of a session: nothing has happened to it.
+        (600,   "bob", "all: agent.leave ada & agent.heartbeat eve",
+            "refused request.in_transaction 1 agent.not_found"),
+        (600,   "bob", "all: agent.register ada ttl_ms=9000 & agent.heartbeat eve",
+            "refused request.in_transaction 1 agent.not_found"),
+        (1749,  "bob", "time",                     "nothing"),
+        (1750,  "bob", "time",                     "agent.lost ada"),
+    ]
+
+    a_waiting_call_keeps_neither_a_lease_nor_another_session => [
+        (0,     "boss", "agent.register boss ttl_ms=2000",
+            "agent.joined boss token=1 ttl=2000; namespace.created agent:boss"),
+        (0,     "ada", r#"agent.register ada parent="boss" ttl_ms=1000"#,
+            "agent.joined ada token=2 ttl=1000; namespace.created agent:ada"),
+        (0,     "bob", "agent.register bob ttl_ms=1000",
+            "agent.joined bob token=3 ttl=1000; namespace.created agent:bob"),
+        (0,     "ada", r#"task.create w id="a" max_retries=0"#, "task.created a w ready"),
+        (0,     "ada", "task.claim lease_ms=1500", "task.claimed a by ada token=5"),
+        (0,     "ada", "inbox.receive wait_ms=10000",
+            "message.queued ada call=6 until 10000; call 6 waits"),
+        (1250,  "eve", "time",                     "agent.lost bob"),
+        (1500,  "eve", "time",
+            r#"task.failed a {"holder":"ada","reason":"lease_expired","token":5} for good"#),
+        // Its supervisor does not wait.
+        (2500,  "eve", "time",
+            "agent.lost boss; agent.lost ada below boss; \
+             message.gave_up ada call=6 SessionEnded; call 6: refused message.session_ended"),
+    ]
+
     nobody_is_lost_for_a_silence_that_nobody_could_hear => [
         (0,     "ada", "agent.register ada ttl_ms=1000",
             "agent.joined ada token=1 ttl=1000; namespace.created agent:ada"),
@@ -138,6 +222,48 @@ scenarios! {
         (126, "ada", r#"agent.list status="lost""#,    "[cho]"),
         (126, "ada", r#"agent.list status="left" capability="review""#, "[]"),
     ]
+}
+
+/// What bob does before, and the waiting call of ada.
+const WAITING_CALLS: [(&[&str], &str); 11] = [
+    (&[], "agent.next wait_ms=3600000"),
+    (&[], "task.claim wait_ms=3600000"),
+    (&[r#"task.create w id="a""#], "task.wait a wait_ms=3600000"),
+    (&[], "inbox.receive wait_ms=3600000"),
+    (&["inbox.receive wait_ms=3600000"], "message.request bob 1 timeout_ms=3600000"),
+    (&[], "handoff.receive wait_ms=3600000"),
+    (&["lock.acquire door ttl_ms=3600000"], "lock.acquire door wait_ms=3600000"),
+    (&["semaphore.acquire gpu permits=1 ttl_ms=3600000"], "semaphore.acquire gpu wait_ms=3600000"),
+    (&[], "barrier.arrive gate count=2 wait_ms=3600000"),
+    (
+        &[r#"task.create w id="a""#, r#"join.create id="j" tasks=["a"]"#],
+        "join.wait j wait_ms=3600000",
+    ),
+    (&["stream.create s"], "stream.receive s wait_ms=3600000"),
+];
+
+#[test]
+fn every_waiting_call_keeps_the_session_of_its_caller() {
+    for (before, call) in WAITING_CALLS {
+        let mut world = check(&[(
+            0,
+            "ada",
+            "agent.register ada ttl_ms=1000",
+            "agent.joined ada token=1 ttl=1000; namespace.created agent:ada",
+        )]);
+        for asked in before {
+            assert!(!world.run(0, "bob", asked).starts_with("refused"), "{asked}");
+        }
+        let waits = world.run(0, "ada", call);
+        assert!(waits.contains(" waits"), "{call}: {waits}");
+        for time in [1_250, 2_500, 600_000] {
+            assert_eq!(world.run(time, "bob", "time"), "nothing", "{call} at {time}");
+        }
+        world.run(600_001, "baton", "gone");
+        assert_eq!(world.run(601_000, "bob", "time"), "nothing", "{call}");
+        let lost = world.run(601_251, "bob", "time");
+        assert!(lost.starts_with("agent.lost ada"), "{call}: {lost}");
+    }
 }
 
 #[test]

@@ -56,7 +56,7 @@ pub struct Register {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
     /// Time to live of the session in milliseconds. The agent is lost if it makes no call for
-    /// this long.
+    /// this long, and none of its calls waits.
     #[cfg_attr(feature = "schema", schemars(
         extend("default" = limits::AGENT_TTL_MS_DEFAULT),
         range(min = limits::AGENT_TTL_MS_MIN, max = limits::AGENT_TTL_MS_MAX),
@@ -133,13 +133,15 @@ pub struct Agent {
     pub metadata: Option<Json>,
     /// Time to live of the session in milliseconds. Every accepted call of the agent renews it.
     pub ttl_ms: u64,
-    /// The token of the current session, or of the last one.
+    /// The token of the current session, or of the last one. Absent unless the caller is the agent,
+    /// an operator or an admin.
+    #[serde(default, skip_serializing_if = "Token::is_hidden")]
     pub token: Token,
     /// When that session started.
     pub registered_at: Timestamp,
     /// The last recorded sign of life: a heartbeat or another command of the agent. It is recorded
-    /// when a quarter of `ttl_ms` has passed since the last one. Calls that change nothing renew
-    /// the session without a record.
+    /// when a quarter of `ttl_ms` has passed since the last one. Calls that change nothing, and
+    /// calls that wait, renew the session without a record.
     pub last_seen_at: Timestamp,
     /// When that session ended. Absent while it is active.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -186,7 +188,8 @@ pub enum Event {
         metadata: Option<Json>,
         /// Time to live of the session in milliseconds.
         ttl_ms: u64,
-        /// The token of the session.
+        /// The token of the session. Notices leave it out.
+        #[serde(default)]
         token: Token,
         /// The token of the active session that it replaces, if there was one. What that session
         /// held is let go.

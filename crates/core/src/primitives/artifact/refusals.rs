@@ -75,7 +75,7 @@ crate::refusals! {
         TooLarge(#[from] TooLarge) => {
             code: "artifact.too_large",
             kind: TooLarge,
-            hint: "split it, or store it elsewhere and keep a reference",
+            hint: "split it into several artifacts, or keep it in another store",
             cause: "It exceeds 16 GiB. The upload is aborted at that point.",
         }
         /// The workspace has too many artifacts, or too many bytes of artifacts.

@@ -131,7 +131,7 @@ pub enum Reply {
     },
     /// One artifact.
     Artifact(Box<Artifact>),
-    /// A page of them.
+    /// A page of artifacts.
     Artifacts {
         /// The results on this page, by id.
         artifacts: Vec<Artifact>,

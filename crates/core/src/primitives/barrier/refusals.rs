@@ -71,8 +71,8 @@ crate::refusals! {
             hint: "let some barriers open first, or reset them",
             cause: "An agent has arrived at 500 barriers that have not opened, or the workspace \
                 has 100,000 such arrivals, 4,000 waiting calls, or 10,000 barriers with arrivals.",
-            remedy: "Let some open first, or reset them. If too many calls wait, arrive without \
-                `wait_ms` and watch the barrier.",
+            remedy: "Wait until some have opened, or reset them. If too many calls wait, arrive \
+                without `wait_ms` and watch the barrier.",
         }
         /// The caller's session ended while it waited at the barrier.
         #[error("the session of agent `{agent}` ended while it waited at barrier `{name}`")]
@@ -85,8 +85,8 @@ crate::refusals! {
             code: "barrier.session_ended",
             kind: Stale,
             hint: "register again, then arrive again",
-            cause: "The agent left, missed its heartbeats, or registered again while one of its \
-                calls was waiting. Its arrival was withdrawn.",
+            cause: "The agent left or registered again, or the session of its supervisor ended, \
+                while one of its calls was waiting. Its arrival was withdrawn.",
         }
     }
 }

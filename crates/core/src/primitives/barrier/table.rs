@@ -159,8 +159,13 @@ impl primitive::Table for Table {
         self.waits.keys().copied()
     }
 
-    fn is_waiting(&self, wait: WaitId) -> bool {
-        self.waits.contains_key(&wait)
+    fn caller(&self, wait: WaitId) -> Option<&AgentId> {
+        self.waits.get(&wait).map(|(_, party)| party)
+    }
+
+    fn has_caller(&self, agent: &AgentId) -> bool {
+        let waits = |record: &Record| record.parties[agent].wait.is_some();
+        self.arrivals_of(agent).any(waits)
     }
 }
 

@@ -153,7 +153,8 @@ pub(super) fn check_token(
     if may {
         return Ok(());
     }
-    Err(Rejection::StaleToken { task: task.clone(), given, lease: lease.cloned() })
+    let lease = lease.map(Lease::without_token);
+    Err(Rejection::StaleToken { task: task.clone(), given, lease })
 }
 
 fn check_words(description: Option<&String>, metadata: Option<&Json>) -> Result<(), Rejection> {

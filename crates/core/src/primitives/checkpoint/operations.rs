@@ -33,8 +33,8 @@ operations! {
     Command::Write = "checkpoint.write" -> "written", Post "/tasks/{task}/writes" Body, Work,
         names_token,
         side_effects(
-            "A write that is there already stays, unless `replace` is set. Writes are deleted with \
-             their checkpoint."
+            "An existing write is kept, unless `replace` is set. Writes are deleted with their \
+             checkpoint."
         ):
         "Store pending writes after a checkpoint",
         {"task": "thread-7", "key": "1f0-7a", "writer": "search",
@@ -42,7 +42,7 @@ operations! {
                 "content_type": "msgpack"}]};
     Command::Copy = "checkpoint.copy" -> "copied", Post "/tasks/{task}/copy" Body, Work,
         names_token,
-        side_effects("The head of the other task is the copy of the head."):
+        side_effects("The copy of the head becomes the head of the other task."):
         "Copy all checkpoints of a task to another one",
         {"task": "thread-7", "to": "thread-8"};
     Command::Prune = "checkpoint.prune" -> "pruned", Post "/tasks/{task}/prune" Body, SetUp:

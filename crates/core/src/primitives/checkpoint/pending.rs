@@ -52,7 +52,7 @@ pub struct Write {
 pub struct NewWrite {
     /// Its index among the writes of the step.
     pub index: i32,
-    /// What is written to, in the words of the caller.
+    /// The channel that is written to, as the caller names it.
     #[cfg_attr(feature = "schema", schemars(length(max = crate::limits::KEY_BYTES_MAX)))]
     pub channel: String,
     /// The value: any JSON; with `content_type`, a string with bytes in Base64.
@@ -60,7 +60,7 @@ pub struct NewWrite {
     /// The type of the bytes. If omitted, the value is JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_type: Option<StateType>,
-    /// Replace a write with the same writer and index. Otherwise the present one stays.
+    /// Replace a write with the same writer and index. If `false`, the existing write is kept.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replace: bool,
 }

@@ -76,7 +76,7 @@ crate::refusals! {
             hint: "fork into a task without checkpoints, or restore one of its own",
             cause: "A checkpoint was saved or forked there before, perhaps by an earlier attempt \
                 of the same call.",
-            remedy: "Look at it, fork into another task, or restore one of its own checkpoints. \
+            remedy: "Read it, fork into another task, or restore one of its own checkpoints. \
                 Repeating a call with the same idempotency key returns the same response.",
         }
         /// The checkpoint's metadata is not an object.
@@ -101,7 +101,7 @@ crate::refusals! {
             remedy: "List the checkpoints of the workspace, which name their tasks.",
         }
         /// A state or value with a type is not Base64.
-        #[error("`{what}` has a type, but is no string in Base64")]
+        #[error("`{what}` has a `content_type` but is not Base64")]
         BadBase64 {
             /// The field.
             what: &'static str,
@@ -109,7 +109,7 @@ crate::refusals! {
             code: "checkpoint.bad_base64",
             kind: Invalid,
             hint: "encode the bytes in Base64 with padding, or omit `content_type` to store JSON",
-            cause: "`content_type` says that the value is bytes, which travel as a string in \
+            cause: "`content_type` says that the value is bytes, which are sent as a string in \
                 Base64: the standard alphabet, with padding.",
             remedy: "Encode the bytes, or omit `content_type` to store the value as JSON.",
         }
@@ -168,9 +168,7 @@ fn now_held(task: &TaskId, given: Option<Token>, lease: Option<&Lease>) -> Strin
         Some(Lease { holder, abandoned: true, .. }) => {
             format!("{given}: the session of agent `{holder}`, which offers it, has ended")
         }
-        Some(Lease { holder, token, .. }) => {
-            format!("{given}: agent `{holder}` works on it under token {token}")
-        }
-        None => format!("{given}: nobody works on it"),
+        Some(Lease { holder, .. }) => format!("{given}: agent `{holder}` works on it"),
+        None => format!("{given}: no agent works on it"),
     }
 }

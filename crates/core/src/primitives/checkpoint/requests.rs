@@ -19,7 +19,7 @@ pub struct Save {
     /// The state: any JSON, stored byte for byte; with `content_type`, a string with bytes in
     /// Base64.
     pub state: Json,
-    /// The type of the bytes, in the words of the caller. If omitted, the state is JSON.
+    /// The type of the bytes, as the caller names it. If omitted, the state is JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_type: Option<StateType>,
     /// A key of the caller's choice, unique within the task. A checkpoint with the same key is
@@ -72,10 +72,10 @@ pub struct Prune {
     /// The task.
     pub task: TaskId,
     /// The number of newest checkpoints to keep. Labelled ones are not counted unless `all` is set.
-    /// If omitted, the number is not a bound.
+    /// If omitted, the number does not matter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep: Option<u64>,
-    /// The minimum age of a deleted checkpoint in milliseconds. If omitted, age is not a bound.
+    /// The minimum age of a deleted checkpoint in milliseconds. If omitted, age does not matter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub older_than_ms: Option<u64>,
     /// Delete only checkpoints whose metadata contains this object, as `@>` of `PostgreSQL` defines
@@ -123,10 +123,10 @@ pub struct Retain {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<Pattern>,
     /// The number of newest checkpoints to keep per task; labelled ones are not counted. If
-    /// omitted, the number is not a bound.
+    /// omitted, the number is not limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep: Option<u64>,
-    /// The maximum age in milliseconds. If omitted, age is not a bound.
+    /// The maximum age in milliseconds. If omitted, age is not limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_age_ms: Option<u64>,
 }
@@ -142,10 +142,10 @@ pub struct History {
     /// Only the checkpoint with this key. If omitted, all that have keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<CheckpointKey>,
-    /// Only checkpoints whose keys begin like this. If omitted, any.
+    /// Only checkpoints whose keys start with this text. If omitted, any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<CheckpointKey>,
-    /// Only checkpoints with lesser keys than this one. If omitted, any.
+    /// Only checkpoints with smaller keys than this one. If omitted, any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<CheckpointKey>,
     /// Only checkpoints whose metadata contains this object, as `@>` of `PostgreSQL` defines it. If

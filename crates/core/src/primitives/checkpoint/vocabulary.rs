@@ -96,7 +96,7 @@ pub enum Reply {
     Restored(Box<Checkpoint>),
     /// The head of a task. `null` if the task has no checkpoint.
     Latest(Option<Box<Checkpoint>>),
-    /// A page of them.
+    /// A page of checkpoints.
     Checkpoints {
         /// The results on this page, newest first.
         checkpoints: Vec<Checkpoint>,
@@ -106,7 +106,7 @@ pub enum Reply {
     },
     /// Checkpoints by key, with states and pending writes.
     History {
-        /// The results on this page, the greatest key first.
+        /// The results on this page, largest key first.
         checkpoints: Vec<Checkpoint>,
         /// The cursor of the next page. Absent on the last page.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -114,7 +114,7 @@ pub enum Reply {
     },
     /// Pending writes were stored.
     Written {
-        /// The number of writes that were stored; the others were there before.
+        /// The number of writes that were stored; the others existed already.
         written: u64,
     },
     /// Checkpoints were copied.

@@ -16,6 +16,6 @@ operations! {
     Query::Show = "contract.show" -> "contracts", Get "/contracts" Query, Read:
         "List which agents write and read which keys", {"pattern": "shared/**"};
     Query::Check = "contract.check" -> "problems", Post "/contracts/check" Body, Read:
-        "Find keys that others depend on and that are broken",
+        "Find broken keys that agents, rules or stages depend on",
         {"namespace": "shared", "schema": {"type": "object"}};
 }

@@ -13,8 +13,8 @@ crate::refusals! {
     #[serde(untagged)]
     pub enum Rejection {
         /// The command would break a contract.
-        #[error("contract `{contract}` of `{owner}` would be broken: {place} must be {expected}; \
-            it would be {found}", place = breach.place(), expected = breach.expected,
+        #[error("contract `{contract}` of `{owner}` would be broken: {place}: expected \
+            {expected}; found: {found}", place = breach.place(), expected = breach.expected,
             found = breach.found)]
         Broken {
             /// The contract.
@@ -31,8 +31,8 @@ crate::refusals! {
             cause: "A receiver declared that it depends on the key, with `on_break: refuse`: the \
                 entry, its type, a field or its schema. The response names the contract, its \
                 owner, the key, the field and what is expected. Nothing was written.",
-            remedy: "Write a value that satisfies the contract, keep the old field beside the new \
-                one, or ask the owner to declare the contract anew or to delete it.",
+            remedy: "Write a value that satisfies the contract, keep the old field in addition to \
+                the new one, or ask the owner to change or delete the contract.",
         }
         /// Another agent owns the contract.
         #[error("contract `{contract}` belongs to `{owner}`")]
@@ -113,8 +113,8 @@ crate::refusals! {
             hint: "name one namespace, or use a pattern with a longer literal prefix",
             cause: "There are more than 200000 hand-offs, stages and keys, the namespace has more \
                 than 10000 entries or 16 MiB of values, or the schema takes too long on them. \
-                `namespace.delete` is refused with it if a contract with a pattern concerns a \
-                namespace with more entries.",
+                `namespace.delete` is also rejected with this code if a contract with a pattern \
+                applies to a namespace with more entries.",
             remedy: "Name another namespace; delete finished pipelines and let ended hand-offs be \
                 removed. Before deleting a large namespace, delete the contract, or its keys.",
         }

@@ -32,23 +32,23 @@ impl Terms {
         let key = self.key.as_str();
         let SchemaChange { before, after } = change;
         if *after == Some(Value::Bool(false)) {
-            return Some(Breach::new(key, None, "values", "none that the schema accepts"));
+            return Some(Breach::new(key, None, "values", "a schema that accepts none"));
         }
         if let (Some(kind), Some(after)) = (self.kind, after)
             && let Some(allowed) = types(after)
             && !allows(&allowed, kind)
         {
             let expected = format!("values of type {kind}");
-            return Some(Breach::new(key, None, &expected, &format!("only {}", list(&allowed))));
+            return Some(Breach::new(key, None, &expected, &only(&allowed)));
         }
         for (field, kind) in self.depended_on() {
             let path = path(&field);
             let after = after.as_ref().map(|schema| promise(schema, &path)).unwrap_or_default();
             let before = before.as_ref().map(|schema| promise(schema, &path)).unwrap_or_default();
             let fault = if after.is_excluded {
-                Some("the schema would refuse it".to_owned())
+                Some("a schema that rejects it".to_owned())
             } else if before.is_required && !after.is_required {
-                Some("the schema would no longer require it".to_owned())
+                Some("a schema that no longer requires it".to_owned())
             } else {
                 retyped(&before, &after, kind.as_ref())
             };
@@ -130,14 +130,18 @@ fn retyped(
         && !(expected.contains("number") && after.contains("integer"))
         && !(expected.contains("integer") && after.contains("number"))
     {
-        return Some(format!("the schema would only accept {}", list(after)));
+        return Some(only(after));
     }
     let before = before.types.as_ref()?;
     let kept = after.types.as_ref().is_some_and(|after| after.is_subset(before));
     (!kept).then(|| match &after.types {
-        Some(after) => format!("it was of type {} and would be {}", list(before), list(after)),
-        None => format!("it was of type {} and could be anything", list(before)),
+        Some(after) => format!("a change of its type from {} to {}", list(before), list(after)),
+        None => format!("a change of its type from {} to any", list(before)),
     })
+}
+
+fn only(types: &BTreeSet<String>) -> String {
+    format!("a schema that accepts only {}", list(types))
 }
 
 fn list(types: &BTreeSet<String>) -> String {

@@ -365,7 +365,7 @@ fn check_approval(
     }
     let id = || handoff.id.clone();
     if approval.approved_by.is_none() {
-        let reason = "nobody has approved it yet".to_owned();
+        let reason = "it has not been approved yet".to_owned();
         return Err(Rejection::NotApproved { handoff: id(), reason });
     }
     if !handoff.is_approved(now) {

@@ -17,10 +17,11 @@ use crate::numbers::Token;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Offer {
-    /// The task to hand over. If omitted, only context and keys are handed over.
+    /// The task to hand over. If omitted, only context and keys are offered; `handoff.execute`
+    /// requires it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-    /// The token of the giver's lease. Required with `task`; if omitted, there is no task.
+    /// The token of the giver's lease. Required with `task`. If omitted, there is no task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<Token>,
     /// The receiver: an agent id, or `{"capability": name}` for the first agent that has the

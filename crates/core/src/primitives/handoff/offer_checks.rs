@@ -136,7 +136,7 @@ fn check(offer: &Offer) -> Result<(), Rejection> {
     };
     if let Some(name) = offer.state.keys().find(odd) {
         let shown: String = name.chars().take(40).flat_map(char::escape_default).collect();
-        return Err(bad("state", format!("`{shown}` is no name for a value")).into());
+        return Err(bad("state", format!("`{shown}` is not a valid name of a value")).into());
     }
     if let Some(approval) = &offer.approval {
         let (count, max) = (approval.by.len(), limits::APPROVERS_MAX);
@@ -182,14 +182,14 @@ fn held<'a>(
     let unknown = || Rejection::UnknownTask { task: task.clone() };
     let record = view.task(task).ok_or_else(unknown)?;
     let Some(given) = offer.token else {
-        let reason = "whoever hands over a task shows the token of its lease";
+        let reason = "an agent that hands over a task must give the token of its lease";
         return Err(bad("token", reason).into());
     };
     let lease = record.lease.as_deref();
     let (task, giver) = (task.clone(), stamp.agent.clone());
     match lease {
         Some(lease) if lease.permits(given) && lease.holder != giver => {
-            Err(Rejection::NotHolder { task, giver, lease: Some(lease.clone()) })
+            Err(Rejection::NotHolder { task, giver, lease: Some(lease.without_token()) })
         }
         #[cfg(feature = "planted")]
         Some(_) if crate::planted::is("handoff.any_token_will_do") => Ok(Some(record)),
@@ -197,7 +197,10 @@ fn held<'a>(
             Some(open) => Err(Rejection::AlreadyOffered { task, open: open.clone() }),
             None => Ok(Some(record)),
         },
-        Some(_) => Err(Rejection::StaleToken { task, given, lease: lease.cloned() }),
+        Some(lease) => {
+            let lease = Some(lease.without_token());
+            Err(Rejection::StaleToken { task, given, lease })
+        }
         None => Err(Rejection::NotHolder { task, giver, lease: None }),
     }
 }
@@ -262,7 +265,7 @@ fn unlikely(view: &impl View, to: &Receiver) -> Option<Finding> {
             None => format!("nobody has ever registered as `{agent}`"),
         },
         Receiver::Capability(name) if view.has_capable(name) => return None,
-        Receiver::Capability(name) => format!("nobody who is there can do `{name}`"),
+        Receiver::Capability(name) => format!("no active agent has the capability `{name}`"),
     };
     let rule = RuleName::parse("receiver").expect("a plain word is a name");
     Some(Finding { rule, detail, broken: false })

@@ -7,8 +7,8 @@ operations! {
     Command::Offer = "handoff.offer" -> "handoff", Post "/handoffs" Body, Work, names_token,
         side_effects(
             "Until the hand-off ends the giver keeps the task, and its lease does not expire. The \
-             hand-off is delivered to a waiting `handoff.receive`. A violated rule or a loop \
-             records a failed hand-off."
+             hand-off is delivered to a waiting `handoff.receive`. An offer that a rule or the \
+             loop check rejects is not recorded; `/metrics` counts it."
         ):
         "Offer work to an agent, which may accept or reject it",
         {"to": "bob", "task": "t-7", "token": 12, "reason": "the sources are in",

@@ -48,7 +48,7 @@ impl fmt::Display for Receiver {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Agent(agent) => write!(formatter, "`{agent}`"),
-            Self::Capability(name) => write!(formatter, "whoever can do `{name}`"),
+            Self::Capability(name) => write!(formatter, "any agent with the capability `{name}`"),
         }
     }
 }

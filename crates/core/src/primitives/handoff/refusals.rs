@@ -40,7 +40,7 @@ crate::refusals! {
             hint: "create and claim the task first",
             cause: "It was never created, or it finished so long ago that it was removed.",
         }
-        /// The caller does not hold the task that it wants to hand over.
+        /// The caller does not hold the task to hand over.
         #[error("`{giver}` cannot hand over task `{task}`: {}", now_held(lease.as_ref()))]
         NotHolder {
             /// The task.
@@ -193,8 +193,9 @@ crate::refusals! {
         } => {
             code: "handoff.already_approved",
             kind: Conflict,
-            hint: "nothing is left to approve",
-            cause: "Another agent was faster, and nothing has changed since; the facts say which.",
+            hint: "nothing to do: the receiver can accept it now",
+            cause: "Another agent, named in the facts, has already approved it, and the hand-off \
+                has not changed since.",
         }
         /// The current proposal is not the one that was approved.
         #[error("the current proposal of hand-off `{handoff}` is not the one that was approved")]
@@ -211,7 +212,7 @@ crate::refusals! {
             hint: "look at the current proposal, then decide again",
             cause: "The given digest does not match the proposal; or a selected key or the task \
                 has changed since the approval.",
-            remedy: "Look at the current proposal, then approve it again with the digest in the \
+            remedy: "Read the current proposal, then approve it again with the digest in the \
                 response, or reject it.",
         }
         /// A selected key cannot be handed over as it is.
@@ -226,7 +227,7 @@ crate::refusals! {
         } => {
             code: "handoff.state_conflict",
             kind: Conflict,
-            hint: "look at the entry; accept with overwrite, or move one of the two",
+            hint: "read the entry; then accept with `overwrite`, or move one of the two entries",
             cause: "It has a different version than the giver required, the receiver already has \
                 a key of that name, or the rules of a namespace do not allow the key to be \
                 removed or added. The facts contain the existing entry.",
@@ -245,9 +246,10 @@ crate::refusals! {
             kind: TooLarge,
             hint: "select fewer keys: begin the pattern with the longest common prefix",
             cause: "One hand-off moves at most 1,000 keys, and at most 20,000 keys are compared \
-                with its patterns: those that begin like a pattern up to its first `*`.",
+                with its patterns: those that start with the part of a pattern before its first \
+                `*`.",
             remedy: "Use a narrower pattern, or move the keys in several steps, for example with \
-                `state.transfer`. If it was found when the hand-off was accepted, the giver can \
+                `state.transfer`. If this happened when the hand-off was accepted, the giver can \
                 remove keys or cancel the offer.",
         }
         /// A number in a hand-off command is out of range.
@@ -264,7 +266,7 @@ crate::refusals! {
         BadField(#[from] BadField) => {
             code: "handoff.bad_field",
             kind: Invalid,
-            hint: "correct the field",
+            hint: "correct the field that the detail names, then send the command again",
             cause: "The facts name the field and say what is wrong with it.",
         }
         /// A field of a hand-off command is too large.
@@ -294,16 +296,16 @@ crate::refusals! {
             code: "handoff.session_ended",
             kind: Stale,
             hint: "register again, then receive again",
-            cause: "The agent left, missed its heartbeats, or registered again while its call was \
-                waiting.",
+            cause: "The agent left or registered again, or the session of its supervisor ended, \
+                while its call was waiting.",
         }
     }
 }
 
 fn now_held(lease: Option<&Lease>) -> String {
     match lease {
-        Some(Lease { holder, token, .. }) => format!("`{holder}` holds it under token {token}"),
-        None => "nobody holds it".to_owned(),
+        Some(Lease { holder, .. }) => format!("`{holder}` holds it"),
+        None => "no agent holds it".to_owned(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The table of hand-offs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -11,6 +11,7 @@ use crate::names::{AgentId, HandoffId, TaskId};
 use crate::numbers::{Revision, WaitId};
 use crate::primitive::{self, Forgotten};
 use crate::space::batch::Moment;
+use crate::storage::Records;
 use crate::time::Timestamp;
 use crate::waiting::wait::Wait;
 use crate::waiting::wait_queue::{self, WaitQueues};
@@ -22,7 +23,7 @@ pub type Waiter = wait_queue::Waiter<AgentId>;
 /// `Table::undo` and `Table::trim`.
 #[derive(Default)]
 pub struct Table {
-    by_id: BTreeMap<HandoffId, Arc<Handoff>>,
+    by_id: Records<HandoffId, Arc<Handoff>>,
     by_task: BTreeSet<(TaskId, HandoffId)>,
     // Those that have not ended.
     live: BTreeSet<(TaskId, HandoffId)>,
@@ -166,8 +167,12 @@ impl primitive::Table for Table {
         self.wait_queues.all().map(|waiter| waiter.wait.id)
     }
 
-    fn is_waiting(&self, wait: WaitId) -> bool {
-        self.wait_queues.get(wait).is_some()
+    fn caller(&self, wait: WaitId) -> Option<&AgentId> {
+        self.wait_queues.caller(wait)
+    }
+
+    fn has_caller(&self, agent: &AgentId) -> bool {
+        self.wait_queues.has_caller(agent)
     }
 }
 
@@ -205,7 +210,7 @@ impl Table {
 
     fn replace(&mut self, id: &HandoffId, after: Option<&Arc<Handoff>>) {
         let before = match after {
-            Some(after) => self.by_id.insert(id.clone(), Arc::clone(after)),
+            Some(after) => self.by_id.insert(id, Arc::clone(after)),
             None => self.by_id.remove(id),
         };
         if let Some(before) = &before {
@@ -333,7 +338,7 @@ impl Table {
     pub fn fresh_ids(&self, revision: Revision) -> impl Iterator<Item = HandoffId> {
         let first = if self.latest.0 == revision { self.latest.1 + 1 } else { 1 };
         let ids = (first..).map(move |number| HandoffId::of_revision(revision, number));
-        ids.filter(|id| !self.by_id.contains_key(id))
+        ids.filter(|id| !self.by_id.contains(id))
     }
 
     /// All known hand-offs of a task, oldest first.
@@ -351,7 +356,7 @@ impl Table {
 
     /// Whether any hand-off of a task has not ended.
     pub fn is_live(&self, task: &TaskId) -> bool {
-        self.unfinished_of(task).next().is_some()
+        !self.live.is_empty() && self.unfinished_of(task).next().is_some()
     }
 
     /// The hand-offs of a task that have not ended.
@@ -417,11 +422,7 @@ impl Table {
                 let there = there.take_while(move |(there, _)| there == status);
                 Box::new(there.map(move |(_, id)| self.by_id[id].as_ref()))
             }
-            List { .. } => {
-                let from = cursor.map_or(Bound::Unbounded, Bound::Excluded);
-                let there = self.by_id.range::<HandoffId, _>((from, Bound::Unbounded));
-                Box::new(there.map(|(_, handoff)| handoff.as_ref()))
-            }
+            List { .. } => Box::new(self.by_id.after(cursor).map(Arc::as_ref)),
         }
     }
 

@@ -195,8 +195,12 @@ impl primitive::Table for Table {
         self.wait_queues.all().map(|waiter| waiter.wait.id)
     }
 
-    fn is_waiting(&self, wait: WaitId) -> bool {
-        self.wait_queues.get(wait).is_some()
+    fn caller(&self, wait: WaitId) -> Option<&AgentId> {
+        self.wait_queues.caller(wait)
+    }
+
+    fn has_caller(&self, agent: &AgentId) -> bool {
+        self.wait_queues.has_caller(agent)
     }
 }
 
@@ -346,8 +350,10 @@ impl Table {
     }
 
     fn places(&self, task: &TaskId) -> impl Iterator<Item = &(TaskId, JoinId, usize)> {
-        let from = (task.clone(), JoinId::least(), 0);
-        self.by_task.range(from..).take_while(move |(there, _, _)| there == task)
+        let from = || (task.clone(), JoinId::least(), 0);
+        // Most workspaces have no joins.
+        let places = (!self.by_task.is_empty()).then(|| self.by_task.range(from()..));
+        places.into_iter().flatten().take_while(move |(there, _, _)| there == task)
     }
 
     /// The joins that have an unfinished task as a member.

@@ -56,7 +56,7 @@ pub struct Create {
     #[cfg_attr(feature = "schema", schemars(extend("default" = "all")))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub need: Option<Need>,
-    /// How long the join waits, in milliseconds. If omitted, without a limit.
+    /// How long the join waits, in milliseconds. If omitted, there is no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_ms: Option<u64>,
 }
@@ -76,7 +76,7 @@ pub enum Query {
 /// What a join waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(untagged)]
+#[serde(untagged, expecting = "it must be a number of tasks, or `all`")]
 pub enum Need {
     /// This number of tasks must complete.
     Number(u64),

@@ -146,11 +146,11 @@ fn held<'a>(table: &'a Table, name: &LockName, token: Token) -> Result<&'a Hold,
         Some(hold) if hold.token == token => Ok(hold),
         #[cfg(feature = "planted")]
         Some(hold) if crate::planted::is("lock.any_token_will_do") => Ok(hold),
-        Some(_) | None => Err(Rejection::StaleToken {
-            name: name.clone(),
-            given: token,
-            hold: hold.cloned().map(Box::new),
-        }),
+        Some(_) | None => {
+            let without_token = |hold: &Hold| Hold { token: Token::HIDDEN, ..hold.clone() };
+            let hold = hold.map(without_token).map(Box::new);
+            Err(Rejection::StaleToken { name: name.clone(), given: token, hold })
+        }
     }
 }
 

@@ -62,15 +62,15 @@ crate::refusals! {
             code: "lock.session_ended",
             kind: Stale,
             hint: "register again, then acquire again",
-            cause: "The agent left, missed its heartbeats, or registered again while one of its \
-                calls was waiting.",
+            cause: "The agent left or registered again, or the session of its supervisor ended, \
+                while one of its calls was waiting.",
         }
     }
 }
 
 fn now_held(hold: Option<&Hold>) -> String {
     match hold {
-        Some(hold) => format!("`{}` holds it under token {}", hold.holder, hold.token),
-        None => "nobody holds it".to_owned(),
+        Some(hold) => format!("`{}` holds it until {}", hold.holder, hold.expires_at),
+        None => "no agent holds it".to_owned(),
     }
 }

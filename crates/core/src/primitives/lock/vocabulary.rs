@@ -113,7 +113,9 @@ pub struct Hold {
     pub name: LockName,
     /// The holder.
     pub holder: AgentId,
-    /// The fencing token of the hold.
+    /// The fencing token of the hold. Absent unless the caller is the holder, an operator or an
+    /// admin.
+    #[serde(default, skip_serializing_if = "Token::is_hidden")]
     pub token: Token,
     /// When it was acquired.
     pub acquired_at: Timestamp,
@@ -181,7 +183,8 @@ pub enum Event {
         name: LockName,
         /// The holder.
         holder: AgentId,
-        /// The token of the hold.
+        /// The token of the hold. Notices leave it out.
+        #[serde(default)]
         token: Token,
         /// How long it lasts, in milliseconds.
         ttl_ms: u64,

@@ -147,7 +147,7 @@ pub fn decide(
     match command {
         Command::Send(send) => mail::send(table, send, stamp),
         Command::Request(request) => requests::request(table, view, request, stamp),
-        Command::Reply(respond) => requests::reply(table, respond, stamp),
+        Command::Reply(respond) => requests::reply(table, view, respond, stamp),
         Command::Receive(receive) => mail::receive(table, view, &receive, stamp),
         Command::Ack(ack) => mail::ack(table, ack, stamp),
         Command::Requeue { message } => mail::requeue(table, message, stamp),

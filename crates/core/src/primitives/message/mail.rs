@@ -77,6 +77,17 @@ pub(crate) fn receive(
     command: &Receive,
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
+    receive_besides(table, view, command, None, stamp)
+}
+
+/// The same, without the message that the same command answers.
+pub(crate) fn receive_besides(
+    table: &Table,
+    view: &impl View,
+    command: &Receive,
+    answered: Option<&MessageId>,
+    stamp: &Stamp,
+) -> Result<Decided, Rejection> {
     let Receive { agent, wait_ms, limit, redeliver_ms } = command;
     let receiver = own(agent.as_ref(), stamp)?;
     let wait_ms = within("wait_ms", *wait_ms, 0, (0, limits::WAIT_MS_MAX))?;
@@ -89,6 +100,7 @@ pub(crate) fn receive(
     has_room([(what, waits, limits::RECEIVES_PER_AGENT_MAX)])?;
     let mut bytes = 0;
     let waiting = table.store().waiting(receiver).filter(|message| !message.is_over(stamp.now));
+    let waiting = waiting.filter(|message| answered != Some(&message.id));
     let waiting = waiting.take(usize::try_from(limit).expect("it is small"));
     let events = waiting.take_while(|message| {
         bytes += message.bytes();

@@ -17,8 +17,13 @@ operations! {
         "Send a request and wait for the reply",
         {"to": {"handler": "sum"}, "body": [1, 2], "timeout_ms": 10000};
     Command::Reply = "message.reply" -> "message", Post "/requests/{request}/reply" Body, Work,
-        side_effects("Acknowledges the request and answers the waiting caller."):
-        "Reply to a request", {"request": "m-0000000007", "body": 3};
+        waits("wait_ms"), other_reply(&["wait_ms", "redeliver_ms"], "`wait_ms`", "received"),
+        side_effects(
+            "Acknowledges the request and answers the waiting caller. With `wait_ms`, marks the \
+             next message as delivered, as `inbox.receive` does."
+        ):
+        "Reply to a request, optionally receiving the next message",
+        {"request": "m-0000000007", "body": 3, "wait_ms": 30000};
     Query::Get = "message.get" -> "message", Get "/messages/{message}" Query, Read:
         "Get a message", {"message": "m-0000000007"};
     Command::Receive = "inbox.receive" -> "received", Post "/inbox/{agent}/receive" Body, Work,

@@ -66,6 +66,25 @@ pub struct Respond {
     /// The error. If omitted, `body` is required.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub error: Option<Json>,
+    /// Receive the next message in the same commit, and wait this long in milliseconds if the inbox
+    /// is empty. The answer then contains the received message. If omitted, the call only replies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_ms: Option<u64>,
+    /// How long after a delivery without an acknowledgement the received message is delivered
+    /// again, in milliseconds. It requires `wait_ms`.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = limits::REDELIVER_MS_DEFAULT),
+        range(min = limits::REDELIVER_MS_MIN, max = limits::REDELIVER_MS_MAX),
+    ))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redeliver_ms: Option<u64>,
+}
+
+impl Respond {
+    /// A reply that receives nothing.
+    pub fn new(request: MessageId, body: Option<Json>, error: Option<Json>) -> Self {
+        Self { request, body, error, wait_ms: None, redeliver_ms: None }
+    }
 }
 
 /// Receives messages.

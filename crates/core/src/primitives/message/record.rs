@@ -126,7 +126,7 @@ pub struct Asked {
     /// given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<IdempotencyKey>,
-    /// The reply. Absent before it.
+    /// The reply. Absent before the request is answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Given>,
 }

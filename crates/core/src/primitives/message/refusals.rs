@@ -127,8 +127,8 @@ crate::refusals! {
             code: "message.handler_lost",
             kind: Unavailable,
             hint: "retry; the work may have been partly done",
-            cause: "The handler left, missed its heartbeats, or registered again, and no other \
-                agent handles such requests.",
+            cause: "The handler left, was lost, or registered again, and no other agent handles \
+                such requests.",
             remedy: "Retry once a handler is available. The work may have been partly done.",
         }
         /// The request has already been answered.
@@ -139,7 +139,7 @@ crate::refusals! {
         } => {
             code: "message.already_replied",
             kind: Conflict,
-            hint: "nothing is left to do",
+            hint: "discard this answer, and receive the next message",
             cause: "A request has exactly one answer.",
         }
         /// The request no longer waits for an answer.
@@ -197,7 +197,7 @@ crate::refusals! {
         BadField(#[from] BadField) => {
             code: "message.bad_field",
             kind: Invalid,
-            hint: "correct the field",
+            hint: "correct the field that the detail names, then send the command again",
             cause: "A reply has neither a body nor an error, or both; an acknowledgement names no \
                 messages, or too many; or a capability has no name.",
             remedy: "Correct the field named in the detail.",
@@ -207,7 +207,7 @@ crate::refusals! {
         TooLarge(#[from] TooLarge) => {
             code: "message.too_large",
             kind: TooLarge,
-            hint: "store it elsewhere, and send a reference",
+            hint: "store it as an artifact, and send the id of that",
             cause: "A body or an error exceeds 1 MiB, or the body of a request exceeds 256 KiB.",
         }
         /// There are too many messages, handlers or waiting calls.
@@ -229,8 +229,8 @@ crate::refusals! {
             code: "message.session_ended",
             kind: Stale,
             hint: "register again, then receive again",
-            cause: "The agent left, missed its heartbeats, or registered again while one of its \
-                calls was waiting.",
+            cause: "The agent left or registered again, or the session of its supervisor ended, \
+                while one of its calls was waiting.",
             remedy: "Register again, then receive again. The messages are still in the inbox.",
         }
     }

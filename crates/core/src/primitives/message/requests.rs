@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::mail::{check_room, decided, known, wrong_status};
+use super::mail::{self, check_room, decided, known, wrong_status};
 use super::{Address, Given, Message, Status};
 use crate::artifact::is_any_in;
 use crate::limits;
 use crate::message::{
-    Answered, Decided, Event, Failed, Rejection, Reply, ReplyPlan, Request, Requested, Respond,
-    Sent, Table, View,
+    Answered, Decided, Event, Failed, Receive, Rejection, Reply, ReplyPlan, Request, Requested,
+    Respond, Sent, Table, View,
 };
 use crate::names::AgentId;
 use crate::refusal::{bad, json_fits, within};
@@ -174,9 +174,17 @@ pub(crate) fn passed_on<'a>(
     passed.collect()
 }
 
-/// Replies to a request.
-pub(crate) fn reply(table: &Table, command: Respond, stamp: &Stamp) -> Result<Decided, Rejection> {
-    let Respond { request: id, body, error } = command;
+/// Replies to a request, and receives the next message if that is asked for.
+pub(crate) fn reply(
+    table: &Table,
+    view: &impl View,
+    command: Respond,
+    stamp: &Stamp,
+) -> Result<Decided, Rejection> {
+    let Respond { request: id, body, error, wait_ms, redeliver_ms } = command;
+    if wait_ms.is_none() && redeliver_ms.is_some() {
+        return Err(bad("redeliver_ms", "give it with `wait_ms`").into());
+    }
     if body.is_some() == error.is_some() {
         return Err(bad("body", "give either a body or an error").into());
     }
@@ -195,13 +203,27 @@ pub(crate) fn reply(table: &Table, command: Respond, stamp: &Stamp) -> Result<De
     let is_late = asked.deadline <= stamp.now && !crate::planted::is("message.late_reply_counts");
     #[cfg(not(feature = "planted"))]
     let is_late = asked.deadline <= stamp.now;
+    let (to, answer) = (message.to.clone(), Given { body, error });
+    let next = || {
+        let receive = Receive { agent: None, wait_ms, limit: Some(1), redeliver_ms };
+        mail::receive_besides(table, view, &receive, Some(&id), stamp)
+    };
     match message.status {
+        // A caller that was disconnected while it waited for the next message asks again.
+        Status::Replied if wait_ms.is_some() && asked.answer.as_ref() == Some(&answer) => {
+            return next();
+        }
         Status::Replied => return Err(Rejection::AlreadyReplied { request: id }),
         Status::Waiting | Status::Delivered if !is_late => {}
         status => return Err(Rejection::TooLate { request: id, status }),
     }
     let wait = table.requesters().of(&id).next().map(|waiter| waiter.wait.id);
-    let holds = is_any_in(body.iter().chain(&error));
-    let (to, answer) = (message.to.clone(), Given { body, error });
-    Ok(decided(id.clone(), Event::Replied { message: id, to, answer, holds, wait }))
+    let holds = is_any_in(answer.body.iter().chain(&answer.error));
+    let replied = Event::Replied { message: id.clone(), to, answer, holds, wait };
+    if wait_ms.is_none() {
+        return Ok(decided(id, replied));
+    }
+    let mut received = next()?;
+    received.events.insert(0, replied);
+    Ok(received)
 }

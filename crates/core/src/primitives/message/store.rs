@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::{Message, Status};
 use crate::limits;
 use crate::names::{AgentId, IdempotencyKey, MessageId};
+use crate::storage::{Records, relist};
 use crate::time::Timestamp;
 
 /// How much there is of something.
@@ -33,7 +34,7 @@ impl Amount {
 /// Every known message. Changes only by [`MessageStore::replace`] and [`MessageStore::trim`].
 #[derive(Default)]
 pub struct MessageStore {
-    by_id: BTreeMap<MessageId, Arc<Message>>,
+    by_id: Records<MessageId, Arc<Message>>,
     by_inbox: BTreeSet<(AgentId, MessageId)>,
     waiting: BTreeSet<(AgentId, MessageId)>,
     delivered: BTreeSet<(AgentId, MessageId)>,
@@ -50,74 +51,105 @@ pub struct MessageStore {
     awake_since: Timestamp,
 }
 
+/// Its place in an index by inbox.
+type InboxKey<'a> = (&'a AgentId, &'a MessageId);
+
+fn inbox_key(message: &Message) -> InboxKey<'_> {
+    (&message.to, &message.id)
+}
+
+fn waiting(message: &Message) -> Option<InboxKey<'_>> {
+    (message.status == Status::Waiting).then(|| inbox_key(message))
+}
+
+fn delivered(message: &Message) -> Option<InboxKey<'_>> {
+    (message.status != Status::Waiting).then(|| inbox_key(message))
+}
+
+fn request(message: &Message) -> Option<InboxKey<'_>> {
+    message.request.is_some().then(|| inbox_key(message))
+}
+
+fn ended(message: &Message) -> Option<(&Timestamp, &MessageId)> {
+    message.ended_at.as_ref().map(|moment| (moment, &message.id))
+}
+
+fn key_of(message: &Message) -> Option<&IdempotencyKey> {
+    message.request.as_ref()?.key.as_ref()
+}
+
+fn is_open(message: &Message) -> bool {
+    message.ended_at.is_none()
+}
+
 impl MessageStore {
     /// Sets or removes a message; returns the previous one.
     pub fn replace(&mut self, id: &MessageId, after: Option<Arc<Message>>) -> Option<Arc<Message>> {
-        let before = self.by_id.remove(id);
-        if let Some(before) = &before {
-            self.unlist(before);
+        let before = self.by_id.get(id).map(Arc::clone);
+        self.relist(before.as_deref(), after.as_deref());
+        match after {
+            Some(after) => self.by_id.insert(id, after),
+            None => self.by_id.remove(id),
         }
-        if let Some(after) = after {
-            self.list(&after);
-            self.by_id.insert(id.clone(), after);
-        }
-        before
     }
 
-    fn list(&mut self, message: &Message) {
-        let inbox_key = (message.to.clone(), message.id.clone());
-        self.by_inbox.insert(inbox_key.clone());
-        if let Some(key) = message.request.as_ref().and_then(|asked| asked.key.as_ref()) {
+    /// Updates the indexes for a message that was added, changed or removed.
+    fn relist(&mut self, before: Option<&Message>, after: Option<&Message>) {
+        let (earlier, later) = (before.filter(|it| is_open(it)), after.filter(|it| is_open(it)));
+        let moments = [earlier, later].map(|it| it.and_then(|it| self.moment_of(it)));
+        let moment = |it: usize| moments[it].as_ref();
+        let timers =
+            (moment(0).zip(earlier.map(|it| &it.id)), moment(1).zip(later.map(|it| &it.id)));
+        relist(&mut self.timers, timers.0, timers.1);
+        relist(&mut self.by_inbox, before.map(inbox_key), after.map(inbox_key));
+        relist(&mut self.waiting, earlier.and_then(waiting), later.and_then(waiting));
+        relist(&mut self.delivered, earlier.and_then(delivered), later.and_then(delivered));
+        relist(&mut self.requests, earlier.and_then(request), later.and_then(request));
+        relist(&mut self.ended, before.and_then(ended), after.and_then(ended));
+        before.inspect(|message| self.unkey(message));
+        after.inspect(|message| self.key(message));
+        self.ended_bytes -= before.filter(|it| !is_open(it)).map_or(0, Message::bytes);
+        self.ended_bytes += after.filter(|it| !is_open(it)).map_or(0, Message::bytes);
+        let size = |it: Option<&Message>| it.map(|it| (it.to.clone(), it.bytes()));
+        let (earlier, later) = (size(earlier), size(later));
+        if earlier != later {
+            self.recount(earlier, later);
+        }
+    }
+
+    /// Updates the number and the size of open messages.
+    fn recount(&mut self, before: Option<(AgentId, usize)>, after: Option<(AgentId, usize)>) {
+        if let Some((agent, bytes)) = after {
+            self.open.add(bytes);
+            self.inboxes.entry(agent).or_default().add(bytes);
+        }
+        if let Some((agent, bytes)) = before {
+            self.open.remove(bytes);
+            let inbox = self.inboxes.get_mut(&agent).expect("what is open was counted");
+            inbox.remove(bytes);
+            if inbox.messages == 0 {
+                self.inboxes.remove(&agent);
+            }
+        }
+    }
+
+    fn key(&mut self, message: &Message) {
+        if let Some(key) = key_of(message) {
             let name = (message.from.clone(), key.clone());
             let newest = self.by_key.entry(name).or_insert_with(|| message.id.clone());
             if *newest < message.id {
                 newest.clone_from(&message.id);
             }
         }
-        if let Some(moment) = message.ended_at {
-            self.ended.insert((moment, message.id.clone()));
-            self.ended_bytes += message.bytes();
-            return;
-        }
-        if let Some(moment) = self.moment_of(message) {
-            self.timers.insert((moment, message.id.clone()));
-        }
-        if message.request.is_some() {
-            self.requests.insert(inbox_key.clone());
-        }
-        let queue =
-            if message.status == Status::Waiting { &mut self.waiting } else { &mut self.delivered };
-        queue.insert(inbox_key);
-        self.open.add(message.bytes());
-        self.inboxes.entry(message.to.clone()).or_default().add(message.bytes());
     }
 
-    fn unlist(&mut self, message: &Message) {
-        let inbox_key = (message.to.clone(), message.id.clone());
-        self.by_inbox.remove(&inbox_key);
-        if let Some(key) = message.request.as_ref().and_then(|asked| asked.key.as_ref()) {
+    fn unkey(&mut self, message: &Message) {
+        if let Some(key) = key_of(message) {
             let name = (message.from.clone(), key.clone());
             // A later request may have taken the key.
             if self.by_key.get(&name) == Some(&message.id) {
                 self.by_key.remove(&name);
             }
-        }
-        if let Some(moment) = message.ended_at {
-            self.ended.remove(&(moment, message.id.clone()));
-            self.ended_bytes -= message.bytes();
-            return;
-        }
-        if let Some(moment) = self.moment_of(message) {
-            self.timers.remove(&(moment, message.id.clone()));
-        }
-        self.requests.remove(&inbox_key);
-        self.waiting.remove(&inbox_key);
-        self.delivered.remove(&inbox_key);
-        self.open.remove(message.bytes());
-        let inbox = self.inboxes.get_mut(&message.to).expect("what is open was counted");
-        inbox.remove(message.bytes());
-        if inbox.messages == 0 {
-            self.inboxes.remove(&message.to);
         }
     }
 
@@ -211,9 +243,7 @@ impl MessageStore {
         cursor: Option<&'a MessageId>,
     ) -> Box<dyn Iterator<Item = &'a Message> + 'a> {
         let Some(agent) = agent else {
-            let from = cursor.map_or(Bound::Unbounded, Bound::Excluded);
-            let there = self.by_id.range::<MessageId, _>((from, Bound::Unbounded));
-            return Box::new(there.map(|(_, message)| message.as_ref()));
+            return Box::new(self.by_id.after(cursor).map(Arc::as_ref));
         };
         let from = cursor.cloned().unwrap_or_else(MessageId::least);
         let from = Bound::Excluded((agent.clone(), from));

@@ -151,8 +151,12 @@ impl primitive::Table for Table {
         receivers.chain(self.requesters.all().map(|waiter| waiter.wait.id))
     }
 
-    fn is_waiting(&self, wait: WaitId) -> bool {
-        self.receivers.get(wait).is_some() || self.requesters.get(wait).is_some()
+    fn caller(&self, wait: WaitId) -> Option<&AgentId> {
+        self.receivers.caller(wait).or_else(|| self.requesters.caller(wait))
+    }
+
+    fn has_caller(&self, agent: &AgentId) -> bool {
+        self.receivers.has_caller(agent) || self.requesters.has_caller(agent)
     }
 }
 

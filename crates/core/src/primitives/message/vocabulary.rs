@@ -364,6 +364,7 @@ impl primitive::Command for Command {
     fn wait_ms(&self) -> Option<u64> {
         match self {
             Self::Receive(receive) => receive.wait_ms,
+            Self::Reply(respond) => respond.wait_ms,
             Self::Request(request) => {
                 Some(request.timeout_ms.unwrap_or(limits::REQUEST_MS_DEFAULT))
             }

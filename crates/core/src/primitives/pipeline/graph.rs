@@ -68,7 +68,7 @@ fn before(
     let mut links = Vec::with_capacity(names.len());
     for name in names {
         let Some(number) = numbers.get(name) else {
-            return fault(Some(&stage.name), format!("it comes after `{name}`, which is no stage"));
+            return fault(Some(&stage.name), format!("it follows `{name}`, which is not a stage"));
         };
         if links.contains(number) {
             return fault(Some(&stage.name), format!("it comes after `{name}` twice"));
@@ -117,7 +117,7 @@ mod tests {
         for (text, stage, reason) in [
             ("[]", None, "there is none"),
             (r#"[{"name":"a"},{"name":"a"}]"#, Some("a"), "two stages have this name"),
-            (r#"[{"name":"a","after":["z"]}]"#, Some("a"), "it comes after `z`, which is no stage"),
+            (r#"[{"name":"a","after":["z"]}]"#, Some("a"), "it follows `z`, which is not a stage"),
             (
                 r#"[{"name":"a"},{"name":"b","after":["a","a"]}]"#,
                 Some("b"),

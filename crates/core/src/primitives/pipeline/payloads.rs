@@ -85,8 +85,8 @@ pub struct Design {
     /// `task.review` if it has a task, else with `pipeline.review_stage`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub review: bool,
-    /// The agents that may accept its output. If given, it has `review`. If omitted, any agent but
-    /// the one that did the work.
+    /// The agents that may accept its output. If given, it has `review`. If omitted, any agent
+    /// except the one that did the work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reviewers: Option<Reviewers>,
     /// Keys that it reads, for documentation and contracts.
@@ -156,7 +156,8 @@ pub struct ReviewStage {
     /// again, and `fail` fails it.
     pub verdict: Verdict,
     /// The number of the attempt that was reviewed: `attempts` of the stage. The verdict is refused
-    /// if another attempt waits for review. If omitted, the one that waits.
+    /// if another attempt waits for review. If omitted, the verdict is about the attempt that
+    /// waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u64>,
     /// A note, which is recorded. Default: none.

@@ -27,7 +27,7 @@ crate::refusals! {
             remedy: "Create it. The workspace history shows what happened to its stages.",
         }
         /// A pipeline with this name already exists; the response contains it as `pipeline`.
-        #[error("pipeline `{}` already exists and is {}", .pipeline.name, .pipeline.status.word())]
+        #[error("pipeline `{}` already exists and {}", .pipeline.name, .pipeline.status.clause())]
         Exists {
             /// The existing pipeline.
             pipeline: Box<Pipeline>,
@@ -76,8 +76,8 @@ crate::refusals! {
         }
         /// The stage's current status does not allow the operation.
         #[error(
-            "stage `{stage}` of pipeline `{pipeline}` is {}, so it cannot be {wish}: {}",
-            .stage_status.word(),
+            "stage `{stage}` of pipeline `{pipeline}` {}, so it cannot be {wish}: {}",
+            .stage_status.clause(),
             allowed(*pipeline_status, [can_start, can_complete, can_review, can_retry])
         )]
         WrongOrder {
@@ -109,7 +109,8 @@ crate::refusals! {
                 retried without having failed; or the pipeline is completed or aborted. The \
                 response contains the statuses (`stage_status`, `pipeline_status`) and what is \
                 possible now (`can_start`, `can_complete`, `can_review`, `can_retry`).",
-            remedy: "Do what is possible now. If another agent was faster, nothing is left to do.",
+            remedy: "Use one of the operations that are possible now. If another agent has already \
+                done it, nothing is left to do.",
         }
         /// The stage is assigned to another agent, named in `agent`.
         #[error(
@@ -148,7 +149,7 @@ crate::refusals! {
                 them.",
             remedy: "Claim the stage's tasks and complete or fail them.",
         }
-        /// The output is that of the reviewing agent.
+        /// An agent cannot accept its own output.
         #[error("`{agent}` worked on stage `{stage}` of pipeline `{pipeline}`, so another agent \
             must accept it")]
         OwnWork {
@@ -163,7 +164,7 @@ crate::refusals! {
             kind: Denied,
             hint: "leave the review to another agent",
             cause: "The stage has `review`, and the agent that started it or submitted its output \
-                wants to accept it.",
+                tried to accept it.",
             remedy: "Let another agent, or a person, call `pipeline.review_stage`. The worker may \
                 return the stage with the verdict `retry`.",
         }
@@ -225,7 +226,7 @@ crate::refusals! {
             kind: Conflict,
             hint: "get the pipeline, and review the output that waits now",
             cause: "The stage was returned and submitted again after the reviewer read it.",
-            remedy: "Read the pipeline again, and decide on the present output.",
+            remedy: "Read the pipeline again, and decide on the current output.",
         }
         /// The stage has no retries left.
         #[error(
@@ -247,7 +248,7 @@ crate::refusals! {
             cause: "The stage has a `max_retries`, and has failed after the last retry.",
         }
         /// The pipeline is completed or aborted, and can no longer change.
-        #[error("pipeline `{pipeline}` is {} and can no longer change", .pipeline_status.word())]
+        #[error("pipeline `{pipeline}` {} and can no longer change", .pipeline_status.clause())]
         Finished {
             /// The pipeline.
             pipeline: PipelineName,
@@ -261,7 +262,7 @@ crate::refusals! {
             remedy: "Nothing needs to be done. Create another pipeline if there is more to do.",
         }
         /// The pipeline cannot be deleted before it finishes.
-        #[error("pipeline `{pipeline}` is {}, so it cannot be deleted", .pipeline_status.word())]
+        #[error("pipeline `{pipeline}` {}, so it cannot be deleted", .pipeline_status.clause())]
         Unfinished {
             /// The pipeline.
             pipeline: PipelineName,
@@ -288,7 +289,7 @@ crate::refusals! {
         TooLarge(#[from] TooLarge) => {
             code: "pipeline.too_large",
             kind: TooLarge,
-            hint: "store it elsewhere, and refer to it",
+            hint: "store it as an artifact, and refer to the id of that",
             cause: "An input, an output or all stages together exceed 1 MiB, metadata or an error \
                 exceeds 64 KiB, or a reason exceeds 4 KiB; or the pipeline, limited to 4 MiB with \
                 all its outputs, is full; or the outputs that a stage receives do not fit in one \
@@ -327,7 +328,7 @@ fn allowed(status: Status, can: [&Vec<StageName>; 4]) -> String {
     let parts: Vec<String> =
         parts.map(|(stages, what)| format!("{} can {what}", listed(stages))).collect();
     if parts.is_empty() {
-        return format!("the pipeline is {} and has no stage to act on now", status.word());
+        return format!("the pipeline {} and has no stage to act on now", status.clause());
     }
     parts.join(", ")
 }

@@ -267,12 +267,10 @@ scenarios! {
         (0, "ada", "task.claim",
             "task.claimed p-0000000001 by ada token=2; pipeline.stage_started p/part by ada"),
         (0, "ada", r#"task.fail p-0000000001 token=2 error="no""#,
-            "task.failed p-0000000001 \"no\" for good; \
-             pipeline.stage_failed p/part \
+            "task.failed p-0000000001 \"no\" for good; pipeline.stage_failed p/part \
              {\"error\":\"no\",\"reason\":\"task_failed\",\"task\":\"p-0000000001\"}; \
-             pipeline.failed p; \
-             task.cancelled p-0000000001.2 (stage `part` of pipeline `p` is failed); \
-             task.cancelled p-0000000001.3 (stage `part` of pipeline `p` is failed)"),
+             pipeline.failed p; task.cancelled p-0000000001.2 (stage `part` of pipeline `p` has \
+             failed); task.cancelled p-0000000001.3 (stage `part` of pipeline `p` has failed)"),
         // After a retry it has new tasks.
         (1, "ann", "pipeline.retry_stage p part",
             "pipeline.stage_retried p/part; \
@@ -280,18 +278,16 @@ scenarios! {
              task.created p-0000000004 part ready; task.created p-0000000004.2 part ready; \
              task.created p-0000000004.3 part ready"),
         (2, "ann", "task.cancel p-0000000004.2",
-            "task.cancelled p-0000000004.2; \
-             pipeline.stage_failed p/part \
+            "task.cancelled p-0000000004.2; pipeline.stage_failed p/part \
              {\"detail\":null,\"reason\":\"task_cancelled\",\"task\":\"p-0000000004.2\"}; \
-             pipeline.failed p; \
-             task.cancelled p-0000000004 (stage `part` of pipeline `p` is failed); \
-             task.cancelled p-0000000004.3 (stage `part` of pipeline `p` is failed)"),
+             pipeline.failed p; task.cancelled p-0000000004 (stage `part` of pipeline `p` has \
+             failed); task.cancelled p-0000000004.3 (stage `part` of pipeline `p` has failed)"),
         (3, "ann", "pipeline.skip_stage p part",
             "pipeline.stage_skipped p/part; pipeline.stage_ready p/sum [p-0000000006]; \
              task.created p-0000000006 sum ready"),
         (4, "ann", "pipeline.skip_stage p sum",
-            "pipeline.stage_skipped p/sum; pipeline.completed p; \
-             task.cancelled p-0000000006 (stage `sum` of pipeline `p` is skipped)"),
+            "pipeline.stage_skipped p/sum; pipeline.completed p; task.cancelled p-0000000006 \
+             (stage `sum` of pipeline `p` is skipped)"),
     ]
 
     nothing_to_do_is_done_at_once => [

@@ -55,6 +55,17 @@ impl Status {
             Self::Aborted => "aborted",
         }
     }
+
+    /// The status as the predicate of a sentence about a pipeline.
+    pub fn clause(self) -> &'static str {
+        match self {
+            Self::Created => "has not started",
+            Self::Running => "is running",
+            Self::Completed => "is completed",
+            Self::Failed => "has failed",
+            Self::Aborted => "is aborted",
+        }
+    }
 }
 
 /// The status of a stage.
@@ -91,6 +102,19 @@ impl StageStatus {
             Self::Skipped => "skipped",
         }
     }
+
+    /// The status as the predicate of a sentence about a stage.
+    pub fn clause(self) -> &'static str {
+        match self {
+            Self::Pending => "is pending",
+            Self::Ready => "is ready",
+            Self::Running => "is running",
+            Self::WaitingReview => "is waiting for review",
+            Self::Completed => "is completed",
+            Self::Failed => "has failed",
+            Self::Skipped => "is skipped",
+        }
+    }
 }
 
 /// A stage of a pipeline.
@@ -125,8 +149,8 @@ pub struct Stage {
     /// Whether its output must be accepted by another agent. Absent if `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub review: bool,
-    /// The agents that may accept its output. Absent if any agent may but the one that did the
-    /// work.
+    /// The agents that may accept its output. Absent if any agent except the one that did the work
+    /// may.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reviewers: Option<Reviewers>,
     /// The agent whose output waits for review. Absent if none waits.

@@ -71,9 +71,7 @@ impl Rules for Table {
         let table = &space.reaction;
         let due = table.overdue(stamp.now).take(limits::EXPIRIES_PER_BATCH_MAX);
         let events = due.map(|call| match call.until {
-            Some(_) => {
-                failed(table, call, "whoever made the call was not heard of again", true, stamp.now)
-            }
+            Some(_) => failed(table, call, "its outcome was not reported in time", true, stamp.now),
             None => failed(table, call, "nobody made the call in time", false, stamp.now),
         });
         events.collect()

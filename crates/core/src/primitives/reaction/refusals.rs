@@ -23,8 +23,8 @@ crate::refusals! {
             kind: Invalid,
             hint: "set `on` to select events, and `do` or `webhook` to act on them",
             cause: "It has neither `do` nor `webhook`, or `on` names neither a type nor a subject.",
-            remedy: "Say what it does, and on what. `{\"type\": \"**\"}` selects every event, if \
-                that is what you want.",
+            remedy: "Set `do` or `webhook`, and a type or a subject in `on`. `{\"type\": \"**\"}` \
+                selects every event.",
         }
         /// A command of the reaction can never be executed.
         #[error("command {index} of reaction `{name}` cannot be executed: {reason}")]

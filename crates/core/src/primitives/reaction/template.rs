@@ -14,7 +14,7 @@ use crate::wire::notice;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Unfillable {
     /// The text between the braces is not a field name.
-    #[error("`{given}` is no placeholder: between `{{{{` and `}}}}` stand names with dots between")]
+    #[error("`{given}` is not a placeholder: use a name, or names with dots between them")]
     Unreadable {
         /// The text.
         given: String,
@@ -27,7 +27,8 @@ pub enum Unfillable {
     },
 }
 
-/// An event as conditions and placeholders see it.
+/// An event as conditions and placeholders see it. Reactions are set up by operators, and may use
+/// the token that an event grants.
 pub fn seen(
     event: &Event,
     (revision, index): (Revision, usize),
@@ -35,7 +36,7 @@ pub fn seen(
     agent: &AgentId,
 ) -> Value {
     let subject = event.subject();
-    let text = notice::written(event, (revision, index), time, agent, &subject);
+    let text = notice::written(event, (revision, index), time, agent, &subject, None);
     let mut seen: Value = serde_json::from_slice(&text).expect("notices are JSON");
     let about = subject.split_once('/').map_or("", |(_, about)| about);
     if let Value::Object(fields) = &mut seen {

@@ -382,3 +382,34 @@ fn reactions_that_a_limit_has_stopped_are_not_considered_again() {
     let looks = committed.work - events;
     assert!(looks <= 2 * limits::REACTION_LOOKS_MAX, "{looks} looks");
 }
+
+fn write_long(bytes: usize) -> Request {
+    let value = "x".repeat(bytes);
+    let text =
+        format!(r#"{{"command":"state.set","namespace":"shared","key":"in/a","value":"{value}"}}"#);
+    Request::from(crate::wire::command_of(&text).unwrap())
+}
+
+#[test]
+fn work_grows_with_bytes_also_those_of_runs_that_fail() {
+    let ada = AgentId::parse("ada").unwrap();
+    let set = r#""command":"state.set","namespace":"shared","value":"{{value}}""#;
+    let copy = format!(r#"[{{{set},"key":"copy"}}]"#);
+    let work = |reactions: usize, commands: &str, bytes: usize| {
+        let mut space = reacting(reactions, SEEN, commands);
+        let committed = space.commit(write_long(bytes), &ada, Timestamp(9)).unwrap();
+        space.check();
+        committed.work
+    };
+    assert!(work(1, &copy, 200_000) >= work(1, &copy, 10) + 2 * (200_000 / 4_096));
+    let failing =
+        format!(r#"[{{{set},"key":"copy"}},{{"command":"lock.release","name":"none","token":1}}]"#);
+    assert!(work(1, &failing, 200_000) >= work(1, &failing, 10) + 2 * (200_000 / 4_096));
+    assert!(work(1, &failing, 10) > 4, "what is undone counts");
+    let sixteen: Vec<String> = (0..16).map(|at| format!(r#"{{{set},"key":"k{at}"}}"#)).collect();
+    let sixteen = format!("[{}]", sixteen.join(","));
+    let (few, many) = (work(8, &sixteen, 1_000_000), work(64, &sixteen, 1_000_000));
+    // Each reaction still looks at the event; to fill the batch again would be sixteen times that.
+    let looks = 56 * 2 * (1_000_100 / 4_096);
+    assert!(many <= few + looks, "{many} after {few}: a full batch is not filled again");
+}

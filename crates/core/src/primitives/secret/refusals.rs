@@ -23,6 +23,19 @@ crate::refusals! {
             cause: "The reference was never issued, or the secret was deleted or has expired.",
             remedy: "List the secrets. A deleted or expired value cannot be recovered.",
         }
+        /// The server has no key to encrypt values with.
+        #[error("this server has no key for secrets")]
+        NoKey {} => {
+            code: "secret.no_key",
+            kind: Unavailable,
+            hint: "start every server with the same --secrets-key-file",
+            cause: "Several servers share the data (`baton serve --log URL`), where others may \
+                read it. Values of secrets are stored there only encrypted, and the server was \
+                started without the key. Nothing was written.",
+            remedy: "Write a key with `openssl rand -hex 32`, and start every server that shares \
+                the data with it: `--secrets-key-file FILE`. Listing and deleting secrets needs no \
+                key.",
+        }
         /// A number in a secret command is out of range.
         #[error(transparent)]
         OutOfRange(#[from] OutOfRange) => {

@@ -8,9 +8,9 @@ operations! {
         Work, waits("wait_ms"), gives_back("semaphore.release", &[("name", "/name"),
         ("token", "/token")]),
         side_effects(
-            "The first call for a name creates the semaphore. A call waits behind all calls \
-             before it, also if fewer permits would suffice for it. The permit ends when `ttl_ms` \
-             elapses without `semaphore.renew`, or with the session of the holder."
+            "The first call for a name creates the semaphore. Calls are served in order: a call \
+             waits for all earlier calls, even if enough permits for it are free. The permit ends \
+             when `ttl_ms` elapses without `semaphore.renew`, or with the session of the holder."
         ),
         null_when("no permit was granted within `wait_ms`"):
         "Acquire a permit, optionally waiting for one",
@@ -22,8 +22,8 @@ operations! {
     Command::Release = "semaphore.release" -> "semaphore", Post "/semaphores/{name}/release" Body,
         Work, names_token,
         side_effects(
-            "The first calls in the wait queue get what they wait for in the same commit, as far \
-             as the free permits suffice."
+            "The first calls in the wait queue get their permits in the same commit, as far as \
+             enough are free."
         ):
         "Release a permit", {"name": "models", "token": 42};
     Command::Resize = "semaphore.resize" -> "semaphore", Post "/semaphores/{name}/resize" Body,

@@ -108,8 +108,8 @@ crate::refusals! {
             code: "semaphore.session_ended",
             kind: Stale,
             hint: "register again, then acquire again",
-            cause: "The agent left, missed its heartbeats, or registered again while one of its \
-                calls was waiting.",
+            cause: "The agent left or registered again, or the session of its supervisor ended, \
+                while one of its calls was waiting.",
         }
     }
 }

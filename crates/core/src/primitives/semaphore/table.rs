@@ -218,8 +218,12 @@ impl primitive::Table for Table {
         waits.into_iter().rev()
     }
 
-    fn is_waiting(&self, wait: WaitId) -> bool {
-        self.holds.waits().get(wait).is_some()
+    fn caller(&self, wait: WaitId) -> Option<&AgentId> {
+        self.holds.waits().caller(wait)
+    }
+
+    fn has_caller(&self, agent: &AgentId) -> bool {
+        self.holds.waits().has_caller(agent)
     }
 
     fn holder_of(&self, token: Token) -> Option<&AgentId> {

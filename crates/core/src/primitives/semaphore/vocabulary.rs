@@ -128,7 +128,9 @@ pub struct Permit {
     pub name: SemaphoreName,
     /// The holder.
     pub holder: AgentId,
-    /// The fencing token of the permit.
+    /// The fencing token of the permit. Absent unless the caller is the holder, an operator or an
+    /// admin.
+    #[serde(default, skip_serializing_if = "Token::is_hidden")]
     pub token: Token,
     /// How many permits of the semaphore it takes.
     #[serde(default = "one")]
@@ -174,7 +176,8 @@ pub struct Semaphore {
     pub name: SemaphoreName,
     /// The number of permits.
     pub permits: u64,
-    /// The number of free permits. 0 while more are held than there are since it was made smaller.
+    /// The number of free permits. 0 while more permits are held than the semaphore has, after it
+    /// was made smaller.
     pub free: u64,
     /// The held permits, oldest first.
     pub holders: Vec<Permit>,
@@ -225,7 +228,8 @@ pub enum Event {
         name: SemaphoreName,
         /// The holder.
         holder: AgentId,
-        /// The token of the permit.
+        /// The token of the permit. Notices leave it out.
+        #[serde(default)]
         token: Token,
         /// How long it lasts, in milliseconds.
         ttl_ms: u64,
@@ -240,7 +244,8 @@ pub enum Event {
     Renewed {
         /// The semaphore.
         name: SemaphoreName,
-        /// The token of the permit.
+        /// The token of the permit. Notices leave it out.
+        #[serde(default)]
         token: Token,
         /// The new duration in milliseconds, from now on.
         ttl_ms: u64,
@@ -387,5 +392,9 @@ impl primitive::Event for Event {
             Self::Acquired { token, .. } => Some(*token),
             _ => None,
         }
+    }
+
+    fn has_live_token(&self) -> bool {
+        matches!(self, Self::Acquired { .. } | Self::Renewed { .. })
     }
 }

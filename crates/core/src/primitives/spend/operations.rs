@@ -7,8 +7,8 @@ operations! {
     Command::Record = "spend.record" -> "recorded", Post "/spend" Body, Work,
         side_effects(
             "The amount is charged to the task, the tasks above it, the agent and the workspace. \
-             Once a budget is used up, its tasks cannot be claimed and get no more subtasks, and \
-             its agent can claim nothing."
+             Once a budget is used up, its tasks cannot be claimed or get further subtasks, and \
+             its agent cannot claim any task."
         ):
         "Record what was spent on a task, or reserve it before a call",
         {"task": "t-7", "tokens": 1250, "cost_micros": 18750, "calls": 1, "model": "m1"};

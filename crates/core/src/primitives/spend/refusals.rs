@@ -31,10 +31,10 @@ crate::refusals! {
             hint: "do not make the call; finish with what there is, or ask for a larger budget",
             cause: "The request is `strict`, and the budget of the task, of a task above it, of \
                 the agent or of the workspace has less left. The facts name that budget, its \
-                limit, what is used and what was asked for.",
-            remedy: "Do not make the call that this was for. Complete, release or hand off the \
-                task; or have the budget raised with `spend.limit`. What was already spent is \
-                recorded without `strict`.",
+                limit, the amount used and the amount requested.",
+            remedy: "Do not make the call whose cost you tried to record. Complete, release or \
+                hand off the task; or have the budget raised with `spend.limit`. What was already \
+                spent is recorded without `strict`.",
         }
         /// The task does not exist.
         #[error("there is no task `{task}`")]
@@ -54,7 +54,7 @@ crate::refusals! {
         BadField(#[from] BadField) => {
             code: "spend.bad_field",
             kind: Invalid,
-            hint: "correct the field",
+            hint: "correct the field that the detail names, then send the command again",
             cause: "All amounts of a record are 0, or a query names both a task and an agent.",
             remedy: "Correct the field that the response names.",
         }

@@ -21,7 +21,7 @@ pub enum Command {
         /// omitted, the workspace.
         #[serde(default)]
         of: Payer,
-        /// The limits, which replace those before. If omitted, there is no budget.
+        /// The limits, which replace the previous ones. If omitted, there is no budget.
         #[serde(default)]
         budget: Budget,
     },
@@ -64,8 +64,8 @@ pub struct Spent {
     /// A note. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Whether to refuse what does not fit into every budget, for a call that has not been made
-    /// yet. If `false`, it is recorded in any case.
+    /// Reject the record if it exceeds any budget. Use it before a call. If `false`, the record is
+    /// always accepted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub strict: bool,
 }
@@ -140,7 +140,7 @@ pub struct Record {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SpendAccount"))]
 pub struct Account {
-    /// Whose it is.
+    /// The task, the agent or the workspace that it belongs to.
     pub of: Payer,
     /// The total.
     pub spent: Amounts,

@@ -171,8 +171,9 @@ fn delete(
     let Delete { namespace, key, expected_version, expected_revision } = command;
     let rules = rules_for(view, &namespace, &key)?;
     let current = table.packed(&namespace, &key);
-    check_version(table, &namespace, &key, expected_version, current)?;
-    check_revision(table, &namespace, &key, expected_revision, current)?;
+    check_version(table, &namespace, &key, expected_version, current)
+        .and_then(|()| check_revision(table, &namespace, &key, expected_revision, current))
+        .map_err(Rejection::of_deletion)?;
     check_append_only(table, rules, &namespace, current, false)?;
     let Some(entry) = table.entry(&namespace, &key) else {
         return Err(Rejection::NotFound { namespace, key });
@@ -382,6 +383,7 @@ fn check_version(
         key: key.clone(),
         expected,
         entry: current.map(|there| Box::new(table.shown(namespace, there))),
+        deletes: false,
     })
 }
 
@@ -399,6 +401,7 @@ fn check_revision(
             key: key.clone(),
             expected,
             entry: current.map(|there| Box::new(table.shown(namespace, there))),
+            deletes: false,
         }),
         Some(_) | None => Ok(()),
     }

@@ -60,15 +60,15 @@ pub enum Merge {
     LastWriteWins,
     /// An existing value cannot be replaced by another.
     Reject,
-    /// Like [`Patch::Merge`].
+    /// Like `merge` of `state.patch`.
     JsonMerge,
-    /// Like [`Patch::Append`].
+    /// Like `append` of `state.patch`.
     Append,
-    /// Like [`Patch::Union`].
+    /// Like `union` of `state.patch`.
     Union,
-    /// Like [`Patch::Increment`].
+    /// Like `increment` of `state.patch`.
     Counter,
-    /// Like [`Patch::Max`].
+    /// Like `max` of `state.patch`.
     Max,
 }
 
@@ -82,7 +82,7 @@ pub enum Patch {
     JsonPatch(Json),
     /// Appends the value, or the elements of the list, to the list.
     Append(Json),
-    /// The same, without values that the list already contains.
+    /// A value, or a list of values, to append to the list unless it already contains them.
     Union(Json),
     /// Adds the number.
     Increment(Json),
@@ -131,7 +131,7 @@ pub enum MergeError {
         found: &'static str,
     },
     /// The operand is not a JSON Patch.
-    #[error("the given value is no JSON Patch: {reason}")]
+    #[error("the given value is not a JSON Patch: {reason}")]
     NotAPatch {
         /// Where and why it is not.
         reason: String,
@@ -367,6 +367,18 @@ fn sum(left: &Number, right: &Number) -> Option<Number> {
         return signed.or_else(|| u64::try_from(sum).ok().map(Number::from));
     }
     Number::from_f64(left.as_f64()? + right.as_f64()?)
+}
+
+/// What was added to a number; none if one of them is no number, or if it is out of range.
+pub(crate) fn difference(value: &Json, base: Option<&Json>) -> Option<Json> {
+    let number = given_number(value).ok()?;
+    let Some(base) = base else { return Some(value.clone()) };
+    let base = given_number(base).ok()?;
+    let added = match (number.as_i128(), base.as_i128()) {
+        (Some(number), Some(base)) => Number::from_i128(number - base)?,
+        (_, _) => Number::from_f64(number.as_f64()? - base.as_f64()?)?,
+    };
+    Json::of(&added).ok()
 }
 
 fn max(current: Option<&Json>, operand: &Json) -> Result<Json, MergeError> {

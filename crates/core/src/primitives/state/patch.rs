@@ -53,8 +53,8 @@ pub(crate) struct PatchFields {
     /// A value, or a list of values, to append to the list. If omitted, another form is required.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     append: Option<Json>,
-    /// The same, without values that the list already contains. If omitted, another form is
-    /// required.
+    /// A value, or a list of values, to append to the list unless it already contains them. If
+    /// omitted, another form is required.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     union: Option<Json>,
     /// A number to add. If omitted, another form is required.

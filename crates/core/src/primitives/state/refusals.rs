@@ -44,8 +44,8 @@ crate::refusals! {
         }
         /// The entry does not have the expected version.
         #[error(
-            "entry `{key}` in `{namespace}` is at version {}, not {expected}",
-            .entry.as_ref().map_or(0, |entry| entry.version().0)
+            "entry `{key}` in `{namespace}` {}",
+            found("at version", .entry.as_ref().map(|entry| entry.version().0), expected.0)
         )]
         VersionConflict {
             /// The namespace.
@@ -56,18 +56,23 @@ crate::refusals! {
             expected: Version,
             /// The entry that is there.
             entry: Option<Box<Entry>>,
+            /// Whether it should have been deleted.
+            #[serde(skip)]
+            deletes: bool,
         } => {
             code: "state.version_conflict",
             kind: Conflict,
             hint: "decide again from the entry in this response, then retry with its version",
+            hint_if: { entry: None, deletes: true } => "nothing to do: there is nothing to delete",
+            hint_if: { entry: None } => "expect version 0 to create the entry, or leave it absent",
             cause: "It was changed, created or deleted since it was read. Version 0 means an \
                 absent entry.",
             remedy: "Decide again from the entry in the response, then retry with its version.",
         }
         /// The entry was not last changed by the expected revision.
         #[error(
-            "entry `{key}` in `{namespace}` is of revision {}, not {expected}",
-            .entry.as_ref().map_or(0, |entry| entry.revision().0)
+            "entry `{key}` in `{namespace}` {}",
+            found("of revision", .entry.as_ref().map(|entry| entry.revision().0), expected.0)
         )]
         RevisionConflict {
             /// Where.
@@ -78,10 +83,15 @@ crate::refusals! {
             expected: Revision,
             /// The entry that is there.
             entry: Option<Box<Entry>>,
+            /// Whether it should have been deleted.
+            #[serde(skip)]
+            deletes: bool,
         } => {
             code: "state.revision_conflict",
             kind: Conflict,
             hint: "decide again from the entry in this response, then retry with its revision",
+            hint_if: { entry: None, deletes: true } => "nothing to do: there is nothing to delete",
+            hint_if: { entry: None } => "expect revision 0 to create the entry, or leave it absent",
             cause: "It was changed, created or deleted since it was read. Revision 0 means an \
                 absent entry.",
             remedy: "Decide again from the entry in the response, then retry with its revision.",
@@ -166,10 +176,10 @@ crate::refusals! {
         } => {
             code: "state.value_too_large",
             kind: TooLarge,
-            hint: "split the value, or store it elsewhere and refer to it",
+            hint: "split the value, or store it as an artifact and write the id of that",
             cause: "A value is limited to 1 MiB, or to the `value_bytes_max` of the namespace if \
                 that is smaller. The limit applies after merging.",
-            remedy: "Split it over several keys, or store it elsewhere and write a reference.",
+            remedy: "Split it over several keys, or store it as an artifact and write its id.",
         }
         /// The patch or merge rule does not apply to the current value.
         #[error("cannot change `{key}` in `{namespace}`: {reason}")]
@@ -302,5 +312,25 @@ crate::refusals! {
             hint: "name the namespace as well",
             cause: "The same key may exist in many namespaces.",
         }
+    }
+}
+
+impl Rejection {
+    /// The same about a deletion, which has other advice.
+    pub(super) fn of_deletion(mut self) -> Self {
+        if let Self::VersionConflict { deletes, .. } | Self::RevisionConflict { deletes, .. } =
+            &mut self
+        {
+            *deletes = true;
+        }
+        self
+    }
+}
+
+/// What there is instead of what was expected.
+fn found(what: &str, there: Option<u64>, expected: u64) -> String {
+    match there {
+        Some(there) => format!("is {what} {there}, not {expected}"),
+        None => format!("does not exist, and was expected {what} {expected}"),
     }
 }

@@ -302,7 +302,7 @@ impl Table {
     }
 
     /// The version of an entry, or the last one that it had; 0 if its key is new.
-    pub(super) fn last_version(
+    pub(crate) fn last_version(
         &self,
         namespace: &NamespaceName,
         key: &Key,

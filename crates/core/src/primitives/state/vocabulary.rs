@@ -284,8 +284,8 @@ pub struct Snapshot {
         range(min = 1, max = limits::PAGE_MAX),
     ))]
     pub limit: Option<usize>,
-    /// The `cursor` of the previous page, which shows the revision of that page whatever was
-    /// written since. If omitted, the first page is returned.
+    /// The `cursor` of the previous page. The next page shows the same revision, regardless of
+    /// later writes. If omitted, the first page is returned.
     pub cursor: Option<String>,
 }
 
@@ -410,6 +410,8 @@ pub enum Operation {
     Transferred,
     /// Copied from another namespace, which keeps its entry.
     Copied,
+    /// Taken from another copy of the workspace.
+    Synced,
 }
 
 impl Operation {
@@ -432,6 +434,8 @@ pub enum Removal {
     LetGo,
     /// It moved to another namespace.
     TransferredAway,
+    /// It was deleted in another copy of the workspace.
+    Synced,
 }
 
 /// The origin of a transferred value.
@@ -454,8 +458,8 @@ impl Event {
     /// The variant of a type's last word: one event may have several types.
     pub(crate) fn variant(word: &str) -> &str {
         match word {
-            "patched" | "transferred" | "copied" => "set",
-            "expired" | "let_go" | "transferred_away" => "deleted",
+            "patched" | "transferred" | "copied" | "synced" => "set",
+            "expired" | "let_go" | "transferred_away" | "sync_deleted" => "deleted",
             other => other,
         }
     }
@@ -477,10 +481,12 @@ impl primitive::Event for Event {
             Self::Set { operation: Operation::Patched, .. } => "state.patched",
             Self::Set { operation: Operation::Transferred, .. } => "state.transferred",
             Self::Set { operation: Operation::Copied, .. } => "state.copied",
+            Self::Set { operation: Operation::Synced, .. } => "state.synced",
             Self::Deleted { removal: Removal::Deleted, .. } => "state.deleted",
             Self::Deleted { removal: Removal::Expired, .. } => "state.expired",
             Self::Deleted { removal: Removal::LetGo, .. } => "state.let_go",
             Self::Deleted { removal: Removal::TransferredAway, .. } => "state.transferred_away",
+            Self::Deleted { removal: Removal::Synced, .. } => "state.sync_deleted",
         }
     }
 

@@ -66,8 +66,8 @@ crate::refusals! {
             hint: "continue from the first offset kept; the frames before it are lost",
             cause: "The stream keeps a limited number of frames and bytes, and the reader fell \
                 behind. The facts contain the first offset that is kept.",
-            remedy: "Continue from the first offset that is kept, accepting the gap; or let the \
-                stream keep more.",
+            remedy: "Continue from the first offset that is kept, accepting the gap; or create \
+                streams with larger limits.",
         }
         /// The frames of this stream are not stored.
         #[error("the frames of stream `{stream}` are not stored")]
@@ -95,7 +95,7 @@ crate::refusals! {
         BadField(#[from] BadField) => {
             code: "stream.bad_field",
             kind: Invalid,
-            hint: "correct the field",
+            hint: "correct the field that the detail names, then send the command again",
             cause: "A send has no frames, or more than 10,000.",
             remedy: "Correct the field named in the detail.",
         }
@@ -127,8 +127,8 @@ crate::refusals! {
             code: "stream.session_ended",
             kind: Stale,
             hint: "register again, then continue reading from the same offset",
-            cause: "The agent left, missed its heartbeats, or registered again while one of its \
-                calls was waiting.",
+            cause: "The agent left or registered again, or the session of its supervisor ended, \
+                while one of its calls was waiting.",
         }
     }
 }

@@ -247,8 +247,12 @@ impl primitive::Table for Table {
         self.wait_queues.all().map(|waiter| waiter.wait.id)
     }
 
-    fn is_waiting(&self, wait: WaitId) -> bool {
-        self.wait_queues.get(wait).is_some()
+    fn caller(&self, wait: WaitId) -> Option<&AgentId> {
+        self.wait_queues.caller(wait)
+    }
+
+    fn has_caller(&self, agent: &AgentId) -> bool {
+        self.wait_queues.has_caller(agent)
     }
 }
 

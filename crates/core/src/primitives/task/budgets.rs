@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::{Record, Rejection, Table, View, Waiting};
+use crate::limits;
 use crate::names::{AgentId, TaskId, TaskType};
 use crate::spending::UsedUp;
 
@@ -49,6 +50,35 @@ pub fn first<'a>(
     }
     let may_start = |task: &TaskId| held_back(table, view, task).is_none();
     table.first(agent, types, capabilities, &may_start)
+}
+
+/// The tasks that an agent claims next, in the order of single claims: as many as one answer may
+/// have, and at least one if there is any.
+pub fn firsts<'a>(
+    table: &'a Table,
+    view: &impl View,
+    agent: &AgentId,
+    types: Option<&BTreeSet<TaskType>>,
+    capabilities: &BTreeSet<String>,
+    most: usize,
+) -> Vec<&'a Record> {
+    if view.used_up_agent(agent).is_some() {
+        return Vec::new();
+    }
+    let (mut found, mut bytes): (Vec<&Record>, usize) = (Vec::new(), 0);
+    let mut taken: BTreeSet<&TaskId> = BTreeSet::new();
+    while found.len() < most {
+        let may_start =
+            |task: &TaskId| !taken.contains(task) && held_back(table, view, task).is_none();
+        let Some(next) = table.first(agent, types, capabilities, &may_start) else { break };
+        bytes += next.bytes();
+        if !found.is_empty() && bytes > limits::PAGE_BYTES_MAX {
+            break;
+        }
+        taken.insert(&next.id);
+        found.push(next);
+    }
+    found
 }
 
 /// The first waiting claim that gets a task.

@@ -8,7 +8,8 @@ use crate::names::{AgentId, TaskId, TaskType};
 use crate::refusal::{has_room, within};
 use crate::space::stamp::Stamp;
 use crate::task::{
-    Claim, Decided, Event, Record, Rejection, ReplyPlan, Table, View, budgets, checks, explanation,
+    Claim, Decided, Event, Lease, Record, Rejection, ReplyPlan, Table, View, budgets, checks,
+    explanation,
 };
 
 pub(super) fn claim(
@@ -17,8 +18,9 @@ pub(super) fn claim(
     command: Claim,
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
-    let Claim { types, capabilities, task, lease_ms, wait_ms } = command;
+    let Claim { types, capabilities, task, lease_ms, wait_ms, limit } = command;
     let lease_ms = within_lease(lease_ms)?;
+    let limit = within("limit", limit, 1, (1, limits::CLAIMED_MAX as u64))?;
     let wait_ms = within("wait_ms", wait_ms, 0, (0, limits::WAIT_MS_MAX))?;
     checks::check_types(types.as_ref())?;
     let agent = &stamp.agent;
@@ -26,31 +28,50 @@ pub(super) fn claim(
     budgets::may_start(view, agent)?;
     let busy = table.leases().count(agent) + table.claims().of_agent(agent).count();
     has_room([("tasks that the agent holds or waits for", busy, limits::LEASES_PER_AGENT_MAX)])?;
-    let found = match &task {
+    let found: Vec<&Record> = match &task {
         Some(task) => {
             let found = claimable(table, agent, task, types.as_ref(), &capabilities, wait_ms > 0)?;
             match found.and_then(|record| budgets::held_back(table, view, &record.id)) {
                 Some(used_up) if wait_ms == 0 => return Err(Rejection::BudgetExhausted(used_up)),
-                Some(_) => None,
-                None => found,
+                Some(_) => Vec::new(),
+                None => found.into_iter().collect(),
             }
         }
-        None => budgets::first(table, view, agent, types.as_ref(), &capabilities),
+        None => {
+            let room = limits::LEASES_PER_AGENT_MAX - busy;
+            let most = usize::try_from(limit).expect("it is small").min(room);
+            budgets::firsts(table, view, agent, types.as_ref(), &capabilities, most)
+        }
     };
-    if let Some(record) = found {
-        let (task, token) = (record.id.clone(), stamp.token());
-        let holder = agent.clone();
-        let claimed = Event::Claimed { task: task.clone(), holder, token, lease_ms, wait: None };
-        return Ok(Decided { events: vec![claimed], plan: ReplyPlan::Claimed(Some(task)) });
-    }
-    if wait_ms == 0 {
-        return Ok(Decided { events: Vec::new(), plan: ReplyPlan::Claimed(None) });
+    if !found.is_empty() || wait_ms == 0 {
+        return Ok(taken(&found, limit, agent, lease_ms, stamp));
     }
     has_room([("claims that wait", table.claims().all().len(), limits::CLAIMS_WAITING_MAX)])?;
     let (wait, until) = (stamp.wait(), stamp.now.after(wait_ms));
     let claimant = agent.clone();
-    let queued = Event::Queued { wait, claimant, until, types, capabilities, task, lease_ms };
+    let limit = Some(limit).filter(|limit| *limit > 1);
+    let queued =
+        Event::Queued { wait, claimant, until, types, capabilities, task, lease_ms, limit };
     Ok(Decided { events: vec![queued], plan: ReplyPlan::Later })
+}
+
+/// The claims of these tasks, each with a lease and a token of its own.
+fn taken(found: &[&Record], limit: u64, agent: &AgentId, lease_ms: u64, stamp: &Stamp) -> Decided {
+    let ids: Vec<TaskId> = found.iter().map(|record| record.id.clone()).collect();
+    let claimed = ids.iter().zip(stamp.tokens()).map(|(task, token)| {
+        #[cfg(feature = "planted")]
+        let token =
+            if crate::planted::is("task.several_share_a_token") { stamp.token() } else { token };
+        let (task, holder) = (task.clone(), agent.clone());
+        Event::Claimed { task, holder, token, lease_ms, wait: None }
+    });
+    let events = claimed.collect();
+    let plan = if limit > 1 {
+        ReplyPlan::ClaimedTasks(ids)
+    } else {
+        ReplyPlan::Claimed(ids.into_iter().next())
+    };
+    Decided { events, plan }
 }
 
 pub(super) fn within_lease(lease_ms: Option<u64>) -> Result<u64, Rejection> {
@@ -99,7 +120,7 @@ fn claimable<'a>(
     }
     let not_now = || explanation::sentence(&explanation::circumstances(table, record));
     let reason = never.unwrap_or_else(not_now);
-    let lease = record.lease.as_deref().cloned();
+    let lease = record.lease.as_deref().map(Lease::without_token);
     Err(Rejection::NotClaimable { task: task.clone(), status, lease, reason })
 }
 

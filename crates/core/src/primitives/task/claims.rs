@@ -23,6 +23,9 @@ pub struct Waiting {
     pub task: Option<TaskId>,
     /// The requested lease.
     pub lease_ms: u64,
+    /// The maximum number of tasks, if it is more than 1: the answer is a list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
 }
 
 impl Waiting {

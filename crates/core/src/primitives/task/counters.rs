@@ -80,20 +80,22 @@ impl Counters {
         if before.map(|record| record.status) == after.map(|record| record.status) {
             return;
         }
-        if let Some(record) = after {
-            let of_type = self.by_type.entry(record.task_type.clone()).or_default();
-            for counted in [&mut self.total, of_type] {
+        let Some(task_type) = after.or(before).map(|record| &record.task_type) else { return };
+        if !self.by_type.contains_key(task_type) {
+            self.by_type.insert(task_type.clone(), Counted::default());
+        }
+        // A task has the same type before and after.
+        let of_type = self.by_type.get_mut(task_type).expect("its type is counted");
+        for counted in [&mut self.total, &mut *of_type] {
+            if let Some(record) = after {
                 counted.by_status[record.status as usize] += 1;
             }
-        }
-        if let Some(record) = before {
-            let of_type = self.by_type.get_mut(&record.task_type).expect("its type is counted");
-            for counted in [&mut self.total, of_type] {
+            if let Some(record) = before {
                 counted.by_status[record.status as usize] -= 1;
             }
-            if of_type_is_empty(&self.by_type[&record.task_type]) {
-                self.by_type.remove(&record.task_type);
-            }
+        }
+        if after.is_none() && of_type_is_empty(of_type) {
+            self.by_type.remove(task_type);
         }
     }
 

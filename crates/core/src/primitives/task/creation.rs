@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Create, Status, budgets, checks};
+use super::{Create, Status, budgets, checks, explanation};
 use crate::limits;
 use crate::names::{AgentId, TaskId};
 use crate::refusal::has_room;
@@ -130,16 +130,15 @@ fn lack_of_agents(
 ) -> Option<String> {
     let Some(agent) = assigned else {
         return (!view.has_capable(capabilities)).then(|| {
-            let names: Vec<String> = capabilities.iter().map(|name| format!("`{name}`")).collect();
-            if names.is_empty() {
-                return "there is no live agent".to_owned();
+            if capabilities.is_empty() {
+                return "no agent has an active session".to_owned();
             }
-            format!("no live agent can do {}", names.join(" and "))
+            format!("no active agent has {}", explanation::capabilities(capabilities))
         });
     };
     let Some(able) = view.capabilities_of(agent) else {
         return Some(format!("agent `{agent}` has no session"));
     };
     let missing = capabilities.iter().find(|name| !able.contains(*name));
-    missing.map(|name| format!("agent `{agent}` cannot do `{name}`"))
+    missing.map(|name| format!("agent `{agent}` lacks the capability `{name}`"))
 }

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::endings::ending;
 use super::table::{Due, Table};
 use super::{
-    Cause, Command, Event, Fail, Heartbeat, Outcome, Query, Rejection, Release, Reply, Report,
-    Signal, Status, Task, Update, Warning, retry,
+    Cause, Command, Event, Fail, Heartbeat, Lease, Outcome, Query, Rejection, Release, Reply,
+    Report, Signal, Status, Task, Update, Warning, retry,
 };
 use crate::json::Json;
 use crate::limits;
@@ -58,6 +58,8 @@ pub enum ReplyPlan {
     Task(TaskId, Vec<Warning>),
     /// The claimed task, if any.
     Claimed(Option<TaskId>),
+    /// The claimed tasks, as a list.
+    ClaimedTasks(Vec<TaskId>),
     /// The completed task, and the one that was claimed next.
     Completed(TaskId, Option<TaskId>),
     /// The call waits: it is answered later.
@@ -73,6 +75,10 @@ impl ReplyPlan {
         Some(match self {
             Self::Task(task, warnings) => Reply::Task(shown(&task, warnings)),
             Self::Claimed(task) => Reply::Claimed(task.map(|task| shown(&task, Vec::new()))),
+            Self::ClaimedTasks(tasks) => {
+                let tasks = tasks.iter().map(|task| *shown(task, Vec::new()));
+                Reply::ClaimedTasks { tasks: tasks.collect() }
+            }
             Self::Completed(task, next) => Reply::Completed {
                 task: shown(&task, Vec::new()),
                 next: next.map(|task| shown(&task, Vec::new())),
@@ -227,7 +233,8 @@ pub(super) fn held<'a>(
         | Status::Completed
         | Status::Failed
         | Status::Cancelled => {
-            Err(Rejection::StaleToken { task, given, status, lease: lease.cloned() })
+            let lease = lease.map(Lease::without_token);
+            Err(Rejection::StaleToken { task, given, status, lease })
         }
     }
 }
@@ -281,7 +288,7 @@ fn update(table: &Table, command: Update) -> Result<Decided, Rejection> {
             },
             other => {
                 let shown: String = other.chars().take(40).flat_map(char::escape_default).collect();
-                let reason = format!("`{shown}` is no field that a worker changes");
+                let reason = format!("`{shown}` is not a field that a worker can change");
                 return Err(bad("fields", reason).into());
             }
         }
@@ -363,7 +370,7 @@ pub(super) fn doomed(table: &Table, mut roots: VecDeque<(TaskId, Status)>) -> Ve
 }
 
 fn never(task: &TaskId, root: &TaskId, status: Status) -> Event {
-    let reason = Some(format!("task `{root}`, which it needs, is {}", status.phrase()));
+    let reason = Some(format!("task `{root}`, which it needs, {}", status.clause()));
     Event::Cancelled { task: task.clone(), reason, because: Some(root.clone()) }
 }
 

@@ -28,12 +28,12 @@ pub fn why(table: &Table, view: &impl View, record: &Record) -> Why {
         if let Some(used_up) = budgets::held_back(table, view, &record.id) {
             facts.push(fact("budget_exhausted", used_up.to_string()));
         } else if record.ready {
-            let word = format!("nobody who may do it waits to claim type `{}`", record.task_type);
+            let word = format!("no eligible agent is waiting to claim type `{}`", record.task_type);
             facts.push(fact("nobody_waits", word));
         }
     }
     let (id, status) = (&record.id, record.status);
-    let sentence = format!("`{id}` is {}: {}", status.phrase(), sentence(&facts));
+    let sentence = format!("`{id}` {}: {}", status.clause(), sentence(&facts));
     Why { task: id.clone(), status, sentence, facts }
 }
 
@@ -48,49 +48,51 @@ pub fn circumstances(table: &Table, record: &Record) -> Vec<Fact> {
         Status::HandedOff => handed(record).into_iter().collect(),
         Status::WaitingReview => {
             if let Some(agent) = record.submitted_by() {
-                let who = record.reviewers().map_or("another".to_owned(), Reviewers::phrase);
+                let who = record.reviewers().map_or("another agent".to_owned(), Reviewers::phrase);
                 let word = format!("`{agent}` submitted a result, which {who} must accept");
                 return vec![fact("waiting_review", word)];
             }
-            let word = format!("{} failed, and a person must decide", tries(record.retries));
+            let word = match record.retries {
+                0 => "a reviewer must decide".to_owned(),
+                count => format!("{} failed; a reviewer must decide", attempts(count)),
+            };
             vec![fact("waiting_review", word)]
         }
         Status::Completed => vec![Fact { at, ..fact("completed", "it is done") }],
         Status::Failed => {
             let error = execution.and_then(|execution| execution.error.as_ref());
             let error = error.map_or_else(|| "unknown".to_owned(), super::counters::reason_of);
-            let word = format!("{} failed, at last with `{error}`", tries(record.retries));
+            let word = match record.retries {
+                0 => format!("error: `{error}`"),
+                count => format!("{} failed; last error: `{error}`", attempts(count)),
+            };
             vec![Fact { at, ..fact("failed", word) }]
         }
         Status::Cancelled => {
-            let word = reason.map_or("nobody said why", String::as_str);
+            let word = reason.map_or("no reason was given", String::as_str);
             vec![Fact { at, ..fact("cancelled", word) }]
         }
     }
 }
 
-fn tries(count: u64) -> String {
-    match count {
-        0 => "no try".to_owned(),
-        1 => "1 try".to_owned(),
-        more => format!("{more} tries"),
-    }
+fn attempts(count: u64) -> String {
+    if count == 1 { "1 attempt".to_owned() } else { format!("{count} attempts") }
 }
 
 fn handed(record: &Record) -> Option<Fact> {
     let (agent, returns) = (record.assigned_agent()?.clone(), record.returns()?);
     let then = match &returns.to {
-        Some(giver) => format!("goes back to `{giver}`"),
-        None => "goes to a person".to_owned(),
+        Some(giver) => format!("it returns to `{giver}`"),
+        None => "it waits for review".to_owned(),
     };
-    let word = format!("`{agent}` has not taken it up; it {then} at {}", returns.at);
+    let word = format!("`{agent}` must claim it by {}, or {then}", returns.at);
     Some(Fact { agent: Some(agent), at: Some(returns.at), ..fact("handed_off", word) })
 }
 
 fn held(record: &Record) -> Option<Fact> {
     let lease = record.lease.as_ref()?;
     if let Some(handoff) = &lease.handoff {
-        let word = format!("`{}` holds it and offers it by `{handoff}`", lease.holder);
+        let word = format!("`{}` holds it and offers it with hand-off `{handoff}`", lease.holder);
         return Some(Fact { agent: Some(lease.holder.clone()), ..fact("offered", word) });
     }
     let (holder, until) = (lease.holder.clone(), lease.expires_at);
@@ -104,7 +106,7 @@ fn pending(table: &Table, record: &Record) -> Vec<Fact> {
     for other in open.iter().take(NAMED_MAX) {
         let state = match &other.lease {
             Some(lease) => format!("`{}` holds until {}", lease.holder, lease.expires_at),
-            None => format!("is {}", other.status.phrase()),
+            None => other.status.clause().to_owned(),
         };
         let word = format!("it waits for `{}`, which {state}", other.id);
         let agent = other.lease.as_ref().map(|lease| lease.holder.clone());
@@ -113,14 +115,12 @@ fn pending(table: &Table, record: &Record) -> Vec<Fact> {
     if open.len() > NAMED_MAX {
         facts.push(fact("waits_for_more", format!("and for {} more", open.len() - NAMED_MAX)));
     }
-    let failed = if record.retries > 0 {
-        format!("{} failed, and it is tried again", tries(record.retries))
-    } else {
-        "it is not begun".to_owned()
-    };
     match record.not_before() {
         Some(moment) if !record.ready => {
-            let word = format!("{failed} before {moment}").replace("again before", "again from");
+            let word = match record.retries {
+                0 => format!("it has not started, and cannot start before {moment}"),
+                count => format!("{} failed; it will be retried at {moment}", attempts(count)),
+            };
             facts.push(Fact { at: Some(moment), ..fact("delayed", word) });
         }
         Some(_) | None => {}
@@ -128,14 +128,21 @@ fn pending(table: &Table, record: &Record) -> Vec<Fact> {
     if record.ready {
         facts.push(fact("ready", "it is ready"));
         let before = match table.before(record, BEFORE_MAX) {
-            0 => "no task is before it".to_owned(),
-            1 => "1 task is before it".to_owned(),
-            BEFORE_MAX => format!("{BEFORE_MAX} tasks or more are before it"),
-            more => format!("{more} tasks are before it"),
+            0 => "it is first in the queue".to_owned(),
+            1 => "1 task is ahead of it in the queue".to_owned(),
+            BEFORE_MAX => format!("at least {BEFORE_MAX} tasks are ahead of it in the queue"),
+            more => format!("{more} tasks are ahead of it in the queue"),
         };
         facts.push(fact("in_line", before));
     }
     facts
+}
+
+/// The capabilities that a task needs, as part of a sentence.
+pub fn capabilities(needs: &BTreeSet<String>) -> String {
+    let names: Vec<String> = needs.iter().map(|need| format!("`{need}`")).collect();
+    let noun = if names.len() == 1 { "capability" } else { "capabilities" };
+    format!("the {noun} {}", names.join(" and "))
 }
 
 /// Whether an agent exists that can do it.
@@ -145,9 +152,9 @@ fn who_could(view: &impl View, record: &Record) -> Option<Fact> {
     let needs = needs.as_deref().unwrap_or(&none);
     if let Some(assigned) = record.assigned_agent() {
         let lack = match view.capabilities_of(assigned) {
-            None => ", who has no session".to_owned(),
+            None => ", which has no session".to_owned(),
             Some(able) => match needs.iter().find(|need| !able.contains(*need)) {
-                Some(need) => format!(", who cannot do `{need}`"),
+                Some(need) => format!(", which lacks the capability `{need}`"),
                 None => String::new(),
             },
         };
@@ -159,15 +166,13 @@ fn who_could(view: &impl View, record: &Record) -> Option<Fact> {
         return None;
     }
     if needs.is_empty() {
-        return Some(fact("no_live_agent", "there is no live agent"));
+        return Some(fact("no_live_agent", "no agent has an active session"));
     }
-    let quoted = |name: &dyn std::fmt::Display| format!("`{name}`");
-    let names: Vec<String> = needs.iter().map(|need| quoted(need)).collect();
-    let mut word = format!("no live agent can do {}", names.join(" and "));
+    let mut word = format!("no active agent has {}", capabilities(needs));
     let gone = view.were_capable(needs);
-    let gone: Vec<String> = gone.iter().take(NAMED_MAX).map(|agent| quoted(agent)).collect();
+    let gone: Vec<String> = gone.iter().take(NAMED_MAX).map(|agent| format!("`{agent}`")).collect();
     if !gone.is_empty() {
-        word = format!("{word}, {} could but has no session", gone.join(" or "));
+        word = format!("{word} (without a session: {})", gone.join(", "));
     }
     Some(fact("no_capable_agent", word))
 }

@@ -18,8 +18,10 @@ fn follow<'a, A: Ord + Clone + 'a>(
     from: &'a A,
     after: Option<&TaskId>,
 ) -> impl Iterator<Item = &'a TaskId> + use<'a, A> {
-    let start = (from.clone(), after.cloned().unwrap_or_else(TaskId::least));
-    let links = links.range(start..).take_while(move |(there, _)| there == from);
+    let start = || (from.clone(), after.cloned().unwrap_or_else(TaskId::least));
+    // Most workspaces have no such links.
+    let links = (!links.is_empty()).then(|| links.range(start()..)).into_iter().flatten();
+    let links = links.take_while(move |(there, _)| there == from);
     let after = after.cloned();
     links.map(|(_, task)| task).filter(move |task| after.as_ref() != Some(*task))
 }

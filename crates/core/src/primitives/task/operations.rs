@@ -15,6 +15,7 @@ operations! {
     Command::Claim = "task.claim" -> "claimed", Post "/claims" Body, Work, waits("wait_ms"),
         gives_back("task.release", &[("task", "/id"), ("token", "/lease/token"),
         ("reason", "the caller was gone when the task was claimed")]),
+        other_reply(&["limit"], "a `limit` above 1", "claimed_tasks"),
         side_effects(
             "The lease ends when `lease_ms` elapses without a heartbeat, or with the session of \
              the holder. Either counts as a failed attempt, and the task becomes available again."
@@ -34,19 +35,20 @@ operations! {
         {"task": "t-7", "token": 42, "fields": {"metadata": {"model": "m1"}}};
     Command::Release = "task.release" -> "task", Post "/tasks/{task}/release" Body, Work,
         names_token,
-        side_effects("The task becomes available again. The hand-off that it came by fails."):
+        side_effects("The task becomes available again. The hand-off through which the holder got \
+            the task fails."):
         "Release a task so that another agent can claim it", {"task": "t-7", "token": 42};
     Command::Complete = "task.complete" -> "completed", Post "/tasks/{task}/complete" Body, Work,
         names_token,
         side_effects(
-            "Completes the hand-off that the task came by. Dependent tasks become ready, joins \
-             settle and the stage of a pipeline is completed in the same commit."
+            "Completes the hand-off through which the holder got the task. Dependent tasks become \
+             ready, joins settle and the stage of a pipeline is completed in the same commit."
         ):
         "Complete a task", {"task": "t-7", "token": 42, "result": {"verdict": "good"}};
     Command::Fail = "task.fail" -> "task", Post "/tasks/{task}/fail" Body, Work, names_token,
         side_effects(
             "The task is retried after its backoff, up to `max_retries` times; after that, \
-             `on_exhausted` applies. The hand-off that it came by fails."
+             `on_exhausted` applies. The hand-off through which the holder got the task fails."
         ):
         "Fail an attempt at a task",
         {"task": "t-7", "token": 42, "error": {"code": "model_overloaded"}};
@@ -65,9 +67,9 @@ operations! {
         {"task": "t-7", "verdict": "retry", "note": "the model is back"};
     Command::Retry = "task.retry" -> "task", Post "/tasks/{task}/retry" Body, Work,
         side_effects(
-            "Tasks that were cancelled because of the failed one return with it, unless another \
-             task keeps them from running. The count of failed attempts starts at 0 again. A \
-             waiting `task.claim` that matches gets the task in the same commit."
+            "Tasks that were cancelled because of the failed one are restored with it, unless \
+             another task prevents them from running. The count of failed attempts starts at 0 \
+             again. A waiting `task.claim` that matches gets the task in the same commit."
         ):
         "Retry a failed task under its own id",
         {"task": "t-7", "reason": "the model is back"};

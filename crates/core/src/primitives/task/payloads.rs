@@ -13,7 +13,7 @@ use crate::numbers::{Revision, Token};
 use crate::space::batch::Batch;
 use crate::spending::Budget;
 use crate::time::Timestamp;
-use crate::wire::own_fields;
+use crate::wire::notice::shown_fields;
 
 /// Creates a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -68,21 +68,22 @@ pub struct Create {
     /// `task.complete` submits the result, and `task.review` decides on it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub review: bool,
-    /// The agents that may accept its result. If given, it has `review`. If omitted, any agent but
-    /// the one that did the work.
+    /// The agents that may accept its result. If given, it has `review`. If omitted, any agent
+    /// except the one that did the work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reviewers: Option<Reviewers>,
     /// Tasks that must be completed first. If one of them fails or is cancelled, this task is
     /// cancelled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<TaskId>,
-    /// The parent task; if that is cancelled, this one is too. Default: none.
+    /// The parent task. If that is cancelled, this one is too; if its lease is lost, this one
+    /// returns to the queue; if it fails, this one is not affected. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<TaskId>,
     /// A group, for joins and filters. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<GroupName>,
-    /// What it may cost, with all its subtasks. Once that is used up, none of them is started. If
+    /// The budget of the task and its subtasks. Once it is used up, none of them can start. If
     /// omitted, only the budgets of the tasks above it, the agent and the workspace apply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
@@ -154,6 +155,14 @@ pub struct Claim {
     /// How long to wait for a task, in milliseconds. If omitted, the call does not wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_ms: Option<u64>,
+    /// The maximum number of tasks. If it is more than 1, the answer is a list of those that were
+    /// ready. A call that has to wait gets the first one that becomes ready.
+    #[cfg_attr(feature = "schema", schemars(
+        extend("default" = 1),
+        range(min = 1, max = limits::CLAIMED_MAX),
+    ))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
 }
 
 /// Claims the next task in the same commit that completes one.
@@ -281,7 +290,8 @@ pub struct Review {
     /// The verdict.
     pub verdict: Verdict,
     /// The number of the attempt that was reviewed: `attempts` of the task. The verdict is refused
-    /// if another attempt waits for review. If omitted, the one that waits.
+    /// if another attempt waits for review. If omitted, the verdict is about the attempt that
+    /// waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u64>,
     /// A note, which is recorded. Default: none.
@@ -313,8 +323,7 @@ pub struct Retry {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Return it to its queue, with as many retries as at first. The note tells the next worker
-    /// why.
+    /// Return it to its queue, with its full number of retries. The note tells the next worker why.
     Retry,
     /// Complete it, with the submitted result if there is one. An agent cannot accept its own
     /// result, and if there are `reviewers` only they can accept it.
@@ -376,8 +385,7 @@ impl Transition {
     /// The transition that an event of a batch describes.
     pub fn of(batch: &Batch, index: usize) -> Self {
         let event = &batch.events[index];
-        let text = serde_json::to_vec(event).expect("events can be encoded");
-        let fields = Json::trusted(own_fields(&text, &mut Vec::new()));
+        let fields = Json::trusted(&shown_fields(event));
         Self {
             revision: batch.revision,
             time: batch.time,

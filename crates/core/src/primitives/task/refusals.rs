@@ -29,7 +29,7 @@ crate::refusals! {
             remedy: "List the tasks. The history of a removed task is still available for a while.",
         }
         /// A task with this id already exists.
-        #[error("task `{}` already exists and is {}", .task.id, .task.status.phrase())]
+        #[error("task `{}` already exists and {}", .task.id, .task.status.clause())]
         Exists {
             /// The existing task.
             task: Box<Task>,
@@ -41,7 +41,7 @@ crate::refusals! {
             remedy: "Use that task, or choose another id. If you omit `id`, one is generated.",
         }
         /// The task has finished and can no longer change.
-        #[error("task `{task}` is {} and can no longer change", .status.phrase())]
+        #[error("task `{task}` {} and can no longer change", .status.clause())]
         Finished {
             /// The task.
             task: TaskId,
@@ -53,7 +53,7 @@ crate::refusals! {
             kind: Conflict,
             hint: "create another task if there is more to do",
             cause: "It was completed, failed or cancelled. Repeating the call that finished it, \
-                without an idempotency key, also ends here.",
+                without an idempotency key, also returns this error.",
             remedy: "Read the task. Create another if there is more to do.",
         }
         /// The token belongs to a lease that has ended.
@@ -74,8 +74,8 @@ crate::refusals! {
             hint: "stop working on the task at once and discard the work; claim it again to \
                 continue",
             cause: "The lease expired, its holder's session ended, or the task was released, \
-                finished or cancelled. The facts name the current holder, its token and its \
-                expiry, if any.",
+                finished or cancelled. The facts name the current holder and its expiry, if \
+                any.",
             remedy: "Stop working on the task at once and discard what was done. Claim it again \
                 to continue: the new token is larger, and writes that carry the old one are \
                 rejected.",
@@ -102,7 +102,7 @@ crate::refusals! {
             remedy: "Set `wait_ms` to wait for it, unless waiting cannot change the reason; or \
                 claim another task. `task.why` says more.",
         }
-        /// A budget is used up, so that nothing is started under it.
+        /// A budget is used up, so no work under it can start.
         #[error(transparent)]
         BudgetExhausted(#[from] UsedUp) => {
             code: "task.budget_exhausted",
@@ -114,7 +114,7 @@ crate::refusals! {
             remedy: "Finish what has started. To start more, have the budget raised with \
                 `spend.limit`, or let an agent whose budget is not used up claim the task.",
         }
-        /// The result is that of the reviewing agent.
+        /// An agent cannot accept its own result.
         #[error("`{agent}` did the work on task `{task}`, so another agent must accept it")]
         OwnWork {
             /// The task.
@@ -125,7 +125,7 @@ crate::refusals! {
             code: "task.own_work",
             kind: Denied,
             hint: "leave the review to another agent",
-            cause: "The task has `review`, and the agent that submitted its result wants to accept \
+            cause: "The task has `review`, and the agent that submitted its result tried to accept \
                 it.",
             remedy: "Let another agent, or a person, call `task.review`. The worker may return the \
                 task with the verdict `retry`.",
@@ -178,10 +178,10 @@ crate::refusals! {
             kind: Conflict,
             hint: "get the task, and review the result that waits now",
             cause: "The task was returned and submitted again after the reviewer read it.",
-            remedy: "Read the task again, and decide on its present result.",
+            remedy: "Read the task again, and decide on its current result.",
         }
         /// The task is not waiting for a review.
-        #[error("task `{task}` is {}, not waiting for review", .status.phrase())]
+        #[error("task `{task}` {}, not waiting for review", .status.clause())]
         NotInReview {
             /// The task.
             task: TaskId,
@@ -208,7 +208,7 @@ crate::refusals! {
                 ago that it was removed.",
         }
         /// The task depends on a task that will never be completed.
-        #[error("the task cannot depend on `{dependency}`, which is {}", .status.phrase())]
+        #[error("the task cannot depend on `{dependency}`, which {}", .status.clause())]
         DeadDependency {
             /// The dependency.
             dependency: TaskId,
@@ -234,7 +234,7 @@ crate::refusals! {
             cause: "`parent` names an unknown task.",
         }
         /// The parent task has already finished.
-        #[error("the task cannot be a subtask of `{parent}`, which is {}", .status.phrase())]
+        #[error("the task cannot be a subtask of `{parent}`, which {}", .status.clause())]
         ParentFinished {
             /// The parent.
             parent: TaskId,
@@ -296,7 +296,7 @@ crate::refusals! {
         BadField(#[from] BadField) => {
             code: "task.bad_field",
             kind: Invalid,
-            hint: "correct the field",
+            hint: "correct the field that the detail names, then send the command again",
             cause: "`priority` is not between -100 and 100, a fraction is not between 0 and 1, \
                 `metadata` is not an object, `artifacts` is not a list, `types` is empty, a \
                 capability is too long, or `fields` names something that a worker cannot change.",
@@ -307,7 +307,7 @@ crate::refusals! {
         TooLarge(#[from] TooLarge) => {
             code: "task.too_large",
             kind: TooLarge,
-            hint: "store it elsewhere, and refer to it",
+            hint: "store it as an artifact, and refer to the id of that",
             cause: "Definitions and results are limited to 1 MiB; errors, artifacts and metadata \
                 to 64 KiB; descriptions to 16 KiB; notes and reasons to 4 KiB.",
         }
@@ -335,7 +335,7 @@ crate::refusals! {
             remedy: "Cancel its subtasks one by one, then the task itself.",
         }
         /// Only a failed task can be retried.
-        #[error("task `{task}` is {}, and only a failed task can be retried", .status.phrase())]
+        #[error("task `{task}` {}, and only a failed task can be retried", .status.clause())]
         NotFailed {
             /// The task.
             task: TaskId,
@@ -350,12 +350,12 @@ crate::refusals! {
             kind: Conflict,
             hint: "read the task; retry the one named in `because`, if there is one",
             cause: "The task is unfinished, completed or cancelled. A task that was cancelled \
-                because of another one returns when that one is retried.",
-            remedy: "Retry the task named in `because`. Create another task if a cancelled one is \
-                wanted after all.",
+                because of another one is restored when that one is retried.",
+            remedy: "Retry the task named in `because`. To run a cancelled task after all, create \
+                a new one.",
         }
-        /// A task that the failed one needs has ended as well.
-        #[error("task `{task}` needs task `{needs}`, which is {}", .status.phrase())]
+        /// A dependency or the parent of the task has also failed or was cancelled.
+        #[error("task `{task}` needs task `{needs}`, which {}", .status.clause())]
         NeedsRetry {
             /// The task.
             task: TaskId,
@@ -372,7 +372,7 @@ crate::refusals! {
                 so that it could not run.",
             remedy: "Retry the task named in `needs`, then this one.",
         }
-        /// The task of a pipeline's stage is retried with its stage.
+        /// A task of a pipeline stage can only be retried with its stage.
         #[error("task `{task}` belongs to stage `{stage}` of pipeline `{pipeline}`")]
         OfAStage {
             /// The task.
@@ -385,7 +385,7 @@ crate::refusals! {
             code: "task.of_a_stage",
             kind: Conflict,
             hint: "retry the stage with `pipeline.retry_stage`",
-            cause: "The pipeline decided what follows from the failure when the task failed.",
+            cause: "The pipeline already reacted when the task failed.",
             remedy: "Retry the stage: that creates new tasks for it.",
         }
         /// Retrying the task would restore more tasks than fit in one commit.
@@ -411,17 +411,17 @@ crate::refusals! {
             code: "task.session_ended",
             kind: Stale,
             hint: "register again, then claim again",
-            cause: "The agent left, missed its heartbeats, or registered again while its claim \
-                was waiting.",
+            cause: "The agent left or registered again, or the session of its supervisor ended, \
+                while its claim was waiting.",
         }
     }
 }
 
 fn now_held(status: Status, lease: Option<&Lease>) -> String {
     match lease {
-        Some(Lease { holder, token, expires_at, .. }) => {
-            format!("`{holder}` holds it under token {token} until {expires_at}")
+        Some(Lease { holder, expires_at, .. }) => {
+            format!("`{holder}` holds it under another until {expires_at}")
         }
-        None => format!("it is {} and nobody holds it", status.phrase()),
+        None => format!("it {} and no agent holds it", status.clause()),
     }
 }

@@ -9,8 +9,8 @@ use crate::limits;
 use crate::names::AgentId;
 use crate::refusal::{BadField, bad};
 
-/// The agents that may accept a result: those that are named, and those that have a capability.
-/// Empty, any agent may. The agent that did the work never may.
+/// The agents that may accept a result: those that are named, and those that have a capability. If
+/// there are none, any agent may. The agent that did the work can never accept it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -69,13 +69,14 @@ impl Reviewers {
         FRAME + agents + self.capability.as_ref().map_or(0, |name| name.len() + 5)
     }
 
-    /// The same in words.
+    /// The same as part of a sentence.
     pub fn phrase(&self) -> String {
         if self.is_empty() {
             return "another agent".to_owned();
         }
         let agents = self.agents.iter().map(|agent| format!("`{agent}`"));
-        let able = self.capability.iter().map(|name| format!("an agent that can do `{name}`"));
+        let able =
+            self.capability.iter().map(|name| format!("an agent with the capability `{name}`"));
         agents.chain(able).collect::<Vec<_>>().join(" or ")
     }
 }

@@ -12,6 +12,7 @@ use crate::names::{AgentId, GroupName, TaskId, TaskType};
 use crate::numbers::{Revision, Token, WaitId};
 use crate::primitive::{self, Forgotten};
 use crate::space::batch::Moment;
+use crate::storage::Records;
 use crate::task::{
     Added, Claims, Counters, Facts, Leases, Links, Queues, Record, Stage, Statistics, Timers,
     Waiting,
@@ -23,7 +24,7 @@ use crate::waiting::wait::Wait;
 /// and `Table::trim`.
 #[derive(Default)]
 pub struct Table {
-    by_id: BTreeMap<TaskId, Arc<Record>>,
+    by_id: Records<TaskId, Arc<Record>>,
     queues: Queues,
     claims: Claims,
     counters: Counters,
@@ -183,8 +184,12 @@ impl primitive::Table for Table {
         self.claims.all().map(|waiting| waiting.wait.id)
     }
 
-    fn is_waiting(&self, wait: WaitId) -> bool {
-        self.claims.get(wait).is_some()
+    fn caller(&self, wait: WaitId) -> Option<&AgentId> {
+        self.claims.get(wait).map(|waiting| &waiting.wait.agent)
+    }
+
+    fn has_caller(&self, agent: &AgentId) -> bool {
+        self.claims.of_agent(agent).next().is_some()
     }
 
     fn holder_of(&self, token: Token) -> Option<&AgentId> {
@@ -195,7 +200,7 @@ impl primitive::Table for Table {
 impl Table {
     fn evolve_claim(&mut self, event: &Event, moment: &Moment<'_>) -> Option<Call> {
         match event {
-            Event::Queued { wait, claimant, until, types, capabilities, task, lease_ms } => {
+            Event::Queued { wait, claimant, until, types, capabilities, task, lease_ms, limit } => {
                 let (agent, since) = (claimant.clone(), moment.time);
                 self.queue(Waiting {
                     wait: Wait { id: *wait, agent, since, until: *until },
@@ -203,6 +208,7 @@ impl Table {
                     capabilities: capabilities.clone(),
                     task: task.clone(),
                     lease_ms: *lease_ms,
+                    limit: *limit,
                 });
                 Some(Call::Began(*wait))
             }
@@ -253,6 +259,9 @@ impl Table {
 
     /// Finds out whether claims wait for a task in vain.
     fn settle_claims(&mut self, task: &TaskId) {
+        if self.claims.is_empty() && self.in_vain.is_empty() {
+            return;
+        }
         let is_over = self.get(task).is_none_or(|record| record.status.is_finished());
         if is_over && self.claims.of_task(task).next().is_some() {
             self.in_vain.insert(task.clone());
@@ -263,7 +272,7 @@ impl Table {
 
     fn replace(&mut self, id: &TaskId, after: Option<&Arc<Record>>) {
         let before = match after {
-            Some(record) => self.by_id.insert(id.clone(), Arc::clone(record)),
+            Some(record) => self.by_id.insert(id, Arc::clone(record)),
             None => self.by_id.remove(id),
         };
         let (before, after) = (before.as_deref(), after.map(Arc::as_ref));
@@ -475,7 +484,7 @@ impl Table {
     pub fn fresh_id(&self, revision: Revision) -> TaskId {
         let first = if self.latest.0 == revision { self.latest.1 + 1 } else { 1 };
         let mut ids = (first..).map(|number| TaskId::of_revision(revision, number));
-        ids.find(|id| !self.by_id.contains_key(id)).expect("there is always another")
+        ids.find(|id| !self.by_id.contains(id)).expect("there is always another")
     }
 
     /// The task that an agent claims next, among those that may start.
@@ -559,11 +568,7 @@ impl Table {
                 let there = there.take_while(move |(there, _)| there == status);
                 Box::new(there.filter_map(move |(_, task)| self.get(task)))
             }
-            List { .. } => {
-                let from = cursor.map_or(Bound::Unbounded, Bound::Excluded);
-                let there = self.by_id.range::<TaskId, _>((from, Bound::Unbounded));
-                Box::new(there.map(|(_, record)| record.as_ref()))
-            }
+            List { .. } => Box::new(self.by_id.after(cursor).map(Arc::as_ref)),
         }
     }
 

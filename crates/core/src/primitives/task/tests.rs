@@ -55,10 +55,9 @@ scenarios! {
         (1, "ann", "task.retry a",                            "refused task.not_failed"),
         (2, "ada", r#"task.claim task="a""#,                  "task.claimed a by ada token=8"),
         (3, "ada", r#"task.fail a token=8 error="no""#,
-            "task.failed a \"no\" for good; \
-             task.cancelled c (task `a`, which it needs, is failed); \
-             task.cancelled d (task `a`, which it needs, is failed); \
-             task.cancelled e (task `c`, which it needs, is cancelled)"),
+            "task.failed a \"no\" for good; task.cancelled c (task `a`, which it needs, has \
+             failed); task.cancelled d (task `a`, which it needs, has failed); task.cancelled e \
+             (task `c`, which it needs, is cancelled)"),
         (4, "ada", r#"task.claim task="b""#,                  "task.claimed b by ada token=10"),
         (5, "ada", r#"task.fail b token=10 error="no""#,      "task.failed b \"no\" for good"),
         (6, "ann", "task.retry c",                            "refused task.not_failed"),
@@ -115,8 +114,8 @@ scenarios! {
         (60_000,  "ann", r#"task.create w id="late" priority=1"#,     "task.created late w ready"),
         (180_000, "ann", r#"task.create w id="last" priority=1"#,     "task.created last w ready"),
         (180_000, "ada", "task.why late",
-            "`late` is pending: it is ready; 1 task is before it; there is no live agent; \
-             nobody who may do it waits to claim type `w`"),
+            "`late` is pending: it is ready; 1 task is ahead of it in the queue; no agent has an \
+             active session; no eligible agent is waiting to claim type `w`"),
         (180_000, "ada", r#"task.claim types=["w"]"#,
             "task.claimed old by ada token=7"),
         (180_000, "ada", "task.claim",
@@ -149,8 +148,8 @@ scenarios! {
         (0, "ada", r#"task.claim task="hard" wait_ms=5"#,            "refused task.not_claimable"),
         (0, "ada", r#"task.claim task="hard" types=["x"]"#,          "refused task.not_claimable"),
         (0, "ada", "task.why hard",
-            "`hard` is pending: it is ready; no task is before it; \
-             no live agent can do `rust` and `sql`; nobody who may do it waits to claim type `w`"),
+            "`hard` is pending: it is ready; it is first in the queue; no active agent has the \
+             capabilities `rust` and `sql`; no eligible agent is waiting to claim type `w`"),
         (0, "bob", r#"agent.register bob capabilities=["rust","sql","c"]"#,
             "agent.joined bob token=3 ttl=60000; namespace.created agent:bob"),
         (0, "ann",
@@ -159,8 +158,8 @@ scenarios! {
         (0, "ann", r#"task.create w id="far" capabilities=["go"] assigned_agent="bob" if_capable"#,
             "refused task.no_capable_agent"),
         (0, "ann", "task.why bobs",
-            "`bobs` is pending: it is ready; no task is before it; it is assigned to `bob`; \
-             nobody who may do it waits to claim type `w`"),
+            "`bobs` is pending: it is ready; it is first in the queue; it is assigned to `bob`; no \
+             eligible agent is waiting to claim type `w`"),
         (1, "bob", "task.claim",
             "task.claimed bobs by bob token=5"),
         (1, "bob", r#"task.claim capabilities=["rust"]"#,            "r5: null"),
@@ -177,13 +176,12 @@ scenarios! {
              task.failed hard {\"holder\":\"bob\",\"reason\":\"agent_gone\",\"token\":6} again"),
         (2, "bob", "time",           "task.ready bobs; task.ready fine; task.ready hard"),
         (2, "ann", "task.why hard",
-            "`hard` is pending: it is ready; no task is before it; \
-             no live agent can do `rust` and `sql`, `bob` could but has no session; \
-             nobody who may do it waits to claim type `w`"),
+            "`hard` is pending: it is ready; it is first in the queue; no active agent has the \
+             capabilities `rust` and `sql` (without a session: `bob`); no eligible agent is \
+             waiting to claim type `w`"),
         (2, "ann", "task.why bobs",
-            "`bobs` is pending: it is ready; no task is before it; \
-             it is assigned to `bob`, who has no session; \
-             nobody who may do it waits to claim type `w`"),
+            "`bobs` is pending: it is ready; it is first in the queue; it is assigned to `bob`, \
+             which has no session; no eligible agent is waiting to claim type `w`"),
     ]
 
     whoever_waits_is_served_in_order_of_arrival => [
@@ -238,8 +236,8 @@ scenarios! {
             "agent.joined ada token=1 ttl=100; namespace.created agent:ada"),
         (0, "ada", "task.claim wait_ms=60000",
             "task.queued ada call=2 until 60000; call 2 waits"),
-        (125, "ann", "time",
-            "agent.lost ada; task.gave_up ada call=2 SessionEnded; call 2: refused \
+        (125, "ada", "agent.leave ada",
+            "agent.left ada; task.gave_up ada call=2 SessionEnded; call 2: refused \
              task.session_ended"),
         (125, "ann", "task.create w",                "task.created t-0000000004 w ready"),
     ]
@@ -267,7 +265,7 @@ scenarios! {
             r#"task.failed a {"holder":"bob","reason":"lease_expired","token":7} for good"#),
         (1461, "bob", "task.complete a token=7",     "refused task.finished"),
         (1461, "bob", "task.why a",
-            "`a` is failed: 2 tries failed, at last with `lease_expired`"),
+            "`a` has failed: 2 attempts failed; last error: `lease_expired`"),
     ]
 
     nobody_loses_a_lease_while_there_was_no_server => [
@@ -289,8 +287,8 @@ scenarios! {
         (0,    "ada", r#"task.fail a token=2 error="no""#, r#"task.failed a "no" again at 100"#),
         (50,   "ada", "task.claim",                  "r3: null"),
         (50,   "ada", "task.why a",
-            "`a` is pending: 1 try failed, and it is tried again from 1970-01-01T00:00:00.100Z; \
-             there is no live agent"),
+            "`a` is pending: 1 attempt failed; it will be retried at 1970-01-01T00:00:00.100Z; no \
+             agent has an active session"),
         (50,   "ada", r#"task.claim task="a""#,      "refused task.not_claimable"),
         (99,   "ada", "time",                        "nothing"),
         (100,  "ada", "time",                        "task.ready a"),
@@ -320,7 +318,7 @@ scenarios! {
         (0, "ada", r#"task.fail a token=3 error="no""#, r#"task.failed a "no" for review"#),
         (0, "ada", "task.heartbeat a token=3",       "refused task.stale_token"),
         (0, "ada", "task.why a",
-            "`a` is waiting for review: 1 try failed, and a person must decide"),
+            "`a` is waiting for review: 1 attempt failed; a reviewer must decide"),
         (0, "ann", r#"task.claim task="a""#,         "refused task.not_claimable"),
         (0, "ada", "task.claim wait_ms=9",
             "task.queued ada call=5 until 9; call 5 waits"),
@@ -329,7 +327,7 @@ scenarios! {
              call 5: a in_progress by ada token=6 until 300000 attempts=2 retries=0 error=\"no\""),
         (0, "ada", r#"task.fail a token=6 error="no""#, r#"task.failed a "no" for review"#),
         (0, "ann", r#"task.review a verdict="fail""#,
-            "task.reviewed a Fail; task.cancelled after (task `a`, which it needs, is failed)"),
+            "task.reviewed a Fail; task.cancelled after (task `a`, which it needs, has failed)"),
         (0, "ann", r#"task.create w id="b" max_retries=0 on_exhausted="review""#,
             "task.created b w ready"),
         (0, "ada", "task.claim",                     "task.claimed b by ada token=10"),
@@ -366,10 +364,10 @@ scenarios! {
         (1,  "ada", "task.claim",                    "task.claimed a by ada token=6"),
         (1,  "ann", "task.why b",
             "`b` is pending: it waits for `a`, which `ada` holds until 1970-01-01T00:05:00.001Z; \
-             there is no live agent"),
+             no agent has an active session"),
         (1,  "ann", "task.why e",
-            "`e` is pending: it is not begun before 1970-01-01T00:00:00.020Z; there is no live \
-             agent"),
+            "`e` is pending: it has not started, and cannot start before 1970-01-01T00:00:00.020Z; \
+             no agent has an active session"),
         (1,  "ada", "task.claim",                    "r6: null"),
         (1,  "bob", r#"task.claim task="b" wait_ms=100"#,
             "task.queued bob call=7 until 101; call 7 waits"),
@@ -397,7 +395,8 @@ scenarios! {
         (1,  "ada", r#"task.complete a token=3 result=7 artifacts=["x"]"#, "task.submitted a"),
         (1,  "ada", "task.complete a token=3",       "refused task.stale_token"),
         (1,  "ann", "task.why a",
-            "`a` is waiting for review: `ada` submitted a result, which another must accept"),
+            "`a` is waiting for review: `ada` submitted a result, which another agent must \
+             accept"),
         (2,  "ada", r#"task.review a verdict="complete""#, "refused task.own_work"),
         (2,  "bob", r#"task.review a verdict="complete" attempt=2"#, "refused task.other_attempt"),
         (2,  "bob", r#"task.review a verdict="retry" attempt=1 note="shorter""#,
@@ -419,7 +418,7 @@ scenarios! {
         (20, "ada", r#"task.claim task="d""#,        "task.claimed d by ada token=15"),
         (20, "ada", "task.complete d token=15",      "task.submitted d"),
         (20, "ada", r#"task.review d verdict="fail""#,
-            "task.reviewed d Fail; task.cancelled e (task `d`, which it needs, is failed)"),
+            "task.reviewed d Fail; task.cancelled e (task `d`, which it needs, has failed)"),
     ]
 
     only_reviewers_accept => [
@@ -432,8 +431,8 @@ scenarios! {
         (0,  "ada", "task.claim",                    "task.claimed a by ada token=2"),
         (1,  "ada", "task.complete a token=2",       "task.submitted a"),
         (1,  "ann", "task.why a",
-            "`a` is waiting for review: `ada` submitted a result, which `bob` or an agent that \
-             can do `law` must accept"),
+            "`a` is waiting for review: `ada` submitted a result, which `bob` or an agent with the \
+             capability `law` must accept"),
         (2,  "ann", r#"task.review a verdict="complete""#, "refused task.not_reviewer"),
         (2,  "eve", r#"agent.register eve capabilities=["law"]"#,
             "agent.joined eve token=4 ttl=60000; namespace.created agent:eve"),
@@ -475,10 +474,9 @@ scenarios! {
         (0,  "ada", r#"task.claim task="b1""#,       "task.claimed b1 by ada token=5"),
         (0,  "ada", r#"task.claim task="a""#,        "task.claimed a by ada token=6"),
         (1,  "ada", "task.fail a token=6 error=1 retryable=false",
-            "task.failed a 1 for good; \
-             task.cancelled b (task `a`, which it needs, is failed); \
-             task.cancelled c (task `b`, which it needs, is cancelled); \
-             task.cancelled b1 (task `b`, which it needs, is cancelled)"),
+            "task.failed a 1 for good; task.cancelled b (task `a`, which it needs, has failed); \
+             task.cancelled c (task `b`, which it needs, is cancelled); task.cancelled b1 (task \
+             `b`, which it needs, is cancelled)"),
         (1,  "ada", "task.complete b1 token=5",      "refused task.stale_token"),
         (1,  "ann", r#"task.create w depends_on=["a"]"#, "refused task.dead_dependency"),
         (1,  "ann", r#"task.create w parent="b""#,   "refused task.parent_finished"),
@@ -507,8 +505,8 @@ scenarios! {
         (0,  "ann", r#"task.list group="g" cursor="grandkid""#, "[other]"),
         (0,  "ann", "task.list limit=0",             "refused task.out_of_range"),
         (0,  "ann", "task.cancel root reason=\"enough\"",
-            "task.cancelled root (enough); task.cancelled grandkid (enough); \
-             task.cancelled waits (task `grandkid`, which it needs, is cancelled)"),
+            "task.cancelled root (enough); task.cancelled grandkid (enough); task.cancelled waits \
+             (task `grandkid`, which it needs, is cancelled)"),
         (0,  "ada", "task.heartbeat grandkid token=8", "refused task.stale_token"),
         (0,  "ann", "task.cancel nope",              "refused task.not_found"),
     ]
@@ -521,8 +519,8 @@ scenarios! {
         (99,  "ada", "time",                         "nothing"),
         // The consequences are due immediately.
         (100, "ada", "time",
-            "task.failed a {\"reason\":\"deadline\"} for good | task.cancelled b (task `a`, \
-             which it needs, is failed)"),
+            "task.failed a {\"reason\":\"deadline\"} for good | task.cancelled b (task `a`, which \
+             it needs, has failed)"),
         (100, "ada", "task.get a",
             r#"a failed attempts=1 retries=0 error={"reason":"deadline"}"#),
         (100, "ann", "task.create w deadline_ms=100 delay_ms=100", "refused task.out_of_range"),
@@ -802,7 +800,8 @@ fn asked(world: &World, number: usize, (what, pick, odd): (u8, usize, u8)) -> St
     match what {
         0..=4 => format!(r#"task.create w{} id="k{number}" {extra}"#, pick % 2),
         5 => format!("all: task.create w0 {extra} & task.claim & task.cancel {some}"),
-        6..=8 => format!("task.claim lease_ms={lease} wait_ms={}", 200 * u64::from(odd)),
+        6 | 7 => format!("task.claim lease_ms={lease} wait_ms={}", 200 * u64::from(odd)),
+        8 => format!("task.claim limit={} wait_ms={}", pick % 3 + 1, 200 * u64::from(odd)),
         9 => format!(r#"task.claim types=["w1","w0"] capabilities=["c"] lease_ms={lease}"#),
         10 => format!(r#"task.claim task="{some}" wait_ms={}"#, 200 * u64::from(odd)),
         11 => format!("#i{pick} task.claim wait_ms=300"),

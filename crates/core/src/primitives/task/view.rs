@@ -27,7 +27,7 @@ pub enum Status {
     WaitingReview,
     /// It was completed.
     Completed,
-    /// It failed for good.
+    /// It failed and is not retried.
     Failed,
     /// It was cancelled.
     Cancelled,
@@ -78,6 +78,19 @@ impl Status {
             Self::Cancelled => "cancelled",
         }
     }
+
+    /// The status as the predicate of a sentence about a task.
+    pub fn clause(self) -> &'static str {
+        match self {
+            Self::Pending => "is pending",
+            Self::InProgress => "is in progress",
+            Self::HandedOff => "is handed off",
+            Self::WaitingReview => "is waiting for review",
+            Self::Completed => "is completed",
+            Self::Failed => "has failed",
+            Self::Cancelled => "is cancelled",
+        }
+    }
 }
 
 /// The delay before the next attempt: `initial_ms`, multiplied by `multiplier` after each failure,
@@ -123,7 +136,9 @@ pub enum OnExhausted {
 pub struct Lease {
     /// The holder.
     pub holder: AgentId,
-    /// The fencing token, which every later call about the task must carry.
+    /// The fencing token, which every later call about the task must carry. Absent unless the
+    /// caller is the holder, an operator or an admin.
+    #[serde(default, skip_serializing_if = "Token::is_hidden")]
     pub token: Token,
     /// When it was claimed.
     pub claimed_at: Timestamp,
@@ -135,7 +150,7 @@ pub struct Lease {
     /// if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handoff: Option<HandoffId>,
-    /// Whether the session of the holder has ended: the token is void, and the task can only be
+    /// Whether the session of the holder has ended: the token is invalid, and the task can only be
     /// taken over by the hand-off. Absent if `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub abandoned: bool,
@@ -145,6 +160,11 @@ impl Lease {
     /// Whether a token permits to act on the task.
     pub fn permits(&self, token: Token) -> bool {
         self.token == token && !self.abandoned
+    }
+
+    /// The lease as refusals show it: without its token.
+    pub(crate) fn without_token(&self) -> Self {
+        Self { token: Token::HIDDEN, ..self.clone() }
     }
 }
 
@@ -215,8 +235,8 @@ pub struct Task {
     /// Whether its result must be accepted before it is completed. Absent if `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub review: bool,
-    /// The agents that may accept its result. Absent if any agent may but the one that did the
-    /// work.
+    /// The agents that may accept its result. Absent if any agent except the one that did the work
+    /// may.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reviewers: Option<Reviewers>,
     /// The agent whose result waits for review. Absent if no result waits.

@@ -122,6 +122,12 @@ pub enum Reply {
     Task(Box<Task>),
     /// The claimed task. `null` if there was none in time.
     Claimed(Option<Box<Task>>),
+    /// The tasks that were claimed with a `limit` above 1, in order. Empty if there was none in
+    /// time.
+    ClaimedTasks {
+        /// The tasks.
+        tasks: Vec<Task>,
+    },
     /// A task was completed.
     Completed {
         /// The completed task.
@@ -169,7 +175,8 @@ pub enum Event {
         task: TaskId,
         /// The holder.
         holder: AgentId,
-        /// The token of the lease.
+        /// The token of the lease. Notices leave it out.
+        #[serde(default)]
         token: Token,
         /// The lease in milliseconds.
         lease_ms: u64,
@@ -196,6 +203,9 @@ pub enum Event {
         task: Option<TaskId>,
         /// The requested lease in milliseconds.
         lease_ms: u64,
+        /// The maximum number of tasks, if it is more than 1: the answer is a list.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<u64>,
     },
     /// A claim stopped waiting without a task.
     GaveUp {
@@ -286,7 +296,8 @@ pub enum Event {
         handoff: HandoffId,
         /// The new holder.
         holder: AgentId,
-        /// The token of the lease.
+        /// The token of the lease. Notices leave it out.
+        #[serde(default)]
         token: Token,
         /// The lease in milliseconds.
         lease_ms: u64,

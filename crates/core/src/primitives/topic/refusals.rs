@@ -38,7 +38,7 @@ crate::refusals! {
         TooLarge(#[from] TooLarge) => {
             code: "topic.too_large",
             kind: TooLarge,
-            hint: "store it elsewhere, and post a reference",
+            hint: "store it as an artifact, and post the id of that",
             cause: "The body exceeds 1 MiB.",
         }
     }

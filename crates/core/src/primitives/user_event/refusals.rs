@@ -50,7 +50,7 @@ crate::refusals! {
         BadField(#[from] BadField) => {
             code: "event.bad_field",
             kind: Invalid,
-            hint: "correct it as the detail says",
+            hint: "start without a cursor, or use the one of the last page",
             cause: "The cursor was not returned by a page of events: it was made up, truncated, \
                 or belongs to another list.",
             remedy: "Start without a cursor, or use the one of the last page.",

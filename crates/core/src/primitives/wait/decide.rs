@@ -6,6 +6,7 @@ use super::next::next;
 use super::table::{Table, Waiter};
 use super::vocabulary::{Command, Event, Query, Reply, Signal};
 use super::{Goal, Present, Rejection};
+use crate::access::Viewer;
 use crate::limits;
 use crate::names::AgentId;
 use crate::numbers::WaitId;
@@ -68,7 +69,13 @@ impl Rules for Table {
 
     fn ending(space: &Space, event: &Event) -> Result<Reply, Refusal> {
         match event {
-            Event::Answered { goal, .. } => found(space, goal),
+            Event::Answered { goal, waiter, .. } => {
+                let mut reply = found(space, goal)?;
+                if let Reply::Task(Some(task)) = &mut reply {
+                    task.hide_token(Viewer::agent(waiter));
+                }
+                Ok(reply)
+            }
             Event::GaveUp { waiter, left: Left::SessionEnded, .. } => {
                 Err(Rejection::SessionEnded { agent: waiter.clone() }.into())
             }

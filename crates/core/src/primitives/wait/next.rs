@@ -100,6 +100,7 @@ impl Next {
             task: None,
             lease_ms: self.lease_ms,
             wait_ms,
+            limit: None,
         })
     }
 

@@ -41,8 +41,8 @@ crate::refusals! {
             code: "wait.session_ended",
             kind: Stale,
             hint: "register again, then wait again",
-            cause: "The agent left, missed its heartbeats, or registered again while one of its \
-                calls was waiting.",
+            cause: "The agent left or registered again, or the session of its supervisor ended, \
+                while one of its calls was waiting.",
             remedy: "Register again, then wait again. The task or hand-off continues without \
                 waiting calls.",
         }

@@ -104,8 +104,12 @@ impl primitive::Table for Table {
         self.waits.keys().copied()
     }
 
-    fn is_waiting(&self, wait: WaitId) -> bool {
-        self.waits.contains_key(&wait)
+    fn caller(&self, wait: WaitId) -> Option<&AgentId> {
+        self.wait_queues.caller(wait)
+    }
+
+    fn has_caller(&self, agent: &AgentId) -> bool {
+        self.wait_queues.has_caller(agent)
     }
 }
 

@@ -15,7 +15,7 @@ scenarios! {
             "wait.queued a [in_progress] by eve call=3 until 102; call 3 waits"),
         (3, "ada", "task.claim",
             "task.claimed a by ada token=4; wait.answered a [in_progress] by eve call=3; \
-             call 3: a in_progress by ada token=4 until 300003 attempts=1 retries=0"),
+             call 3: a in_progress by ada token=0 until 300003 attempts=1 retries=0"),
         (4, "ada", "task.complete a token=4 result=7",
             "task.completed a; wait.answered a [] by ann call=2; \
              call 2: a completed attempts=1 retries=0 result=7"),

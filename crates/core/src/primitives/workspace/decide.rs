@@ -6,6 +6,7 @@ use super::vocabulary::{Command, Event, Query, Reply, Retention, Signal};
 use crate::primitive::Rules;
 use crate::space::stamp::Stamp;
 use crate::space::{Happening, ReplyPlan, Space};
+use crate::sync;
 
 impl Rules for Table {
     type Command = Command;
@@ -20,6 +21,11 @@ impl Rules for Table {
         _stamp: &Stamp,
         happening: &mut Happening<'_>,
     ) -> Result<ReplyPlan, Rejection> {
+        if let Command::Sync(sync) = &command {
+            let (events, report) = sync::decide(space, sync)?;
+            happening.extend(events);
+            return Ok(ReplyPlan::Reply(Reply::Synced(report).into()));
+        }
         happening.extend(decide(&space.workspace, &command)?);
         Ok(ReplyPlan::after(|space| Some(about(&space.workspace, space.counts()))))
     }
@@ -36,6 +42,7 @@ impl Rules for Table {
             | Query::Fork { .. }
             | Query::Delete { .. }
             | Query::Diff(_)
+            | Query::Changes(_)
             | Query::Search(_)
             | Query::Why { .. } => None,
         }
@@ -63,6 +70,7 @@ pub fn decide(table: &Table, command: &Command) -> Result<Vec<Event>, Rejection>
             }
             Ok(vec![Event::Configured { retention }])
         }
+        Command::Sync(_) => unreachable!("it concerns other tables, too"),
     }
 }
 

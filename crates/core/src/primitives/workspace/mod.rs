@@ -3,6 +3,7 @@
 //! ```text
 //!   empty ──(first change)──▶ defaults ──configure──▶ configured ──configure──▶ …
 //!   content of another ──found──▶ as there
+//!   changes of another copy ──sync──▶ taken in
 //! ```
 //!
 //! A workspace starts empty, or with the state of another at some revision: forked, or imported
@@ -14,6 +15,7 @@
 //!
 //! 1. At least one revision of history is kept, for at least a millisecond.
 //! 2. An origin never changes.
+//! 3. What is included of other copies only grows.
 //!
 //! Deliberately absent: answers about the past and about other workspaces, which the engine gives
 //! in the types defined here; and retention itself. The engine removes older history, whole runs of
@@ -29,7 +31,8 @@ mod vocabulary;
 
 pub use decide::{about, decide};
 pub use refusals::Rejection;
-pub use table::{Table, Undo};
+pub use table::{Facts, Table, Undo};
 pub use vocabulary::{
-    Command, Diff, Differences, Event, Forked, Listed, Query, Reply, Retention, Signal,
+    Command, Diff, Differences, Event, Forked, Founding, Listed, Query, Reply, Retention, Signal,
+    Synced,
 };

@@ -4,10 +4,11 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::history::Origin;
-use crate::names::WorkspaceName;
+use crate::names::{CopyId, WorkspaceName};
 use crate::numbers::Revision;
 use crate::refusal::{BadField, OutOfRange, TooLarge};
 use crate::search::{BadFilter, Refused};
+use crate::sync::Conflict;
 
 crate::refusals! {
     /// Why a workspace command was refused. Nothing was written.
@@ -45,7 +46,7 @@ crate::refusals! {
             remedy: "Choose another name. Repeating a fork whose response was lost returns the \
                 same response, as long as the new workspace is unchanged.",
         }
-        /// The workspace does not exist, or is a later one of the same name.
+        /// The workspace does not exist, or was created later under the same name.
         #[error("there is no workspace `{id}` with revision {revision}")]
         NotFound {
             /// The id.
@@ -56,13 +57,12 @@ crate::refusals! {
             code: "workspace.not_found",
             kind: NotFound,
             hint: "list the workspaces; one that is deleted already need not be deleted again",
-            cause: "The workspace has no commits, has not reached that revision, or was deleted \
-                since it had it. A workspace that was created under the same name afterwards is \
-                not deleted.",
+            cause: "The workspace has no commits, has not reached that revision, or has been \
+                deleted since. A later workspace of the same name is not deleted.",
             remedy: "Take the revision from `workspace.get` or `workspace.list`. After a lost \
                 response, this means that the workspace was deleted.",
         }
-        /// The workspace is being read as a whole.
+        /// Another operation is reading the whole workspace.
         #[error("workspace `{id}` is being exported, backed up or searched")]
         InUse {
             /// The id.
@@ -83,9 +83,73 @@ crate::refusals! {
         } => {
             code: "workspace.deleted",
             kind: NotFound,
-            hint: "nothing that the call waited for exists any more",
+            hint: "start again in an empty workspace of that name, or use another one",
             cause: "The workspace was deleted while the call waited in it.",
             remedy: "Start again in an empty workspace of that name, or in another one.",
+        }
+        /// A workspace cannot be synchronized with itself.
+        #[error("both workspaces are the copy `{copy}`")]
+        SameCopy {
+            /// The copy.
+            copy: CopyId,
+        } => {
+            code: "workspace.same_copy",
+            kind: Conflict,
+            hint: "copy the workspace by a fork, or by an export and an import",
+            cause: "Both workspaces are the same copy: the same workspace twice, two workspaces \
+                that started independently under the same name, or one of them was restored from \
+                a backup of the other.",
+            remedy: "Synchronize a workspace with one that was forked or imported from it. After \
+                a restore, import an export under another name instead.",
+        }
+        /// The two workspaces do not share a revision that both still know.
+        #[error("`{workspace}` has no revision in common with the copy `{with}`")]
+        NoCommonRevision {
+            /// The workspace.
+            workspace: WorkspaceName,
+            /// The other copy.
+            with: CopyId,
+        } => {
+            code: "workspace.no_common_revision",
+            kind: Conflict,
+            hint: "synchronize each of them with the workspace that both came from",
+            cause: "Neither was forked or imported from the other; or both came from a third at \
+                different revisions; or the other is a later workspace of the same name; or it \
+                was copied by a version that did not record its origin.",
+            remedy: "Synchronize each of them with the workspace that both came from, then with \
+                each other. If there is none, copy the entries.",
+        }
+        /// Conflicts need a decision.
+        #[error("{count} conflicts need a decision")]
+        SyncConflict {
+            /// The number of conflicts.
+            count: usize,
+            /// The first of them.
+            conflicts: Vec<Conflict>,
+        } => {
+            code: "workspace.sync_conflict",
+            kind: Conflict,
+            hint: "repeat the request with a decision for each conflict",
+            cause: "Both copies have changed a key whose namespace has the rule `reject`, or is \
+                append-only. Nothing was written.",
+            remedy: "Choose a value for each of `conflicts` and repeat the request with \
+                `decisions`, `baton workspace sync` with `--ours` or `--theirs`.",
+        }
+        /// This copy has changed since its document was read.
+        #[error("the workspace has changed since revision {revision}; it is now at {newest}")]
+        SyncStale {
+            /// The revision of the document.
+            revision: Revision,
+            /// The current revision.
+            newest: Revision,
+        } => {
+            code: "workspace.sync_stale",
+            kind: Conflict,
+            hint: "read `ours` again with `workspace.changes`, and repeat the request",
+            cause: "An entry, a namespace or what is included of other copies has changed since \
+                `ours` was read, or `ours` does not list all keys and namespaces of `theirs`.",
+            remedy: "Read `ours` again with `workspace.changes` for the keys and namespaces of \
+                `theirs`, and repeat the request.",
         }
         /// Nothing is known about the subject.
         #[error("nothing is known about `{subject}`")]

@@ -4,11 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::history::{At, Difference, Explanation, Origin};
 use crate::limits;
-use crate::names::WorkspaceName;
+use crate::names::{CopyId, WorkspaceName};
 use crate::numbers::Revision;
 use crate::pattern::Pattern;
 use crate::primitive;
 use crate::search::{Results, Search};
+use crate::sync::{ChangesQuery, CopyChanges, Report, Seen, Sync, Taken};
+use crate::time::Timestamp;
 
 /// Commands that change the workspace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,6 +26,8 @@ pub enum Command {
         #[serde(default)]
         history_age_ms: Option<u64>,
     },
+    /// `workspace.sync`
+    Sync(Box<Sync>),
 }
 
 /// Signals to the workspace.
@@ -72,6 +76,8 @@ pub enum Query {
     },
     /// `workspace.diff`
     Diff(Diff),
+    /// `workspace.changes`
+    Changes(ChangesQuery),
     /// `workspace.search`
     Search(Search),
     /// `workspace.why`: what led to the current state of an entry, a task or a hand-off.
@@ -161,6 +167,10 @@ pub enum Reply {
     Deleted(Listed),
     /// The changes between two revisions or times.
     Differences(Differences),
+    /// The changes of a copy that another copy does not include yet.
+    Changes(Box<CopyChanges>),
+    /// What a synchronization did.
+    Synced(Report),
     /// Search results.
     Found(Results),
     /// An explanation.
@@ -218,6 +228,33 @@ pub enum Event {
         /// Its origin.
         origin: Origin,
     },
+    /// It took in the changes of another copy.
+    Synced(Synced),
+}
+
+/// The changes of another copy were taken in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Synced {
+    /// The name of the other workspace.
+    pub with: WorkspaceName,
+    /// The other copy.
+    pub copy: CopyId,
+    /// Its revision up to which its changes are included.
+    pub up_to: Revision,
+    /// What is included of every other copy.
+    pub seen: Vec<Seen>,
+    /// What was taken from the other copy, and the writes that had made it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub taken: Vec<Taken>,
+}
+
+/// The start of a workspace with the content of another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Founding {
+    /// The revision with which it started.
+    pub revision: Revision,
+    /// The time.
+    pub time: Timestamp,
 }
 
 impl primitive::Command for Command {}
@@ -227,6 +264,7 @@ impl primitive::Event for Event {
         match self {
             Self::Configured { .. } => "workspace.configured",
             Self::Founded { .. } => "workspace.founded",
+            Self::Synced(_) => "workspace.synced",
         }
     }
 
@@ -235,6 +273,13 @@ impl primitive::Event for Event {
     }
 
     fn load(&self) -> usize {
-        0
+        const SEEN: usize = 160;
+        match self {
+            Self::Configured { .. } | Self::Founded { .. } => 0,
+            Self::Synced(synced) => {
+                let taken = synced.taken.iter().map(Taken::weight);
+                SEEN * (1 + synced.seen.len()) + taken.sum::<usize>()
+            }
+        }
     }
 }

@@ -130,6 +130,7 @@ fn most_sets_are_plain_and_what_has_a_say_ends_that() {
             value: "1",
             expected_version: None,
             idempotency_key: None,
+            is_minimal: false,
         };
         assert!(space.fast_set(&set, &ada, now).is_none(), "no key: {key:?}");
     }

@@ -36,7 +36,7 @@ fn founded() -> Space {
     let workspace = WorkspaceName::parse("research").unwrap();
     let (manner, time) = (Manner::Fork, space.time());
     let by = AgentId::parse("eve").unwrap();
-    let origin = Origin { manner, workspace, revision: before, time, by };
+    let origin = Origin { manner, workspace, revision: before, time, by, copy: None };
     space.seed_fork(origin.clone(), Timestamp(5)).unwrap();
     space.check();
     assert_eq!(space.workspace.origin(), Some(&origin));

@@ -27,8 +27,9 @@ fn call_of(call: &FastCall<'_>) -> Option<Call> {
         FastCall::Set(set) => {
             let (namespace, key) = names(set.namespace, set.key)?;
             let whole = Set::new(namespace, key, Json::parse(set.value).ok()?);
-            let set = Set { expected_version: set.expected_version, ..whole };
-            Some(Call::Command(Command::from(state::Command::Set(set))))
+            let whole = Set { expected_version: set.expected_version, ..whole };
+            let call = Call::Command(Command::from(state::Command::Set(whole)));
+            if set.is_minimal { call.into_minimal() } else { Some(call) }
         }
         FastCall::Get { namespace, key } => {
             let (namespace, key) = names(namespace, key)?;
@@ -68,6 +69,8 @@ fn what_nearly_everybody_sends_is_brief() {
         r#"{"id":18446744073709551615,"workspace":"w","command":"state.set","namespace":"shared",
             "key":"k","value":"\n","expected_version":0}"#,
         r#"{"id":1,"idempotency_key":"once","workspace":"w","command":"state.set",
+            "namespace":"shared","key":"plan","value":1}"#,
+        r#"{"id":1,"return":"minimal","workspace":"w","command":"state.set",
             "namespace":"shared","key":"plan","value":1}"#,
         r#"{"id":1,"workspace":"w","agent":"ada","command":"state.get","namespace":"shared",
             "key":"plan"}"#,

@@ -162,7 +162,7 @@ impl Parser<'_> {
     fn member(&mut self, of: Node) -> Result<Node, ExpressionError> {
         let (offset, name) = match self.advance()? {
             (offset, Token::Name(name)) if name != "in" => (offset, name),
-            (offset, token) => return fault(offset, format!("{} is no field", shown(&token))),
+            (offset, token) => return fault(offset, format!("{} is not a field", shown(&token))),
         };
         if !self.take("(")? {
             return node(offset, Kind::Field(Box::new(of), name));
@@ -228,7 +228,7 @@ impl Parser<'_> {
                 None => {
                     let known: Vec<_> = self.variables.iter().map(|(known, _)| *known).collect();
                     let known = known.join(", ");
-                    return fault(offset, format!("there is no `{name}`; there is {known}"));
+                    return fault(offset, format!("there is no variable `{name}`; use {known}"));
                 }
             },
         };
@@ -261,9 +261,9 @@ fn unknown_function(offset: usize, name: &str) -> Result<Node, ExpressionError> 
             format!("`{name}` is left out, since its work has no bound; a schema can say it")
         }
         "matches" => "`matches` is left out; a schema with `pattern` can say it".into(),
-        other => format!(
-            "there is no function `{other}`; there is has, size, startsWith, endsWith, contains"
-        ),
+        other => {
+            format!("there is no function `{other}`; use has, size, startsWith, endsWith, contains")
+        }
     };
     fault(offset, reason)
 }

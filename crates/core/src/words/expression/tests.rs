@@ -200,7 +200,7 @@ fn what_cannot_be_read_is_refused_where_it_goes_wrong() {
         ("  ", "at byte 2: a value was expected, not the end"),
         (
             "states.done",
-            "at byte 0: there is no `states`; there is task, task_type, from, to, capability, \
+            "at byte 0: there is no variable `states`; use task, task_type, from, to, capability, \
              state, hops, reason, receiver",
         ),
         ("state.done)", "at byte 10: `)` is too much"),
@@ -209,7 +209,7 @@ fn what_cannot_be_read_is_refused_where_it_goes_wrong() {
         ("state[1 == 2", "at byte 12: `]` was expected, not the end"),
         ("[1 2] == 1", "at byte 3: `]` was expected, not `2`"),
         ("state.1", "at byte 5: `0.1` is too much"),
-        ("state.'a'", "at byte 6: a text is no field"),
+        ("state.'a'", "at byte 6: a text is not a field"),
         ("state == {}", "at byte 9: maps cannot be written here"),
         ("true & false", "at byte 5: `&` means nothing here"),
         ("hops = 2", "at byte 5: `=` means nothing here"),
@@ -219,7 +219,7 @@ fn what_cannot_be_read_is_refused_where_it_goes_wrong() {
         ("true ? 1 : false", "at byte 5: it must be true or false, and this never is"),
         (
             "now() > 1",
-            "at byte 0: there is no function `now`; there is has, size, startsWith, \
+            "at byte 0: there is no function `now`; use has, size, startsWith, \
             endsWith, contains",
         ),
         (
@@ -296,7 +296,7 @@ fn an_expression_is_its_text() {
     assert_eq!(serde_json::from_value::<Expression>(json!(source)).unwrap(), expression);
     assert_ne!(Expression::compile("state.done == true").unwrap(), expression);
     let error = serde_json::from_value::<Expression>(json!("state.")).unwrap_err();
-    assert_eq!(error.to_string(), "at byte 6: the end is no field");
+    assert_eq!(error.to_string(), "at byte 6: the end is not a field");
 }
 
 /// Words whose random sequences are often nearly valid.

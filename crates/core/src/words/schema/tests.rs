@@ -206,6 +206,53 @@ fn regular_expressions_are_linear_and_bounded() {
     );
 }
 
+/// The schema of this many expressions of half a megabyte each, none of them like another.
+fn hungry(count: usize) -> Value {
+    let hungry =
+        |at| json!({"pattern": format!(r"^\p{{L}}{{{}}}x{{{}}}$", 10 + at % 5, 1 + at / 5)});
+    json!({"anyOf": (0..count).map(hungry).collect::<Vec<_>>()})
+}
+
+#[test]
+fn expressions_have_a_bound_together() {
+    let refused = refusal(&hungry(60));
+    let expected = "the regular expressions of a schema take at most 4194304 bytes when they are";
+    assert!(refused.starts_with(expected), "{refused}");
+    let ordinary = [
+        "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$",
+        r"^\d{4}-\d{2}-\d{2}$",
+        r"^[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,}$",
+        "^[a-z]{1,64}$",
+    ];
+    let ordinary: Vec<Value> =
+        (0..REGEXES_MAX).map(|at| json!({"pattern": ordinary[at % 4]})).collect();
+    assert!(schema(&json!({"anyOf": ordinary})).regexes_bytes() < REGEXES_BYTES_MAX / 4);
+    assert!(Schema::compile(&json(&json!({"pattern": r"^\p{L}{1,20}$"}))).is_ok());
+}
+
+#[test]
+fn a_schema_that_is_only_read_builds_no_automaton() {
+    let before = automata_built();
+    let read = schema(&hungry(8));
+    assert!(Schema::compile(&json(&hungry(60))).is_err());
+    assert!(Schema::compile(&json(&json!({"pattern": "("}))).is_err());
+    let again: Schema = serde_json::from_str(read.source().as_str()).unwrap();
+    assert_eq!(automata_built(), before);
+    assert!(again.check(&json(&json!("1"))).is_err());
+    assert_eq!(automata_built(), before + 8, "they are needed");
+    assert!(read.check(&json(&json!("1"))).is_err());
+    assert_eq!(automata_built(), before + 8, "the same are shared");
+}
+
+#[test]
+fn a_schema_of_the_log_is_accepted() {
+    let packed = rmp_serde::to_vec_named(&json(&hungry(60))).unwrap();
+    let stored = messagepack::from_slice::<Schema>(&packed).unwrap();
+    assert!(serde_json::from_str::<Schema>(stored.source().as_str()).is_err());
+    assert_eq!(stored.check(&json(&json!("é".repeat(10) + "x"))), Ok(()));
+    assert!(stored.check(&json(&json!("1"))).unwrap_err().reason.contains("anyOf"));
+}
+
 /// Zeros and ones without any order that a small automaton could know.
 fn noise(bytes: usize) -> String {
     let mut state = 1_u64;

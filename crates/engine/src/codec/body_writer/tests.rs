@@ -1,7 +1,6 @@
 use baton_core::{Json, Key, NamespaceName, Revision, Timestamp, Version, workspace};
 use proptest::prelude::*;
 use serde::Serialize;
-use state::{Removal, Source};
 
 use super::*;
 
@@ -36,7 +35,7 @@ fn any_event() -> impl Strategy<Value = Event> {
     let length = prop_oneof![0..300_usize, 0xfff0..0x1_0010_usize];
     let source = prop::option::weighted(0.2, (any_agent(), any_number()));
     let ending = (prop::option::of(any_number()), prop::option::of(any_agent()));
-    (place, length, any_number(), any_operation(), ending, source, 0..10).prop_map(
+    (place, length, any_number(), any_operation(), ending, source, 0..13_usize).prop_map(
         |(place, length, version, operation, (expires_at, bound_to), source, which)| {
             let namespace = NamespaceName::parse(&place.0).unwrap();
             let key = Key::parse(&place.1).unwrap();
@@ -45,12 +44,16 @@ fn any_event() -> impl Strategy<Value = Event> {
                 0 => Event::Workspace(workspace::Event::Configured {
                     retention: workspace::Retention::default(),
                 }),
-                1 => Event::State(state::Event::Deleted {
-                    namespace,
-                    key,
-                    version,
-                    removal: Removal::Expired,
-                }),
+                1..5 => {
+                    let removals = [
+                        Removal::Deleted,
+                        Removal::Expired,
+                        Removal::LetGo,
+                        Removal::TransferredAway,
+                    ];
+                    let removal = removals[which - 1];
+                    Event::State(state::Event::Deleted { namespace, key, version, removal })
+                }
                 _ => Event::State(state::Event::Set {
                     source: source.map(|(agent, revision)| Source {
                         namespace: namespace.clone(),

@@ -7,12 +7,16 @@
 mod causes;
 mod change_log;
 mod changes;
+mod copies;
 mod differences;
 mod events;
 mod pages;
+mod scan;
 pub mod spaces;
 mod stories;
 mod transitions;
+
+pub(crate) use copies::copy_id;
 
 use std::cell::{Cell, Ref, RefCell};
 use std::ops::Range;
@@ -159,14 +163,17 @@ impl<L: Log> Past<'_, L> {
     }
 
     fn batch(&self, revision: Revision) -> Result<Batch, Error> {
+        Ok(codec::decode(&self.frame(revision)?)?)
+    }
+
+    fn frame(&self, revision: Revision) -> Result<Vec<u8>, Error> {
         // A run that existed when the query arrived is read even if it is folded in the meantime.
         let holds = |run: &&Arc<Run>| (run.first()..=run.last()).contains(&revision.0);
         let run = self.runs().iter().find(holds).map(Arc::clone);
-        let frame = match run {
-            Some(run) => run.batch(revision.0)?,
-            None => self.shard.frame(self.workspace, revision)?,
-        };
-        Ok(codec::decode(&frame)?)
+        match run {
+            Some(run) => Ok(run.batch(revision.0)?),
+            None => self.shard.frame(self.workspace, revision),
+        }
     }
 
     /// The newest batch, at most this one, that touched a subject.
@@ -244,9 +251,7 @@ impl<L: Log> Past<'_, L> {
         key: &Key,
         at: Revision,
     ) -> Result<Option<Entry>, Error> {
-        #[cfg(feature = "planted")]
-        let at = if baton_core::planted::is("past.one_too_far") { at.next() } else { at };
-        match self.last_touch(namespace, key, at)? {
+        match self.last_touch(namespace, key, shown(at))? {
             Some(revision) => {
                 let batch = self.batch(revision)?;
                 Ok(steps(&batch, namespace, key).last().and_then(|(_, after)| after))
@@ -331,6 +336,13 @@ pub(crate) fn left(workspace: &WorkspaceName) -> Error {
 
 fn refused(rejection: state::Rejection) -> Error {
     Error::Rejected(Rejection::State(rejection))
+}
+
+/// The revision that is shown to who asked about this one.
+fn shown(at: Revision) -> Revision {
+    #[cfg(feature = "planted")]
+    let at = if baton_core::planted::is("past.one_too_far") { at.next() } else { at };
+    at
 }
 
 fn deletes(event: &Event, namespace: &NamespaceName) -> bool {

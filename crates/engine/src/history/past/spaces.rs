@@ -25,6 +25,7 @@ use super::Past;
 use crate::codec;
 use crate::error::Error;
 use crate::files::File;
+use crate::give_way::GiveWay;
 use crate::shard::Shard;
 use crate::snapshot::Snapshot;
 
@@ -173,17 +174,22 @@ impl<L: Log> Past<'_, L> {
         let runs = self.runs().clone();
         let ahead =
             runs.iter().filter(|run| run.last() > space.revision().0 && run.first() <= at.0);
+        let mut give_way = GiveWay::default();
         for run in ahead.collect::<Vec<_>>() {
             for item in run.batches(space.revision().next().0) {
                 let (revision, frame) = item?;
                 if revision > at.0 {
                     break;
                 }
-                space.replay(&codec::decode(&frame)?);
+                let batch = codec::decode(&frame)?;
+                space.replay(&batch);
+                give_way.after(batch.events.len());
             }
         }
         while space.revision() < at {
-            space.replay(&self.batch(space.revision().next())?);
+            let batch = self.batch(space.revision().next())?;
+            space.replay(&batch);
+            give_way.after(batch.events.len());
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Commits that take long, while other workspaces are served.
 
 use super::*;
+use crate::admission::Deferred;
 use crate::error::Error;
 use crate::machine::Job;
 
@@ -244,4 +245,96 @@ fn a_reader_that_fails_returns_the_workspace() {
     });
     assert!(std::panic::catch_unwind(read).is_err());
     assert!(say(&shard, &name(), set("a")).answer().is_some());
+}
+
+/// A namespace whose values are checked.
+fn checking() -> Shard<MemoryLog> {
+    let shard = reacting();
+    shard.machine().limit_slices(usize::MAX);
+    let create = r#"{"command":"namespace.create","name":"checked",
+        "rules":{"schema":{"type":"string","pattern":"^x*$"}}}"#;
+    let _ = say(&shard, &name(), command(create));
+    assert!(matches!(shard.flush(), Flushed::Durable { .. }));
+    shard.machine().limit_slices(3);
+    shard
+}
+
+fn checked(letter: &str) -> Command {
+    let value = letter.repeat(4_096);
+    command(&format!(
+        r#"{{"command":"state.set","namespace":"checked","key":"k","value":"{value}"}}"#
+    ))
+}
+
+#[test]
+fn while_a_large_value_is_checked_other_workspaces_are_served() {
+    let shard = checking();
+    let long = queued(say(&shard, &name(), checked("x")));
+    let job = job(&shard);
+    assert!(say(&shard, &quiet(), set("k")).answer().is_some());
+    assert!(say(&shard, &name(), set("other")).is_retry(), "it may depend on it");
+    shard.machine().take_back(job.run(), shard.clock.now());
+    assert!(long.waiter.result().is_none(), "it is not durable yet");
+    assert!(matches!(shard.flush(), Flushed::Durable { .. }));
+    let answer = long.waiter.result().unwrap().unwrap().unwrap();
+    assert_eq!(answer.revision, Revision(6));
+    let again = open(shard.log.clone());
+    assert_eq!(revision(&again, &name()), Revision(6));
+}
+
+#[test]
+fn a_refusal_of_a_large_value_waits_for_what_it_rests_on() {
+    let shard = checking();
+    let _ = say(&shard, &name(), set("before"));
+    let long = queued(say(&shard, &name(), checked("y")));
+    let finished = job(&shard).run();
+    shard.machine().take_back(finished, shard.clock.now());
+    assert!(long.waiter.result().is_none(), "what it was decided against may be lost");
+    assert!(matches!(shard.flush(), Flushed::Durable { .. }));
+    assert!(long.waiter.result().unwrap().unwrap().is_err());
+    // With nothing in between, it is answered at once.
+    let long = queued(say(&shard, &name(), checked("y")));
+    let finished = job(&shard).run();
+    let mut machine = shard.machine();
+    machine.take_back(finished, shard.clock.now());
+    let live_wakers = machine.take_live_wakers();
+    drop(machine);
+    live_wakers.wake();
+    assert!(long.waiter.result().unwrap().unwrap().is_err());
+    assert_eq!(shard.flush(), Flushed::Nothing);
+    assert!(say(&shard, &name(), set("other")).answer().is_some());
+}
+
+#[test]
+fn a_list_that_looks_at_many_entries_is_read_apart() {
+    let shard = reacting();
+    for number in 0..50 {
+        let _ = say(&shard, &name(), set(&format!("k{number}")));
+    }
+    let list = |fields: &str| {
+        let text = format!(r#"{{"command":"state.list","namespace":"shared"{fields}}}"#);
+        match Frame::parse(&text).unwrap().call().unwrap() {
+            Call::Query(query) => shard.ask(&name(), &query, None),
+            _ => panic!("it is a query"),
+        }
+    };
+    assert!(list(r#","limit":10"#).answer().is_some());
+    assert!(matches!(list(r#","limit":49"#), Admission::Wait(Deferred::Long)));
+    assert!(matches!(list(r#","pattern":"*9","limit":10"#), Admission::Wait(Deferred::Long)));
+}
+
+/// Maintenance waits for the tables of a workspace while a reader has them. The next reader, which
+/// comes when they are back, does not find that the workspace has left memory.
+#[test]
+fn a_reader_gets_tables_that_another_thread_has_reserved() {
+    let shard = reacting();
+    let _ = say(&shard, &quiet(), set("plan"));
+    assert!(matches!(shard.flush(), Flushed::Durable { .. }));
+    shard.machine().reserve(&quiet());
+    let pattern = Pattern::parse("state/**").unwrap();
+    let (entries, _) = shard.matching(&quiet(), &pattern).unwrap().open(u64::MAX);
+    assert_eq!(entries.len(), 1);
+    // A request would have taken its turn before the thread that has reserved them.
+    assert!(shard.machine().lend(&quiet()).is_none());
+    drop(shard.settled(&quiet()));
 }

@@ -176,7 +176,7 @@ fn damage_before_a_sound_record_is_named_with_file_and_offset() {
     let expected = format!(
         "`/baton/log/00000000000000000000.segment` is damaged at byte {}: the checksum of the \
          record there does not match, yet a sound record follows at byte {}; `baton log repair` \
-         cuts the log there and keeps what is cut off",
+         truncates the log there and saves the removed part",
         offsets[1], offsets[2]
     );
     assert_eq!(error.to_string(), expected);

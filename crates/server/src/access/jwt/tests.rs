@@ -220,6 +220,8 @@ fn files_that_are_no_keys_are_refused_and_not_quoted() {
     };
     let private = "-----BEGIN PRIVATE KEY-----\nhush\n-----END PRIVATE KEY-----\n";
     let broken = "-----BEGIN PUBLIC KEY-----\nhush\n-----END PUBLIC KEY-----\n";
+    let key = json!({"kty": "RSA", "n": SHORT_RSA_MODULUS, "e": "AQAB"});
+    let short_set = json!({"keys": [key]}).to_string();
     for (text, is_set) in [
         ("", false),
         ("hush", false),
@@ -228,6 +230,8 @@ fn files_that_are_no_keys_are_refused_and_not_quoted() {
         ("hush", true),
         ("{\"keys\": []}", true),
         ("{\"keys\": [{\"kty\": \"oct\", \"k\": \"aHVzaA\"}]}", true),
+        (SHORT_RSA_KEY, false),
+        (&short_set, true),
     ] {
         let refused = read(text, is_set).unwrap_err();
         assert_eq!(refused.code(), "access.bad_key_file");
@@ -288,7 +292,22 @@ gRdQJCKyIasAzsymyjDZA-_00evF-jRsSufhsLa1YQ2EqT8_vffIInpwbMQoUMTIygV8gQ8CnFyPgx6C
 lgU86foMWYtVA-7fTzYmf1hYTm-3CVZ-Jlvun36EZJ4iodNtGG3KkNhxA2wjRrwvY50zwrBuLfv_2zPaD5gwYdH2bLBk\
 AGzulJHGiYgd3SnrQlOORp32rN7gRwO-LnM4zxC5smIk0g55Swq_2u3Z2_8Lh26Gew";
 
-/// A token signed by that key: `RS256`, for ada, a worker.
+/// A public RSA key of 1024 bits, made in the same way.
+const SHORT_RSA_KEY: &str = "\
+-----BEGIN PUBLIC KEY-----
+MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQDLY3u9ryA6od2lyRQTCwDyHv+8
+u0+sh/fK1NG6T8mUmKg2xk2UmfE98zSVOMckHHt52AkfyIMeaKhh4crmvW3deXD0
+yf43hoUQHo8jonTj8of49T7pcEIKECf1f0UaH7LF1bDKxwoUCO+QzM8VgJ6Ijk5k
+w9+P16/ZpDCzepjKiwIDAQAB
+-----END PUBLIC KEY-----
+";
+
+/// Its modulus, as in a JWKS.
+const SHORT_RSA_MODULUS: &str = "\
+y2N7va8gOqHdpckUEwsA8h7_vLtPrIf3ytTRuk_JlJioNsZNlJnxPfM0lTjHJBx7edgJH8iDHmioYeHK5r1t3Xlw9Mn-\
+N4aFEB6PI6J04_KH-PU-6XBCChAn9X9FGh-yxdWwyscKFAjvkMzPFYCeiI5OZMPfj9ev2aQws3qYyos";
+
+/// A token signed by the longer key: `RS256`, for ada, a worker.
 const RSA_TOKEN: &str = "\
 eyJhbGciOiJSUzI1NiIsImtpZCI6InJzYSIsInR5cCI6IkpXVCJ9.eyJpc3MiOiJodHRwczovL2lzc3Vlci5leGFtcGx\
 lIiwiYXVkIjoiYmF0b24iLCJzdWIiOiJhZGEiLCJleHAiOjE3MDAwMDA2MDAsImJhdG9uIjp7InJvbGUiOiJ3b3JrZXI\

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use baton::error::Error;
 use baton::{Admission, Caller};
+use baton_core::access::Viewer;
 use baton_core::wire::{Call, FastFrame, Fault, Fields, Frame, Problem};
 use baton_core::{AgentId, IdempotencyKey, Mutation, Query, Request, WorkspaceName};
 
 use super::{Connection, End, Stop};
-use crate::in_flight::query_past;
+use crate::in_flight::query_deferred;
 use crate::refusal::Refusal;
 use crate::server_log::{FieldValue, Level};
 use crate::ws::framing::{Message, Opcode, write};
@@ -79,7 +80,8 @@ impl Connection {
         mut frame: Frame<'_>,
         bytes: usize,
     ) -> Result<Option<Stop>, Problem> {
-        self.remember_names(frame.workspace.as_deref(), frame.agent.as_deref())?;
+        let acting = frame.agent.as_deref().filter(|_| !self.authority.asks_as_itself(&frame));
+        self.remember_names(frame.workspace.as_deref(), acting)?;
         self.budget.spend(bytes);
         let key = frame.idempotency_key.take();
         let call = frame.call().map_err(|fault| Problem::from(&fault))?;
@@ -191,8 +193,9 @@ impl Connection {
 
     pub(super) fn look_up(&mut self, id: u64, query: Query) -> Result<Option<Stop>, Problem> {
         let workspace = named(self.workspace.as_ref())?;
-        let (baton, agent) = (&self.shared.baton, Some(&self.agent));
-        match self.in_flight.look_up(baton, workspace, agent, &query, id) {
+        let (baton, agent) = (&self.shared.baton, &self.agent);
+        let viewer = Viewer { agent, sees_tokens: self.authority.sees_tokens() };
+        match self.in_flight.look_up(baton, workspace, viewer, &query, id) {
             Ok(Admission::Answer(None)) => {
                 self.answer_what_is_ready();
                 Ok(None)
@@ -208,7 +211,7 @@ impl Connection {
             }
             Ok(Admission::Wait(_)) => {
                 let caller = self.caller()?;
-                self.start_past_query(caller, query, id);
+                self.start_deferred_query(caller, query, id);
                 Ok(None)
             }
             Ok(Admission::Retry((), after)) => {
@@ -219,9 +222,9 @@ impl Connection {
         }
     }
 
-    /// The history is read from files, on another thread, so that this one does not block.
-    fn start_past_query(&mut self, caller: Caller, query: Query, id: u64) {
-        let answer = query_past(Arc::clone(&self.shared), caller, query);
+    /// It is answered by another thread, so that this one does not block.
+    fn start_deferred_query(&mut self, caller: Caller, query: Query, id: u64) {
+        let answer = query_deferred(Arc::clone(&self.shared), caller, query);
         self.jobs.ask(id, self.encoding(), answer);
     }
 
@@ -263,7 +266,8 @@ impl Connection {
 
     fn caller(&self) -> Result<Caller, Problem> {
         let workspace = named(self.workspace.as_ref())?.clone();
-        Ok(Caller { workspace, agent: self.agent.clone(), idempotency_key: None })
+        let sees_tokens = self.authority.sees_tokens();
+        Ok(Caller { workspace, agent: self.agent.clone(), idempotency_key: None, sees_tokens })
     }
 }
 

@@ -7,21 +7,16 @@ use std::time::Duration;
 
 use baton_core::WorkspaceName;
 use tokio::io::AsyncWriteExt;
-use tokio::task::yield_now;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{Connection, End};
 use crate::deadline_stream::DeadlineStream;
+use crate::send_turns::PART_BYTES;
 use crate::server_log::{FieldValue, Level, duration_us};
 use crate::writers::Enqueued;
 use crate::ws::framing::{Opcode, write, write_close};
 use crate::ws::jobs::Outcome;
 use crate::ws::pushes::Pushes;
-
-/// How much is sent at a time.
-const SEND_BYTES: usize = 64 << 10;
-/// How much is sent before others are served.
-const SENT_AT_ONCE_MAX: usize = 256 << 10;
 
 impl Connection {
     /// Ensures that submitted requests are answered and all output is sent: by the writers, if
@@ -120,20 +115,22 @@ impl Connection {
 
     /// Sends all output.
     async fn send(&mut self) -> Result<(), End> {
-        let (mut sent, mut at_once) = (0, 0);
+        let mut sent = 0;
         while sent < self.outbox.bytes.len() || self.stream.has_unsent() {
-            let end = self.outbox.bytes.len().min(sent + SEND_BYTES);
-            match self.stream.try_write(&self.outbox.bytes[sent..end]) {
+            let left = self.outbox.bytes.len() - sent;
+            let is_large = left > PART_BYTES;
+            let turn = if is_large { Some(self.shared.send_turns.next().await) } else { None };
+            let part = &self.outbox.bytes[sent..sent + left.min(PART_BYTES)];
+            match self.stream.try_write(part) {
                 Ok(count) => {
                     sent += count;
-                    at_once += count;
-                    // Others are served between the parts of a large answer.
-                    if at_once >= SENT_AT_ONCE_MAX {
-                        at_once = 0;
-                        yield_now().await;
+                    if let Some(turn) = turn {
+                        turn.end().await;
                     }
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    // It is another connection's turn meanwhile.
+                    drop(turn);
                     let deadline = self.shared.settings.write_deadline;
                     match timeout(deadline, self.stream.writable()).await {
                         Ok(Ok(())) => {}

@@ -86,7 +86,7 @@ pub enum CheckError {
     #[error("the expression cannot be used {0}")]
     Expression(ExpressionError),
     /// A field is invalid.
-    #[error("`{field}` makes no sense: {reason}")]
+    #[error("`{field}` is invalid: {reason}")]
     BadField {
         /// The field.
         field: &'static str,

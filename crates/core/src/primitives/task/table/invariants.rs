@@ -28,7 +28,7 @@ impl Table {
             let ended = record.finished_at().map(|time| (time, record.number, record.id.clone()));
             assert_eq!(is_free, ended.is_some_and(|ended| self.forgettable.contains(&ended)));
             for task in record.depends_on().iter().filter(|_| record.may_run()) {
-                assert!(self.by_id.contains_key(task), "what is waited for is known");
+                assert!(self.by_id.contains(task), "what is waited for is known");
             }
         }
         let unready = count(|record| record.status == Status::Pending && !record.ready);

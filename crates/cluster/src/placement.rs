@@ -7,12 +7,12 @@
 //! 3. What is to be placed goes to the server with the highest score for it (rendezvous hashing)
 //!    among those with less than their share.
 //!
-//! Servers that have seen different states may want the same shard for a moment. The database gives
+//! Servers that have seen different states may want the same shard for a moment. The store gives
 //! it to one of them.
 
 use std::collections::BTreeSet;
 
-use crate::membership::View;
+use crate::view::View;
 
 /// How often another server must have beaten before shards are given to it: a server that fails at
 /// every start would interrupt its shards each time.
@@ -63,7 +63,7 @@ pub fn next(view: &View, held: &BTreeSet<u32>) -> Vec<Act> {
                 acts.push(Act::Give { shard: number });
             }
         } else if is_mine || (row.owner.is_none() && is_wanted) {
-            // What the database says to be mine and is not held was taken without an answer.
+            // What the store says to be mine and is not held was taken without an answer.
             acts.push(Act::Take { shard: number, epoch: row.epoch });
         }
     }
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
     use crate::{ServerRow, ShardRow};
 
-    /// A database: servers with the shards that they hold, and the shards with their owners.
+    /// A store: servers with the shards that they hold, and the shards with their owners.
     #[derive(Clone, Debug)]
     struct World {
         servers: BTreeMap<String, BTreeSet<u32>>,

@@ -1,0 +1,81 @@
+//! What a server reports of a shared log when it changes: that the log cannot be reached, that it
+//! can be reached again, and that the clock of the machine differs from that of the log.
+
+use baton::clock::{Clock, SystemClock};
+use baton_cluster::View;
+use baton_server::server_log::Level;
+
+/// How far the clock of the machine may be from that of the log, in milliseconds, until it is
+/// reported. Baton goes by the log's clock; other programs of the machine do not.
+const CLOCK_MS_MAX: u64 = 5_000;
+
+/// What was reported before.
+#[derive(Default)]
+pub(super) struct Troubles {
+    is_away: bool,
+    is_clock_wrong: bool,
+}
+
+impl Troubles {
+    /// What is to be written to the server log because of a view.
+    pub(super) fn see(&mut self, view: &View) -> Vec<(Level, &'static str, String)> {
+        let mut lines = Vec::new();
+        if view.is_gone {
+            return lines;
+        }
+        let was_away = std::mem::replace(&mut self.is_away, view.trouble.is_some());
+        match &view.trouble {
+            Some(why) if !was_away => lines.push((Level::Warn, "log.unreachable", why.clone())),
+            None if was_away => lines.push((Level::Info, "log.well", String::new())),
+            Some(_) | None => {}
+        }
+        if view.trouble.is_none() {
+            lines.extend(self.compare_clocks(SystemClock::default().now().0, view.log_time_ms()));
+        }
+        lines
+    }
+
+    fn compare_clocks(
+        &mut self,
+        here_ms: u64,
+        log_ms: u64,
+    ) -> Option<(Level, &'static str, String)> {
+        let is_wrong = here_ms.abs_diff(log_ms) > CLOCK_MS_MAX;
+        let was_wrong = std::mem::replace(&mut self.is_clock_wrong, is_wrong);
+        if !is_wrong || was_wrong {
+            return None;
+        }
+        let seconds = here_ms.abs_diff(log_ms) / 1_000;
+        let side = if here_ms > log_ms { "ahead of" } else { "behind" };
+        let why = format!(
+            "the clock of this machine is {seconds} s {side} that of the log, which counts here"
+        );
+        Some((Level::Warn, "clock.differs", why))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(troubles: &mut Troubles, view: &View) -> Vec<&'static str> {
+        troubles.see(view).into_iter().map(|(_, what, _)| what).collect()
+    }
+
+    #[test]
+    fn each_trouble_is_reported_when_it_begins_and_when_it_ends() {
+        let now = SystemClock::default().now().0;
+        let well = View { log_clock_ms: (now, baton_cluster::now_ms()), ..View::default() };
+        let away = well.troubled("connection refused");
+        let mut troubles = Troubles::default();
+        assert!(written(&mut troubles, &well).is_empty());
+        assert_eq!(written(&mut troubles, &away), ["log.unreachable"]);
+        assert!(written(&mut troubles, &away).is_empty());
+        assert_eq!(written(&mut troubles, &well), ["log.well"]);
+        let year = 365 * 86_400_000;
+        let wrong = View { log_clock_ms: (now - year, baton_cluster::now_ms()), ..View::default() };
+        assert_eq!(written(&mut troubles, &wrong), ["clock.differs"]);
+        assert!(written(&mut troubles, &wrong).is_empty());
+        assert!(written(&mut troubles, &well).is_empty());
+    }
+}
