@@ -121,9 +121,9 @@ scenarios! {
             "lock.gave_up door by ada call=3 Gone; call 3: null"),
         // Both undo the end of a session: nothing has happened to it.
         (600,   "bob", "all: agent.leave ada & agent.heartbeat eve",
-            "refused request.in_transaction 1 agent.not_found"),
+            "refused transaction.command_refused 1 agent.not_found"),
         (600,   "bob", "all: agent.register ada ttl_ms=9000 & agent.heartbeat eve",
-            "refused request.in_transaction 1 agent.not_found"),
+            "refused transaction.command_refused 1 agent.not_found"),
         (1749,  "bob", "time",                     "nothing"),
         (1750,  "bob", "time",                     "agent.lost ada"),
     ]
