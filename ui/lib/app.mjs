@@ -152,6 +152,10 @@ class App {
     if (!this.workspace) return;
     this.feed = new Feed(sourceOf(this.workspace), {
       event: (event) => this.#happened(event),
+      begun: (revision) => {
+        this.queries.begun(revision);
+        this.lists.begun(revision);
+      },
       changed: () => {
         this.queries.isSlow = this.feed?.state === "busy";
         this.changed();

@@ -38,6 +38,8 @@ const POLLED = 100;
 /**
  * @typedef {object} Listener
  * @property {(event: any) => void} event
+ * @property {(revision: number) => void} begun - Every event after this revision is delivered from
+ *   here on: an answer about an earlier one may be out of date.
  * @property {() => void} changed - The state of the feed has changed.
  * @property {() => void} back - Events were missed: everything may have changed.
  * @property {(error: any) => void} denied
@@ -121,6 +123,7 @@ export class Feed {
     for (const { time } of events) this.#count(Date.parse(time), 1);
     // What happened meanwhile is in the history, and nobody was called for it.
     if (this.#isBegun) this.#on.back();
+    else this.#on.begun(revision);
     this.#isBegun = true;
     this.#become("live");
     await this.#watch(signal);

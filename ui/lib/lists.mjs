@@ -21,6 +21,11 @@ export class Lists {
     for (const rows of this.#lists) rows.event(event);
   }
 
+  /** Events after this revision are delivered from here on. @param {number} revision */
+  begun(revision) {
+    for (const rows of this.#lists) rows.begun(revision);
+  }
+
   /** Events were missed. */
   missed() {
     for (const rows of this.#lists) rows.missed();

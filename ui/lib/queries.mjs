@@ -17,6 +17,8 @@
  * @property {number} askedAt
  * @property {number} tookMs
  * @property {number} revision - The revision of the answer.
+ * @property {number} begunAt - Events after this revision are delivered: an answer about an earlier
+ *   one is asked for again.
  */
 
 /** Subjects whose events change the answers of operations. @type {Record<string, string[]>} */
@@ -39,7 +41,7 @@ const TOPICS = {
 };
 /** The time between two answers to the same question, at least. */
 const PAUSE_MS = 500;
-/** Lists as long as this are asked for less often. */
+/** Lists as long as this are asked for less often, and what the server could not answer just now. */
 const LONG = 500;
 const LONG_PAUSE_MS = 5_000;
 /** The same when more happens than anybody can follow: every page would ask all the time. */
@@ -79,6 +81,7 @@ export class Queries {
       query = {
         ...{ key, command, fields, at, kept: undefined, error: undefined, users: 0 },
         ...{ isLoading: false, isStale: true, askedAt: 0, tookMs: 0, revision: 0 },
+        begunAt: 0,
       };
       this.#queries.set(key, query);
       this.#forgetIdle();
@@ -105,6 +108,19 @@ export class Queries {
     const [topic = ""] = subject.split("/");
     for (const query of this.#queries.values()) {
       if (query.at === undefined && isTouched(query, topic, subject)) this.#stale(query);
+    }
+  }
+
+  /**
+   * Events after this revision are delivered from here on: what was answered about an earlier one may
+   * have changed without an event.
+   * @param {number} revision
+   */
+  begun(revision) {
+    for (const query of this.#queries.values()) {
+      if (query.at !== undefined) continue;
+      if (query.isLoading) query.begunAt = revision;
+      else if (query.askedAt > 0 && query.revision < revision) this.#stale(query);
     }
   }
 
@@ -138,7 +154,8 @@ export class Queries {
     const isLong = (query.kept?.tasks?.length ?? 0) > LONG;
     const least = this.isSlow ? SLOW_PAUSE_MS : PAUSE_MS;
     const pause = isLong ? LONG_PAUSE_MS : Math.max(least, 4 * query.tookMs);
-    this.#plan(query, Math.max(0, query.askedAt + pause - Date.now()));
+    const due = query.askedAt + Math.min(pause, LONG_PAUSE_MS);
+    this.#plan(query, Math.max(0, due - Date.now()));
   }
 
   /** @param {Query} query @param {number} delay */
@@ -170,7 +187,10 @@ export class Queries {
     query.isLoading = false;
     query.tookMs = Date.now() - query.askedAt;
     this.#store.changedSoon();
+    if (query.revision < query.begunAt) query.isStale = true;
+    query.begunAt = 0;
     if (query.isStale) this.#stale(query);
+    else if (query.error?.kind === "unavailable") this.#plan(query, LONG_PAUSE_MS);
   }
 
   #forgetIdle() {

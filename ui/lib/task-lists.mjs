@@ -27,8 +27,8 @@ export function listed(fields) {
     async *pages() {
       for (let cursor; ; ) {
         const command = { command: "task.list", ...fields, limit: PAGE, ...(cursor && { cursor }) };
-        const { result } = await app.ask(command, undefined);
-        yield result.tasks;
+        const { revision, result } = await app.ask(command, undefined);
+        yield { revision, tasks: result.tasks };
         ({ cursor } = result);
         if (!cursor) return;
       }
@@ -42,8 +42,8 @@ export const found = (text) => ({
   read: readTask,
   async *pages() {
     const command = { command: "workspace.search", query: `kind:task ${text}`, limit: FOUND_MAX };
-    const { result } = await app.ask(command, undefined);
+    const { revision, result } = await app.ask(command, undefined);
     const ids = result.found.map((/** @type {any} */ { subject }) => subject.slice(6));
-    yield (await Promise.all(ids.map(readTask))).filter(Boolean);
+    yield { revision, tasks: (await Promise.all(ids.map(readTask))).filter(Boolean) };
   },
 });

@@ -19,7 +19,8 @@ const RELOAD_MS = 5_000;
 
 /**
  * @typedef {object} Source
- * @property {() => AsyncIterable<any[]>} pages - The tasks of the list.
+ * @property {() => AsyncIterable<{ revision: number, tasks: any[] }>} pages - The tasks of the list,
+ *   and the revision at which each page was read.
  * @property {(id: string) => Promise<any>} read - One task; nothing if it does not exist.
  * @property {boolean} isAll - Whether every task is in the list.
  * @property {(task: any) => boolean} [matches] - Whether a task is in the list; if not given, only
@@ -45,6 +46,10 @@ export class TaskRows {
   #candidates = new Set();
   /** @type {string[]} */
   #visible = [];
+  /** The revision at which the list was read: that of its first page. */
+  #readAt = 0;
+  /** Events after this revision are delivered. */
+  #begunAt = 0;
   /** Whether events were missed. */
   #isOutdated = false;
   #isMoved = false;
@@ -78,13 +83,15 @@ export class TaskRows {
     const turn = (this.#turn += 1);
     this.isLoading = true;
     this.#isOutdated = false;
+    this.#readAt = Infinity;
     /** @type {Set<string>} */
     const seen = new Set();
     const before = new Set(this.#revisions.keys());
     try {
-      for await (const page of this.#source.pages()) {
+      for await (const { revision, tasks } of this.#source.pages()) {
         if (turn !== this.#turn) return;
-        for (const task of page) {
+        this.#readAt = Math.min(this.#readAt, revision);
+        for (const task of tasks) {
           seen.add(task.id);
           this.#take(task);
         }
@@ -103,6 +110,7 @@ export class TaskRows {
     this.#loadedAt = this.#now();
     this.#isMoved = true;
     this.#mergedAt = -Infinity;
+    if (this.#readAt < this.#begunAt) this.missed();
     this.#store.changedSoon();
   }
 
@@ -146,6 +154,12 @@ export class TaskRows {
     else this.#isOutdated = true;
   }
 
+  /** Events after this revision are delivered from here on. @param {number} revision */
+  begun(revision) {
+    this.#begunAt = revision;
+    if (!this.isLoading && this.#readAt < revision) this.missed();
+  }
+
   /** Events were missed: anything may have changed. */
   missed() {
     this.#isOutdated = true;
@@ -178,7 +192,10 @@ export class TaskRows {
     const isCandidate = this.#candidates.delete(id);
     this.#dirty.delete(id);
     const turn = this.#turn;
-    const task = await this.#source.read(id).catch(() => this.#store.get("task", id));
+    const task = await this.#source.read(id).catch(() => {
+      this.#isOutdated = true;
+      return this.#store.get("task", id);
+    });
     if (turn !== this.#turn && !this.#revisions.has(id)) return;
     if (!task) this.#forget(id);
     else if (!isCandidate || this.#source.matches?.(task)) this.#take(task);

@@ -244,6 +244,7 @@ function tasksOf(count) {
   const byId = new Map(tasks.map((task) => [task.id, task]));
   /** @type {string[]} */
   const read = [];
+  const at = { revision: count };
   const source = {
     isAll: true,
     now: () => 0,
@@ -253,10 +254,11 @@ function tasksOf(count) {
       return byId.get(id);
     },
     async *pages() {
-      for (let first = 0; first < tasks.length; first += 500) yield tasks.slice(first, first + 500);
+      for (let first = 0; first < tasks.length; first += 500)
+        yield { revision: at.revision, tasks: tasks.slice(first, first + 500) };
     },
   };
-  return { tasks, byId, read, source };
+  return { tasks, byId, read, source, at };
 }
 
 test("a hundred thousand rows: the newest first, and only those in view are read again", async () => {
@@ -312,6 +314,89 @@ test("a filtered list reads what may belong to it, and is read again if events w
   assert.deepEqual(rows.ids, ["t-2", "t-1"]);
 });
 
+test("what was answered before the feed began is asked for again", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
+  const store = new Store((run) => run());
+  let revision = 4;
+  /** @type {(() => void)[]} */
+  const answers = [];
+  const queries = new Queries(store, (command) => {
+    const answer = { revision, result: command };
+    return new Promise((resolve) => answers.push(() => resolve(answer)));
+  });
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+  const arrive = async () => {
+    for (const answer of answers.splice(0)) answer();
+    await settled();
+  };
+  t.mock.timers.tick(1_000);
+  const early = queries.use("state.list", {}, undefined);
+  const past = queries.use("state.list", {}, 3);
+  queries.hold(early);
+  queries.hold(past);
+  t.mock.timers.tick(0);
+  await arrive();
+  const late = queries.use("task.list", {}, undefined);
+  queries.hold(late);
+  t.mock.timers.tick(0);
+  revision = 5;
+  const current = queries.use("agent.list", {}, undefined);
+  queries.hold(current);
+  t.mock.timers.tick(0);
+  queries.begun(5);
+  await arrive();
+  t.mock.timers.tick(5_000);
+  assert.equal(answers.length, 2, "those about revision 4");
+  await arrive();
+  assert.deepEqual([early, late, current, past].map((it) => it.revision), [5, 5, 5, 4]);
+  t.mock.timers.tick(60_000);
+  assert.equal(answers.length, 0);
+  queries.clear();
+});
+
+test("a question that the server could not answer is asked again, and soon after a slow answer", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
+  /** @type {any[]} */
+  const errors = [{ kind: "unavailable" }];
+  let asked = 0;
+  const queries = new Queries(new Store((run) => run()), async () => {
+    asked += 1;
+    t.mock.timers.tick(60_000);
+    if (errors.length > 0) throw errors.pop();
+    return { revision: 7, result: {} };
+  });
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+  const query = queries.use("contract.check", {}, undefined);
+  queries.hold(query);
+  t.mock.timers.tick(0);
+  await settled();
+  assert.equal(query.error.kind, "unavailable");
+  t.mock.timers.tick(5_000);
+  await settled();
+  assert.deepEqual([query.error, asked], [undefined, 2]);
+  queries.touched({ subject: "state/shared/a" });
+  t.mock.timers.tick(0);
+  await settled();
+  assert.equal(asked, 3);
+  queries.clear();
+});
+
+test("a list that was read before the feed began is read again", async () => {
+  const { tasks, source, at } = tasksOf(2);
+  let now = 10_000;
+  const rows = new TaskRows(new Store(() => {}), { ...source, now: () => now });
+  await rows.load();
+  tasks.push({ id: "meanwhile", type: "bulk", status: "pending", revision: 3 });
+  at.revision = 3;
+  rows.begun(3);
+  now += 10_000;
+  await rows.tick();
+  rows.merge();
+  assert.deepEqual(rows.ids, ["meanwhile", "t-1", "t-0"]);
+  rows.begun(3);
+  assert.equal(rows.isOutdated, false);
+});
+
 test("the feed watches, polls while too much happens, and rests while nobody looks", async (t) => {
   t.mock.timers.enable({ apis: ["setInterval", "setTimeout", "Date"] });
   let revision = 0;
@@ -339,7 +424,13 @@ test("the feed watches, polls while too much happens, and rests while nobody loo
     },
     isThere: async () => true,
   };
-  const on = { event() {}, changed() {}, back: () => did.push("back"), denied() {} };
+  const on = {
+    event() {},
+    changed() {},
+    back: () => did.push("back"),
+    begun: (/** @type {number} */ at) => did.push(`begun ${at}`),
+    denied() {},
+  };
   const feed = new Feed(source, on);
   const settled = () => new Promise((resolve) => setImmediate(resolve));
   const pass = async (/** @type {number} */ ms) => {
@@ -348,7 +439,7 @@ test("the feed watches, polls while too much happens, and rests while nobody loo
   };
   feed.start();
   await settled();
-  assert.deepEqual(did.splice(0), ["newest 2000", "watch 1"]);
+  assert.deepEqual(did.splice(0), ["newest 2000", "begun 0", "watch 1"]);
   deliver([event(), event()]);
   await settled();
   assert.equal(feed.events.length, 2);
