@@ -403,7 +403,10 @@ impl Machine {
             return Admission::Retry((), RetryAfter::Settled);
         }
         resident.used_at = now;
-        if let Some(viewer) = viewer {
+        // Asking about an agent, even in its name, does not keep it alive.
+        if let Some(viewer) = viewer
+            && query.about_agent() != Some(viewer.agent)
+        {
             resident.hear(&mut self.deadlines, workspace, viewer.agent, now);
         }
         let revision = resident.space.revision();

@@ -127,6 +127,28 @@ async fn a_new_session_does_not_inherit_what_the_last_one_held() {
     assert_eq!(ada.state("shared").get("presence").await.unwrap_err().code(), "state.not_found");
 }
 
+/// On the WebSocket, the agent that a question is about is also the one that asks: a dashboard that
+/// shows an agent must not keep it alive.
+#[tokio::test]
+async fn questions_about_an_agent_in_its_own_name_do_not_keep_it_alive() {
+    let (baton, _, clock) = in_memory();
+    let ada = workspace(&baton);
+    ada.agents().register().ttl_ms(1_000).await.unwrap();
+    for _ in 0..5 {
+        clock.advance(SILENCE_MS / 4);
+        tick(&baton).await;
+        ada.agents().get("ada").await.unwrap();
+    }
+    assert_eq!(ada.agents().get("ada").await.unwrap().status, Status::Lost);
+    ada.agents().register().ttl_ms(1_000).await.unwrap();
+    for _ in 0..5 {
+        clock.advance(SILENCE_MS / 4);
+        tick(&baton).await;
+        ada.agents().active().await.unwrap();
+    }
+    assert_eq!(ada.agents().get("ada").await.unwrap().status, Status::Active);
+}
+
 #[tokio::test]
 async fn nobody_is_called_lost_for_a_silence_without_a_server() {
     let (baton, log, clock) = in_memory_with(calm());

@@ -8,7 +8,7 @@ use crate::names::{AgentId, IdempotencyKey, Traceparent};
 use crate::numbers::Token;
 use crate::transaction::Precondition;
 use crate::wire::{Operation, Wanted};
-use crate::{context, primitive, state};
+use crate::{agent, context, message, primitive, spend, state, task};
 
 macro_rules! sums {
     ($($(#[$doc:meta])* $module:ident: $variant:ident = $wire:literal $(, $facts:ident)?;)*) => {
@@ -198,6 +198,21 @@ impl Query {
             Self::At(..) => true,
             Self::State(query) if query.names_revision() => true,
             query => query.operation().is_some_and(|operation| operation.is_about_the_past),
+        }
+    }
+
+    /// The agent that its field `agent` names. On some interfaces that is also the agent that asks,
+    /// so it may be a question about an agent that is gone.
+    pub fn about_agent(&self) -> Option<&AgentId> {
+        match self {
+            Self::Agent(agent::Query::Get { agent }) => Some(agent),
+            Self::Message(message::Query::List(list)) => list.agent.as_ref(),
+            Self::Context(context::Query::Build(build)) => Some(&build.agent),
+            Self::Task(task::Query::List(list)) => list.agent.as_ref(),
+            Self::Spend(spend::Query::Get { agent, .. }) => agent.as_ref(),
+            Self::Spend(spend::Query::List(list)) => list.agent.as_ref(),
+            Self::At(_, query) => query.about_agent(),
+            _ => None,
         }
     }
 

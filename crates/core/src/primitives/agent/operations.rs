@@ -15,8 +15,8 @@ operations! {
     Command::Heartbeat = "agent.heartbeat" -> "agent", Post "/agents/{agent}/heartbeat" Body, Work,
         names_agent, names_token,
         side_effects(
-            "Renews the session, as every accepted call of the agent does. Leases and holds are \
-             renewed by their own calls."
+            "Renews the session, as every accepted call of the agent does, except reads about the \
+             agent itself. Leases and holds are renewed by their own calls."
         ):
         "Renew a session", {"agent": "ada"};
     Command::Leave = "agent.leave" -> "agent", Delete "/agents/{agent}" Query, Work, names_agent,

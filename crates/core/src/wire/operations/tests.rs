@@ -11,9 +11,14 @@ use crate::names::{BlobPlace, SecretId};
 use crate::wire::{Call, Frame};
 
 fn example(operation: &Operation) -> (Value, Call) {
+    example_with(operation, |_| {})
+}
+
+fn example_with(operation: &Operation, change: fn(&mut Value)) -> (Value, Call) {
     let mut fields: Value = serde_json::from_str(operation.example)
         .unwrap_or_else(|error| panic!("`{}`: {error}", operation.name));
     fields["command"] = operation.name.into();
+    change(&mut fields);
     let text = fields.to_string();
     let call = Frame::parse(&text).unwrap().call();
     (fields, call.unwrap_or_else(|fault| panic!("`{}`: {fault}", operation.name)))
@@ -55,6 +60,9 @@ fn every_example_is_read_as_what_its_row_names_and_says() {
             Call::Query(query) => {
                 assert_eq!(row.effect, Effect::Asks, "`{name}`");
                 assert_eq!(query.is_about_the_past(), row.is_about_the_past, "`{name}`");
+                let (_, call) = example_with(row, |fields| fields["agent"] = "ada".into());
+                let Call::Query(query) = call else { panic!("`{name}`") };
+                assert_eq!(query.about_agent().is_some(), row.names_agent, "`{name}`");
             }
             other => panic!("`{name}`: {other:?}"),
         }
