@@ -21,7 +21,10 @@ function read({ type, label, isOptional }, text) {
   return text;
 }
 
-/** @param {{ field: Field, autofocus: boolean }} props */
+/**
+ * The page is rendered again while a person types, so a field is given its value only at first.
+ * @param {{ field: Field, autofocus: boolean }} props
+ */
 function Input({ field, autofocus }) {
   const { name, label, type = "text", value = "", options = [], isOptional } = field;
   const common = { name, id: `field-${name}`, "data-autofocus": autofocus || undefined };
@@ -34,7 +37,7 @@ function Input({ field, autofocus }) {
           ? html`<select ...${common}>
             ${options.map((it) => html`<option value=${it} selected=${it === value}>${it}</option>`)}
           </select>`
-          : html`<input ...${common} type="text" value=${value} autocomplete="off" />`
+          : html`<input ...${common} type="text" defaultValue=${value} autocomplete="off" />`
     }
   </label>`;
 }

@@ -213,13 +213,21 @@ test("supervisors and contracts are shown, and a contract is declared, broken an
   await open(page, "state/shared/plan%2Foutline", "Who depends on it");
   await page.locator("dd").getByRole("link", { name: "zoe" }).waitFor();
   await open(page, "state", "outline");
+  const figures = { command: "state.set", agent: "lin", namespace: "shared", key: "figures" };
   await page.getByRole("button", { name: "New contract" }).click();
   await page.locator("dialog input[name=name]").fill("numbers");
   await page.locator("dialog textarea").fill('[{"key": "shared/figures", "type": "number"}]');
+  await page.locator("dialog select").selectOption("refuse");
+  // The page is rendered again meanwhile: what was filled in stays.
+  await server.command("demo", { ...figures, value: 7 });
+  await page.locator("a", { hasText: "figures" }).first().waitFor();
+  await page.waitForTimeout(1_500);
+  assert.equal(await page.locator("dialog input[name=name]").inputValue(), "numbers");
+  assert.equal(await page.locator("dialog select").inputValue(), "refuse");
+  await page.locator("dialog select").selectOption("warn");
   await page.locator("dialog .confirm").click();
   const contract = page.locator("li", { hasText: "numbers" });
   await contract.getByText("is a number").waitFor();
-  const figures = { command: "state.set", agent: "lin", namespace: "shared", key: "figures" };
   await server.command("demo", { ...figures, value: "seven" });
   await page.locator("li.tone-bad", { hasText: "shared/figures" }).waitFor();
   await contract.getByRole("button", { name: "Delete" }).click();
