@@ -11,7 +11,7 @@ It reads `spec/operations.json`, `spec/openapi.json` and `spec/events.json`, and
     _operations.py          the facts about every operation that the protocol core needs
     _calls.py               one method per operation, blocking
     _async_calls.py         the same, as coroutines
-    _transaction_calls.py   the same, queued into a transaction
+    _queued_calls.py        the same, queued into a transaction or a batch
 
 Needs nothing but the standard library.
 """
@@ -755,9 +755,9 @@ def call_module(types: Types, shape: str) -> str:
     about = {
         "sync": "One method per operation, blocking.",
         "async": "One coroutine per operation.",
-        "transaction": "One method per operation that a transaction can contain; each is queued.",
+        "transaction": "One method per operation of a transaction or a batch; each is queued.",
     }[shape]
-    base = {"sync": "Calls", "async": "AsyncCalls", "transaction": "TransactionCalls"}[shape]
+    base = {"sync": "Calls", "async": "AsyncCalls", "transaction": "QueuedCalls"}[shape]
     classes: list[str] = []
     names: list[str] = []
     for group, operations in types.spec.groups():
@@ -776,10 +776,10 @@ def call_module(types: Types, shape: str) -> str:
             classes += ["", *method(types, operation, shape)]
     text = "\n".join(classes)
     needs = [it for it in ("Mapping", "Sequence") if re.search(rf"\b{it}\[", text)]
-    module = {"sync": "_group", "async": "_group", "transaction": "_transaction"}[shape]
+    module = {"sync": "_group", "async": "_group", "transaction": "_command_queue"}[shape]
     imported = f"from .{module} import {base}"
     if shape == "transaction":
-        imported = f"from ._transaction import Pending, {base}"
+        imported = f"from ._command_queue import Pending, {base}"
     out = [
         HEADER.format(about=about),
         "from __future__ import annotations\n",
@@ -811,7 +811,7 @@ def modules() -> dict[str, str]:
     calls = {
         "_calls.py": call_module(types, "sync"),
         "_async_calls.py": call_module(types, "async"),
-        "_transaction_calls.py": call_module(types, "transaction"),
+        "_queued_calls.py": call_module(types, "transaction"),
     }
     types.returned({"$ref": "#/components/schemas/Entry"})
     types.returned({"$ref": "#/components/schemas/Minimal"})

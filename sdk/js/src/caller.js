@@ -30,6 +30,13 @@ import { OPERATIONS } from "./generated/operations.js";
  * @property {{ -readonly [I in keyof C]: T.Replies[C[I]["command"]] }} results
  */
 
+/**
+ * For each call its answer, or why it was refused.
+ * @template {readonly T.Command[]} C
+ * @typedef {{ -readonly [I in keyof C]: PromiseSettledResult<{
+ *   revision: number, result: T.Replies[C[I]["command"]] }> }} BatchOutcomes
+ */
+
 /** How long `message.request` waits by default. */
 const REQUEST_WAIT_MS = 30_000;
 
@@ -86,6 +93,18 @@ export class Caller {
   async executeMinimal({ command, ...fields }, { signal, timeoutMs, idempotencyKey } = {}) {
     const request = this.#request(command, { ...fields, return: "minimal" }, idempotencyKey);
     return /** @type {any} */ (await this.transport.call(request, { signal, timeoutMs }));
+  }
+
+  /**
+   * Sends several calls together. Each is executed by itself, in this order.
+   * @template {readonly T.Command[]} const C
+   * @param {C} commands
+   * @param {{ signal?: AbortSignal, timeoutMs?: number }} [options]
+   * @returns {Promise<BatchOutcomes<C>>}
+   */
+  async batch(commands, options) {
+    const requests = commands.map(({ command, ...fields }) => this.#request(command, fields));
+    return /** @type {any} */ (await this.transport.callMany(requests, options));
   }
 
   /**

@@ -29,6 +29,16 @@ import { Watch } from "./watch.js";
  * How long the first request may take: it shows whether the server is there, and the token valid.
  */
 const PROBE = "/v1/ws";
+/** More calls than this are not sent in one list. */
+const LIST_MAX = 1_000;
+
+/**
+ * What is sent as one HTTP request: one call, or a list of calls.
+ * @typedef {object} Exchange
+ * @property {string} path
+ * @property {string} body
+ * @property {Request[]} calls
+ */
 
 export class HttpTransport {
   #http;
@@ -70,35 +80,78 @@ export class HttpTransport {
    * @param {Limits} [limits]
    * @returns {Promise<Answer>}
    */
-  call(request, limits = {}) {
-    const answer = this.#call(request, limits);
-    if (request.waitMs > 0) return answer;
-    this.#running.add(answer);
-    const forget = () => this.#running.delete(answer);
-    answer.then(forget, forget);
-    return answer;
+  async call(request, limits) {
+    const body = textOf(request);
+    const [answer] = await this.#tracked({ path: pathOf(request), body, calls: [request] }, limits);
+    return /** @type {Answer} */ (answer);
   }
 
   /**
-   * @param {Request} request
-   * @param {Limits} limits
-   * @returns {Promise<Answer>}
+   * @param {Request[]} requests
+   * @param {Limits} [limits]
+   * @returns {Promise<PromiseSettledResult<Answer>[]>}
    */
-  async #call(request, { signal, timeoutMs = this.#settings.requestTimeoutMs }) {
+  async callMany(requests, limits) {
+    /** @type {PromiseSettledResult<Answer>[]} */
+    const outcomes = [];
+    for (let first = 0; first < requests.length; first += LIST_MAX) {
+      outcomes.push(...(await this.#callList(requests.slice(first, first + LIST_MAX), limits)));
+    }
+    return outcomes;
+  }
+
+  /**
+   * @param {Request[]} calls
+   * @param {Limits} [limits]
+   * @returns {Promise<PromiseSettledResult<Answer>[]>}
+   */
+  async #callList(calls, limits) {
+    try {
+      const path = pathOf(/** @type {Request} */ (calls[0]));
+      const exchange = { path, body: `[${calls.map(textOf).join(",")}]`, calls };
+      return (await this.#tracked(exchange, limits)).map(({ error, ...answer }) =>
+        error === undefined
+          ? { status: "fulfilled", value: answer }
+          : { status: "rejected", reason: fromProblem(error) },
+      );
+    } catch (reason) {
+      return calls.map(() => ({ status: "rejected", reason }));
+    }
+  }
+
+  /**
+   * @param {Exchange} exchange
+   * @param {Limits} [limits]
+   */
+  #tracked(exchange, limits = {}) {
+    const answers = this.#send(exchange, limits);
+    if (waitMsOf(exchange) > 0) return answers;
+    this.#running.add(answers);
+    const forget = () => this.#running.delete(answers);
+    answers.then(forget, forget);
+    return answers;
+  }
+
+  /**
+   * @param {Exchange} exchange
+   * @param {Limits} limits
+   * @returns {Promise<(Answer & { error?: unknown })[]>}
+   */
+  async #send(exchange, { signal, timeoutMs = this.#settings.requestTimeoutMs }) {
     if (this.#isClosing) throw closed();
     signal?.throwIfAborted();
     const { requestBytesMax } = this.#settings;
-    const body = textOf(request);
+    const { body } = exchange;
     if (body.length * 3 > requestBytesMax && byteLength(body) > requestBytesMax) {
       throw tooLarge(byteLength(body), requestBytesMax);
     }
-    const allowed = timeoutMs + request.waitMs;
+    const allowed = timeoutMs + waitMsOf(exchange);
     const stop = new AbortController();
     const timer = setTimeout(() => stop.abort(timedOut(allowed)), allowed);
     const forget = [onAbort(signal, () => stop.abort(signal?.reason))];
     forget.push(onAbort(this.#end.signal, () => stop.abort(closed())));
     try {
-      return await this.#repeated(request, body, stop.signal);
+      return await this.#repeated(exchange, stop.signal);
     } finally {
       clearTimeout(timer);
       for (const it of forget) it();
@@ -107,27 +160,24 @@ export class HttpTransport {
 
   /**
    * Sends a request until it is answered, if it may be repeated.
-   * @param {Request} request
-   * @param {string} body
+   * @param {Exchange} exchange
    * @param {AbortSignal} signal
-   * @returns {Promise<Answer>}
+   * @returns {Promise<(Answer & { error?: unknown })[]>} The answer to each call.
    */
-  async #repeated(request, body, signal) {
-    const isTransaction = request.command === "transaction";
-    const path = `/v1/${encodeURIComponent(request.workspace)}/${isTransaction ? "transactions" : "commands"}`;
+  async #repeated({ path, body, calls }, signal) {
     const headers = { "content-type": "application/json" };
     let isUncertain = false;
     for (let failures = 0; ; failures += 1) {
       try {
         const response = await this.#http.fetch(path, { method: "POST", headers, body, signal });
-        const answer = /** @type {Answer} */ (await response.json());
-        if (signal.aborted) this.#giveBack(request, answer);
-        return answer;
+        const answers = [await response.json()].flat();
+        if (signal.aborted) this.#giveBack(calls, answers);
+        return answers;
       } catch (error) {
         const isLost = !(error instanceof BatonError) || error.code === "client.unreachable";
         if (!isLost && !isShuttingDown(error.code)) throw error;
-        isUncertain ||= isLost && request.effect !== "asks";
-        if (isLost && request.effect === "changes")
+        isUncertain ||= isLost && calls.some(({ effect }) => effect !== "asks");
+        if (isLost && calls.some(({ effect }) => effect === "changes"))
           throw unknownOutcome(reasonOf(error), { cause: error });
         await pause(backoff(this.#settings, failures), signal);
         if (signal.aborted) throw this.#reasonOf(signal, error, isUncertain);
@@ -147,10 +197,12 @@ export class HttpTransport {
     return last instanceof BatonError && last.code === "client.unreachable" ? last : reason;
   }
 
-  /** @param {Request} request @param {Answer} answer */
-  #giveBack(request, answer) {
-    for (const unwanted of givingBack(request, answer.result)) {
-      this.call(unwanted).catch(() => {});
+  /** @param {Request[]} calls @param {Answer[]} answers */
+  #giveBack(calls, answers) {
+    for (const [index, call] of calls.entries()) {
+      for (const unwanted of givingBack(call, answers[index]?.result)) {
+        this.call(unwanted).catch(() => {});
+      }
     }
   }
 
@@ -260,6 +312,15 @@ export class HttpTransport {
 
 /** @param {Watch<any>} watch */
 const isDue = (watch) => watch.state === "due";
+
+/** @param {Request} request */
+function pathOf({ workspace, command }) {
+  const place = command === "transaction" ? "transactions" : "commands";
+  return `/v1/${encodeURIComponent(workspace)}/${place}`;
+}
+
+/** How long it asks to wait. @param {Exchange} exchange */
+const waitMsOf = ({ calls }) => Math.max(...calls.map(({ waitMs }) => waitMs));
 
 /** @param {Request} request */
 function textOf(request) {

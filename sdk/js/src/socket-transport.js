@@ -100,6 +100,15 @@ export class SocketTransport {
   }
 
   /**
+   * Frames of one turn of the event loop are written together.
+   * @param {Request[]} requests
+   * @param {Limits} [limits]
+   */
+  callMany(requests, limits) {
+    return Promise.allSettled(requests.map((request) => this.call(request, limits)));
+  }
+
+  /**
    * @param {WatchRequest} request
    * @param {AbortSignal} [signal]
    * @returns {Watch<any>}

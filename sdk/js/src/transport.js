@@ -35,6 +35,8 @@ import { encode } from "./json.js";
 /**
  * @typedef {object} Transport
  * @property {(request: Request, limits?: Limits) => Promise<Answer>} call
+ * @property {(requests: Request[], limits?: Limits) => Promise<PromiseSettledResult<Answer>[]>} callMany
+ *   - Sends requests of one workspace together.
  * @property {(request: WatchRequest, signal?: AbortSignal) => Watch<any>} watch
  * @property {() => Promise<void>} close - Finishes what was begun, and refuses everything else.
  */

@@ -14,7 +14,7 @@ import { Tasks } from "./tasks.js";
 import { Worker } from "./worker.js";
 
 /** @import { Bytes } from "./contents.js" */
-/** @import { CallOptions, Caller, Context, TransactionAnswer } from "./caller.js" */
+/** @import { BatchOutcomes, CallOptions, Caller, Context, TransactionAnswer } from "./caller.js" */
 /** @import { Held, HoldOptions, SemaphoreOptions } from "./held.js" */
 /** @import { Http } from "./http.js" */
 /** @import { ClaimedTask } from "./job.js" */
@@ -116,6 +116,18 @@ export class Workspace extends groups.WorkspaceOperations {
    */
   executeMinimal(command, options) {
     return this.caller.executeMinimal(command, options);
+  }
+
+  /**
+   * Sends several calls with one message. Each is executed by itself, in this order; one that is
+   * refused does not stop the next. The outcomes are those of `Promise.allSettled`.
+   * @template {readonly T.Command[]} const C
+   * @param {C} commands
+   * @param {{ signal?: AbortSignal, timeoutMs?: number }} [options]
+   * @returns {Promise<BatchOutcomes<C>>}
+   */
+  batch(commands, options) {
+    return this.caller.batch(commands, options);
   }
 
   /**

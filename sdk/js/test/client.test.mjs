@@ -64,6 +64,41 @@ for (const transport of ["socket", "http"]) {
             );
         });
 
+        test("a batch is sent together, and each call counts by itself", async () => {
+            const ada = workspace();
+            const key = { namespace: "shared", key: "a" };
+            const outcomes = await ada.batch([
+                { command: "state.set", ...key, value: 1 },
+                { command: "state.set", ...key, value: 2, expected_version: 9 },
+                { command: "state.get", ...key },
+                { command: "task.create", type: "write", id: "t" },
+            ]);
+            const [set, refused, read, created] = outcomes;
+            assert.equal(set.value?.result.version, 1);
+            assert.ok(refused.reason instanceof ConflictError);
+            assert.equal(refused.reason.facts.entry.value, 1);
+            assert.equal(read.value?.result.value, 1);
+            assert.equal(created.value?.result.id, "t");
+            const many = await ada.batch(
+                Array.from({ length: 1_500 }, () => ({
+                    command: /** @type {const} */ ("state.patch"),
+                    namespace: "shared",
+                    key: "count",
+                    increment: 1,
+                })),
+            );
+            assert.equal(many.at(-1)?.value?.result.value, 1_500);
+            assert.deepEqual(await ada.batch([]), []);
+            const stale = await ada.under(123_456).batch([{ command: "state.set", ...key, value: 3 }]);
+            assert.equal(stale[0].reason.kind, "stale");
+            await assert.rejects(
+                ada
+                    .batch([{ command: "state.get", ...key }], { signal: AbortSignal.abort() })
+                    .then(([it]) => Promise.reject(it.reason)),
+                { name: "AbortError" },
+            );
+        });
+
         test("a transaction is all or nothing", async () => {
             const ada = workspace();
             const { results } = await ada.transaction([

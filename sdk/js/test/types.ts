@@ -44,6 +44,15 @@ const status: Task["status"] = created.status;
 // @ts-expect-error A query is not part of a transaction.
 await ada.transaction([{ command: "state.get", namespace: "shared", key: "a" }]);
 
+const [stored, found] = await ada.batch([
+  { command: "state.set", namespace: "shared", key: "a", value: 1 },
+  { command: "agent.get", agent: "ada" },
+]);
+if (stored.status === "fulfilled") stored.value.result.version.toFixed();
+if (found.status === "fulfilled") found.value.result.capabilities.join();
+// @ts-expect-error A task has no version.
+if (found.status === "fulfilled") found.value.result.version;
+
 const minimal = await ada.executeMinimal({ command: "task.create", type: "write" });
 const id: string | undefined | null = minimal.result.id;
 // @ts-expect-error What it receives is its answer.

@@ -21,12 +21,12 @@ from concurrent.futures import Future
 from typing import Any
 
 import baton
-from baton import _transaction_calls
+from baton import _queued_calls
 from baton._operation import Operation
 from baton._operations import OPERATIONS
 from baton._record import Record
 from baton._requests import Answer
-from baton._transaction import Batch
+from baton._transaction import TransactionQueue
 
 ANSWER_TIMEOUT = 60.0
 # A scenario says which calls have a key: a key is recorded, so events are numbered otherwise.
@@ -115,7 +115,7 @@ def is_transaction(fields: dict[str, Any]) -> bool:
     return set(fields) in ({"commands"}, {"commands", "require"})
 
 
-def queue(batch: Batch, fields: dict[str, Any]) -> None:
+def queue(batch: TransactionQueue, fields: dict[str, Any]) -> None:
     """Queues the commands and preconditions of a transaction."""
     for precondition in fields.get("require", []):
         batch.require(precondition)
@@ -326,7 +326,9 @@ class AsyncPlayer:
 
 def main() -> None:
     # Every command of a transaction has its method; a group that is missing would go unnoticed.
-    assert all(hasattr(Batch, name) for name in GROUPS.values() if _in_transactions(name))
+    assert all(
+        hasattr(TransactionQueue, name) for name in GROUPS.values() if _in_transactions(name)
+    )
     player: Any = AsyncPlayer() if "--async" in sys.argv[1:] else SyncPlayer()
     for text in sys.stdin:
         line = json.loads(text)
@@ -345,7 +347,7 @@ def main() -> None:
 
 
 def _in_transactions(group: str) -> bool:
-    return hasattr(_transaction_calls, f"{group.title()}Calls")
+    return hasattr(_queued_calls, f"{group.title()}Calls")
 
 
 if __name__ == "__main__":

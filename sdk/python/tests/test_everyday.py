@@ -58,6 +58,44 @@ def test_an_edit_is_written_at_the_end_or_not_at_all(b: baton.Baton) -> None:
     assert b.state.value("doc") == {"title": "Other"}
 
 
+def test_a_batch_is_sent_together_and_each_call_counts_by_itself(b: baton.Baton) -> None:
+    with b.batch() as batch:
+        plan = batch.state.set("plan", 1)
+        task = batch.tasks.create("write")
+        read = batch.call("state.get", namespace="shared", key="plan")
+        with pytest.raises(baton.Invalid, match="not sent yet"):
+            assert plan.result
+    assert (plan.result.version, task.result.status) == (1, "pending")
+    assert read.result["value"] == 1, "calls are executed in order"
+    batch = b.batch()
+    refused = batch.state.set("plan", 2, expected_version=9)
+    later = batch.state.set("plan", 3)
+    large = batch.state.set("large", "x" * (20 << 20))
+    last = batch.state.set("plan", 4)
+    with pytest.raises(baton.Conflict) as caught:
+        batch.send()
+    assert caught.value.code == "state.version_conflict"
+    with pytest.raises(baton.Conflict):
+        assert refused.result
+    with pytest.raises(baton.TooLarge):
+        assert large.result
+    assert (later.result.version, last.result.version) == (2, 3)
+    with pytest.raises(RuntimeError), b.batch() as batch:
+        batch.state.set("plan", 5)
+        raise RuntimeError
+    assert b.state.value("plan") == 4, "nothing of a block that raises is sent"
+    with b.batch() as batch:
+        counts = [batch.state.patch("counter", increment=1) for _ in range(500)]
+    assert counts[-1].result.value == 500
+    fenced = b.under(123456)
+    with pytest.raises(baton.Stale), fenced.batch() as batch:
+        batch.state.set("plan", 6)
+    with pytest.raises(ValueError, match="one idempotency key"), b.once("k").batch() as batch:
+        batch.state.set("plan", 7)
+    with b.batch():
+        pass
+
+
 def test_a_transaction_is_all_or_nothing(b: baton.Baton) -> None:
     b.state.set("plan", 1)
     with b.transaction() as tx:

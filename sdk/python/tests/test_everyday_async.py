@@ -41,6 +41,19 @@ async def test_state(a: baton.AsyncBaton) -> None:
         await notes.get("x")
 
 
+async def test_a_batch(a: baton.AsyncBaton) -> None:
+    async with a.batch() as batch:
+        first = batch.state.set("plan", 1)
+        read = batch.call("state.get", namespace="shared", key="plan")
+    assert (first.result.version, read.result["value"]) == (1, 1)
+    batch = a.batch()
+    batch.state.set("plan", 2, expected_version=9)
+    later = batch.state.set("plan", 3)
+    with pytest.raises(baton.Conflict):
+        await batch.send()
+    assert later.result.version == 2
+
+
 async def test_a_transaction(a: baton.AsyncBaton) -> None:
     async with a.transaction() as tx:
         tx.require_entry("plan", exists=False)

@@ -19,8 +19,9 @@ from types import TracebackType
 from typing import Any
 
 from . import errors, model, params, types
-from ._async_baton import AsyncBaton, AsyncTransaction
-from ._baton import Baton, Transaction
+from ._async_baton import AsyncBatch, AsyncBaton, AsyncTransaction
+from ._baton import Batch, Baton, Transaction
+from ._command_queue import Pending
 from ._embedded import Embedded
 from ._endpoint import Endpoint, Fixed
 from ._error import BatonError
@@ -33,7 +34,6 @@ from ._operations import VERSION
 from ._options import Options
 from ._pages import async_pages, pages
 from ._service import AsyncService, Served, Service
-from ._transaction import Pending
 from ._view import View
 from ._watch import AsyncWatch, Event, Watch
 from ._worker import AsyncWorker, Worked, Worker
@@ -181,6 +181,7 @@ def open_async(
 
 __all__ = [
     "OMIT",
+    "AsyncBatch",
     "AsyncBaton",
     "AsyncHold",
     "AsyncJob",
@@ -194,6 +195,7 @@ __all__ = [
     "BadEndpoint",
     "BadToken",
     "BadUrl",
+    "Batch",
     "Baton",
     "BatonError",
     "Closed",

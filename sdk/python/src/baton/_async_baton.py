@@ -12,6 +12,7 @@ from . import _flow as flow
 from . import _model_runs as model_runs
 from . import params, types
 from ._async_shell import AsyncShell
+from ._batch import BatchQueue, QueuedCall, settle
 from ._checkpoints import AsyncCheckpoints
 from ._contents import AsyncArtifacts, AsyncSecrets, AsyncWorkspace
 from ._endpoint import Endpoint
@@ -32,11 +33,11 @@ from ._mail import AsyncInbox, AsyncMessages, AsyncStreams, AsyncTopics
 from ._operation import Operation
 from ._options import Options
 from ._protocol import TRANSACTION
-from ._requests import Answer
+from ._requests import Answer, Outcome
 from ._service import AsyncService
 from ._state import AsyncState
 from ._tasks import AsyncTasks
-from ._transaction import Batch
+from ._transaction import TransactionQueue
 from ._view import Handle, Moment, View
 from ._watch import AsyncWatch
 from ._worker import AsyncWorker
@@ -126,6 +127,16 @@ class AsyncBaton(Handle):
             timeout=timeout,
         )
 
+    async def execute_many(self, calls: Sequence[QueuedCall]) -> list[Outcome]:
+        """Makes several calls, which are sent together; returns an answer or an error of each."""
+        view = self._view
+        if view.idempotency_key is not None:
+            raise ValueError("one idempotency key cannot be that of several calls")
+        prepared = [
+            (operation, view.prepared(operation, fields, None, None)) for operation, fields in calls
+        ]
+        return await self._owner.shell.call_many(prepared, view.caller)
+
     async def call(self, command: str, **fields: Any) -> Any:
         """Any operation by its name and the fields of the wire; its result as plain JSON."""
         return (await self.execute(operation_named(command), fields)).result
@@ -202,6 +213,11 @@ class AsyncBaton(Handle):
         """A context manager: what is queued in the block is committed together when it ends, or not
         at all."""
         return AsyncTransaction(self)
+
+    def batch(self) -> AsyncBatch:
+        """A context manager: what is queued in the block is sent together when it ends. Each call
+        is executed by itself, in this order; one that is refused does not stop the next."""
+        return AsyncBatch(self)
 
     # What people do most.
 
@@ -410,7 +426,7 @@ class AsyncBaton(Handle):
         return AsyncWorkspace(self)
 
 
-class AsyncTransaction(Batch):
+class AsyncTransaction(TransactionQueue):
     """A transaction of an asyncio client."""
 
     def __init__(self, baton: AsyncBaton) -> None:
@@ -435,3 +451,29 @@ class AsyncTransaction(Batch):
         plain = self._baton.without_token()
         answer = await plain.execute(TRANSACTION, self.fields(self._baton.token))
         self.committed(answer.revision, answer.result)
+
+
+class AsyncBatch(BatchQueue):
+    """A batch of an asyncio client."""
+
+    def __init__(self, baton: AsyncBaton) -> None:
+        super().__init__(baton.agent)
+        self._baton = baton
+
+    async def __aenter__(self) -> AsyncBatch:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            await self.send()
+
+    async def send(self) -> None:
+        """Sends what was queued, waits for all outcomes, and raises the first error, if there is
+        one. The end of the `async with` block does it."""
+        calls, pending = self.take()
+        settle(pending, await self._baton.execute_many(calls))

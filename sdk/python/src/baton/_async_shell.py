@@ -10,9 +10,10 @@ import contextlib
 import os
 import random
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
+from ._batch import QueuedCall
 from ._endpoint import Endpoint, Fixed, Target, is_of_this_server
 from ._error import BatonError
 from ._lease_scope import aborted_by_lost_leases
@@ -20,7 +21,7 @@ from ._link import Link
 from ._operation import Operation
 from ._options import Options
 from ._protocol import Protocol
-from ._requests import Answer, Caller
+from ._requests import Answer, Caller, Outcome
 from ._watches import Item
 from .errors import (
     Closed,
@@ -275,6 +276,15 @@ class AsyncShell:
                 self._protocol.give_up(request)
             raise outcome
         return outcome
+
+    async def call_many(self, calls: Sequence[QueuedCall], caller: Caller) -> list[Outcome]:
+        """Makes several calls, which are sent together, and waits for all of their outcomes."""
+        making = (self.call(operation, fields, caller) for operation, fields in calls)
+        outcomes = await asyncio.gather(*making, return_exceptions=True)
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException) and not isinstance(outcome, BatonError):
+                raise outcome
+        return cast("list[Outcome]", outcomes)
 
     async def watch(
         self, request: dict[str, Any], caller: Caller, start: int | None, snapshot: bool

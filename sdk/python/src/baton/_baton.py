@@ -12,6 +12,7 @@ from . import _calls as calls
 from . import _flow as flow
 from . import _model_runs as model_runs
 from . import params, types
+from ._batch import BatchQueue, QueuedCall, settle
 from ._checkpoints import Checkpoints
 from ._contents import Artifacts, Secrets, Workspace
 from ._endpoint import Endpoint
@@ -24,12 +25,12 @@ from ._mail import Inbox, Messages, Streams, Topics
 from ._operation import Operation
 from ._options import Options
 from ._protocol import TRANSACTION
-from ._requests import Answer
+from ._requests import Answer, Outcome
 from ._service import Service
 from ._state import State
 from ._sync_shell import SyncShell
 from ._tasks import Tasks
-from ._transaction import Batch
+from ._transaction import TransactionQueue
 from ._view import Handle, Moment, View
 from ._watch import Watch
 from ._worker import Worker
@@ -122,6 +123,16 @@ class Baton(Handle):
             timeout=timeout,
         )
 
+    def execute_many(self, calls: Sequence[QueuedCall]) -> list[Outcome]:
+        """Makes several calls, which are sent together; returns an answer or an error of each."""
+        view = self._view
+        if view.idempotency_key is not None:
+            raise ValueError("one idempotency key cannot be that of several calls")
+        prepared = [
+            (operation, view.prepared(operation, fields, None, None)) for operation, fields in calls
+        ]
+        return self._owner.shell.call_many(prepared, view.caller)
+
     def call(self, command: str, **fields: Any) -> Any:
         """Any operation by its name and the fields of the wire; its result as plain JSON."""
         return self.execute(operation_named(command), fields).result
@@ -197,6 +208,11 @@ class Baton(Handle):
         """A context manager: what is queued in the block is committed together when it ends, or not
         at all."""
         return Transaction(self)
+
+    def batch(self) -> Batch:
+        """A context manager: what is queued in the block is sent together when it ends. Each call
+        is executed by itself, in this order; one that is refused does not stop the next."""
+        return Batch(self)
 
     # What people do most.
 
@@ -413,7 +429,7 @@ class Baton(Handle):
         return Workspace(self)
 
 
-class Transaction(Batch):
+class Transaction(TransactionQueue):
     """A transaction of a blocking client."""
 
     def __init__(self, baton: Baton) -> None:
@@ -438,3 +454,29 @@ class Transaction(Batch):
         plain = self._baton.without_token()
         answer = plain.execute(TRANSACTION, self.fields(self._baton.token))
         self.committed(answer.revision, answer.result)
+
+
+class Batch(BatchQueue):
+    """A batch of a blocking client."""
+
+    def __init__(self, baton: Baton) -> None:
+        super().__init__(baton.agent)
+        self._baton = baton
+
+    def __enter__(self) -> Batch:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self.send()
+
+    def send(self) -> None:
+        """Sends what was queued, waits for all outcomes, and raises the first error, if there is
+        one. The end of the `with` block does it."""
+        calls, pending = self.take()
+        settle(pending, self._baton.execute_many(calls))

@@ -20,9 +20,10 @@ import ssl
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from ._batch import QueuedCall
 from ._endpoint import Endpoint, Target, is_of_this_server
 from ._error import BatonError
 from ._lease_scope import aborted_by_lost_leases
@@ -30,7 +31,7 @@ from ._link import Link
 from ._operation import Operation
 from ._options import Options
 from ._protocol import Protocol
-from ._requests import Answer, Caller, Outcome
+from ._requests import Answer, Caller, Outcome, Request
 from ._watches import Item
 from .errors import Closed, Forked, LeaseLost, ProtocolError, Unreachable
 
@@ -230,20 +231,68 @@ class SyncShell:
             seconds = (self.options.request_timeout if timeout is None else timeout) + (
                 request.wait_ms / 1000
             )
+            outcome = self._outcome(request, slot, seconds, seconds)
+        if isinstance(outcome, BatonError):
+            raise outcome
+        return outcome
+
+    def call_many(self, calls: Sequence[QueuedCall], caller: Caller) -> list[Outcome]:
+        """Makes several calls with one write, and waits for all of their outcomes."""
+        self._check_process()
+        slots = [Slot() for _ in calls]
+
+        def lost(error: LeaseLost) -> None:
+            for slot in slots:
+                slot.deliver(error)
+
+        with aborted_by_lost_leases(lost):
+            with self._lock:
+                requests = [
+                    self._taken_in(call, caller, slot)
+                    for call, slot in zip(calls, slots, strict=True)
+                ]
+                self._flush()
+            begun = time.monotonic()
             try:
-                is_answered = slot.wait(seconds)
+                return [
+                    self._outcome_until(begun, request, slot)
+                    for request, slot in zip(requests, slots, strict=True)
+                ]
             except BaseException:
                 with self._lock:
-                    self._protocol.give_up(request)
+                    for request in requests:
+                        if request is not None:
+                            self._protocol.give_up(request)
                 raise
+
+    def _taken_in(self, call: QueuedCall, caller: Caller, slot: Slot) -> Request | None:
+        """Takes one of several calls in; none if it is refused, which its slot is told."""
+        try:
+            return self._protocol.call(*call, caller, slot.deliver)
+        except BatonError as error:
+            slot.deliver(error)
+            return None
+
+    def _outcome_until(self, begun: float, request: Request | None, slot: Slot) -> Outcome:
+        if request is None:
+            return slot.outcome
+        seconds = self.options.request_timeout + request.wait_ms / 1000
+        return self._outcome(request, slot, begun + seconds - time.monotonic(), seconds)
+
+    def _outcome(self, request: Request, slot: Slot, left: float, seconds: float) -> Outcome:
+        """Waits for an outcome, of which so much time is left; otherwise the call is given up."""
+        try:
+            is_answered = slot.wait(left)
+        except BaseException:
+            with self._lock:
+                self._protocol.give_up(request)
+            raise
         outcome: Outcome | None = slot.outcome
         if not is_answered or isinstance(outcome, LeaseLost):
             with self._lock:
                 error = self._protocol.give_up(request, seconds)
             # What was delivered at the last moment counts.
             outcome = slot.outcome if slot.outcome is not None else error
-        if isinstance(outcome, BatonError):
-            raise outcome
         assert outcome is not None
         return outcome
 

@@ -3,45 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from . import params
+from ._command_queue import CommandQueue, Pending
 from ._omit import OMIT
 from ._operation import Operation
-from .errors import Invalid
-
-if TYPE_CHECKING:
-    from . import _transaction_calls as calls
 
 T = TypeVar("T")
 
 
-class Pending(Generic[T]):
-    """The result of a queued command, once the transaction is committed."""
-
-    __slots__ = ("_make", "_raw")
-
-    def __init__(self, make: Callable[[Any], T]) -> None:
-        self._make = make
-        self._raw: Any = OMIT
-
-    @property
-    def result(self) -> T:
-        """What the command returned."""
-        if self._raw is OMIT:
-            raise Invalid(
-                "client.not_committed",
-                "the transaction is not committed",
-                "read the result after the `with` block has ended",
-            )
-        return self._make(self._raw)
-
-    def resolve(self, raw: Any) -> None:
-        self._raw = raw
-
-
-class Batch:
+class TransactionQueue(CommandQueue):
     """The commands and preconditions of a transaction that is being written.
 
     `require_*` adds preconditions; the groups (`state`, `tasks`, …) queue commands. A command
@@ -49,17 +21,12 @@ class Batch:
     """
 
     def __init__(self, agent: str) -> None:
-        self._agent = agent
+        super().__init__(agent)
         self._require: list[params.Precondition] = []
         self._commands: list[dict[str, Any]] = []
         self._pending: list[Pending[Any]] = []
-        self._is_committed = False
         self.revision: int | None = None
         """The revision of the commit."""
-
-    @property
-    def agent(self) -> str:
-        return self._agent
 
     def require(self, precondition: params.Precondition) -> None:
         """Any precondition, as it is on the wire."""
@@ -132,6 +99,7 @@ class Batch:
     def queue(
         self, operation: Operation, fields: dict[str, Any], make: Callable[[Any], T]
     ) -> Pending[T]:
+        """Queues a command."""
         self._commands.append({"command": operation.name, **fields})
         pending = Pending(make)
         self._pending.append(pending)
@@ -152,129 +120,3 @@ class Batch:
     @property
     def is_empty(self) -> bool:
         return not self._commands
-
-    # The groups. They are imported when a transaction is first made.
-
-    @cached_property
-    def agents(self) -> calls.AgentsCalls:
-        return _calls().AgentsCalls(self)
-
-    @cached_property
-    def artifacts(self) -> calls.ArtifactsCalls:
-        return _calls().ArtifactsCalls(self)
-
-    @cached_property
-    def barriers(self) -> calls.BarriersCalls:
-        return _calls().BarriersCalls(self)
-
-    @cached_property
-    def checkpoints(self) -> calls.CheckpointsCalls:
-        return _calls().CheckpointsCalls(self)
-
-    @cached_property
-    def contracts(self) -> calls.ContractsCalls:
-        return _calls().ContractsCalls(self)
-
-    @cached_property
-    def events(self) -> calls.EventsCalls:
-        return _calls().EventsCalls(self)
-
-    @cached_property
-    def handlers(self) -> calls.HandlersCalls:
-        return _calls().HandlersCalls(self)
-
-    @cached_property
-    def handoffs(self) -> calls.HandoffsCalls:
-        return _calls().HandoffsCalls(self)
-
-    @cached_property
-    def inbox(self) -> calls.InboxCalls:
-        return _calls().InboxCalls(self)
-
-    @cached_property
-    def joins(self) -> calls.JoinsCalls:
-        return _calls().JoinsCalls(self)
-
-    @cached_property
-    def locks(self) -> calls.LocksCalls:
-        return _calls().LocksCalls(self)
-
-    @cached_property
-    def messages(self) -> calls.MessagesCalls:
-        return _calls().MessagesCalls(self)
-
-    @cached_property
-    def namespaces(self) -> calls.NamespacesCalls:
-        return _calls().NamespacesCalls(self)
-
-    @cached_property
-    def pipelines(self) -> calls.PipelinesCalls:
-        return _calls().PipelinesCalls(self)
-
-    @cached_property
-    def reactions(self) -> calls.ReactionsCalls:
-        return _calls().ReactionsCalls(self)
-
-    @cached_property
-    def rules(self) -> calls.RulesCalls:
-        return _calls().RulesCalls(self)
-
-    @cached_property
-    def secrets(self) -> calls.SecretsCalls:
-        return _calls().SecretsCalls(self)
-
-    @cached_property
-    def semaphores(self) -> calls.SemaphoresCalls:
-        return _calls().SemaphoresCalls(self)
-
-    @cached_property
-    def spending(self) -> calls.SpendingCalls:
-        return _calls().SpendingCalls(self)
-
-    @cached_property
-    def state(self) -> calls.StateCalls:
-        return _calls().StateCalls(self)
-
-    @cached_property
-    def streams(self) -> calls.StreamsCalls:
-        return _calls().StreamsCalls(self)
-
-    @cached_property
-    def tasks(self) -> calls.TasksCalls:
-        return _calls().TasksCalls(self)
-
-    @cached_property
-    def topics(self) -> calls.TopicsCalls:
-        return _calls().TopicsCalls(self)
-
-    @cached_property
-    def workspace(self) -> calls.WorkspaceCalls:
-        return _calls().WorkspaceCalls(self)
-
-
-class TransactionCalls:
-    """Operations that are queued into a transaction."""
-
-    __slots__ = ("_batch",)
-
-    def __init__(self, batch: Batch) -> None:
-        self._batch = batch
-
-    @property
-    def _agent(self) -> str:
-        return self._batch.agent
-
-    @property
-    def _namespace(self) -> str:
-        return "shared"
-
-    def _queue(
-        self, operation: Operation, fields: dict[str, Any], make: Callable[[Any], T]
-    ) -> Pending[T]:
-        return self._batch.queue(operation, fields, make)
-
-
-def _calls() -> Any:
-    from . import _transaction_calls
-
-    return _transaction_calls

@@ -1,4 +1,4 @@
-"""One method per operation that a transaction can contain; each is queued.
+"""One method per operation of a transaction or a batch; each is queued.
 
 Made by `generate.py` from `spec/`; changes made here are overwritten."""
 
@@ -9,12 +9,12 @@ from typing import Any
 
 from . import params as p
 from . import types as t
+from ._command_queue import Pending, QueuedCalls
 from ._omit import OMIT
 from ._operations import OPERATIONS
-from ._transaction import Pending, TransactionCalls
 
 
-class AgentsCalls(TransactionCalls):
+class AgentsCalls(QueuedCalls):
     """The operations `agent.*`. Fields that end in `_ms` are milliseconds."""
 
     __slots__ = ()
@@ -124,7 +124,7 @@ class AgentsCalls(TransactionCalls):
         return self._queue(OPERATIONS["agent.next"], sent, lambda raw: t.optional(t.Work, raw))
 
 
-class ArtifactsCalls(TransactionCalls):
+class ArtifactsCalls(QueuedCalls):
     """The operations `artifact.*`. Fields that end in `_ms` are milliseconds."""
 
     __slots__ = ()
@@ -142,7 +142,7 @@ class ArtifactsCalls(TransactionCalls):
         return self._queue(OPERATIONS["artifact.delete"], sent, lambda raw: t.Artifact(raw))
 
 
-class BarriersCalls(TransactionCalls):
+class BarriersCalls(QueuedCalls):
     """The operations `barrier.*`. Fields that end in `_ms` are milliseconds."""
 
     __slots__ = ()
@@ -182,7 +182,7 @@ class BarriersCalls(TransactionCalls):
         return self._queue(OPERATIONS["barrier.reset"], sent, lambda raw: t.Barrier(raw))
 
 
-class CheckpointsCalls(TransactionCalls):
+class CheckpointsCalls(QueuedCalls):
     """The operations `checkpoint.*`. Fields that end in `_ms` are milliseconds."""
 
     __slots__ = ()
@@ -408,7 +408,7 @@ class CheckpointsCalls(TransactionCalls):
         return self._queue(OPERATIONS["checkpoint.retain"], sent, lambda raw: t.CheckpointRules(raw))
 
 
-class ContractsCalls(TransactionCalls):
+class ContractsCalls(QueuedCalls):
     """The operations `contract.*`. Fields that end in `_ms` are milliseconds."""
 
     __slots__ = ()
@@ -450,7 +450,7 @@ class ContractsCalls(TransactionCalls):
         return self._queue(OPERATIONS["contract.delete"], sent, lambda raw: t.DeclaredContract(raw))
 
 
-class EventsCalls(TransactionCalls):
+class EventsCalls(QueuedCalls):
     """The operations `event.*`. Fields that end in `_ms` are milliseconds."""
 
     __slots__ = ()
@@ -472,7 +472,7 @@ class EventsCalls(TransactionCalls):
         return self._queue(OPERATIONS["event.emit"], sent, lambda raw: t.EventEmitted(raw))
 
 
-class HandlersCalls(TransactionCalls):
+class HandlersCalls(QueuedCalls):
     """The operations `handler.*`. Fields that end in `_ms` are milliseconds."""
 
     __slots__ = ()
@@ -502,7 +502,7 @@ class HandlersCalls(TransactionCalls):
         return self._queue(OPERATIONS["handler.remove"], sent, lambda raw: t.Handler(raw))
 
 
-class HandoffsCalls(TransactionCalls):
+class HandoffsCalls(QueuedCalls):
     """The operations `handoff.*`. Fields that end in `_ms` are milliseconds."""
 
     __slots__ = ()
@@ -970,7 +970,7 @@ class HandoffsCalls(TransactionCalls):
         return self._queue(OPERATIONS["handoff.wait"], sent, lambda raw: t.optional(t.Handoff, raw))
 
 
-class InboxCalls(TransactionCalls):
+class InboxCalls(QueuedCalls):
     """The operations `inbox.*`. Fields that end in `_ms` are milliseconds."""
 
     __slots__ = ()
@@ -1038,7 +1038,7 @@ class InboxCalls(TransactionCalls):
         return self._queue(OPERATIONS["inbox.requeue"], sent, lambda raw: t.Message(raw))
 
 
-class JoinsCalls(TransactionCalls):
+class JoinsCalls(QueuedCalls):
     """The operations `join.*`. Fields that end in `_ms` are milliseconds."""
 
     __slots__ = ()
@@ -1096,7 +1096,7 @@ class JoinsCalls(TransactionCalls):
         return self._queue(OPERATIONS["join.wait"], sent, lambda raw: t.optional(t.Join, raw))
 
 
-class LocksCalls(TransactionCalls):
+class LocksCalls(QueuedCalls):
     """The operations `lock.*`. Fields that end in `_ms` are milliseconds."""
 
     __slots__ = ()
@@ -1158,7 +1158,7 @@ class LocksCalls(TransactionCalls):
         return self._queue(OPERATIONS["lock.release"], sent, lambda raw: t.Lock(raw))
 
 
-class MessagesCalls(TransactionCalls):
+class MessagesCalls(QueuedCalls):
     """The operations `message.*`. Fields that end in `_ms` are milliseconds."""
 
     __slots__ = ()
@@ -1240,7 +1240,7 @@ class MessagesCalls(TransactionCalls):
         return self._queue(OPERATIONS["message.reply"], sent, lambda raw: t.Message(raw))
 
 
-class NamespacesCalls(TransactionCalls):
+class NamespacesCalls(QueuedCalls):
     """The operations `namespace.*`. Fields that end in `_ms` are milliseconds."""
 
     __slots__ = ()
@@ -1289,7 +1289,7 @@ class NamespacesCalls(TransactionCalls):
         return self._queue(OPERATIONS["namespace.delete"], sent, lambda raw: t.Namespace(raw))
 
 
-class PipelinesCalls(TransactionCalls):
+class PipelinesCalls(QueuedCalls):
     """The operations `pipeline.*`. Fields that end in `_ms` are milliseconds."""
 
     __slots__ = ()
@@ -1477,7 +1477,7 @@ class PipelinesCalls(TransactionCalls):
         return self._queue(OPERATIONS["pipeline.delete"], sent, lambda raw: t.Pipeline(raw))
 
 
-class ReactionsCalls(TransactionCalls):
+class ReactionsCalls(QueuedCalls):
     """The operations `reaction.*`. Fields that end in `_ms` are milliseconds."""
 
     __slots__ = ()
@@ -1547,7 +1547,7 @@ class ReactionsCalls(TransactionCalls):
         return self._queue(OPERATIONS["reaction.disable"], sent, lambda raw: t.Reaction(raw))
 
 
-class RulesCalls(TransactionCalls):
+class RulesCalls(QueuedCalls):
     """The operations `rule.*`. Fields that end in `_ms` are milliseconds."""
 
     __slots__ = ()
@@ -1592,7 +1592,7 @@ class RulesCalls(TransactionCalls):
         return self._queue(OPERATIONS["rule.remove"], sent, lambda raw: t.Rule(raw))
 
 
-class SecretsCalls(TransactionCalls):
+class SecretsCalls(QueuedCalls):
     """The operations `secret.*`. Fields that end in `_ms` are milliseconds."""
 
     __slots__ = ()
@@ -1610,7 +1610,7 @@ class SecretsCalls(TransactionCalls):
         return self._queue(OPERATIONS["secret.delete"], sent, lambda raw: t.SecretRecord(raw))
 
 
-class SemaphoresCalls(TransactionCalls):
+class SemaphoresCalls(QueuedCalls):
     """The operations `semaphore.*`. Fields that end in `_ms` are milliseconds."""
 
     __slots__ = ()
@@ -1698,7 +1698,7 @@ class SemaphoresCalls(TransactionCalls):
         return self._queue(OPERATIONS["semaphore.resize"], sent, lambda raw: t.Semaphore(raw))
 
 
-class SpendingCalls(TransactionCalls):
+class SpendingCalls(QueuedCalls):
     """The operations `spend.*`. Fields that end in `_ms` are milliseconds."""
 
     __slots__ = ()
@@ -1765,7 +1765,7 @@ class SpendingCalls(TransactionCalls):
         return self._queue(OPERATIONS["spend.limit"], sent, lambda raw: t.SpendTotal(raw))
 
 
-class StateCalls(TransactionCalls):
+class StateCalls(QueuedCalls):
     """The operations `state.*`. Fields that end in `_ms` are milliseconds."""
 
     __slots__ = ()
@@ -1934,7 +1934,7 @@ class StateCalls(TransactionCalls):
         return self._queue(OPERATIONS["state.transfer"], sent, lambda raw: t.StateMoved(raw))
 
 
-class StreamsCalls(TransactionCalls):
+class StreamsCalls(QueuedCalls):
     """The operations `stream.*`. Fields that end in `_ms` are milliseconds."""
 
     __slots__ = ()
@@ -2043,7 +2043,7 @@ class StreamsCalls(TransactionCalls):
         return self._queue(OPERATIONS["stream.delete"], sent, lambda raw: t.Stream(raw))
 
 
-class TasksCalls(TransactionCalls):
+class TasksCalls(QueuedCalls):
     """The operations `task.*`. Fields that end in `_ms` are milliseconds."""
 
     __slots__ = ()
@@ -2404,7 +2404,7 @@ class TasksCalls(TransactionCalls):
         return self._queue(OPERATIONS["task.wait"], sent, lambda raw: t.optional(t.Task, raw))
 
 
-class TopicsCalls(TransactionCalls):
+class TopicsCalls(QueuedCalls):
     """The operations `topic.*`. Fields that end in `_ms` are milliseconds."""
 
     __slots__ = ()
@@ -2434,7 +2434,7 @@ class TopicsCalls(TransactionCalls):
         return self._queue(OPERATIONS["topic.publish"], sent, lambda raw: t.Published(raw))
 
 
-class WorkspaceCalls(TransactionCalls):
+class WorkspaceCalls(QueuedCalls):
     """The operations `workspace.*`. Fields that end in `_ms` are milliseconds."""
 
     __slots__ = ()
