@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::document::{CopyChanges, Seen, Sync, Taken};
+use super::document::{CopyChanges, EntryChange, Seen, Sync, Taken, reach};
 use super::plan::{EntryStep, NamespaceStep, Plan, plan};
 use super::report::{How, Outcome, Report, Won};
 use crate::event::Event;
@@ -24,7 +24,11 @@ pub(crate) fn decide(space: &Space, sync: &Sync) -> Result<(Vec<Event>, Report),
     check(ours)?;
     check_fit(ours, theirs)?;
     check_fresh(space, ours, theirs)?;
+    let decided = decisions.len() as u64;
+    within("decisions", Some(decided), 0, (0, limits::SYNC_ENTRIES_MAX as u64))?;
     let mut plan = plan(ours, theirs, decisions);
+    // A page without news still brings this copy nearer to the next one.
+    plan.is_news |= theirs.more && reach(&ours.seen, &theirs.copy) < theirs.revision;
     if !dry_run && !plan.conflicts.is_empty() {
         let count = plan.conflicts.len();
         plan.conflicts.truncate(limits::CONFLICTS_SHOWN_MAX);
@@ -32,7 +36,7 @@ pub(crate) fn decide(space: &Space, sync: &Sync) -> Result<(Vec<Event>, Report),
     }
     let mut commit = Commit { space, events: Vec::new(), taken: Vec::new(), made: BTreeSet::new() };
     commit.adopt_compared(&mut plan);
-    commit.namespaces(&plan);
+    commit.namespaces(&plan)?;
     commit.entries(&plan, theirs)?;
     commit.deletions(&mut plan);
     let mut events = commit.events;
@@ -70,6 +74,14 @@ fn check(document: &CopyChanges) -> Result<(), Rejection> {
     count("entries", entries.len(), limits::SYNC_ENTRIES_MAX)?;
     count("namespaces", namespaces.len(), limits::SYNC_ENTRIES_MAX)?;
     count("seen", seen.len().max(seen_before.len()), limits::COPIES_MAX)?;
+    // Each is decided against what was there before the commit, so there must be one change of each.
+    if !namespaces.is_sorted_by(|one, next| one.name < next.name) {
+        return Err(bad("namespaces", "they must be in order, each once").into());
+    }
+    let place = |it: &EntryChange| (it.namespace.clone(), it.key.clone());
+    if !entries.is_sorted_by(|one, next| place(one) < place(next)) {
+        return Err(bad("entries", "they must be in order of namespace and key, each once").into());
+    }
     for change in namespaces {
         if let Some(fault) = change.rules.as_ref().and_then(Rules::fault) {
             return Err(bad("rules", fault).into());
@@ -157,24 +169,32 @@ struct Commit<'a> {
 
 impl Commit<'_> {
     /// Creates and configures namespaces, before there are entries in them.
-    fn namespaces(&mut self, plan: &Plan) {
+    fn namespaces(&mut self, plan: &Plan) -> Result<(), Rejection> {
         for NamespaceStep { name, rules, written } in &plan.namespaces {
             let Some(rules) = rules else { continue };
             let there = self.space.namespace.get(name);
             if there.is_none_or(|there| there.rules != *rules) {
-                self.ensure(name, rules, true);
+                self.ensure(name, rules, true)?;
             }
             let (namespace, written) = (name.clone(), written.clone());
             self.taken.push(Taken { namespace, key: None, written });
         }
+        Ok(())
     }
 
     /// A namespace exists, with these rules if they are to be set.
-    fn ensure(&mut self, name: &NamespaceName, rules: &Rules, configures: bool) {
+    fn ensure(
+        &mut self,
+        name: &NamespaceName,
+        rules: &Rules,
+        configures: bool,
+    ) -> Result<(), Rejection> {
         let there = self.space.namespace.get(name);
         let (name, rules) = (name.clone(), rules.clone());
         match there {
             None if self.made.insert(name.clone()) => {
+                let count = (self.space.namespace.len() + self.made.len()) as u64;
+                within("namespaces", Some(count), 0, (0, limits::NAMESPACES_MAX as u64))?;
                 self.events.push(namespace::Event::Created { name, rules }.into());
             }
             Some(_) if configures => {
@@ -182,6 +202,7 @@ impl Commit<'_> {
             }
             None | Some(_) => {}
         }
+        Ok(())
     }
 
     /// Adds the values that the other copy has compared with those of this one, where they differ.
@@ -203,9 +224,11 @@ impl Commit<'_> {
     fn entries(&mut self, plan: &Plan, theirs: &CopyChanges) -> Result<(), Rejection> {
         for step in &plan.entries {
             let EntryStep { namespace, key, written, .. } = step;
+            // An entry of a session is of this copy alone.
+            let is_own = self.space.state.entry(namespace, key).is_some_and(|it| it.is_ephemeral());
             // What is the same already is not written again, but counts as the other write, too: a
             // third copy learns of it from here.
-            if written.is_none() || !self.is_there(step) {
+            if !is_own && (written.is_none() || !self.is_there(step)) {
                 self.entry(step, theirs)?;
             }
             if let Some(written) = written.clone() {
@@ -240,7 +263,7 @@ impl Commit<'_> {
             return Ok(());
         };
         let listed = theirs.namespace(namespace).and_then(|it| it.rules.clone());
-        self.ensure(namespace, &listed.unwrap_or_default(), false);
+        self.ensure(namespace, &listed.unwrap_or_default(), false)?;
         let before = table.last_version(namespace, key, current);
         let Some(version) = before.checked_add(1) else {
             let reason = format!("`{namespace}/{key}` has no version left");

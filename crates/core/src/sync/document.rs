@@ -162,9 +162,10 @@ impl CopyChanges {
         own.into_iter().chain(before).all(|(copy, revision)| known(copy) >= revision)
     }
 
-    /// A namespace.
+    /// A namespace. They are in order.
     pub(super) fn namespace(&self, name: &NamespaceName) -> Option<&NamespaceChange> {
-        self.namespaces.iter().find(|it| it.name == *name)
+        let found = self.namespaces.binary_search_by(|it| it.name.cmp(name)).ok()?;
+        self.namespaces.get(found)
     }
 }
 

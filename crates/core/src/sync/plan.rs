@@ -66,6 +66,11 @@ pub fn plan(ours: &CopyChanges, theirs: &CopyChanges, decisions: &[Decision]) ->
     }
     let place = |change: &EntryChange| (change.namespace.clone(), change.key.clone());
     let changed: BTreeMap<_, _> = ours.entries.iter().map(|it| (place(it), it)).collect();
+    let chosen: BTreeMap<_, _> = decisions
+        .iter()
+        .rev()
+        .map(|it| ((it.namespace.clone(), it.key.clone()), it.take))
+        .collect();
     for their in &theirs.entries {
         let mine = changed.get(&place(their)).copied();
         if ours.knows(&their.written) {
@@ -85,9 +90,6 @@ pub fn plan(ours: &CopyChanges, theirs: &CopyChanges, decisions: &[Decision]) ->
                 plan.entries.push(EntryStep { written, ..step(mine) });
             }
             Some(mine) => {
-                let chosen = decisions
-                    .iter()
-                    .find(|it| it.namespace == their.namespace && it.key == their.key);
                 let base = if theirs.begins_after(ours) {
                     &their.was
                 } else if ours.begins_after(theirs) || ours.copy < theirs.copy {
@@ -95,7 +97,7 @@ pub fn plan(ours: &CopyChanges, theirs: &CopyChanges, decisions: &[Decision]) ->
                 } else {
                     &their.was
                 };
-                plan.decide(mine, their, base.as_ref(), rules, chosen.map(|it| it.take));
+                plan.decide(mine, their, base.as_ref(), rules, chosen.get(&place(their)).copied());
             }
         }
     }

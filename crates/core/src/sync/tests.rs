@@ -160,6 +160,12 @@ fn documents_that_do_not_fit_are_refused() {
     let mut without_shared = theirs.clone();
     without_shared.namespaces[0].rules = None;
     assert_eq!(code(&ours, &without_shared), Err("bad field"));
+    let mut twice = theirs.clone();
+    twice.entries = vec![theirs.entries[0].clone(); 2];
+    assert_eq!(code(&ours, &twice), Err("bad field"));
+    let mut twice = theirs.clone();
+    twice.namespaces.push(theirs.namespaces[0].clone());
+    assert_eq!(code(&ours, &twice), Err("bad field"));
     let mut many = theirs;
     many.entries = vec![many.entries[0].clone(); crate::limits::SYNC_ENTRIES_MAX + 1];
     assert_eq!(code(&ours, &many), Err("out of range"));

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Create, Status, budgets, checks, explanation};
+use crate::access::Viewer;
 use crate::limits;
 use crate::names::{AgentId, TaskId};
 use crate::refusal::has_room;
@@ -18,7 +19,8 @@ pub fn create(
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
     checks::check_create(&command)?;
-    if let Some(task) = command.id.as_ref().and_then(|id| table.shown(id, Vec::new())) {
+    if let Some(mut task) = command.id.as_ref().and_then(|id| table.shown(id, Vec::new())) {
+        task.hide_token(Viewer::agent(&stamp.agent));
         return Err(Rejection::Exists { task: Box::new(task) });
     }
     has_room([("unfinished tasks", table.len() - table.finished(), limits::TASKS_MAX)])?;
