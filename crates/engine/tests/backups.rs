@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
 use baton::core::Kind;
+use baton::core::access::CLOSED;
 use baton::core::task::List;
 use baton::error::Error as EngineError;
 use baton::log::{FileLog, Log, MemoryLog, Options as FileOptions};
@@ -208,7 +209,7 @@ async fn backups_of_shards_are_joined_and_divided_again() {
     let joined = Kept::default();
     let inputs = parts.iter().map(|part| Ok(&part[..]));
     let summary =
-        backup::merge(u32::try_from(parts.len()).unwrap(), inputs, Box::new(joined.clone()))
+        backup::merge(u32::try_from(parts.len()).unwrap(), 0, inputs, Box::new(joined.clone()))
             .unwrap();
     assert_eq!(backup::verify(&joined.bytes()[..]).unwrap(), summary);
     let names = summary.workspaces.iter().map(|entry| entry.workspace.as_str());
@@ -231,6 +232,7 @@ async fn backups_of_shards_are_joined_and_divided_again() {
     // A workspace that two shards have is a mistake that must not be merged away.
     let twice = backup::merge(
         2,
+        0,
         [&parts[0], &parts[0]].map(|part| Ok(&part[..])),
         Box::new(Kept::default()),
     );
@@ -238,17 +240,45 @@ async fn backups_of_shards_are_joined_and_divided_again() {
     // A part that is missing is not seen in what is merged.
     for there in 0..parts.len() {
         let some = parts[..there].iter().map(|part| Ok(&part[..]));
-        let refused = backup::merge(3, some, Box::new(Kept::default())).unwrap_err();
+        let refused = backup::merge(3, 0, some, Box::new(Kept::default())).unwrap_err();
         assert_eq!(refused.code(), "backup.damaged", "{there} of 3: {refused}");
     }
-    let none = backup::merge(0, Vec::<Result<&[u8], _>>::new(), Box::new(Kept::default()));
+    let none = backup::merge(0, 0, Vec::<Result<&[u8], _>>::new(), Box::new(Kept::default()));
     assert_eq!(none.unwrap_err().code(), "backup.damaged");
     // A part that is cut off makes no backup.
     let cut = [&parts[0][..], &parts[1][..parts[1].len() - 1]].map(Ok);
     assert_eq!(
-        backup::merge(2, cut, Box::new(Kept::default())).unwrap_err().code(),
+        backup::merge(2, 0, cut, Box::new(Kept::default())).unwrap_err().code(),
         "backup.damaged"
     );
+}
+
+/// Every shard may have a workspace of that name, since a server notes there what it has exported.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_tokens_of_joined_backups_are_those_of_their_shard() {
+    let mut parts = Vec::new();
+    for name in WORKSPACES {
+        let (shard, ..) = in_memory();
+        named(&shard, name).state("shared").set("plan", json!(name)).await.unwrap();
+        named(&shard, CLOSED).state("shared").set("in", json!(name)).await.unwrap();
+        named(&shard, CLOSED).artifacts().put(name.as_bytes()).await.unwrap();
+        parts.push(backed_up(&shard).await);
+    }
+    for (home, name) in (0..).zip(WORKSPACES) {
+        let (there, joined) = (folder(), Kept::default());
+        let inputs = parts.iter().map(|part| Ok(&part[..]));
+        let summary = backup::merge(3, home, inputs, Box::new(joined.clone())).unwrap();
+        assert_eq!(summary.workspaces.len(), WORKSPACES.len() + 1, "each once");
+        let target = there.path().join("data");
+        restored(&joined.bytes(), &target).unwrap();
+        let baton = open(&target).await;
+        let entry = named(&baton, CLOSED).state("shared").get("in").await.unwrap();
+        assert_eq!(entry.json().to_value(), json!(name));
+        for name in WORKSPACES {
+            let entry = named(&baton, name).state("shared").get("plan").await.unwrap();
+            assert_eq!(entry.json().to_value(), json!(name));
+        }
+    }
 }
 
 /// An engine that was backed up, and a folder for the restored data.

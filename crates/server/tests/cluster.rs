@@ -10,7 +10,9 @@ use baton_cluster::{EncryptedSecrets, SecretsKey};
 use baton_core::access::Grant;
 use baton_log::{Log, MemoryLog};
 use baton_server::access::{Tokens, Wanted};
-use baton_server::{Cluster, ClusterHandle, HOME, Routes, ServerStatus, Settings, shard_of};
+use baton_server::{
+    Cluster, ClusterHandle, HOME, Otel, Routes, ServerStatus, Settings, shard_of,
+};
 use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -325,6 +327,28 @@ async fn a_backup_contains_the_shards_of_all_servers() {
     two.publish();
     let found = baton::backup::verify(&http.response().await.body[..]).expect("it is complete");
     assert_eq!(found.workspaces.len(), names.len() - 1, "the new engine of a shard is empty");
+    two.end().await;
+}
+
+/// Each shard's server notes in its own `baton.access` which spans it has exported.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_backup_of_servers_that_export_spans_has_the_tokens_once() {
+    let collector = Otel::new("http://127.0.0.1:9", None).expect("nothing listens there");
+    let settings = Settings { otel: Some(collector), ..settings() };
+    let mut two = Two::starting(&settings).await;
+    let engines: Vec<Baton> = (0..SHARDS).map(|_| in_memory(Options::default())).collect();
+    for (shard, engine) in (0..SHARDS).zip(&engines) {
+        two.adopt(shard, shard as usize % 2, engine.clone()).await;
+    }
+    two.publish();
+    for engine in &engines {
+        let noted = engine.workspace(HOME).expect("it has a name").state("shared");
+        eventually("it is noted", async || noted.get("otel/since").await.is_ok()).await;
+    }
+    let saved = two.members[0].http().await.get("/v1/access/backup").await;
+    let found = baton::backup::verify(&saved.body[..]).expect("it is complete").workspaces;
+    let found: Vec<&str> = found.iter().map(|entry| entry.workspace.as_str()).collect();
+    assert_eq!(found, [HOME]);
     two.end().await;
 }
 

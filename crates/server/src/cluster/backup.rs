@@ -14,6 +14,7 @@ use hyper::body::Incoming;
 use tokio::runtime::Handle;
 
 use super::front::{Front, Payload};
+use super::{HOME, shard_of};
 use crate::http::backup_response;
 use crate::listener::ConnectionSlot;
 use crate::problem::Refused;
@@ -50,7 +51,7 @@ impl Front {
                     *request.headers_mut() = headers.clone();
                     runtime.block_on(front.part(shard, &slot, request, &runtime))
                 });
-                baton::backup::merge(shards, parts, output)
+                baton::backup::merge(shards, shard_of(HOME, shards), parts, output)
             });
             merging.await.map_err(|_| Refusal::Closing {})??;
             Ok(())
