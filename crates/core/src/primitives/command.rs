@@ -212,7 +212,33 @@ impl Query {
             Self::Spend(spend::Query::Get { agent, .. }) => agent.as_ref(),
             Self::Spend(spend::Query::List(list)) => list.agent.as_ref(),
             Self::At(_, query) => query.about_agent(),
-            _ => None,
+            Self::State(_)
+            | Self::Namespace(_)
+            | Self::Agent(agent::Query::List { .. })
+            | Self::Message(message::Query::Get { .. } | message::Query::Handlers { .. })
+            | Self::Contract(_)
+            | Self::Topic(_)
+            | Self::Stream(_)
+            | Self::Rule(_)
+            | Self::UserEvent(_)
+            | Self::Reaction(_)
+            | Self::Lock(_)
+            | Self::Semaphore(_)
+            | Self::Barrier(_)
+            | Self::Task(
+                task::Query::Get { .. }
+                | task::Query::Stats { .. }
+                | task::Query::Why { .. }
+                | task::Query::History { .. },
+            )
+            | Self::Join(_)
+            | Self::Pipeline(_)
+            | Self::Checkpoint(_)
+            | Self::Artifact(_)
+            | Self::Secret(_)
+            | Self::Handoff(_)
+            | Self::Wait(_)
+            | Self::Workspace(_) => None,
         }
     }
 

@@ -74,7 +74,7 @@ fn check(document: &CopyChanges) -> Result<(), Rejection> {
     count("entries", entries.len(), limits::SYNC_ENTRIES_MAX)?;
     count("namespaces", namespaces.len(), limits::SYNC_ENTRIES_MAX)?;
     count("seen", seen.len().max(seen_before.len()), limits::COPIES_MAX)?;
-    // Each is decided against what was there before the commit, so there must be one change of each.
+    // Each is decided against what was there before the commit, so one change of each is allowed.
     if !namespaces.is_sorted_by(|one, next| one.name < next.name) {
         return Err(bad("namespaces", "they must be in order, each once").into());
     }
