@@ -24,9 +24,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let baton = baton::open(std::path::Path::new(&folder)).await?;
     let settings = Settings {
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-        mcp_service: |door, request_bytes_max| {
+        mcp_service: |resolver, request_bytes_max| {
             let changes = tokio::sync::broadcast::channel(16).0;
-            let handler = move |toolset| Fixtures::new(Mcp::new(door.clone(), toolset), &changes);
+            let handler =
+                move |toolset| Fixtures::new(Mcp::new(resolver.clone(), toolset), &changes);
             HttpService::with_handler(handler, request_bytes_max)
         },
         ..Settings::default()

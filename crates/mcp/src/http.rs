@@ -13,7 +13,7 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
 use crate::handler::Mcp;
-use crate::{Door, Toolset};
+use crate::{Toolset, WorkspaceResolver};
 
 /// How many clients of earlier revisions of the protocol may have a session at a time. An idle
 /// session ends by itself.
@@ -32,8 +32,11 @@ pub struct HttpService {
 
 impl HttpService {
     /// A service whose requests may have this many bytes.
-    pub fn new(door: Arc<dyn Door>, request_bytes_max: usize) -> Self {
-        Self::with_handler(move |toolset| Mcp::new(Arc::clone(&door), toolset), request_bytes_max)
+    pub fn new(resolver: Arc<dyn WorkspaceResolver>, request_bytes_max: usize) -> Self {
+        Self::with_handler(
+            move |toolset| Mcp::new(Arc::clone(&resolver), toolset),
+            request_bytes_max,
+        )
     }
 
     /// A service with another handler, such as one that has the fixtures of a test suite.

@@ -1,8 +1,8 @@
 //! The Model Context Protocol: a workspace as tools, resources and prompts for a model.
 //!
 //! ```text
-//!   client ──stdio──▶ rmcp ──▶ Mcp ──▶ Door: which workspace, which agent ──▶ Workspace
-//!          ──HTTP───▶           │                                                │
+//!   client ──stdio──▶ rmcp ──▶ Mcp ──▶ WorkspaceResolver: workspace, agent ──▶ Workspace
+//!          ──HTTP───▶           │
 //!                               ├─ tools      arguments ──▶ operations ──▶ answer that fits
 //!                               ├─ resources  the same answers by URI; watches notify of changes
 //!                               └─ prompts
@@ -10,7 +10,7 @@
 //!
 //! 1. There is no rule here: a tool names operations and where their fields come from, and calls
 //!    them through the same handles as every program.
-//! 2. Which workspace and agent a request is for is decided by its [`Door`], for every request.
+//! 2. A [`WorkspaceResolver`] decides for every request which workspace and agent it is for.
 //! 3. What agents wrote is in one labelled, escaped member of an answer: it is data.
 //! 4. Definitions and answers have budgets of tokens, which tests count.
 //!
@@ -18,11 +18,10 @@
 //! model, and sampling.
 
 mod answer;
-mod door;
+mod elicitation;
 mod handler;
 mod http;
 mod operation;
-mod person;
 mod prime;
 mod prompts;
 mod reference;
@@ -31,13 +30,14 @@ mod task;
 mod tools;
 mod toolset;
 mod view;
+mod workspace_resolver;
 
-pub use door::{Asked, Door, Fixed};
 pub use handler::Mcp;
 pub use http::{HttpService, SESSIONS_MAX};
 pub use prime::prime;
 pub use rmcp::model::Extensions;
 pub use toolset::Toolset;
+pub use workspace_resolver::{FixedWorkspace, Requester, WorkspaceResolver};
 
 use rmcp::ServiceExt;
 

@@ -95,7 +95,7 @@ pub struct Settings {
     /// Makes what answers at `/mcp`, of requests up to a size: in tests, with the fixtures of the
     /// conformance suite.
     #[cfg(feature = "mcp")]
-    pub mcp_service: fn(Arc<dyn baton_mcp::Door>, usize) -> baton_mcp::HttpService,
+    pub mcp_service: fn(Arc<dyn baton_mcp::WorkspaceResolver>, usize) -> baton_mcp::HttpService,
     /// Agents of other systems that work here, if any.
     #[cfg(feature = "a2a")]
     pub a2a_peers: Option<Peers>,

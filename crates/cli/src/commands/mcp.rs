@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use baton::Baton;
 use baton_client::{Error, Workspace};
-use baton_mcp::{Fixed, Mcp as Server, Toolset, serve_stdio};
+use baton_mcp::{FixedWorkspace, Mcp as Server, Toolset, serve_stdio};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
@@ -99,8 +99,8 @@ impl Mcp {
             Some(folder) => opened(folder, context, output).await?,
             None => (context.workplace().await?, None),
         };
-        let door = Arc::new(Fixed { workspace, is_agent_named });
-        serve_stdio(Server::new(door, toolset)).await?;
+        let resolver = Arc::new(FixedWorkspace { workspace, is_agent_named });
+        serve_stdio(Server::new(resolver, toolset)).await?;
         if let Some(baton) = opened {
             baton.close().await;
         }

@@ -25,7 +25,7 @@ use axum::{Extension, Router};
 use baton_client::Workspace;
 use baton_core::wire::{Fault, Problem};
 use baton_core::{AgentId, WorkspaceName};
-use baton_mcp::{Asked, Door, HttpService, SESSIONS_MAX, Toolset};
+use baton_mcp::{HttpService, Requester, SESSIONS_MAX, Toolset, WorkspaceResolver};
 use futures_util::StreamExt;
 use http_body_util::{BodyExt, Full};
 
@@ -45,8 +45,8 @@ const WORKSPACE: &str = "default";
 
 /// The routes of the protocol.
 pub(crate) fn routes(shared: &Arc<Shared>) -> Router<Arc<Shared>> {
-    let door = Arc::new(HttpDoor(Arc::clone(shared)));
-    let service = (shared.settings.mcp_service)(door, shared.settings.body_bytes_max);
+    let resolver = Arc::new(HttpResolver(Arc::clone(shared)));
+    let service = (shared.settings.mcp_service)(resolver, shared.settings.body_bytes_max);
     Router::new()
         .route("/mcp", any(answer))
         .route("/mcp/{workspace}", any(answer))
@@ -96,10 +96,10 @@ fn toolset(query: &str) -> Result<Toolset, Refused> {
 struct BodyBytes(usize);
 
 /// The workspace and the agent that an HTTP request names.
-struct HttpDoor(Arc<Shared>);
+struct HttpResolver(Arc<Shared>);
 
-impl Door for HttpDoor {
-    fn workspace(&self, asked: &Asked<'_>) -> Result<Workspace, Problem> {
+impl WorkspaceResolver for HttpResolver {
+    fn workspace(&self, asked: &Requester<'_>) -> Result<Workspace, Problem> {
         let parts = asked.extensions.get::<Parts>();
         let parts = parts.ok_or_else(|| Problem::from(Refusal::NeedsConnection {}))?;
         let authority = parts.extensions.get::<Authority>().cloned().unwrap_or_default();

@@ -23,7 +23,7 @@ const QUESTION: &str = "approval";
 const PATIENCE: Duration = Duration::from_mins(10);
 
 /// What came of asking.
-pub(crate) enum Asked {
+pub(crate) enum Elicited {
     /// The client cannot ask a person.
     Nobody,
     /// The client must ask and repeat the call.
@@ -39,10 +39,10 @@ pub(crate) async fn ask(
     approval: &Approval,
     request: &CallToolRequestParams,
     context: &RequestContext<RoleServer>,
-) -> Result<Asked, ErrorData> {
+) -> Result<Elicited, ErrorData> {
     let capabilities = context.client_capabilities().unwrap_or_default();
     if capabilities.elicitation.is_none() {
-        return Ok(Asked::Nobody);
+        return Ok(Elicited::Nobody);
     }
     let params = ElicitRequestParams::FormElicitationParams {
         meta: None,
@@ -56,7 +56,7 @@ pub(crate) async fn ask(
             let question = InputRequest::Elicitation(ElicitRequest::new(params));
             let questions = [(QUESTION.to_owned(), question)].into();
             let result = InputRequiredResult::new(Some(questions), Some(approval.digest.clone()));
-            return Ok(Asked::Ask(Box::new(result)));
+            return Ok(Elicited::Ask(Box::new(result)));
         };
         let invalid = |error: serde_json::Error| ErrorData::invalid_params(error.to_string(), None);
         let result: ElicitResult = serde_json::from_value(response.clone()).map_err(invalid)?;
@@ -67,7 +67,7 @@ pub(crate) async fn ask(
     match asked {
         Ok(result) => Ok(decided(&result, approval.digest.clone())),
         // A client that cannot ask after all, or has gone.
-        Err(_) => Ok(Asked::Undecided),
+        Err(_) => Ok(Elicited::Undecided),
     }
 }
 
@@ -83,14 +83,14 @@ fn form() -> ElicitationSchema {
     serde_json::from_value(schema).expect("a test reads the form")
 }
 
-fn decided(result: &ElicitResult, digest: String) -> Asked {
+fn decided(result: &ElicitResult, digest: String) -> Elicited {
     let content = result.content.as_ref();
     let reason = content.and_then(|content| content["reason"].as_str()).map(str::to_owned);
     let is_approved = content.is_some_and(|content| content["approve"] == true);
     match result.action {
-        ElicitationAction::Accept => Asked::Decided { is_approved, reason, digest },
-        ElicitationAction::Decline => Asked::Decided { is_approved: false, reason, digest },
-        _ => Asked::Undecided,
+        ElicitationAction::Accept => Elicited::Decided { is_approved, reason, digest },
+        ElicitationAction::Decline => Elicited::Decided { is_approved: false, reason, digest },
+        _ => Elicited::Undecided,
     }
 }
 

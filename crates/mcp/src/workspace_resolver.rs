@@ -8,7 +8,7 @@ use rmcp::model::Extensions;
 use crate::operation::bad;
 
 /// A request, as far as it says who makes it.
-pub struct Asked<'a> {
+pub struct Requester<'a> {
     /// What the transport knows about it, such as the head of an HTTP request.
     pub extensions: &'a Extensions,
     /// The name of the client as an agent, such as `claude-code`.
@@ -17,21 +17,21 @@ pub struct Asked<'a> {
 
 /// Decides which workspace a request is for, and which agent makes it unless an argument names
 /// one. Whether the agent may act is checked by the carrier of the workspace.
-pub trait Door: Send + Sync + 'static {
+pub trait WorkspaceResolver: Send + Sync + 'static {
     /// The workspace of a request.
-    fn workspace(&self, asked: &Asked<'_>) -> Result<Workspace, Problem>;
+    fn workspace(&self, asked: &Requester<'_>) -> Result<Workspace, Problem>;
 }
 
-/// A door to one workspace, for a client that has the program to itself.
-pub struct Fixed {
+/// One workspace, for a client that has the program to itself.
+pub struct FixedWorkspace {
     /// The workspace.
     pub workspace: Workspace,
     /// Whether the workspace's agent was named; otherwise the client's name is used.
     pub is_agent_named: bool,
 }
 
-impl Door for Fixed {
-    fn workspace(&self, asked: &Asked<'_>) -> Result<Workspace, Problem> {
+impl WorkspaceResolver for FixedWorkspace {
+    fn workspace(&self, asked: &Requester<'_>) -> Result<Workspace, Problem> {
         match &asked.client {
             Some(client) if !self.is_agent_named => {
                 self.workspace.as_agent(client.as_str()).map_err(|error| Problem::from(&error))
