@@ -124,6 +124,7 @@ fn variant(event: &Event) -> &'static str {
         Event::Pipeline(pipeline::Event::Created(_)) => "pipeline created",
         Event::Pipeline(pipeline::Event::StageReady { .. }) => "stage ready",
         Event::Pipeline(pipeline::Event::StageStarted { .. }) => "stage started",
+        Event::Pipeline(pipeline::Event::StageAbandoned { .. }) => "stage abandoned",
         Event::Pipeline(pipeline::Event::StageSubmitted { .. }) => "stage submitted",
         Event::Pipeline(pipeline::Event::StageReviewed { .. }) => "stage reviewed",
         Event::Pipeline(pipeline::Event::StageCompleted { .. }) => "stage completed",

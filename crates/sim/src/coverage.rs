@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::waiting::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 208] = [
+pub const SOMETIMES: [&str; 209] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -156,6 +156,7 @@ pub const SOMETIMES: [&str; 208] = [
     "open: unknown outcome was durable",
     "open: unknown outcome was lost",
     "pipeline: a task for each",
+    "pipeline: abandoned",
     "pipeline: aborted",
     "pipeline: completed",
     "pipeline: completed by its tasks",

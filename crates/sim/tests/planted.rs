@@ -78,6 +78,7 @@ const PLANTED: [(&str, &str); 123] = [
     ("checkpoint.copy_loses_writes", "the copy of a thread lacks its pending writes"),
     ("pipeline.completes_twice", "a stage is completed although it is not running"),
     ("pipeline.own_work_accepted", "an agent accepts the output of its own stage"),
+    ("pipeline.stage_stays_with_the_lost", "a stage waits for a worker that was lost"),
     ("pipeline.overtaken", "a stage is ready before the stages before it are finished"),
     ("policy.finished_task_is_ignored", "a stage does not end with its task"),
     ("policy.stage_keeps_its_tasks", "tasks continue although their stage has failed"),

@@ -31,6 +31,7 @@ pub(super) fn a_stage_that_is_over_needs_no_task(space: &Space, event: &Event) -
         Event::Created(_)
         | Event::StageReady { .. }
         | Event::StageStarted { .. }
+        | Event::StageAbandoned { .. }
         | Event::StageSubmitted { .. }
         | Event::StageReviewed { .. }
         | Event::StageCompleted { .. }
@@ -45,11 +46,14 @@ pub(super) fn a_stage_that_is_over_needs_no_task(space: &Space, event: &Event) -
     vec![task::Signal::CancelAll { tasks, reason }.into()]
 }
 
-/// Whether tasks may have to be created or cancelled.
+/// Whether tasks may have to be created or cancelled, or the pipeline may fail.
 pub(super) fn may_concern_tasks(event: &Event) -> bool {
     match event {
         Event::StageReady { tasks, .. } => !tasks.is_empty(),
-        Event::StageFailed { .. } | Event::StageSkipped { .. } | Event::Aborted { .. } => true,
+        Event::StageFailed { .. }
+        | Event::StageSkipped { .. }
+        | Event::StageAbandoned { .. }
+        | Event::Aborted { .. } => true,
         Event::Created(_)
         | Event::StageStarted { .. }
         | Event::StageSubmitted { .. }

@@ -21,6 +21,7 @@ mod a_ready_stage_becomes_a_task;
 mod a_ready_task_goes_to_the_first_waiter;
 mod a_stage_that_is_over_needs_no_task;
 mod a_started_stage_is_handed_over;
+mod an_abandoned_stage_may_fail_its_pipeline;
 mod an_agent_has_a_namespace;
 mod an_answered_call_leaves_its_other_queues;
 mod an_ended_session_lets_go;
@@ -51,6 +52,7 @@ use a_ready_task_goes_to_the_first_waiter::{
 };
 use a_stage_that_is_over_needs_no_task::{a_stage_that_is_over_needs_no_task, may_concern_tasks};
 use a_started_stage_is_handed_over::{a_started_stage_is_handed_over, may_be_handed_over};
+use an_abandoned_stage_may_fail_its_pipeline::an_abandoned_stage_may_fail_its_pipeline;
 use an_agent_has_a_namespace::an_agent_has_a_namespace;
 pub(crate) use an_answered_call_leaves_its_other_queues::{
     an_answered_call_leaves_its_other_queues, is_in_several_queues,
@@ -95,6 +97,7 @@ pub fn follow(space: &Space, event: &Event) -> Vec<Consequence> {
             let mut commands = a_ready_stage_becomes_a_task(space, event);
             commands.extend(a_stage_that_is_over_needs_no_task(space, event));
             commands.extend(a_started_stage_is_handed_over(space, event));
+            commands.extend(an_abandoned_stage_may_fail_its_pipeline(space, event));
             commands
         }
         Event::Handoff(event) => {

@@ -27,6 +27,7 @@ pub(super) fn rendered_pipeline(event: &pipeline::Event) -> String {
             let input = input.as_ref().map_or(String::new(), |it| format!(" on {}", brief(it)));
             format!("{line} by {worker}{input}")
         }
+        pipeline::Event::StageAbandoned { worker, .. } => format!("{line} by {worker}"),
         pipeline::Event::StageCompleted { output, .. } => {
             output.as_ref().map_or(line.clone(), |it| format!("{line} = {}", brief(it)))
         }

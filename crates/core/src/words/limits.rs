@@ -262,8 +262,8 @@ pub const EXPIRIES_PER_BATCH_MAX: usize = 1_000;
 /// release as much as it is allowed to hold, and all of that must fit: a lock or a permit is
 /// granted to the next waiter, whose answer may have to be stored; an arrival is withdrawn; joins
 /// of its tasks settle; waits for their status end, in several rounds; the hand-offs of its tasks
-/// fail; and hand-offs and requests that it has not answered go to other agents, whose calls may be
-/// waiting for them.
+/// fail; hand-offs and requests that it has not answered go to other agents, whose calls may be waiting
+/// for them; and stages that it works on can be started again.
 pub const LOST_PER_BATCH_MAX: usize = BATCH_EVENTS_MAX
     / (EPHEMERAL_PER_AGENT_MAX
         + 7 * HOLDS_PER_AGENT_MAX
@@ -278,6 +278,7 @@ pub const LOST_PER_BATCH_MAX: usize = BATCH_EVENTS_MAX
         + RECEIVES_PER_AGENT_MAX
         + 3 * REQUESTS_PER_AGENT_MAX
         + READERS_PER_AGENT_MAX
+        + STAGES_PER_AGENT_MAX
         + 2);
 const _: () = assert!(LOST_PER_BATCH_MAX > 0, "all that one agent may hold fits into a batch");
 /// Shortest time to live of an entry.
@@ -433,6 +434,9 @@ pub const STAGE_TASKS_BYTES_MAX: usize = 3 << 20;
 /// Maximum number of open tasks of one pipeline: aborting it cancels all in one commit. Stages for
 /// which there is no room wait until others are finished.
 pub const PIPELINE_TASKS_MAX: usize = 2 * STAGE_TASKS_MAX;
+/// Maximum number of stages of manual pipelines that one agent works on: the end of its session
+/// affects all of them in one batch.
+pub const STAGES_PER_AGENT_MAX: usize = 60;
 /// Maximum size in bytes of one pipeline with all its outputs: it must fit into an answer.
 pub const PIPELINE_BYTES_MAX: usize = 4 << 20;
 /// Maximum number of pipelines of a workspace that are not finished.

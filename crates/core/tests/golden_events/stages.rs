@@ -1,4 +1,4 @@
-//! The review of stages.
+//! Stages that are abandoned or reviewed.
 
 use baton_core::{PipelineName, StageName, pipeline, task};
 
@@ -17,6 +17,8 @@ pub(super) fn stage_reviews() -> Vec<(&'static str, pipeline::Event)> {
         metadata: None,
         traceparent: None,
     };
+    let (pipeline, worker) = (name(), ada());
+    let abandoned = pipeline::Event::StageAbandoned { pipeline, stage: stage(), worker };
     let (pipeline, output) = (name(), json("7"));
     let submitted = pipeline::Event::StageSubmitted { pipeline, stage: stage(), output };
     let (pipeline, verdict) = (name(), task::Verdict::Retry);
@@ -24,6 +26,7 @@ pub(super) fn stage_reviews() -> Vec<(&'static str, pipeline::Event)> {
     let reviewed = pipeline::Event::StageReviewed { pipeline, stage: stage(), verdict, note };
     vec![
         ("pipeline.created with reviewers", pipeline::Event::Created(Box::new(created))),
+        ("pipeline.stage_abandoned", abandoned),
         ("pipeline.stage_submitted", submitted),
         ("pipeline.stage_reviewed", reviewed),
     ]

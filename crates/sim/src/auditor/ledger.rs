@@ -408,6 +408,7 @@ impl Ledger {
         self.check_joins(revision, &ended).map_err(named)?;
         self.check_status_waits(revision, &ended).map_err(named)?;
         self.check_pipelines(&batch).map_err(named)?;
+        self.check_stage_workers(&batch, &ended).map_err(named)?;
         self.check_messages(&batch, &ended).map_err(named)?;
         self.check_streams().map_err(named)?;
         self.hear_callers(&batch, coverage);

@@ -8,7 +8,7 @@ use baton_core::lock::{self, Command as LockCommand, Event as LockEvent, Reply a
 use baton_core::waiting::wait::{Left, Step};
 use baton_core::{
     AgentId, Answer, Command, Event, LockName, Mutation, Precondition, Rejection, Reply, Token,
-    WaitId, barrier, handoff, join, limits, message, semaphore, stream, task, wait,
+    WaitId, barrier, handoff, join, limits, message, pipeline, semaphore, stream, task, wait,
 };
 
 use crate::auditor::answers::DecidedRequest;
@@ -485,6 +485,7 @@ impl BatchReader<'_> {
                             // Below a task that was lost.
                             | task::Event::Released { .. }
                     )
+                    | Event::Pipeline(pipeline::Event::StageAbandoned { .. })
             );
             if !let_go {
                 return;

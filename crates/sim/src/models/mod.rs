@@ -59,6 +59,7 @@ pub mod semaphore;
 pub mod silence;
 pub mod spend;
 pub mod stage_review;
+pub mod stage_worker;
 pub mod status_wait;
 pub mod stream;
 pub mod supervision;

@@ -202,6 +202,12 @@ impl PipelineModel {
                 (after.submitted_by, after.verdict) = (None, None);
                 self.is_begun = true;
             }
+            Event::StageAbandoned { worker, .. } => {
+                was(&[StageStatus::Running])?;
+                demand!(by_hand, "it has tasks, which are released");
+                demand!(model.worker.as_ref() == Some(worker), "{:?} works on it", model.worker);
+                (after.status, after.input) = (StageStatus::Ready, None);
+            }
             Event::StageSubmitted { output, .. } => {
                 demand!(by_hand, "it has tasks, whose results are submitted");
                 after.submitted(&batch.agent, output)?;
@@ -365,6 +371,7 @@ impl Ledger {
             }
             Event::StageRetried { .. } => coverage.met("pipeline: retried"),
             Event::StageSkipped { .. } => coverage.met("pipeline: skipped"),
+            Event::StageAbandoned { .. } => coverage.met("pipeline: abandoned"),
             Event::Completed { .. } => coverage.met("pipeline: completed"),
             Event::Failed { .. } => coverage.met("pipeline: failed"),
             Event::Aborted { .. } => coverage.met("pipeline: aborted"),
@@ -576,7 +583,8 @@ impl Ledger {
     }
 }
 
-/// Whether the engine may do this on its own: consequences of a task that ended on its own.
+/// Whether the engine may do this on its own: consequences of a task or a session that ended on its
+/// own.
 pub(crate) fn is_by_engine(event: &Event) -> bool {
-    matches!(event, Event::StageFailed { .. } | Event::Failed { .. })
+    matches!(event, Event::StageAbandoned { .. } | Event::StageFailed { .. } | Event::Failed { .. })
 }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::json::Json;
 use crate::limits;
-use crate::names::{PipelineName, StageName, TaskId};
+use crate::names::{AgentId, PipelineName, StageName, TaskId};
 use crate::pipeline::{Budget, Following, Misfit, graph};
 use crate::primitive::Rules;
 use crate::refusal::{TooLarge, TooMany, fits, has_room, json_fits, text_fits, within};
@@ -102,6 +102,10 @@ impl Rules for Table {
     fn expire(space: &Space, stamp: &Stamp) -> Vec<Event> {
         let view = &TasksView(&space.task);
         Decider { table: &space.pipeline, view, capabilities: None, stamp }.expire()
+    }
+
+    fn let_go(space: &Space, agent: &AgentId, _stamp: &Stamp) -> Vec<Event> {
+        abandoned(&space.pipeline, agent)
     }
 
     fn handle(space: &Space, signal: Signal, stamp: &Stamp) -> Result<Vec<Event>, Rejection> {
@@ -209,6 +213,8 @@ impl<'a, S: View> Decider<'a, S> {
         let (record, number) = self.by_hand(&pipeline, &stage)?;
         self.check_agent(record, number)?;
         check_status(record, number, "started", &[StageStatus::Ready])?;
+        let own = self.table.worked_on(&self.stamp.agent).count();
+        has_room([("stages that one agent works on", own, limits::STAGES_PER_AGENT_MAX)])?;
         match &input {
             Some(input) => self.check_kept(record, "input", Some(input))?,
             // The reply contains the input, so that it must be valid.
@@ -411,6 +417,21 @@ impl<'a, S: View> Decider<'a, S> {
         fits(field, bytes, limits::VALUE_BYTES_MAX.min(record.room()))?;
         self.check_room(bytes)
     }
+}
+
+/// The stages that an agent worked on can be started again. What follows for their pipelines is due
+/// then.
+fn abandoned(table: &Table, agent: &AgentId) -> Vec<Event> {
+    #[cfg(feature = "planted")]
+    if crate::planted::is("pipeline.stage_stays_with_the_lost") {
+        return Vec::new();
+    }
+    let abandoned = table.worked_on(agent).map(|(record, number)| Event::StageAbandoned {
+        pipeline: record.name.clone(),
+        stage: record.plan.stages[number].name.clone(),
+        worker: agent.clone(),
+    });
+    abandoned.collect()
 }
 
 /// Whether the status of a stage allows the action.

@@ -9,6 +9,7 @@
 //!                                                  └─ skip ──┘
 //!   a stage with `review`:  running ── complete ──▶ waiting for review ── accepted ──▶ completed
 //!                                                   returned: ready, rejected: failed
+//!   a manual stage:  running ── the session of its worker ends ──▶ ready
 //!   a pipeline:   created ──▶ running ──▶ completed
 //!                    │           ├◀─────▶ failed: a stage has failed, and no other is running
 //!                    └───────────┴──────▶ aborted
@@ -19,7 +20,8 @@
 //! outputs by name if there are several, or the input of the pipeline if there is none. A skipped
 //! stage has the output `null`, does not let later stages start early, and passes on its own input.
 //!
-//! Manually, an agent starts a stage and reports its outcome. If the stage has `review`, its output
+//! Manually, an agent starts a stage and reports its outcome. If its session ends before that, the
+//! stage can be started again. If the stage has `review`, its output
 //! is submitted, and an agent that neither started nor submitted it accepts it or returns it.
 //!
 //! An automatic pipeline creates a task for every stage that becomes ready, in the same commit, by

@@ -158,6 +158,11 @@ impl StageState {
         if self.is_active() { &self.members } else { &[] }
     }
 
+    /// The agent that works on it.
+    pub fn at_work(&self) -> Option<&AgentId> {
+        self.worker.as_ref().filter(|_| self.status == StageStatus::Running)
+    }
+
     /// The unfinished tasks.
     pub fn open(&self) -> impl Iterator<Item = &TaskId> {
         let open = self.members.iter().filter(|member| member.task_state.outcome.is_none());
@@ -278,6 +283,10 @@ impl Record {
                     state.submitted_by = None;
                 });
             }
+            Event::StageAbandoned { stage, .. } => record.turn(stage, |state| {
+                (state.status, state.ready_at) = (StageStatus::Ready, now);
+                state.input = None;
+            }),
             Event::StageSubmitted { stage, output, .. } => record.turn(stage, |state| {
                 state.status = StageStatus::WaitingReview;
                 state.output = Some(output.clone());

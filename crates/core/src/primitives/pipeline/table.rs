@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::decide::View;
 use super::{Event, Record, StageState, StageStatus, Status, TaskState};
 use crate::limits;
-use crate::names::{PipelineName, StageName, TaskId};
+use crate::names::{AgentId, PipelineName, StageName, TaskId};
 use crate::numbers::Revision;
 use crate::primitive::{self, Forgotten};
 use crate::space::batch::Moment;
@@ -23,6 +23,8 @@ pub struct Table {
     records: BTreeMap<PipelineName, Arc<Record>>,
     // Tasks of stages that are ready or running: the stage, and the index of the task.
     by_task: BTreeMap<TaskId, (PipelineName, usize, usize)>,
+    // Stages of manual pipelines that an agent works on.
+    by_worker: BTreeMap<AgentId, BTreeSet<(PipelineName, usize)>>,
     // Pipelines with a due step.
     due: BTreeSet<PipelineName>,
     // The first to be removed comes first.
@@ -57,6 +59,7 @@ impl primitive::Table for Table {
             }
             Event::StageReady { .. }
             | Event::StageStarted { .. }
+            | Event::StageAbandoned { .. }
             | Event::StageSubmitted { .. }
             | Event::StageReviewed { .. }
             | Event::StageCompleted { .. }
@@ -93,6 +96,7 @@ impl primitive::Table for Table {
     fn check(&self) {
         let mut again = Self::restore(self.facts());
         assert_eq!(again.by_task, self.by_task, "tasks are found by their stages");
+        assert_eq!(again.by_worker, self.by_worker, "stages are found by their workers");
         assert_eq!(again.due, self.due, "what must happen is known to be due");
         assert_eq!(again.finished, self.finished, "what is finished can be forgotten");
         let bytes = (self.bytes, self.finished_bytes);
@@ -163,6 +167,9 @@ impl Table {
         if record.next().is_some() {
             self.due.insert(record.name.clone());
         }
+        for (worker, place) in at_work(record) {
+            self.by_worker.entry(worker.clone()).or_default().insert(place);
+        }
         for (stage, state) in record.stages.iter().enumerate() {
             if has_the_same_tasks(state, before, stage) {
                 continue;
@@ -182,6 +189,13 @@ impl Table {
             None => self.bytes -= record.bytes(),
         }
         self.due.remove(&record.name);
+        for (worker, place) in at_work(record) {
+            let own = self.by_worker.get_mut(worker).expect("stages are found by their workers");
+            own.remove(&place);
+            if own.is_empty() {
+                self.by_worker.remove(worker);
+            }
+        }
         for (stage, state) in record.stages.iter().enumerate() {
             if has_the_same_tasks(state, after, stage) {
                 continue;
@@ -224,6 +238,12 @@ impl Table {
     pub fn of_task(&self, task: &TaskId) -> Option<(&Record, usize)> {
         let (pipeline, stage, _) = self.by_task.get(task)?;
         Some((self.get(pipeline)?, *stage))
+    }
+
+    /// The stages of manual pipelines that an agent works on, by pipeline.
+    pub fn worked_on(&self, agent: &AgentId) -> impl Iterator<Item = (&Record, usize)> {
+        let stages = self.by_worker.get(agent).into_iter().flatten();
+        stages.map(|(pipeline, stage)| (&*self.records[pipeline], *stage))
     }
 
     /// The stage that a task was created for, whether or not that has ended.
@@ -272,6 +292,12 @@ impl Table {
         let ids = (1..).map(move |number| TaskId::of_stage(revision, number));
         ids.filter(move |id| !self.by_task.contains_key(id) && !is_taken(id))
     }
+}
+
+/// The stages of a manual pipeline that agents work on. Those of automatic pipelines have tasks.
+fn at_work(record: &Record) -> impl Iterator<Item = (&AgentId, (PipelineName, usize))> {
+    let stages = record.stages.iter().enumerate().filter(|_| !record.plan.automatic);
+    stages.filter_map(|(stage, state)| Some((state.at_work()?, (record.name.clone(), stage))))
 }
 
 /// Whether a stage has the same observed tasks in another record of the pipeline.

@@ -50,6 +50,28 @@ scenarios! {
             "refused pipeline.not_found"),
     ]
 
+    a_stage_is_ready_again_when_the_session_of_its_worker_ends => [
+        (0, "ada", "agent.register ada ttl_ms=1000",  "agent.joined ada token=1 ttl=1000; namespace.created agent:ada"),
+        (0, "ann", r#"pipeline.create p stages=[{"name":"a","after":[]},{"name":"b","after":[]},
+            {"name":"c"}]"#,
+            "pipeline.created p [a, b, c]; pipeline.stage_ready p/a; pipeline.stage_ready p/b"),
+        (1, "ada", "pipeline.start_stage p a input=7",  "pipeline.stage_started p/a by ada on 7"),
+        (1, "bob", "pipeline.start_stage p b",        "pipeline.stage_started p/b by bob"),
+        // bob has no session that could end.
+        (2, "bob", "pipeline.fail_stage p b error=1", "pipeline.stage_failed p/b 1"),
+        (1300, "ann", "time",
+            "agent.lost ada; pipeline.stage_abandoned p/a by ada; pipeline.failed p"),
+        (1301, "ada", "pipeline.complete_stage p a",  "refused pipeline.wrong_order"),
+        (1301, "bob", "pipeline.start_stage p a",     "pipeline.stage_started p/a by bob"),
+        (1302, "ann", "pipeline.get p",
+            "p running [a running attempts=2 retries=0; b failed error=1 attempts=1 retries=0; \
+             c pending]"),
+        (1303, "ada", "agent.register ada ttl_ms=1000", "agent.joined ada token=8 ttl=1000"),
+        (1303, "ada", "agent.leave ada",              "agent.left ada"),
+        (1304, "bob", "pipeline.complete_stage p a",
+            "pipeline.stage_completed p/a = null; pipeline.failed p"),
+    ]
+
     an_output_is_accepted_by_another => [
         (0, "ann", r#"pipeline.create p stages=[{"name":"a","agent":"ada",
             "reviewers":{"agents":["ada"]}}]"#,     "refused pipeline.bad_stages"),

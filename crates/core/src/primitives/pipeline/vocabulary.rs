@@ -82,7 +82,7 @@ pub enum Command {
 /// Signals to pipelines.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Signal {
-    /// Sent by a policy when something happened to the tasks of stages.
+    /// Sent by a policy when something happened to the tasks of stages, or to their workers.
     Follow,
 }
 
@@ -189,6 +189,15 @@ pub enum Event {
         #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
         input: Option<Json>,
     },
+    /// The session of the agent that worked on a stage has ended: it can be started again.
+    StageAbandoned {
+        /// The pipeline.
+        pipeline: PipelineName,
+        /// The stage.
+        stage: StageName,
+        /// The agent that worked on it.
+        worker: AgentId,
+    },
     /// The output of a stage waits for review.
     StageSubmitted {
         /// The pipeline.
@@ -284,6 +293,7 @@ impl Event {
             Self::Created(created) => &created.pipeline,
             Self::StageReady { pipeline, .. }
             | Self::StageStarted { pipeline, .. }
+            | Self::StageAbandoned { pipeline, .. }
             | Self::StageSubmitted { pipeline, .. }
             | Self::StageReviewed { pipeline, .. }
             | Self::StageCompleted { pipeline, .. }
@@ -302,6 +312,7 @@ impl Event {
         match self {
             Self::StageReady { stage, .. }
             | Self::StageStarted { stage, .. }
+            | Self::StageAbandoned { stage, .. }
             | Self::StageSubmitted { stage, .. }
             | Self::StageReviewed { stage, .. }
             | Self::StageCompleted { stage, .. }
@@ -323,6 +334,7 @@ impl primitive::Event for Event {
             Self::Created(_) => "pipeline.created",
             Self::StageReady { .. } => "pipeline.stage_ready",
             Self::StageStarted { .. } => "pipeline.stage_started",
+            Self::StageAbandoned { .. } => "pipeline.stage_abandoned",
             Self::StageSubmitted { .. } => "pipeline.stage_submitted",
             Self::StageReviewed { .. } => "pipeline.stage_reviewed",
             Self::StageCompleted { .. } => "pipeline.stage_completed",
@@ -351,6 +363,7 @@ impl primitive::Event for Event {
                     tasks.iter().map(|task| task.as_str().len() + 5).sum()
                 }
                 Self::StageStarted { worker, input, .. } => worker.as_str().len() + json(input),
+                Self::StageAbandoned { worker, .. } => worker.as_str().len(),
                 Self::StageSubmitted { output, .. } => output.as_bytes().len(),
                 Self::StageReviewed { note, .. } => text(note),
                 Self::StageCompleted { output, .. } => json(output),

@@ -95,6 +95,7 @@ impl Pipeline {
             Event::StageStarted { stage, worker, .. } => {
                 lifecycle.opened(seen, stage).worker = Some(worker.to_string());
             }
+            Event::StageAbandoned { stage, .. } => lifecycle.opened(seen, stage).worker = None,
             Event::StageCompleted { pipeline, stage, .. } => {
                 lifecycle.close(seen, (pipeline, stage), "completed", None, spans);
             }
