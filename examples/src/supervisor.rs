@@ -23,7 +23,7 @@ impl Story for Supervisor {
         let (told, is_told) = watch::channel(false);
         let supervising = async {
             let ending = supervise(workspace.as_agent("supervisor")?).await;
-            // Workers are told to stop, whatever the result.
+            // Workers are stopped, whatever the result.
             told.send_replace(true);
             ending
         };
@@ -56,7 +56,7 @@ async fn supervise(supervisor: Workspace) -> Ending {
     Ok(())
 }
 
-/// Works until it is told to stop; returns how many tasks it completed.
+/// Works until it is stopped; returns how many tasks it completed.
 async fn work(
     worker: Workspace,
     mut stop: watch::Receiver<bool>,

@@ -4,7 +4,7 @@
 //! ```text
 //!   one server     own disk ── Postgres ── Postgres, one shard ── Postgres's own inserts
 //!   256 workspaces one server ── two ── three ── three, the owner asked ── three, another asked
-//!   failures       kill -9 of one of three; one of three that is told to end
+//!   failures       kill -9 of one of three; one of three that is drained
 //! ```
 //!
 //! 1. The address of the database is in `BATON_POSTGRES`, as `scripts/postgres` gives it. Every

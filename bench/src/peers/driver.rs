@@ -204,7 +204,7 @@ pub(crate) fn measure_several<R: Requests, A: Answers>(
     Ok((served, other))
 }
 
-/// Drives a server until it is told to stop; returns the answered requests per second.
+/// Drives a server until it is stopped; returns the answered requests per second.
 pub(crate) fn flood<R: Requests, A: Answers>(
     opened: Vec<Opened<R, A>>,
     in_flight: usize,

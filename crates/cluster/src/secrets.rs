@@ -106,7 +106,7 @@ impl SecretsKey {
         Some(Self { key, id, exposed: None })
     }
 
-    /// What tells it from other keys. It says nothing about the key itself.
+    /// The id of the key, which reveals nothing about the key itself.
     #[must_use]
     pub fn id(&self) -> String {
         hex(&self.id)

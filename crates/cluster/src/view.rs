@@ -78,7 +78,7 @@ pub struct View {
     pub heartbeat: Duration,
     /// The clock of the log, in milliseconds since 1970, and when it was read, by [`now_ms`].
     pub log_clock_ms: (u64, u64),
-    /// Whether it was declared gone. Then nothing but `trouble` is true any more.
+    /// Whether it was declared gone. Then only `trouble` is valid.
     pub is_gone: bool,
     /// Why the log has not been reached since the look, or why this server had to leave.
     pub trouble: Option<String>,

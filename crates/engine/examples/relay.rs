@@ -7,7 +7,7 @@ use baton::{Error, Workspace};
 use serde_json::json;
 
 fn token(task: &Task) -> Token {
-    task.lease.as_ref().expect("whoever has it has a lease").token
+    task.lease.as_ref().expect("a claimed task has a lease").token
 }
 
 fn value(text: &str) -> Json {

@@ -76,7 +76,7 @@ impl<L: Log> Shard<L> {
         if space.revision().next() != next {
             // It was durable when the snapshot was taken, so the log has lost it since.
             let what = format!(
-                "a snapshot of workspace `{workspace}` shows revision {}, but the log goes on with \
+                "a snapshot of workspace `{workspace}` shows revision {}, but the log continues at \
                  {next}",
                 space.revision()
             );
@@ -322,7 +322,7 @@ impl<L: Log> Shard<L> {
 fn apply(workspace: &WorkspaceName, space: &mut Space, batch: &Batch) -> Result<(), Error> {
     if batch.revision != space.revision().next() {
         let what = format!(
-            "workspace `{workspace}` goes on with revision {}, not with {}",
+            "workspace `{workspace}` continues at revision {} instead of {}",
             batch.revision,
             space.revision().next()
         );

@@ -204,7 +204,7 @@ fn command(words: &[&str]) -> Result<(String, Map<String, Value>), String> {
         let (name, value) =
             word.split_once('=').ok_or_else(|| format!("`{word}` is not `name=value`"))?;
         if fields.insert(name.to_owned(), value_of(value)).is_some() {
-            return Err(format!("`{name}` stands there twice"));
+            return Err(format!("`{name}` is given twice"));
         }
     }
     Ok(((*command).to_owned(), fields))
@@ -349,7 +349,7 @@ mod tests {
             ("at 1s", "a.txt:1: a step needs somebody who says something"),
             ("at 1s ada", "a.txt:1: a command is missing"),
             ("at 1s ada x y", "a.txt:1: `y` is not `name=value`"),
-            ("at 1s ada x y=1 y=2", "a.txt:1: `y` stands there twice"),
+            ("at 1s ada x y=1 y=2", "a.txt:1: `y` is given twice"),
             ("at 2s ada x\nat 1s ada x", "a.txt:2: time does not go back"),
             ("at 1s ada x\n= 1\n! a.b", "a.txt:3: `!` cannot be expected again"),
             ("at 1s ada x\n= 1 2", "a.txt:2: one JSON value without blanks is expected"),

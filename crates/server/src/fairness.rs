@@ -261,7 +261,7 @@ impl Fairness {
         self.is_contended.store(!is_alone, Ordering::Relaxed);
         queued.retain(|workspace| {
             let account =
-                workspaces.get_mut(workspace).expect("whoever has a line is not forgotten");
+                workspaces.get_mut(workspace).expect("a workspace in line is not forgotten");
             account.is_queued = account.waiting > 0;
             if is_alone {
                 account.queue.notify_waiters();

@@ -60,7 +60,7 @@ export class Servers {
     return this.#addresses.map((address) => address.http).join(",");
   }
 
-  /** Goes on to the next server, unless that was done since. @param {string} url - What failed. */
+  /** Moves to the next server, unless that was done since. @param {string} url - What failed. */
   skip(url) {
     if (url === this.url) this.#current = (this.#current + 1) % this.#addresses.length;
   }

@@ -96,7 +96,7 @@ export class Caller {
   }
 
   /**
-   * Sends several calls together. Each is executed by itself, in this order.
+   * Sends several calls together. Each is executed independently, in this order.
    * @template {readonly T.Command[]} const C
    * @param {C} commands
    * @param {{ signal?: AbortSignal, timeoutMs?: number }} [options]

@@ -127,7 +127,7 @@ export class Service {
       );
       await Promise.all(slots);
     } catch (error) {
-      // Its handlers are told: their requests go to other agents.
+      // Its handlers are notified: their requests go to other agents.
       if (isSessionEnded(error)) renewal.lost(error);
       throw error;
     } finally {

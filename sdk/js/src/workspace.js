@@ -119,7 +119,7 @@ export class Workspace extends groups.WorkspaceOperations {
   }
 
   /**
-   * Sends several calls with one message. Each is executed by itself, in this order; one that is
+   * Sends several calls with one message. Each is executed independently, in this order; one that is
    * refused does not stop the next. The outcomes are those of `Promise.allSettled`.
    * @template {readonly T.Command[]} const C
    * @param {C} commands

@@ -10,7 +10,7 @@ use crate::request::request;
 use crate::{Artifacts, Error};
 
 impl Artifacts {
-    /// Reads what is known of an artifact, and what refers to it.
+    /// Returns the metadata of an artifact and the references to it.
     pub async fn get(&self, artifact: &str) -> Result<Artifact, Error> {
         self.workspace.query(Query::Get { artifact: ArtifactId::parse(artifact)? }).await
     }
@@ -20,7 +20,8 @@ impl Artifacts {
         self.listed(false).await
     }
 
-    /// Lists the artifacts that nothing refers to, by id. They are removed when their time is over.
+    /// Lists the artifacts that nothing refers to, by id. They are removed after
+    /// their retention time.
     pub async fn free(&self) -> Result<Vec<Artifact>, Error> {
         self.listed(true).await
     }

@@ -115,8 +115,8 @@ impl Handoffs {
         Ok(handoffs)
     }
 
-    /// Waits until a hand-off has ended or has one of these statuses; none if the time is over
-    /// first.
+    /// Waits until a hand-off has ended or has one of these statuses; `None` if the wait
+    /// times out.
     pub async fn wait(
         &self,
         handoff: &str,

@@ -22,7 +22,7 @@ impl Joins {
         Joining::new(&self.workspace, create)
     }
 
-    /// Waits until a join has settled; none if the time is over first.
+    /// Waits until a join has settled; `None` if the wait times out.
     pub async fn wait(&self, join: &str, wait_ms: u64) -> Result<Option<Join>, Error> {
         let (join, wait_ms) = (JoinId::parse(join)?, Some(wait_ms));
         self.workspace.run(Command::Wait { join, wait_ms }).await

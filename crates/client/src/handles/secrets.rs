@@ -8,7 +8,7 @@ use crate::request::request;
 use crate::{Error, Secrets};
 
 impl Secrets {
-    /// Reads what is known of a secret, without its value.
+    /// Returns the metadata of a secret, without its value.
     pub async fn get(&self, secret: &str) -> Result<Secret, Error> {
         self.workspace.query(Query::Get { secret: SecretId::parse(secret)? }).await
     }

@@ -137,8 +137,8 @@ impl Tasks {
         Retrying::new(&self.workspace, retry)
     }
 
-    /// Waits until a task has finished or has one of these statuses; none if the time is over
-    /// first.
+    /// Waits until a task has finished or has one of these statuses; `None` if the wait times
+    /// out.
     pub async fn wait(
         &self,
         task: &str,

@@ -116,7 +116,7 @@ fn check_bytes(bytes: usize) -> Result<(), Rejection> {
     Ok(())
 }
 
-/// All values share it: a question must not stop everybody else for long.
+/// All values share it: one query must not block the others.
 fn check_effort(effort: &Effort) -> Result<(), Rejection> {
     if effort.is_spent() {
         let max = schema::MEETINGS_MAX;

@@ -64,7 +64,7 @@ impl Cause {
         self.task = tasks.first().cloned();
         if !tasks.is_empty() {
             let names: Vec<_> = tasks.iter().map(|task| format!("`{task}`")).collect();
-            self.sentence.extend([", with ", &names.join(" and "), " in hand"]);
+            self.sentence.extend([", while holding ", &names.join(" and ")]);
         }
         self
     }

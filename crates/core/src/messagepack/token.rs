@@ -155,7 +155,7 @@ impl<'de> Reader<'de> {
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
-        reason = "whoever asks for a float gets the nearest"
+        reason = "an integer is read as the nearest float"
     )]
     pub(super) fn single(&mut self) -> Result<f32, Error> {
         match self.token()? {
@@ -168,7 +168,7 @@ impl<'de> Reader<'de> {
     }
 
     #[inline(never)]
-    #[expect(clippy::cast_precision_loss, reason = "whoever asks for a float gets the nearest")]
+    #[expect(clippy::cast_precision_loss, reason = "an integer is read as the nearest float")]
     pub(super) fn double(&mut self) -> Result<f64, Error> {
         match self.token()? {
             Token::Unsigned(value) => Ok(value as f64),

@@ -132,7 +132,7 @@ primitives! { rejection {
             code: "transaction.came_to_nothing",
             kind: Conflict,
             hint: "retry later, or send the command with `optional: true`",
-            cause: "The lock or permit was not free, no task could be claimed, nothing was there \
+            cause: "The lock or permit was not free, no task could be claimed, there was nothing \
                 to receive, the join had not settled, or the hand-off failed; the fact `handoff` \
                 contains the failed hand-off. The other commands may depend on it, so none was \
                 executed.",

@@ -49,7 +49,7 @@ fn optional(commands: &[&str]) -> Vec<usize> {
     tried.map(|(index, _)| index).collect()
 }
 
-/// The words of a text; what stands in brackets is one word with what stands before it.
+/// The words of a text; what is in brackets is one word with what is before it.
 fn words(asked: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     let split = asked.split(|letter: char| {

@@ -50,7 +50,7 @@ number!(
 );
 
 impl Token {
-    /// Stands for a token that is not shown to the caller. No token is 0.
+    /// A token that is not shown to the caller. No token is 0.
     pub const HIDDEN: Self = Self(0);
 
     /// Whether it is not shown to the caller.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   written until 12:00 ──▶ the server starts again at 11:00 by its clock
-//!   ahead = 1 h: the workspace goes on at 12:00, and counts as fast as the clock
+//!   ahead = 1 h: the workspace continues at 12:00, and counts as fast as the clock
 //! ```
 //!
 //! Time in a workspace never runs backwards, and a clock that is behind must not stop it: leases,

@@ -133,7 +133,7 @@ fn find_in_record(
         }
         if tail.next() != revision {
             let what = format!(
-                "the log goes on with revision {revision} of workspace `{}`, not with {}",
+                "the log continues at revision {revision} of workspace `{}` instead of {}",
                 outline.workspace,
                 tail.next()
             );

@@ -59,7 +59,7 @@ pub(super) async fn answer(
     };
     let held = match parts.method {
         Method::GET if body.is_empty() => submit(&FastCall::Get { namespace, key }),
-        // What is no JSON is refused where there are words for it.
+        // The general path reports invalid JSON.
         Method::PUT => Json::parse(body.to_vec()).ok().and_then(|value| {
             let value = value.as_str();
             submit(&FastCall::Set(FastSet {

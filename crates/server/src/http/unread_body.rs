@@ -6,8 +6,8 @@
 //! ```
 //!
 //! A connection whose body is not read must be closed, and a request that the peer has sent
-//! meanwhile would be lost, so a small rest is read and the connection goes on. After a large one
-//! the peer is told to send nothing more. Some of that is read as well: a close with unread bytes
+//! meanwhile would be lost, so a small rest is read and the connection is kept. After a large one
+//! the answer has `Connection: close`. Some of that is read as well: a close with unread bytes
 //! would reset the connection, perhaps before the peer has read its answer.
 
 use std::pin::Pin;

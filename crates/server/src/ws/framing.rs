@@ -227,7 +227,7 @@ impl Decoder {
                 None
             }
             (Opcode::Continuation, None) => {
-                return Err(ProtocolError::protocol("a message goes on that was not begun"));
+                return Err(ProtocolError::protocol("a continuation frame without a first frame"));
             }
             (Opcode::Continuation, Some((opcode, mut begun))) => {
                 if begun.len() + payload.len() > self.bytes_max {

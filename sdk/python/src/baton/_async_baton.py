@@ -216,7 +216,7 @@ class AsyncBaton(Handle):
 
     def batch(self) -> AsyncBatch:
         """A context manager: what is queued in the block is sent together when it ends. Each call
-        is executed by itself, in this order; one that is refused does not stop the next."""
+        is executed independently, in this order; one that is refused does not stop the next."""
         return AsyncBatch(self)
 
     # What people do most.

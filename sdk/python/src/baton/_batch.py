@@ -1,4 +1,4 @@
-"""Batches: several calls that are sent together, each of which is executed by itself."""
+"""Batches: several calls that are sent together, each of which is executed independently."""
 
 from __future__ import annotations
 

@@ -211,7 +211,7 @@ class Baton(Handle):
 
     def batch(self) -> Batch:
         """A context manager: what is queued in the block is sent together when it ends. Each call
-        is executed by itself, in this order; one that is refused does not stop the next."""
+        is executed independently, in this order; one that is refused does not stop the next."""
         return Batch(self)
 
     # What people do most.

@@ -1,6 +1,6 @@
 """One request to a model and its response.
 
-It is made in a thread of its own, so that whoever waits for it can give up at any time: when it
+It is made in a thread of its own, so that the caller can give up at any time: when it
 takes too long, when the lease of the task is lost, or when it is cancelled.
 """
 

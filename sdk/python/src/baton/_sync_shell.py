@@ -266,7 +266,7 @@ class SyncShell:
                 raise
 
     def _taken_in(self, call: QueuedCall, caller: Caller, slot: Slot) -> Request | None:
-        """Takes one of several calls in; none if it is refused, which its slot is told."""
+        """Takes one of several calls in; none if it is refused, which its slot then contains."""
         try:
             return self._protocol.call(*call, caller, slot.deliver)
         except BatonError as error:
@@ -377,7 +377,7 @@ class SyncShell:
         if connection is not None:
             inherited.append(connection.sock)
         for sock in inherited:
-            # Closes the descriptor of the child; the connection of the parent goes on.
+            # Closes the descriptor of the child; the connection of the parent stays open.
             descriptor = sock.detach()
             if descriptor >= 0:
                 os.close(descriptor)

@@ -28,7 +28,7 @@ pub struct Mention {
 pub fn mentions(json: &str) -> impl Iterator<Item = Mention> {
     let bytes = json.as_bytes();
     FINDER.find_iter(bytes).filter_map(move |start| {
-        // If the string goes on after an escaped quotation mark, its backslash makes the id
+        // If the string continues after an escaped quotation mark, its backslash makes the id
         // invalid.
         let rest = &bytes[start + 1..];
         let end = memchr::memchr(b'"', rest)?;

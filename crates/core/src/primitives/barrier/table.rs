@@ -146,7 +146,7 @@ impl primitive::Table for Table {
             waits += record.parties.values().filter(|there| there.wait.is_some()).count();
             idle += usize::from(there == 0);
         }
-        assert_eq!(arrivals, self.by_agent.len(), "whoever has arrived is an agent");
+        assert_eq!(arrivals, self.by_agent.len(), "every arrival is of one agent");
         assert_eq!([waits; 2], [self.waits.len(), self.wait_ends.len()], "every wait has an end");
         assert_eq!(idle, self.idle.len(), "exactly those at which nobody is are idle");
     }

@@ -70,7 +70,7 @@ impl<T: Hash + Eq + ?Sized> Interned<T> {
             self.free.insert(fresh);
             self.slots.push(None);
         }
-        assert!(self.free.remove(&number), "a number stands for one thing");
+        assert!(self.free.remove(&number), "a number refers to one value");
         self.by_hash.insert((hash(&*thing), number));
         self.slots[number as usize] = Some(Slot { thing, uses: 0 });
     }

@@ -54,16 +54,16 @@ impl Parser<'_> {
         Ok(std::mem::replace(&mut self.next, next))
     }
 
-    fn stands(&self, sign: &str) -> bool {
+    fn is_next(&self, sign: &str) -> bool {
         matches!(&self.next.1, Token::Sign(next) if *next == sign)
     }
 
     fn take(&mut self, sign: &str) -> Result<bool, ExpressionError> {
-        let stands = self.stands(sign);
-        if stands {
+        let is_next = self.is_next(sign);
+        if is_next {
             self.advance()?;
         }
-        Ok(stands)
+        Ok(is_next)
     }
 
     fn demand(&mut self, sign: &str) -> Result<(), ExpressionError> {
@@ -108,7 +108,7 @@ impl Parser<'_> {
         mut read: impl FnMut(&mut Self) -> Result<Node, ExpressionError>,
     ) -> Result<Node, ExpressionError> {
         let first = read(self)?;
-        if !self.stands(sign) {
+        if !self.is_next(sign) {
             return Ok(first);
         }
         let offset = self.next.0;
@@ -216,7 +216,7 @@ impl Parser<'_> {
     }
 
     fn named(&mut self, offset: usize, name: &str) -> Result<Node, ExpressionError> {
-        if self.stands("(") {
+        if self.is_next("(") {
             return self.function(offset, name);
         }
         let kind = match name {
