@@ -1,4 +1,4 @@
-//! A program that handles tasks or messages: input on stdin, result on stdout.
+//! A program that handles tasks, hand-offs or messages: input on stdin, result on stdout.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -7,7 +7,7 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 
 use baton_client::{Setback, Workspace};
-use baton_core::{MessageId, TaskId, Token, Traceparent, limits};
+use baton_core::{HandoffId, MessageId, TaskId, Token, Traceparent, limits};
 use clap::Args;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ const STDERR_LINES: usize = 20;
 /// Maximum size of these lines.
 const STDERR_BYTES: usize = 4 << 10;
 
-/// Arguments of the commands that run a program for each task or message.
+/// Arguments of the commands that run a program for each task, hand-off or message.
 #[derive(Args)]
 pub(crate) struct HandlerArguments {
     /// How many programs to run concurrently
@@ -113,7 +113,7 @@ async fn idle(mut in_progress: watch::Receiver<Vec<Item>>) {
     }
 }
 
-/// A program that is run for each task or message.
+/// A program that is run for each task, hand-off or message.
 pub(crate) struct HandlerProgram {
     program: Vec<OsString>,
     environment: Vec<(&'static str, String)>,
@@ -122,11 +122,12 @@ pub(crate) struct HandlerProgram {
     in_progress: watch::Sender<Vec<Item>>,
 }
 
-/// A task or a message that a program runs for.
+/// What a program runs for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Item {
     Task { id: TaskId, token: Token, lease_ms: u64 },
     Message { id: MessageId },
+    Handoff { id: HandoffId },
 }
 
 impl Item {
@@ -137,6 +138,7 @@ impl Item {
                 vec![("BATON_TASK", id.to_string()), ("BATON_TASK_TOKEN", token.to_string())]
             }
             Self::Message { id } => vec![("BATON_MESSAGE", id.to_string())],
+            Self::Handoff { id } => vec![("BATON_HANDOFF", id.to_string())],
         }
     }
 }

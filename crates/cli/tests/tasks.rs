@@ -88,6 +88,43 @@ fn a_task_that_the_program_offered_stays_offered() {
 }
 
 #[test]
+fn one_worker_takes_tasks_handoffs_and_messages() {
+    let server = Server::start();
+    let script = r#"
+        given=$(cat)
+        if [ -n "$BATON_HANDOFF" ]; then
+            "$BATON" handoff accept "$BATON_HANDOFF" > /dev/null
+        elif [ -n "$BATON_MESSAGE" ]; then
+            echo "read ${#given} bytes" | sed 's/[0-9][0-9]*/some/'
+        else
+            echo "did $BATON_TASK"
+        fi"#;
+    let mut working = work(&server, &["--handoffs", "--messages"], script);
+    working.env("BATON", env!("CARGO_BIN_EXE_baton"));
+    let mut running = Running::of(working);
+    let offered = server.run("handoff offer worker --notes 'the second half'").json();
+    let accepted =
+        format!("handoff wait {} --wait 60s --status accepted", offered["id"].as_str().unwrap());
+    assert_eq!(server.run(&accepted).json()["receiver"], "worker");
+    let reply = server.run("message request worker hello --timeout 60s");
+    assert_eq!(
+        (reply.code, reply.json()["reply"].clone()),
+        (0, json!("read some bytes")),
+        "{reply:?}"
+    );
+    add(&server, &["write", "--id", "chapter"]);
+    assert_eq!(eventually(&server, "chapter", "completed")["result"], "did chapter");
+    send(&running.child, Signal::TERM);
+    let (code, said) = running.ended();
+    assert_eq!(code, 0, "{said}");
+    let told: String = std::iter::from_fn(|| running.try_line()).collect();
+    let told: Value = serde_json::from_str(&told).unwrap();
+    let (done, others) = (json!(1), json!(0));
+    assert_eq!([&told["completed"], &told["handoffs"], &told["messages"]], [&done; 3]);
+    assert_eq!([&told["failed"], &told["handed_over"], &told["lost"]], [&others; 3]);
+}
+
+#[test]
 fn a_program_goes_on_with_the_trace_of_its_task() {
     let server = Server::start();
     let given = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";

@@ -34,7 +34,8 @@ A task that the server named `t-0000000007` can be written as `t-7`.
 `work` passes the task to the program as JSON on stdin, and stores its output as the result: as JSON
 if it is valid JSON, otherwise as text. An exit code other than 0 fails the attempt, with the last
 lines of stderr as the error. The lease is renewed while the program runs; if the lease is lost, the
-program is killed.
+program is killed. With `--handoffs` and `--messages` it also runs for those of the agent, with
+BATON_HANDOFF or BATON_MESSAGE set instead of BATON_TASK.
 
 `wait` exits with 0 if the task is completed or has the given status, with 4 if it has finished in
 another way, and with 10 if the wait times out.";

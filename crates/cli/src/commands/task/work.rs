@@ -1,4 +1,4 @@
-//! `baton task work`: run a program for each task.
+//! `baton task work`: run a program for each task, hand-off and message.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout_at};
 use super::Wanted;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::handler_program::{HandlerArguments, Item, Start};
+use crate::handler_program::{HandlerArguments, HandlerProgram, Item, Start};
 use crate::output::{Output, shortened};
 use crate::supervised::FAREWELL;
 
@@ -19,15 +19,23 @@ use crate::supervised::FAREWELL;
 pub(super) struct Work {
     #[command(flatten)]
     wanted: Wanted,
+    /// Also run the program for hand-offs to the agent
+    #[arg(long)]
+    handoffs: bool,
+    /// Also run the program for messages to the agent
+    #[arg(long)]
+    messages: bool,
     #[command(flatten)]
     handler: HandlerArguments,
 }
 
 impl Work {
     pub(super) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
-        let Self { wanted, handler } = self;
+        let Self { wanted, handoffs, messages, handler } = self;
         let work = |start: Start| {
             let worker = Worker::new(start.workspace).concurrency(start.concurrency);
+            let worker = if handoffs { with_handoffs(worker, &start.program) } else { worker };
+            let worker = if messages { with_messages(worker, &start.program) } else { worker };
             let worker = wanted.types.iter().fold(worker, |it, name| it.of_type(name));
             let worker = wanted.capability.iter().fold(worker, |it, name| it.capability(name));
             let worker = wanted.lease.into_iter().fold(worker, Worker::lease_ms);
@@ -50,12 +58,49 @@ impl Work {
         let leave =
             async |workspace: Workspace, left: Vec<Item>| release(&workspace, &left, output).await;
         let worked = handler.run(context, output, "tasks", work, leave).await?;
-        let Worked { completed, failed, handed_over, lost, .. } = worked;
-        let sentence = format!(
-            "tasks: {completed} completed, {failed} failed, {handed_over} handed over, {lost} lost"
-        );
-        output.said(&worked, &sentence)
+        output.said(&worked, &sentence(&worked))
     }
+}
+
+/// The worker runs the program for hand-offs, too. Whether one is accepted is decided by the
+/// program; one that it does not answer is delivered again.
+fn with_handoffs(worker: Worker, program: &Arc<HandlerProgram>) -> Worker {
+    let program = Arc::clone(program);
+    worker.on_handoff(move |_, handoff| {
+        let program = Arc::clone(&program);
+        async move {
+            let given = serde_json::to_vec(&*handoff).expect("hand-offs can be encoded");
+            let item = Item::Handoff { id: handoff.id.clone() };
+            program.run(item, given, handoff.traceparent.as_ref()).await.map(drop)
+        }
+    })
+}
+
+/// The worker runs the program for messages, too. Its output is the reply to a request.
+fn with_messages(worker: Worker, program: &Arc<HandlerProgram>) -> Worker {
+    let program = Arc::clone(program);
+    worker.on_message(move |_, message| {
+        let program = Arc::clone(&program);
+        async move {
+            let given = serde_json::to_vec(&message).expect("messages can be encoded");
+            let item = Item::Message { id: message.id.clone() };
+            program.run(item, given, message.traceparent.as_ref()).await
+        }
+    })
+}
+
+/// What a worker did.
+fn sentence(worked: &Worked) -> String {
+    let Worked { completed, failed, handed_over, lost, handoffs, messages } = worked;
+    let mut sentence = format!(
+        "tasks: {completed} completed, {failed} failed, {handed_over} handed over, {lost} lost"
+    );
+    for (count, what) in [(handoffs, "hand-offs"), (messages, "messages")] {
+        if *count > 0 {
+            sentence.extend([", ", what, ": ", &count.to_string(), " handled"]);
+        }
+    }
+    sentence
 }
 
 /// Releases tasks whose programs were killed: otherwise they would wait for the end of their
