@@ -17,10 +17,8 @@ use crate::contract::Position;
 use crate::error::AppendError;
 use crate::planted;
 
-/// How often an owner sends a heartbeat, in milliseconds.
-pub const BEAT_MS: u64 = 400;
-/// How often a standby looks.
-pub const LOOK_MS: u64 = 200;
+/// How often a server sends a heartbeat and looks at the others, in milliseconds.
+pub const BEAT_MS: u64 = 200;
 /// How long a heartbeat must not have changed before its server may be declared gone.
 pub const GONE_MS: u64 = 2_000;
 /// How long an owner may answer from memory after it sent a heartbeat that succeeded. Less than
