@@ -10,9 +10,7 @@ use baton_cluster::{EncryptedSecrets, SecretsKey};
 use baton_core::access::Grant;
 use baton_log::{Log, MemoryLog};
 use baton_server::access::{Tokens, Wanted};
-use baton_server::{
-    Cluster, ClusterHandle, HOME, Otel, Routes, ServerStatus, Settings, shard_of,
-};
+use baton_server::{Cluster, ClusterHandle, HOME, Otel, Routes, ServerStatus, Settings, shard_of};
 use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -94,6 +92,13 @@ impl Two {
     async fn adopt(&mut self, shard: u32, member: usize, baton: Baton) {
         self.members[member].handle.adopt(shard, SHARDS, baton).await;
         self.owners[shard as usize] = Some(member);
+    }
+
+    /// The owner of a shard serves it with this engine from now on.
+    pub(crate) async fn replace(&mut self, shard: u32, baton: Baton) {
+        let owner = self.owners[shard as usize].expect("it has an owner");
+        self.members[owner].handle.release(shard).await;
+        self.adopt(shard, owner, baton).await;
     }
 
     /// Tells all who owns what.
