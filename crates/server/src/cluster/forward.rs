@@ -81,12 +81,10 @@ enum Fate {
 /// an idempotency key it could be sent again in any case, which is left to the client: it is what
 /// knows how long to try.
 fn fate(heard: Heard, is_kept: bool) -> Fate {
-    match heard {
-        Heard::Answer => Fate::Answered,
-        Heard::Elsewhere if is_kept => Fate::Again,
-        Heard::Elsewhere => Fate::Answered,
-        Heard::Unsent if is_kept => Fate::Again,
-        Heard::Unsent | Heard::Nothing => Fate::Lost,
+    match (heard, is_kept) {
+        (Heard::Answer, _) | (Heard::Elsewhere, false) => Fate::Answered,
+        (Heard::Elsewhere | Heard::Unsent, true) => Fate::Again,
+        (Heard::Unsent, false) | (Heard::Nothing, _) => Fate::Lost,
     }
 }
 
