@@ -54,8 +54,8 @@ impl DurableWatermark {
         self.is_degraded.store(true, Ordering::SeqCst);
         if let Error::Unknown { reason } = &error {
             inner.stopped = Some(Error::Stopped { reason: reason.clone() });
-        } else if error == Error::Fenced {
-            inner.stopped = Some(Error::Fenced);
+        } else if matches!(error, Error::Fenced | Error::WentBack { .. }) {
+            inner.stopped = Some(error.clone());
         }
         inner.upto = inner.upto.max(*groups.end());
         // A disk that stays full loses group after group for the same reason: one range represents

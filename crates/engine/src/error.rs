@@ -220,6 +220,17 @@ baton_core::refusals! {
             kind: Unavailable,
             hint: "send the request again, to the server that is the leader now",
         }
+        /// The log has lost acknowledged writes. The request was not executed.
+        #[error("{reason}; the request was not executed")]
+        WentBack {
+            /// The log's error.
+            reason: String,
+        } => {
+            code: "log.went_back",
+            kind: Unavailable,
+            hint: "retry: the data is opened again with what the log has; compare it with what was \
+                acknowledged",
+        }
         /// The database of the log does not answer, so another server may own the log.
         #[error("the database of the log does not answer")]
         Away => {
@@ -408,6 +419,7 @@ impl From<&Error> for Problem {
             | Error::Stopped { .. }
             | Error::Away
             | Error::Fenced
+            | Error::WentBack { .. }
             | Error::Closed
             | Error::Corrupt { .. }
             | Error::Newer { .. }

@@ -281,6 +281,9 @@ impl<L: Log> Shard<L> {
             Err(error @ AppendError::TooLarge { .. }) => Error::Storage { what: error.to_string() },
             // It is certain that nothing was written.
             Err(AppendError::Fenced { .. }) => Error::Fenced,
+            Err(error @ AppendError::WentBack { .. }) => {
+                Error::WentBack { reason: error.to_string() }
+            }
             Err(error @ AppendError::Failed(_)) => Error::Unknown { reason: error.to_string() },
         };
         let (lost, wakers) = self.machine().abandon(self.clock.now(), &failed);

@@ -25,6 +25,28 @@ refusals! {
                 writes to it. Nothing was written.",
             remedy: "Stop one of the two programs; then read what the other one wrote.",
         }
+        /// The store has fewer records than it had acknowledged.
+        #[error(
+            "the log has lost records that it had acknowledged, up to position {known}; it ends at \
+             {found}"
+        )]
+        WentBack {
+            /// Where the acknowledged records ended.
+            known: u64,
+            /// Where the log ends.
+            found: u64,
+        } => {
+            code: "log.went_back",
+            hint: "the data is opened again with what the log has; compare it with what was \
+                acknowledged",
+            cause: "A database or NATS has lost what it had acknowledged: a standby that lagged \
+                behind was promoted, a backup was restored, or records were deleted. The request \
+                was not executed.",
+            remedy: "If the lost records are still on another machine, stop the servers and bring \
+                them back. Otherwise continue: the servers open the data again with what the log \
+                has, and what was acknowledged after that is lost. To prevent it, promote only \
+                synchronous standbys.",
+        }
         /// The record is too large for the log.
         #[error("a record of {bytes} bytes exceeds the limit of {bytes_max} bytes")]
         TooLarge {
@@ -343,6 +365,7 @@ mod tests {
         let folder = || PathBuf::from("/data");
         let said = [
             AppendError::Fenced { expected: one, tail: two }.to_string(),
+            AppendError::WentBack { known: 2, found: 1 }.to_string(),
             AppendError::TooLarge { bytes: 2, bytes_max: 1 }.to_string(),
             AppendError::Failed("no answer".to_owned()).to_string(),
             ReadError::Truncated { position: one, start: two }.to_string(),
@@ -355,6 +378,7 @@ mod tests {
         ];
         let expected = [
             "the log ends at position 2, not at 1: another server wrote to it",
+            "the log has lost records that it had acknowledged, up to position 2; it ends at 1",
             "a record of 2 bytes exceeds the limit of 1 bytes",
             "the log failed and accepts no more records until it is opened again: no answer",
             "position 1 was truncated, the log starts at 2",

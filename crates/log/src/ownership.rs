@@ -17,10 +17,8 @@ use crate::contract::Position;
 use crate::error::AppendError;
 use crate::planted;
 
-/// How often an owner sends a heartbeat, in milliseconds.
-pub const BEAT_MS: u64 = 400;
-/// How often a standby looks.
-pub const LOOK_MS: u64 = 200;
+/// How often a server sends a heartbeat and looks at the others, in milliseconds.
+pub const BEAT_MS: u64 = 200;
 /// How long a heartbeat must not have changed before its server may be declared gone.
 pub const GONE_MS: u64 = 2_000;
 /// How long an owner may answer from memory after it sent a heartbeat that succeeded. Less than
@@ -138,8 +136,13 @@ pub enum Resolved {
     Absent,
     /// It is not there and never will be, and another server owns the log.
     Fenced,
-    /// The store lost records that it had acknowledged.
-    WentBack,
+    /// The store lost records that it had acknowledged. Nothing can be written after them.
+    WentBack {
+        /// Where the acknowledged records ended.
+        known: u64,
+        /// Where the store ends.
+        found: u64,
+    },
     /// Another server owns the log, and has truncated it beyond the record.
     Unknown,
 }
@@ -153,10 +156,13 @@ pub fn resolve(position: Position, sent: &Stored, is_mine: bool, look: &Look) ->
     if !is_mine && planted::is("shared.fenced_without_looking") {
         return Resolved::Fenced;
     }
+    let went_back = |tail: &Position| Resolved::WentBack { known: position.0, found: tail.0 };
     match look {
         Look::Record(found) if found == sent => Resolved::Durable,
+        // Everything before the position was acknowledged, whoever owns the log by now.
+        Look::Nothing { tail, .. } if *tail < position => went_back(tail),
         Look::Nothing { tail, .. } if is_mine && *tail == position => Resolved::Absent,
-        Look::Nothing { .. } if is_mine => Resolved::WentBack,
+        Look::Nothing { tail, .. } if is_mine => went_back(tail),
         Look::Nothing { start, .. } if *start > position => Resolved::Unknown,
         Look::Record(_) | Look::Nothing { .. } => Resolved::Fenced,
     }
@@ -232,9 +238,10 @@ impl AppendAttempt {
             Ok(Resolved::Durable) => AppendStep::Done(Ok(())),
             Ok(Resolved::Absent) if !is_late => AppendStep::Send,
             Ok(Resolved::Absent) => failed(&self.reason),
-            // The record is not there and never will be. That the store went back is found, and
-            // reported, by the member that looks at it.
-            Ok(Resolved::Fenced | Resolved::WentBack) => self.fenced(),
+            Ok(Resolved::Fenced) => self.fenced(),
+            Ok(Resolved::WentBack { known, found }) => {
+                AppendStep::Done(Err(AppendError::WentBack { known, found }))
+            }
             Ok(Resolved::Unknown) => {
                 failed("another server owns the log and has truncated it since")
             }
@@ -284,7 +291,9 @@ mod tests {
             (false, Look::Record(sent), Resolved::Durable),
             (false, other, Resolved::Fenced),
             (true, nothing(0, 10), Resolved::Absent),
-            (true, nothing(0, 5), Resolved::WentBack),
+            (true, nothing(0, 5), Resolved::WentBack { known: 10, found: 5 }),
+            (false, nothing(0, 5), Resolved::WentBack { known: 10, found: 5 }),
+            (true, nothing(0, 25), Resolved::WentBack { known: 10, found: 25 }),
             (false, nothing(0, 10), Resolved::Fenced),
             (false, nothing(15, 15), Resolved::Unknown),
         ] {
@@ -304,5 +313,14 @@ mod tests {
         let unknown = AppendError::Failed("the connection broke; no connection".to_owned());
         assert_eq!(attempt.looked(away(), 10_000), AppendStep::Done(Err(unknown)));
         assert_eq!(attempt.sent(Sent::Full, 1), AppendStep::Done(Err(AppendError::Full)));
+    }
+
+    #[test]
+    fn a_store_that_lost_records_is_not_reported_as_one_of_another_server() {
+        let mut attempt = AppendAttempt::new(Position(10), 0);
+        assert_eq!(attempt.sent(Sent::NotInserted, 0), AppendStep::Look);
+        let step = attempt.looked(Ok(Resolved::WentBack { known: 10, found: 5 }), 1);
+        let went_back = AppendError::WentBack { known: 10, found: 5 };
+        assert_eq!(step, AppendStep::Done(Err(went_back)));
     }
 }

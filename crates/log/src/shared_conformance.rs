@@ -4,8 +4,8 @@
 //! baton_log::shared_conformance!(memory, Memory::default());
 //! ```
 //!
-//! They are in addition to those of [`conformance`](crate::conformance), and check law 10 of
-//! [`Log`]: opening a log again fences every earlier opening.
+//! They are in addition to those of [`conformance`](crate::conformance), and check laws 10 and 11
+//! of [`Log`]: opening a log again fences every earlier opening, and a loss is reported.
 
 use std::sync::Arc;
 
@@ -22,6 +22,9 @@ pub trait Shared {
 
     /// Declares every opening gone, without opening it again.
     fn declare_gone(&mut self);
+
+    /// The store loses records that it has acknowledged, at least the last one.
+    fn lose_last(&mut self);
 
     /// The next append of any opening has no answer.
     fn cut_next_append(&mut self, cut: Cut);
@@ -48,6 +51,10 @@ impl Shared for MemoryStore {
         self.database.declare_all_gone();
     }
 
+    fn lose_last(&mut self) {
+        self.database.lose_last();
+    }
+
     fn cut_next_append(&mut self, cut: Cut) {
         self.link.cut(Purpose::Append, cut);
     }
@@ -69,6 +76,7 @@ macro_rules! shared_conformance {
             an_append_without_an_answer_is_resolved
             what_a_fenced_owner_hears_of_its_last_append_is_true
             an_owner_goes_on_after_an_older_one_was_dropped
+            a_log_that_lost_acknowledged_records_says_so
         }
     };
     (@laws $name:ident, $store:expr, $($law:ident)*) => {
@@ -200,4 +208,22 @@ pub fn an_owner_goes_on_after_an_older_one_was_dropped(store: &mut dyn Shared) {
     drop(older);
     owner.append(start, b"one").expect("it is the owner");
     assert_eq!(bodies(&*owner, start), [b"one"]);
+}
+
+/// Law 11: an owner whose log lost acknowledged records reports it, and neither writes nor answers
+/// any more. The next opening has what is left.
+pub fn a_log_that_lost_acknowledged_records_says_so(store: &mut dyn Shared) {
+    let older = store.open();
+    let start = older.tail();
+    let tail = older.append(start, b"one").expect("it is the owner");
+    let tail = older.append(tail, b"two").expect("it is the owner");
+    store.lose_last();
+    let refused = older.append(tail, b"three").expect_err("two is lost");
+    assert_eq!(refused.code(), "log.went_back", "{refused}");
+    assert_eq!(older.append(tail, b"four"), Err(refused), "and stays so");
+    assert!(!older.is_current(), "it answers no reads");
+    let owner = store.open();
+    let left = bodies(&*owner, owner.start());
+    assert!([b"one".to_vec()].starts_with(&left), "{left:?}");
+    owner.append(owner.tail(), b"next").expect("it is the owner");
 }

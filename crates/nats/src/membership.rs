@@ -20,7 +20,7 @@ use baton_cluster::{
     now_ms,
 };
 use baton_log::OpenError;
-use baton_log::ownership::{LOOK_MS, Licence};
+use baton_log::ownership::{BEAT_MS, Licence};
 use serde_json::json;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -35,7 +35,7 @@ use crate::ownership::{Ownership, ServerFact, ShardFact, server_subject};
 use crate::setup;
 
 /// How often a server beats, and looks at the others.
-const BEAT: Duration = Duration::from_millis(LOOK_MS);
+const BEAT: Duration = Duration::from_millis(BEAT_MS);
 /// How long one beat may take before it is tried again.
 const BEAT_MAX: Duration = Duration::from_millis(1_500);
 /// How long to wait for a replica that does not have the last beat yet.

@@ -65,6 +65,8 @@ pub(crate) struct Ownership {
     sequence: u64,
     licence: Arc<Licence>,
     is_lost: AtomicBool,
+    /// Whether the log has lost what is in memory.
+    is_stale: AtomicBool,
 }
 
 impl Ownership {
@@ -103,17 +105,24 @@ impl Ownership {
             sequence,
             licence: Arc::clone(licence),
             is_lost: AtomicBool::new(false),
+            is_stale: AtomicBool::new(false),
         }))
     }
 
     /// Whether reads may be answered from memory.
     pub(crate) fn is_current(&self) -> bool {
-        self.licence.is_valid(now_ms()) && !self.is_lost()
+        let is_stale = self.is_stale.load(Ordering::SeqCst);
+        self.licence.is_valid(now_ms()) && !self.is_lost() && !is_stale
     }
 
     /// Whether another server has taken over, or may do so.
     pub(crate) fn is_lost(&self) -> bool {
         self.is_lost.load(Ordering::SeqCst) || self.licence.is_lost()
+    }
+
+    /// Records that the log has lost what is in memory. The shard is still this server's.
+    pub(crate) fn mark_stale(&self) {
+        self.is_stale.store(true, Ordering::SeqCst);
     }
 
     /// Records that another server has taken over.

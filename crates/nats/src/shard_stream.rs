@@ -15,7 +15,9 @@
 //! 3. A message without an answer is resolved by publishing a mark with the same expectation. If
 //!    that is stored, the message is not there and never will be. Otherwise the message after the
 //!    expected one says whose it is.
-//! 4. What is too large for one message is written as parts, and a last message without which the
+//! 4. A stream that ends before the last message that its writer knows has lost messages, however
+//!    it came to that. The writer reports it, and writes nothing more.
+//! 5. What is too large for one message is written as parts, and a last message without which the
 //!    parts are nothing.
 
 use std::sync::Arc;
@@ -23,7 +25,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use baton_cluster::now_ms;
-use baton_log::ownership::{AppendAttempt, AppendStep, PAUSE_MS, REPEAT_MS, Resolved, Sent};
+use baton_log::ownership::{
+    AppendAttempt, AppendStep, GONE_MS, PAUSE_MS, REPEAT_MS, Resolved, Sent,
+};
 use baton_log::{AppendError, Position};
 use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
@@ -79,6 +83,8 @@ struct Write<'a> {
     id: String,
     messages: &'a [Outgoing],
     position: Position,
+    /// Since when the stream was seen to end too early.
+    short_since_ms: Option<u64>,
 }
 
 impl ShardStream {
@@ -210,8 +216,10 @@ impl ShardStream {
             // Nothing was written, and the stream is still this server's.
             Err(AppendError::Full) => Err(AppendError::Full),
             Err(failed) => {
-                if let AppendError::Fenced { .. } = failed {
-                    self.ownership.lose();
+                match failed {
+                    AppendError::Fenced { .. } => self.ownership.lose(),
+                    AppendError::WentBack { .. } => self.ownership.mark_stale(),
+                    AppendError::TooLarge { .. } | AppendError::Full | AppendError::Failed(_) => {}
                 }
                 writer.failed = Some(failed.clone());
                 Err(failed)
@@ -226,7 +234,7 @@ impl ShardStream {
         position: Position,
     ) -> Result<(), AppendError> {
         let mut attempt = AppendAttempt::new(position, now_ms());
-        let mut write = Write { id: self.next_id(), messages, position };
+        let mut write = Write { id: self.next_id(), messages, position, short_since_ms: None };
         let mut step = AppendStep::Send;
         loop {
             if let AppendStep::PauseThenSend | AppendStep::PauseThenLook = step {
@@ -238,7 +246,7 @@ impl ShardStream {
                     attempt.sent(self.send(writer, &write).await, now_ms())
                 }
                 AppendStep::Look | AppendStep::PauseThenLook => {
-                    let looked = self.look(writer, &write).await;
+                    let looked = self.look(writer, &mut write).await;
                     attempt.looked(looked.map_err(|failure| failure.reason()), now_ms())
                 }
                 AppendStep::Done(outcome) => return outcome,
@@ -272,7 +280,7 @@ impl ShardStream {
     }
 
     /// Finds out what became of messages without an answer.
-    async fn look(&self, writer: &mut Writer, write: &Write<'_>) -> Result<Resolved, Failure> {
+    async fn look(&self, writer: &mut Writer, write: &mut Write<'_>) -> Result<Resolved, Failure> {
         let look_id = format!("{}-look", write.id);
         let mut expected = writer.last;
         loop {
@@ -284,22 +292,54 @@ impl ShardStream {
             }
             let asked = json!({"seq": expected + 1, "batch": 1});
             let found = self.nats.batch(&self.name, &asked).await?;
-            // A replica that lags behind has not got it yet.
-            let undecided = || Failure::Again("what is stored is not decided yet".to_owned());
-            let found = found.first().ok_or_else(undecided)?;
+            let Some(found) = found.first() else { return self.nothing(writer, write).await };
             if found.sequence != expected + 1 {
                 return self.purged(expected, write.position).await;
             }
             match found.header(WRITE) {
                 Some(id) if id == write.id => expected += 1,
                 Some(id) if id == look_id => return self.absent(writer, found.sequence).await,
-                Some(_) | None => return Ok(Resolved::Fenced),
+                Some(_) | None => return self.written_by_another(writer).await,
             }
             if expected == writer.last + write.messages.len() as u64 {
                 writer.last = expected;
                 return Ok(Resolved::Durable);
             }
         }
+    }
+
+    /// Nothing is after the expected message, though its sequence is refused: the replica that
+    /// answers lags behind, or the stream has lost messages. A leader that was just elected may not
+    /// have seen all of them, so that one look proves nothing.
+    async fn nothing(&self, writer: &Writer, write: &mut Write<'_>) -> Result<Resolved, Failure> {
+        let (known, found) = (writer.last, self.nats.last_sequence(&self.name).await?);
+        if found >= known {
+            write.short_since_ms = None;
+            return Err(Failure::Again("what is stored is not decided yet".to_owned()));
+        }
+        let now_ms = now_ms();
+        if now_ms < *write.short_since_ms.get_or_insert(now_ms) + GONE_MS {
+            return Err(Failure::Again(format!(
+                "the stream ends at message {found}, and had acknowledged {known}"
+            )));
+        }
+        Ok(Resolved::WentBack { known, found })
+    }
+
+    /// Another server has written to the stream. If the last message of this one is no longer this
+    /// one's, the stream had lost it before.
+    async fn written_by_another(&self, writer: &Writer) -> Result<Resolved, Failure> {
+        let known = writer.last;
+        let asked = json!({"seq": known, "batch": 1});
+        let last = self.nats.batch(&self.name, &asked).await?;
+        let is_mine = |id: &str| id.starts_with(&self.opening);
+        let is_replaced =
+            |last: &Stored| last.sequence == known && !last.header(WRITE).is_some_and(is_mine);
+        if last.first().is_some_and(is_replaced) {
+            let found = self.nats.last_sequence(&self.name).await?;
+            return Ok(Resolved::WentBack { known, found });
+        }
+        Ok(Resolved::Fenced)
     }
 
     /// The messages are not there, and a mark in their place says that they never will be. A server

@@ -54,6 +54,8 @@ pub(crate) enum Failure {
     Full,
     /// The database refused it. Nothing was executed.
     Refused(String),
+    /// The user lacks a permission. Nothing was executed.
+    Denied(String),
 }
 
 impl Failure {
@@ -78,6 +80,7 @@ impl Failure {
             code if [SqlState::LOCK_NOT_AVAILABLE, SqlState::QUERY_CANCELED].contains(code) => {
                 Self::Again(said)
             }
+            code if *code == SqlState::INSUFFICIENT_PRIVILEGE => Self::Denied(said),
             _ => Self::Refused(said),
         }
     }
@@ -85,7 +88,9 @@ impl Failure {
     /// The words for an operator.
     pub(crate) fn reason(&self) -> String {
         match self {
-            Self::Broken(said) | Self::Again(said) | Self::Refused(said) => said.clone(),
+            Self::Broken(said) | Self::Again(said) | Self::Refused(said) | Self::Denied(said) => {
+                said.clone()
+            }
             Self::Full => "the database has no space left".to_owned(),
         }
     }

@@ -20,7 +20,7 @@ use baton_cluster::{
     now_ms,
 };
 use baton_log::OpenError;
-use baton_log::ownership::{LOOK_MS, Licence};
+use baton_log::ownership::{BEAT_MS, Licence};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -33,7 +33,7 @@ use crate::postgres_log::PostgresLog;
 use crate::schema;
 
 /// How often a server beats, and looks at the others.
-const BEAT: Duration = Duration::from_millis(LOOK_MS);
+const BEAT: Duration = Duration::from_millis(BEAT_MS);
 /// How long one beat may take before it is tried on another connection.
 const BEAT_MAX: Duration = Duration::from_millis(1_500);
 

@@ -180,6 +180,9 @@ impl Records {
             // Nothing was written, and the log is still this server's.
             Err(AppendError::Full) => Err(AppendError::Full),
             Err(failed) => {
+                if let AppendError::WentBack { .. } = failed {
+                    self.ownership.mark_stale();
+                }
                 appender.failed = Some(failed.clone());
                 Err(failed)
             }

@@ -98,7 +98,7 @@ pub(crate) fn examples() -> Vec<(String, Value)> {
     examples.iter().map(of).filter(|(name, _)| name.contains('.')).collect()
 }
 
-fn least(name: &str) -> Role {
+pub(crate) fn least(name: &str) -> Role {
     let operation = OPERATIONS.iter().find(|operation| operation.name == name);
     match operation.unwrap_or_else(|| panic!("`{name}` is no operation")).effect {
         _ if ADMINISTER.contains(&name) => Role::Admin,

@@ -94,6 +94,13 @@ impl Two {
         self.owners[shard as usize] = Some(member);
     }
 
+    /// The owner of a shard serves it with this engine from now on.
+    pub(crate) async fn replace(&mut self, shard: u32, baton: Baton) {
+        let owner = self.owners[shard as usize].expect("it has an owner");
+        self.members[owner].handle.release(shard).await;
+        self.adopt(shard, owner, baton).await;
+    }
+
     /// Tells all who owns what.
     pub(crate) fn publish(&self) {
         for (index, member) in self.members.iter().enumerate() {

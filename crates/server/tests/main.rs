@@ -29,6 +29,7 @@
 //! | `cluster`       | do servers that share the data answer as one?                          |
 //! | `joining`       | and before they know of each other?                                     |
 //! | `unreachable`   | and if one cannot be reached, or another program is at its address?     |
+//! | `elsewhere`     | is every answer that of the owner, whichever server is asked?           |
 //! | `shutdown`      | does a server end without losing acknowledged writes?                   |
 //! | `failing_disk`  | is a failure below reported correctly?                                  |
 //! | `webhooks`      | are webhooks called when they should be, and only then?                 |
@@ -50,6 +51,7 @@ mod contents;
 #[cfg(feature = "ui")]
 mod dashboard;
 mod documents;
+mod elsewhere;
 mod events;
 mod failing_disk;
 mod fairness;

@@ -35,6 +35,18 @@ async fn call(http: &mut Http, tool: &str, arguments: Value) -> Response {
     http.request("POST", "/mcp", &headers(NEWEST, "tools/call", tool), body).await
 }
 
+/// The same in a workspace.
+pub(crate) async fn call_in(
+    http: &mut Http,
+    workspace: &str,
+    tool: &str,
+    arguments: Value,
+) -> Response {
+    let body = request("tools/call", json!({"name": tool, "arguments": arguments}));
+    let path = format!("/mcp/{workspace}");
+    http.request("POST", &path, &headers(NEWEST, "tools/call", tool), body).await
+}
+
 /// The error of an answer: its status and its code.
 fn error(response: &Response) -> (u16, Value) {
     let text = String::from_utf8_lossy(&response.body).into_owned();

@@ -8,7 +8,7 @@ use super::rows::SharedMemory;
 use super::{Broken, Connection};
 use crate::contract::Record;
 use crate::error::OpenError;
-use crate::ownership::{LOOK_MS, Observation};
+use crate::ownership::{BEAT_MS, Observation};
 use crate::planted;
 
 /// A server that waits for the log.
@@ -107,7 +107,7 @@ impl Candidate {
                 let holder = self.connection.database.rows().owner().address;
                 return Err(OpenError::InUse { folder: "shared memory".into(), holder });
             }
-            self.connection.link.sleep(LOOK_MS);
+            self.connection.link.sleep(BEAT_MS);
         }
     }
 }

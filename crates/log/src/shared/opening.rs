@@ -273,6 +273,10 @@ impl Log for SharedLog {
         }
         let next = Position(tail.0 + body.len() as u64 + 1);
         if let Err(failed) = self.insert(tail, next, body) {
+            if let AppendError::WentBack { .. } = failed {
+                // What is in memory is not what the log has.
+                self.owned.licence.lose();
+            }
             *locked(&self.failed) = Some(failed.clone());
             return Err(failed);
         }

@@ -80,6 +80,11 @@ impl SharedMemory {
         }
     }
 
+    /// The last record is lost, though it was acknowledged.
+    pub fn lose_last(&self) {
+        self.rows().records.pop_last();
+    }
+
     /// The heartbeats so far are on disk.
     pub fn sync(&self) {
         self.rows().sync();

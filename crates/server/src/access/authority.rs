@@ -50,8 +50,8 @@ impl Authority {
         Self { place, ..self }
     }
 
-    /// Whether the engine has the workspace, and what a call creates beside it. Requests are routed
-    /// before they arrive here; a workspace that is written to by the wrong engine would be lost.
+    /// Whether the engine has the workspace. Requests are routed before they arrive here; a
+    /// workspace that is written to by the wrong engine would be lost.
     fn check_place(&self, workspace: &WorkspaceName, call: Option<&Call>) -> Result<(), Refusal> {
         let Some(place) = self.place else { return Ok(()) };
         if matches!(call, Some(Call::Unwatch { .. } | Call::Ping)) {
@@ -60,8 +60,13 @@ impl Authority {
         if !place.owns(workspace) {
             return Err(Refusal::Elsewhere {});
         }
-        match call.and_then(made) {
-            Some(to) if !place.owns(to) => {
+        Ok(())
+    }
+
+    /// Whether the engine may have what a call creates beside the workspace.
+    fn check_made(&self, call: &Call) -> Result<(), Refusal> {
+        match self.place.zip(made(call)) {
+            Some((place, to)) if !place.owns(to) => {
                 Err(Refusal::ForkElsewhere { to: to.to_string(), near: place.name_near(to) })
             }
             Some(_) | None => Ok(()),
@@ -113,6 +118,7 @@ impl Authority {
             grant.permits(workspace, agent, call)
         });
         self.record_denial(checked, Some((workspace, agent)), || call.name().to_owned())?;
+        self.check_made(call)?;
         if !self.is_metered() {
             return Ok(());
         }

@@ -53,6 +53,41 @@ enum Attempt {
     Unsent(Box<Request<Payload>>, Option<Refusal>),
 }
 
+/// What is known of a request after a connection to its owner was given it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Heard {
+    /// The answer of the owner.
+    Answer,
+    /// The server does not own the shard, and has done nothing.
+    Elsewhere,
+    /// The connection had been closed: nothing of it was sent.
+    Unsent,
+    /// Nothing: the connection broke, or the owner is gone. It may have been executed.
+    Nothing,
+}
+
+/// What becomes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// What was heard is passed on.
+    Answered,
+    /// It is sent again, to the owner of that time.
+    Again,
+    /// Its outcome is reported as unknown.
+    Lost,
+}
+
+/// Whether a request is sent again: only if it certainly was not executed, and is still here. With
+/// an idempotency key it could be sent again in any case, which is left to the client: it is what
+/// knows how long to try.
+fn fate(heard: Heard, is_kept: bool) -> Fate {
+    match (heard, is_kept) {
+        (Heard::Answer, _) | (Heard::Elsewhere, false) => Fate::Answered,
+        (Heard::Elsewhere | Heard::Unsent, true) => Fate::Again,
+        (Heard::Unsent, false) | (Heard::Nothing, _) => Fate::Lost,
+    }
+}
+
 impl Front {
     /// Sends a request to the owner of its shard.
     pub(super) async fn forward(
@@ -114,28 +149,33 @@ impl Front {
             Payload::Received(bytes) => (Body::from(bytes.clone()), Some(bytes)),
         };
         let outgoing = outgoing.body(body).expect("its parts were those of a request");
-        let again = |copy: Bytes| {
-            let request = Request::from_parts(parts, Payload::Received(copy));
-            Attempt::Unsent(Box::new(request), None)
-        };
         let answered = tokio::select! {
             answered = sender.send(outgoing) => answered,
             () = self.silenced(shard, &owner.id) => return Attempt::Lost,
             () = self.closing.raised() => return Attempt::Lost,
         };
-        match (answered, copy) {
-            (Ok(response), Some(copy)) if response.headers().contains_key(ELSEWHERE) => again(copy),
-            (Ok(response), _) => {
+        let (heard, response) = match answered {
+            Ok(response) if response.headers().contains_key(ELSEWHERE) => {
+                (Heard::Elsewhere, Some(response))
+            }
+            Ok(response) => (Heard::Answer, Some(response)),
+            Err(mut error) => match error.take_message() {
+                Some(_) => (Heard::Unsent, None),
+                None => (Heard::Nothing, None),
+            },
+        };
+        match (fate(heard, copy.is_some()), response, copy) {
+            (Fate::Answered, Some(response), _) => {
                 if let Sender::Http1(sender) = sender {
                     self.upstreams.give(owner, sender);
                 }
                 Attempt::Answered(self.returned(shard, owner, is_call, response))
             }
-            (Err(mut error), copy) => match (error.take_message(), copy) {
-                // It was not sent: the connection had been closed.
-                (Some(_), Some(copy)) => again(copy),
-                (Some(_), None) | (None, _) => Attempt::Lost,
-            },
+            (Fate::Again, _, Some(copy)) => {
+                let request = Request::from_parts(parts, Payload::Received(copy));
+                Attempt::Unsent(Box::new(request), None)
+            }
+            (Fate::Answered | Fate::Again | Fate::Lost, ..) => Attempt::Lost,
         }
     }
 
@@ -254,4 +294,25 @@ pub(super) fn of_request(headers: &HeaderMap) -> HeaderMap {
     // The body is sent in any case.
     headers.remove(header::EXPECT);
     headers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_sent_again_only_if_it_certainly_was_not_executed() {
+        for (heard, is_kept, expected) in [
+            (Heard::Answer, true, Fate::Answered),
+            (Heard::Answer, false, Fate::Answered),
+            (Heard::Elsewhere, true, Fate::Again),
+            (Heard::Elsewhere, false, Fate::Answered),
+            (Heard::Unsent, true, Fate::Again),
+            (Heard::Unsent, false, Fate::Lost),
+            (Heard::Nothing, true, Fate::Lost),
+            (Heard::Nothing, false, Fate::Lost),
+        ] {
+            assert_eq!(fate(heard, is_kept), expected, "{heard:?}, kept: {is_kept}");
+        }
+    }
 }

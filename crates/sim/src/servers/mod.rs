@@ -377,6 +377,9 @@ impl Fleet {
                         *known = batch.revision.0.max(*known);
                     }
                 }
+                Err(error @ AppendError::WentBack { .. }) => {
+                    demand!(false, "server {name}: nothing is lost, but {error}");
+                }
                 Err(AppendError::Failed(_)) => self.coverage.met("servers: unknown outcome"),
                 Err(error) => {
                     demand!(

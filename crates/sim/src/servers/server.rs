@@ -8,7 +8,7 @@ use baton::clock::{Clock, ManualClock};
 use baton::error::Error;
 use baton::shard::{Flushed, Shard};
 use baton_core::{Timestamp, WorkspaceName};
-use baton_log::ownership::{BEAT_MS, LOOK_MS};
+use baton_log::ownership::BEAT_MS;
 use baton_log::shared::{Candidate, Link, Looked, SharedLog, SharedMemory};
 
 use super::job::{Fault, Job, Progress};
@@ -188,7 +188,7 @@ impl Server {
             return None;
         }
         let (mut candidate, taken) = (candidate.take()?, Arc::clone(taken));
-        self.next_look_ms = now_ms + LOOK_MS;
+        self.next_look_ms = now_ms + BEAT_MS;
         let (clock, options) = (self.clock.clone(), options.clone());
         self.run(Slot::Look, move || match candidate.look() {
             Ok(Looked::Taken(log)) => {

@@ -31,7 +31,7 @@ use tokio::time::Instant;
 use super::announcer::Announcer;
 use super::failures::Failures;
 use super::seen::{has_others, routes};
-use super::troubles::Troubles;
+use super::troubles::{Troubles, loss};
 use super::{StopSignals, first_token};
 use crate::failure::{Failure, Fault};
 
@@ -364,14 +364,11 @@ impl Keeper<'_> {
 
     /// Gives shards back that another server has, or whose engine has stopped after a failed write.
     fn give_lost(&mut self, jobs: &mut JoinSet<Done>) {
-        let why = |held: &Held| match held.baton.stopped() {
-            Some(stopped) => Some(stopped.to_string()),
-            None => held.log.is_lost().then(|| "another server has taken over".to_owned()),
-        };
+        let line = |held: &Held| loss(held.baton.stopped().as_ref(), held.log.is_lost());
         let lost: Vec<_> =
-            self.held.iter().filter_map(|(shard, held)| Some((*shard, why(held)?))).collect();
-        for (shard, why) in lost {
-            self.note(Level::Warn, "shard.lost", Some(shard), &why);
+            self.held.iter().filter_map(|(shard, held)| Some((*shard, line(held)?))).collect();
+        for (shard, (level, what, why)) in lost {
+            self.note(level, what, Some(shard), &why);
             self.handle.metrics().lost.add(1);
             self.give(shard, jobs);
         }

@@ -1,7 +1,9 @@
 //! What a server reports of a shared log when it changes: that the log cannot be reached, that it
-//! can be reached again, and that the clock of the machine differs from that of the log.
+//! can be reached again, that the clock of the machine differs from that of the log, and that a
+//! shard is lost.
 
 use baton::clock::{Clock, SystemClock};
+use baton::error::Error;
 use baton_cluster::View;
 use baton_server::server_log::Level;
 
@@ -54,9 +56,38 @@ impl Troubles {
     }
 }
 
+/// What is to be written when the engine of a shard has stopped, or the shard is another server's.
+pub(super) fn loss(
+    stopped: Option<&Error>,
+    is_lost: bool,
+) -> Option<(Level, &'static str, String)> {
+    match stopped {
+        Some(error @ Error::WentBack { .. }) => {
+            Some((Level::Error, error.code(), error.to_string()))
+        }
+        Some(stopped) => Some((Level::Warn, "shard.lost", stopped.to_string())),
+        None if is_lost => {
+            Some((Level::Warn, "shard.lost", "another server has taken over".to_owned()))
+        }
+        None => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lost_writes_are_reported_as_an_error_of_their_own() {
+        let reason = "the log has lost records that it had acknowledged".to_owned();
+        let went_back = loss(Some(&Error::WentBack { reason }), false).expect("a line");
+        assert_eq!((went_back.0, went_back.1), (Level::Error, "log.went_back"));
+        assert!(went_back.2.contains("lost records"), "{}", went_back.2);
+        let fenced = loss(Some(&Error::Fenced), true).expect("a line");
+        assert_eq!((fenced.0, fenced.1), (Level::Warn, "shard.lost"));
+        assert_eq!(loss(None, true).map(|line| line.1), Some("shard.lost"));
+        assert_eq!(loss(None, false), None);
+    }
 
     fn written(troubles: &mut Troubles, view: &View) -> Vec<&'static str> {
         troubles.see(view).into_iter().map(|(_, what, _)| what).collect()
