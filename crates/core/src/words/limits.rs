@@ -331,7 +331,11 @@ pub const TASK_BYTES_MAX: usize = 128;
 pub const TASKS_MAX: usize = 2_000_000;
 /// Finished tasks that are kept for inspection; those that finished first are forgotten first. The
 /// history keeps them longer.
-pub const TASKS_FINISHED_MAX: usize = 100_000;
+pub const TASKS_FINISHED_MAX: usize = if cfg!(test) { 20_000 } else { 100_000 };
+/// Maximum size in bytes of finished tasks that are kept; those that finished first are forgotten
+/// first. Each counts as a kilobyte more than its texts, so that most workspaces reach the limit of
+/// their number first: it leaves 1.6 KB of definition and result for each of them.
+pub const TASKS_FINISHED_BYTES_MAX: usize = if cfg!(test) { 32 << 20 } else { 256 << 20 };
 /// Maximum number of tasks that one task may depend on.
 pub const TASK_DEPENDENCIES_MAX: usize = 1_000;
 /// Maximum number of tasks that may depend on one: its end affects all of them in one commit.
