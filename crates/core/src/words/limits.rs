@@ -118,6 +118,12 @@ pub const EXPRESSION_DEPTH_MAX: usize = 32;
 /// Maximum number of steps of an expression: about a millisecond, which blocks all other requests.
 /// Enough to scan the largest value of shared state once.
 pub const EXPRESSION_STEPS_MAX: usize = 20_000;
+/// Maximum number of steps of all rules in one commit, which may have a thousand hand-offs: about a
+/// tenth of a second. A rule takes one step at least.
+pub const RULE_STEPS_MAX: usize = 2_000_000;
+/// Most bytes that rules read in one commit: the state of its hand-offs with the values of their
+/// keys and, if a rule is an expression, their tasks. As much as a batch, and all of it is parsed.
+pub const RULE_BYTES_MAX: usize = BATCH_BYTES_MAX;
 /// Longest message of a rule in bytes: it is part of every finding.
 pub const RULE_MESSAGE_BYTES_MAX: usize = 1 << 10;
 /// Longest type of an event that an agent emits, in bytes.
