@@ -14,12 +14,12 @@
 //! An automaton that was not used for a while is built again, in time proportional to its size. So
 //! the sizes of all that are used are bounded too, whether they are in memory or have to be built.
 //!
-//! One effort may cover several checks, which then share the bound. Every automaton begins empty,
-//! so the same checks always come to the same end.
+//! One effort may cover several checks, which then share the bound: those of a whole commit, whose
+//! schemas may come and go meanwhile. Every automaton begins empty, so the same checks always come to
+//! the same end.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use regex_automata::hybrid::dfa::Cache;
@@ -33,8 +33,8 @@ pub struct Effort {
     meetings: Cell<usize>,
     states_bytes: Cell<usize>,
     sizes: Cell<usize>,
-    /// By the address of the expression, which outlives its checks.
-    automata: RefCell<BTreeMap<usize, (Arc<Automaton>, Cache)>>,
+    /// By the source of the expression.
+    automata: RefCell<BTreeMap<Box<str>, (Arc<Automaton>, Cache)>>,
     is_exhausted: Cell<bool>,
 }
 
@@ -70,7 +70,8 @@ impl Effort {
         self.meetings.get()
     }
 
-    pub(crate) fn spend(&self, meetings: usize) {
+    /// Counts other work of the same checks.
+    pub fn spend(&self, meetings: usize) {
         self.meetings.set(self.meetings.get().saturating_sub(meetings));
     }
 
@@ -83,24 +84,18 @@ impl Effort {
 
     /// `None` if it takes too long.
     fn search(&self, pattern: &Pattern, text: &str) -> Option<bool> {
-        let address = std::ptr::from_ref(pattern).addr();
         let mut automata = self.automata.borrow_mut();
-        let mut before = 0;
-        let (automaton, cache) = match automata.entry(address) {
-            Entry::Occupied(known) => {
-                let known = known.into_mut();
-                before = known.1.memory_usage();
-                known
-            }
-            Entry::Vacant(place) => {
-                // Schemas of earlier versions may have larger estimates.
-                let bytes = pattern.bytes().min(REGEX_BYTES_MAX);
-                self.sizes.set(self.sizes.get().checked_sub(bytes)?);
-                let automaton = automaton(pattern.source())?;
-                let cache = automaton.dfa.create_cache();
-                place.insert((automaton, cache))
-            }
-        };
+        let known = automata.get(pattern.source());
+        let before = known.map_or(0, |(_, cache)| cache.memory_usage());
+        if known.is_none() {
+            // Schemas of earlier versions may have larger estimates.
+            let bytes = pattern.bytes().min(REGEX_BYTES_MAX);
+            self.sizes.set(self.sizes.get().checked_sub(bytes)?);
+            let automaton = automaton(pattern.source())?;
+            let cache = automaton.dfa.create_cache();
+            automata.insert(pattern.source().into(), (automaton, cache));
+        }
+        let (automaton, cache) = automata.get_mut(pattern.source())?;
         let found = automaton.dfa.try_search_fwd(cache, &automaton.search(text));
         let built = cache.memory_usage().saturating_sub(before);
         let left = self.states_bytes.get().checked_sub(built);

@@ -131,6 +131,10 @@ pub(crate) fn check_effort(
     is_counted: bool,
     effort: &Effort,
 ) -> Result<(), String> {
+    // Counting the parts of the value takes time too.
+    if effort.meetings() == 0 {
+        return Err("no steps are left for the schema".to_owned());
+    }
     let parts = parts_of(instance);
     let usual_max = MEETINGS_BASE.saturating_add(MEETINGS_PER_PART * parts);
     let meetings_max = usual_max.min(effort.meetings());

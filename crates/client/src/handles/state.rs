@@ -184,7 +184,7 @@ request! {
         set.expected_revision = Some(revision.into());
     /// Only if the entry does not exist.
     if_absent() |set| set.if_absent = true;
-    /// Only if the entry has this value.
+    /// Only if the entry has this value; null is a value, not the absence of the entry.
     expected_value(value: impl Serialize) |set| set.expected_value = Some(Json::of(&value)?);
     /// Deletes the entry after this time unless it is written again.
     ttl_ms(milliseconds: u64) |set| set.ttl_ms = Some(milliseconds);

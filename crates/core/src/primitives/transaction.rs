@@ -25,7 +25,8 @@ pub enum Precondition {
         /// Whether the entry must exist. If omitted, not checked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exists: Option<bool>,
-        /// The entry must have this value. If omitted, not checked.
+        /// The entry must have this value. `null` means the value null, not that there is no entry:
+        /// use `exists` for that. If omitted, not checked.
         #[serde(
             default,
             deserialize_with = "crate::json::given",

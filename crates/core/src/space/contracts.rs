@@ -23,8 +23,8 @@ type Broken = BTreeMap<ContractName, (AgentId, Breach, u64)>;
 /// The comparison of one command with the contracts.
 struct Comparison<'a> {
     space: &'a Space,
-    /// All checks of a command share it, as one value would.
-    effort: Effort,
+    /// All checks of a commit share it, as one value would.
+    effort: &'a Effort,
     broken: Broken,
 }
 
@@ -38,8 +38,8 @@ impl Space {
         commit: &mut CommitBuilder,
     ) -> Result<(), Rejection> {
         let by_engine = stamp.agent == AgentId::engine();
-        let (effort, broken) = (Effort::default(), Broken::new());
-        let mut comparison = Comparison { space: self, effort, broken };
+        let effort = commit.effort.schemas();
+        let mut comparison = Comparison { space: self, effort, broken: Broken::new() };
         for event in &commit.events[first..] {
             comparison.compare(event, by_engine)?;
         }
@@ -69,13 +69,14 @@ impl Comparison<'_> {
         match event {
             Event::State(state::Event::Set { namespace, key, value, .. }) => {
                 let name = format!("{namespace}/{key}");
-                let mut before = None;
+                let all = self.space.contract.concerning(&name);
+                let has_fields = all.iter().any(|(_, terms)| !terms.fields.is_empty());
+                let before = has_fields.then(|| self.space.state.entry(namespace, key)).flatten();
+                let before = before.map(|entry| entry.json());
+                let mut before = before.as_ref().map(Candidate::new);
                 let mut value = Candidate::new(value);
-                for (contract, terms) in self.space.contract.concerning(&name) {
-                    let before = before.get_or_insert_with(|| {
-                        self.space.state.entry(namespace, key).map(|entry| entry.json())
-                    });
-                    let breach = terms.breach(&name, &mut value, before.as_ref(), &self.effort);
+                for (contract, terms) in all {
+                    let breach = terms.breach(&name, &mut value, before.as_mut(), self.effort);
                     self.found(contract, breach, by_engine)?;
                 }
             }

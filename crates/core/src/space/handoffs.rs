@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::Space;
 use super::tables::TablesView;
+use super::{CommitEffort, RulesTooCostly, Space};
 use crate::agent::Status;
 use crate::event::Event;
 use crate::handoff::{Chosen, Moved, Rejection, Selected, View};
@@ -18,50 +18,68 @@ use crate::task::{Record, Task};
 use crate::{namespace, state};
 
 /// A view of the whole space.
-pub(crate) struct SpaceView<'a>(pub(crate) &'a Space);
+pub(crate) struct SpaceView<'a> {
+    space: &'a Space,
+    effort: &'a CommitEffort,
+}
+
+impl<'a> SpaceView<'a> {
+    /// A view with what the checks of a commit may still cost.
+    pub(crate) fn new(space: &'a Space, effort: &'a CommitEffort) -> Self {
+        Self { space, effort }
+    }
+}
 
 impl View for SpaceView<'_> {
     fn task(&self, task: &TaskId) -> Option<&Record> {
-        self.0.task.get(task)
+        self.space.task.get(task)
     }
 
     fn shown(&self, task: &TaskId) -> Option<Task> {
-        self.0.task.shown(task, Vec::new())
+        self.space.task.shown(task, Vec::new())
     }
 
     fn agent(&self, agent: &AgentId) -> Option<Receiver<'_>> {
-        let agent = self.0.agent.get(agent)?;
+        let agent = self.space.agent.get(agent)?;
         let (is_active, capabilities) = (agent.status == Status::Active, &agent.capabilities);
         Some(Receiver { is_active, capabilities })
     }
 
     fn has_capable(&self, capability: &str) -> bool {
-        let mut agents = self.0.agent.after(None);
+        let mut agents = self.space.agent.after(None);
         agents
             .any(|agent| agent.status == Status::Active && agent.capabilities.contains(capability))
     }
 
     fn chosen(&self, keys: &[Selected]) -> Result<Vec<Chosen>, Rejection> {
         if keys.iter().all(|selected| pattern_of(selected).is_none()) {
-            let entries = self.0.state.find_all(keys.iter().map(|selected| &selected.name));
+            let entries = self.space.state.find_all(keys.iter().map(|selected| &selected.name));
             let chosen =
                 |(selected, entry): (&Selected, _)| Chosen { selected: selected.clone(), entry };
             return Ok(keys.iter().zip(entries).map(chosen).collect());
         }
-        resolved(self.0, keys)
+        resolved(self.space, keys)
     }
 
     fn held_by(&self, agent: &AgentId) -> Vec<(TaskId, Token)> {
-        let held = self.0.task.held_by(agent);
+        let held = self.space.task.held_by(agent);
         held.filter_map(|record| Some((record.id.clone(), record.lease.as_ref()?.token))).collect()
     }
 
     fn has_rules(&self) -> bool {
-        !self.0.rule.is_empty()
+        !self.space.rule.is_empty()
     }
 
-    fn judge(&self, proposal: &Proposal<'_>) -> Judgement {
-        self.0.rule.judge(proposal)
+    fn has_expressions(&self) -> bool {
+        self.space.rule.has_expressions()
+    }
+
+    fn reads_for_rules(&self, bytes: usize) -> Result<(), RulesTooCostly> {
+        self.effort.take_bytes(bytes)
+    }
+
+    fn judge(&self, proposal: &Proposal<'_>) -> Result<Judgement, RulesTooCostly> {
+        self.space.rule.judge(proposal, self.effort)
     }
 
     fn transfer(
@@ -71,16 +89,16 @@ impl View for SpaceView<'_> {
     ) -> Result<Moved, state::Rejection> {
         let to_namespace = transfer.to_namespace.clone();
         let full = || state::Rejection::UnknownNamespace { namespace: to_namespace.clone() };
-        let ensured = namespace::ensure(&self.0.namespace, to_namespace.clone());
+        let ensured = namespace::ensure(&self.space.namespace, to_namespace.clone());
         let ensured = ensured.map_err(|_| full())?;
-        let view = TablesView::of(self.0);
+        let view = TablesView::of(self.space);
         let view = TransferView { view, namespace: &to_namespace, rules: Rules::default() };
         // At most one namespace; and each entry is set there and deleted here.
         let count = transfer.keys.as_ref().map_or(0, Vec::len);
         let mut moved = Moved::with_capacity(1 + 2 * count);
         moved.extend(ensured.into_iter().map(Event::Namespace));
         let happen = &mut |event| moved.push(Event::State(event));
-        state::decide(&self.0.state, &view, state::Command::Transfer(transfer), stamp, happen)?;
+        state::decide(&self.space.state, &view, state::Command::Transfer(transfer), stamp, happen)?;
         Ok(moved)
     }
 }

@@ -24,6 +24,7 @@ mod artifact_refs;
 mod contracts;
 mod deletion;
 mod effect;
+mod effort;
 mod fast_set;
 mod fork_seed;
 mod handoffs;
@@ -46,6 +47,8 @@ mod timers;
 mod weight;
 
 use effect::Effect;
+pub(crate) use effort::CommitEffort;
+pub use effort::RulesTooCostly;
 pub use fast_set::FastSet;
 pub(crate) use handoffs::SpaceView;
 pub use head::Head;
@@ -126,6 +129,8 @@ pub struct Ended {
 struct CommitBuilder {
     /// The work that its reactions may take before it is suspended.
     work_max: usize,
+    /// What its checks may still cost.
+    effort: CommitEffort,
     events: Vec<Event>,
     weight: usize,
     /// Whether more commands may follow and be refused, so that undo data is needed.
@@ -145,6 +150,7 @@ struct CommitBuilder {
 pub(crate) struct Happening<'a> {
     events: &'a mut Vec<Event>,
     live: &'a mut Vec<Event>,
+    effort: &'a CommitEffort,
 }
 
 /// The outcome of one command: a reply, or a call that waits.
@@ -488,7 +494,12 @@ impl Space {
     }
 }
 
-impl Happening<'_> {
+impl<'a> Happening<'a> {
+    /// What the checks of this commit may still cost.
+    pub(crate) fn effort(&self) -> &'a CommitEffort {
+        self.effort
+    }
+
     /// Adds an event.
     #[inline]
     pub(crate) fn add(&mut self, event: impl Into<Event>) {
@@ -515,6 +526,7 @@ impl CommitBuilder {
     fn new() -> Self {
         Self {
             work_max: usize::MAX,
+            effort: CommitEffort::default(),
             // Nearly every commit is one event, dropped as soon as it is encoded.
             events: Vec::with_capacity(1),
             weight: 0,

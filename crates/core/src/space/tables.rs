@@ -56,8 +56,8 @@ macro_rules! tables {
                 stamp: &Stamp,
                 commit: &mut CommitBuilder,
             ) -> Result<ReplyPlan, Rejection> {
-                let CommitBuilder { events, live, .. } = commit;
-                let happening = &mut Happening { events, live };
+                let CommitBuilder { events, live, effort, .. } = commit;
+                let happening = &mut Happening { events, live, effort };
                 match command {
                     $(Command::$variant(command) => {
                         let rules = <crate::$module::Table as Rules>::decide;

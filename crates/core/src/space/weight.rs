@@ -3,228 +3,291 @@
 //!
 //! | what | is work in proportion to |
 //! |---|---|
-//! | a value that a schema or contracts check | its bytes, and those of the automata it needs |
+//! | a value that schemas or contracts check | its bytes, for each, and those of the automata |
+//! | a value with contracts about its fields | the bytes of the value that it replaces, too |
 //! | a patch, or a write that is merged | the bytes of both values, which are parsed |
+//! | a precondition about a value, an expected value | the bytes of both values |
 //! | moving or deleting a namespace | its entries |
+//! | rules of a namespace | declared contracts |
+//! | a hand-off | its keys, the bytes of their values, and for each rule all that it reads |
+//! | cancelling or retrying a task | the tasks that it concerns |
+//! | pruning or copying checkpoints, saving one | their number, the bytes of its state |
+//! | the changes of another copy | their number |
+//! | frames of a stream, writes after a checkpoint | their number |
 //! | a list | the records that are looked at, and those that are returned |
+//!
+//! What is not in this table takes as long as its own text at most, or has a limit that keeps it
+//! below about a millisecond. Every command and query is named, so that a new one is decided about.
 //!
 //! Deliberately absent: what a request causes. That is counted while it happens, see
 //! [`Space::begin_commit`].
 
+mod handoffs;
+mod queries;
+#[cfg(test)]
+mod tests;
+
 use super::Space;
-use crate::command::{Command, Mutation, Query};
-use crate::names::{Key, NamespaceName};
+use crate::command::{Command, Mutation};
+use crate::json::Json;
+use crate::names::{Key, NamespaceName, TaskId};
 use crate::schema::Schema;
-use crate::{context, contract, limits, namespace, state, task};
+use crate::transaction::Precondition;
+use crate::{checkpoint, namespace, pipeline, state, stream, task, workspace};
 
 /// Bytes of a value that take about as long to parse and to check as an entry to move.
 const BYTES_PER_UNIT: usize = 64;
-/// Bytes of the automata of regular expressions that take about as long to build, if they are not
-/// in memory. An ordinary schema is no more than a few units.
-const AUTOMATA_BYTES_PER_UNIT: usize = 8 << 10;
+/// Bytes that take about as long to hash or to compare.
+const HASHED_BYTES_PER_UNIT: usize = 256;
+/// Fields of a contract that take about as long to look up.
+const FIELDS_PER_UNIT: usize = 16;
+/// Patterns of contracts that take about as long to compare with a key.
+const PATTERNS_PER_UNIT: usize = 16;
+
+/// What looks at the new value of a key.
+#[derive(Default)]
+struct Handling {
+    /// Whether something checks it.
+    is_checked: bool,
+    /// Schemas and contracts that look inside of it, and so take time for each of its bytes.
+    readers: usize,
+    /// Units that do not depend on its size.
+    units: usize,
+    /// Whether new values are merged with old ones.
+    is_merged: bool,
+    /// Whether contracts are about its fields: what was there before may explain a missing one.
+    has_fields: bool,
+}
 
 impl Space {
     /// The units of work of a request that takes more than this many; none if it does not. A unit
     /// is an entry to move or delete, or 64 bytes to parse and check.
     pub fn long_work(&self, mutation: &Mutation, units_max: usize) -> Option<usize> {
-        let units = mutation.commands().iter().map(|command| self.units(command)).sum();
+        let mut units = self.requirements(mutation);
+        for command in mutation.commands() {
+            // What is long already need not be estimated with care, which takes time, too.
+            units += if units > units_max { 1 } else { self.units(command, units_max) };
+        }
         (units > units_max).then_some(units)
     }
 
-    fn units(&self, command: &Command) -> usize {
-        if let Command::Namespace(namespace::Command::Delete { name }) = command {
-            return self.state.count(name);
-        }
-        let Command::State(command) = command else { return 0 };
+    fn requirements(&self, mutation: &Mutation) -> usize {
+        let Mutation::Transaction { require, .. } = mutation.executed() else { return 0 };
+        let units = |precondition: &Precondition| match precondition {
+            Precondition::Entry { namespace, key, value: Some(value), .. } => {
+                self.comparison(namespace, key, value)
+            }
+            Precondition::Entry { value: None, .. }
+            | Precondition::Namespace { .. }
+            | Precondition::Agent { .. }
+            | Precondition::Task { .. }
+            | Precondition::Lock { .. }
+            | Precondition::Handoff { .. }
+            | Precondition::Token(_)
+            | Precondition::Revision(_) => 0,
+        };
+        require.iter().map(units).sum()
+    }
+
+    /// Values of different lengths may be equal, so both are parsed.
+    fn comparison(&self, namespace: &NamespaceName, key: &Key, expected: &Json) -> usize {
+        1 + (expected.as_bytes().len() + self.bytes(namespace, key)) / BYTES_PER_UNIT
+    }
+
+    /// The units of a command. Beyond this many they need not be exact.
+    fn units(&self, command: &Command, units_max: usize) -> usize {
         match command {
-            state::Command::Set(set) => {
-                let bytes = set.value.as_bytes().len();
-                let (automata, is_merged) = self.handling(&set.namespace, &set.key);
-                let before = if is_merged { self.bytes(&set.namespace, &set.key) } else { 0 };
-                let parsed = if automata.is_some() || is_merged { bytes + before } else { 0 };
-                parsed / BYTES_PER_UNIT + automata.unwrap_or_default() / AUTOMATA_BYTES_PER_UNIT
-            }
-            state::Command::Patch(patch) => {
-                let bytes = patch.patch.value().as_bytes().len();
-                (bytes + self.bytes(&patch.namespace, &patch.key)) / BYTES_PER_UNIT
-            }
-            state::Command::Transfer(transfer) => {
-                let entries = self.state.count(&transfer.from_namespace);
-                transfer.keys.as_ref().map_or(entries, Vec::len)
-            }
-            state::Command::Delete(_) => 0,
+            Command::State(command) => self.state_units(command, units_max),
+            Command::Namespace(command) => match command {
+                namespace::Command::Delete { name } => {
+                    let patterns = self.contract.patterns() / PATTERNS_PER_UNIT;
+                    self.state.count(name) * (1 + patterns)
+                }
+                namespace::Command::Create { .. } | namespace::Command::Configure { .. } => {
+                    self.contract.len()
+                }
+            },
+            Command::Handoff(command) => self.handoff_units(command, units_max),
+            Command::Task(command) => self.task_units(command, units_max),
+            Command::Checkpoint(command) => self.checkpoint_units(command),
+            Command::Workspace(command) => match command {
+                workspace::Command::Sync(sync) => {
+                    let documents = [&sync.theirs, &sync.ours];
+                    let changes = documents.map(|it| it.entries.len() + it.namespaces.len());
+                    changes.iter().sum()
+                }
+                workspace::Command::Configure { .. } => 0,
+            },
+            Command::Stream(command) => match command {
+                stream::Command::Send(send) => send.frames.len(),
+                stream::Command::Create(_)
+                | stream::Command::Receive(_)
+                | stream::Command::Close { .. }
+                | stream::Command::Delete { .. } => 0,
+            },
+            Command::Pipeline(command) => pipeline_units(command),
+            // Each is about one record, or as many as one agent may hold.
+            Command::Agent(_)
+            | Command::Artifact(_)
+            | Command::Barrier(_)
+            | Command::Contract(_)
+            | Command::Join(_)
+            | Command::Lock(_)
+            | Command::Message(_)
+            | Command::Reaction(_)
+            | Command::Rule(_)
+            | Command::Secret(_)
+            | Command::Semaphore(_)
+            | Command::Spend(_)
+            | Command::Topic(_)
+            | Command::UserEvent(_)
+            | Command::Wait(_) => 0,
         }
     }
 
-    /// The size of the automata of what checks the values of a key, if something does, and whether
-    /// new values are merged with old ones.
-    fn handling(&self, namespace: &NamespaceName, key: &Key) -> (Option<usize>, bool) {
-        let rules = self.namespace.get(namespace).map(|there| there.rules.for_key(key));
-        let own = rules.and_then(|rules| rules.schema.as_ref()).map(Schema::regexes_bytes);
-        let is_merged = rules.is_some_and(|rules| rules.merge.is_some());
-        if self.contract.is_empty() {
-            return (own, is_merged);
+    fn state_units(&self, command: &state::Command, units_max: usize) -> usize {
+        match command {
+            state::Command::Set(set) => {
+                let expected = set.expected_value.as_ref();
+                let compared = expected
+                    .map_or(0, |expected| self.comparison(&set.namespace, &set.key, expected));
+                compared + self.set_units(set)
+            }
+            state::Command::Patch(patch) => {
+                let bytes = patch.patch.value().as_bytes().len();
+                let bytes = bytes + self.bytes(&patch.namespace, &patch.key);
+                let handling = self.handling(&patch.namespace, &patch.key);
+                handling.units + handling.readers.max(1) * (bytes / BYTES_PER_UNIT)
+            }
+            state::Command::Transfer(transfer) => self.transfer_units(transfer, units_max),
+            state::Command::Delete(_) => self.contract.patterns() / PATTERNS_PER_UNIT,
         }
-        let all = self.contract.concerning(&format!("{namespace}/{key}"));
-        let schemas = all.into_iter().filter_map(|(_, terms)| terms.schema.as_ref());
-        let promised: usize = schemas.map(Schema::regexes_bytes).sum();
-        (Some(own.unwrap_or_default().saturating_add(promised)), is_merged)
+    }
+
+    fn set_units(&self, set: &state::Set) -> usize {
+        let handling = self.handling(&set.namespace, &set.key);
+        let mut parsed = 0;
+        if handling.is_merged || handling.readers > 0 {
+            parsed += set.value.as_bytes().len() * handling.readers.max(1);
+        }
+        if handling.is_merged || handling.has_fields {
+            parsed += self.bytes(&set.namespace, &set.key);
+        }
+        let units = handling.units + parsed / BYTES_PER_UNIT;
+        if handling.is_checked { units.max(1) } else { units }
+    }
+
+    fn transfer_units(&self, transfer: &state::Transfer, units_max: usize) -> usize {
+        let from = &transfer.from_namespace;
+        let count = transfer.keys.as_ref().map_or(self.state.count(from), Vec::len);
+        let readers = self.contract.reaching(transfer.to_namespace.as_str()).len();
+        let has_schema = self.namespace.get(&transfer.to_namespace).is_some_and(|there| {
+            let rules = std::iter::once(&there.rules);
+            let mut rules = rules.chain(there.rules.keys.iter().map(|special| &special.rules));
+            rules.any(|rules| rules.schema.is_some())
+        });
+        if count > units_max || (readers == 0 && !has_schema) {
+            return count;
+        }
+        // Each of the values is checked where it goes.
+        let bytes: usize = match &transfer.keys {
+            Some(keys) => keys.iter().map(|key| self.bytes(from, key)).sum(),
+            None => {
+                let list = state::List::all(from.clone());
+                self.state.listed(&list).map(|entry| entry.as_bytes().len()).sum()
+            }
+        };
+        let readers = readers + usize::from(has_schema);
+        count * readers + readers * (bytes / BYTES_PER_UNIT)
+    }
+
+    fn handling(&self, namespace: &NamespaceName, key: &Key) -> Handling {
+        let rules = self.namespace.get(namespace).map(|there| there.rules.for_key(key));
+        let is_merged = rules.is_some_and(|rules| rules.merge.is_some());
+        let mut handling = Handling { is_merged, ..Handling::default() };
+        if let Some(schema) = rules.and_then(|rules| rules.schema.as_ref()) {
+            handling.is_checked = true;
+            handling.readers += 1;
+            handling.units += schema.units();
+        }
+        if self.contract.is_empty() {
+            return handling;
+        }
+        handling.units += self.contract.patterns() / PATTERNS_PER_UNIT;
+        for (_, terms) in self.contract.concerning(&format!("{namespace}/{key}")) {
+            handling.is_checked = true;
+            handling.has_fields |= !terms.fields.is_empty();
+            handling.units += 1 + terms.fields.len() / FIELDS_PER_UNIT;
+            handling.units += terms.schema.as_ref().map_or(0, Schema::units);
+            handling.readers += usize::from(terms.schema.is_some());
+        }
+        // Fields are looked up in a value that is parsed once.
+        handling.readers = handling.readers.max(usize::from(handling.has_fields));
+        handling
     }
 
     fn bytes(&self, namespace: &NamespaceName, key: &Key) -> usize {
         self.state.packed(namespace, key).map_or(0, |entry| entry.as_bytes().len())
     }
 
-    /// Whether a query about the present takes long: it looks at more than this many records, reads
-    /// many values, or evaluates what callers have written.
-    pub fn is_long_query(&self, query: &Query, records_max: usize) -> bool {
-        let page = |limit: Option<usize>| limit.unwrap_or(limits::PAGE_DEFAULT);
-        let records = match query {
-            Query::State(state::Query::List(list)) if list.at.is_none() => {
-                let all = self.state.count(&list.namespace);
-                if list.pattern.is_some() { all } else { all.min(page(list.limit)) }
+    fn task_units(&self, command: &task::Command, units_max: usize) -> usize {
+        match command {
+            task::Command::Cancel { task, .. } => self.with_below(task, units_max),
+            task::Command::Retry(retry) => {
+                self.task.links().dependents(&retry.task).take(units_max.saturating_add(1)).count()
             }
-            Query::State(state::Query::Snapshot(snapshot)) if snapshot.at.is_none() => {
-                let is_present = match snapshot.revision() {
-                    Ok(pinned) => pinned.is_none_or(|pinned| pinned == self.revision),
-                    Err(_) => false,
-                };
-                let all = match &snapshot.namespace {
-                    Some(namespace) => self.state.count(namespace),
-                    None => self.entries(),
-                };
-                if is_present { all.min(page(snapshot.limit)) } else { 0 }
-            }
-            Query::Task(task::Query::List(list)) => {
-                let limit = list.limit.and_then(|limit| usize::try_from(limit).ok());
-                let examined = if selects(list) { limits::TASKS_EXAMINED_MAX } else { page(limit) };
-                self.task.len().min(examined)
-            }
-            query => return is_always_long(query),
-        };
-        records > records_max
-    }
-
-    fn entries(&self) -> usize {
-        self.state.namespaces().map(|(_, entries)| entries.len()).sum()
-    }
-}
-
-/// Whether a list of tasks leaves out some.
-fn selects(list: &task::List) -> bool {
-    let task::List { status, task_type, agent, group, parent, limit: _, cursor: _ } = list;
-    let named = [task_type.is_some(), agent.is_some(), group.is_some(), parent.is_some()];
-    status.is_some() || named.contains(&true)
-}
-
-/// Whether a query takes long whatever the workspace has.
-fn is_always_long(query: &Query) -> bool {
-    matches!(
-        query,
-        Query::Contract(contract::Query::Check { .. }) | Query::Context(context::Query::Build(_))
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::command::{Mutation, Query, Request};
-    use crate::names::AgentId;
-    use crate::space::Space;
-    use crate::time::Timestamp;
-    use crate::wire::{Call, Frame};
-
-    fn call(text: &str) -> Call {
-        Frame::parse(text).unwrap().call().unwrap()
-    }
-
-    fn mutation(text: &str) -> Mutation {
-        match call(text) {
-            Call::Command(command) => Mutation::Command(command),
-            Call::Transaction(mutation) => mutation,
-            _ => panic!("{text} changes nothing"),
+            task::Command::Create(_)
+            | task::Command::Claim(_)
+            | task::Command::Heartbeat(_)
+            | task::Command::Progress(_)
+            | task::Command::Update(_)
+            | task::Command::Release(_)
+            | task::Command::Complete(_)
+            | task::Command::Fail(_)
+            | task::Command::Review(_) => 0,
         }
     }
 
-    fn query(text: &str) -> Query {
-        match call(text) {
-            Call::Query(query) => query,
-            _ => panic!("{text} is no query"),
+    /// How many tasks a task and those below it are; about as many are counted as this.
+    fn with_below(&self, task: &TaskId, max: usize) -> usize {
+        let (mut pending, mut count) = (vec![task], 0);
+        while let Some(task) = pending.pop() {
+            let below = self.task.links().children(task);
+            pending.extend(below.take(max.saturating_sub(pending.len())));
+            count += 1;
+            if count > max {
+                break;
+            }
+        }
+        count
+    }
+
+    fn checkpoint_units(&self, command: &checkpoint::Command) -> usize {
+        let kept = |task| self.checkpoint.thread(task).map_or(0, |thread| thread.kept.len());
+        match command {
+            checkpoint::Command::Save(save) => save.state.as_bytes().len() / HASHED_BYTES_PER_UNIT,
+            checkpoint::Command::Write(write) => write.writes.len(),
+            checkpoint::Command::Copy(copy) => kept(&copy.task),
+            checkpoint::Command::Prune(prune) => kept(&prune.task),
+            checkpoint::Command::Restore { .. }
+            | checkpoint::Command::Fork { .. }
+            | checkpoint::Command::Label { .. }
+            | checkpoint::Command::Retain(_) => 0,
         }
     }
+}
 
-    fn set(namespace: &str, key: &str, bytes: usize) -> String {
-        let value = "x".repeat(bytes);
-        format!(
-            r#"{{"command":"state.set","namespace":"{namespace}","key":"{key}","value":"{value}"}}"#
-        )
-    }
-
-    fn space(texts: &[String]) -> Space {
-        let (mut space, ada) = (Space::default(), AgentId::parse("ada").unwrap());
-        for text in texts {
-            let request = Request { mutation: mutation(text), idempotency_key: None };
-            space.commit(request, &ada, Timestamp(1_000)).unwrap();
-        }
-        space
-    }
-
-    #[test]
-    fn a_value_is_work_if_somebody_checks_it() {
-        let rules = r#"{"command":"namespace.create","name":"checked",
-            "rules":{"schema":{"type":"string"}}}"#;
-        let space = space(&[rules.to_owned(), set("shared", "large", 64_000)]);
-        let work = |text: &str| space.long_work(&mutation(text), 256);
-        assert_eq!(work(&set("shared", "k", 64_000)), None);
-        assert_eq!(work(&set("checked", "k", 16_000)), None);
-        assert_eq!(work(&set("checked", "k", 63_998)), Some(1_000));
-        let small = set("checked", "k", 9_000);
-        let together = format!(r#"{{"command":"transaction","commands":[{small},{small}]}}"#);
-        assert!(work(&together).is_some());
-        // A patch reads all of what it changes.
-        let patch = r#"{"command":"state.patch","namespace":"shared","key":"large",
-            "merge":{"a":1}}"#;
-        assert!(work(patch).is_some());
-        assert_eq!(work(&patch.replace("large", "other")), None);
-    }
-
-    #[test]
-    fn a_check_is_as_much_work_as_its_automata() {
-        let rules = |name: &str, pattern: &str| {
-            format!(
-                r#"{{"command":"namespace.create","name":"{name}",
-                    "rules":{{"schema":{{"pattern":"{pattern}"}}}}}}"#
-            )
-        };
-        let space = space(&[rules("plain", "^[a-z]{1,64}$"), rules("hungry", r"^\\p{L}{24}$")]);
-        let work = |name: &str| space.long_work(&mutation(&set(name, "k", 10)), 32);
-        assert_eq!(work("plain"), None);
-        assert!(work("hungry").is_some());
-    }
-
-    #[test]
-    fn a_namespace_is_as_much_work_as_it_has_entries() {
-        let entries: Vec<String> =
-            (0..20).map(|number| set("shared", &format!("k{number}"), 1)).collect();
-        let space = space(&entries);
-        let transfer = r#"{"command":"state.transfer","from_namespace":"shared",
-            "to_namespace":"other","copy":true}"#;
-        assert_eq!(space.long_work(&mutation(transfer), 10), Some(20));
-        assert_eq!(space.long_work(&mutation(transfer), 20), None);
-        let is_long = |fields: &str, max: usize| {
-            let text = format!(r#"{{"command":"state.list","namespace":"shared"{fields}}}"#);
-            space.is_long_query(&query(&text), max)
-        };
-        assert!(is_long("", 19) && !is_long("", 20));
-        assert!(!is_long(r#","limit":5"#, 10), "no more are looked at");
-        assert!(is_long(r#","limit":5,"pattern":"*9""#, 10), "all are looked at");
-        let snapshot = r#"{"command":"state.snapshot"}"#;
-        assert!(space.is_long_query(&query(snapshot), 19));
-        // A page of an earlier revision is not read from here.
-        let pinned = r#"{"command":"state.snapshot","cursor":"3/shared/k1"}"#;
-        assert!(!space.is_long_query(&query(pinned), 0));
-        // Nor is one that names a revision, even if it is the present one.
-        let at = format!(r#"{{"command":"state.snapshot","at":{}}}"#, space.revision());
-        assert!(!space.is_long_query(&query(&at), 0));
-        assert!(space.is_long_query(&query(r#"{"command":"contract.check"}"#), usize::MAX));
+/// The tasks of a pipeline are counted while they are created or cancelled.
+fn pipeline_units(command: &pipeline::Command) -> usize {
+    match command {
+        pipeline::Command::Create(_)
+        | pipeline::Command::StartStage { .. }
+        | pipeline::Command::CompleteStage { .. }
+        | pipeline::Command::ReviewStage(_)
+        | pipeline::Command::FailStage { .. }
+        | pipeline::Command::RetryStage { .. }
+        | pipeline::Command::SkipStage { .. }
+        | pipeline::Command::Abort { .. }
+        | pipeline::Command::Delete { .. } => 0,
     }
 }

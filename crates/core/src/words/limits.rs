@@ -118,6 +118,12 @@ pub const EXPRESSION_DEPTH_MAX: usize = 32;
 /// Maximum number of steps of an expression: about a millisecond, which blocks all other requests.
 /// Enough to scan the largest value of shared state once.
 pub const EXPRESSION_STEPS_MAX: usize = 20_000;
+/// Maximum number of steps of all rules in one commit, which may have a thousand hand-offs: about a
+/// tenth of a second. A rule takes one step at least.
+pub const RULE_STEPS_MAX: usize = 2_000_000;
+/// Most bytes that rules read in one commit: the state of its hand-offs with the values of their
+/// keys and, if a rule is an expression, their tasks. As much as a batch, and all of it is parsed.
+pub const RULE_BYTES_MAX: usize = BATCH_BYTES_MAX;
 /// Longest message of a rule in bytes: it is part of every finding.
 pub const RULE_MESSAGE_BYTES_MAX: usize = 1 << 10;
 /// Longest type of an event that an agent emits, in bytes.
@@ -332,7 +338,11 @@ pub const TASK_BYTES_MAX: usize = 128;
 pub const TASKS_MAX: usize = 2_000_000;
 /// Finished tasks that are kept for inspection; those that finished first are forgotten first. The
 /// history keeps them longer.
-pub const TASKS_FINISHED_MAX: usize = 100_000;
+pub const TASKS_FINISHED_MAX: usize = if cfg!(test) { 20_000 } else { 100_000 };
+/// Maximum size in bytes of finished tasks that are kept; those that finished first are forgotten
+/// first. Each counts as a kilobyte more than its texts, so that most workspaces reach the limit of
+/// their number first: it leaves 1.6 KB of definition and result for each of them.
+pub const TASKS_FINISHED_BYTES_MAX: usize = if cfg!(test) { 32 << 20 } else { 256 << 20 };
 /// Maximum number of tasks that one task may depend on.
 pub const TASK_DEPENDENCIES_MAX: usize = 1_000;
 /// Maximum number of tasks that may depend on one: its end affects all of them in one commit.

@@ -81,6 +81,13 @@ impl Schema {
         self.0.validator.regexes_bytes()
     }
 
+    /// Units of work to build the automata that it needs, if they are not in memory: an ordinary
+    /// schema is no more than a few.
+    pub(crate) fn units(&self) -> usize {
+        const AUTOMATA_BYTES_PER_UNIT: usize = 8 << 10;
+        self.regexes_bytes() / AUTOMATA_BYTES_PER_UNIT
+    }
+
     /// Whether a value satisfies the schema; if not, the first violation.
     pub fn check(&self, value: &Json) -> Result<(), Violation> {
         self.check_within(value, &Effort::default())

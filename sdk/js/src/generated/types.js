@@ -447,7 +447,8 @@
  * @property {boolean | null} [exists] - Whether the entry must exist. If omitted, not checked.
  * @property {Key} key - The key.
  * @property {NamespaceName} namespace - The namespace.
- * @property {Json} [value] - The entry must have this value. If omitted, not checked.
+ * @property {Json} [value] - The entry must have this value. `null` means the value null, not that there is no entry:
+ *   use `exists` for that. If omitted, not checked.
  * @property {Version | null} [version] - The entry must have this version; 0 means that it must not exist. If omitted, not checked.
  */
 
@@ -2158,7 +2159,8 @@
  * @property {boolean} [ephemeral] - Delete the entry when the session of the caller ends.
  * @property {Revision | null} [expected_revision] - Write only if the entry was last changed by this revision; 0 means that it must not exist.
  *   If omitted, the revision is not checked.
- * @property {Json} [expected_value] - Write only if the entry has this value. If omitted, the value is not checked.
+ * @property {Json} [expected_value] - Write only if the entry has this value. `null` means the value null, not that there is no
+ *   entry: use `if_absent` for that. If omitted, the value is not checked.
  * @property {Version | null} [expected_version] - Write only if the entry has this version; 0 means that it must not exist. If omitted, the
  *   version is not checked.
  * @property {boolean} [if_absent] - Write only if the entry does not exist.

@@ -3638,8 +3638,9 @@ class StateCalls(AsyncCalls):
             ephemeral: Delete the entry when the session of the caller ends.
             expected_revision: Write only if the entry was last changed by this revision; 0
                 means that it must not exist. If omitted, the revision is not checked.
-            expected_value: Write only if the entry has this value. If omitted, the value is not
-                checked.
+            expected_value: Write only if the entry has this value. `null` means the value null,
+                not that there is no entry: use `if_absent` for that. If omitted, the value is
+                not checked.
             expected_version: Write only if the entry has this version; 0 means that it must not
                 exist. If omitted, the version is not checked.
             if_absent: Write only if the entry does not exist.

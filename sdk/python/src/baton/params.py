@@ -175,7 +175,9 @@ class EntryPrecondition(_EntryPreconditionRequired, total=False):
     """Whether the entry must exist. If omitted, not checked."""
 
     value: Any
-    """The entry must have this value. If omitted, not checked."""
+    """The entry must have this value. `null` means the value null, not that there is no entry: use
+    `exists` for that. If omitted, not checked.
+    """
 
     version: int
     """The entry must have this version; 0 means that it must not exist. If omitted, not checked.

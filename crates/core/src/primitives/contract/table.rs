@@ -171,7 +171,7 @@ impl Table {
     }
 
     /// How many patterns with wildcards they have.
-    pub(super) fn patterns(&self) -> usize {
+    pub(crate) fn patterns(&self) -> usize {
         self.wild.len()
     }
 

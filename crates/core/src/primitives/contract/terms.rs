@@ -120,12 +120,13 @@ impl Terms {
         (!self.optional).then(|| Breach::new(key, None, "an entry", "none"))
     }
 
-    /// How a value breaks them, if it does. `before` is the value that it replaces.
+    /// How a value breaks them, if it does. `before` is the value that it replaces. Both are parsed
+    /// once, however many terms look at them.
     pub(crate) fn breach(
         &self,
         key: &str,
         value: &mut Candidate<'_>,
-        before: Option<&Json>,
+        before: Option<&mut Candidate<'_>>,
         effort: &Effort,
     ) -> Option<Breach> {
         let kind = Shape::of(value.text.as_bytes());
@@ -137,8 +138,10 @@ impl Terms {
             return None;
         }
         let value = value.value();
+        effort.spend(self.fields.len());
         if let Some(field) = self.fields.iter().find(|field| field_of(value, field).is_none()) {
-            let found = match before.and_then(|before| renamed(&before.to_value(), value, field)) {
+            let other = before.and_then(|before| renamed(before.value(), value, field, effort));
+            let found = match other {
                 Some(other) => format!("none, perhaps it is `{other}` now"),
                 None => "none".to_owned(),
             };
@@ -155,13 +158,18 @@ impl Terms {
     }
 }
 
-/// The new field with the value that the missing one had.
-fn renamed(before: &Value, after: &Value, field: &str) -> Option<String> {
+/// The new field with the value that the missing one had. It is a hint, which is left out once the
+/// effort is spent.
+fn renamed(before: &Value, after: &Value, field: &str, effort: &Effort) -> Option<String> {
     let lost = field_of(before, field)?;
     let path = path(field);
     let (_, parents) = path.split_last()?;
     let parent = |root| parents.iter().try_fold(root, |value: &Value, part| value.get(part));
     let (before, after) = (parent(before)?.as_object()?, parent(after)?.as_object()?);
+    if effort.is_spent() {
+        return None;
+    }
+    effort.spend(after.len());
     let mut fresh = after.iter().filter(|(name, _)| !before.contains_key(*name));
     fresh.find(|(_, value)| *value == lost).map(|(name, _)| name.clone())
 }

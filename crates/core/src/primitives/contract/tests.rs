@@ -138,3 +138,43 @@ fn a_field_that_was_renamed_is_named() {
     let events = world.batches().last().map(|batch| format!("{:?}", batch.events)).unwrap();
     assert!(events.contains("perhaps it is `stages` now"), "{events}");
 }
+
+#[test]
+fn all_commands_of_a_transaction_share_what_checks_may_cost() {
+    let mut world = check(&[]);
+    for number in 0..40 {
+        let declared = format!(
+            r#"contract.declare c{number} on_break="refuse"
+                keys=[{{"key":"shared/*","schema":{{"type":"array"}}}}]"#
+        );
+        assert!(world.run(0, "bob", &declared).starts_with("contract.declared"));
+    }
+    let set = |key: &str| format!("state.set shared/{key} [{}1]", "1,".repeat(40_000));
+    assert!(world.run(0, "ada", &set("a")).starts_with("state.set"));
+    let together = format!("all: {} & {}", set("a"), set("b"));
+    let refused = "refused transaction.command_refused 1 contract.broken";
+    assert_eq!(world.run(0, "ada", &together), refused);
+    assert!(world.run(0, "ada", &set("b")).starts_with("state.set"), "the next has its own");
+}
+
+/// A contract that goes leaves nothing behind for one that comes in the same commit.
+#[test]
+fn a_contract_that_replaces_another_is_checked_by_its_own_pattern() {
+    let mut world = check(&[]);
+    let declare = |pattern: &str| {
+        format!(
+            r#"contract.declare c keys=[{{"key":"shared/a","schema":{{"pattern":"{pattern}"}}}}]
+                on_break="refuse""#
+        )
+    };
+    for _ in 0..20 {
+        let all = format!(
+            r#"all: {} & state.set shared/a "x" & contract.delete c force=true & {}
+                & state.set shared/a "y" & contract.delete c force=true"#,
+            declare("^x$"),
+            declare("^y$")
+        );
+        let rendered = world.run(0, "bob", &all);
+        assert!(rendered.contains("= \"y\""), "{rendered}");
+    }
+}

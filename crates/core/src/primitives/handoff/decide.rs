@@ -23,7 +23,9 @@ use crate::primitive::Rules;
 use crate::refusal::{fits, has_room, json_fits, text_fits, within};
 use crate::rule::{Judgement, Proposal, Receiver as Known};
 use crate::space::stamp::Stamp;
-use crate::space::{Happening, ReplyPlan as SpacePlan, Space, SpaceView};
+use crate::space::{
+    CommitEffort, Happening, ReplyPlan as SpacePlan, RulesTooCostly, Space, SpaceView,
+};
 use crate::state;
 use crate::task::Record;
 use crate::task::{Table as Tasks, Task};
@@ -46,8 +48,12 @@ pub trait View {
     fn held_by(&self, agent: &AgentId) -> Vec<(TaskId, Token)>;
     /// Whether there are any rules.
     fn has_rules(&self) -> bool;
-    /// Evaluates the rules.
-    fn judge(&self, proposal: &Proposal<'_>) -> Judgement;
+    /// Whether there are rules that may read the task.
+    fn has_expressions(&self) -> bool;
+    /// Counts what is read for the rules, unless that is too much.
+    fn reads_for_rules(&self, bytes: usize) -> Result<(), RulesTooCostly>;
+    /// Evaluates the rules, unless that takes too much.
+    fn judge(&self, proposal: &Proposal<'_>) -> Result<Judgement, RulesTooCostly>;
     /// The events that move or copy keys of one agent's own namespace to that of another.
     fn transfer(&self, transfer: state::Transfer, stamp: &Stamp)
     -> Result<Moved, state::Rejection>;
@@ -131,7 +137,8 @@ impl Rules for Table {
         stamp: &Stamp,
         happening: &mut Happening<'_>,
     ) -> Result<SpacePlan, Rejection> {
-        let decided = decide(&space.handoff, &SpaceView(space), command, stamp)?;
+        let view = SpaceView::new(space, happening.effort());
+        let decided = decide(&space.handoff, &view, command, stamp)?;
         happening.extend(decided.events);
         happening.extend(decided.moved);
         let plan = decided.plan;
@@ -175,14 +182,18 @@ impl Rules for Table {
     fn handle(space: &Space, signal: Signal, stamp: &Stamp) -> Result<Vec<Event>, Rejection> {
         let table = &space.handoff;
         Ok(match signal {
-            Signal::Deliver { handoff } => deliver(table, &SpaceView(space), &handoff, stamp),
+            Signal::Deliver { handoff } => {
+                let effort = CommitEffort::default();
+                deliver(table, &SpaceView::new(space, &effort), &handoff, stamp)
+            }
             Signal::Pass(passing) => vec![passed(table, *passing, stamp)],
             Signal::Follow { task, what } => follow(table, &task, &what),
         })
     }
 
     fn query(space: &Space, query: &Query) -> Option<Result<Reply, Rejection>> {
-        Some(self::query(&space.handoff, &SpaceView(space), query))
+        let effort = CommitEffort::default();
+        Some(self::query(&space.handoff, &SpaceView::new(space, &effort), query))
     }
 
     fn ending(space: &Space, event: &Event) -> Result<Reply, Rejection> {

@@ -59,7 +59,7 @@ pub fn prepare(
     handoff.content = content_of(&handoff, &chosen, record);
     handoff.digest = fingerprint(&handoff);
     let braked = loop_guard::look(&handoff, &moved, stamp.now);
-    let judgement = judge(view, &handoff, &chosen, record);
+    let judgement = judge(view, &handoff, &chosen, record)?;
     Ok(Prepared { handoff, chosen, judgement, braked })
 }
 
@@ -231,10 +231,16 @@ fn judge(
     handoff: &Handoff,
     chosen: &[Chosen],
     record: Option<&Record>,
-) -> Judgement {
+) -> Result<Judgement, Rejection> {
     let mut judgement = Judgement::default();
     if view.has_rules() {
-        let task = handoff.task.as_ref().and_then(|task| view.shown(task));
+        let record_read = record.filter(|_| view.has_expressions());
+        let bytes = |(name, value): (&String, &Json)| name.len() + value.as_bytes().len();
+        let state: usize = handoff.state.iter().map(bytes).sum();
+        let entries = chosen.iter().filter_map(|chosen| chosen.entry.as_ref());
+        let values: usize = entries.map(|entry| entry.value().len()).sum();
+        view.reads_for_rules(state + values + record_read.map_or(0, Record::bytes))?;
+        let task = record_read.and_then(|record| view.shown(&record.id));
         let task = task.map(|task| Json::of(&task).expect("a task is JSON"));
         let mut state: BTreeMap<String, Json> = handoff.state.clone();
         for Chosen { selected, entry } in chosen {
@@ -250,10 +256,10 @@ fn judge(
             receiver: handoff.to.agent().and_then(|agent| view.agent(agent)),
             hops: handoff.hops + 1,
             reason: handoff.reason.as_deref(),
-        });
+        })?;
     }
     judgement.warnings.extend(unlikely(view, &handoff.to));
-    judgement
+    Ok(judgement)
 }
 
 /// A warning if no agent can accept it now. That may change.

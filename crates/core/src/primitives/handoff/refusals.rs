@@ -9,6 +9,7 @@ use crate::names::{AgentId, HandoffId, TaskId};
 use crate::numbers::Token;
 use crate::refusal::{BadField, OutOfRange, TooLarge, TooMany};
 use crate::rule::Finding;
+use crate::space::RulesTooCostly;
 use crate::state::Entry;
 use crate::task::Lease;
 
@@ -251,6 +252,18 @@ crate::refusals! {
             remedy: "Use a narrower pattern, or move the keys in several steps, for example with \
                 `state.transfer`. If this happened when the hand-off was accepted, the giver can \
                 remove keys or cancel the offer.",
+        }
+        /// The rules for hand-offs take too much work.
+        #[error(transparent)]
+        RulesTooCostly(#[from] RulesTooCostly) => {
+            code: "handoff.rules_too_costly",
+            kind: TooLarge,
+            hint: "hand over less at a time: fewer keys, or fewer hand-offs in a request",
+            cause: "The rules of all hand-offs in one request take at most 2,000,000 steps, and as \
+                much work as the schemas of one write. They read at most 8 MiB: the state of the \
+                hand-offs, the values of their keys and, if a rule is an expression, their tasks.",
+            remedy: "Send the hand-offs in several requests, hand over fewer keys, or replace a \
+                rule by one that reads less.",
         }
         /// A number in a hand-off command is out of range.
         #[error(transparent)]

@@ -604,7 +604,52 @@ fn one_call_hands_over_a_bounded_number_of_tasks() {
 #[test]
 fn every_word_is_reached() {
     let source = include_str!("vocabulary.rs");
-    let others = ["handoff.too_many", "handoff.too_many_keys"];
+    let others = ["handoff.too_many", "handoff.too_many_keys", "handoff.rules_too_costly"];
     check_codes(Rejection::REFUSALS, SCENARIOS, &others);
     check_coverage(source, "kind", SCENARIOS, World::kinds, &[]);
+}
+
+/// An offer whose list takes nearly ten thousand steps to search, and rules that search it.
+fn searching(rules: usize) -> (World, String) {
+    let mut world = World::new(crate::Space::default());
+    for number in 0..rules {
+        let rule = format!(r#"rule.add r{number} check={{"expression":"!(2 in state.a)"}}"#);
+        assert!(world.run(0, "ada", &rule).starts_with("rule.added"));
+    }
+    let offer = format!(r#"handoff.validate bob state={{"a":[{}1]}}"#, "1,".repeat(9_900));
+    (world, offer)
+}
+
+#[test]
+fn the_rules_of_all_hand_offs_in_a_request_share_their_steps() {
+    let (mut world, offer) = searching(100);
+    assert!(world.run(0, "ada", &offer).contains("valid=true"));
+    let twice = format!("all: {offer} & {offer}");
+    assert!(world.run(0, "ada", &twice).contains("valid=true"));
+    let often = format!("all: {offer} & {offer} & {offer}");
+    let refused = "refused transaction.command_refused 2 handoff.rules_too_costly";
+    assert_eq!(world.run(0, "ada", &often), refused);
+    assert!(world.run(0, "ada", &offer).contains("valid=true"), "the next request has its own");
+}
+
+#[test]
+fn what_the_rules_of_a_request_read_is_bounded() {
+    let mut world = World::new(crate::Space::default());
+    let count = limits::RULE_BYTES_MAX / limits::VALUE_BYTES_MAX;
+    let keys = |count: usize| {
+        let names: Vec<String> = (0..count).map(|number| format!("\"shared/k{number}\"")).collect();
+        format!("handoff.validate bob keys=[{}]", names.join(","))
+    };
+    for number in 0..=count {
+        let bytes = limits::VALUE_BYTES_MAX;
+        world.run(0, "ada", &format!("state.set shared/k{number} bytes:{bytes}"));
+    }
+    let is_valid = |rendered: String| rendered.contains("valid=true");
+    assert!(is_valid(world.run(0, "ada", &keys(count + 1))), "nothing is read without rules");
+    world.run(0, "ada", r#"rule.add hops check={"hops_max":3}"#);
+    assert!(is_valid(world.run(0, "ada", &keys(count))));
+    assert_eq!(world.run(0, "ada", &keys(count + 1)), "refused handoff.rules_too_costly");
+    let several = format!("all: {} & {}", keys(count), keys(1));
+    let refused = "refused transaction.command_refused 1 handoff.rules_too_costly";
+    assert_eq!(world.run(0, "ada", &several), refused);
 }

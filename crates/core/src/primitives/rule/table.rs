@@ -8,8 +8,9 @@ use crate::json::shortened;
 use crate::limits;
 use crate::names::RuleName;
 use crate::primitive;
-use crate::rule::{Case, Finding, Judgement, Proposal};
+use crate::rule::{Case, Check, Finding, Judgement, Proposal};
 use crate::space::batch::Moment;
+use crate::space::{CommitEffort, RulesTooCostly};
 
 /// All rules of a workspace. Changes only by `Table::evolve` and `Table::undo`.
 #[derive(Default)]
@@ -89,11 +90,19 @@ impl primitive::Table for Table {
 }
 
 impl Table {
-    /// Evaluates every rule that applies to a proposal.
-    pub fn judge(&self, proposal: &Proposal<'_>) -> Judgement {
-        let case = Case::new(proposal);
+    /// Evaluates every rule that applies to a proposal, unless the rules of this commit take too
+    /// much.
+    pub(crate) fn judge(
+        &self,
+        proposal: &Proposal<'_>,
+        effort: &CommitEffort,
+    ) -> Result<Judgement, RulesTooCostly> {
+        effort.check_schemas()?;
+        effort.spend_steps(self.len());
+        let case = Case::new(proposal, effort);
         let mut judgement = Judgement::default();
         for rule in self.by_name.values().filter(|rule| rule.on.matches(proposal)) {
+            effort.check_left()?;
             let Err(objection) = rule.check.run(&case) else { continue };
             let detail = match &rule.message {
                 Some(message) => format!("{message}: {}", shortened(&objection.detail)),
@@ -105,7 +114,18 @@ impl Table {
                 Severity::Warning | Severity::Error => judgement.errors.push(finding),
             }
         }
-        judgement
+        effort.check_left()?;
+        Ok(judgement)
+    }
+
+    /// Whether a rule may read the task that is handed over.
+    pub(crate) fn has_expressions(&self) -> bool {
+        self.by_name.values().any(|rule| matches!(rule.check, Check::Expression(_)))
+    }
+
+    /// Units of work, each about an entry to move, to judge a hand-off of this many bytes.
+    pub(crate) fn units(&self, bytes: usize) -> usize {
+        self.by_name.values().map(|rule| rule.check.units(bytes)).sum()
     }
 
     /// A rule.

@@ -54,7 +54,8 @@ pub struct Set {
     /// Write only if the entry does not exist.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub if_absent: bool,
-    /// Write only if the entry has this value. If omitted, the value is not checked.
+    /// Write only if the entry has this value. `null` means the value null, not that there is no
+    /// entry: use `if_absent` for that. If omitted, the value is not checked.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub expected_value: Option<Json>,
     /// Time to live in milliseconds. The entry is deleted when it elapses without another write. If

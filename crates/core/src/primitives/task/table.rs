@@ -39,8 +39,9 @@ pub struct Table {
     in_vain: BTreeSet<TaskId>,
     // Finished tasks that no other task needs: the first to be forgotten comes first.
     forgettable: BTreeSet<(Timestamp, u64, TaskId)>,
-    // How many bytes those that have not ended take.
+    // How many bytes those that have not ended take, and those that have.
     unfinished_bytes: usize,
+    finished_bytes: usize,
     // How many tasks were ever created.
     created: u64,
     // How many tasks the last creating revision has created: their ids are numbered.
@@ -92,14 +93,18 @@ impl primitive::Table for Table {
             return undo;
         };
         let before = self.by_id.get(id).cloned();
-        let after = if let Event::Created(new) = event {
-            assert!(before.is_none(), "a task is created once");
-            let number = if latest.0 == moment.revision { latest.1 + 1 } else { 1 };
-            self.latest = (moment.revision, number);
-            self.created += 1;
-            Record::new(new, created, moment)
-        } else {
-            before.as_ref().expect("only a known task changes").after(event, moment)
+        let after = match (event, &before) {
+            (Event::Created(new), None) => {
+                let number = if latest.0 == moment.revision { latest.1 + 1 } else { 1 };
+                self.latest = (moment.revision, number);
+                self.created += 1;
+                Record::new(new, created, moment)
+            }
+            (Event::Created(_), Some(_)) => panic!("a task is created once"),
+            (event, Some(before)) => before.after(event, moment),
+            // A log from before finished tasks had a limit in bytes may retry one that is forgotten
+            // by now.
+            (_, None) => return undo,
         };
         let after = Arc::new(after);
         self.replace(id, Some(&after));
@@ -176,7 +181,8 @@ impl primitive::Table for Table {
     }
 
     fn trim(&mut self) -> Vec<Forgotten> {
-        let forgotten = self.trim_to(limits::TASKS_FINISHED_MAX);
+        let (count, bytes) = (limits::TASKS_FINISHED_MAX, limits::TASKS_FINISHED_BYTES_MAX);
+        let forgotten = self.trim_to(count, bytes);
         forgotten.into_iter().map(Forgotten::Task).collect()
     }
 
@@ -257,6 +263,12 @@ impl Table {
         self.unfinished_bytes
     }
 
+    /// The total to which the bytes of a task belong.
+    fn bytes_of_kind(&mut self, record: &Record) -> &mut usize {
+        let is_finished = record.status.is_finished();
+        if is_finished { &mut self.finished_bytes } else { &mut self.unfinished_bytes }
+    }
+
     /// Finds out whether claims wait for a task in vain.
     fn settle_claims(&mut self, task: &TaskId) {
         if self.claims.is_empty() && self.in_vain.is_empty() {
@@ -276,8 +288,8 @@ impl Table {
             None => self.by_id.remove(id),
         };
         let (before, after) = (before.as_deref(), after.map(Arc::as_ref));
-        self.unfinished_bytes -= unfinished_bytes(before);
-        self.unfinished_bytes += unfinished_bytes(after);
+        before.into_iter().for_each(|it| *self.bytes_of_kind(it) -= it.bytes());
+        after.into_iter().for_each(|it| *self.bytes_of_kind(it) += it.bytes());
         let status = |record: Option<&Record>| record.map(|record| record.status);
         let turned = status(before) != status(after);
         if after.is_none() {
@@ -438,9 +450,9 @@ impl Table {
         })
     }
 
-    pub(super) fn trim_to(&mut self, finished_max: usize) -> Vec<TaskId> {
+    pub(super) fn trim_to(&mut self, finished_max: usize, bytes_max: usize) -> Vec<TaskId> {
         let mut forgotten = Vec::new();
-        while self.finished() > finished_max {
+        while self.finished() > finished_max || self.finished_bytes > bytes_max {
             let Some((_, _, task)) = self.forgettable.pop_first() else { break };
             self.replace(&task, None);
             forgotten.push(task);
@@ -596,8 +608,4 @@ impl Table {
         });
         in_vain.chain(over)
     }
-}
-
-fn unfinished_bytes(record: Option<&Record>) -> usize {
-    record.filter(|record| !record.status.is_finished()).map_or(0, Record::bytes)
 }

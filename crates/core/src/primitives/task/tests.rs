@@ -742,17 +742,68 @@ fn what_finished_first_is_forgotten_first_unless_it_is_needed() {
         let ids = world.space.task.after(&all).map(|record| record.id.to_string());
         ids.collect::<Vec<_>>().join(" ")
     };
-    world.space.task.trim_to(1);
+    world.space.task.trim_to(1, usize::MAX);
     world.space.check();
     assert_eq!(known(&world), "first kid next open parent", "two are needed");
     world.run(2, "ann", "task.cancel kid");
     world.run(2, "ann", "task.cancel next");
-    world.space.task.trim_to(2);
+    world.space.task.trim_to(2, usize::MAX);
     world.space.check();
     assert_eq!(known(&world), "next open parent", "a part goes before its whole");
-    world.space.task.trim_to(0);
+    world.space.task.trim_to(0, usize::MAX);
     world.space.check();
     assert_eq!(known(&world), "open");
+}
+
+#[test]
+fn finished_tasks_take_so_many_bytes_and_the_first_is_forgotten_first() {
+    let mut world = check(&[
+        (0, "ann", r#"task.create w id="parent""#, "task.created parent w ready"),
+        (0, "ann", r#"task.create w id="open" parent="parent""#, "task.created open w ready"),
+    ]);
+    let claimed = world.run(0, "ada", r#"task.claim task="parent""#);
+    let (_, token) = claimed.split_once("token=").unwrap();
+    world.run(0, "ada", &format!("task.complete parent token={token}"));
+    let large = limits::VALUE_BYTES_MAX;
+    let count = limits::TASKS_FINISHED_BYTES_MAX / large;
+    for number in 0..=count {
+        let text = format!(r#"task.create w id="t{number}" definition=bytes:{large}"#);
+        world.run(1, "ann", &text);
+        world.run(1, "ann", &format!("task.cancel t{number}"));
+    }
+    world.space.check();
+    let is_known = |task: &str| world.space.task.get(&TaskId::parse(task).unwrap()).is_some();
+    assert!(!is_known("t0") && !is_known("t1"), "each takes more than its definition");
+    assert!(is_known("t2") && is_known(&format!("t{count}")));
+    assert!(is_known("parent"), "a task that another needs is not forgotten");
+}
+
+/// A log from before finished tasks had a limit in bytes.
+#[test]
+fn what_happens_to_a_forgotten_task_is_read_and_has_no_effect() {
+    let mut world = check(&[]);
+    let lines = [
+        r#"task.create w id="a" max_retries=0"#,
+        "task.claim",
+        r#"task.fail a token=2 error="x""#,
+        "task.retry a",
+        "task.claim",
+        "task.complete a token=5 result=1",
+    ];
+    for line in lines {
+        let rendered = world.run(0, "ada", line);
+        assert!(!rendered.starts_with("refused"), "{line}: {rendered}");
+    }
+    let mut again = Space::default();
+    for (number, batch) in world.batches().iter().enumerate() {
+        again.replay(batch);
+        if number == 2 {
+            again.task.trim_to(0, 0);
+        }
+        again.check();
+    }
+    assert!(again.task.is_empty());
+    assert_eq!(again.revision(), world.space.revision());
 }
 
 #[test]

@@ -126,7 +126,7 @@ pub(super) fn next(
     let range = (0, limits::WAIT_MS_MAX);
     let wait_ms =
         within("wait_ms", asked.wait_ms, 0, range).map_err(|it: OutOfRange| refused(it))?;
-    let (handoffs, others) = (SpaceView(space), TablesView::of(space));
+    let (handoffs, others) = (SpaceView::new(space, happening.effort()), TablesView::of(space));
     let received = |wait_ms| {
         let command = handoff::Command::Receive { wait_ms };
         handoff::decide(&space.handoff, &handoffs, command, stamp)

@@ -184,7 +184,16 @@ impl Expression {
 
     /// Whether it holds; if it cannot be evaluated, why.
     pub(crate) fn holds(&self, variables: &impl Variables) -> Result<bool, ExpressionError> {
-        run::holds(&self.0.root, variables, limits::EXPRESSION_STEPS_MAX)
+        self.holds_within(variables, limits::EXPRESSION_STEPS_MAX).0
+    }
+
+    /// The same with this many steps at most, and how many it took.
+    pub(crate) fn holds_within(
+        &self,
+        variables: &impl Variables,
+        steps_max: usize,
+    ) -> (Result<bool, ExpressionError>, usize) {
+        run::holds(&self.0.root, variables, steps_max)
     }
 
     /// The source of the expression.

@@ -6,20 +6,22 @@ use std::cmp::Ordering;
 use super::value::{Operand, number_order, rounded};
 use super::{BYTES_PER_STEP, ExpressionError, Kind, Node, Operator, Variables};
 
-/// Whether an expression holds; if it cannot be evaluated within this many steps, why.
+/// Whether an expression holds; if it cannot be evaluated within this many steps, why. And how many
+/// it took.
 pub(super) fn holds(
     root: &Node,
     variables: &impl Variables,
     steps_max: usize,
-) -> Result<bool, ExpressionError> {
+) -> (Result<bool, ExpressionError>, usize) {
     let mut run = Run { variables, steps_max, steps_left: steps_max };
     let found = run.value(root).and_then(|value| match value {
         Operand::Bool(answer) => Ok(answer),
         other => none(root, format!("the answer is {}, neither true nor false", other.word())),
     });
-    found.map_err(|failure| match failure {
+    let found = found.map_err(|failure| match failure {
         Failure::NoAnswer(error) | Failure::OutOfSteps(error) => error,
-    })
+    });
+    (found, steps_max - run.steps_left)
 }
 
 /// Why there is no value.

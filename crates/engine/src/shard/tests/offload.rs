@@ -283,6 +283,20 @@ fn while_a_large_value_is_checked_other_workspaces_are_served() {
 }
 
 #[test]
+fn while_a_large_hand_off_is_decided_other_workspaces_are_served() {
+    let shard = reacting();
+    let plan = "x".repeat(4_096);
+    let offer = format!(r#"{{"command":"handoff.offer","to":"bob","state":{{"plan":"{plan}"}}}}"#);
+    let long = queued(say(&shard, &name(), command(&offer)));
+    let job = job(&shard);
+    assert!(say(&shard, &quiet(), set("k")).answer().is_some());
+    assert!(say(&shard, &name(), set("other")).is_retry(), "it may depend on it");
+    shard.machine().take_back(job.run(), shard.clock.now());
+    assert!(matches!(shard.flush(), Flushed::Durable { .. }));
+    assert!(long.waiter.result().unwrap().unwrap().is_ok());
+}
+
+#[test]
 fn a_refusal_of_a_large_value_waits_for_what_it_rests_on() {
     let shard = checking();
     let _ = say(&shard, &name(), set("before"));

@@ -200,11 +200,12 @@ impl Check {
     /// Whether a proposal passes; if not, why.
     pub(crate) fn run(&self, case: &Case<'_>) -> Result<(), Objection> {
         let proposal = case.proposal;
+        case.effort.spend_steps(self.steps(proposal));
         match self {
             Self::RequiredKeys(keys) => required_keys(keys, proposal),
             Self::Schema(schema) => {
                 let state = case.state();
-                let effort = &case.effort;
+                let effort = case.effort.schemas();
                 schema.check_effort(state, effort).map_err(|reason| broken(&reason))?;
                 schema.check_tree(state, effort).map_err(|found| {
                     // What came to no end has found nothing.
@@ -212,7 +213,7 @@ impl Check {
                     if is_broken { broken(&found.reason) } else { objection(found.to_string()) }
                 })
             }
-            Self::Expression(expression) => match expression.holds(case) {
+            Self::Expression(expression) => match holds(expression, case) {
                 Ok(true) => Ok(()),
                 Ok(false) => Err(objection(format!("`{}` is false", expression.source()))),
                 Err(error) => Err(broken(&error.to_string())),
@@ -230,6 +231,37 @@ impl Check {
         }
     }
 
+    /// How many steps it takes, beside those that an expression or a schema counts.
+    fn steps(&self, proposal: &Proposal<'_>) -> usize {
+        match self {
+            Self::RequiredKeys(keys) => keys.len(),
+            Self::StateBytesMax(_) => proposal.state.len(),
+            Self::Schema(_) | Self::Expression(_) => 0,
+            Self::Capability(_) | Self::ReceiverAlive(_) | Self::HopsMax(_) => 0,
+        }
+    }
+
+    /// How much work it is to check this many bytes, in units of an entry to move.
+    pub(crate) fn units(&self, bytes: usize) -> usize {
+        const BYTES_PER_UNIT: usize = 64;
+        const SOURCE_PER_READ: usize = 256;
+        const KEYS_PER_UNIT: usize = 16;
+        match self {
+            Self::RequiredKeys(keys) => 1 + keys.len() / KEYS_PER_UNIT,
+            Self::Schema(schema) => 1 + bytes / BYTES_PER_UNIT + schema.units(),
+            // It may read the same value many times.
+            Self::Expression(expression) => {
+                let reads = 1 + expression.source().len() / SOURCE_PER_READ;
+                let steps = reads * (1 + bytes / BYTES_PER_UNIT);
+                steps.min(limits::EXPRESSION_STEPS_MAX)
+            }
+            Self::Capability(_)
+            | Self::ReceiverAlive(_)
+            | Self::StateBytesMax(_)
+            | Self::HopsMax(_) => 1,
+        }
+    }
+
     /// An upper bound of its size in the log, in bytes.
     pub(crate) fn weight(&self) -> usize {
         match self {
@@ -240,6 +272,13 @@ impl Check {
             Self::ReceiverAlive(_) | Self::StateBytesMax(_) | Self::HopsMax(_) => 0,
         }
     }
+}
+
+fn holds(expression: &Expression, case: &Case<'_>) -> Result<bool, ExpressionError> {
+    let steps_max = limits::EXPRESSION_STEPS_MAX.min(case.effort.steps());
+    let (holds, steps) = expression.holds_within(case, steps_max);
+    case.effort.spend_steps(steps);
+    holds
 }
 
 fn at_most(what: &str, given: u64, max: u64) -> Result<(), Objection> {

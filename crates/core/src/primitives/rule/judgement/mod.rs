@@ -15,7 +15,8 @@
 //! 1. The same proposal always has the same judgement.
 //! 2. A rule that cannot be evaluated is an error, whatever its severity: it was meant to stop
 //!    something, and this may be it.
-//! 3. Evaluation is bounded: the number of rules, and the work of each.
+//! 3. Evaluation is bounded: the number of rules, the work of each, and the work of all rules in
+//!    one commit, which is refused beyond that.
 //! 4. A rule has at most one finding, with one sentence of bounded length.
 //!
 //! Deliberately absent: rules that change what is handed over, and rules that depend on each other.
@@ -35,7 +36,7 @@ pub use check::{Check, CheckError, CheckSpec, Objection};
 use crate::expression::{Operand, Variable, Variables};
 use crate::json::Json;
 use crate::names::{AgentId, RuleName, TaskType};
-use crate::schema::Effort;
+use crate::space::CommitEffort;
 
 /// A proposed hand-off, as rules see it.
 #[derive(Clone, Copy, Debug)]
@@ -111,17 +112,17 @@ impl Judgement {
 /// A proposal and the trees that some checks need, each built once on first use.
 pub(crate) struct Case<'a> {
     pub(crate) proposal: &'a Proposal<'a>,
-    /// All rules share it: there may be hundreds.
-    pub(crate) effort: Effort,
+    /// All rules of a commit share it: there may be hundreds, and as many hand-offs.
+    pub(crate) effort: &'a CommitEffort,
     state: OnceCell<Value>,
     task: OnceCell<Value>,
     receiver: OnceCell<Value>,
 }
 
 impl<'a> Case<'a> {
-    pub(crate) fn new(proposal: &'a Proposal<'a>) -> Self {
+    pub(crate) fn new(proposal: &'a Proposal<'a>, effort: &'a CommitEffort) -> Self {
         let (state, task, receiver) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
-        Self { proposal, effort: Effort::default(), state, task, receiver }
+        Self { proposal, effort, state, task, receiver }
     }
 
     /// The state as one object.

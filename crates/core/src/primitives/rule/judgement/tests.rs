@@ -8,6 +8,7 @@ use super::{Judgement, Proposal, Receiver};
 use crate::command::Command;
 use crate::json::Json;
 use crate::names::{AgentId, TaskType};
+use crate::space::CommitEffort;
 use crate::testing::World;
 use crate::time::Timestamp;
 
@@ -54,7 +55,7 @@ fn judged(rules: &[Value], offer: &Offer) -> Judgement {
     let capabilities: BTreeSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
     let receiver =
         offer.receiver.map(|(is_active, _)| Receiver { is_active, capabilities: &capabilities });
-    world.space.rule.judge(&Proposal {
+    let proposal = Proposal {
         from: &from,
         to: to.as_ref(),
         capability: offer.capability,
@@ -64,7 +65,8 @@ fn judged(rules: &[Value], offer: &Offer) -> Judgement {
         receiver,
         hops: offer.hops,
         reason: Some("tired"),
-    })
+    };
+    world.space.rule.judge(&proposal, &CommitEffort::default()).expect("it takes little")
 }
 
 /// The finding of one check, if any.

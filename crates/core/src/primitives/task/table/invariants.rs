@@ -31,6 +31,11 @@ impl Table {
                 assert!(self.by_id.contains(task), "what is waited for is known");
             }
         }
+        let bytes = |is_finished: bool| {
+            let those = records().filter(|record| record.status.is_finished() == is_finished);
+            those.map(|record| record.bytes()).sum::<usize>()
+        };
+        assert_eq!([self.unfinished_bytes, self.finished_bytes], [false, true].map(bytes));
         let unready = count(|record| record.status == Status::Pending && !record.ready);
         assert_eq!(self.stages.len(), unready, "what is pending is ready or waits");
         assert!(self.timers.len() <= self.by_id.len(), "only known tasks have a moment");

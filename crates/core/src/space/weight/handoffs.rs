@@ -1,0 +1,82 @@
+//! How much work a hand-off is.
+
+use super::{HASHED_BYTES_PER_UNIT, Space};
+use crate::handoff::{Command, Offer, Selected};
+use crate::json::Json;
+use crate::limits;
+use crate::names::{HandoffId, NamespaceName};
+use crate::state;
+
+/// What the keys of a hand-off are.
+#[derive(Default)]
+struct Keys {
+    /// Entries that are looked at.
+    examined: usize,
+    /// The bytes of their values, all of which are hashed.
+    bytes: usize,
+}
+
+impl Space {
+    pub(super) fn handoff_units(&self, command: &Command, units_max: usize) -> usize {
+        match command {
+            Command::Offer(offer) | Command::Execute(offer) | Command::Validate(offer) => {
+                self.offer_units(offer, units_max)
+            }
+            Command::ImportContext(import) => {
+                let bytes = import.context.state.values().map(|value| value.as_bytes().len());
+                self.rule.units(bytes.sum())
+            }
+            // How much its agent holds the request does not say. Few requests are this one.
+            Command::ExecuteAll(_) => limits::HANDOFF_KEYS_MAX,
+            Command::Accept(accept) => self.units_of_known(&accept.handoff, units_max),
+            Command::Approve { handoff, .. } => self.units_of_known(handoff, units_max),
+            Command::Receive { .. }
+            | Command::Reject { .. }
+            | Command::Complete(_)
+            | Command::Cancel { .. } => 0,
+        }
+    }
+
+    fn offer_units(&self, offer: &Offer, units_max: usize) -> usize {
+        let keys = self.keys(&offer.keys, units_max);
+        let state: usize = offer.state.values().map(Json::as_bytes).map(<[u8]>::len).sum();
+        let task = offer.task.as_ref().and_then(|task| self.task.get(task));
+        let task = task.map_or(0, |task| task.bytes());
+        let hashed = (keys.bytes + state + task) / HASHED_BYTES_PER_UNIT;
+        keys.examined + hashed + self.rule.units(keys.bytes + state + task)
+    }
+
+    /// What the receiver or an approver answers.
+    fn units_of_known(&self, handoff: &HandoffId, units_max: usize) -> usize {
+        let Some(handoff) = self.handoff.get(handoff) else { return 0 };
+        let keys = self.keys(&handoff.keys, units_max);
+        keys.examined + keys.bytes / HASHED_BYTES_PER_UNIT
+    }
+
+    fn keys(&self, keys: &[Selected], units_max: usize) -> Keys {
+        let mut found = Keys::default();
+        for selected in keys {
+            if found.examined > units_max {
+                break;
+            }
+            found.examined += 1;
+            if selected.version.is_none() && selected.name.key().contains('*') {
+                self.add_pattern(selected, units_max, &mut found);
+            } else if let Some(entry) = self.state.find(&selected.name) {
+                found.bytes += entry.value().len();
+            }
+        }
+        found
+    }
+
+    fn add_pattern(&self, selected: &Selected, units_max: usize, found: &mut Keys) {
+        let Ok(namespace) = NamespaceName::parse(selected.name.namespace()) else { return };
+        let count = self.state.count(&namespace).min(limits::HANDOFF_KEYS_EXAMINED_MAX);
+        found.examined += count;
+        if count <= units_max {
+            let list = state::List::all(namespace);
+            let entries = self.state.listed(&list);
+            found.bytes += entries.map(|entry| entry.as_bytes().len()).sum::<usize>();
+        }
+    }
+}
