@@ -25,7 +25,7 @@ use crate::tools::{Approval, Call};
 use crate::toolset::{Toolset, derived_operation};
 use crate::view::Detail;
 use crate::workspace_resolver::{Requester, WorkspaceResolver, agent_of_client, as_agent};
-use crate::{answer, person, prompts, resources, task, tools};
+use crate::{answer, elicitation, prompts, resources, task, tools};
 
 /// How long a client may keep the definitions, which change only with the program.
 const DEFINITIONS_TTL_MS: u64 = 3_600_000;
