@@ -1,5 +1,8 @@
 //! The review of stages.
 
+#[path = "notices.rs"]
+mod notices;
+
 use baton_core::{PipelineName, StageName, pipeline, task};
 
 use super::{ada, json};
