@@ -36,9 +36,7 @@ impl View for SpaceView<'_> {
     }
 
     fn has_capable(&self, capability: &str) -> bool {
-        let mut agents = self.0.agent.after(None);
-        agents
-            .any(|agent| agent.status == Status::Active && agent.capabilities.contains(capability))
+        self.0.agent.capable(capability).next().is_some()
     }
 
     fn chosen(&self, keys: &[Selected]) -> Result<Vec<Chosen>, Rejection> {
