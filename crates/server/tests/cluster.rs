@@ -10,9 +10,7 @@ use baton_cluster::{EncryptedSecrets, SecretsKey};
 use baton_core::access::Grant;
 use baton_log::{Log, MemoryLog};
 use baton_server::access::{Tokens, Wanted};
-use baton_server::{
-    Cluster, ClusterHandle, HOME, Otel, Routes, ServerStatus, Settings, shard_of,
-};
+use baton_server::{Cluster, ClusterHandle, HOME, Otel, Routes, ServerStatus, Settings, shard_of};
 use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
