@@ -85,7 +85,7 @@
 //! ```text
 //!                          Workspace ─┬─ State, Session, Namespaces, Agents, Tasks, Joins, …
 //!      a program  ───▶     (agent,    ├─ requests: Setting, Creating, Claiming, Acquiring, …
-//!                          once,      └─ Transaction, Watching
+//!                          once,      └─ CallBatch, Transaction, Watching
 //!                          under, at)
 //!                             │
 //!                             ▼

@@ -10,7 +10,7 @@ use baton_core::{
 
 use crate::carrier::{Caller, Carrier};
 use crate::reply::FromReply;
-use crate::{BuildingContext, Error, Session, State, Transaction, Watching};
+use crate::{BuildingContext, CallBatch, Error, Session, State, Transaction, Watching};
 
 /// A workspace from the point of view of one agent. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -167,6 +167,26 @@ impl Workspace {
     /// A transaction: several commands, all or none.
     pub fn transaction(&self) -> Transaction {
         Transaction::new(self.clone())
+    }
+
+    /// Several calls that are sent together, each of which is executed independently.
+    ///
+    /// ```no_run
+    /// # async fn example(lab: baton_client::Workspace) -> Result<(), baton_client::Error> {
+    /// use baton_client::core::{TaskType, task, workspace};
+    ///
+    /// let create = |name: &str| -> Result<_, baton_client::Error> {
+    ///     Ok(task::Command::Create(Box::new(task::Create::new(TaskType::parse(name)?))))
+    /// };
+    /// let batch = lab.batch().command(create("draft")?).command(create("review")?);
+    /// for outcome in batch.query(workspace::Query::Get).send().await? {
+    ///     println!("{:?}", outcome?.reply);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn batch(&self) -> CallBatch {
+        CallBatch::new(self.clone())
     }
 
     /// Watches every event whose subject matches a pattern such as `state/shared/**`, from now on.

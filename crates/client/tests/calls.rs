@@ -1,6 +1,6 @@
 //! What is sent to a server, and how its answers are interpreted.
 
-use baton_client::core::state::{Command, Set};
+use baton_client::core::state::{Command, Get, Query, Set};
 use baton_client::core::{Json, Key, Kind, NamespaceName, Precondition, Reply, Revision};
 use baton_client::{Error, Options};
 use serde_json::{Value, json};
@@ -138,6 +138,36 @@ async fn an_update_that_does_not_learn_the_winner_does_not_write_over_it() {
         });
         assert_eq!(updated.unwrap_err().code(), "state.version_conflict");
     }
+}
+
+#[tokio::test]
+async fn the_calls_of_a_batch_are_sent_before_the_first_is_answered() {
+    let peer = Peer::new().await;
+    let (ada, mut talk) = peer.meet_ada(Options::default()).await;
+    let set = |key: &str| {
+        let value = Json::of(&1).unwrap();
+        Command::Set(Set::new(NamespaceName::shared(), Key::parse(key).unwrap(), value))
+    };
+    let (namespace, key) = (NamespaceName::shared(), Key::parse("a").unwrap());
+    let get = Query::Get(Get { namespace, key, at: None });
+    let batch = ada.batch().command(set("a")).command(set("b")).query(get);
+    let (outcomes, said) = tokio::join!(batch.send(), async {
+        let said = [talk.hear().await, talk.hear().await, talk.hear().await];
+        talk.answer_entry(&said[2], 7).await;
+        talk.refuse(&said[0], "server.busy", "unavailable", json!({})).await;
+        talk.answer_entry(&said[1], 6).await;
+        said
+    });
+    let said = said.map(|said| (said["command"].clone(), said["key"].clone()));
+    let expected = [("state.set", "a"), ("state.set", "b"), ("state.get", "a")];
+    assert_eq!(said, expected.map(|(command, key)| (json!(command), json!(key))));
+    let outcomes = outcomes.unwrap();
+    let codes = outcomes.iter().map(|outcome| outcome.as_ref().map_err(Error::code));
+    let revisions: Vec<_> = codes.map(|outcome| outcome.map(|answer| answer.revision.0)).collect();
+    assert_eq!(revisions, [Err("server.busy"), Ok(6), Ok(7)]);
+    assert_eq!(ada.batch().send().await, Ok(Vec::new()));
+    let batch = ada.once("k-1").unwrap().batch().command(set("a")).command(set("b"));
+    assert_eq!(batch.send().await.unwrap_err().code(), "idempotency.key_reused");
 }
 
 #[tokio::test]

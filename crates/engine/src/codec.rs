@@ -73,36 +73,6 @@ struct BodyIn {
     moved: Vec<Moved>,
 }
 
-/// The same body, reduced to the entries that it is about. It matches a body whose events all
-/// concern shared state, which is the usual case; a test compares `subjects` with a decoded batch.
-#[derive(Deserialize)]
-struct Touching<'a> {
-    #[serde(borrow)]
-    events: Vec<Touch<'a>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Touch<'a> {
-    #[serde(borrow)]
-    State(Touched<'a>),
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Touched<'a> {
-    #[serde(borrow)]
-    Set(Spot<'a>),
-    #[serde(borrow)]
-    Deleted(Spot<'a>),
-}
-
-#[derive(Deserialize)]
-struct Spot<'a> {
-    namespace: &'a str,
-    key: &'a str,
-}
-
 /// The location and the header of a frame, without its events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outline<'a> {
@@ -230,6 +200,11 @@ pub fn decode(bytes: &[u8]) -> Result<Batch, CodecError> {
     Ok(Batch { revision: outline.revision, time: outline.time, agent, events })
 }
 
+fn decode_event(bytes: &[u8]) -> Result<Event, CodecError> {
+    messagepack::from_slice(bytes)
+        .map_err(|error: messagepack::Error| CodecError::Corrupt { what: error.to_string() })
+}
+
 /// Returns the subjects of the events in the frame at the beginning of these bytes, in order, and
 /// the header of the frame. Many times faster than decoding, since values are skipped.
 pub fn subjects(bytes: &[u8], mut tell: impl FnMut(&[&str])) -> Result<Outline<'_>, CodecError> {
@@ -242,13 +217,15 @@ pub fn subjects(bytes: &[u8], mut tell: impl FnMut(&[&str])) -> Result<Outline<'
         tell(&["state/", namespace, "/", key]);
         return Ok(outline);
     }
-    match messagepack::from_slice(body) {
-        Ok(Touching { events }) => {
-            for Touch::State(Touched::Set(spot) | Touched::Deleted(spot)) in &events {
-                tell(&["state/", spot.namespace, "/", spot.key]);
-            }
+    let Some(events) = body_reader::events(body) else {
+        decode(bytes)?.events.iter().for_each(|event| tell(&event.subject_parts()));
+        return Ok(outline);
+    };
+    for event in events {
+        match body_reader::subject(event) {
+            Some(parts) => tell(&parts),
+            None => tell(&decode_event(event)?.subject_parts()),
         }
-        Err(_) => decode(bytes)?.events.iter().for_each(|event| tell(&event.subject_parts())),
     }
     Ok(outline)
 }

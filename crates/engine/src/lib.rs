@@ -76,8 +76,8 @@ pub mod watch;
 pub use admission::{Admission, Deferred, HeldAnswer, RetryAfter};
 pub use baton_client::{
     Accepted, Acquiring, AcquiringPermit, AddingReaction, AddingRule, Agents, Arriving, Artifacts,
-    AskingHistory, Barriers, BuildingContext, Caller, Carrier, Check, Checkpoints, Claiming,
-    Completing, Contracts, CreateNamespace, CreatePipeline, CreateStream, Creating,
+    AskingHistory, Barriers, BuildingContext, CallBatch, Caller, Carrier, Check, Checkpoints,
+    Claiming, Completing, Contracts, CreateNamespace, CreatePipeline, CreateStream, Creating,
     DeclaringContract, Done, Error, Events, Failing, Handled, HandlerFailed, Handling,
     HandoffRules, Handoffs, Happened, Held, Hiding, Item, Joining, Joins, Locks, Messages,
     Namespaces, Offering, Patching, Pipelines, PutOptions, Putting, Reactions, Reading,

@@ -38,6 +38,31 @@ fn increment(name: &str) -> Command {
 }
 
 #[tokio::test]
+async fn the_calls_of_a_batch_are_executed_independently() {
+    let (baton, _, _) = in_memory();
+    let ada = workspace(&baton);
+    let get = state::Get { namespace: namespace("shared"), key: key("counter"), at: None };
+    let batch = ada.batch().command(set("counter", &json!(1))).command(increment("absent"));
+    let batch = batch.command(Command::Delete(Delete {
+        namespace: namespace("shared"),
+        key: key("counter"),
+        expected_version: Some(Version(9)),
+        expected_revision: None,
+    }));
+    let batch = batch.command(increment("counter")).query(state::Query::Get(get));
+    let outcomes = batch.send().await.unwrap();
+    let codes: Vec<_> =
+        outcomes.iter().map(|it| it.as_ref().map_err(Error::code).map(drop)).collect();
+    assert_eq!(codes, [Ok(()), Ok(()), Err("state.version_conflict"), Ok(()), Ok(())]);
+    let Ok(Reply::State(state::Reply::Entry(entry))) = outcomes[4].as_ref().map(|it| &it.reply)
+    else {
+        panic!("{outcomes:?}")
+    };
+    assert_eq!((entry.value(), entry.version()), (&b"2"[..], Version(2)));
+    baton.close().await;
+}
+
+#[tokio::test]
 async fn commands_see_each_other_and_become_one_revision() {
     let (baton, _, _) = in_memory();
     let ada = workspace(&baton);

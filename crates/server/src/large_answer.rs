@@ -4,7 +4,9 @@
 use std::io::{ErrorKind, Result, Write};
 
 use baton_core::message::{self, Message};
-use baton_core::{Answer, Entry, Reply, state};
+use baton_core::task::{self, Task};
+use baton_core::wait::{self, Work};
+use baton_core::{Answer, Entry, Reply, handoff, state};
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
@@ -30,10 +32,20 @@ pub(crate) fn is_large(answer: &Answer) -> bool {
         Reply::Message(message::Reply::Replied(answered)) => {
             answered.body.as_bytes().len() > LARGE_BYTES
         }
-        Reply::Message(message::Reply::Message(message)) => {
-            message.body.as_bytes().len() > LARGE_BYTES
-        }
+        Reply::Message(message::Reply::Message(message)) => is_large_message(message),
         Reply::Message(message::Reply::Received { messages }) => are_large_messages(messages),
+        Reply::Task(task::Reply::Task(task)) => is_large_task(task),
+        Reply::Task(task::Reply::Claimed(task)) | Reply::Wait(wait::Reply::Task(task)) => {
+            task.as_deref().is_some_and(is_large_task)
+        }
+        Reply::Task(task::Reply::ClaimedTasks { tasks } | task::Reply::Tasks { tasks, .. }) => {
+            tasks.iter().map(Task::bytes).sum::<usize>() > LARGE_BYTES
+        }
+        Reply::Handoff(handoff::Reply::Received(handoff))
+        | Reply::Wait(wait::Reply::Handoff(handoff)) => {
+            handoff.as_ref().is_some_and(|handoff| handoff.bytes() > LARGE_BYTES)
+        }
+        Reply::Wait(wait::Reply::Next(work)) => work.as_ref().is_some_and(is_large_work),
         reply => serde_json::to_writer(Measure { left: LARGE_BYTES }, reply).is_err(),
     }
 }
@@ -42,6 +54,23 @@ pub(crate) fn is_large(answer: &Answer) -> bool {
 pub(crate) fn are_large(entries: &[Entry]) -> bool {
     let bytes = entries.iter().map(|entry| entry.key().len() + entry.value().len());
     entries.len() > ENTRIES_MANY || bytes.sum::<usize>() > LARGE_BYTES
+}
+
+/// Whether the next work of an agent takes long to encode.
+fn is_large_work(work: &Work) -> bool {
+    match work {
+        Work::Handoff(handoff) => handoff.bytes() > LARGE_BYTES,
+        Work::Message(message) => is_large_message(message),
+        Work::Task(task) => is_large_task(task),
+    }
+}
+
+fn is_large_task(task: &Task) -> bool {
+    task.bytes() > LARGE_BYTES
+}
+
+fn is_large_message(message: &Message) -> bool {
+    message.body.as_bytes().len() > LARGE_BYTES
 }
 
 /// The same of messages, whose other fields are numbers and names too.
@@ -136,6 +165,38 @@ mod tests {
         }
         let messages = vec![message(LARGE_BYTES / 10); 11];
         assert!(is_large(message::Reply::Received { messages }));
+    }
+
+    #[test]
+    fn tasks_are_large_by_what_they_carry() {
+        let task = |name: &str, bytes: usize| -> Task {
+            let (text, time) = ("x".repeat(bytes), "2026-01-01T00:00:00.000Z");
+            let task = format!(
+                r#"{{"id": "t-1", "type": "review", "status": "pending", "requested_by": "ada",
+                    "capabilities": [], "priority": 0, "depends_on": [], "waiting_for": [],
+                    "max_retries": 0, "on_exhausted": "fail", "review": false, "attempts": 0,
+                    "backoff": {{"initial_ms": 0, "multiplier": 1.0, "max_ms": 0, "jitter": 0.0}},
+                    "retries": 0, "created_at": "{time}", "updated_at": "{time}", "revision": 1,
+                    "{name}": "{text}"}}"#
+            );
+            serde_json::from_str(&task).unwrap()
+        };
+        let is_large = |reply: Reply| is_large(&Answer { revision: Revision(1), reply });
+        for name in ["definition", "description", "result", "error", "reason", "metadata"] {
+            for (bytes, expected) in [(200, false), (LARGE_BYTES, true)] {
+                let task = Box::new(task(name, bytes));
+                let replies: [Reply; 4] = [
+                    task::Reply::Claimed(Some(task.clone())).into(),
+                    task::Reply::ClaimedTasks { tasks: vec![(*task).clone()] }.into(),
+                    wait::Reply::Task(Some(task.clone())).into(),
+                    wait::Reply::Next(Some(Work::Task(task))).into(),
+                ];
+                for reply in replies {
+                    assert_eq!(is_large(reply), expected, "{bytes} bytes of {name}");
+                }
+            }
+        }
+        assert!(!is_large(task::Reply::Claimed(None).into()));
     }
 
     /// While something large is encoded, the serving thread continues.

@@ -6,6 +6,7 @@
 mod agents;
 mod artifacts;
 mod barriers;
+mod batch;
 mod checkpoints;
 mod context;
 mod contracts;
@@ -35,6 +36,7 @@ mod watch;
 pub use agents::{Registration, TakingNext};
 pub use artifacts::{Putting, Reading};
 pub use barriers::Arriving;
+pub use batch::CallBatch;
 pub use checkpoints::{Copied, Saving, Written};
 pub use context::BuildingContext;
 pub use contracts::DeclaringContract;

@@ -46,9 +46,7 @@ impl View for SpaceView<'_> {
     }
 
     fn has_capable(&self, capability: &str) -> bool {
-        let mut agents = self.space.agent.after(None);
-        agents
-            .any(|agent| agent.status == Status::Active && agent.capabilities.contains(capability))
+        self.space.agent.capable(capability).next().is_some()
     }
 
     fn chosen(&self, keys: &[Selected]) -> Result<Vec<Chosen>, Rejection> {

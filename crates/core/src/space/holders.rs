@@ -19,18 +19,17 @@ impl Space {
         if crate::planted::is("space.anyone_uses_a_token") {
             return Ok(());
         }
-        if let Some(orphan) = self.holder_of(given).and_then(|it| self.agent.orphaned(it)) {
+        let Some(holder) = self.holder_of(given) else { return Ok(()) };
+        if let Some(orphan) = self.agent.orphaned(holder) {
             // Its session ends with the next commit of the engine, and its tokens are void now.
             let (agent, status) = (orphan.clone(), agent::Status::Lost);
             return Err(agent::Rejection::Ended { agent, status }.into());
         }
-        match self.holder_of(given) {
-            Some(holder) if holder != caller => {
-                let (holder, caller) = (holder.clone(), caller.clone());
-                Err(Rejection::NotHolder { given, holder, caller })
-            }
-            Some(_) | None => Ok(()),
+        if holder != caller {
+            let (holder, caller) = (holder.clone(), caller.clone());
+            return Err(Rejection::NotHolder { given, holder, caller });
         }
+        Ok(())
     }
 
     /// Refuses a command with the token of another agent.

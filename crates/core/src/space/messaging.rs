@@ -13,9 +13,6 @@ impl View for TablesView<'_> {
     }
 
     fn capable(&self, capability: &str) -> Vec<AgentId> {
-        let able = self.agent.after(None).filter(|agent| {
-            agent.status == agent::Status::Active && agent.capabilities.contains(capability)
-        });
-        able.map(|agent| agent.id.clone()).collect()
+        self.agent.capable(capability).cloned().collect()
     }
 }

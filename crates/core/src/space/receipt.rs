@@ -8,7 +8,8 @@
 //! [`RECEIPTS_BYTES_MAX`](crate::limits::RECEIPTS_BYTES_MAX). Keys belong to the agent that used
 //! them.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
+use std::io;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -19,9 +20,13 @@ use crate::messagepack;
 use crate::names::{AgentId, BlobPlace, IdempotencyKey, SecretId};
 use crate::reply::Answer;
 use crate::space::batch::Moment;
+use crate::storage::Numbers;
 use crate::time::Timestamp;
 use crate::waiting::wait::Keyed;
 use crate::{artifact, secret};
+
+#[cfg(test)]
+mod tests;
 
 /// A stored answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,8 +61,8 @@ pub struct Receipts {
     kept: VecDeque<Kept>,
     /// How many were before the oldest.
     forgotten: usize,
-    /// The number of each among all that ever were.
-    by_key: BTreeMap<(AgentId, IdempotencyKey), usize>,
+    /// The number of each among all that ever were, by agent and key.
+    by_key: Numbers,
     bytes: usize,
 }
 
@@ -98,16 +103,33 @@ impl Receipt {
 /// FNV-1a over the encoded request. It protects against mistakes, not against malice: a caller that
 /// can choose a key need not use one.
 pub fn digest(mutation: &mut Mutation) -> u64 {
-    let encode = |mutation: &Mutation| {
-        let encoded = match unplaced(mutation) {
-            Some(unplaced) => rmp_serde::to_vec_named(&unplaced),
-            None => rmp_serde::to_vec_named(mutation),
-        };
-        encoded.expect("mutations can be encoded")
-    };
-    let encoded = mutation.untraced(encode);
-    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-    encoded.iter().fold(0xcbf2_9ce4_8422_2325, step)
+    mutation.untraced(|mutation| match unplaced(mutation) {
+        Some(unplaced) => Fnv::of(&unplaced),
+        None => Fnv::of(mutation),
+    })
+}
+
+/// The digest of what is written to it.
+struct Fnv(u64);
+
+impl Fnv {
+    fn of(mutation: &Mutation) -> u64 {
+        let mut digest = Self(0xcbf2_9ce4_8422_2325);
+        rmp_serde::encode::write_named(&mut digest, mutation).expect("mutations can be encoded");
+        digest.0
+    }
+}
+
+impl io::Write for Fnv {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        self.0 = bytes.iter().fold(self.0, step);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// The same upload wherever its bytes are: a repetition has stored them anew.
@@ -139,14 +161,20 @@ fn unplaced(mutation: &Mutation) -> Option<Mutation> {
     })
 }
 
+/// What a receipt is found by.
+fn name_of(kept: &Kept) -> (&str, &str) {
+    (kept.agent.as_str(), kept.receipt.key.as_str())
+}
+
 impl Receipts {
     /// The receipt of a request, if it was made before.
     pub fn find(&self, agent: &AgentId, key: &IdempotencyKey) -> Option<&Receipt> {
         if self.kept.is_empty() {
             return None;
         }
-        let number = self.by_key.get(&(agent.clone(), key.clone()))?;
-        Some(&self.kept[number - self.forgotten].receipt)
+        let (name, at) = ((agent.as_str(), key.as_str()), |number: usize| number - self.forgotten);
+        let number = self.by_key.find(name, |number| name_of(&self.kept[at(number)]) == name)?;
+        Some(&self.kept[at(number)].receipt)
     }
 
     /// Adds a receipt, and forgets those that are too old or too many.
@@ -158,10 +186,12 @@ impl Receipts {
     }
 
     fn keep(&mut self, kept: Kept) {
-        let name = (kept.agent.clone(), kept.receipt.key.clone());
-        self.bytes += kept.receipt.answer.len();
-        let before = self.by_key.insert(name, self.forgotten + self.kept.len());
+        let before = self.find(&kept.agent, &kept.receipt.key);
         assert!(before.is_none(), "a kept answer is repeated, not replaced");
+        let Self { kept: others, forgotten, by_key, .. } = self;
+        let number = *forgotten + others.len();
+        by_key.insert(name_of(&kept), number, |number| name_of(&others[number - *forgotten]));
+        self.bytes += kept.receipt.answer.len();
         self.kept.push_back(kept);
     }
 
@@ -173,10 +203,10 @@ impl Receipts {
             if fits && age <= limits::RECEIPT_AGE_MS_MAX {
                 break;
             }
+            self.by_key.remove(name_of(oldest), self.forgotten);
             let gone = self.kept.pop_front().expect("it was just looked at");
             self.forgotten += 1;
             self.bytes -= gone.receipt.answer.len();
-            self.by_key.remove(&(gone.agent, gone.receipt.key));
         }
     }
 

@@ -203,9 +203,7 @@ impl task::View for TablesView<'_> {
     }
 
     fn has_capable(&self, capabilities: &BTreeSet<String>) -> bool {
-        self.agent.after(None).any(|agent| {
-            agent.status == agent::Status::Active && agent.capabilities.is_superset(capabilities)
-        })
+        self.agent.has_capable(capabilities)
     }
 
     fn were_capable(&self, capabilities: &BTreeSet<String>) -> Vec<AgentId> {

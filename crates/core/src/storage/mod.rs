@@ -40,6 +40,7 @@ mod capture;
 mod entry;
 mod index;
 mod node;
+mod numbers;
 mod order;
 mod records;
 mod run;
@@ -50,6 +51,7 @@ mod tests;
 
 pub(crate) use entry::ENTRY_HEAD_BYTES;
 pub use entry::{Entry, Head};
+pub(crate) use numbers::Numbers;
 pub use order::Range;
 pub(crate) use records::{Records, relist};
 pub use table::Entries;

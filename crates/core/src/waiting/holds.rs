@@ -186,6 +186,12 @@ impl<H: Held> Holds<H> {
         keys.take_while(move |(holder, _)| holder == agent).map(|(_, key)| &self.by_key[key])
     }
 
+    fn count_of(&self, agent: &AgentId) -> usize {
+        let keys = self.by_holder.range((agent.clone(), H::least_key())..);
+        let held = keys.take_while(|(holder, _)| holder == agent).count();
+        held + self.wait_queues.count_of(agent)
+    }
+
     /// The calls that wait.
     pub fn waits(&self) -> &WaitQueues<H::Name> {
         &self.wait_queues
@@ -198,7 +204,9 @@ impl<H: Held> Holds<H> {
         agent: &AgentId,
         all: (&'static str, usize, usize),
     ) -> Result<(), TooMany> {
-        let own = self.of_agent(agent).count() + self.wait_queues.of_agent(agent).count();
+        let of_all = self.by_key.len() + self.wait_queues.all().len();
+        // While there are few of all agents, there is no need to count those of one.
+        let own = if of_all < limits::HOLDS_PER_AGENT_MAX { of_all } else { self.count_of(agent) };
         has_room([(H::HELD_OR_AWAITED, own, limits::HOLDS_PER_AGENT_MAX), all])
     }
 

@@ -107,6 +107,12 @@ impl<Name: Clone + Ord> WaitQueues<Name> {
         calls.take_while(move |(there, _)| there == agent).map(|(_, id)| &self.waits[id])
     }
 
+    /// The number of waiting calls of an agent.
+    pub fn count_of(&self, agent: &AgentId) -> usize {
+        let calls = self.by_agent.range((agent.clone(), WaitId(0))..);
+        calls.take_while(|(there, _)| there == agent).count()
+    }
+
     /// Waiting calls that have timed out.
     pub fn overdue(&self, now: Timestamp) -> impl Iterator<Item = &Waiter<Name>> {
         let over = self.ends.iter().take_while(move |(moment, _)| *moment <= now);

@@ -69,14 +69,6 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The fields whose values are JSON, in order.
-    pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().filter_map(|(name, value)| match value {
-            Value::Json(text) => Some((name.as_ref(), *text)),
-            Value::Text(_) => None,
-        })
-    }
-
     /// The fields, to be stored.
     pub(super) fn owned(self) -> Vec<(String, Json)> {
         let keep = |(name, value): (Cow<'a, str>, Value<'a>)| {

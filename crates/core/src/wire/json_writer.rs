@@ -31,8 +31,21 @@ pub(crate) fn write_json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
 /// Appends a sum over the primitives without the names of the primitive and of the variant there.
 /// A variant without content is `{}`.
 pub(crate) fn write_bare<T: Serialize + ?Sized>(out: &mut Vec<u8>, sum: &T) {
-    write_within(out, sum, Around::TwoNames).expect("what is sent can be encoded");
+    write_within(out, sum, Around::TwoNames(None)).expect("what is sent can be encoded");
 }
+
+/// Appends the fields of such a sum to an object that is not empty, with a comma before each of
+/// them: without braces, and without the fields of these names.
+pub(crate) fn write_own_fields<T: Serialize + ?Sized>(
+    out: &mut Vec<u8>,
+    sum: &T,
+    omitted: Omitted,
+) {
+    write_within(out, sum, Around::TwoNames(Some(omitted))).expect("what is sent can be encoded");
+}
+
+/// The names of fields that are not written.
+pub(crate) type Omitted = &'static [&'static str];
 
 fn write_within<T: Serialize + ?Sized>(
     out: &mut Vec<u8>,
@@ -46,12 +59,35 @@ fn write_within<T: Serialize + ?Sized>(
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Around {
     Nothing,
-    /// The name of a variant.
-    Name,
+    /// The name of a variant, and the braces of its fields if some of them are left out.
+    Name(Option<Omitted>),
     /// The names of a variant, and of one within it.
-    TwoNames,
+    TwoNames(Option<Omitted>),
+    /// The braces of an object, and these fields.
+    Braces(Omitted),
     /// The quotes of a text, which is JSON.
     Quotes,
+}
+
+/// Appends a small number with at most one decimal, such as a factor or a fraction; false if it is
+/// another one. The shortest text of such a number is the one with this decimal.
+fn write_tenths(out: &mut Vec<u8>, number: f64) -> bool {
+    const MAX: f64 = 1e6;
+    let tenths = (number * 10.0).round();
+    #[expect(clippy::float_cmp, reason = "it is the same number or another one")]
+    let is_short = number.is_sign_positive() && tenths < MAX && tenths / 10.0 == number;
+    if is_short {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "it is whole, positive and small"
+        )]
+        let tenths = tenths as u64;
+        write_number(out, tenths / 10);
+        out.push(b'.');
+        write_number(out, tenths % 10);
+    }
+    is_short
 }
 
 /// Writes one value.
@@ -66,12 +102,13 @@ struct Within<'a> {
     is_first: bool,
     /// What follows the last one.
     end: &'static [u8],
+    omitted: Omitted,
 }
 
 impl JsonWriter<'_> {
     /// Whether the name of a variant is left out.
     fn is_bare(&self) -> bool {
-        matches!(self.around, Around::Name | Around::TwoNames)
+        matches!(self.around, Around::Name(_) | Around::TwoNames(_))
     }
 
     /// Appends the name of a variant.
@@ -85,7 +122,17 @@ impl JsonWriter<'_> {
 impl<'a> JsonWriter<'a> {
     fn begin(self, first: &'static [u8], end: &'static [u8]) -> Within<'a> {
         self.out.extend_from_slice(first);
-        Within { out: self.out, is_first: true, end }
+        Within { out: self.out, is_first: true, end, omitted: &[] }
+    }
+
+    /// Begins the fields of an object or of a variant.
+    fn begin_fields(self, end: &'static [u8]) -> Within<'a> {
+        match self.around {
+            Around::Braces(omitted) | Around::Name(Some(omitted)) => {
+                Within { out: self.out, is_first: false, end: b"", omitted }
+            }
+            _ => self.begin(b"{", end),
+        }
     }
 }
 
@@ -104,6 +151,9 @@ impl Within<'_> {
     fn field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Error> {
         if name == RAW_VALUE {
             return write_within(self.out, value, Around::Quotes);
+        }
+        if self.omitted.contains(&name) {
+            return Ok(());
         }
         self.out.extend_from_slice(if self.is_first { &b"\""[..] } else { b",\"" });
         self.is_first = false;
@@ -161,6 +211,9 @@ impl<'a> Serializer for JsonWriter<'a> {
     }
 
     fn serialize_f64(self, number: f64) -> Result<(), Error> {
+        if write_tenths(self.out, number) {
+            return Ok(());
+        }
         serde_json::to_writer(self.out, &number)
     }
 
@@ -172,7 +225,7 @@ impl<'a> Serializer for JsonWriter<'a> {
     fn serialize_str(self, text: &str) -> Result<(), Error> {
         match self.around {
             Around::Quotes => self.out.extend_from_slice(text.as_bytes()),
-            Around::Nothing | Around::Name | Around::TwoNames => write_text(self.out, text),
+            _ => write_text(self.out, text),
         }
         Ok(())
     }
@@ -204,10 +257,10 @@ impl<'a> Serializer for JsonWriter<'a> {
         _: u32,
         name: &'static str,
     ) -> Result<(), Error> {
-        if self.is_bare() {
-            self.out.extend_from_slice(b"{}");
-        } else {
-            write_text(self.out, name);
+        match self.around {
+            Around::Name(Some(_)) | Around::TwoNames(Some(_)) => {}
+            Around::Name(None) | Around::TwoNames(None) => self.out.extend_from_slice(b"{}"),
+            _ => write_text(self.out, name),
         }
         Ok(())
     }
@@ -228,9 +281,14 @@ impl<'a> Serializer for JsonWriter<'a> {
         value: &T,
     ) -> Result<(), Error> {
         match self.around {
-            Around::TwoNames => return write_within(self.out, value, Around::Name),
-            Around::Name => return write_within(self.out, value, Around::Nothing),
-            Around::Nothing | Around::Quotes => {}
+            Around::TwoNames(omitted) => {
+                return write_within(self.out, value, Around::Name(omitted));
+            }
+            Around::Name(None) => return write_within(self.out, value, Around::Nothing),
+            Around::Name(Some(omitted)) => {
+                return write_within(self.out, value, Around::Braces(omitted));
+            }
+            Around::Nothing | Around::Braces(_) | Around::Quotes => {}
         }
         self.begin_variant(name);
         write_within(self.out, value, Around::Nothing)?;
@@ -269,9 +327,7 @@ impl<'a> Serializer for JsonWriter<'a> {
     }
 
     fn serialize_struct(self, name: &'static str, _: usize) -> Result<Within<'a>, Error> {
-        let (first, end): (&[u8], &[u8]) =
-            if name == RAW_VALUE { (b"", b"") } else { (b"{", b"}") };
-        Ok(self.begin(first, end))
+        Ok(if name == RAW_VALUE { self.begin(b"", b"") } else { self.begin_fields(b"}") })
     }
 
     fn serialize_struct_variant(
@@ -282,7 +338,7 @@ impl<'a> Serializer for JsonWriter<'a> {
         _: usize,
     ) -> Result<Within<'a>, Error> {
         if self.is_bare() {
-            return Ok(self.begin(b"{", b"}"));
+            return Ok(self.begin_fields(b"}"));
         }
         self.begin_variant(name);
         Ok(self.begin(b"{", b"}}"))

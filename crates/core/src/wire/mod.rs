@@ -51,5 +51,4 @@ pub use operations::{
 pub use problem::Problem;
 pub use spoken::{Spoken, reply};
 
-pub(crate) use answer::own_fields;
 pub(crate) use operations::{Wanted, operations};

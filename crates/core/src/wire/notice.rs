@@ -10,14 +10,16 @@ use crate::names::AgentId;
 use crate::numbers::Revision;
 use crate::space::batch::Batch;
 use crate::time::Timestamp;
-use crate::wire::{Fault, Fields, own_fields, write_text};
+use crate::wire::json_writer::{Omitted, write_own_fields};
+use crate::wire::{Fault, Fields, write_number, write_text};
 
 /// The fields around those of the event. A field of the event with the same name is omitted: the
 /// subject of an event about an agent names the agent.
-const AROUND: [&str; 6] = ["revision", "index", "time", "agent", "type", "subject"];
+const AROUND: Omitted = &["revision", "index", "time", "agent", "type", "subject"];
 
-/// The field that is left out while it is live.
-const TOKEN: &str = "token";
+/// The same without a live token.
+const AROUND_AND_TOKEN: Omitted =
+    &["revision", "index", "time", "agent", "type", "subject", "token"];
 
 /// A committed event, as watches deliver it.
 pub struct Notice {
@@ -108,8 +110,8 @@ impl Notice {
 
     fn encode(&self) -> Vec<u8> {
         let place = (self.revision(), self.index);
-        let hidden = self.event().has_live_token().then_some(TOKEN);
-        written(self.event(), place, self.time(), self.agent(), &self.subject, hidden)
+        let omitted = if self.event().has_live_token() { AROUND_AND_TOKEN } else { AROUND };
+        encoded(self.event(), place, self.time(), self.agent(), &self.subject, omitted)
     }
 
     /// Parses a notice. Unknown fields, which a newer server may send, are ignored.
@@ -135,20 +137,30 @@ impl Notice {
     }
 }
 
-/// A notice as JSON, even if the event is not in a batch yet; without the `hidden` field.
+/// A notice as JSON with a live token, even if the event is not in a batch yet.
 pub(crate) fn written(
+    event: &Event,
+    place: (Revision, usize),
+    time: Timestamp,
+    agent: &AgentId,
+    subject: &str,
+) -> Vec<u8> {
+    encoded(event, place, time, agent, subject, AROUND)
+}
+
+fn encoded(
     event: &Event,
     (revision, index): (Revision, usize),
     time: Timestamp,
     agent: &AgentId,
     subject: &str,
-    hidden: Option<&str>,
+    omitted: Omitted,
 ) -> Vec<u8> {
-    let text = serde_json::to_string(event).expect("events can be encoded");
-    let own = own_fields(text.as_bytes(), &mut Vec::new());
-    let own = str::from_utf8(own).expect("serde writes UTF-8");
-    let mut out = Vec::with_capacity(text.len() + 160);
-    out.extend_from_slice(format!("{{\"revision\":{revision},\"index\":{index}").as_bytes());
+    let mut out = Vec::with_capacity(event.weight() + 160);
+    out.extend_from_slice(b"{\"revision\":");
+    write_number(&mut out, revision.0);
+    out.extend_from_slice(b",\"index\":");
+    write_number(&mut out, index as u64);
     out.extend_from_slice(b",\"time\":\"");
     out.extend_from_slice(&time.text());
     let texts = [
@@ -160,35 +172,19 @@ pub(crate) fn written(
         out.extend_from_slice(name.as_bytes());
         write_text(&mut out, text);
     }
-    for (name, value) in Fields::parse(own).expect("events are objects").pairs() {
-        if !AROUND.contains(&name) && hidden != Some(name) {
-            out.push(b',');
-            write_text(&mut out, name);
-            out.push(b':');
-            out.extend_from_slice(value.as_bytes());
-        }
-    }
+    write_own_fields(&mut out, event, omitted);
     out.push(b'}');
     out
 }
 
 /// The fields of an event as callers see them, as JSON: without a live token.
 pub(crate) fn shown_fields(event: &Event) -> Vec<u8> {
-    let text = serde_json::to_string(event).expect("events can be encoded");
-    let own = own_fields(text.as_bytes(), &mut Vec::new());
-    if !event.has_live_token() {
-        return own.to_vec();
-    }
-    let own = str::from_utf8(own).expect("serde writes UTF-8");
-    let fields = Fields::parse(own).expect("events are objects");
-    let mut out = b"{".to_vec();
-    for (name, value) in fields.pairs().filter(|(name, _)| *name != TOKEN) {
-        if out.len() > 1 {
-            out.push(b',');
-        }
-        write_text(&mut out, name);
-        out.push(b':');
-        out.extend_from_slice(value.as_bytes());
+    let mut out = Vec::new();
+    write_own_fields(&mut out, event, if event.has_live_token() { &["token"] } else { &[] });
+    match out.first_mut() {
+        // The comma before the first field.
+        Some(first) => *first = b'{',
+        None => out.push(b'{'),
     }
     out.push(b'}');
     out

@@ -1,5 +1,8 @@
 //! Stages that are abandoned or reviewed.
 
+#[path = "notices.rs"]
+mod notices;
+
 use baton_core::{PipelineName, StageName, pipeline, task};
 
 use super::{ada, json};

@@ -7,6 +7,7 @@ use baton::Caller;
 use baton_core::access::{Action, CLOSED, Denied, Grant, Permission, Role, is_closed, made};
 use baton_core::wire::{Call, FastCall, Frame, Problem};
 use baton_core::{AgentId, WorkspaceName};
+use tokio::time::Instant;
 
 use super::{Attempt, Principal};
 use crate::cluster::Place;
@@ -28,12 +29,16 @@ pub(crate) struct Authority {
 pub(crate) struct FastCharge {
     meters: [Option<Arc<Meter>>; 2],
     cost: Cost,
+    /// When the budgets were checked, if there are any.
+    checked_at: Option<Instant>,
 }
 
 impl FastCharge {
     /// Charges it: it has happened.
     pub(crate) fn pay(&self) {
-        pay(&self.meters, self.cost);
+        if let Some(now) = self.checked_at {
+            pay(&self.meters, self.cost, now);
+        }
     }
 }
 
@@ -146,9 +151,9 @@ impl Authority {
             return Some(FastCharge::default());
         }
         let cost = Cost::of_fast(call, bytes);
-        let meters = self.meters_of(workspace);
-        check(&meters, cost).ok()?;
-        Some(FastCharge { meters, cost })
+        let (meters, now) = (self.meters_of(workspace), Instant::now());
+        check(&meters, cost, now).ok()?;
+        Some(FastCharge { meters, cost, checked_at: Some(now) })
     }
 
     /// Whether an action that is not a call is permitted.
@@ -176,7 +181,8 @@ impl Authority {
     /// Charges this many bytes of a permitted upload.
     pub(crate) fn charge_bytes(&self, workspace: &WorkspaceName, bytes: usize) {
         if self.is_metered() {
-            pay(&self.meters_of(workspace), Cost { operations: 0, bytes: bytes as u64 });
+            let cost = Cost { operations: 0, bytes: bytes as u64 };
+            pay(&self.meters_of(workspace), cost, Instant::now());
         }
     }
 

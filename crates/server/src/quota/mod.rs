@@ -255,13 +255,13 @@ impl Meter {
         }))
     }
 
-    fn now_ns(&self) -> u64 {
-        u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    fn ns_at(&self, now: Instant) -> u64 {
+        u64::try_from(now.duration_since(self.began).as_nanos()).unwrap_or(u64::MAX)
     }
 
     /// Checks that there is budget for everything that a cost contains.
-    fn check(&self, cost: Cost) -> Result<(), OverQuota> {
-        let (of, now_ns) = (self.owner, self.now_ns());
+    fn check(&self, cost: Cost, now: Instant) -> Result<(), OverQuota> {
+        let (of, now_ns) = (self.owner, self.ns_at(now));
         let retry_after_ms = |wait_ns: u64| wait_ns.div_ceil(1_000_000).max(1);
         if let Some(max) = self.quota.operations_per_s.filter(|_| cost.operations > 0) {
             self.operations.has_some(max, now_ns).map_err(|wait_ns| OverQuota::Operations {
@@ -280,8 +280,8 @@ impl Meter {
         Ok(())
     }
 
-    fn pay(&self, cost: Cost) {
-        let now_ns = self.now_ns();
+    fn pay(&self, cost: Cost, now: Instant) {
+        let now_ns = self.ns_at(now);
         if let Some(rate) = self.quota.operations_per_s {
             self.operations.take(cost.operations, rate, now_ns);
         }
@@ -309,7 +309,7 @@ impl Meter {
 
     /// Whether it is in its initial state, and can be dropped.
     fn is_at_rest(&self) -> bool {
-        let now_ns = self.now_ns();
+        let now_ns = self.ns_at(Instant::now());
         self.watches.count() == 0 && self.operations.is_full(now_ns) && self.bytes.is_full(now_ns)
     }
 }
@@ -359,19 +359,24 @@ impl Drop for QuotaGuard {
 
 /// Charges all of them, or none.
 pub(crate) fn charge(meters: &[Option<Arc<Meter>>], cost: Cost) -> Result<(), OverQuota> {
-    check(meters, cost)?;
-    pay(meters, cost);
+    let now = Instant::now();
+    check(meters, cost, now)?;
+    pay(meters, cost, now);
     Ok(())
 }
 
 /// Checks that all of them have some budget left.
-pub(crate) fn check(meters: &[Option<Arc<Meter>>], cost: Cost) -> Result<(), OverQuota> {
-    meters.iter().flatten().try_for_each(|meter| meter.check(cost))
+pub(crate) fn check(
+    meters: &[Option<Arc<Meter>>],
+    cost: Cost,
+    now: Instant,
+) -> Result<(), OverQuota> {
+    meters.iter().flatten().try_for_each(|meter| meter.check(cost, now))
 }
 
 /// Charges all of them, even if they have no budget left: it has happened already.
-pub(crate) fn pay(meters: &[Option<Arc<Meter>>], cost: Cost) {
-    meters.iter().flatten().for_each(|meter| meter.pay(cost));
+pub(crate) fn pay(meters: &[Option<Arc<Meter>>], cost: Cost, now: Instant) {
+    meters.iter().flatten().for_each(|meter| meter.pay(cost, now));
 }
 
 /// The meters of workspaces.

@@ -98,7 +98,7 @@ fn meters_at_rest_do_not_pile_up() {
     let quotas = Quotas { workspace: operations(1), ..Quotas::default() };
     let meters = Meters::new(&quotas).expect("all are limited");
     let busy = meters.of(&name("busy")).expect("it is limited");
-    pay(&[Some(Arc::clone(&busy))], Cost { operations: 1_000, bytes: 0 });
+    pay(&[Some(Arc::clone(&busy))], Cost { operations: 1_000, bytes: 0 }, Instant::now());
     drop(busy);
     for number in 0..100_000 {
         meters.of(&name(&format!("w{number}"))).expect("it is limited");

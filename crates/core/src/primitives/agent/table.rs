@@ -20,6 +20,8 @@ pub struct Table {
     deadlines: BTreeSet<(Timestamp, AgentId)>,
     // Active agents by the token of their session.
     sessions: BTreeSet<(Token, AgentId)>,
+    // Active agents by each of their capabilities.
+    capable: BTreeMap<String, BTreeSet<AgentId>>,
     // Not logged: since when this server has been up to receive heartbeats.
     awake_since: Timestamp,
     // Not a fact of the log: the latest calls of active agents that left no trace in it.
@@ -103,6 +105,10 @@ impl primitive::Table for Table {
         for id in self.heard.keys() {
             assert!(self.is_active(id), "an agent that was heard is active");
         }
+        let mut capable = BTreeMap::new();
+        let all = self.by_id.values().filter(|agent| agent.status == Status::Active);
+        all.for_each(|agent| list(&mut capable, agent));
+        assert!(self.capable == capable, "the active agents are found by their capabilities");
         self.check_supervision();
     }
 
@@ -131,10 +137,19 @@ impl Table {
     fn replace(&mut self, id: &AgentId, after: Option<Agent>, heard: Option<Timestamp>) {
         let session = |agent: &Agent| (agent.token, agent.status);
         let is_same = self.by_id.get(id).map(session) == after.as_ref().map(session);
-        self.replace_record(id, after, heard);
-        if !is_same {
-            self.mark_orphans(id);
+        if is_same {
+            self.replace_record(id, after, heard);
+            return;
         }
+        // A session keeps the capabilities that it began with.
+        if let Some(before) = self.by_id.get(id).filter(|agent| agent.status == Status::Active) {
+            unlist(&mut self.capable, before);
+        }
+        if let Some(after) = after.as_ref().filter(|agent| agent.status == Status::Active) {
+            list(&mut self.capable, after);
+        }
+        self.replace_record(id, after, heard);
+        self.mark_orphans(id);
     }
 
     fn replace_record(&mut self, id: &AgentId, after: Option<Agent>, heard: Option<Timestamp>) {
@@ -190,6 +205,17 @@ impl Table {
     pub fn after(&self, cursor: Option<&AgentId>) -> impl Iterator<Item = &Agent> {
         let from = cursor.map_or(Bound::Unbounded, Bound::Excluded);
         self.by_id.range::<AgentId, _>((from, Bound::Unbounded)).map(|(_, agent)| agent)
+    }
+
+    /// Active agents with a capability, by id.
+    pub fn capable(&self, capability: &str) -> impl Iterator<Item = &AgentId> {
+        self.capable.get(capability).into_iter().flatten()
+    }
+
+    /// Whether an active agent has all of these capabilities.
+    pub fn has_capable(&self, capabilities: &BTreeSet<String>) -> bool {
+        let Some(first) = capabilities.first() else { return !self.sessions.is_empty() };
+        self.capable(first).any(|id| self.by_id[id].capabilities.is_superset(capabilities))
     }
 
     /// The agent whose session ended first.
@@ -259,5 +285,21 @@ impl Agent {
 
     fn end(self, status: Status, moment: &Moment<'_>) -> Self {
         Self { status, ended_at: Some(moment.time), ..self }
+    }
+}
+
+fn list(capable: &mut BTreeMap<String, BTreeSet<AgentId>>, agent: &Agent) {
+    for name in &agent.capabilities {
+        capable.entry(name.clone()).or_default().insert(agent.id.clone());
+    }
+}
+
+fn unlist(capable: &mut BTreeMap<String, BTreeSet<AgentId>>, agent: &Agent) {
+    for name in &agent.capabilities {
+        let agents = capable.get_mut(name).expect("an active agent was listed");
+        agents.remove(&agent.id);
+        if agents.is_empty() {
+            capable.remove(name);
+        }
     }
 }

@@ -67,13 +67,19 @@ impl HandlerRegistry {
         agent: &AgentId,
         after: Option<Listener>,
     ) -> Option<Listener> {
-        let before = self.listeners.remove(agent);
-        if let Some(before) = before {
-            self.silence.remove(&(before.heard_at, agent.clone()));
-        }
-        if let Some(after) = after {
-            self.silence.insert((after.heard_at, agent.clone()));
-            self.listeners.insert(agent.clone(), after);
+        let before = match (self.listeners.get_mut(agent), after) {
+            (Some(listener), Some(after)) => Some(std::mem::replace(listener, after)),
+            (Some(_), None) => self.listeners.remove(agent),
+            (None, Some(after)) => self.listeners.insert(agent.clone(), after),
+            (None, None) => None,
+        };
+        let [silent, heard] = [before, after].map(|listener| listener.map(|it| it.heard_at));
+        // A request changes the turn of its receiver, but not when it was heard.
+        if silent != heard {
+            if let Some(moment) = silent {
+                self.silence.remove(&(moment, agent.clone()));
+            }
+            self.silence.extend(heard.map(|moment| (moment, agent.clone())));
         }
         before
     }

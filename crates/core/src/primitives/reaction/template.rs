@@ -36,7 +36,7 @@ pub fn seen(
     agent: &AgentId,
 ) -> Value {
     let subject = event.subject();
-    let text = notice::written(event, (revision, index), time, agent, &subject, None);
+    let text = notice::written(event, (revision, index), time, agent, &subject);
     let mut seen: Value = serde_json::from_slice(&text).expect("notices are JSON");
     let about = subject.split_once('/').map_or("", |(_, about)| about);
     if let Value::Object(fields) = &mut seen {

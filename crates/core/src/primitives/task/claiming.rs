@@ -1,5 +1,6 @@
 //! The rules of `task.claim`.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::decide::known;
@@ -50,6 +51,7 @@ pub(super) fn claim(
     let (wait, until) = (stamp.wait(), stamp.now.after(wait_ms));
     let claimant = agent.clone();
     let limit = Some(limit).filter(|limit| *limit > 1);
+    let capabilities = capabilities.into_owned();
     let queued =
         Event::Queued { wait, claimant, until, types, capabilities, task, lease_ms, limit };
     Ok(Decided { events: vec![queued], plan: ReplyPlan::Later })
@@ -79,16 +81,17 @@ pub(super) fn within_lease(lease_ms: Option<u64>) -> Result<u64, Rejection> {
     Ok(within("lease_ms", lease_ms, limits::LEASE_MS_DEFAULT, range)?)
 }
 
-pub(super) fn able(
-    view: &impl View,
+pub(super) fn able<'a>(
+    view: &'a impl View,
     agent: &AgentId,
     given: Option<BTreeSet<String>>,
-) -> Result<BTreeSet<String>, Rejection> {
+) -> Result<Cow<'a, BTreeSet<String>>, Rejection> {
     let Some(given) = given else {
-        return Ok(view.capabilities_of(agent).cloned().unwrap_or_default());
+        let own = view.capabilities_of(agent).map(Cow::Borrowed);
+        return Ok(own.unwrap_or_default());
     };
     checks::check_capabilities(&given)?;
-    Ok(given)
+    Ok(Cow::Owned(given))
 }
 
 /// The requested task, if it can be claimed; none if waiting for it may help.

@@ -289,3 +289,28 @@ pub struct Task {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
 }
+
+impl Task {
+    /// Approximate size as an answer, in bytes.
+    pub fn bytes(&self) -> usize {
+        const FRAME: usize = 1_024;
+        const WARNING: usize = 512;
+        let json = [
+            &self.definition,
+            &self.result,
+            &self.artifacts,
+            &self.error,
+            &self.schema_version,
+            &self.metadata,
+        ];
+        let json = json.into_iter().flatten().map(|json| json.as_bytes().len());
+        let text = [&self.description, &self.reason].into_iter().flatten().map(String::len);
+        let needs = self.capabilities.iter().map(|need| need.len() + 8);
+        let others = self.depends_on.iter().chain(&self.waiting_for);
+        let others = others.map(|task| task.as_str().len() + 8);
+        FRAME
+            + json.chain(text).chain(needs).chain(others).sum::<usize>()
+            + self.reviewers.as_ref().map_or(0, Reviewers::bytes)
+            + self.warnings.len() * WARNING
+    }
+}

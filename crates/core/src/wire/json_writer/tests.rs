@@ -109,3 +109,15 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn numbers_with_one_decimal_are_written_as_serde_writes_them() {
+    for tenths in -20..20_000_i32 {
+        compare(&(f64::from(tenths) / 10.0));
+        compare(&(f64::from(tenths) * 0.1));
+        compare(&(f64::from(tenths) * 37.0));
+    }
+    for number in [-0.0, 1e5, 99_999.9, 1e15, 1e16, 0.25, f64::NAN, f64::INFINITY, f64::MIN] {
+        compare(&number);
+    }
+}
