@@ -15,8 +15,8 @@
 //! the sizes of all that are used are bounded too, whether they are in memory or have to be built.
 //!
 //! One effort may cover several checks, which then share the bound: those of a whole commit, whose
-//! schemas may come and go meanwhile. Every automaton begins empty, so the same checks always come to
-//! the same end.
+//! schemas may come and go meanwhile. Every automaton begins empty, so the same checks always have
+//! the same result.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

@@ -268,8 +268,8 @@ pub const EXPIRIES_PER_BATCH_MAX: usize = 1_000;
 /// release as much as it is allowed to hold, and all of that must fit: a lock or a permit is
 /// granted to the next waiter, whose answer may have to be stored; an arrival is withdrawn; joins
 /// of its tasks settle; waits for their status end, in several rounds; the hand-offs of its tasks
-/// fail; hand-offs and requests that it has not answered go to other agents, whose calls may be waiting
-/// for them; and stages that it works on can be started again.
+/// fail; hand-offs and requests that it has not answered go to other agents, whose calls may be
+/// waiting for them; and stages that it works on can be started again.
 pub const LOST_PER_BATCH_MAX: usize = BATCH_EVENTS_MAX
     / (EPHEMERAL_PER_AGENT_MAX
         + 7 * HOLDS_PER_AGENT_MAX

@@ -202,12 +202,7 @@ impl PipelineModel {
                 (after.submitted_by, after.verdict) = (None, None);
                 self.is_begun = true;
             }
-            Event::StageAbandoned { worker, .. } => {
-                was(&[StageStatus::Running])?;
-                demand!(by_hand, "it has tasks, which are released");
-                demand!(model.worker.as_ref() == Some(worker), "{:?} works on it", model.worker);
-                (after.status, after.input) = (StageStatus::Ready, None);
-            }
+            Event::StageAbandoned { worker, .. } => after.abandoned(worker, by_hand)?,
             Event::StageSubmitted { output, .. } => {
                 demand!(by_hand, "it has tasks, whose results are submitted");
                 after.submitted(&batch.agent, output)?;

@@ -11,7 +11,7 @@ use baton_core::{AgentId, Batch, Event as AnyEvent};
 
 use crate::auditor::ledger::Ledger;
 use crate::auditor::{Audit, demand};
-use crate::models::pipeline::PipelineModel;
+use crate::models::pipeline::{PipelineModel, StageModel};
 
 impl Ledger {
     /// A batch is complete: checks the stages of the agents whose sessions it has ended.
@@ -32,6 +32,17 @@ impl Ledger {
                 demand!(!is_kept, "`{worker}` went, and stage {stage} of `{name}` stayed");
             }
         }
+        Ok(())
+    }
+}
+
+impl StageModel {
+    /// It can be started again.
+    pub(super) fn abandoned(&mut self, worker: &AgentId, by_hand: bool) -> Audit {
+        demand!(by_hand, "it has tasks, which are released");
+        let is_at_work = self.status == StageStatus::Running;
+        demand!(is_at_work && self.worker.as_ref() == Some(worker), "`{worker}` was not at it");
+        (self.status, self.input) = (StageStatus::Ready, None);
         Ok(())
     }
 }

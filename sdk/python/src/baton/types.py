@@ -208,6 +208,7 @@ EventType = Literal[
     "pipeline.created",
     "pipeline.deleted",
     "pipeline.failed",
+    "pipeline.stage_abandoned",
     "pipeline.stage_completed",
     "pipeline.stage_failed",
     "pipeline.stage_ready",

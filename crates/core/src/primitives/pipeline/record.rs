@@ -169,6 +169,11 @@ impl StageState {
         open.map(|member| &member.task)
     }
 
+    fn can_start_again(&mut self, moment: &Moment<'_>) {
+        (self.status, self.ready_at) = (StageStatus::Ready, Some(moment.time));
+        (self.input, self.output, self.submitted_by) = (None, None, None);
+    }
+
     fn ended(&mut self, status: StageStatus, moment: &Moment<'_>) {
         (self.status, self.finished_at) = (status, Some(moment.time));
     }
@@ -283,10 +288,9 @@ impl Record {
                     state.submitted_by = None;
                 });
             }
-            Event::StageAbandoned { stage, .. } => record.turn(stage, |state| {
-                (state.status, state.ready_at) = (StageStatus::Ready, now);
-                state.input = None;
-            }),
+            Event::StageAbandoned { stage, .. } => {
+                record.turn(stage, |state| state.can_start_again(moment));
+            }
             Event::StageSubmitted { stage, output, .. } => record.turn(stage, |state| {
                 state.status = StageStatus::WaitingReview;
                 state.output = Some(output.clone());
@@ -295,8 +299,7 @@ impl Record {
             Event::StageReviewed { stage, verdict, note, .. } => record.turn(stage, |state| {
                 state.reason.clone_from(note);
                 if *verdict == task::Verdict::Retry {
-                    (state.status, state.ready_at) = (StageStatus::Ready, now);
-                    (state.input, state.output, state.submitted_by) = (None, None, None);
+                    state.can_start_again(moment);
                 }
             }),
             Event::StageCompleted { stage, output, .. } => {

@@ -51,7 +51,8 @@ scenarios! {
     ]
 
     a_stage_is_ready_again_when_the_session_of_its_worker_ends => [
-        (0, "ada", "agent.register ada ttl_ms=1000",  "agent.joined ada token=1 ttl=1000; namespace.created agent:ada"),
+        (0, "ada", "agent.register ada ttl_ms=1000",
+            "agent.joined ada token=1 ttl=1000; namespace.created agent:ada"),
         (0, "ann", r#"pipeline.create p stages=[{"name":"a","after":[]},{"name":"b","after":[]},
             {"name":"c"}]"#,
             "pipeline.created p [a, b, c]; pipeline.stage_ready p/a; pipeline.stage_ready p/b"),
