@@ -102,7 +102,7 @@ fn one_worker_takes_tasks_handoffs_and_messages() {
     let mut working = work(&server, &["--handoffs", "--messages"], script);
     working.env("BATON", env!("CARGO_BIN_EXE_baton"));
     let mut running = Running::of(working);
-    let offered = server.run("handoff offer worker --notes 'the second half'").json();
+    let offered = server.run("handoff offer worker --notes second").json();
     let accepted =
         format!("handoff wait {} --wait 60s --status accepted", offered["id"].as_str().unwrap());
     assert_eq!(server.run(&accepted).json()["receiver"], "worker");
