@@ -108,7 +108,7 @@ fn one_worker_takes_tasks_handoffs_and_messages() {
     assert_eq!(server.run(&accepted).json()["receiver"], "worker");
     let reply = server.run("message request worker hello --timeout 60s");
     assert_eq!(
-        (reply.code, reply.json()["reply"].clone()),
+        (reply.code, reply.json()["body"].clone()),
         (0, json!("read some bytes")),
         "{reply:?}"
     );

@@ -307,6 +307,7 @@ impl Ledger {
             | Rejection::OutOfRange(_)
             | Rejection::TooLarge(_)
             | Rejection::TooMany(_)
+            | Rejection::RulesTooCostly(_)
             | Rejection::SessionEnded { .. } => {
                 let code = rejection.code();
                 return Err(Breach(format!("no request can cause `{code}`")));
