@@ -15,11 +15,13 @@ impl Space {
     /// Whether a query about the present takes long: it looks at more than this many records, reads
     /// many values, or evaluates what callers have written.
     pub fn is_long_query(&self, query: &Query, records_max: usize) -> bool {
-        self.records(query, records_max).is_none_or(|records| records > records_max)
+        // The past is not read from here, and one record is not many, whatever the limit.
+        !query.is_about_the_past()
+            && self.records(query, records_max).is_none_or(|it| it > records_max.max(1))
     }
 
     /// How many records a query looks at; none if it takes long whatever the workspace has. Beyond
-    /// this many they need not be exact. What is about the past is not read from here.
+    /// this many they need not be exact.
     fn records(&self, query: &Query, records_max: usize) -> Option<usize> {
         Some(match query {
             Query::State(query) => self.entries_read(query),
