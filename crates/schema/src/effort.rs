@@ -28,13 +28,16 @@ use crate::automata::{Automaton, automaton};
 use crate::regex::Pattern;
 use crate::{REGEX_BYTES_MAX, REGEX_EFFORT_BYTES_MAX, REGEX_EFFORT_SIZES_MAX};
 
+/// An automaton, and what these checks have built of it.
+type Used = (Arc<Automaton>, Cache);
+
 /// What is left for checks that belong together.
 pub struct Effort {
     meetings: Cell<usize>,
     states_bytes: Cell<usize>,
     sizes: Cell<usize>,
     /// By the source of the expression.
-    automata: RefCell<BTreeMap<Box<str>, (Arc<Automaton>, Cache)>>,
+    automata: RefCell<BTreeMap<Box<str>, Used>>,
     is_exhausted: Cell<bool>,
 }
 

@@ -288,8 +288,12 @@ impl Table {
             None => self.by_id.remove(id),
         };
         let (before, after) = (before.as_deref(), after.map(Arc::as_ref));
-        before.into_iter().for_each(|it| *self.bytes_of_kind(it) -= it.bytes());
-        after.into_iter().for_each(|it| *self.bytes_of_kind(it) += it.bytes());
+        if let Some(record) = before {
+            *self.bytes_of_kind(record) -= record.bytes();
+        }
+        if let Some(record) = after {
+            *self.bytes_of_kind(record) += record.bytes();
+        }
         let status = |record: Option<&Record>| record.map(|record| record.status);
         let turned = status(before) != status(after);
         if after.is_none() {

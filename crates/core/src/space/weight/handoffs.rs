@@ -6,6 +6,7 @@ use crate::json::Json;
 use crate::limits;
 use crate::names::{HandoffId, NamespaceName};
 use crate::state;
+use crate::task::Record;
 
 /// What the keys of a hand-off are.
 #[derive(Default)]
@@ -41,7 +42,7 @@ impl Space {
         let keys = self.keys(&offer.keys, units_max);
         let state: usize = offer.state.values().map(Json::as_bytes).map(<[u8]>::len).sum();
         let task = offer.task.as_ref().and_then(|task| self.task.get(task));
-        let task = task.map_or(0, |task| task.bytes());
+        let task = task.map_or(0, Record::bytes);
         let hashed = (keys.bytes + state + task) / HASHED_BYTES_PER_UNIT;
         keys.examined + hashed + self.rule.units(keys.bytes + state + task)
     }

@@ -236,8 +236,11 @@ impl Check {
         match self {
             Self::RequiredKeys(keys) => keys.len(),
             Self::StateBytesMax(_) => proposal.state.len(),
-            Self::Schema(_) | Self::Expression(_) => 0,
-            Self::Capability(_) | Self::ReceiverAlive(_) | Self::HopsMax(_) => 0,
+            Self::Schema(_)
+            | Self::Expression(_)
+            | Self::Capability(_)
+            | Self::ReceiverAlive(_)
+            | Self::HopsMax(_) => 0,
         }
     }
 
