@@ -9,7 +9,7 @@
 //!
 //! A rule defines when it applies (`on`), what it requires (`check`, exactly one) and how serious a
 //! violation is. It is validated and compiled when it is added, kept compiled, and stored as its
-//! source. [`Table::judge`] evaluates every rule that applies; see `judgement`.
+//! source. `Table::judge` evaluates every rule that applies; see `judgement`.
 //!
 //! Invariants, checked by `Table::check`:
 //!
