@@ -309,8 +309,7 @@ impl Ledger {
             | Rejection::TooMany(_)
             | Rejection::RulesTooCostly(_)
             | Rejection::SessionEnded { .. } => {
-                let code = rejection.code();
-                return Err(Breach(format!("no request can cause `{code}`")));
+                return Err(Breach(format!("no request can cause `{}`", rejection.code())));
             }
         }
         Ok(())

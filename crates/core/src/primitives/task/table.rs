@@ -93,7 +93,7 @@ impl primitive::Table for Table {
             return undo;
         };
         let before = self.by_id.get(id).cloned();
-        let after = match (event, &before) {
+        let after = Arc::new(match (event, &before) {
             (Event::Created(new), None) => {
                 let number = if latest.0 == moment.revision { latest.1 + 1 } else { 1 };
                 self.latest = (moment.revision, number);
@@ -105,8 +105,7 @@ impl primitive::Table for Table {
             // A log from before finished tasks had a limit in bytes may retry one that is forgotten
             // by now.
             (_, None) => return undo,
-        };
-        let after = Arc::new(after);
+        });
         self.replace(id, Some(&after));
         if let Some(before) = &before {
             let error = if let Event::Failed { error, .. } = event { Some(error) } else { None };
@@ -182,8 +181,7 @@ impl primitive::Table for Table {
 
     fn trim(&mut self) -> Vec<Forgotten> {
         let (count, bytes) = (limits::TASKS_FINISHED_MAX, limits::TASKS_FINISHED_BYTES_MAX);
-        let forgotten = self.trim_to(count, bytes);
-        forgotten.into_iter().map(Forgotten::Task).collect()
+        self.trim_to(count, bytes).into_iter().map(Forgotten::Task).collect()
     }
 
     fn wait_ids(&self) -> impl Iterator<Item = WaitId> {
