@@ -161,9 +161,10 @@ pub fn resolve(position: Position, sent: &Stored, is_mine: bool, look: &Look) ->
         Look::Record(found) if found == sent => Resolved::Durable,
         // Everything before the position was acknowledged, whoever owns the log by now.
         Look::Nothing { tail, .. } if *tail < position => went_back(tail),
+        // Also if it was taken from this server between taking it over from oneself and the look.
+        Look::Nothing { start, .. } if *start > position => Resolved::Unknown,
         Look::Nothing { tail, .. } if is_mine && *tail == position => Resolved::Absent,
         Look::Nothing { tail, .. } if is_mine => went_back(tail),
-        Look::Nothing { start, .. } if *start > position => Resolved::Unknown,
         Look::Record(_) | Look::Nothing { .. } => Resolved::Fenced,
     }
 }
@@ -296,6 +297,7 @@ mod tests {
             (true, nothing(0, 25), Resolved::WentBack { known: 10, found: 25 }),
             (false, nothing(0, 10), Resolved::Fenced),
             (false, nothing(15, 15), Resolved::Unknown),
+            (true, nothing(15, 25), Resolved::Unknown),
         ] {
             assert_eq!(resolve(position, &sent, is_mine, &look), expected, "{is_mine} {look:?}");
         }
