@@ -75,6 +75,29 @@ fn a_check_is_as_much_work_as_its_automata() {
     assert!(work("hungry").is_some());
 }
 
+/// Parts of a schema that each part of a value meets.
+#[test]
+fn a_check_is_as_much_work_as_the_parts_of_a_large_schema() {
+    let part = r##"{"anyOf":[{"items":{"$ref":"#"}},{"items":{"$ref":"#"}}]}"##;
+    let rules =
+        format!(r#"{{"command":"namespace.create","name":"unions","rules":{{"schema":{part}}}}}"#);
+    let plain = r#"{"command":"namespace.create","name":"plain",
+        "rules":{"schema":{"type":"array"}}}"#;
+    let space = space(&[rules, plain.to_owned()]);
+    let set = |namespace: &str| {
+        format!(
+            r#"{{"command":"state.set","namespace":"{namespace}","key":"k","value":[{}1]}}"#,
+            "1,".repeat(100)
+        )
+    };
+    let work = |text: &str| space.long_work(&mutation(text), 256);
+    assert!(work(&set("unions")).is_some_and(|units| units < 1_000));
+    assert_eq!(work(&set("plain")), None);
+    let moved = r#"{"command":"state.transfer","from_namespace":"shared",
+        "to_namespace":"unions"}"#;
+    assert_eq!(work(moved), None, "there is nothing to move");
+}
+
 #[test]
 fn a_namespace_is_as_much_work_as_it_has_entries() {
     let entries: Vec<String> =
