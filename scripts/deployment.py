@@ -76,7 +76,10 @@ def image():
     """What the Dockerfile sets in the image."""
     last = DOCKERFILE[DOCKERFILE.rindex("\nFROM "):].replace("\\\n", " ")
     lines = re.findall(r"^([A-Z]+) (.*)$", last, re.MULTILINE)
-    of = lambda name: [rest.strip() for word, rest in lines if word == name]
+
+    def of(name):
+        return [rest.strip() for word, rest in lines if word == name]
+
     environment = dict(pair.split("=", 1) for text in of("ENV") for pair in text.split())
     return {
         "user": re.search(r"--uid (\d+)", last).group(1),

@@ -538,9 +538,7 @@ fn all_values_of_a_transaction_share_what_their_schema_may_cost() {
     let together = format!("all: {}", all.join(" & "));
     let refused = "refused transaction.command_refused 6 state.schema_violation";
     assert_eq!(world.run(0, "ada", &together), refused);
-    for one in &all {
-        assert!(world.run(0, "ada", one).starts_with("state.set"), "each has its own effort");
-    }
+    assert!(world.run(0, "ada", &all[6]).starts_with("state.set"), "the next has its own");
 }
 
 #[test]
