@@ -50,7 +50,7 @@ impl PostgresLocation {
         password: Option<&str>,
         ca_file: Option<&Path>,
     ) -> Result<Self, LocationError> {
-        let (address, schema) = without_schema(address);
+        let (address, schema) = for_the_driver(address);
         let schema = schema.unwrap_or_else(|| SCHEMA.to_owned());
         if !is_plain(&schema) {
             return Err(LocationError::Schema(schema));
@@ -104,22 +104,22 @@ impl PostgresLocation {
     }
 }
 
-/// The address without the parameter `schema`, which is ours, and its value.
-fn without_schema(address: &str) -> (String, Option<String>) {
+/// The address as the driver parses it, and the parameter `schema`, which is ours. Certificates are
+/// always verified with the name of the host, which others call `verify-full` and the driver does
+/// not know.
+fn for_the_driver(address: &str) -> (String, Option<String>) {
     let Some((before, query)) = address.split_once('?') else {
         return (address.to_owned(), None);
     };
     let mut schema = None;
-    let others: Vec<&str> = query
-        .split('&')
-        .filter(|parameter| match parameter.strip_prefix("schema=") {
-            Some(name) => {
-                schema = Some(name.to_owned());
-                false
-            }
-            None => true,
-        })
-        .collect();
+    let mut others = Vec::new();
+    for parameter in query.split('&') {
+        match parameter.split_once('=') {
+            Some(("schema", name)) => schema = Some(name.to_owned()),
+            Some(("sslmode", "verify-full")) => others.push("sslmode=require"),
+            _ => others.push(parameter),
+        }
+    }
     let others = others.join("&");
     let separator = if others.is_empty() { "" } else { "?" };
     (format!("{before}{separator}{others}"), schema)
@@ -160,6 +160,16 @@ mod tests {
         assert_eq!(location.config.get_password(), Some(&b"hidden"[..]));
         let several = parse("postgresql://a,b/fleet?sslmode=disable&schema=x").unwrap();
         assert_eq!(several.description(), "postgres://a,b/fleet, schema x");
+    }
+
+    #[test]
+    fn a_certificate_is_verified_even_of_this_machine_if_that_is_asked_for() {
+        for mode in ["require", "verify-full"] {
+            let address = format!("postgres://ada@localhost/fleet?sslmode={mode}&schema=x");
+            let location = PostgresLocation::parse(&address, None, None).unwrap();
+            assert_eq!(location.config.get_ssl_mode(), SslMode::Require);
+            assert!(location.trust.is_some() && location.schema == "x", "{mode}");
+        }
     }
 
     #[test]

@@ -172,6 +172,8 @@ pub struct Validator {
     nodes: Vec<Node>,
     /// Whether the work of a check must be counted.
     counted: bool,
+    /// About how many parts of the schema each part of a value can meet, if that is counted.
+    meetings_per_part: usize,
     regexes_bytes: usize,
 }
 
@@ -193,7 +195,14 @@ impl Validator {
         metaschema::check(schema, draft)?;
         let (nodes, regexes_bytes) = compile::compile(schema, draft, regexes_bytes_max)?;
         let counted = !work::is_small(&nodes);
-        Ok(Validator { nodes, counted, regexes_bytes })
+        let meetings_per_part = if counted { work::meetings_per_part(&nodes) } else { 0 };
+        Ok(Validator { nodes, counted, meetings_per_part, regexes_bytes })
+    }
+
+    /// About how many meetings checking a value of this many bytes takes at most; none for a small
+    /// schema, which takes time in proportion to the value.
+    pub fn estimated_meetings(&self, bytes: usize) -> usize {
+        if self.counted { work::estimate(self.meetings_per_part, bytes) } else { 0 }
     }
 
     /// About how much memory its regular expressions take when they are used, in bytes.

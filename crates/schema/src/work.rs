@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use crate::effort::Effort;
+use crate::effort::{Effort, MEETINGS_MAX};
 use crate::keyword::{At, Keyword, Node};
 
 /// The work that every check may cost, in pairs of a schema part and a value part.
@@ -110,16 +110,35 @@ fn weight(node: &Node, instance: Option<&Value>) -> usize {
 /// Whether the schema, with references followed, has so few parts that no value can make it work
 /// too much. True of most schemas, whose checks are therefore never counted.
 pub(crate) fn is_small(nodes: &[Node]) -> bool {
+    !nodes.iter().any(|node| matches!(node, Node::Scope(_)))
+        && size(nodes, MEETINGS_PER_PART).is_some()
+}
+
+/// About how many parts of the schema can meet each part of a value: all of them, with references
+/// followed. One that refers to itself has as many as any check may cost.
+pub(crate) fn meetings_per_part(nodes: &[Node]) -> usize {
+    size(nodes, MEETINGS_BASE).unwrap_or(MEETINGS_BASE)
+}
+
+/// The weight of all parts, with references followed; none if it is more than this.
+fn size(nodes: &[Node], max: usize) -> Option<usize> {
     let mut pending = vec![0];
     let mut met = 0;
     while let Some(at) = pending.pop() {
         met += weight(&nodes[at], None);
         parts(&nodes[at], &mut |_, part| pending.push(part));
-        if matches!(nodes[at], Node::Scope(_)) || met + pending.len() > MEETINGS_PER_PART {
-            return false;
+        if met + pending.len() > max {
+            return None;
         }
     }
-    true
+    Some(met)
+}
+
+/// About how many meetings a check of a value of this many bytes takes at most.
+pub(crate) fn estimate(meetings_per_part: usize, bytes: usize) -> usize {
+    const BYTES_PER_PART: usize = 8;
+    let parts = 1 + bytes / BYTES_PER_PART;
+    (meetings_per_part * parts).min(MEETINGS_BASE + MEETINGS_PER_PART * parts)
 }
 
 /// Counts the work of a check, and returns an error if it is too much.
@@ -133,7 +152,7 @@ pub(crate) fn check_effort(
 ) -> Result<(), String> {
     // Counting the parts of the value takes time too.
     if effort.meetings() == 0 {
-        return Err("no steps are left for the schema".to_owned());
+        return Err(too_much_together());
     }
     let parts = parts_of(instance);
     let usual_max = MEETINGS_BASE.saturating_add(MEETINGS_PER_PART * parts);
@@ -143,23 +162,42 @@ pub(crate) fn check_effort(
     } else {
         Ok(MEETINGS_PER_PART_USUAL * parts)
     };
-    let met = met.inspect_err(|_| effort.spend(meetings_max))?;
-    effort.spend(met);
-    if met > meetings_max { Err(too_much(meetings_max)) } else { Ok(()) }
+    match met {
+        Ok(met) if met <= meetings_max => {
+            effort.spend(met);
+            return Ok(());
+        }
+        Err(Excess::Levels) => {
+            effort.spend(meetings_max);
+            return Err(format!("the schema nests beyond {LEVELS_MAX} levels on this value"));
+        }
+        Ok(_) | Err(Excess::Meetings) => effort.spend(meetings_max),
+    }
+    if meetings_max < usual_max {
+        return Err(too_much_together());
+    }
+    Err(format!("the schema takes more than {meetings_max} steps on this value"))
 }
 
-fn too_much(meetings_max: usize) -> String {
-    format!("the schema takes more than {meetings_max} steps on this value")
+/// What a check has too much of.
+enum Excess {
+    Meetings,
+    Levels,
+}
+
+/// The schema may be harmless: other checks have spent the effort.
+fn too_much_together() -> String {
+    format!("all checks of a commit take more than {MEETINGS_MAX} steps: send fewer values at once")
 }
 
 /// Counts the meetings of a check, and returns an error if there are too many.
-fn count(nodes: &[Node], instance: &Value, meetings_max: usize) -> Result<usize, String> {
+fn count(nodes: &[Node], instance: &Value, meetings_max: usize) -> Result<usize, Excess> {
     let mut met = 0;
     let mut pending = vec![(0, instance, 0)];
     while let Some((at, instance, level)) = pending.pop() {
         met += weight(&nodes[at], Some(instance));
         if level > LEVELS_MAX {
-            return Err(format!("the schema nests beyond {LEVELS_MAX} levels on this value"));
+            return Err(Excess::Levels);
         }
         // What a part evaluates is recorded for each scope that needs it. That is counted as if the
         // part were visited again for every field or element.
@@ -194,7 +232,7 @@ fn count(nodes: &[Node], instance: &Value, meetings_max: usize) -> Result<usize,
             Target::Fields | Target::FieldNames | Target::Elements => {}
         });
         if met + pending.len() > meetings_max {
-            return Err(too_much(meetings_max));
+            return Err(Excess::Meetings);
         }
     }
     Ok(met)

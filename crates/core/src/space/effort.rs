@@ -2,7 +2,7 @@
 //!
 //! | checks | bounded by |
 //! |---|---|
-//! | declared contracts, schemas of rules | one [`Effort`] |
+//! | schemas of namespaces, declared contracts, schemas of rules | one [`Effort`] |
 //! | rules for hand-offs | steps, and bytes that they read |
 //!
 //! A transaction may have a thousand commands. If each had a bound of its own, all of them together

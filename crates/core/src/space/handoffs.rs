@@ -96,7 +96,9 @@ impl View for SpaceView<'_> {
         let mut moved = Moved::with_capacity(1 + 2 * count);
         moved.extend(ensured.into_iter().map(Event::Namespace));
         let happen = &mut |event| moved.push(Event::State(event));
-        state::decide(&self.space.state, &view, state::Command::Transfer(transfer), stamp, happen)?;
+        let transfer = state::Command::Transfer(transfer);
+        let effort = self.effort.schemas();
+        state::decide(&self.space.state, &view, transfer, stamp, effort, happen)?;
         Ok(moved)
     }
 }

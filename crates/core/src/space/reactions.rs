@@ -111,6 +111,8 @@ pub(super) struct Reacting {
     full: Option<AnyRejection>,
     /// What was done so far: see [`Space::begin_commit`].
     work: usize,
+    /// Whether this is not the first part of the work, which others may wait for.
+    is_continued: bool,
 }
 
 impl Reacting {
@@ -166,6 +168,7 @@ impl Space {
             full_runs: 0,
             full: None,
             work: 0,
+            is_continued: false,
         };
         self.look_at_event(&mut reacting, commit);
         reacting
@@ -173,7 +176,7 @@ impl Space {
 
     /// Runs the reactions to the events, and to the effects of reactions, until there are no more
     /// or a limit is reached; it cannot fail. Returns whether that is done: if it takes more than
-    /// this much work, it stops early, and is continued later.
+    /// this much work, it stops early, and is continued later. At first, it stops before it would.
     pub(super) fn react(
         &mut self,
         reacting: &mut Reacting,
@@ -184,8 +187,15 @@ impl Space {
         // The current run may be rolled back, even if the events before it are final.
         commit.needs_undo = true;
         let work_max = reacting.work.saturating_add(work_max);
+        let is_continued = std::mem::replace(&mut reacting.is_continued, true);
         loop {
             while let Some((name, part)) = reacting.following.pop_front() {
+                // A run is never interrupted, so one that may take too long is not begun here.
+                let next = self.work_of_run(&name, part, reacting, commit);
+                if !is_continued && next > 0 && reacting.work.saturating_add(next) > work_max {
+                    reacting.following.push_front((name, part));
+                    return false;
+                }
                 self.follow_up(&name, part, reacting, stamp, commit);
                 if reacting.work >= work_max {
                     return false;
@@ -201,6 +211,20 @@ impl Space {
                 return false;
             }
         }
+    }
+
+    /// About how much work a reaction to the current event is beside its events: each of its
+    /// commands may contain the whole event.
+    fn work_of_run(
+        &self,
+        name: &ReactionName,
+        part: usize,
+        reacting: &Reacting,
+        commit: &CommitBuilder,
+    ) -> usize {
+        let units = commit.events[reacting.level.start].weight() / BYTES_PER_UNIT;
+        let commands = || self.reaction.get(name).map_or(0, |it| it.parts[part].commands.len());
+        if units == 0 { 0 } else { units.saturating_mul(1 + commands()) }
     }
 
     /// Finds the reactions to the current event.

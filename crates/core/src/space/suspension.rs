@@ -53,6 +53,12 @@ impl<O> Suspended<O> {
     pub fn outcome(&self) -> &O {
         &self.outcome
     }
+
+    /// How many events it has so far.
+    #[cfg(test)]
+    pub(crate) fn events(&self) -> usize {
+        self.commit.events.len()
+    }
 }
 
 impl Outcome {

@@ -3,7 +3,7 @@
 //!
 //! | what | is work in proportion to |
 //! |---|---|
-//! | a value that schemas or contracts check | its bytes, for each, and those of the automata |
+//! | a value that schemas or contracts check | its bytes, for each, and parts of large schemas |
 //! | a value with contracts about its fields | the bytes of the value that it replaces, too |
 //! | a patch, or a write that is merged | the bytes of both values, which are parsed |
 //! | a precondition about a value, an expected value | the bytes of both values |
@@ -51,7 +51,7 @@ struct Handling {
     is_checked: bool,
     /// Schemas and contracts that look inside of it, and so take time for each of its bytes.
     readers: usize,
-    /// Units that do not depend on its size.
+    /// Units beside that.
     units: usize,
     /// Whether new values are merged with old ones.
     is_merged: bool,
@@ -156,7 +156,7 @@ impl Space {
             state::Command::Patch(patch) => {
                 let bytes = patch.patch.value().as_bytes().len();
                 let bytes = bytes + self.bytes(&patch.namespace, &patch.key);
-                let handling = self.handling(&patch.namespace, &patch.key);
+                let handling = self.handling(&patch.namespace, &patch.key, bytes);
                 handling.units + handling.readers.max(1) * (bytes / BYTES_PER_UNIT)
             }
             state::Command::Transfer(transfer) => self.transfer_units(transfer, units_max),
@@ -165,10 +165,11 @@ impl Space {
     }
 
     fn set_units(&self, set: &state::Set) -> usize {
-        let handling = self.handling(&set.namespace, &set.key);
+        let bytes = set.value.as_bytes().len();
+        let handling = self.handling(&set.namespace, &set.key, bytes);
         let mut parsed = 0;
         if handling.is_merged || handling.readers > 0 {
-            parsed += set.value.as_bytes().len() * handling.readers.max(1);
+            parsed += bytes * handling.readers.max(1);
         }
         if handling.is_merged || handling.has_fields {
             parsed += self.bytes(&set.namespace, &set.key);
@@ -181,12 +182,9 @@ impl Space {
         let from = &transfer.from_namespace;
         let count = transfer.keys.as_ref().map_or(self.state.count(from), Vec::len);
         let readers = self.contract.reaching(transfer.to_namespace.as_str()).len();
-        let has_schema = self.namespace.get(&transfer.to_namespace).is_some_and(|there| {
-            let rules = std::iter::once(&there.rules);
-            let mut rules = rules.chain(there.rules.keys.iter().map(|special| &special.rules));
-            rules.any(|rules| rules.schema.is_some())
-        });
-        if count > units_max || (readers == 0 && !has_schema) {
+        let there = self.namespace.get(&transfer.to_namespace);
+        let schemas: Vec<&Schema> = there.map_or_else(Vec::new, |there| there.rules.schemas());
+        if count > units_max || (readers == 0 && schemas.is_empty()) {
             return count;
         }
         // Each of the values is checked where it goes.
@@ -197,18 +195,20 @@ impl Space {
                 self.state.listed(&list).map(|entry| entry.as_bytes().len()).sum()
             }
         };
-        let readers = readers + usize::from(has_schema);
-        count * readers + readers * (bytes / BYTES_PER_UNIT)
+        let readers = readers + usize::from(!schemas.is_empty());
+        let usual = bytes / count.max(1);
+        let checked = schemas.iter().map(|schema| schema.units(usual)).max().unwrap_or_default();
+        count * (readers + checked) + readers * (bytes / BYTES_PER_UNIT)
     }
 
-    fn handling(&self, namespace: &NamespaceName, key: &Key) -> Handling {
+    fn handling(&self, namespace: &NamespaceName, key: &Key, bytes: usize) -> Handling {
         let rules = self.namespace.get(namespace).map(|there| there.rules.for_key(key));
         let is_merged = rules.is_some_and(|rules| rules.merge.is_some());
         let mut handling = Handling { is_merged, ..Handling::default() };
         if let Some(schema) = rules.and_then(|rules| rules.schema.as_ref()) {
             handling.is_checked = true;
             handling.readers += 1;
-            handling.units += schema.units();
+            handling.units += schema.units(bytes);
         }
         if self.contract.is_empty() {
             return handling;
@@ -218,7 +218,7 @@ impl Space {
             handling.is_checked = true;
             handling.has_fields |= !terms.fields.is_empty();
             handling.units += 1 + terms.fields.len() / FIELDS_PER_UNIT;
-            handling.units += terms.schema.as_ref().map_or(0, Schema::units);
+            handling.units += terms.schema.as_ref().map_or(0, |schema| schema.units(bytes));
             handling.readers += usize::from(terms.schema.is_some());
         }
         // Fields are looked up in a value that is parsed once.

@@ -81,11 +81,14 @@ impl Schema {
         self.0.validator.regexes_bytes()
     }
 
-    /// Units of work to build the automata that it needs, if they are not in memory: an ordinary
-    /// schema is no more than a few.
-    pub(crate) fn units(&self) -> usize {
+    /// Units of work to check a value of this many bytes, beside reading it once: to build the
+    /// automata that it needs, if they are not in memory, and for parts of the schema that the same
+    /// part of the value meets. An ordinary schema is no more than a few.
+    pub(crate) fn units(&self, bytes: usize) -> usize {
         const AUTOMATA_BYTES_PER_UNIT: usize = 8 << 10;
-        self.regexes_bytes() / AUTOMATA_BYTES_PER_UNIT
+        const MEETINGS_PER_UNIT: usize = 40;
+        let meetings = self.0.validator.estimated_meetings(bytes);
+        self.regexes_bytes() / AUTOMATA_BYTES_PER_UNIT + meetings / MEETINGS_PER_UNIT
     }
 
     /// Whether a value satisfies the schema; if not, the first violation.

@@ -18,13 +18,13 @@ const PLANTED: &str = "crates/sim/tests/planted.rs";
 const PARTS: [&str; 3] = ["- Promised: ", "- Not promised: ", "- Held by: "];
 
 /// What may be named.
-struct Known {
-    paths: BTreeSet<String>,
+pub(super) struct Known {
+    pub(super) paths: BTreeSet<String>,
     planted: BTreeSet<String>,
-    tests: BTreeSet<String>,
+    pub(super) tests: BTreeSet<String>,
 }
 
-fn known(files: &[File]) -> Known {
+pub(super) fn known(files: &[File]) -> Known {
     let planted = files.iter().find(|file| file.path == PLANTED);
     let planted = planted.map(|file| file.text.as_str()).unwrap_or_default().lines();
     let planted = planted.filter_map(|line| line.trim().strip_prefix("(\"")?.split('"').next());

@@ -3,6 +3,7 @@
 mod codes;
 mod dependencies;
 mod documents;
+mod features;
 mod guarantees;
 mod lengths;
 mod manifests;

@@ -66,6 +66,12 @@ impl Rules {
         special.map_or(self, |special| &special.rules)
     }
 
+    /// The schemas for any of the keys.
+    pub(crate) fn schemas(&self) -> Vec<&Schema> {
+        let special = self.keys.iter().map(|special| &special.rules);
+        std::iter::once(self).chain(special).filter_map(|rules| rules.schema.as_ref()).collect()
+    }
+
     /// Whether there are no rules at all.
     pub fn is_plain(&self) -> bool {
         let Self { append_only, schema, merge, ttl_ms, value_bytes_max, flat, keys, .. } = self;

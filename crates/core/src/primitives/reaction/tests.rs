@@ -390,6 +390,29 @@ fn write_long(bytes: usize) -> Request {
     Request::from(crate::wire::command_of(&text).unwrap())
 }
 
+/// Sixteen copies of a large event are a single run, which nothing interrupts.
+#[test]
+fn a_run_that_takes_long_is_not_begun_where_others_wait() {
+    let ada = AgentId::parse("ada").unwrap();
+    let copy = |key: usize| {
+        format!(
+            r#"{{"command":"state.set","namespace":"shared","key":"copy-{key}",
+                "value":"{{{{value}}}}"}}"#
+        )
+    };
+    let commands = format!("[{}]", (0..16).map(copy).collect::<Vec<_>>().join(","));
+    let expected = reacting(1, SEEN, &commands).commit(write_long(40_000), &ada, Timestamp(9));
+    let expected = expected.unwrap();
+    let mut space = reacting(1, SEEN, &commands);
+    let begun = space.begin_commit(write_long(40_000), &ada, Timestamp(9), 64).unwrap();
+    let Progress::Suspended(suspended) = begun else { panic!("it is left to a worker") };
+    assert_eq!(suspended.events(), 1, "no effect of the reaction is there yet");
+    let committed = space.finish_commit(*suspended);
+    assert_eq!((committed.batch, committed.work), (expected.batch, expected.work));
+    let begun = reacting(1, SEEN, &commands).begin_commit(write("in/a"), &ada, Timestamp(9), 64);
+    assert!(matches!(begun, Ok(Progress::Done(_))), "a small one runs at once");
+}
+
 #[test]
 fn work_grows_with_bytes_also_those_of_runs_that_fail() {
     let ada = AgentId::parse("ada").unwrap();

@@ -12,6 +12,7 @@ use crate::namespace::rules::Rules;
 use crate::numbers::{Revision, Version};
 use crate::pattern::Pattern;
 use crate::primitive;
+use crate::schema::Effort;
 use crate::space::stamp::Stamp;
 use crate::space::{Happening, ReplyPlan, Space, TablesView};
 use crate::state::merge::{self, Merge, MergeError, Patch};
@@ -49,8 +50,9 @@ impl primitive::Rules for Table {
     ) -> Result<ReplyPlan, Rejection> {
         let view = TablesView::of(space);
         let first = happening.len();
+        let effort = happening.effort().schemas();
         let mut happen = |event| happening.add(event);
-        match decide(&space.state, &view, command, stamp, &mut happen)? {
+        match decide(&space.state, &view, command, stamp, effort, &mut happen)? {
             Answer::Written(warnings) => Ok(ReplyPlan::Written { event: first, warnings }),
             Answer::Reply(reply) => Ok(ReplyPlan::Reply(reply.into())),
         }
@@ -77,20 +79,21 @@ impl primitive::Rules for Table {
 
 /// Decides a command against the current table. The events are passed to `happen`, none if nothing
 /// changes; the reply is built once they are applied. If the command is refused, they must be
-/// discarded.
+/// discarded. Schemas are checked within the effort, which all checks of a commit share.
 #[inline]
 pub fn decide(
     table: &Table,
     view: &impl View,
     command: Command,
     stamp: &Stamp,
+    effort: &Effort,
     happen: &mut impl FnMut(Event),
 ) -> Result<Answer, Rejection> {
     match command {
-        Command::Set(command) => set(table, view, command, stamp, happen),
-        Command::Patch(command) => patch(table, view, command, stamp, happen),
+        Command::Set(command) => set(table, view, command, stamp, effort, happen),
+        Command::Patch(command) => patch(table, view, command, stamp, effort, happen),
         Command::Delete(command) => delete(table, view, command, happen),
-        Command::Transfer(command) => transfer(table, view, command, stamp, happen),
+        Command::Transfer(command) => transfer(table, view, command, stamp, effort, happen),
     }
 }
 
@@ -99,6 +102,7 @@ fn set(
     view: &impl View,
     command: Set,
     stamp: &Stamp,
+    effort: &Effort,
     happen: &mut impl FnMut(Event),
 ) -> Result<Answer, Rejection> {
     let rules = rules_for(view, &command.namespace, &command.key)?;
@@ -128,7 +132,7 @@ fn set(
         source: None,
     };
     let before = table.last_version(&write.namespace, &write.key, current);
-    written(rules, write, before, happen)
+    written(rules, write, before, effort, happen)
 }
 
 fn patch(
@@ -136,6 +140,7 @@ fn patch(
     view: &impl View,
     command: PatchEntry,
     stamp: &Stamp,
+    effort: &Effort,
     happen: &mut impl FnMut(Event),
 ) -> Result<Answer, Rejection> {
     let PatchEntry { namespace, key, patch, expected_version, expected_revision } = command;
@@ -159,7 +164,7 @@ fn patch(
     let operation = Operation::Patched;
     let before = table.last_version(&namespace, &key, current);
     let write = Write { namespace, key, value, operation, expires_at, bound_to, source: None };
-    written(rules, write, before, happen)
+    written(rules, write, before, effort, happen)
 }
 
 fn delete(
@@ -188,6 +193,7 @@ fn transfer(
     view: &impl View,
     command: Transfer,
     stamp: &Stamp,
+    effort: &Effort,
     happen: &mut impl FnMut(Event),
 ) -> Result<Answer, Rejection> {
     let Transfer { from_namespace, to_namespace, keys, pattern, overwrite, copy } = command;
@@ -236,7 +242,7 @@ fn transfer(
             }),
         };
         let before = table.last_version(&to_namespace, key, present);
-        written(rules, write, before, happen)?;
+        written(rules, write, before, effort, happen)?;
         if !copy {
             let (namespace, key) = (from_namespace.clone(), key.clone());
             happen(Event::Deleted { namespace, key, version, removal: Removal::TransferredAway });
@@ -308,10 +314,11 @@ fn written(
     rules: &Rules,
     write: Write,
     before: u32,
+    effort: &Effort,
     happen: &mut impl FnMut(Event),
 ) -> Result<Answer, Rejection> {
     let Write { namespace, key, value, operation, expires_at, bound_to, source } = write;
-    check_value(rules, &namespace, &key, &value)?;
+    check_value(rules, &namespace, &key, &value, effort)?;
     let Some(version) = before.checked_add(1) else {
         return Err(Rejection::VersionsExhausted { namespace, key });
     };
@@ -444,6 +451,7 @@ fn check_value(
     namespace: &NamespaceName,
     key: &Key,
     value: &Json,
+    effort: &Effort,
 ) -> Result<(), Rejection> {
     let own = rules.value_bytes_max.and_then(|bytes| usize::try_from(bytes).ok());
     let bytes_max = own.unwrap_or(limits::VALUE_BYTES_MAX).min(limits::VALUE_BYTES_MAX);
@@ -452,7 +460,7 @@ fn check_value(
         return Err(Rejection::ValueTooLarge { key: key.clone(), bytes, bytes_max });
     }
     let Some(schema) = &rules.schema else { return Ok(()) };
-    schema.check(value).map_err(|violation| Rejection::Schema {
+    schema.check_within(value, effort).map_err(|violation| Rejection::Schema {
         namespace: namespace.clone(),
         key: key.clone(),
         path: violation.path,

@@ -526,6 +526,21 @@ fn a_reader_holds_no_reference_into_the_store() {
     assert_eq!((read.value(), read.version()), (&b"1"[..], Version(1)));
 }
 
+/// However many values a transaction writes, its checks end as soon as those of a few would.
+#[test]
+fn all_values_of_a_transaction_share_what_their_schema_may_cost() {
+    let mut world = check(&[]);
+    let parts = vec![r#"{"items":{"minimum":0}}"#; 40].join(",");
+    let rules = format!(r#"namespace.create form rules={{"schema":{{"allOf":[{parts}]}}}}"#);
+    assert!(world.run(0, "ada", &rules).starts_with("namespace.created"));
+    let set = |key: usize| format!("state.set form/k{key} [{}1]", "1,".repeat(40_000));
+    let all: Vec<String> = (0..7).map(set).collect();
+    let together = format!("all: {}", all.join(" & "));
+    let refused = "refused transaction.command_refused 6 state.schema_violation";
+    assert_eq!(world.run(0, "ada", &together), refused);
+    assert!(world.run(0, "ada", &all[6]).starts_with("state.set"), "the next has its own");
+}
+
 #[test]
 fn an_event_knows_its_place() {
     let world = check(&[(0, "ada", "state.set shared/a/b 1", "state.set shared/a/b v1 = 1")]);

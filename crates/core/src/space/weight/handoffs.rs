@@ -1,10 +1,11 @@
 //! How much work a hand-off is.
 
-use super::{HASHED_BYTES_PER_UNIT, Space};
-use crate::handoff::{Command, Offer, Selected};
+use super::{BYTES_PER_UNIT, HASHED_BYTES_PER_UNIT, Space};
+use crate::handoff::{Command, Offer, Receiver, Selected};
 use crate::json::Json;
 use crate::limits;
 use crate::names::{HandoffId, NamespaceName};
+use crate::schema::Schema;
 use crate::state;
 use crate::task::Record;
 
@@ -44,14 +45,27 @@ impl Space {
         let task = offer.task.as_ref().and_then(|task| self.task.get(task));
         let task = task.map_or(0, Record::bytes);
         let hashed = (keys.bytes + state + task) / HASHED_BYTES_PER_UNIT;
-        keys.examined + hashed + self.rule.units(keys.bytes + state + task)
+        let checked = self.checked_where_they_go(&offer.to, &keys);
+        keys.examined + hashed + checked + self.rule.units(keys.bytes + state + task)
     }
 
     /// What the receiver or an approver answers.
     fn units_of_known(&self, handoff: &HandoffId, units_max: usize) -> usize {
         let Some(handoff) = self.handoff.get(handoff) else { return 0 };
         let keys = self.keys(&handoff.keys, units_max);
-        keys.examined + keys.bytes / HASHED_BYTES_PER_UNIT
+        let checked = self.checked_where_they_go(&handoff.to, &keys);
+        keys.examined + checked + keys.bytes / HASHED_BYTES_PER_UNIT
+    }
+
+    /// The schemas of the receiver's namespace check the values.
+    fn checked_where_they_go(&self, to: &Receiver, keys: &Keys) -> usize {
+        let namespace = to.agent().map(NamespaceName::of_agent);
+        let there = namespace.and_then(|namespace| self.namespace.get(&namespace));
+        let schemas = there.map_or_else(Vec::new, |there| there.rules.schemas());
+        let usual = keys.bytes / keys.examined.max(1);
+        let units =
+            |schema: &Schema| keys.bytes / BYTES_PER_UNIT + keys.examined * schema.units(usual);
+        schemas.into_iter().map(units).max().unwrap_or_default()
     }
 
     fn keys(&self, keys: &[Selected], units_max: usize) -> Keys {

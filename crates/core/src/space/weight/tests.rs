@@ -75,6 +75,38 @@ fn a_check_is_as_much_work_as_its_automata() {
     assert!(work("hungry").is_some());
 }
 
+/// Parts of a schema that each part of a value meets.
+#[test]
+fn a_check_is_as_much_work_as_the_parts_of_a_large_schema() {
+    let part = r##"{"anyOf":[{"items":{"$ref":"#"}},{"items":{"$ref":"#"}}]}"##;
+    let rules =
+        format!(r#"{{"command":"namespace.create","name":"unions","rules":{{"schema":{part}}}}}"#);
+    let plain = r#"{"command":"namespace.create","name":"plain",
+        "rules":{"schema":{"type":"array"}}}"#;
+    let set = |namespace: &str, elements: usize| {
+        let value = "1,".repeat(elements);
+        format!(
+            r#"{{"command":"state.set","namespace":"{namespace}","key":"k","value":[{value}1]}}"#
+        )
+    };
+    let register = |agent: &str| format!(r#"{{"command":"agent.register","agent":"{agent}"}}"#);
+    let configured = rules.replace("create", "configure").replace("unions", "agent:bob");
+    let own = set("agent:ada", 100);
+    let prepared = [rules, plain.to_owned(), register("ada"), register("bob"), configured, own];
+    let space = space(&prepared);
+    let work = |text: &str| space.long_work(&mutation(text), 256);
+    assert!(work(&set("unions", 100)).is_some_and(|units| units < 1_000));
+    assert_eq!(work(&set("plain", 100)), None);
+    // A value is checked where it goes.
+    let offered = r#"{"command":"handoff.execute","to":"bob","keys":["agent:ada/k"]}"#;
+    assert!(work(offered).is_some());
+    assert_eq!(work(&offered.replace("bob", "cem")), None);
+    let moved = r#"{"command":"state.transfer","from_namespace":"agent:ada",
+        "to_namespace":"unions"}"#;
+    assert!(work(moved).is_some());
+    assert_eq!(work(&moved.replace("agent:ada", "shared")), None, "there is nothing to move");
+}
+
 #[test]
 fn a_namespace_is_as_much_work_as_it_has_entries() {
     let entries: Vec<String> =

@@ -251,7 +251,7 @@ impl Check {
         const KEYS_PER_UNIT: usize = 16;
         match self {
             Self::RequiredKeys(keys) => 1 + keys.len() / KEYS_PER_UNIT,
-            Self::Schema(schema) => 1 + bytes / BYTES_PER_UNIT + schema.units(),
+            Self::Schema(schema) => 1 + bytes / BYTES_PER_UNIT + schema.units(bytes),
             // It may read the same value many times.
             Self::Expression(expression) => {
                 let reads = 1 + expression.source().len() / SOURCE_PER_READ;
